@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Time as a parameter: everything that waits asks a `Clock`, so that the simulator and the tests own time.
+#pragma once
+
+#include <cinnabar/base/export.hpp>
+
+#include <chrono>
+#include <cstdint>
+
+namespace cinnabar {
+
+using Microseconds = std::chrono::microseconds;
+
+// Microseconds on a monotonic clock of unspecified origin.
+using TimeUs = std::uint64_t;
+inline constexpr TimeUs time_never = ~TimeUs{0};
+
+class Clock {
+  public:
+    virtual ~Clock() = default;
+    [[nodiscard]] virtual TimeUs now_us() noexcept = 0;
+};
+
+// CLOCK_MONOTONIC. Any thread.
+[[nodiscard]] CINNABAR_API Clock& steady_clock() noexcept;
+
+// `now` plus `span`, saturating at time_never; a negative span gives `now`.
+[[nodiscard]] constexpr TimeUs after(TimeUs now, Microseconds span) noexcept {
+    const auto count = span.count() < 0 ? 0u : static_cast<TimeUs>(span.count());
+    return count > time_never - now ? time_never : now + count;
+}
+
+}  // namespace cinnabar

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A value or an `Error`: what the set-up path returns. `value()` is the one place in Cinnabar that throws, for those
+// who want it; everything else is `if (!result) return result.error()`.
+#pragma once
+
+#include <cinnabar/base/assert.hpp>
+#include <cinnabar/base/error.hpp>
+
+#include <optional>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+namespace cinnabar {
+
+// Thrown by Result<T>::value() only.
+class BadResult : public std::runtime_error {
+  public:
+    explicit BadResult(Error error) : std::runtime_error(error.message()), error_(std::move(error)) {}
+    [[nodiscard]] const Error& error() const noexcept { return error_; }
+
+  private:
+    Error error_;
+};
+
+template <typename T>
+class [[nodiscard]] Result {
+  public:
+    using value_type = T;
+
+    Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+    Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+    Result(Errc code) : state_(std::in_place_index<1>, Error{code}) {}
+
+    [[nodiscard]] bool ok() const noexcept { return state_.index() == 0; }
+    explicit operator bool() const noexcept { return ok(); }
+    [[nodiscard]] Errc code() const noexcept { return ok() ? Errc::ok : std::get_if<1>(&state_)->code; }
+
+    [[nodiscard]] Error& error() & noexcept { return *failure(); }
+    [[nodiscard]] const Error& error() const& noexcept { return *const_cast<Result*>(this)->failure(); }
+    [[nodiscard]] Error error() && noexcept { return std::move(*failure()); }
+
+    T& operator*() & noexcept { return *present(); }
+    const T& operator*() const& noexcept { return *const_cast<Result*>(this)->present(); }
+    T&& operator*() && noexcept { return std::move(*present()); }
+    T* operator->() noexcept { return present(); }
+    const T* operator->() const noexcept { return const_cast<Result*>(this)->present(); }
+
+    // Throws BadResult when there is no value.
+    T& value() & { return check(), *present(); }
+    T value() && { return check(), std::move(*present()); }
+
+    template <typename U>
+    [[nodiscard]] T value_or(U&& other) && {
+        return ok() ? std::move(*present()) : static_cast<T>(std::forward<U>(other));
+    }
+
+  private:
+    T* present() noexcept {
+        CINNABAR_ASSERT(ok());
+        return std::get_if<0>(&state_);
+    }
+    Error* failure() noexcept {
+        CINNABAR_ASSERT(!ok());
+        return std::get_if<1>(&state_);
+    }
+    void check() const {
+        if (!ok()) throw BadResult(*std::get_if<1>(&state_));
+    }
+    std::variant<T, Error> state_;
+};
+
+template <>
+class [[nodiscard]] Result<void> {
+  public:
+    using value_type = void;
+
+    Result() = default;
+    Result(Error error) : error_(std::move(error)) {}
+    Result(Errc code) {
+        if (code != Errc::ok) error_.emplace(code);
+    }
+
+    [[nodiscard]] bool ok() const noexcept { return !error_; }
+    explicit operator bool() const noexcept { return ok(); }
+    [[nodiscard]] Errc code() const noexcept { return error_ ? error_->code : Errc::ok; }
+    [[nodiscard]] const Error& error() const& noexcept {
+        CINNABAR_ASSERT(!ok());
+        return *error_;
+    }
+    [[nodiscard]] Error error() && noexcept {
+        CINNABAR_ASSERT(!ok());
+        return std::move(*error_);
+    }
+    void value() const {
+        if (error_) throw BadResult(*error_);
+    }
+
+  private:
+    std::optional<Error> error_;
+};
+
+}  // namespace cinnabar
+
+// Returns the error of `expression` from the enclosing function, or binds its value: CINNABAR_TRY(auto x, make());
+#define CINNABAR_TRY(declaration, expression) CINNABAR_TRY_NAMED(declaration, expression, __LINE__)
+#define CINNABAR_TRY_NAMED(declaration, expression, line) CINNABAR_TRY_WITH(declaration, expression, line)
+#define CINNABAR_TRY_WITH(declaration, expression, line)                 \
+    auto cinnabar_try_##line = (expression);                             \
+    if (!cinnabar_try_##line) return std::move(cinnabar_try_##line).error(); \
+    declaration = *std::move(cinnabar_try_##line)

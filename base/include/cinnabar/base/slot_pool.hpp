@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A bounded pool of slots that never move: grown by blocks, found by index, reused without construction. A pool opened
+// for many threads takes and gives back slots by compare-and-swap; one for a single thread uses plain loads and stores.
+#pragma once
+
+#include <cinnabar/base/assert.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <new>
+
+namespace cinnabar {
+
+enum class Threads : std::uint8_t { one, many };
+
+// Base of what lives in a SlotPool.
+struct PoolSlot {
+    std::uint32_t slot_index = 0;
+    std::atomic<std::uint32_t> slot_next{0};  // index + 1 of the next free slot
+};
+
+// T derives from PoolSlot and is default-constructible. A slot keeps its state between uses: T's owner resets it.
+template <typename T>
+class SlotPool {
+  public:
+    static constexpr std::uint32_t block_slots = 64;
+
+    // Allocates nothing but a table of slots_max / 64 pointers.
+    SlotPool(Threads threads, std::uint32_t slots_max)
+        : threads_(threads),
+          blocks_max_((slots_max + block_slots - 1) / block_slots),
+          blocks_(std::make_unique<std::atomic<T*>[]>(blocks_max_)) {}
+
+    SlotPool(const SlotPool&) = delete;
+    SlotPool& operator=(const SlotPool&) = delete;
+
+    // Requires: every slot was given back.
+    ~SlotPool() {
+        for (std::uint32_t i = 0; i < blocks_max_; ++i) delete[] blocks_[i].load(std::memory_order_relaxed);
+    }
+
+    // Null when the limit is reached or memory is short.
+    [[nodiscard]] T* acquire() noexcept {
+        for (;;) {
+            if (T* slot = pop()) {
+                count_taken(1);
+                return slot;
+            }
+            if (!grow()) return nullptr;
+        }
+    }
+
+    void release(T& slot) noexcept {
+        count_taken(-1);
+        push(slot, slot);
+    }
+
+    // Null when no slot of that index was ever made. Any index is safe to ask.
+    [[nodiscard]] T* at(std::uint32_t index) const noexcept {
+        const std::uint32_t block = index / block_slots;
+        if (block >= blocks_max_) return nullptr;
+        T* slots = blocks_[block].load(std::memory_order_acquire);
+        return slots ? slots + index % block_slots : nullptr;
+    }
+
+    // Slots that are out; exact on one thread, a snapshot on many.
+    [[nodiscard]] std::uint32_t taken() const noexcept {
+        return static_cast<std::uint32_t>(taken_.load(std::memory_order_relaxed));
+    }
+    [[nodiscard]] std::uint32_t slots_max() const noexcept { return blocks_max_ * block_slots; }
+    // Visits every slot ever made, taken or not.
+    template <typename F>
+    void for_each(F&& visit) {
+        for (std::uint32_t i = 0; i < blocks_max_; ++i) {
+            T* slots = blocks_[i].load(std::memory_order_acquire);
+            for (std::uint32_t k = 0; slots && k < block_slots; ++k) visit(slots[k]);
+        }
+    }
+
+  private:
+    // The head packs a counter (against the ABA problem) above index + 1.
+    static constexpr std::uint64_t count_one = std::uint64_t{1} << 32;
+
+    void count_taken(std::int32_t by) noexcept {
+        if (threads_ == Threads::one) {
+            taken_.store(taken_.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+        } else {
+            taken_.fetch_add(by, std::memory_order_relaxed);
+        }
+    }
+
+    T* pop() noexcept {
+        std::uint64_t head = head_.load(std::memory_order_acquire);
+        for (;;) {
+            const auto index = static_cast<std::uint32_t>(head);
+            if (index == 0) return nullptr;
+            T* slot = at(index - 1);
+            const std::uint64_t next = (head & ~std::uint64_t{0xffffffff}) + count_one +
+                                       slot->slot_next.load(std::memory_order_relaxed);
+            if (threads_ == Threads::one) {
+                head_.store(next, std::memory_order_relaxed);
+                return slot;
+            }
+            if (head_.compare_exchange_weak(head, next, std::memory_order_acquire, std::memory_order_acquire)) return slot;
+        }
+    }
+
+    // Pushes the chain first..last, already linked through slot_next.
+    void push(T& first, T& last) noexcept {
+        std::uint64_t head = head_.load(std::memory_order_relaxed);
+        for (;;) {
+            last.slot_next.store(static_cast<std::uint32_t>(head), std::memory_order_relaxed);
+            const std::uint64_t next = (head & ~std::uint64_t{0xffffffff}) + count_one + first.slot_index + 1;
+            if (threads_ == Threads::one) {
+                head_.store(next, std::memory_order_relaxed);
+                return;
+            }
+            if (head_.compare_exchange_weak(head, next, std::memory_order_release, std::memory_order_relaxed)) return;
+        }
+    }
+
+    bool grow() noexcept {
+        const std::lock_guard lock(grow_mutex_);
+        if (static_cast<std::uint32_t>(head_.load(std::memory_order_acquire)) != 0) return true;
+        if (blocks_used_ == blocks_max_) return false;
+        T* slots = new (std::nothrow) T[block_slots];
+        if (!slots) return false;
+        const std::uint32_t base = blocks_used_ * block_slots;
+        for (std::uint32_t k = 0; k < block_slots; ++k) {
+            slots[k].slot_index = base + k;
+            slots[k].slot_next.store(base + k + 2, std::memory_order_relaxed);
+        }
+        blocks_[blocks_used_].store(slots, std::memory_order_release);
+        ++blocks_used_;
+        push(slots[0], slots[block_slots - 1]);
+        return true;
+    }
+
+    const Threads threads_;
+    const std::uint32_t blocks_max_;
+    std::unique_ptr<std::atomic<T*>[]> blocks_;
+    std::atomic<std::uint64_t> head_{0};
+    std::atomic<std::int32_t> taken_{0};
+    std::mutex grow_mutex_;
+    std::uint32_t blocks_used_ = 0;
+};
+
+}  // namespace cinnabar

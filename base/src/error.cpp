@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cinnabar/base/error.hpp>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace cinnabar {
+namespace {
+
+struct Row {
+    std::string_view name;
+    Blast blast;
+    std::string_view advice;
+};
+
+constexpr std::array<Row, errc_count> rows{{
+    {"ok", Blast::nothing, "nothing went wrong"},
+    {"again", Blast::nothing, "make progress, then call again"},
+    {"canceled", Blast::nothing, "the caller asked for it"},
+    {"timed out", Blast::operation, "allow more time, or look whether the peer is stopped or overloaded"},
+    {"connecting", Blast::nothing, "the connection is being made; make progress, then call again"},
+    {"refused", Blast::peer, "nothing listens there: start the server or check the port"},
+    {"unreachable", Blast::peer, "check the host, the route and that the peer listens"},
+    {"peer lost", Blast::peer, "the peer died or the connection broke; call again to reconnect"},
+    {"queue full", Blast::nothing, "too much is queued here: wait for completions, or raise the limit"},
+    {"overloaded", Blast::operation, "the target cannot take more: back off and call again"},
+    {"no such rpc", Blast::operation, "the target serves no handler of that name and provider"},
+    {"bad signature", Blast::operation, "both sides must declare the call with the same argument types"},
+    {"protocol", Blast::peer, "the peer speaks something else, or another version"},
+    {"too large", Blast::operation, "send less at once, or raise the limit"},
+    {"permission", Blast::operation, "the key is wrong, or the memory or the file may not be used like that"},
+    {"out of memory", Blast::operation, "free memory, or lower the limits"},
+    {"invalid argument", Blast::operation, "this is a mistake in the calling program"},
+    {"unsupported", Blast::operation, "the transport lacks this capability: ask for it before use"},
+    {"busy", Blast::nothing, "it is still in use: release it first"},
+    {"not found", Blast::operation, "check the name"},
+    {"exists", Blast::operation, "it is there already: choose another name or ask to replace it"},
+    {"closed", Blast::context, "it was closed or is draining; open it again"},
+    {"bad checksum", Blast::operation, "the bytes changed on the way or at their source; send them again"},
+    {"io", Blast::operation, "the operating system refused; see its own message"},
+    {"no space", Blast::operation, "the disk or the quota is full: free space first"},
+    {"would deadlock", Blast::nothing, "do not block on a thread that must make progress: use co_await or another thread"},
+    {"application error", Blast::operation, "the handler answered with an error of its own"},
+    {"handler failed", Blast::operation, "the handler threw; see the server's log"},
+    {"bad address", Blast::nothing, "write it as scheme://host:port, and check the host name"},
+    {"address in use", Blast::nothing, "another process listens there: choose another port"},
+    {"shutting down", Blast::peer, "the target takes no new calls: use another one, or call again later"},
+}};
+
+}  // namespace
+
+std::string_view to_string(Errc code) noexcept {
+    const auto index = static_cast<std::size_t>(code);
+    return index < rows.size() ? rows[index].name : std::string_view("unknown");
+}
+
+std::string_view advice(Errc code) noexcept {
+    const auto index = static_cast<std::size_t>(code);
+    return index < rows.size() ? rows[index].advice : std::string_view("the peer is newer than this program");
+}
+
+Blast blast_of(Errc code) noexcept {
+    const auto index = static_cast<std::size_t>(code);
+    return index < rows.size() ? rows[index].blast : Blast::operation;
+}
+
+Errc errc_from_errno(int os_errno) noexcept {
+    switch (os_errno) {
+        case 0: return Errc::ok;
+        case EAGAIN: return Errc::again;
+        case ECONNREFUSED: return Errc::refused;
+        case EHOSTUNREACH:
+        case ENETUNREACH:
+        case EHOSTDOWN:
+        case ENETDOWN:
+        case EADDRNOTAVAIL: return Errc::unreachable;
+        case ECONNRESET:
+        case EPIPE:
+        case ECONNABORTED:
+        case ENOTCONN:
+        case ETIMEDOUT: return Errc::peer_lost;
+        case ENOMEM:
+        case ENOBUFS: return Errc::out_of_memory;
+        case EINVAL:
+        case EFAULT:
+        case EBADF: return Errc::invalid_argument;
+        case EPERM:
+        case EACCES:
+        case EROFS: return Errc::permission;
+        case ENOENT:
+        case ENOTDIR: return Errc::not_found;
+        case EEXIST: return Errc::exists;
+        case ENOSPC:
+        case EDQUOT: return Errc::no_space;
+        case EFBIG:
+        case ENAMETOOLONG:
+        case EMSGSIZE: return Errc::too_large;
+        case EADDRINUSE: return Errc::address_in_use;
+        case EBUSY: return Errc::busy;
+        case EOPNOTSUPP:
+        case ENOSYS:
+        case EAFNOSUPPORT: return Errc::unsupported;
+        case ECANCELED: return Errc::canceled;
+        default: return Errc::io;
+    }
+}
+
+std::string Error::message() const {
+    std::string text(to_string(code));
+    if (!hint.empty()) text.append(": ").append(hint);
+    if (!subject.empty()) text.append(" (").append(subject).append(")");
+    if (os_errno != 0) {
+        std::array<char, 128> buffer{};
+        text.append(": ").append(::strerror_r(os_errno, buffer.data(), buffer.size()));
+    }
+    return text;
+}
+
+}  // namespace cinnabar

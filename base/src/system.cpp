@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The few things that base asks of the operating system.
+#include <cinnabar/base/assert.hpp>
+#include <cinnabar/base/clock.hpp>
+#include <cinnabar/base/random.hpp>
+#include <cinnabar/base/unique_fd.hpp>
+
+#include <ctime>
+
+#include <sys/random.h>
+#include <unistd.h>
+
+namespace cinnabar {
+namespace {
+
+class SteadyClock final : public Clock {
+  public:
+    TimeUs now_us() noexcept override {
+        timespec t{};
+        ::clock_gettime(CLOCK_MONOTONIC, &t);
+        return static_cast<TimeUs>(t.tv_sec) * 1'000'000u + static_cast<TimeUs>(t.tv_nsec) / 1'000u;
+    }
+};
+
+}  // namespace
+
+Clock& steady_clock() noexcept {
+    static SteadyClock clock;
+    return clock;
+}
+
+std::uint64_t secret_u64() noexcept {
+    std::uint64_t value = 0;
+    while (value == 0) {
+        const auto count = ::getrandom(&value, sizeof value, 0);
+        CINNABAR_ASSERT(count == static_cast<ssize_t>(sizeof value));
+    }
+    return value;
+}
+
+void UniqueFd::reset(int fd) noexcept {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = fd;
+}
+
+}  // namespace cinnabar

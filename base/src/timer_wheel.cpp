@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cinnabar/base/timer_wheel.hpp>
+
+#include <algorithm>
+#include <bit>
+
+namespace cinnabar {
+
+// What lies further away than the wheel reaches waits on its last list and is placed again when that comes due.
+constexpr TimeUs reach_us = (TimeUs{1} << 48) - 1;
+
+void TimerWheel::place(Timer& timer) noexcept {
+    const TimeUs due = std::clamp(timer.expires, now_, now_ | reach_us);
+    const TimeUs differing = due ^ now_;
+    const unsigned level = differing ? (63u - static_cast<unsigned>(std::countl_zero(differing))) / digit_bits : 0;
+    const unsigned digit = static_cast<unsigned>(due >> (level * digit_bits)) & 63u;
+    timer.level = static_cast<std::uint8_t>(level);
+    timer.digit = static_cast<std::uint8_t>(digit);
+    lists_[level][digit].push_back(timer);
+    used_[level] |= std::uint64_t{1} << digit;
+}
+
+TimeUs TimerWheel::slot_start(unsigned level, unsigned digit) const noexcept {
+    const unsigned shift = level * digit_bits;
+    const TimeUs above = now_ >> (shift + digit_bits) << (shift + digit_bits);
+    return above | TimeUs{digit} << shift;
+}
+
+void TimerWheel::arm(Timer& timer, TimeUs expires) noexcept {
+    CINNABAR_ASSERT(!timer.armed());
+    timer.expires = expires;
+    if (expires == time_never) return;
+    place(timer);
+    ++armed_;
+}
+
+void TimerWheel::disarm(Timer& timer) noexcept {
+    if (!timer.armed()) return;
+    List& list = lists_[timer.level][timer.digit];
+    list.remove(timer);
+    if (list.empty()) used_[timer.level] &= ~(std::uint64_t{1} << timer.digit);
+    --armed_;
+}
+
+TimeUs TimerWheel::next() const noexcept {
+    for (unsigned level = 0; level < levels; ++level) {
+        if (used_[level]) return slot_start(level, static_cast<unsigned>(std::countr_zero(used_[level])));
+    }
+    return time_never;
+}
+
+unsigned TimerWheel::advance(TimeUs now) noexcept {
+    unsigned fired = 0;
+    while (armed_ != 0) {
+        unsigned level = 0;
+        while (level < levels && !used_[level]) ++level;
+        if (level == levels) break;
+        const auto digit = static_cast<unsigned>(std::countr_zero(used_[level]));
+        const TimeUs start = slot_start(level, digit);
+        if (start > now) break;
+        now_ = std::max(now_, start);
+        List& list = lists_[level][digit];
+        if (level == 0) {
+            Timer* timer = list.pop_front();
+            if (list.empty()) used_[0] &= ~(std::uint64_t{1} << digit);
+            --armed_;
+            ++fired;
+            timer->fire(*timer);
+            continue;
+        }
+        used_[level] &= ~(std::uint64_t{1} << digit);
+        List moved;
+        moved.splice_back(list);
+        while (Timer* timer = moved.pop_front()) place(*timer);
+    }
+    now_ = std::max(now_, now);
+    return fired;
+}
+
+}  // namespace cinnabar

@@ -1,0 +1,21 @@
+# cinnabar_module(NAME SOURCES file... DEPENDS target...)
+# A layer: target cinnabar_NAME (alias cinnabar::NAME) with its own include folder, so that an include against the
+# arrows does not compile.
+function(cinnabar_module name)
+    cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+    add_library(cinnabar_${name} ${arg_SOURCES})
+    add_library(cinnabar::${name} ALIAS cinnabar_${name})
+    set_target_properties(cinnabar_${name} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON
+        CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
+        VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+    target_compile_features(cinnabar_${name} PUBLIC cxx_std_20)
+    target_include_directories(cinnabar_${name}
+        PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>
+        PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/src)
+    target_link_libraries(cinnabar_${name} PUBLIC ${arg_DEPENDS}
+        PRIVATE ${arg_PRIVATE_DEPENDS} $<BUILD_INTERFACE:cinnabar_warnings>)
+    install(TARGETS cinnabar_${name} EXPORT cinnabar_targets)
+    if(IS_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/include)
+        install(DIRECTORY include/ TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
+    endif()
+endfunction()
