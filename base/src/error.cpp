@@ -40,7 +40,8 @@ constexpr std::array<Row, errc_count> rows{{
     {"bad checksum", Blast::operation, "the bytes changed on the way or at their source; send them again"},
     {"io", Blast::operation, "the operating system refused; see its own message"},
     {"no space", Blast::operation, "the disk or the quota is full: free space first"},
-    {"would deadlock", Blast::nothing, "do not block on a thread that must make progress: use co_await or another thread"},
+    {"would deadlock", Blast::nothing,
+     "do not block on a thread that must make progress: use co_await or another thread"},
     {"application error", Blast::operation, "the handler answered with an error of its own"},
     {"handler failed", Blast::operation, "the handler threw; see the server's log"},
     {"bad address", Blast::nothing, "write it as scheme://host:port, and check the host name"},
@@ -67,42 +68,59 @@ Blast blast_of(Errc code) noexcept {
 
 Errc errc_from_errno(int os_errno) noexcept {
     switch (os_errno) {
-        case 0: return Errc::ok;
-        case EAGAIN: return Errc::again;
-        case ECONNREFUSED: return Errc::refused;
+        case 0:
+            return Errc::ok;
+        case EAGAIN:
+            return Errc::again;
+        case ECONNREFUSED:
+            return Errc::refused;
         case EHOSTUNREACH:
         case ENETUNREACH:
         case EHOSTDOWN:
         case ENETDOWN:
-        case EADDRNOTAVAIL: return Errc::unreachable;
+        case EADDRNOTAVAIL:
+            return Errc::unreachable;
         case ECONNRESET:
         case EPIPE:
         case ECONNABORTED:
         case ENOTCONN:
-        case ETIMEDOUT: return Errc::peer_lost;
+        case ETIMEDOUT:
+            return Errc::peer_lost;
         case ENOMEM:
-        case ENOBUFS: return Errc::out_of_memory;
+        case ENOBUFS:
+            return Errc::out_of_memory;
         case EINVAL:
         case EFAULT:
-        case EBADF: return Errc::invalid_argument;
+        case EBADF:
+            return Errc::invalid_argument;
         case EPERM:
         case EACCES:
-        case EROFS: return Errc::permission;
+        case EROFS:
+            return Errc::permission;
         case ENOENT:
-        case ENOTDIR: return Errc::not_found;
-        case EEXIST: return Errc::exists;
+        case ENOTDIR:
+            return Errc::not_found;
+        case EEXIST:
+            return Errc::exists;
         case ENOSPC:
-        case EDQUOT: return Errc::no_space;
+        case EDQUOT:
+            return Errc::no_space;
         case EFBIG:
         case ENAMETOOLONG:
-        case EMSGSIZE: return Errc::too_large;
-        case EADDRINUSE: return Errc::address_in_use;
-        case EBUSY: return Errc::busy;
+        case EMSGSIZE:
+            return Errc::too_large;
+        case EADDRINUSE:
+            return Errc::address_in_use;
+        case EBUSY:
+            return Errc::busy;
         case EOPNOTSUPP:
         case ENOSYS:
-        case EAFNOSUPPORT: return Errc::unsupported;
-        case ECANCELED: return Errc::canceled;
-        default: return Errc::io;
+        case EAFNOSUPPORT:
+            return Errc::unsupported;
+        case ECANCELED:
+            return Errc::canceled;
+        default:
+            return Errc::io;
     }
 }
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cinnabar/base/log.hpp>
 
+#include <unistd.h>
+
 #include <array>
 #include <atomic>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-
-#include <unistd.h>
 
 namespace cinnabar {
 namespace {

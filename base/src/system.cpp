@@ -5,10 +5,10 @@
 #include <cinnabar/base/random.hpp>
 #include <cinnabar/base/unique_fd.hpp>
 
-#include <ctime>
-
 #include <sys/random.h>
 #include <unistd.h>
+
+#include <ctime>
 
 namespace cinnabar {
 namespace {

@@ -10,8 +10,9 @@ namespace cinnabar {
 [[noreturn]] CINNABAR_API void assert_failed(const char* expression, const char* file, int line) noexcept;
 }  // namespace cinnabar
 
-#define CINNABAR_ASSERT(expression) \
-    (__builtin_expect(static_cast<bool>(expression), 1) ? void(0) : ::cinnabar::assert_failed(#expression, __FILE__, __LINE__))
+#define CINNABAR_ASSERT(expression)                               \
+    (__builtin_expect(static_cast<bool>(expression), 1) ? void(0) \
+                                                        : ::cinnabar::assert_failed(#expression, __FILE__, __LINE__))
 
 #ifdef NDEBUG
 #define CINNABAR_DEBUG_ASSERT(expression) (void(sizeof(static_cast<bool>(expression))))

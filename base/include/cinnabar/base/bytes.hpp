@@ -37,7 +37,7 @@ class Reader {
     }
 
     template <typename T>
-        requires std::integral<T> || std::floating_point<T>
+    requires std::integral<T> || std::floating_point<T>
     [[nodiscard]] T get() noexcept {
         T value{};
         if (const std::byte* from = advance(sizeof(T))) std::memcpy(&value, from, sizeof(T));
@@ -75,7 +75,8 @@ class Reader {
 
 class Writer {
   public:
-    explicit Writer(Bytes bytes) noexcept : begin_(bytes.data()), at_(bytes.data()), end_(bytes.data() + bytes.size()) {}
+    explicit Writer(Bytes bytes) noexcept
+        : begin_(bytes.data()), at_(bytes.data()), end_(bytes.data() + bytes.size()) {}
 
     [[nodiscard]] bool ok() const noexcept { return ok_; }
     [[nodiscard]] std::size_t left() const noexcept { return static_cast<std::size_t>(end_ - at_); }
@@ -87,7 +88,7 @@ class Writer {
     }
 
     template <typename T>
-        requires std::integral<T> || std::floating_point<T>
+    requires std::integral<T> || std::floating_point<T>
     void put(T value) noexcept {
         if (std::byte* to = advance(sizeof(T))) std::memcpy(to, &value, sizeof(T));
     }

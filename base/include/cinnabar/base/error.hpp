@@ -15,36 +15,36 @@ namespace cinnabar {
 // The values are part of the wire format (docs/wire-format.md, "Error codes"): never renumber, only append.
 enum class Errc : std::uint8_t {
     ok = 0,
-    again = 1,              // nothing was taken; call again after progress
-    canceled = 2,           // asked for by the caller; an ending, not a fault
-    timed_out = 3,          // the deadline passed first
-    connecting = 4,         // the connection is being made; nothing was taken
-    refused = 5,            // the host answered that nobody listens there
-    unreachable = 6,        // no route, unknown host, or a peer that cannot be dialled
-    peer_lost = 7,          // the connection or the process behind it is gone
-    queue_full = 8,         // a local queue reached its limit
-    overloaded = 9,         // the target, or the books of credits, cannot take more
-    no_such_rpc = 10,       // the target has no handler of that id
-    bad_signature = 11,     // both sides use the name for different argument types
-    protocol = 12,          // bytes that make no sense, or another version
-    too_large = 13,         // over a named limit
-    permission = 14,        // wrong key, read-only memory, or not allowed
+    again = 1,           // nothing was taken; call again after progress
+    canceled = 2,        // asked for by the caller; an ending, not a fault
+    timed_out = 3,       // the deadline passed first
+    connecting = 4,      // the connection is being made; nothing was taken
+    refused = 5,         // the host answered that nobody listens there
+    unreachable = 6,     // no route, unknown host, or a peer that cannot be dialled
+    peer_lost = 7,       // the connection or the process behind it is gone
+    queue_full = 8,      // a local queue reached its limit
+    overloaded = 9,      // the target, or the books of credits, cannot take more
+    no_such_rpc = 10,    // the target has no handler of that id
+    bad_signature = 11,  // both sides use the name for different argument types
+    protocol = 12,       // bytes that make no sense, or another version
+    too_large = 13,      // over a named limit
+    permission = 14,     // wrong key, read-only memory, or not allowed
     out_of_memory = 15,
     invalid_argument = 16,  // a bug of the caller
     unsupported = 17,       // the transport lacks the capability
     busy = 18,              // still in use
     not_found = 19,
     exists = 20,
-    closed = 21,            // draining or closed here
+    closed = 21,  // draining or closed here
     bad_checksum = 22,
-    io = 23,                // the operating system failed; see Error::os_errno
+    io = 23,  // the operating system failed; see Error::os_errno
     no_space = 24,
-    would_deadlock = 25,    // a blocking call on a thread that must make progress
-    application = 26,       // the handler answered with an error of its own
-    handler_failed = 27,    // the handler threw
-    bad_address = 28,       // an address string that cannot be parsed or resolved
+    would_deadlock = 25,  // a blocking call on a thread that must make progress
+    application = 26,     // the handler answered with an error of its own
+    handler_failed = 27,  // the handler threw
+    bad_address = 28,     // an address string that cannot be parsed or resolved
     address_in_use = 29,
-    shutting_down = 30,     // the target is draining
+    shutting_down = 30,  // the target is draining
 };
 inline constexpr std::uint8_t errc_count = 31;
 
@@ -65,9 +65,9 @@ enum class Blast : std::uint8_t { nothing, operation, peer, context };
 // A failure of the set-up path.
 struct Error {
     Errc code = Errc::ok;
-    int os_errno = 0;              // 0 when the system was not the cause
-    std::string_view hint;         // static storage: what was being done and what to do
-    std::string subject;           // the peer, address or path that it is about; may be empty
+    int os_errno = 0;       // 0 when the system was not the cause
+    std::string_view hint;  // static storage: what was being done and what to do
+    std::string subject;    // the peer, address or path that it is about; may be empty
 
     Error(Errc c, std::string_view h = {}, std::string s = {}, int e = 0)
         : code(c), os_errno(e), hint(h), subject(std::move(s)) {}

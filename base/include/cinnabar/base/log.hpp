@@ -18,7 +18,8 @@ using LogSink = void (*)(LogLevel level, std::string_view line, void* user);
 // Replaces the sink; null restores stderr. The old sink may still be running in another thread when this returns.
 CINNABAR_API void set_log_sink(LogSink sink, void* user) noexcept;
 
-// Lines below `level` are dropped before they are formatted. Default: warning, or CINNABAR_LOG=debug|info|warning|error.
+// Lines below `level` are dropped before they are formatted. Default: warning, or
+// CINNABAR_LOG=debug|info|warning|error.
 CINNABAR_API void set_log_level(LogLevel level) noexcept;
 [[nodiscard]] CINNABAR_API bool log_enabled(LogLevel level) noexcept;
 

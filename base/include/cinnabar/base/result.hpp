@@ -106,7 +106,7 @@ class [[nodiscard]] Result<void> {
 // Returns the error of `expression` from the enclosing function, or binds its value: CINNABAR_TRY(auto x, make());
 #define CINNABAR_TRY(declaration, expression) CINNABAR_TRY_NAMED(declaration, expression, __LINE__)
 #define CINNABAR_TRY_NAMED(declaration, expression, line) CINNABAR_TRY_WITH(declaration, expression, line)
-#define CINNABAR_TRY_WITH(declaration, expression, line)                 \
-    auto cinnabar_try_##line = (expression);                             \
+#define CINNABAR_TRY_WITH(declaration, expression, line)                     \
+    auto cinnabar_try_##line = (expression);                                 \
     if (!cinnabar_try_##line) return std::move(cinnabar_try_##line).error(); \
     declaration = *std::move(cinnabar_try_##line)

@@ -98,13 +98,14 @@ class SlotPool {
             const auto index = static_cast<std::uint32_t>(head);
             if (index == 0) return nullptr;
             T* slot = at(index - 1);
-            const std::uint64_t next = (head & ~std::uint64_t{0xffffffff}) + count_one +
-                                       slot->slot_next.load(std::memory_order_relaxed);
+            const std::uint64_t next =
+                (head & ~std::uint64_t{0xffffffff}) + count_one + slot->slot_next.load(std::memory_order_relaxed);
             if (threads_ == Threads::one) {
                 head_.store(next, std::memory_order_relaxed);
                 return slot;
             }
-            if (head_.compare_exchange_weak(head, next, std::memory_order_acquire, std::memory_order_acquire)) return slot;
+            if (head_.compare_exchange_weak(head, next, std::memory_order_acquire, std::memory_order_acquire))
+                return slot;
         }
     }
 

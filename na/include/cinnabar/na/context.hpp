@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A domain of progress: one completion queue, one timer wheel and one pollable descriptor over the ports of one or more
+// transports. It is the only place where user code is called (trigger) and where state, capability and limit checks
+// are made.
+//
+// Threads. A context opened for `one` belongs to the thread that uses it; only submit() may be called from others. A
+// context for `many` may be used by any thread: whoever posts, polls or fires timers owns it for that moment; callbacks
+// run in trigger() without owning it, several at once if several threads trigger. Functions marked "owner" may be
+// called inside an Op's completion, a Timer, a submitted Work, a Receiver function or an Ownership.
+#pragma once
+
+#include <cinnabar/base/clock.hpp>
+#include <cinnabar/base/export.hpp>
+#include <cinnabar/base/result.hpp>
+#include <cinnabar/base/timer_wheel.hpp>
+#include <cinnabar/base/work.hpp>
+#include <cinnabar/na/transport.hpp>
+
+#include <memory>
+#include <span>
+
+namespace cinnabar::na {
+
+struct ContextOptions {
+    Threads threads = Threads::many;
+    ContextId id = 0;
+    // progress() polls for at most this long before it sleeps; adapts between 0 and this. 0: never spin.
+    Microseconds spin_max{50};
+    // Credits announced to each new peer in the Hello.
+    std::uint32_t initial_credits = 2;
+};
+
+class CINNABAR_API Context {
+  public:
+    // The transports and the receiver must outlive the context. invalid_argument: no transport, or clocks that differ.
+    [[nodiscard]] static Result<std::unique_ptr<Context>> open(std::span<Transport* const> transports,
+                                                               const ContextOptions& options, Receiver& receiver);
+    // Completes what is posted with `canceled` first. Requires: no other thread is inside.
+    ~Context();
+    Context(const Context&) = delete;
+    Context& operator=(const Context&) = delete;
+
+    // Ownership for the length of a scope; on `one` it costs nothing. `many`: waits for the present owner, who holds it
+    // for a bounded moment and never while sleeping. Never take it twice in one thread.
+    class Ownership;
+
+    // The port that reaches an address best (same-host transports first), or null. Any thread.
+    [[nodiscard]] Port* route(const Addr& addr) const noexcept;
+    // Owner. The peer of an address on the port that reaches it best; unreachable when none does.
+    [[nodiscard]] Result<Peer*> peer(const Addr& addr);
+    [[nodiscard]] std::span<const std::unique_ptr<Port>> ports() const noexcept;
+    [[nodiscard]] Transport& transport_of(const Port& port) const noexcept;
+
+    // Owner. Checks the op and posts it. ok: exactly one completion comes, later. again: nothing taken. unsupported,
+    // too_large, permission, invalid_argument: nothing taken either. op.peer must be set.
+    [[nodiscard]] Errc post_owned(Op& op) noexcept;
+    // The same from any thread of a `many` context; when another thread owns it, the op is handed over and what post
+    // would have answered comes as the completion (`again` is then retried, not reported).
+    [[nodiscard]] Errc post(Op& op) noexcept;
+    // Owner. Asks for the end of a posted op; nothing happens when it is not posted.
+    void cancel_owned(Op& op) noexcept;
+
+    // Runs `work` as the owner: at once if nobody owns the context (then `flush` follows), else soon, by whoever does.
+    // Any thread of a `many` context; the thread of a `one` context.
+    void run_owned(Work& work) noexcept;
+    // Hands `work` to the owner, to run inside progress(). Any thread, either kind; never lost, rings a sleeper.
+    void submit(Work& work) noexcept;
+
+    // Puts a node on the completion queue, to be run by trigger(). Owner.
+    void enqueue(Work& work) noexcept;
+
+    // Polls all ports, fires timers, runs what was submitted. Returns how much was done; 0 after `timeout` passed with
+    // nothing. Returns at once while the completion queue is not empty. A zero timeout never sleeps. Spins for a
+    // bounded, adaptive time, then sleeps in the kernel.
+    unsigned progress(Microseconds timeout) noexcept;
+    // Runs at most `count_max` nodes of the completion queue and returns how many.
+    unsigned trigger(unsigned count_max) noexcept;
+    [[nodiscard]] bool has_completions() const noexcept;
+
+    // One descriptor that is readable when progress() should be called, for foreign event loops. Call prepare_wait()
+    // before each foreign poll: false means do not wait, call progress() now.
+    [[nodiscard]] int wait_fd() const noexcept;
+    [[nodiscard]] bool prepare_wait() noexcept;
+    // Makes a sleeping progress() return early. Any thread.
+    void wake() noexcept;
+
+    // Timers. Owner.
+    void arm(Timer& timer, TimeUs when) noexcept;
+    void disarm(Timer& timer) noexcept;
+    // Of the present round; refreshed by progress() and fresh_now().
+    [[nodiscard]] TimeUs now_us() const noexcept;
+    TimeUs fresh_now_us() noexcept;
+    [[nodiscard]] Clock& clock() const noexcept;
+
+    [[nodiscard]] const ContextOptions& options() const noexcept;
+    // A small number that no other living context of this process has.
+    [[nodiscard]] std::uint32_t ordinal() const noexcept;
+    // Ops that are posted and not complete.
+    [[nodiscard]] std::uint32_t ops_posted() const noexcept;
+
+    // For tests and counters: how often this context slept in the kernel, and how often it was rung.
+    struct Wakeups {
+        std::uint64_t sleeps = 0;
+        std::uint64_t rings = 0;
+    };
+    [[nodiscard]] Wakeups wakeups() const noexcept;
+
+  private:
+    class Impl;
+    explicit Context(std::unique_ptr<Impl> impl) noexcept;
+    std::unique_ptr<Impl> impl_;
+};
+
+class [[nodiscard]] CINNABAR_API Context::Ownership {
+  public:
+    explicit Ownership(Context& context) noexcept;
+    ~Ownership();
+    Ownership(const Ownership&) = delete;
+    Ownership& operator=(const Ownership&) = delete;
+
+  private:
+    Context& context_;
+};
+
+}  // namespace cinnabar::na

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Leases for transports that move the bytes themselves (tcp, sim, self, shared-buffer copies): a table of slots with
+// random 64-bit keys. An access pins its slot around each copy or system call, so that a revocation waits for one of
+// those at most and is then absolute. Any thread; no lock, no allocation but the growth of the table.
+#pragma once
+
+#include <cinnabar/base/bytes.hpp>
+#include <cinnabar/base/error.hpp>
+#include <cinnabar/base/export.hpp>
+#include <cinnabar/na/memory.hpp>
+
+#include <atomic>
+
+namespace cinnabar::na {
+
+// What a peer sends to name a lease: 16 bytes on the wire, {u32 slot, u32 generation, u64 key}.
+struct LeaseKey {
+    std::uint32_t slot = 0;
+    std::uint32_t generation = 0;
+    std::uint64_t key = 0;
+
+    static constexpr std::size_t wire_bytes = 16;
+    void encode(Writer& writer) const noexcept {
+        writer.u32(slot);
+        writer.u32(generation);
+        writer.u64(key);
+    }
+    [[nodiscard]] static LeaseKey decode(Reader& reader) noexcept {
+        LeaseKey k;
+        k.slot = reader.u32();
+        k.generation = reader.u32();
+        k.key = reader.u64();
+        return k;
+    }
+};
+
+class CINNABAR_API LeaseTable {
+  public:
+    explicit LeaseTable(std::uint32_t leases_max) : slots_(Threads::many, leases_max) {}
+
+    [[nodiscard]] Errc grant(Lease& lease) noexcept;
+    // Returns when nobody has the slot pinned; a pin lasts for one non-blocking system call.
+    void revoke(Lease& lease) noexcept;
+
+    // Access to a lease by its key, held for one copy or system call. Check ok() first.
+    class Pin;
+    // permission: unknown, revoked, wrong key, or not that access. too_large: out of bounds.
+    [[nodiscard]] Pin pin(const LeaseKey& key, std::uint64_t offset, std::uint64_t bytes, Access want) noexcept;
+
+    [[nodiscard]] std::uint32_t granted() const noexcept { return slots_.taken(); }
+
+  private:
+    struct Slot : PoolSlot {
+        std::atomic<std::uint32_t> pins{0};  // revoked_bit | count
+        std::atomic<std::uint32_t> generation{0};
+        std::atomic<std::uint64_t> key{0};  // 0: not granted
+        Memory* memory = nullptr;
+        std::uint64_t offset = 0;
+        std::uint64_t bytes = 0;
+        Access access = Access::read;
+    };
+    static constexpr std::uint32_t revoked_bit = 0x8000'0000;
+    SlotPool<Slot> slots_;
+};
+
+class [[nodiscard]] LeaseTable::Pin {
+  public:
+    Pin(Pin&& other) noexcept
+        : slot_(std::exchange(other.slot_, nullptr)),
+          memory_(other.memory_),
+          offset_(other.offset_),
+          why_(other.why_) {}
+    ~Pin() {
+        if (slot_) slot_->pins.fetch_sub(1, std::memory_order_release);
+    }
+    [[nodiscard]] bool ok() const noexcept { return slot_ != nullptr; }
+    [[nodiscard]] Errc why() const noexcept { return why_; }
+    [[nodiscard]] const Memory& memory() const noexcept { return *memory_; }
+    [[nodiscard]] std::uint64_t offset() const noexcept { return offset_; }  // of the access, within the memory
+
+  private:
+    friend class LeaseTable;
+    explicit Pin(Errc why) noexcept : why_(why) {}
+    Pin(Slot* slot, const Memory* memory, std::uint64_t offset) noexcept
+        : slot_(slot), memory_(memory), offset_(offset) {}
+    Slot* slot_ = nullptr;
+    const Memory* memory_ = nullptr;
+    std::uint64_t offset_ = 0;
+    Errc why_ = Errc::ok;
+};
+
+}  // namespace cinnabar::na

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory that a transport may touch: a registration of one or many segments, seen as one range of bytes, and leases,
+// which lend a part of it to peers for a time. The memory itself stays the caller's and must outlive the registration.
+#pragma once
+
+#include <cinnabar/base/bytes.hpp>
+#include <cinnabar/base/error.hpp>
+#include <cinnabar/base/export.hpp>
+#include <cinnabar/base/work.hpp>
+#include <cinnabar/na/types.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+struct iovec;
+
+namespace cinnabar::na {
+
+class Transport;
+
+// A registration. Immutable once made: any thread may read it; a plugin adds its keys in a derived class. Destroy it
+// only when no op and no lease uses it.
+class Memory {
+  public:
+    virtual ~Memory() = default;
+    Memory(const Memory&) = delete;
+    Memory& operator=(const Memory&) = delete;
+
+    [[nodiscard]] std::span<const Segment> segments() const noexcept { return segments_; }
+    [[nodiscard]] std::uint64_t bytes() const noexcept { return ends_.empty() ? 0 : ends_.back(); }
+    [[nodiscard]] Access access() const noexcept { return access_; }  // what peers may do at most
+    [[nodiscard]] Transport& transport() const noexcept { return *transport_; }
+
+    // The pieces of [offset, offset + bytes) as at most `count_max` iovecs; returns how many were written and, in
+    // `covered`, how many bytes they hold. Never allocates. Requires: the range lies inside.
+    CINNABAR_API std::size_t gather(std::uint64_t offset, std::uint64_t bytes, iovec* out, std::size_t count_max,
+                                    std::uint64_t& covered) const noexcept;
+    // The index of the segment that holds `offset`. Requires: offset < bytes().
+    [[nodiscard]] CINNABAR_API std::size_t segment_at(std::uint64_t offset) const noexcept;
+    [[nodiscard]] std::uint64_t segment_offset(std::size_t index) const noexcept {
+        return index ? ends_[index - 1] : 0;
+    }
+
+  protected:
+    // Empty segments are dropped.
+    CINNABAR_API Memory(Transport& transport, std::span<const Segment> segments, Access access);
+
+  private:
+    Transport* transport_;
+    std::vector<Segment> segments_;
+    std::vector<std::uint64_t> ends_;  // running sums of the segments' sizes
+    Access access_;
+};
+
+// A part of a registration lent to whoever holds its description. Owned by the lender, never moved while granted.
+// Grant, describe and revoke: any thread of a `many` context, owner of a `one` context.
+struct Lease {
+    Memory* memory = nullptr;
+    std::uint64_t offset = 0;
+    std::uint64_t bytes = 0;
+    Access access = Access::read;
+
+    std::uint64_t key = 0;         // random; 0 while not granted
+    std::uint32_t slot = 0;        // the transport's own
+    std::uint32_t generation = 0;  // the transport's own
+    void* registration = nullptr;  // the transport's own (a memory window)
+
+    // After Transport::revoke answered `again`: runs once when the fence is done, inside progress().
+    Work fenced;
+    bool fence_failed = false;  // the peer may still write: quarantine the memory (design.md, Leases)
+
+    [[nodiscard]] bool granted() const noexcept { return key != 0; }
+};
+
+}  // namespace cinnabar::na

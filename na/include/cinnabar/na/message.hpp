@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A buffer to send a message from: memory that its transport has registered, with the transport's header room hidden
+// in front of the payload. Taken from a port and given back to it. Take and give back: any thread of a `many` context,
+// the owner of a `one` context. Contents: whoever holds it.
+#pragma once
+
+#include <cinnabar/base/bytes.hpp>
+#include <cinnabar/base/slot_pool.hpp>
+
+namespace cinnabar::na {
+
+class Port;
+
+struct Message : PoolSlot {
+    Port* port = nullptr;          // whose it is
+    std::byte* payload = nullptr;  // 8-byte aligned
+    std::uint32_t payload_bytes_max = 0;
+    std::uint32_t header_room = 0;  // bytes before `payload` that belong to the transport
+    void* registration = nullptr;   // the transport's own
+
+    [[nodiscard]] Bytes bytes() const noexcept { return {payload, payload_bytes_max}; }
+};
+
+}  // namespace cinnabar::na

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which plugins a program knows: scheme to plugin. Made by main (or by hl::Node for it); there is no global one.
+// Not thread-safe while plugins are added.
+#pragma once
+
+#include <cinnabar/na/plugin.hpp>
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cinnabar::na {
+
+class CINNABAR_API Registry {
+  public:
+    // exists: the scheme is known already. unsupported: built for another ABI.
+    [[nodiscard]] Result<void> add(const PluginInfo& plugin);
+    // Loads a shared object and adds what it exports. It stays loaded for the life of the process. not_found,
+    // unsupported (no such symbol, or another ABI); the subject holds the loader's own text.
+    [[nodiscard]] Result<void> load(const std::string& path);
+
+    // Opens a transport by its address string. unsupported: no plugin of that scheme; the subject lists the known ones.
+    [[nodiscard]] Result<std::unique_ptr<Transport>> open(std::string_view uri, const TransportOptions& options) const;
+    [[nodiscard]] std::span<const PluginInfo> plugins() const noexcept { return plugins_; }
+
+  private:
+    std::vector<PluginInfo> plugins_;
+};
+
+}  // namespace cinnabar::na

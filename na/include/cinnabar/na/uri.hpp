@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Address strings: scheme://host:port?name=value&... Pure parsing, no look-up; the text is hostile input. The grammar
+// is in docs/wire-format.md, "Address strings".
+#pragma once
+
+#include <cinnabar/base/export.hpp>
+#include <cinnabar/base/result.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cinnabar::na {
+
+struct Uri {
+    std::string scheme;  // "tcp", "ofi+verbs"; lower case
+    std::string host;    // without the brackets of IPv6; empty means any interface, or the local host
+    std::optional<std::uint16_t> port;
+    std::string path;  // what follows the first '/' behind the authority, without it
+    std::vector<std::pair<std::string, std::string>> query;
+
+    // bad_address: empty or unknown characters in the scheme, a port over 65535, an open bracket, over 1024 bytes.
+    [[nodiscard]] CINNABAR_API static Result<Uri> parse(std::string_view text);
+    // The shortest text that parses to the same; IPv6 hosts in brackets.
+    [[nodiscard]] CINNABAR_API std::string to_string() const;
+    [[nodiscard]] CINNABAR_API std::string_view option(std::string_view name) const noexcept;
+
+    friend bool operator==(const Uri&, const Uri&) = default;
+};
+
+}  // namespace cinnabar::na
