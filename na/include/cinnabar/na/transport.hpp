@@ -42,6 +42,10 @@ class PortHost {
     [[nodiscard]] virtual ContextId context_id() const noexcept = 0;
     [[nodiscard]] virtual Threads threads() const noexcept = 0;
     [[nodiscard]] virtual std::uint32_t initial_credits() const noexcept = 0;
+    // Whether progress() ever polls without sleeping: a port that looks at hot connections itself does so only then.
+    [[nodiscard]] virtual bool spins() const noexcept = 0;
+    // Before a port destroys a peer.
+    virtual void peer_gone(Peer& peer) noexcept = 0;
 
   protected:
     ~PortHost() = default;
@@ -60,6 +64,7 @@ class FdEvents {
 // runs a completion from inside the call.
 class Port {
   public:
+    // Ends all connections and completes what is posted with `canceled`; reports no peer event.
     virtual ~Port() = default;
 
     // The peer of an address; made when it is new, not dialled. unreachable: an address of another transport, or a
@@ -78,11 +83,17 @@ class Port {
 
     // Looks for work once, without blocking, and hands out at most a bounded amount of it. Returns how much it did.
     virtual unsigned poll() noexcept = 0;
+    // True while poll() itself looks at the descriptors that matter, so that the context asks the kernel for the others
+    // only now and then.
+    [[nodiscard]] virtual bool hot() const noexcept { return false; }
     // Sends what was posted since the last poll. Called before poll, before sleeping, and after a foreign thread
     // posted.
     virtual void flush() noexcept = 0;
     // Called before the context sleeps: false when there is something to poll already.
     [[nodiscard]] virtual bool prepare_wait() noexcept = 0;
+    // Only of a transport with a clock of its own: progress() found nothing, and would now sleep until `until` (its
+    // next timer, or the end of its timeout). It returns instead; the transport moves its clock when all are idle.
+    virtual void idle(TimeUs) noexcept {}
 
     // A buffer to send from; null when all are out. Any thread of a `many` context.
     [[nodiscard]] virtual Message* take_message() noexcept = 0;
