@@ -6,11 +6,8 @@
 
 namespace cinnabar {
 
-// What lies further away than the wheel reaches waits on its last list and is placed again when that comes due.
-constexpr TimeUs reach_us = (TimeUs{1} << 48) - 1;
-
 void TimerWheel::place(Timer& timer) noexcept {
-    const TimeUs due = std::clamp(timer.expires, now_, now_ | reach_us);
+    const TimeUs due = std::max(timer.expires, now_);
     const TimeUs differing = due ^ now_;
     const unsigned level = differing ? (63u - static_cast<unsigned>(std::countl_zero(differing))) / digit_bits : 0;
     const unsigned digit = static_cast<unsigned>(due >> (level * digit_bits)) & 63u;
@@ -22,8 +19,8 @@ void TimerWheel::place(Timer& timer) noexcept {
 
 TimeUs TimerWheel::slot_start(unsigned level, unsigned digit) const noexcept {
     const unsigned shift = level * digit_bits;
-    const TimeUs above = now_ >> (shift + digit_bits) << (shift + digit_bits);
-    return above | TimeUs{digit} << shift;
+    const TimeUs digit_and_below = level + 1 < levels ? (TimeUs{1} << (shift + digit_bits)) - 1 : ~TimeUs{0};
+    return (now_ & ~digit_and_below) | TimeUs{digit} << shift;
 }
 
 void TimerWheel::arm(Timer& timer, TimeUs expires) noexcept {

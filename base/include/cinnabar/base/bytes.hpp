@@ -39,6 +39,8 @@ class Reader {
     template <typename T>
     requires std::integral<T> || std::floating_point<T>
     [[nodiscard]] T get() noexcept {
+        // A bool of any other value than 0 and 1 would be undefined behaviour, and the peer chooses the byte.
+        if constexpr (std::same_as<T, bool>) return get<std::uint8_t>() != 0;
         T value{};
         if (const std::byte* from = advance(sizeof(T))) std::memcpy(&value, from, sizeof(T));
         return value;

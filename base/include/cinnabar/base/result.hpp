@@ -110,3 +110,11 @@ class [[nodiscard]] Result<void> {
     auto cinnabar_try_##line = (expression);                                 \
     if (!cinnabar_try_##line) return std::move(cinnabar_try_##line).error(); \
     declaration = *std::move(cinnabar_try_##line)
+
+// The same for a Result<void>, whose value nobody needs.
+#define CINNABAR_TRY_VOID(expression)                              \
+    do {                                                           \
+        if (auto cinnabar_tried = (expression); !cinnabar_tried) { \
+            return std::move(cinnabar_tried).error();              \
+        }                                                          \
+    } while (false)

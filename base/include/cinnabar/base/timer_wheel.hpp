@@ -23,8 +23,9 @@ struct Timer {
     [[nodiscard]] bool armed() const noexcept { return link.linked; }
 };
 
-// A radix wheel: 8 levels of 64 lists. A timer stands on the level of the highest base-64 digit in which its expiry
-// differs from the wheel's time, so the lowest level that is not empty holds the earliest one.
+// A radix wheel: 11 levels of 64 lists, one for each base-64 digit of a time. A timer stands on the level of the
+// highest base-64 digit in which its expiry differs from the wheel's time, so the lowest level that is not empty holds
+// the earliest one.
 class TimerWheel {
   public:
     explicit TimerWheel(TimeUs now) noexcept : now_(now) {}
@@ -41,7 +42,7 @@ class TimerWheel {
 
   private:
     static constexpr unsigned digit_bits = 6;
-    static constexpr unsigned levels = 8;
+    static constexpr unsigned levels = 11;
     using List = IntrusiveList<Timer, &Timer::link>;
 
     void place(Timer& timer) noexcept;

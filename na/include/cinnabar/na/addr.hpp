@@ -25,6 +25,7 @@ struct AddrBody {
     std::atomic<std::uint32_t> references{1};
     std::vector<std::string> endpoints;  // canonical address strings, the peer's own order of preference; empty for a
                                          // peer that does not listen: then it is reached over its session only
+    std::string_view session_scheme;     // whose session; static storage, empty unless `endpoints` is
     ContextId context = 0;
     Incarnation incarnation = 0;
     std::uint64_t hash = 0;
@@ -49,6 +50,10 @@ class Addr {
     [[nodiscard]] CINNABAR_API static Result<Addr> parse(std::string_view text);
     [[nodiscard]] CINNABAR_API static Addr make(std::vector<std::string> endpoints, ContextId context,
                                                 Incarnation incarnation);
+
+    // A peer that does not listen: reached over its session on the transport of that scheme (static storage).
+    [[nodiscard]] CINNABAR_API static Addr make_session(std::string_view scheme, ContextId context,
+                                                        Incarnation incarnation);
 
     // The same process, another of its contexts.
     [[nodiscard]] CINNABAR_API Addr with_context(ContextId context) const;

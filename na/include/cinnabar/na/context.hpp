@@ -71,7 +71,8 @@ class CINNABAR_API Context {
 
     // Polls all ports, fires timers, runs what was submitted. Returns how much was done; 0 after `timeout` passed with
     // nothing. Returns at once while the completion queue is not empty. A zero timeout never sleeps. Spins for a
-    // bounded, adaptive time, then sleeps in the kernel.
+    // bounded, adaptive time, then sleeps in the kernel. On a virtual clock it never sleeps: whoever owns that clock
+    // moves it on when all contexts are idle.
     unsigned progress(Microseconds timeout) noexcept;
     // Runs at most `count_max` nodes of the completion queue and returns how many.
     unsigned trigger(unsigned count_max) noexcept;
@@ -90,6 +91,8 @@ class CINNABAR_API Context {
     // Of the present round; refreshed by progress() and fresh_now().
     [[nodiscard]] TimeUs now_us() const noexcept;
     TimeUs fresh_now_us() noexcept;
+    // Owner. At or before the next timer; time_never when none is armed. For whoever moves a virtual clock.
+    [[nodiscard]] TimeUs next_timer_us() const noexcept;
     [[nodiscard]] Clock& clock() const noexcept;
 
     [[nodiscard]] const ContextOptions& options() const noexcept;
@@ -111,7 +114,7 @@ class CINNABAR_API Context {
     std::unique_ptr<Impl> impl_;
 };
 
-class [[nodiscard]] CINNABAR_API Context::Ownership {
+class CINNABAR_API Context::Ownership {
   public:
     explicit Ownership(Context& context) noexcept;
     ~Ownership();

@@ -50,8 +50,9 @@ class CINNABAR_API LeaseTable {
     [[nodiscard]] std::uint32_t granted() const noexcept { return slots_.taken(); }
 
   private:
+    static constexpr std::uint32_t revoked_bit = 0x8000'0000;
     struct Slot : PoolSlot {
-        std::atomic<std::uint32_t> pins{0};  // revoked_bit | count
+        std::atomic<std::uint32_t> pins{revoked_bit};  // revoked_bit | count
         std::atomic<std::uint32_t> generation{0};
         std::atomic<std::uint64_t> key{0};  // 0: not granted
         Memory* memory = nullptr;
@@ -59,11 +60,10 @@ class CINNABAR_API LeaseTable {
         std::uint64_t bytes = 0;
         Access access = Access::read;
     };
-    static constexpr std::uint32_t revoked_bit = 0x8000'0000;
     SlotPool<Slot> slots_;
 };
 
-class [[nodiscard]] LeaseTable::Pin {
+class LeaseTable::Pin {
   public:
     Pin(Pin&& other) noexcept
         : slot_(std::exchange(other.slot_, nullptr)),

@@ -22,7 +22,7 @@ inline constexpr std::size_t op_private_bytes_max = 96;
 
 enum class OpKind : std::uint8_t { send_unexpected, send_expected, put, get, put_notify, fetch_add, compare_swap };
 
-enum class OpState : std::uint8_t { idle, posted };
+enum class OpState : std::uint8_t { idle, handed_over, posted };
 
 // A piece of the peer's memory as its owner described it: the key bytes are the transport's own (Lease::describe) and
 // must live until the op completes. Nothing in it is trusted by the owner.

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cinnabar/na/addr.hpp>
+#include <cinnabar/na/uri.hpp>
+
+#include <charconv>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+namespace cinnabar::na {
+namespace {
+
+constexpr std::size_t endpoints_max = 8;
+constexpr std::size_t endpoint_bytes_max = 255;
+
+std::uint64_t hash_of(const AddrBody& body) {
+    std::uint64_t hash = body.incarnation * 0x9e3779b97f4a7c15u + body.context;
+    hash ^= std::hash<std::string_view>()(body.session_scheme);
+    for (const std::string& endpoint : body.endpoints) {
+        hash = (hash ^ std::hash<std::string>()(endpoint)) * 0x9e3779b97f4a7c15u;
+    }
+    return hash;
+}
+
+bool same(const AddrBody& a, const AddrBody& b) {
+    return a.hash == b.hash && a.context == b.context && a.incarnation == b.incarnation &&
+           a.session_scheme == b.session_scheme && a.endpoints == b.endpoints;
+}
+
+}  // namespace
+
+// Every living address of the process. References drop to zero only under the lock, so that a body that is found
+// here is alive.
+class AddrTable {
+  public:
+    static AddrTable& get() {
+        static AddrTable* table = new AddrTable;  // outlives every static Addr
+        return *table;
+    }
+
+    Addr intern(std::unique_ptr<AddrBody> made) {
+        made->hash = hash_of(*made);
+        const std::lock_guard lock(mutex_);
+        const auto [begin, end] = bodies_.equal_range(made->hash);
+        for (auto at = begin; at != end; ++at) {
+            if (!same(*at->second, *made)) continue;
+            at->second->references.fetch_add(1, std::memory_order_relaxed);
+            return Addr(at->second);
+        }
+        bodies_.emplace(made->hash, made.get());
+        return Addr(made.release());
+    }
+
+    void release_last(AddrBody* body) {
+        const std::lock_guard lock(mutex_);
+        if (body->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+        const auto [begin, end] = bodies_.equal_range(body->hash);
+        for (auto at = begin; at != end; ++at) {
+            if (at->second != body) continue;
+            bodies_.erase(at);
+            break;
+        }
+        delete body;
+    }
+
+  private:
+    std::mutex mutex_;
+    std::unordered_multimap<std::uint64_t, AddrBody*> bodies_;
+};
+
+void Addr::release() noexcept {
+    if (!body_) return;
+    std::uint32_t references = body_->references.load(std::memory_order_relaxed);
+    while (references > 1) {
+        if (body_->references.compare_exchange_weak(references, references - 1, std::memory_order_acq_rel)) {
+            body_ = nullptr;
+            return;
+        }
+    }
+    AddrTable::get().release_last(std::exchange(body_, nullptr));
+}
+
+Result<Addr> Addr::parse(std::string_view text) {
+    CINNABAR_TRY(Uri uri, Uri::parse(text));
+    ContextId context = 0;
+    if (const std::string_view option = uri.option("context"); !option.empty()) {
+        const auto [end, failed] = std::from_chars(option.data(), option.data() + option.size(), context);
+        if (failed != std::errc() || end != option.data() + option.size()) {
+            return Error(Errc::bad_address, "context is a number from 0 to 65535", std::string(text));
+        }
+    }
+    std::erase_if(uri.query, [](const auto& option) { return option.first == "context"; });
+    std::string endpoint = uri.to_string();
+    if (endpoint.size() > endpoint_bytes_max) {
+        return Error(Errc::bad_address, "an address of a peer is at most 255 bytes long");
+    }
+    std::vector<std::string> endpoints;
+    endpoints.push_back(std::move(endpoint));
+    return make(std::move(endpoints), context, 0);
+}
+
+Addr Addr::make(std::vector<std::string> endpoints, ContextId context, Incarnation incarnation) {
+    auto body = std::make_unique<AddrBody>();
+    body->endpoints = std::move(endpoints);
+    body->context = context;
+    body->incarnation = incarnation;
+    return AddrTable::get().intern(std::move(body));
+}
+
+Addr Addr::make_session(std::string_view scheme, ContextId context, Incarnation incarnation) {
+    auto body = std::make_unique<AddrBody>();
+    body->session_scheme = scheme;
+    body->context = context;
+    body->incarnation = incarnation;
+    return AddrTable::get().intern(std::move(body));
+}
+
+Addr Addr::with_context(ContextId context) const {
+    if (!body_ || body_->context == context) return *this;
+    return listens() ? make(body_->endpoints, context, body_->incarnation)
+                     : make_session(body_->session_scheme, context, body_->incarnation);
+}
+
+std::string Addr::to_string() const {
+    if (!body_) return {};
+    if (body_->endpoints.empty()) {
+        return "session:" + std::to_string(body_->incarnation) + "/" + std::to_string(body_->context);
+    }
+    std::string text = body_->endpoints.front();
+    if (body_->context != 0) {
+        text += (text.find('?') == std::string::npos ? "?context=" : "&context=") + std::to_string(body_->context);
+    }
+    return text;
+}
+
+std::size_t Addr::encoded_bytes() const noexcept {
+    std::size_t bytes = 11;
+    if (body_) {
+        for (const std::string& endpoint : body_->endpoints) bytes += 1 + endpoint.size();
+    }
+    return bytes;
+}
+
+void Addr::encode(Writer& writer) const noexcept {
+    if (!body_) {
+        writer.u8(0);
+        writer.u16(0);
+        writer.u64(0);
+        return;
+    }
+    writer.u8(static_cast<std::uint8_t>(body_->endpoints.size()));
+    writer.u16(body_->context);
+    writer.u64(body_->incarnation);
+    for (const std::string& endpoint : body_->endpoints) {
+        writer.u8(static_cast<std::uint8_t>(endpoint.size()));
+        writer.bytes(as_bytes(endpoint));
+    }
+}
+
+Result<Addr> Addr::decode(Reader& reader) {
+    const std::size_t count = reader.u8();
+    const ContextId context = reader.u16();
+    const Incarnation incarnation = reader.u64();
+    if (!reader.ok() || count > endpoints_max)
+        return Error(Errc::protocol, "an encoded address has at most 8 endpoints");
+    std::vector<std::string> endpoints;
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::string_view text = as_text(reader.view(reader.u8()));
+        if (!reader.ok() || !Uri::parse(text).ok()) return Error(Errc::protocol, "an encoded endpoint does not parse");
+        endpoints.emplace_back(text);
+    }
+    if (count == 0 && incarnation == 0) return Addr();
+    return make(std::move(endpoints), context, incarnation);
+}
+
+}  // namespace cinnabar::na

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ownership, posting, and the completion queue.
+#include "context_impl.hpp"
+
+#include <cinnabar/base/assert.hpp>
+
+#include <sched.h>
+
+namespace cinnabar::na {
+namespace {
+
+bool is_message(OpKind kind) { return kind == OpKind::send_unexpected || kind == OpKind::send_expected; }
+bool is_atomic(OpKind kind) { return kind == OpKind::fetch_add || kind == OpKind::compare_swap; }
+
+Op& op_of(Work& work) {
+    // `work` is the first member of Op.
+    return reinterpret_cast<Op&>(work);
+}
+
+class SpinGuard {
+  public:
+    SpinGuard(std::atomic_flag& flag, Threads threads) noexcept : flag_(threads == Threads::many ? &flag : nullptr) {
+        for (unsigned tries = 0; flag_ && flag_->test_and_set(std::memory_order_acquire); ++tries) {
+            if (tries > 32) ::sched_yield();
+        }
+    }
+    ~SpinGuard() {
+        if (flag_) flag_->clear(std::memory_order_release);
+    }
+    SpinGuard(const SpinGuard&) = delete;
+    SpinGuard& operator=(const SpinGuard&) = delete;
+
+  private:
+    std::atomic_flag* flag_;
+};
+
+}  // namespace
+
+static_assert(offsetof(Op, work) == 0);
+
+bool Context::Impl::try_own() noexcept {
+    if (options_.threads == Threads::one) return true;
+    if (owned_.load(std::memory_order_relaxed)) return false;
+    return !owned_.exchange(true, std::memory_order_seq_cst);
+}
+
+void Context::Impl::own() noexcept {
+    for (unsigned tries = 0; !try_own(); ++tries) {
+        if (tries > 32) ::sched_yield();
+    }
+}
+
+void Context::Impl::give_up() noexcept {
+    if (options_.threads == Threads::one) return;
+    for (;;) {
+        for (const auto& port : ports_) port->flush();
+        ring_sleeper_if_needed();
+        owned_.store(false, std::memory_order_seq_cst);
+        // Whoever pushed before it could see the flag fall counts on this second look.
+        if (submitted_.empty() || !try_own()) return;
+        refresh_now();
+        (void)run_submitted();
+    }
+}
+
+Errc Context::Impl::check(const Op& op) const noexcept {
+    CINNABAR_ASSERT(op.state != OpState::posted && op.complete && op.peer);
+    const Port& port = op.peer->port();
+    if (is_message(op.kind)) {
+        if (!op.message || op.message->port != &port) return Errc::invalid_argument;
+        if (op.message_bytes > op.message->payload_bytes_max) return Errc::invalid_argument;
+        return op.message_bytes > op.peer->message_bytes_max() ? Errc::too_large : Errc::ok;
+    }
+    Transport* transport = nullptr;
+    for (std::size_t i = 0; i < ports_.size(); ++i) {
+        if (ports_[i].get() == &port) transport = transports_[i];
+    }
+    CINNABAR_ASSERT(transport);
+    const Caps& caps = transport->caps();
+    const Limits& limits = transport->limits();
+    if (is_atomic(op.kind)) {
+        if (!caps.atomics) return Errc::unsupported;
+        if (op.remote_offset % 8 != 0) return Errc::invalid_argument;
+        return op.remote.bytes < 8 || op.remote_offset > op.remote.bytes - 8 ? Errc::invalid_argument : Errc::ok;
+    }
+    if (op.kind == OpKind::put_notify && !caps.put_notify) return Errc::unsupported;
+    if (!op.local || &op.local->transport() != transport) return Errc::invalid_argument;
+    const auto inside = [&op](std::uint64_t offset, std::uint64_t size) {
+        return offset <= size && op.bytes <= size - offset;
+    };
+    if (!inside(op.local_offset, op.local->bytes()) || !inside(op.remote_offset, op.remote.bytes)) {
+        return Errc::invalid_argument;
+    }
+    if (op.bytes > limits.rma_bytes_max) return Errc::too_large;
+    if (op.bytes > 0 && limits.op_segments_max < op.local->segments().size()) {
+        const std::size_t first = op.local->segment_at(op.local_offset);
+        const std::size_t last = op.local->segment_at(op.local_offset + op.bytes - 1);
+        if (last - first + 1 > limits.op_segments_max) return Errc::too_large;
+    }
+    return Errc::ok;
+}
+
+Errc Context::Impl::post_owned(Op& op) noexcept {
+    if (const Errc wrong = check(op); wrong != Errc::ok) return wrong;
+    op.state = OpState::posted;
+    op.cancel_asked = false;
+    op.result = Errc::ok;
+    op.peer->acquire();
+    ++ops_posted_;
+    const Errc taken = op.peer->port().post(op);
+    if (taken != Errc::ok) {
+        --ops_posted_;
+        op.state = OpState::idle;
+        op.peer->release();
+    }
+    return taken;
+}
+
+void Context::Impl::post_handed_over(Op& op) noexcept {
+    Errc taken = op.cancel_asked ? Errc::canceled : post_owned(op);
+    if (taken == Errc::ok) return;
+    if (taken == Errc::again) {
+        op.state = OpState::handed_over;
+        retries_.push_back(op.work);
+        return;
+    }
+    op.state = OpState::idle;
+    op.result = taken;
+    op.complete(op);
+}
+
+void Context::Impl::cancel_owned(Op& op) noexcept {
+    if (op.state == OpState::idle || op.cancel_asked) return;
+    op.cancel_asked = true;
+    if (op.state == OpState::posted) op.peer->port().cancel(op);
+}
+
+void Context::Impl::complete(Op& op, Errc result) noexcept {
+    CINNABAR_ASSERT(op.state == OpState::posted);
+    Peer* peer = op.peer;
+    op.state = OpState::idle;
+    op.result = result;
+    --ops_posted_;
+    op.complete(op);
+    peer->release();
+}
+
+void Context::Impl::enqueue(Work& work) noexcept {
+    const SpinGuard guard(completions_lock_, options_.threads);
+    completions_.push_back(work);
+    completions_count_.store(completions_count_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+}
+
+Work* Context::Impl::pop_completion() noexcept {
+    if (completions_count_.load(std::memory_order_acquire) == 0) return nullptr;
+    const SpinGuard guard(completions_lock_, options_.threads);
+    Work* work = completions_.pop_front();
+    if (work)
+        completions_count_.store(completions_count_.load(std::memory_order_relaxed) - 1, std::memory_order_release);
+    return work;
+}
+
+Errc Context::post_owned(Op& op) noexcept { return impl_->post_owned(op); }
+
+Errc Context::post(Op& op) noexcept {
+    if (impl_->options_.threads == Threads::one) return impl_->post_owned(op);
+    if (impl_->try_own()) {
+        impl_->refresh_now();
+        const Errc taken = impl_->post_owned(op);
+        impl_->give_up();
+        return taken;
+    }
+    if (const Errc wrong = impl_->check(op); wrong != Errc::ok) return wrong;
+    op.state = OpState::handed_over;
+    op.cancel_asked = false;
+    op.work.run = nullptr;  // told apart from other work by run_submitted
+    impl_->submitted_.push(op.work);
+    if (impl_->try_own()) {
+        impl_->refresh_now();
+        (void)impl_->run_submitted();
+        impl_->give_up();
+    }
+    return Errc::ok;
+}
+
+void Context::cancel_owned(Op& op) noexcept { impl_->cancel_owned(op); }
+
+void Context::run_owned(Work& work) noexcept {
+    if (impl_->options_.threads == Threads::one) return work.run(work);
+    if (!impl_->try_own()) {
+        impl_->submitted_.push(work);
+        if (!impl_->try_own()) return;
+        impl_->refresh_now();
+        (void)impl_->run_submitted();
+    } else {
+        impl_->refresh_now();
+        work.run(work);
+    }
+    impl_->give_up();
+}
+
+void Context::submit(Work& work) noexcept { impl_->submit(work); }
+
+void Context::enqueue(Work& work) noexcept { impl_->enqueue(work); }
+
+unsigned Context::trigger(unsigned count_max) noexcept {
+    unsigned count = 0;
+    while (count < count_max) {
+        Work* work = impl_->pop_completion();
+        if (!work) break;
+        work->run(*work);
+        ++count;
+    }
+    return count;
+}
+
+unsigned Context::Impl::run_submitted() noexcept {
+    if (retries_.empty() && submitted_.seems_empty()) return 0;
+    unsigned count = 0;
+    WorkQueue queue;
+    std::swap(queue, retries_);
+    WorkQueue fresh = submitted_.take_all();
+    queue.splice_back(fresh);
+    while (Work* work = queue.pop_front()) {
+        ++count;
+        if (work->run) {
+            work->run(*work);
+        } else {
+            post_handed_over(op_of(*work));
+        }
+    }
+    return count;
+}
+
+Context::Ownership::Ownership(Context& context) noexcept : context_(context) {
+    context_.impl_->own();
+    if (context_.impl_->options_.threads == Threads::many) context_.impl_->refresh_now();
+}
+
+Context::Ownership::~Ownership() { context_.impl_->give_up(); }
+
+}  // namespace cinnabar::na

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The state of a Context. Who owns what: everything is the owner's, except the members marked "shared".
+#pragma once
+
+#include <cinnabar/base/unique_fd.hpp>
+#include <cinnabar/na/context.hpp>
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+namespace cinnabar::na {
+
+class Context::Impl final : public PortHost {
+  public:
+    Impl(std::span<Transport* const> transports, const ContextOptions& options, Receiver& receiver, Clock& clock);
+    ~Impl();
+    [[nodiscard]] Result<void> open_descriptors();
+    [[nodiscard]] Result<void> open_ports();
+
+    // PortHost.
+    [[nodiscard]] Receiver& receiver() noexcept override { return receiver_; }
+    void complete(Op& op, Errc result) noexcept override;
+    [[nodiscard]] TimeUs now_us() noexcept override { return now_; }
+    void arm(Timer& timer, TimeUs when) noexcept override { wheel_.arm(timer, when); }
+    void disarm(Timer& timer) noexcept override { wheel_.disarm(timer); }
+    [[nodiscard]] int epoll_fd() noexcept override { return epoll_.get(); }
+    void wake() noexcept override;
+    void submit(Work& work) noexcept override;
+    [[nodiscard]] ContextId context_id() const noexcept override { return options_.id; }
+    [[nodiscard]] Threads threads() const noexcept override { return options_.threads; }
+    [[nodiscard]] std::uint32_t initial_credits() const noexcept override { return options_.initial_credits; }
+    [[nodiscard]] bool spins() const noexcept override { return options_.spin_max.count() > 0; }
+    void peer_gone(Peer& peer) noexcept override;
+
+    // Ownership (context.cpp).
+    [[nodiscard]] bool try_own() noexcept;
+    void own() noexcept;
+    // Sends what was posted, gives the context up, and runs what others submitted meanwhile.
+    void give_up() noexcept;
+
+    [[nodiscard]] Errc check(const Op& op) const noexcept;
+    [[nodiscard]] Errc post_owned(Op& op) noexcept;
+    void post_handed_over(Op& op) noexcept;
+    void cancel_owned(Op& op) noexcept;
+
+    void enqueue(Work& work) noexcept;
+    [[nodiscard]] Work* pop_completion() noexcept;
+
+    // Progress (sleep.cpp).
+    unsigned progress(Microseconds timeout) noexcept;
+    // One look at everything. `about_to_sleep`: the kernel will be asked by the sleep, so mostly not here.
+    unsigned round(bool about_to_sleep) noexcept;
+    unsigned run_submitted() noexcept;
+    enum class Look : std::uint8_t { now, asleep };
+    unsigned dispatch(Look look, TimeUs until) noexcept;
+    [[nodiscard]] bool ready_to_sleep() noexcept;
+    unsigned sleep(TimeUs until) noexcept;
+    void ring_sleeper_if_needed() noexcept;
+    [[nodiscard]] bool prepare_foreign_wait() noexcept;
+
+    TimeUs refresh_now() noexcept { return now_ = clock_.now_us(); }
+
+    const ContextOptions options_;
+    Receiver& receiver_;
+    Clock& clock_;
+    const bool virtual_clock_;
+    const std::uint32_t ordinal_;
+    std::vector<Transport*> transports_;
+    std::vector<std::unique_ptr<Port>> ports_;
+
+    TimerWheel wheel_;
+    TimeUs now_;
+    std::uint32_t ops_posted_ = 0;
+    IntrusiveQueue<Work, &Work::next_work> retries_;  // ops handed over that a port had no room for
+    std::uint32_t rounds_without_kernel_ = 0;         // rounds since epoll was asked
+    Microseconds spin_{0};                            // the present budget
+
+    UniqueFd epoll_;
+    UniqueFd ring_;   // an eventfd, edge-triggered and never read
+    UniqueFd alarm_;  // a timerfd for foreign polls; made at the first of them
+    TimeUs alarm_at_ = time_never;
+
+    // Shared.
+    std::atomic<bool> owned_{false};
+    SubmitQueue submitted_;
+    std::atomic_flag completions_lock_;  // `many` only
+    WorkQueue completions_;
+    std::atomic<std::uint32_t> completions_count_{0};
+    std::atomic<std::uint32_t> sleepers_{0};
+    std::atomic<TimeUs> sleep_until_{time_never};
+    std::atomic<bool> foreign_wait_{false};  // somebody polls wait_fd()
+    std::atomic<std::uint64_t> sleeps_{0};
+    std::atomic<std::uint64_t> rings_{0};
+};
+
+}  // namespace cinnabar::na

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Making and ending a context, its ports, and the way from an address to a port and a peer.
+#include "context_impl.hpp"
+
+#include <cinnabar/base/assert.hpp>
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <mutex>
+
+namespace cinnabar::na {
+namespace {
+
+// Ordinals are small so that an address can keep a shortcut per context.
+class Ordinals {
+  public:
+    std::uint32_t take() {
+        const std::lock_guard lock(mutex_);
+        const auto free = std::find(taken_.begin(), taken_.end(), false);
+        const auto index = static_cast<std::uint32_t>(free - taken_.begin());
+        if (free == taken_.end()) {
+            taken_.push_back(true);
+        } else {
+            *free = true;
+        }
+        return index;
+    }
+    void give(std::uint32_t index) {
+        const std::lock_guard lock(mutex_);
+        taken_[index] = false;
+    }
+
+  private:
+    std::mutex mutex_;
+    std::vector<bool> taken_;
+};
+
+Ordinals& ordinals() {
+    static auto* all = new Ordinals;  // outlives every static context
+    return *all;
+}
+
+}  // namespace
+
+Context::Impl::Impl(std::span<Transport* const> transports, const ContextOptions& options, Receiver& receiver,
+                    Clock& clock)
+    : options_(options),
+      receiver_(receiver),
+      clock_(clock),
+      virtual_clock_(&clock != &steady_clock()),
+      ordinal_(ordinals().take()),
+      transports_(transports.begin(), transports.end()),
+      wheel_(clock.now_us()),
+      now_(clock.now_us()) {}
+
+Context::Impl::~Impl() {
+    own();
+    ports_.clear();  // completes what is posted
+    while (!retries_.empty() || !submitted_.empty()) {
+        WorkQueue queue;
+        std::swap(queue, retries_);
+        WorkQueue fresh = submitted_.take_all();
+        queue.splice_back(fresh);
+        while (Work* work = queue.pop_front()) {
+            if (work->run) {
+                work->run(*work);
+                continue;
+            }
+            Op& op = reinterpret_cast<Op&>(*work);
+            op.state = OpState::idle;
+            op.result = Errc::canceled;
+            op.complete(op);
+        }
+    }
+    CINNABAR_ASSERT(ops_posted_ == 0);
+    ordinals().give(ordinal_);
+}
+
+Result<void> Context::Impl::open_descriptors() {
+    epoll_.reset(::epoll_create1(EPOLL_CLOEXEC));
+    ring_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    epoll_event event{};
+    event.events = EPOLLIN | EPOLLET;
+    if (!epoll_ || !ring_ || ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, ring_.get(), &event) != 0) {
+        return Error(errc_from_errno(errno), "opening a context's descriptors: raise the limit of open files", {},
+                     errno);
+    }
+    return {};
+}
+
+Result<void> Context::Impl::open_ports() {
+    for (Transport* transport : transports_) {
+        auto port = transport->open_port(*this);
+        if (!port) return std::move(port).error();
+        ports_.push_back(*std::move(port));
+    }
+    return {};
+}
+
+void Context::Impl::peer_gone(Peer& peer) noexcept {
+    if (ordinal_ >= AddrBody::shortcuts || peer.addr().empty()) return;
+    Peer*& shortcut = peer.addr().body().peers[ordinal_];
+    if (shortcut == &peer) shortcut = nullptr;
+}
+
+Context::Context(std::unique_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}
+Context::~Context() = default;
+
+Result<std::unique_ptr<Context>> Context::open(std::span<Transport* const> transports, const ContextOptions& options,
+                                               Receiver& receiver) {
+    if (transports.empty()) return Error(Errc::invalid_argument, "a context needs a transport");
+    Clock* clock = transports.front()->clock();
+    for (Transport* transport : transports) {
+        if (transport->clock() != clock) {
+            return Error(Errc::invalid_argument, "the transports of a context must share one clock");
+        }
+    }
+    auto impl = std::make_unique<Impl>(transports, options, receiver, clock ? *clock : steady_clock());
+    CINNABAR_TRY_VOID(impl->open_descriptors());
+    CINNABAR_TRY_VOID(impl->open_ports());
+    return std::unique_ptr<Context>(new Context(std::move(impl)));
+}
+
+Port* Context::route(const Addr& addr) const noexcept {
+    if (addr.empty()) return nullptr;
+    const AddrBody& body = addr.body();
+    Port* found = nullptr;
+    for (std::size_t i = 0; i < impl_->ports_.size(); ++i) {
+        const Transport& transport = *impl_->transports_[i];
+        const bool reached = body.endpoints.empty()
+                                 ? body.session_scheme == transport.scheme()
+                                 : std::any_of(body.endpoints.begin(), body.endpoints.end(),
+                                               [&](const std::string& e) { return transport.reaches(e); });
+        if (!reached) continue;
+        if (transport.caps().same_host_only) return impl_->ports_[i].get();
+        if (!found) found = impl_->ports_[i].get();
+    }
+    return found;
+}
+
+Result<Peer*> Context::peer(const Addr& addr) {
+    if (addr.empty()) return Error(Errc::invalid_argument, "an empty address");
+    const bool short_cut = impl_->ordinal_ < AddrBody::shortcuts;
+    if (short_cut) {
+        if (Peer* known = addr.body().peers[impl_->ordinal_]) return known;
+    }
+    Port* port = route(addr);
+    if (!port) return Error(Errc::unreachable, "no open transport reaches that address", addr.to_string());
+    auto peer = port->peer(addr);
+    if (peer && short_cut && (*peer)->addr() == addr) addr.body().peers[impl_->ordinal_] = *peer;
+    return peer;
+}
+
+std::span<const std::unique_ptr<Port>> Context::ports() const noexcept { return impl_->ports_; }
+
+Transport& Context::transport_of(const Port& port) const noexcept {
+    std::size_t index = 0;
+    while (impl_->ports_[index].get() != &port) ++index;
+    return *impl_->transports_[index];
+}
+
+unsigned Context::progress(Microseconds timeout) noexcept { return impl_->progress(timeout); }
+bool Context::has_completions() const noexcept {
+    return impl_->completions_count_.load(std::memory_order_acquire) != 0;
+}
+int Context::wait_fd() const noexcept { return impl_->epoll_.get(); }
+bool Context::prepare_wait() noexcept { return impl_->prepare_foreign_wait(); }
+void Context::wake() noexcept { impl_->wake(); }
+void Context::arm(Timer& timer, TimeUs when) noexcept { impl_->wheel_.arm(timer, when); }
+void Context::disarm(Timer& timer) noexcept { impl_->wheel_.disarm(timer); }
+TimeUs Context::now_us() const noexcept { return impl_->now_; }
+TimeUs Context::fresh_now_us() noexcept { return impl_->refresh_now(); }
+TimeUs Context::next_timer_us() const noexcept { return impl_->wheel_.next(); }
+Clock& Context::clock() const noexcept { return impl_->clock_; }
+const ContextOptions& Context::options() const noexcept { return impl_->options_; }
+std::uint32_t Context::ordinal() const noexcept { return impl_->ordinal_; }
+std::uint32_t Context::ops_posted() const noexcept { return impl_->ops_posted_; }
+Context::Wakeups Context::wakeups() const noexcept {
+    return {impl_->sleeps_.load(std::memory_order_relaxed), impl_->rings_.load(std::memory_order_relaxed)};
+}
+
+}  // namespace cinnabar::na

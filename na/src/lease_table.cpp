@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cinnabar/base/assert.hpp>
+#include <cinnabar/base/random.hpp>
+#include <cinnabar/na/lease_table.hpp>
+
+#include <sched.h>
+#include <sys/random.h>
+
+#include <array>
+
+namespace cinnabar::na {
+namespace {
+
+// Keys come from the system in batches, so that a grant makes no system call of its own.
+std::uint64_t fresh_key() noexcept {
+    thread_local std::array<std::uint64_t, 32> keys{};
+    thread_local std::size_t left = 0;
+    for (;;) {
+        if (left == 0) {
+            const auto count = ::getrandom(keys.data(), sizeof keys, 0);
+            CINNABAR_ASSERT(count == static_cast<ssize_t>(sizeof keys));
+            left = keys.size();
+        }
+        if (const std::uint64_t key = keys[--left]) return key;
+    }
+}
+
+}  // namespace
+
+Errc LeaseTable::grant(Lease& lease) noexcept {
+    CINNABAR_ASSERT(!lease.granted() && lease.memory);
+    if (!allows(lease.memory->access(), lease.access)) return Errc::permission;
+    if (lease.offset > lease.memory->bytes() || lease.bytes > lease.memory->bytes() - lease.offset) {
+        return Errc::invalid_argument;
+    }
+    Slot* slot = slots_.acquire();
+    if (!slot) return Errc::too_large;
+    slot->memory = lease.memory;
+    slot->offset = lease.offset;
+    slot->bytes = lease.bytes;
+    slot->access = lease.access;
+    lease.key = fresh_key();
+    lease.slot = slot->slot_index;
+    lease.generation = slot->generation.load(std::memory_order_relaxed);
+    // Publishes the fields above: a pin reads them only after it has seen the key, between two looks at `pins`.
+    slot->key.store(lease.key, std::memory_order_relaxed);
+    slot->pins.fetch_and(~revoked_bit, std::memory_order_release);
+    return Errc::ok;
+}
+
+void LeaseTable::revoke(Lease& lease) noexcept {
+    CINNABAR_ASSERT(lease.granted());
+    Slot* slot = slots_.at(lease.slot);
+    CINNABAR_ASSERT(slot && slot->key.load(std::memory_order_relaxed) == lease.key);
+    slot->pins.fetch_or(revoked_bit, std::memory_order_acq_rel);
+    while ((slot->pins.load(std::memory_order_acquire) & ~revoked_bit) != 0) ::sched_yield();
+    slot->key.store(0, std::memory_order_relaxed);
+    slot->generation.fetch_add(1, std::memory_order_relaxed);
+    slots_.release(*slot);
+    lease.key = 0;
+}
+
+LeaseTable::Pin LeaseTable::pin(const LeaseKey& key, std::uint64_t offset, std::uint64_t bytes, Access want) noexcept {
+    Slot* slot = slots_.at(key.slot);
+    if (!slot || key.key == 0) return Pin(Errc::permission);
+    const std::uint32_t before = slot->pins.fetch_add(1, std::memory_order_acquire);
+    Pin pin(slot, nullptr, 0);  // from here on the slot cannot be reused
+    if ((before & revoked_bit) != 0) return Pin(Errc::permission);
+    if (slot->key.load(std::memory_order_relaxed) != key.key ||
+        slot->generation.load(std::memory_order_relaxed) != key.generation || !allows(slot->access, want)) {
+        return Pin(Errc::permission);
+    }
+    if (offset > slot->bytes || bytes > slot->bytes - offset) return Pin(Errc::too_large);
+    pin.memory_ = slot->memory;
+    pin.offset_ = slot->offset + offset;
+    return pin;
+}
+
+}  // namespace cinnabar::na

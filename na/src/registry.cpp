@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cinnabar/na/registry.hpp>
+
+#include <dlfcn.h>
+
+namespace cinnabar::na {
+
+Result<void> Registry::add(const PluginInfo& plugin) {
+    if (plugin.abi != plugin_abi || !plugin.open || plugin.scheme.empty()) {
+        return Error(Errc::unsupported, "the plugin was built for another version of Cinnabar: rebuild it",
+                     std::string(plugin.scheme));
+    }
+    for (const PluginInfo& known : plugins_) {
+        if (known.scheme == plugin.scheme) {
+            return Error(Errc::exists, "a plugin of that scheme is known already", std::string(plugin.scheme));
+        }
+    }
+    plugins_.push_back(plugin);
+    return {};
+}
+
+Result<void> Registry::load(const std::string& path) {
+    void* object = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!object) {
+        const char* text = ::dlerror();
+        return Error(Errc::not_found, "the plugin cannot be loaded", text ? text : path);
+    }
+    const auto info = reinterpret_cast<const PluginInfo* (*)()>(::dlsym(object, "cinnabar_plugin"));
+    if (!info) {
+        ::dlclose(object);
+        return Error(Errc::unsupported, "this is not a plugin: it exports no cinnabar_plugin", path);
+    }
+    auto added = add(*info());
+    if (!added) ::dlclose(object);
+    return added;
+}
+
+Result<std::unique_ptr<Transport>> Registry::open(std::string_view text, const TransportOptions& options) const {
+    CINNABAR_TRY(Uri uri, Uri::parse(text));
+    std::string known;
+    for (const PluginInfo& plugin : plugins_) {
+        if (plugin.scheme == uri.scheme) return plugin.open(uri, options);
+        known.append(known.empty() ? "" : ", ").append(plugin.scheme);
+    }
+    return Error(Errc::unsupported, "no plugin of that scheme; known", uri.scheme + "; " + known);
+}
+
+}  // namespace cinnabar::na

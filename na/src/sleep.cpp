@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Progress: rounds of polling, a bounded spin, and sleep in the kernel without losing a wake-up.
+//
+// A sleeper raises `sleepers_` while it still owns the context, gives it up, looks once more at what strangers may have
+// pushed, and sleeps. Whoever owns the context afterwards sees the count and rings if it left something to do; whoever
+// only pushes (submit) sees it through the sequentially consistent order of push and raise.
+#include "context_impl.hpp"
+
+#include <sched.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+namespace cinnabar::na {
+namespace {
+
+// While a port polls its hot descriptors itself, the kernel is asked for the others this seldom.
+constexpr std::uint32_t rounds_per_kernel_look = 64;
+constexpr Microseconds spin_step{2};
+
+timespec to_timespec(TimeUs us) {
+    return {static_cast<time_t>(us / 1'000'000u), static_cast<long>(us % 1'000'000u * 1'000u)};
+}
+
+}  // namespace
+
+void Context::Impl::wake() noexcept {
+    const std::uint64_t one = 1;
+    rings_.fetch_add(1, std::memory_order_relaxed);
+    (void)!::write(ring_.get(), &one, sizeof one);
+}
+
+void Context::Impl::submit(Work& work) noexcept {
+    submitted_.push(work);
+    if (sleepers_.load(std::memory_order_seq_cst) != 0 || foreign_wait_.load(std::memory_order_seq_cst)) wake();
+}
+
+// Owner, about to give up: does a sleeper have to do something that it does not know of?
+void Context::Impl::ring_sleeper_if_needed() noexcept {
+    if (sleepers_.load(std::memory_order_seq_cst) == 0 && !foreign_wait_.load(std::memory_order_relaxed)) return;
+    const bool earlier_timer = wheel_.next() < sleep_until_.load(std::memory_order_relaxed);
+    if (earlier_timer || completions_count_.load(std::memory_order_relaxed) != 0 || !retries_.empty()) wake();
+}
+
+unsigned Context::Impl::dispatch(Look look, TimeUs until) noexcept {
+    std::array<epoll_event, 64> events;
+    int count = 0;
+    if (look == Look::now) {
+        count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
+    } else {
+        const TimeUs now = clock_.now_us();
+        const timespec timeout = to_timespec(until > now ? until - now : 0);
+        count = ::epoll_pwait2(epoll_.get(), events.data(), static_cast<int>(events.size()),
+                               until == time_never ? nullptr : &timeout, nullptr);
+        // Woken: own the context again before anything is touched.
+        own();
+        sleepers_.fetch_sub(1, std::memory_order_relaxed);
+        refresh_now();
+    }
+    rounds_without_kernel_ = 0;
+    unsigned did = 0;
+    for (int i = 0; i < count; ++i) {
+        const epoll_event& event = events[static_cast<std::size_t>(i)];
+        if (auto* target = static_cast<FdEvents*>(event.data.ptr)) {
+            target->on_ready(event.events);
+            ++did;
+        }
+    }
+    return did;
+}
+
+unsigned Context::Impl::round(bool about_to_sleep) noexcept {
+    refresh_now();
+    unsigned did = run_submitted();
+    bool hot = false;
+    for (const auto& port : ports_) {
+        port->flush();
+        did += port->poll();
+        hot |= port->hot();
+    }
+    did += wheel_.advance(now_);
+    if (virtual_clock_) return did;
+    const std::uint32_t patience = hot || about_to_sleep ? rounds_per_kernel_look : 1;
+    if (++rounds_without_kernel_ >= patience) did += dispatch(Look::now, 0);
+    return did;
+}
+
+bool Context::Impl::ready_to_sleep() noexcept {
+    bool ready = true;
+    for (const auto& port : ports_) {
+        port->flush();
+        ready &= port->prepare_wait();
+    }
+    return ready && retries_.empty() && completions_count_.load(std::memory_order_relaxed) == 0 && submitted_.empty();
+}
+
+// Owner; gives the context up while asleep and owns it again on return.
+unsigned Context::Impl::sleep(TimeUs until) noexcept {
+    until = std::min(until, wheel_.next());
+    const bool alone = sleepers_.load(std::memory_order_relaxed) == 0;
+    sleep_until_.store(alone ? until : std::min(until, sleep_until_.load(std::memory_order_relaxed)),
+                       std::memory_order_relaxed);
+    sleepers_.fetch_add(1, std::memory_order_seq_cst);
+    if (!submitted_.empty()) {
+        sleepers_.fetch_sub(1, std::memory_order_relaxed);
+        return run_submitted();
+    }
+    if (options_.threads == Threads::many) owned_.store(false, std::memory_order_seq_cst);
+    sleeps_.fetch_add(1, std::memory_order_relaxed);
+    if (submitted_.empty()) return dispatch(Look::asleep, until);
+    own();
+    sleepers_.fetch_sub(1, std::memory_order_relaxed);
+    refresh_now();
+    return run_submitted();
+}
+
+unsigned Context::Impl::progress(Microseconds timeout) noexcept {
+    if (!try_own()) {
+        // Another thread makes progress; it does not hold the context while asleep, so this is a moment.
+        if (timeout.count() == 0 || completions_count_.load(std::memory_order_acquire) != 0) return 0;
+        own();
+    }
+    foreign_wait_.store(false, std::memory_order_relaxed);
+    const TimeUs started = refresh_now();
+    const TimeUs until = after(started, timeout);
+    TimeUs spin_end = after(started, spin_);
+    bool spun = false;
+    unsigned did = 0;
+    for (;;) {
+        did += round(timeout.count() != 0 && now_ >= spin_end);
+        if (did != 0 || completions_count_.load(std::memory_order_relaxed) != 0) break;
+        if (timeout.count() == 0 || virtual_clock_ || now_ >= until) break;
+        if (now_ < spin_end) {
+            spun = true;
+            continue;
+        }
+        if (!ready_to_sleep()) continue;
+        const TimeUs asleep_at = now_;
+        did += sleep(until);
+        // Short sleeps are cheaper spun through, long ones are not worth it.
+        if (now_ - asleep_at < static_cast<TimeUs>(options_.spin_max.count())) {
+            spin_ = std::min(options_.spin_max, spin_ * 2 + spin_step);
+        } else {
+            spin_ /= 2;
+        }
+        spin_end = now_;
+        if (did != 0) {
+            did += wheel_.advance(now_);
+            break;
+        }
+    }
+    if (did != 0 && spun) spin_ = std::min(options_.spin_max, spin_ + spin_step);
+    if (options_.threads == Threads::one) {
+        if (did != 0 && completions_count_.load(std::memory_order_relaxed) == 0) {
+            for (const auto& port : ports_) port->flush();
+        }
+    } else {
+        give_up();
+    }
+    return did;
+}
+
+bool Context::Impl::prepare_foreign_wait() noexcept {
+    own();
+    const TimeUs now = refresh_now();
+    const TimeUs next = wheel_.next();
+    bool ready = ready_to_sleep() && next > now;
+    if (ready && next != alarm_at_) {
+        if (!alarm_) {
+            alarm_.reset(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+            epoll_event event{};
+            event.events = EPOLLIN | EPOLLET;
+            ready = alarm_ && ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, alarm_.get(), &event) == 0;
+        }
+        itimerspec alarm{};
+        if (next != time_never) alarm.it_value = to_timespec(next);
+        ready = ready && ::timerfd_settime(alarm_.get(), TFD_TIMER_ABSTIME, &alarm, nullptr) == 0;
+        alarm_at_ = ready ? next : time_never;
+    }
+    sleep_until_.store(next, std::memory_order_relaxed);
+    foreign_wait_.store(true, std::memory_order_seq_cst);
+    ready = ready && submitted_.empty();
+    give_up();
+    return ready && completions_count_.load(std::memory_order_acquire) == 0;
+}
+
+}  // namespace cinnabar::na
