@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "figures.hpp"
+
+namespace cinnabar::bench {
+
+std::vector<Figure> all_figures() {
+    std::vector<Figure> all;
+    for (auto* group : {machine_figures}) {
+        for (auto& figure : group()) all.push_back(std::move(figure));
+    }
+    return all;
+}
+
+}  // namespace cinnabar::bench

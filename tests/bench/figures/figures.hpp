@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// All figures, in the order of the table. One file a subject.
+#pragma once
+
+#include "../harness/figure.hpp"
+
+#include <vector>
+
+namespace cinnabar::bench {
+
+[[nodiscard]] std::vector<Figure> machine_figures();
+
+[[nodiscard]] std::vector<Figure> all_figures();
+
+}  // namespace cinnabar::bench

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The paired comparison. This kind of machine changes its speed by a factor of two within seconds, so nothing absolute
+// counts: ours, the limit and a second instance of the limit alternate in short slices, forth and back (A B C C B A), a
+// round gives one ratio of ours to the limit and one of the limit to itself, and rounds go on until the 95 % interval
+// of the median ratio is narrow or the time is spent.
+#pragma once
+
+#include "statistics.hpp"
+#include "subject.hpp"
+
+#include <chrono>
+
+namespace cinnabar::bench {
+
+// What is made of a slice.
+enum class Metric : std::uint8_t { seconds_per_work, cpu_per_work, work_per_second };
+[[nodiscard]] double metric_of(Metric metric, const Slice& slice) noexcept;
+
+struct Effort {
+    std::chrono::milliseconds slice{100};
+    double seconds_max = 60;
+    double width_wanted = 0.03;  // of the interval, relative to the median
+    std::size_t rounds_min = 16;
+};
+
+struct Comparison {
+    Interval ratio;   // ours / limit
+    Interval noise;   // limit / limit
+    double ours = 0;  // medians over the rounds, in the metric's own unit
+    double limit = 0;
+    std::size_t rounds = 0;
+    Slice ours_total;  // of all slices
+    Slice limit_total;
+};
+
+// Each subject runs one slice that is thrown away first. `limit_again` may be `limit` itself where a second instance
+// cannot exist.
+[[nodiscard]] Comparison compare(Subject& ours, Subject& limit, Subject& limit_again, Metric metric,
+                                 const Effort& effort);
+
+}  // namespace cinnabar::bench

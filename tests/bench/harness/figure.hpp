@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A figure: a name, and the function that measures it and returns its rows.
+#pragma once
+
+#include "compare.hpp"
+#include "report.hpp"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace cinnabar::bench {
+
+struct Settings {
+    bool quick = false;
+    Cores cores;
+    Effort effort;
+    std::string tool;  // path of the `cinnabar` command
+};
+
+struct Figure {
+    std::string name;
+    std::function<std::vector<Row>(const Settings&)> run;
+};
+
+// What a figure of the kind "ours against the machine's limit" consists of.
+struct Contest {
+    std::string name;
+    std::string unit;
+    double scale;  // from the metric's own unit (seconds, work per second) to `unit`
+    Metric metric;
+    std::optional<Bar> bar;
+    std::string limit_name;
+};
+
+using MakeSubject = std::function<std::unique_ptr<Subject>(const Settings&)>;
+
+// The row of `result`.
+[[nodiscard]] Row row_of(const Contest& contest, const Comparison& result);
+
+// Makes two instances of the limit and one of ours, compares them and judges.
+[[nodiscard]] Row run_contest(const Contest& contest, const MakeSubject& ours, const MakeSubject& limit,
+                              const Settings& settings);
+
+}  // namespace cinnabar::bench

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The rows of a run: the table for people and the file for programs.
+#pragma once
+
+#include "statistics.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cinnabar::bench {
+
+struct Row {
+    std::string name;
+    double value = 0;
+    std::string unit;
+    std::string limit_name;  // empty when there is nothing to compare with
+    std::optional<double> limit;
+    std::optional<Interval> ratio;  // value / limit; absent where that has no meaning
+    std::optional<double> noise;    // how far from 1 the limit's ratio to itself reaches
+    std::optional<Bar> bar;         // absent for rows that are only shown
+    std::optional<Verdict> verdict;
+    std::string remark;  // "48 rounds", "1.0 CPU of the client"; for the table only
+};
+
+// A row whose value is judged against the limit itself, such as a count.
+[[nodiscard]] Row count_row(std::string name, double value, std::string unit, double limit);
+
+[[nodiscard]] std::string to_table(const std::vector<Row>& rows);
+
+// A list of {"name", "value", "unit", "limit_name", "limit", "ratio", "ci_low", "ci_high", "noise"}; what a row lacks
+// is null.
+[[nodiscard]] std::string to_json(const std::vector<Row>& rows);
+
+}  // namespace cinnabar::bench

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "usage.hpp"
+
+#include "support/system_calls.hpp"
+
+#include <sched.h>
+#include <sys/resource.h>
+
+#include <chrono>
+
+namespace cinnabar::bench {
+
+Usage& Usage::operator+=(const Usage& other) noexcept {
+    cpu_seconds += other.cpu_seconds;
+    system_calls += other.system_calls;
+    return *this;
+}
+
+Usage Usage::operator-(const Usage& other) const noexcept {
+    return {cpu_seconds - other.cpu_seconds, system_calls - other.system_calls};
+}
+
+Usage usage_now() noexcept {
+    rusage used{};
+    getrusage(RUSAGE_SELF, &used);
+    const auto seconds = [](const timeval& t) {
+        return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+    };
+    return {seconds(used.ru_utime) + seconds(used.ru_stime), support::system_calls()};
+}
+
+double seconds_now() noexcept {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+Cores pick_cores() noexcept {
+    cpu_set_t allowed;
+    CPU_ZERO(&allowed);
+    sched_getaffinity(0, sizeof allowed, &allowed);
+    int found[2] = {0, 0};
+    int count = 0;
+    for (int core = 0; core < CPU_SETSIZE && count < 2; ++core) {
+        if (CPU_ISSET(core, &allowed)) found[count++] = core;
+    }
+    return {found[0], count == 2 ? found[1] : found[0], count == 2};
+}
+
+bool pin_to(int core) noexcept {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(core, &one);
+    return sched_setaffinity(0, sizeof one, &one) == 0;
+}
+
+}  // namespace cinnabar::bench

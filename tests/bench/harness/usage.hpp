@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a process has used so far, and where it may run.
+#pragma once
+
+#include <cstdint>
+
+namespace cinnabar::bench {
+
+struct Usage {
+    double cpu_seconds = 0;          // user and system time of all threads, by getrusage
+    std::uint64_t system_calls = 0;  // those that system_calls.hpp counts
+
+    Usage& operator+=(const Usage& other) noexcept;
+    [[nodiscard]] Usage operator-(const Usage& other) const noexcept;
+};
+
+// Of the calling process.
+[[nodiscard]] Usage usage_now() noexcept;
+
+// Monotonic seconds.
+[[nodiscard]] double seconds_now() noexcept;
+
+// The first two cores that this process may use; the same one twice where there is only one, which makes every figure
+// with two spinning ends meaningless: `two` says so.
+struct Cores {
+    int client = 0;
+    int server = 0;
+    bool two = false;
+};
+[[nodiscard]] Cores pick_cores() noexcept;
+
+// Pins the calling thread, and the threads and processes that it starts from here on. False when the system refuses.
+bool pin_to(int core) noexcept;
+
+}  // namespace cinnabar::bench

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copies within a process and across two.
+#include "../harness/buffers.hpp"
+#include "limits.hpp"
+
+#include <sys/prctl.h>
+#include <sys/uio.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+
+namespace cinnabar::bench {
+namespace {
+
+constexpr std::size_t blocks = 8;
+
+class MemoryCopy : public Subject {
+  public:
+    explicit MemoryCopy(std::size_t block_bytes) : from_(blocks, block_bytes), to_(blocks, block_bytes) {}
+
+    Slice run_slice(std::chrono::milliseconds duration) override {
+        const auto used = usage_now();
+        const auto begin = seconds_now();
+        Slice slice;
+        slice.work = static_cast<double>(from_.bytes_each()) * repeat_for(duration, [&] {
+                         auto* to = to_.next();
+                         std::memcpy(to, from_.next(), from_.bytes_each());
+                         asm volatile("" ::"r"(to) : "memory");  // somebody may read it
+                     });
+        slice.seconds = seconds_now() - begin;
+        slice.client = usage_now() - used;
+        return slice;
+    }
+
+  private:
+    Buffers from_;
+    Buffers to_;
+};
+
+class CrossMemoryCopy : public Subject {
+  public:
+    CrossMemoryCopy(Cores cores, std::size_t block_bytes)
+        : to_(blocks, block_bytes), partner_(cores.server, [&](PartnerSide& side) { serve(side, block_bytes); }) {
+        const auto& text = partner_.announced();
+        std::from_chars(text.data(), text.data() + text.size(), from_);
+    }
+
+    Slice run_slice(std::chrono::milliseconds duration) override {
+        const auto bytes = to_.bytes_each();
+        return measure(partner_, [&] {
+            std::size_t index = 0;
+            return static_cast<double>(bytes) * repeat_for(duration, [&] {
+                       const iovec local{to_.next(), bytes};
+                       const iovec remote{reinterpret_cast<void*>(from_ + index++ % blocks * bytes), bytes};
+                       if (process_vm_readv(partner_.pid(), &local, 1, &remote, 1, 0) != static_cast<ssize_t>(bytes)) {
+                           throw std::runtime_error{std::string{"process_vm_readv: "} + std::strerror(errno)};
+                       }
+                   });
+        });
+    }
+
+  private:
+    // Only its memory serves; it waits for the end of the slice where it waits for the next one.
+    static void serve(PartnerSide& side, std::size_t block_bytes) {
+        Buffers from{blocks, block_bytes};
+        prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+        side.announce(std::to_string(reinterpret_cast<std::uintptr_t>(from.at(0))));
+        while (side.wait_slice()) side.end_slice();
+    }
+
+    Buffers to_;
+    Partner partner_;
+    std::uintptr_t from_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Subject> make_memory_copy(Cores, std::size_t block_bytes) {
+    return std::make_unique<MemoryCopy>(block_bytes);
+}
+
+std::unique_ptr<Subject> make_cross_memory_copy(Cores cores, std::size_t block_bytes) {
+    return std::make_unique<CrossMemoryCopy>(cores, block_bytes);
+}
+
+}  // namespace cinnabar::bench

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Two connected TCP sockets over the loopback, as the raw limits use them, and loops over whole messages. They throw
+// std::runtime_error when the connection ends or fails.
+#pragma once
+
+#include <cinnabar/base/unique_fd.hpp>
+
+#include <cstddef>
+
+namespace cinnabar::bench {
+
+struct TcpPair {
+    UniqueFd client;
+    UniqueFd server;
+};
+
+// Blocking sockets with TCP_NODELAY.
+[[nodiscard]] TcpPair make_tcp_pair();
+
+enum class Wait : bool { spin, block };
+
+// All of it, spinning on non-blocking calls or blocking.
+void send_all(int fd, const std::byte* from, std::size_t size, Wait wait);
+void receive_all(int fd, std::byte* to, std::size_t size, Wait wait);
+
+// One non-blocking call: bytes moved, 0 when the socket had no room or nothing to read.
+[[nodiscard]] std::size_t send_some(int fd, const std::byte* from, std::size_t size);
+[[nodiscard]] std::size_t receive_some(int fd, std::byte* to, std::size_t size);
+
+}  // namespace cinnabar::bench

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "allocation_count.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+
+namespace {
+std::atomic<std::uint64_t> count{0};
+void counted() noexcept { count.fetch_add(1, std::memory_order_relaxed); }
+}  // namespace
+
+namespace cinnabar::support {
+std::uint64_t allocations() noexcept { return count.load(std::memory_order_relaxed); }
+}  // namespace cinnabar::support
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define CINNABAR_SANITIZED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define CINNABAR_SANITIZED
+#endif
+#endif
+
+#ifdef CINNABAR_SANITIZED
+
+// Weak in the sanitizer's runtime; called after each allocation.
+extern "C" void __sanitizer_malloc_hook(const volatile void*, size_t);
+extern "C" void __sanitizer_free_hook(const volatile void*);
+void __sanitizer_malloc_hook(const volatile void*, size_t) { counted(); }
+void __sanitizer_free_hook(const volatile void*) {}
+
+#else
+
+// The C library's manual allows a program to replace the family as a whole; these are its own under their other names.
+extern "C" {
+void* __libc_malloc(size_t) noexcept;
+void* __libc_calloc(size_t, size_t) noexcept;
+void* __libc_realloc(void*, size_t) noexcept;
+void* __libc_memalign(size_t, size_t) noexcept;
+void __libc_free(void*) noexcept;
+
+__attribute__((visibility("default"))) void* malloc(size_t size) noexcept {
+    counted();
+    return __libc_malloc(size);
+}
+__attribute__((visibility("default"))) void* calloc(size_t items, size_t size) noexcept {
+    counted();
+    return __libc_calloc(items, size);
+}
+__attribute__((visibility("default"))) void* realloc(void* block, size_t size) noexcept {
+    counted();
+    return __libc_realloc(block, size);
+}
+__attribute__((visibility("default"))) void free(void* block) noexcept { __libc_free(block); }
+__attribute__((visibility("default"))) void* memalign(size_t alignment, size_t size) noexcept {
+    counted();
+    return __libc_memalign(alignment, size);
+}
+__attribute__((visibility("default"))) void* aligned_alloc(size_t alignment, size_t size) noexcept {
+    counted();
+    return __libc_memalign(alignment, size);
+}
+__attribute__((visibility("default"))) int posix_memalign(void** out, size_t alignment, size_t size) noexcept {
+    if (alignment % sizeof(void*) != 0 || (alignment & (alignment - 1)) != 0 || alignment == 0) return EINVAL;
+    counted();
+    void* block = __libc_memalign(alignment, size);
+    if (block == nullptr) return ENOMEM;
+    *out = block;
+    return 0;
+}
+}
+
+#endif
