@@ -108,6 +108,17 @@ TEST(Reader, NothingMayBeReadFromNothing) {
     EXPECT_FALSE(reader.ok());
 }
 
+TEST(Reader, AnyByteButZeroIsTrue) {
+    const std::array<std::byte, 3> memory{std::byte{0}, std::byte{2}, std::byte{0xff}};
+    Reader reader(memory);
+    EXPECT_FALSE(reader.get<bool>());
+    const bool two = reader.get<bool>();
+    EXPECT_EQ(static_cast<int>(two), 1);
+    EXPECT_EQ(static_cast<int>(reader.get<bool>()), 1);
+    EXPECT_FALSE(reader.get<bool>()) << "nothing is left";
+    EXPECT_FALSE(reader.ok());
+}
+
 TEST(Reader, FailEndsIt) {
     const std::array<std::byte, 4> memory{std::byte{9}};
     Reader reader(memory);

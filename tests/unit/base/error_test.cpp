@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The error tables: the numbers are wire format, every code can be told apart by its name, and errno maps as
+// documented.
+#include <cinnabar/base/error.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <set>
+
+namespace cinnabar {
+namespace {
+
+Errc code_of(int value) { return static_cast<Errc>(value); }
+
+// A copy by hand on purpose: a renumbered enumerator breaks every peer that was built before.
+TEST(Errc, NumbersAreThoseOfTheWireFormat) {
+    constexpr std::array<Errc, errc_count> in_order{Errc::ok,
+                                                    Errc::again,
+                                                    Errc::canceled,
+                                                    Errc::timed_out,
+                                                    Errc::connecting,
+                                                    Errc::refused,
+                                                    Errc::unreachable,
+                                                    Errc::peer_lost,
+                                                    Errc::queue_full,
+                                                    Errc::overloaded,
+                                                    Errc::no_such_rpc,
+                                                    Errc::bad_signature,
+                                                    Errc::protocol,
+                                                    Errc::too_large,
+                                                    Errc::permission,
+                                                    Errc::out_of_memory,
+                                                    Errc::invalid_argument,
+                                                    Errc::unsupported,
+                                                    Errc::busy,
+                                                    Errc::not_found,
+                                                    Errc::exists,
+                                                    Errc::closed,
+                                                    Errc::bad_checksum,
+                                                    Errc::io,
+                                                    Errc::no_space,
+                                                    Errc::would_deadlock,
+                                                    Errc::application,
+                                                    Errc::handler_failed,
+                                                    Errc::bad_address,
+                                                    Errc::address_in_use,
+                                                    Errc::shutting_down};
+    for (std::size_t i = 0; i < in_order.size(); ++i) EXPECT_EQ(static_cast<std::size_t>(in_order[i]), i);
+    static_assert(sizeof(Errc) == 1);
+}
+
+TEST(Errc, EveryCodeHasItsOwnNameAndAnAdvice) {
+    std::set<std::string_view> names;
+    for (int i = 0; i < errc_count; ++i) {
+        EXPECT_TRUE(names.insert(to_string(code_of(i))).second) << i << " shares the name " << to_string(code_of(i));
+        EXPECT_FALSE(to_string(code_of(i)).empty()) << i;
+        EXPECT_NE(to_string(code_of(i)), "unknown") << i;
+        EXPECT_GT(advice(code_of(i)).size(), 10u) << i;
+    }
+    EXPECT_EQ(to_string(Errc::ok), "ok");
+    EXPECT_EQ(to_string(Errc::timed_out), "timed out");
+    EXPECT_EQ(to_string(Errc::shutting_down), "shutting down");
+}
+
+TEST(Errc, CodesOfNewerPeersAreSafeToPrint) {
+    for (int i = errc_count; i < 256; ++i) {
+        EXPECT_EQ(to_string(code_of(i)), "unknown");
+        EXPECT_FALSE(advice(code_of(i)).empty());
+        EXPECT_EQ(blast_of(code_of(i)), Blast::operation);
+    }
+}
+
+TEST(Errc, BlastNamesWhatMustBeRebuilt) {
+    for (const Errc code : {Errc::ok, Errc::again, Errc::canceled, Errc::connecting, Errc::queue_full, Errc::busy}) {
+        EXPECT_EQ(blast_of(code), Blast::nothing) << to_string(code);
+    }
+    for (const Errc code : {Errc::timed_out, Errc::overloaded, Errc::no_such_rpc, Errc::permission, Errc::io}) {
+        EXPECT_EQ(blast_of(code), Blast::operation) << to_string(code);
+    }
+    for (const Errc code : {Errc::refused, Errc::unreachable, Errc::peer_lost, Errc::protocol, Errc::shutting_down}) {
+        EXPECT_EQ(blast_of(code), Blast::peer) << to_string(code);
+    }
+    EXPECT_EQ(blast_of(Errc::closed), Blast::context);
+}
+
+TEST(Errc, FromErrno) {
+    struct Row {
+        int os_errno;
+        Errc code;
+    };
+    constexpr Row rows[] = {
+        {0, Errc::ok},
+        {EAGAIN, Errc::again},
+        {EWOULDBLOCK, Errc::again},
+        {ECONNREFUSED, Errc::refused},
+        {EHOSTUNREACH, Errc::unreachable},
+        {ENETUNREACH, Errc::unreachable},
+        {ECONNRESET, Errc::peer_lost},
+        {EPIPE, Errc::peer_lost},
+        {ETIMEDOUT, Errc::peer_lost},
+        {ENOMEM, Errc::out_of_memory},
+        {ENOBUFS, Errc::out_of_memory},
+        {EINVAL, Errc::invalid_argument},
+        {EACCES, Errc::permission},
+        {EROFS, Errc::permission},
+        {ENOENT, Errc::not_found},
+        {EEXIST, Errc::exists},
+        {ENOSPC, Errc::no_space},
+        {EDQUOT, Errc::no_space},
+        {ENAMETOOLONG, Errc::too_large},
+        {EADDRINUSE, Errc::address_in_use},
+        {EBUSY, Errc::busy},
+        {ENOSYS, Errc::unsupported},
+        {ECANCELED, Errc::canceled},
+        {EIO, Errc::io},
+        {99999, Errc::io},
+    };
+    for (const Row& row : rows) EXPECT_EQ(errc_from_errno(row.os_errno), row.code) << row.os_errno;
+}
+
+TEST(Error, MessageSaysCodeHintSubjectAndTheSystemsText) {
+    EXPECT_EQ(Error(Errc::timed_out).message(), "timed out");
+    EXPECT_EQ(Error(Errc::refused, "nothing listens there").message(), "refused: nothing listens there");
+    EXPECT_EQ(Error(Errc::not_found, {}, "a/b").message(), "not found (a/b)");
+    EXPECT_EQ(Error(Errc::refused, "nothing listens there", "tcp://127.0.0.1:1", ECONNREFUSED).message(),
+              std::string("refused: nothing listens there (tcp://127.0.0.1:1): ") + std::strerror(ECONNREFUSED));
+}
+
+}  // namespace
+}  // namespace cinnabar

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cinnabar/base/result.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <memory>
+#include <string>
+
+namespace cinnabar {
+namespace {
+
+Result<int> half(int number) {
+    if (number % 2) return Error(Errc::invalid_argument, "odd", std::to_string(number), EINVAL);
+    return number / 2;
+}
+
+Result<int> quarter(int number) {
+    CINNABAR_TRY(const int once, half(number));
+    CINNABAR_TRY(const int twice, half(once));
+    return twice;
+}
+
+Result<std::string> in_words(int number) {
+    CINNABAR_TRY(const int fourth, quarter(number));
+    return "it is " + std::to_string(fourth);
+}
+
+TEST(Result, HoldsAValue) {
+    Result<int> result = half(8);
+    EXPECT_TRUE(result.ok());
+    EXPECT_TRUE(static_cast<bool>(result));
+    EXPECT_EQ(result.code(), Errc::ok);
+    EXPECT_EQ(*result, 4);
+    EXPECT_EQ(result.value(), 4);
+    EXPECT_EQ(half(8).value_or(1), 4);
+    *result = 5;
+    EXPECT_EQ(half(10).value(), *result);
+}
+
+TEST(Result, HoldsAnError) {
+    const Result<int> result = half(7);
+    EXPECT_FALSE(result.ok());
+    EXPECT_FALSE(static_cast<bool>(result));
+    EXPECT_EQ(result.code(), Errc::invalid_argument);
+    EXPECT_EQ(result.error().subject, "7");
+    EXPECT_EQ(result.error().os_errno, EINVAL);
+    EXPECT_EQ(half(7).value_or(1), 1);
+    EXPECT_EQ(Result<int>(Errc::busy).code(), Errc::busy);
+}
+
+TEST(Result, ValueThrowsTheError) {
+    try {
+        (void)half(7).value();
+        FAIL() << "value() of an error must throw";
+    } catch (const BadResult& bad) {
+        EXPECT_EQ(bad.error().code, Errc::invalid_argument);
+        EXPECT_EQ(std::string(bad.what()), half(7).error().message());
+    }
+}
+
+TEST(Result, TryPassesTheErrorOn) {
+    EXPECT_EQ(quarter(12).value(), 3);
+    EXPECT_EQ(quarter(6).error().subject, "3");
+    EXPECT_EQ(quarter(5).error().subject, "5");
+    EXPECT_EQ(in_words(4).value(), "it is 1") << "the error crosses between results of different types";
+    EXPECT_EQ(in_words(2).error().subject, "1");
+}
+
+TEST(Result, MoveOnlyValuesMoveThrough) {
+    const auto make = [](bool good) -> Result<std::unique_ptr<int>> {
+        if (!good) return Errc::out_of_memory;
+        return std::make_unique<int>(7);
+    };
+    const auto pass = [&](bool good) -> Result<std::unique_ptr<int>> {
+        CINNABAR_TRY(auto owned, make(good));
+        ++*owned;
+        return owned;
+    };
+    auto result = pass(true);
+    EXPECT_EQ(**result, 8);
+    const std::unique_ptr<int> taken = std::move(result).value();
+    EXPECT_EQ(*taken, 8);
+    EXPECT_EQ(pass(false).code(), Errc::out_of_memory);
+}
+
+TEST(Result, VoidIsOkUntilAnErrorIsPutIn) {
+    const Result<void> fine;
+    EXPECT_TRUE(fine.ok());
+    EXPECT_EQ(fine.code(), Errc::ok);
+    EXPECT_NO_THROW(fine.value());
+    EXPECT_TRUE(Result<void>(Errc::ok).ok());
+
+    const Result<void> failed(Error(Errc::no_space, "full"));
+    EXPECT_FALSE(failed.ok());
+    EXPECT_EQ(failed.code(), Errc::no_space);
+    EXPECT_EQ(failed.error().hint, "full");
+    EXPECT_THROW(failed.value(), BadResult);
+    EXPECT_EQ(Result<void>(Errc::io).error().code, Errc::io);
+}
+
+TEST(ResultDeathTest, TheWrongSideIsABug) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_DEATH((void)*half(7), "bug:");
+    EXPECT_DEATH((void)half(8).error(), "bug:");
+}
+
+}  // namespace
+}  // namespace cinnabar
