@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// proc: arguments and results to bytes and back. Aggregates, numbers, enums and the standard types of proc_std.hpp need
+// nothing. Another type takes part by one of these, found by ADL or as a member:
+//
+//     auto proc_fields(Type& v) { return std::tie(v.a, v.b); }                   // a record like an aggregate
+//     template <class P> void proc(P& p, Type& v) { p(v.a); if (v.a) p(v.b); }   // anything; P is in proc_coder.hpp
+//     template <class P> void proc(P& p);                                        // the same as a member
+//
+// The format is in docs/proc-encoding.md. Functions here keep no state: any thread may call them. Nothing throws.
+#pragma once
+
+#include <cinnabar/rpc/proc_codec.hpp>
+#include <cinnabar/rpc/proc_coder.hpp>
+#include <cinnabar/rpc/proc_shape.hpp>
+#include <cinnabar/rpc/proc_std.hpp>
+
+#include <cstring>
+#include <new>
+#include <stdexcept>
+
+namespace cinnabar::rpc {
+
+// The argument or result of a call that has none; no bytes.
+struct Empty {
+    friend bool operator==(const Empty&, const Empty&) = default;
+};
+
+// T can be an argument or a result: encode, decode and shape_of work on it.
+template <class T>
+concept Procable = !std::is_reference_v<T> && detail::supported<T>(TypeList<>{});
+
+namespace detail {
+
+// Runs f and turns what user code and allocators throw into a failure of the coder.
+template <class P, class F>
+void guarded(P& p, Errc otherwise, F&& f) noexcept {
+    try {
+        f();
+    } catch (const std::bad_alloc&) {
+        p.fail(Errc::out_of_memory);
+    } catch (const std::length_error&) {
+        p.fail(Errc::too_large);
+    } catch (...) {
+        p.fail(otherwise);
+    }
+}
+
+template <class T>
+void take_default(T& field, T& fresh) {
+    if constexpr (std::is_array_v<T>)
+        std::move(std::begin(fresh), std::end(fresh), std::begin(field));
+    else
+        field = std::move(fresh);
+}
+
+// The outermost record may end early: fields from the first one on for which no byte is left get their defaults.
+template <class T>
+void read_outermost(Decoder& in, T& value) {
+    if constexpr (!Record<T>) {
+        in(value);
+    } else {
+        std::size_t present = 0;
+        visit_fields(value, [&](auto&... fields) {
+            (void)(true && ... && (in.left() != 0 ? (in(fields), ++present, in.ok()) : false));
+        });
+        if (!in.ok() || present == FieldTypes<T>::size) return;
+        T fresh{};
+        visit_fields(value, [&](auto&... fields) {
+            visit_fields(fresh, [&](auto&... defaults) {
+                std::size_t index = 0;
+                ((index++ >= present ? take_default(fields, defaults) : void()), ...);
+            });
+        });
+    }
+}
+
+}  // namespace detail
+
+// How many bytes encode() will write for `value`; Sizer::unencodable when no buffer is large enough.
+template <class T>
+[[nodiscard]] std::size_t proc_size(const T& value, void* user = nullptr) noexcept {
+    Sizer sizer(user);
+    detail::guarded(sizer, Errc::invalid_argument, [&] { sizer(value); });
+    return sizer.size();
+}
+
+// Writes `value` at the start of `out` and the number of bytes to `used`, 0 after a failure. Allocates nothing.
+//   too_large         it does not fit in `out` (proc_size tells what would do), is nested deeper than proc_depth_max,
+//                     or has a container of more than 2^32 - 1 elements
+//   invalid_argument  a variant without a value, or a hand-written proc function that threw or encoded an element of a
+//                     container to no bytes
+// `out` may hold a part of the value after a failure.
+template <class T>
+[[nodiscard]] Errc encode(Bytes out, const T& value, std::size_t& used, void* user = nullptr) noexcept {
+    Encoder encoder(out, user);
+    detail::guarded(encoder, Errc::invalid_argument, [&] { encoder(value); });
+    used = encoder.ok() ? encoder.position() : 0;
+    return encoder.error();
+}
+
+// Reads `out` from a payload that may come from anybody. Views in `out` live as long as `in`. Bytes behind the value
+// are ignored. `out` is valid and unspecified after a failure.
+//   protocol          the bytes are not a T, or end within a field
+//   too_large         nested too deeply, or it would take more memory than `limits` allow
+//   out_of_memory     an allocation failed
+//   invalid_argument  T has views of elements wider than a byte and `in` does not start at a multiple of 8
+template <class T>
+[[nodiscard]] Errc decode(ConstBytes in, T& out, void* user = nullptr, DecodeLimits limits = {}) noexcept {
+    if constexpr (Codec<T>::any_bits) {  // the whole hot path of small arguments
+        if (in.size() >= sizeof(T)) {
+            std::memcpy(&out, in.data(), sizeof(T));
+            return Errc::ok;
+        }
+    }
+    Decoder decoder(in, user, limits);
+    detail::guarded(decoder, Errc::protocol, [&] { detail::read_outermost(decoder, out); });
+    return decoder.error();
+}
+
+}  // namespace cinnabar::rpc

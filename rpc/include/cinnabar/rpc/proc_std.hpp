@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How the standard library's strings, sequences, sets, maps, optionals, variants, durations and bit sets are coded.
+// What may throw is std::bad_alloc, which decode() in proc.hpp catches.
+#pragma once
+
+#include <cinnabar/rpc/proc_codec.hpp>
+
+#include <bitset>
+#include <chrono>
+#include <deque>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <variant>
+#include <vector>
+
+namespace cinnabar::rpc {
+namespace detail {
+
+// What a container that allocates each element by itself is charged on top of the element.
+inline constexpr std::size_t node_overhead_bytes = 24;
+
+// u32 count, zeros up to the alignment of the elements when there are any, the elements.
+template <class T>
+struct SequenceTraits {
+    static constexpr Kind kind{'s'};
+    using Parts = TypeList<T>;
+    // An element of no bytes could be sent four thousand million times for nothing.
+    static constexpr bool allowed = Codec<T>::min_size > 0;
+    static constexpr std::size_t min_size = sizeof(std::uint32_t);
+    static constexpr bool fixed = false;
+    static constexpr std::size_t alignment = 1;
+    static constexpr bool flat = false;
+    static constexpr bool any_bits = false;
+};
+
+// Writes what `write_element` makes of each element of a range.
+template <class T, class Out, class Range, class WriteElement>
+void write_elements(Out& out, const Range& values, WriteElement write_element) {
+    static_assert(Codec<T>::min_size > 0, "cinnabar: the elements of a container must take at least one byte each");
+    out.count(values.size());
+    if (values.size() == 0) return;
+    out.align(Codec<T>::alignment);
+    if constexpr (Out::sizing && Codec<T>::fixed) {
+        out.raw(nullptr, values.size() * Codec<T>::min_size);
+    } else {
+        if (!out.enter()) return;
+        const std::size_t start = out.position();
+        for (const auto& value : values) {
+            if (!out.ok()) break;
+            write_element(value);
+        }
+        out.leave();
+        // Only a hand-written proc function can break this; the peer would refuse the count.
+        if (out.position() - start < values.size() * Codec<T>::min_size) out.fail(Errc::invalid_argument);
+    }
+}
+template <class T, class Out, class Range>
+void write_sequence(Out& out, const Range& values) {
+    if constexpr (Codec<T>::flat && std::contiguous_iterator<typename Range::const_iterator>) {
+        out.count(values.size());
+        if (values.size() == 0) return;
+        out.align(Codec<T>::alignment);
+        out.raw(values.data(), values.size() * sizeof(T));
+    } else {
+        write_elements<T>(out, values, [&out](const T& value) { out(value); });
+    }
+}
+
+// Calls read_element count times, with the depth guarded; it must leave `in` failed if it cannot.
+template <class T, class ReadElement>
+void read_elements(Decoder& in, std::size_t count, ReadElement read_element) {
+    if (count == 0) return;
+    in.align(Codec<T>::alignment);
+    if (!in.enter()) return;
+    for (std::size_t i = 0; i < count && in.ok(); ++i) read_element();
+    in.leave();
+}
+
+// The count and the bytes of flat elements that stay where they are.
+template <class T>
+ConstBytes read_in_place(Decoder& in) {
+    const std::size_t count = in.count(sizeof(T), 0);
+    if (count == 0) return {};
+    in.align(Codec<T>::alignment);
+    return in.view(count * sizeof(T));
+}
+template <class T>
+bool is_aligned(ConstBytes bytes) noexcept {
+    return reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(T) == 0;
+}
+
+// A vector or a string of elements whose every pattern of bits is a value.
+template <class T, class Container>
+void read_contiguous(Decoder& in, Container& values) {
+    const ConstBytes bytes = read_in_place<T>(in);
+    const std::size_t count = bytes.size() / sizeof(T);
+    if (!in.ok() || !in.charge(count, sizeof(T))) return;
+    if (is_aligned<T>(bytes)) {  // copies once; resize() would clear the memory first
+        const T* first = reinterpret_cast<const T*>(bytes.data());
+        values.assign(first, first + count);
+    } else {
+        values.resize(count);
+        if (count != 0) std::memcpy(values.data(), bytes.data(), bytes.size());
+    }
+}
+
+template <class Container, std::size_t overhead_bytes>
+struct SequenceCodec : SequenceTraits<typename Container::value_type> {
+    using T = typename Container::value_type;
+    template <class Out>
+    static void write(Out& out, const Container& values) {
+        write_sequence<T>(out, values);
+    }
+    static void read(Decoder& in, Container& values) {
+        values.clear();
+        const std::size_t count = in.count(Codec<T>::min_size, sizeof(T) + overhead_bytes);
+        if constexpr (requires { values.reserve(count); }) values.reserve(count);
+        read_elements<T>(in, count, [&] {
+            if constexpr (std::is_same_v<T, bool>) {  // the elements of a vector<bool> have no address
+                bool value = false;
+                in(value);
+                values.push_back(value);
+            } else {
+                in(values.emplace_back());
+            }
+        });
+    }
+};
+
+// Elements that are inserted by key. Keys that come twice in a container that holds them once are refused.
+template <class Container, class Element>
+struct KeyedCodec : SequenceTraits<Element> {
+    static constexpr bool is_map = requires { typename Container::mapped_type; };
+    template <class Out>
+    static void write(Out& out, const Container& values) {
+        write_elements<Element>(out, values, [&out](const auto& value) {
+            if constexpr (is_map)
+                out(value.first, value.second);
+            else
+                out(value);
+        });
+    }
+    static void read(Decoder& in, Container& values) {
+        values.clear();
+        const std::size_t count = in.count(Codec<Element>::min_size, sizeof(Element) + node_overhead_bytes);
+        if constexpr (requires { values.reserve(count); }) values.reserve(count);
+        read_elements<Element>(in, count, [&] {
+            Element element{};
+            in(element);
+            if (in.ok()) values.insert(std::move(element));
+        });
+        if (in.ok() && values.size() != count) in.fail(Errc::protocol);
+    }
+};
+
+// A byte, 0 or 1, and the value after a 1.
+template <class Holder, class T>
+struct MaybeCodec {
+    static constexpr Kind kind{'o'};
+    using Parts = TypeList<T>;
+    static constexpr bool allowed = true;
+    static constexpr std::size_t min_size = 1;
+    static constexpr bool fixed = false;
+    static constexpr std::size_t alignment = 1;
+    static constexpr bool flat = false;
+    static constexpr bool any_bits = false;
+    template <class Out>
+    static void write(Out& out, const Holder& holder) {
+        const bool full = static_cast<bool>(holder);
+        out(full);
+        if (!full || !out.enter()) return;
+        out(*holder);
+        out.leave();
+    }
+    static void read(Decoder& in, Holder& holder) {
+        bool full = false;
+        in(full);
+        holder.reset();
+        if (!full || !in.enter()) return;
+        if constexpr (requires { holder.emplace(); })
+            holder.emplace();
+        else if (in.charge(1, sizeof(T) + node_overhead_bytes))
+            holder = std::make_unique<T>();
+        if (holder) in(*holder);
+        in.leave();
+    }
+};
+
+}  // namespace detail
+
+template <class C, class Traits, class A>
+struct Codec<std::basic_string<C, Traits, A>> : detail::SequenceTraits<C> {
+    template <class Out>
+    static void write(Out& out, const std::basic_string<C, Traits, A>& value) {
+        detail::write_sequence<C>(out, value);
+    }
+    static void read(Decoder& in, std::basic_string<C, Traits, A>& value) { detail::read_contiguous<C>(in, value); }
+};
+template <class T, class A>
+struct Codec<std::vector<T, A>> : detail::SequenceCodec<std::vector<T, A>, 0> {
+    static void read(Decoder& in, std::vector<T, A>& values) {
+        if constexpr (Codec<T>::any_bits)
+            detail::read_contiguous<T>(in, values);
+        else
+            detail::SequenceCodec<std::vector<T, A>, 0>::read(in, values);
+    }
+};
+template <class T, class A>
+struct Codec<std::deque<T, A>> : detail::SequenceCodec<std::deque<T, A>, 0> {};
+template <class T, class A>
+struct Codec<std::list<T, A>> : detail::SequenceCodec<std::list<T, A>, detail::node_overhead_bytes> {};
+
+// Views of the payload; they live as long as it does.
+template <class C, class Traits>
+struct Codec<std::basic_string_view<C, Traits>> : detail::SequenceTraits<C> {
+    static_assert(alignof(C) <= 8);
+    template <class Out>
+    static void write(Out& out, const std::basic_string_view<C, Traits>& value) {
+        detail::write_sequence<C>(out, value);
+    }
+    static void read(Decoder& in, std::basic_string_view<C, Traits>& value) {
+        const ConstBytes bytes = detail::read_in_place<C>(in);
+        if (!detail::is_aligned<C>(bytes)) return in.fail(Errc::invalid_argument);
+        value = {reinterpret_cast<const C*>(bytes.data()), bytes.size() / sizeof(C)};
+    }
+};
+template <class T>
+struct Codec<std::span<const T>> : detail::SequenceTraits<T> {
+    // Elements with padding, bools, or an alignment that the payload does not have cannot be looked at in place.
+    static constexpr bool allowed = Codec<T>::any_bits && alignof(T) <= Codec<T>::alignment;
+    template <class Out>
+    static void write(Out& out, const std::span<const T>& values) {
+        check();
+        out.count(values.size());
+        if (values.empty()) return;
+        out.align(Codec<T>::alignment);
+        out.raw(values.data(), values.size_bytes());
+    }
+    static void read(Decoder& in, std::span<const T>& values) {
+        check();
+        const ConstBytes bytes = detail::read_in_place<T>(in);
+        if (!detail::is_aligned<T>(bytes)) return in.fail(Errc::invalid_argument);
+        values = {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+    }
+
+  private:
+    static constexpr void check() {
+        static_assert(allowed,
+                      "cinnabar: a span is decoded in place, so its elements must be numbers, or aggregates of numbers "
+                      "without padding and without bools; use std::vector");
+    }
+};
+
+template <class K, class C, class A>
+struct Codec<std::set<K, C, A>> : detail::KeyedCodec<std::set<K, C, A>, K> {};
+template <class K, class C, class A>
+struct Codec<std::multiset<K, C, A>> : detail::KeyedCodec<std::multiset<K, C, A>, K> {};
+template <class K, class H, class E, class A>
+struct Codec<std::unordered_set<K, H, E, A>> : detail::KeyedCodec<std::unordered_set<K, H, E, A>, K> {};
+template <class K, class V, class C, class A>
+struct Codec<std::map<K, V, C, A>> : detail::KeyedCodec<std::map<K, V, C, A>, std::pair<K, V>> {};
+template <class K, class V, class C, class A>
+struct Codec<std::multimap<K, V, C, A>> : detail::KeyedCodec<std::multimap<K, V, C, A>, std::pair<K, V>> {};
+template <class K, class V, class H, class E, class A>
+struct Codec<std::unordered_map<K, V, H, E, A>>
+    : detail::KeyedCodec<std::unordered_map<K, V, H, E, A>, std::pair<K, V>> {};
+
+template <class T>
+struct Codec<std::optional<T>> : detail::MaybeCodec<std::optional<T>, T> {};
+template <class T>
+requires(!std::is_array_v<T>) struct Codec<std::unique_ptr<T>> : detail::MaybeCodec<std::unique_ptr<T>, T> {
+};
+
+// A byte, the index of the alternative, and its value.
+template <class... T>
+requires(sizeof...(T) <= 255) struct Codec<std::variant<T...>> {
+    static constexpr detail::Kind kind{'v', sizeof...(T)};
+    using Parts = TypeList<T...>;
+    static constexpr bool allowed = true;
+    static constexpr std::size_t min_size = 1;
+    static constexpr bool fixed = false;
+    static constexpr std::size_t alignment = 1;
+    static constexpr bool flat = false;
+    static constexpr bool any_bits = false;
+    template <class Out>
+    static void write(Out& out, const std::variant<T...>& value) {
+        if (value.valueless_by_exception()) return out.fail(Errc::invalid_argument);
+        out(static_cast<std::uint8_t>(value.index()));
+        std::visit([&out](const auto& alternative) { out(alternative); }, value);
+    }
+    static void read(Decoder& in, std::variant<T...>& value) {
+        const std::size_t index = in.u8();
+        if (index >= sizeof...(T)) return in.fail(Errc::protocol);
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+            ((I == index ? in(value.template emplace<I>()) : void()), ...);
+        }
+        (std::index_sequence_for<T...>{});
+    }
+};
+
+// The count of ticks; the unit belongs to the type.
+template <class Rep, class Period>
+struct Codec<std::chrono::duration<Rep, Period>> {
+    static constexpr detail::Kind kind{'d', static_cast<std::uint64_t>(Period::num),
+                                       static_cast<std::uint64_t>(Period::den)};
+    using Parts = TypeList<Rep>;
+    static constexpr bool allowed = true;
+    static constexpr std::size_t min_size = Codec<Rep>::min_size;
+    static constexpr bool fixed = Codec<Rep>::fixed;
+    static constexpr std::size_t alignment = Codec<Rep>::alignment;
+    static constexpr bool flat = Codec<Rep>::flat;
+    static constexpr bool any_bits = Codec<Rep>::any_bits;
+    template <class Out>
+    static void write(Out& out, const std::chrono::duration<Rep, Period>& value) {
+        out(value.count());
+    }
+    static void read(Decoder& in, std::chrono::duration<Rep, Period>& value) {
+        Rep ticks{};
+        in(ticks);
+        value = std::chrono::duration<Rep, Period>(ticks);
+    }
+};
+
+// Bit i is bit i % 8 of byte i / 8; the bits above the last are zero.
+template <std::size_t N>
+struct Codec<std::bitset<N>> {
+    static constexpr detail::Kind kind{'B', N};
+    using Parts = TypeList<>;
+    static constexpr bool allowed = true;
+    static constexpr std::size_t min_size = (N + 7) / 8;
+    static constexpr bool fixed = true;
+    static constexpr std::size_t alignment = 1;
+    static constexpr bool flat = false;
+    static constexpr bool any_bits = false;
+    template <class Out>
+    static void write(Out& out, const std::bitset<N>& bits) {
+        for (std::size_t at = 0; at < N; at += 8) {
+            unsigned byte = 0;
+            for (std::size_t i = at; i < N && i < at + 8; ++i) byte |= unsigned{bits[i]} << (i - at);
+            out(static_cast<std::uint8_t>(byte));
+        }
+    }
+    static void read(Decoder& in, std::bitset<N>& bits) {
+        for (std::size_t at = 0; at < N; at += 8) {
+            const unsigned byte = in.u8();
+            for (std::size_t i = at; i < at + 8; ++i) {
+                const bool bit = (byte >> (i - at) & 1U) != 0;
+                if (i < N)
+                    bits[i] = bit;
+                else if (bit)
+                    return in.fail(Errc::protocol);
+            }
+        }
+    }
+};
+
+}  // namespace cinnabar::rpc
