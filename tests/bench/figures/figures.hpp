@@ -9,6 +9,7 @@
 namespace cinnabar::bench {
 
 [[nodiscard]] std::vector<Figure> machine_figures();
+[[nodiscard]] std::vector<Figure> save_figures();
 
 [[nodiscard]] std::vector<Figure> all_figures();
 

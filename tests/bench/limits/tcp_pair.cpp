@@ -23,28 +23,57 @@ std::size_t moved(ssize_t result, const char* what) {
     fail(what);
 }
 
-}  // namespace
-
-TcpPair make_tcp_pair() {
-    UniqueFd listener{socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+sockaddr_in loopback(std::uint16_t port) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
+    address.sin_port = htons(port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    auto* any = reinterpret_cast<sockaddr*>(&address);
-    socklen_t size = sizeof address;
-    if (bind(listener.get(), any, size) != 0 || listen(listener.get(), 1) != 0 ||
-        getsockname(listener.get(), any, &size) != 0) {
-        fail("listen");
-    }
-    TcpPair pair;
-    pair.client.reset(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    if (connect(pair.client.get(), any, size) != 0) fail("connect");
-    pair.server.reset(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (!pair.server) fail("accept");
+    return address;
+}
+
+const sockaddr* generic(const sockaddr_in* address) { return reinterpret_cast<const sockaddr*>(address); }
+
+void send_at_once(int fd) {
     const int on = 1;
-    for (const int fd : {pair.client.get(), pair.server.get()}) {
-        if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0) fail("TCP_NODELAY");
-    }
+    if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0) fail("TCP_NODELAY");
+}
+
+}  // namespace
+
+UniqueFd listen_on_loopback() {
+    UniqueFd listener{socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    const auto address = loopback(0);
+    if (bind(listener.get(), generic(&address), sizeof address) != 0 || listen(listener.get(), 8) != 0) fail("listen");
+    return listener;
+}
+
+std::uint16_t port_of(int listener) {
+    sockaddr_in address{};
+    socklen_t size = sizeof address;
+    if (getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size) != 0) fail("getsockname");
+    return ntohs(address.sin_port);
+}
+
+UniqueFd dial(std::uint16_t port) {
+    UniqueFd fd{socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    const auto address = loopback(port);
+    if (connect(fd.get(), generic(&address), sizeof address) != 0) fail("connect");
+    send_at_once(fd.get());
+    return fd;
+}
+
+UniqueFd accept_from(int listener) {
+    UniqueFd fd{accept4(listener, nullptr, nullptr, SOCK_CLOEXEC)};
+    if (!fd) fail("accept");
+    send_at_once(fd.get());
+    return fd;
+}
+
+TcpPair make_tcp_pair() {
+    const auto listener = listen_on_loopback();
+    TcpPair pair;
+    pair.client = dial(port_of(listener.get()));
+    pair.server = accept_from(listener.get());
     return pair;
 }
 

@@ -6,6 +6,7 @@
 #include <cinnabar/base/unique_fd.hpp>
 
 #include <cstddef>
+#include <cstdint>
 
 namespace cinnabar::bench {
 
@@ -16,6 +17,12 @@ struct TcpPair {
 
 // Blocking sockets with TCP_NODELAY.
 [[nodiscard]] TcpPair make_tcp_pair();
+
+// The same in pieces, for two processes.
+[[nodiscard]] UniqueFd listen_on_loopback();
+[[nodiscard]] std::uint16_t port_of(int listener);
+[[nodiscard]] UniqueFd dial(std::uint16_t port);
+[[nodiscard]] UniqueFd accept_from(int listener);
 
 enum class Wait : bool { spin, block };
 

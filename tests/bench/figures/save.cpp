@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tcp.save.tmpfs: one large file, tmpfs to tmpfs, `cinnabar save` against the bare program; sendfile and cp beside it.
+#include "../limits/save.hpp"
+
+#include "../harness/scratch.hpp"
+#include "figures.hpp"
+
+namespace cinnabar::bench {
+namespace {
+
+constexpr std::uint64_t gibibyte = std::uint64_t{1} << 30;
+
+// Few but whole saves.
+Effort save_effort(const Settings& settings) {
+    auto effort = settings.effort;
+    effort.rounds_min = settings.quick ? 2 : 8;
+    return effort;
+}
+
+std::vector<Row> run_save(const Settings& settings) {
+    const auto bytes = settings.quick ? gibibyte / 4 : 2 * gibibyte;
+    const Scratch scratch{3 * bytes};
+    const auto source = scratch.path() / "source";
+    const auto root = scratch.path() / "root";
+    std::filesystem::create_directory(root);
+    make_file(source, bytes);
+    const auto bare = make_bare_save(settings.cores, Duties::hashed, source, root);
+    const auto again = make_bare_save(settings.cores, Duties::hashed, source, root);
+    const auto kernel = make_bare_save(settings.cores, Duties::sendfile, source, root);
+    const auto copy = make_copy_command(source, root);
+
+    std::vector<Row> rows;
+    Contest contest{"tcp.save.tmpfs.sendfile", "MB/s", 1e-6, Metric::work_per_second, {}, "bare program"};
+    rows.push_back(row_of(contest, compare(*kernel, *bare, *again, contest.metric, save_effort(settings))));
+    contest.name = "tcp.save.tmpfs.cp";
+    rows.push_back(row_of(contest, compare(*copy, *bare, *again, contest.metric, save_effort(settings))));
+    return rows;
+}
+
+}  // namespace
+
+std::vector<Figure> save_figures() { return {{"tcp.save.tmpfs", run_save}}; }
+
+}  // namespace cinnabar::bench

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "child.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <stdexcept>
+
+namespace cinnabar::bench {
+namespace {
+
+void wait_for(pid_t pid, const std::string& what) {
+    int status = 0;
+    while (waitpid(pid, &status, 0) < 0) {
+        if (errno != EINTR) throw std::runtime_error{what + ": waitpid: " + std::strerror(errno)};
+    }
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) throw std::runtime_error{what + " failed"};
+}
+
+}  // namespace
+
+void run_forked(const std::function<void()>& body) {
+    std::fflush(nullptr);
+    const auto pid = fork();
+    if (pid < 0) throw std::runtime_error{std::string{"fork: "} + std::strerror(errno)};
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        try {
+            body();
+            _exit(0);
+        } catch (const std::exception& error) {
+            std::fprintf(stderr, "the client process: %s\n", error.what());
+        }
+        _exit(1);
+    }
+    wait_for(pid, "the client process");
+}
+
+void run_command(const std::vector<std::string>& words) {
+    std::vector<char*> arguments;
+    for (const auto& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+    arguments.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    pid_t pid = 0;
+    const int failed = posix_spawnp(&pid, arguments[0], &actions, nullptr, arguments.data(), environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (failed != 0) throw std::runtime_error{words.front() + ": " + std::strerror(failed)};
+    wait_for(pid, words.front());
+}
+
+}  // namespace cinnabar::bench

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A directory on tmpfs for the files of a figure, removed at the end; what a killed run left behind is removed by the
+// next one.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+namespace cinnabar::bench {
+
+class Scratch {
+  public:
+    // Throws std::runtime_error when there is no tmpfs or less than `bytes_needed` free on it.
+    explicit Scratch(std::uint64_t bytes_needed);
+    ~Scratch();
+    Scratch(const Scratch&) = delete;
+    Scratch& operator=(const Scratch&) = delete;
+
+    [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+
+  private:
+    std::filesystem::path path_;
+};
+
+// Makes a file of bytes that no filesystem can make smaller.
+void make_file(const std::filesystem::path& path, std::uint64_t bytes);
+
+}  // namespace cinnabar::bench

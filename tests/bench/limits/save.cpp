@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "save.hpp"
+
+#include "../harness/buffers.hpp"
+#include "../harness/child.hpp"
+#include "tcp_pair.hpp"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+namespace cinnabar::bench {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr std::size_t block_bytes = 1 << 20;
+constexpr std::size_t blocks_in_flight = 8;
+
+[[noreturn]] void fail(const std::string& what) { throw std::runtime_error{what + ": " + std::strerror(errno)}; }
+
+class Xxh3 {
+  public:
+    Xxh3() { XXH3_64bits_reset(state_.get()); }
+    void update(const std::byte* bytes, std::size_t count) { XXH3_64bits_update(state_.get(), bytes, count); }
+    [[nodiscard]] std::uint64_t digest() const { return XXH3_64bits_digest(state_.get()); }
+
+  private:
+    struct Free {
+        void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
+    };
+    std::unique_ptr<XXH3_state_t, Free> state_{XXH3_createState()};
+};
+
+// What the client says first, and what both sides exchange last.
+struct Announcement {
+    std::uint64_t bytes;
+};
+template <typename T>
+std::byte* bytes_of(T& value) {
+    return reinterpret_cast<std::byte*>(&value);
+}
+
+// The server's second thread: hashes and writes blocks in order while the first receives.
+class Writer {
+  public:
+    Writer(int file, bool hashed) : file_(file), hashed_(hashed), thread_([this] { run(); }) {}
+
+    // A buffer to receive into; blocks while all are waiting to be written.
+    std::byte* take() {
+        std::unique_lock lock{mutex_};
+        changed_.wait(lock, [&] { return taken_ - written_ < blocks_in_flight; });
+        return buffers_.at(taken_++ % blocks_in_flight);
+    }
+    void put(std::size_t bytes) {
+        {
+            const std::lock_guard lock{mutex_};
+            filled_.push_back(bytes);
+        }
+        changed_.notify_all();
+    }
+    // Waits for the last block; the sum of all of them.
+    std::uint64_t finish() {
+        put(0);
+        thread_.join();
+        if (failed_) throw std::runtime_error{"pwrite failed"};
+        return sum_.digest();
+    }
+
+  private:
+    void run() {
+        std::uint64_t offset = 0;
+        for (std::size_t index = 0;; ++index) {
+            std::size_t bytes = 0;
+            {
+                std::unique_lock lock{mutex_};
+                changed_.wait(lock, [&] { return !filled_.empty(); });
+                bytes = filled_.front();
+                filled_.pop_front();
+            }
+            if (bytes == 0) return;
+            const auto* block = buffers_.at(index % blocks_in_flight);
+            if (hashed_) sum_.update(block, bytes);
+            if (pwrite(file_, block, bytes, static_cast<off_t>(offset)) != static_cast<ssize_t>(bytes)) failed_ = true;
+            offset += bytes;
+            {
+                const std::lock_guard lock{mutex_};
+                ++written_;
+            }
+            changed_.notify_all();
+        }
+    }
+
+    int file_;
+    bool hashed_;
+    bool failed_ = false;
+    Buffers buffers_{blocks_in_flight, block_bytes};
+    Xxh3 sum_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<std::size_t> filled_;
+    std::uint64_t taken_ = 0;
+    std::uint64_t written_ = 0;
+    std::thread thread_;
+};
+
+void receive_file(int fd, Duties duties, const fs::path& root) {
+    Announcement announced{};
+    receive_all(fd, bytes_of(announced), sizeof announced, Wait::block);
+    const auto half = root / "bare.part";
+    const UniqueFd file{open(half.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)};
+    if (!file) fail("open");
+    Writer writer{file.get(), duties == Duties::hashed};
+    for (std::uint64_t left = announced.bytes; left > 0;) {
+        const auto bytes = std::min<std::uint64_t>(left, block_bytes);
+        receive_all(fd, writer.take(), bytes, Wait::block);
+        writer.put(bytes);
+        left -= bytes;
+    }
+    std::uint64_t sum = writer.finish();
+    std::uint64_t claimed = 0;
+    receive_all(fd, bytes_of(claimed), sizeof claimed, Wait::block);
+    if (duties == Duties::hashed && sum != claimed) throw std::runtime_error{"the sums differ"};
+    if (fsync(file.get()) != 0) fail("fsync");
+    fs::rename(half, root / "bare");
+    send_all(fd, bytes_of(sum), sizeof sum, Wait::block);
+}
+
+void send_hashed(int fd, int file, std::uint64_t bytes) {
+    void* map = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file, 0);
+    if (map == MAP_FAILED) fail("mmap");
+    madvise(map, bytes, MADV_SEQUENTIAL);
+    const auto* from = static_cast<const std::byte*>(map);
+    Xxh3 sum;
+    for (std::uint64_t at = 0; at < bytes; at += block_bytes) {
+        const auto count = std::min<std::uint64_t>(bytes - at, block_bytes);
+        sum.update(from + at, count);
+        send_all(fd, from + at, count, Wait::block);
+    }
+    auto digest = sum.digest();
+    send_all(fd, bytes_of(digest), sizeof digest, Wait::block);
+}
+
+void send_by_kernel(int fd, int file, std::uint64_t bytes) {
+    for (off_t at = 0; static_cast<std::uint64_t>(at) < bytes;) {
+        if (sendfile(fd, file, &at, bytes - static_cast<std::uint64_t>(at)) <= 0) fail("sendfile");
+    }
+    std::uint64_t no_sum = 0;
+    send_all(fd, bytes_of(no_sum), sizeof no_sum, Wait::block);
+}
+
+void send_file(std::uint16_t port, Duties duties, const fs::path& source) {
+    const UniqueFd file{open(source.c_str(), O_RDONLY | O_CLOEXEC)};
+    if (!file) fail("open");
+    Announcement announced{fs::file_size(source)};
+    const auto fd = dial(port);
+    send_all(fd.get(), bytes_of(announced), sizeof announced, Wait::block);
+    if (duties == Duties::hashed) {
+        send_hashed(fd.get(), file.get(), announced.bytes);
+    } else {
+        send_by_kernel(fd.get(), file.get(), announced.bytes);
+    }
+    std::uint64_t done = 0;
+    receive_all(fd.get(), bytes_of(done), sizeof done, Wait::block);
+}
+
+class BareSave : public Subject {
+  public:
+    BareSave(Cores cores, Duties duties, fs::path source, fs::path root)
+        : duties_(duties), source_(std::move(source)), partner_(cores.server, [&](PartnerSide& side) {
+              const auto listener = listen_on_loopback();
+              side.announce(std::to_string(port_of(listener.get())));
+              while (side.wait_slice()) {
+                  receive_file(accept_from(listener.get()).get(), duties, root);
+                  side.end_slice();
+              }
+          }) {}
+
+    Slice run_slice(std::chrono::milliseconds) override {
+        const auto port = static_cast<std::uint16_t>(std::stoul(partner_.announced()));
+        return measure(partner_, [&] {
+            run_forked([&] { send_file(port, duties_, source_); });
+            return static_cast<double>(fs::file_size(source_));
+        });
+    }
+
+  private:
+    Duties duties_;
+    fs::path source_;
+    Partner partner_;
+};
+
+class CopyCommand : public Subject {
+  public:
+    CopyCommand(fs::path source, fs::path root) : source_(std::move(source)), target_(std::move(root) / "copied") {}
+    Slice run_slice(std::chrono::milliseconds) override {
+        std::error_code ignored;
+        fs::remove(target_, ignored);
+        Slice slice;
+        const auto begin = seconds_now();
+        run_command({"cp", source_.string(), target_.string()});
+        slice.seconds = seconds_now() - begin;
+        slice.work = static_cast<double>(fs::file_size(source_));
+        fs::remove(target_);
+        return slice;
+    }
+
+  private:
+    fs::path source_;
+    fs::path target_;
+};
+
+}  // namespace
+
+std::unique_ptr<Subject> make_bare_save(Cores cores, Duties duties, fs::path source, fs::path target_root) {
+    return std::make_unique<BareSave>(cores, duties, std::move(source), std::move(target_root));
+}
+
+std::unique_ptr<Subject> make_copy_command(fs::path source, fs::path target_root) {
+    return std::make_unique<CopyCommand>(std::move(source), std::move(target_root));
+}
+
+}  // namespace cinnabar::bench

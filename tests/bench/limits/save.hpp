@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The bare program that `cinnabar save` is held against: the same duties and the same threads, done by system calls
+// and nothing else. Work: bytes of the file; a slice is one whole save, whatever its duration.
+#pragma once
+
+#include "../harness/subject.hpp"
+
+#include <filesystem>
+#include <memory>
+
+namespace cinnabar::bench {
+
+enum class Duties : std::uint8_t {
+    hashed,    // client: map, XXH3, send; server: a thread receives, another hashes, pwrites; XXH3 compared, fsync,
+               // rename
+    sendfile,  // client: sendfile; server: the same without the sums
+};
+
+// The client is a process of its own for each save, as a command is. `target_root` is a directory that exists.
+[[nodiscard]] std::unique_ptr<Subject> make_bare_save(Cores cores, Duties duties, std::filesystem::path source,
+                                                      std::filesystem::path target_root);
+
+// The `cp` command from `source` into `target_root`: no network, no sums.
+[[nodiscard]] std::unique_ptr<Subject> make_copy_command(std::filesystem::path source,
+                                                         std::filesystem::path target_root);
+
+}  // namespace cinnabar::bench
