@@ -134,7 +134,11 @@ unsigned Context::Impl::progress(Microseconds timeout) noexcept {
     for (;;) {
         did += round(timeout.count() != 0 && now_ >= spin_end);
         if (did != 0 || completions_count_.load(std::memory_order_relaxed) != 0) break;
-        if (timeout.count() == 0 || virtual_clock_ || now_ >= until) break;
+        if (virtual_clock_) {
+            for (const auto& port : ports_) port->idle(std::min(until, wheel_.next()));
+            break;
+        }
+        if (timeout.count() == 0 || now_ >= until) break;
         if (now_ < spin_end) {
             spun = true;
             continue;

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Moves any window of a peer's memory to any window of local memory (pull) or back (push): planned into chunks, a
+// window of them in flight, the first error wins and the rest drains, one completion. When it has completed, no byte of
+// the local window is written or read any more.
+//
+// Threads: a Mover and its transfers belong to one na::Context; functions marked "owner" need its ownership
+// (na/context.hpp), the others any thread of a `many` context.
+#pragma once
+
+#include <cinnabar/base/clock.hpp>
+#include <cinnabar/base/export.hpp>
+#include <cinnabar/base/slot_pool.hpp>
+#include <cinnabar/base/work.hpp>
+#include <cinnabar/bulk/region.hpp>
+#include <cinnabar/bulk/remote_region.hpp>
+#include <cinnabar/na/context.hpp>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+namespace cinnabar::bulk {
+
+struct MoverOptions {
+    std::uint64_t chunk_bytes = 1024 * 1024;
+    std::uint32_t window = 8;                           // chunks in flight per transfer, at most transfer_window_max
+    std::uint64_t inflight_bytes_max = 64u << 20;       // per context, shared by its transfers in turn
+    std::uint64_t peer_inflight_bytes_max = 32u << 20;  // per peer
+    std::uint32_t transfers_max = 65'536;
+    std::uint64_t staging_segment_bytes = 1024;  // segments below this are gathered through a staging buffer
+                                                 // where the transport has few local segments per operation
+};
+inline constexpr std::uint32_t transfer_window_max = 16;
+
+enum class Direction : std::uint8_t { pull, push };
+
+struct TransferArgs {
+    Direction direction = Direction::pull;
+    // Must live, with what it borrows, until the completion.
+    const RemoteRegion* remote = nullptr;
+    std::uint64_t remote_offset = 0;
+    Region local;                  // the transfer keeps a handle
+    std::uint64_t bytes = 0;       // from the start of `local`; at most local.bytes()
+    na::Addr peer;                 // whom to move from or to; ignored when the descriptor is bound to an owner
+    TimeUs deadline = time_never;  // on the context's clock
+};
+
+class Mover;
+
+// A transfer in flight, in a slot of its mover's pool.
+class CINNABAR_API Transfer : public PoolSlot {
+  public:
+    // Set by Mover::start; valid until release.
+    [[nodiscard]] Errc result() const noexcept { return result_; }
+    // Bytes whose movement has completed so far; grows in steps of a chunk. Any thread.
+    [[nodiscard]] std::uint64_t bytes_done() const noexcept { return bytes_done_.load(std::memory_order_relaxed); }
+
+  private:
+    friend class Mover;
+    class Impl;
+    friend class Impl;
+    // The rest of the state is the implementation's (bulk/src/transfer.cpp).
+    Errc result_ = Errc::ok;
+    std::atomic<std::uint64_t> bytes_done_{0};
+    struct State;
+    std::unique_ptr<State> state_;  // made once per slot, reused
+};
+
+// Called once per transfer. `queued`: from trigger(), may run any user code. `internal`: inside progress() by the
+// owner, for rpc's own transfers; must not call user code. The slot is free for reuse after Mover::release.
+using TransferDone = void (*)(Transfer& transfer, void* user) noexcept;
+enum class Deliver : std::uint8_t { queued, internal };
+
+// Called from progress() by the owner whenever bytes_done grew; must be short.
+using TransferProgress = void (*)(Transfer& transfer, std::uint64_t bytes_done, void* user) noexcept;
+
+// All transfers of one context.
+class CINNABAR_API Mover {
+  public:
+    // `transports` are those of the context, in its order of ports.
+    Mover(na::Context& context, std::vector<std::shared_ptr<na::Transport>> transports, const MoverOptions& options);
+    // Requires: no transfer in flight.
+    ~Mover();
+    Mover(const Mover&) = delete;
+    Mover& operator=(const Mover&) = delete;
+
+    // Any thread. Starts a transfer, or queues it behind others; null with `why` set when nothing was taken:
+    // invalid_argument (windows that do not fit), permission (the descriptor does not allow it), overloaded
+    // (transfers_max). Everything later (unreachable, peer_lost, timed_out, permission, too_large, canceled) comes as
+    // the result. `progress` may be null.
+    [[nodiscard]] Transfer* start(const TransferArgs& args, TransferDone done, void* user, Deliver deliver,
+                                  TransferProgress progress, Errc& why) noexcept;
+    // Any thread. Asks for an early end; the completion comes once, with `canceled` or as it would have been.
+    void cancel(Transfer& transfer) noexcept;
+    // Any thread, after the completion was delivered: gives the slot back.
+    void release(Transfer& transfer) noexcept;
+
+    [[nodiscard]] std::uint32_t transfers() const noexcept;
+    [[nodiscard]] std::uint64_t bytes_inflight() const noexcept;
+    [[nodiscard]] const MoverOptions& options() const noexcept;
+
+  private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace cinnabar::bulk
