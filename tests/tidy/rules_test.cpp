@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Each rule on a file that breaks it and on one that keeps it.
+#include "rules.hpp"
+
+#include <gtest/gtest.h>
+
+namespace cinnabar::tidy {
+namespace {
+
+std::vector<std::size_t> lines_of(const Findings& findings) {
+    std::vector<std::size_t> lines;
+    for (const Finding& finding : findings) lines.push_back(finding.line);
+    return lines;
+}
+using Lines = std::vector<std::size_t>;
+
+std::string repeated(int count, std::string_view line) {
+    std::string text;
+    for (int i = 0; i < count; ++i) text.append(line);
+    return text;
+}
+
+TEST(Blanking, CommentsAndLiteralsAreSpaces) {
+    const Source source("na/src/a.cpp",
+                        "int a; // goto\n"
+                        "/* goto\n goto */ int b;\n"
+                        "auto c = \"goto \\\" goto\"; char d = '\"'; int e = 1'000;\n"
+                        "auto f = R\"x(goto )\" goto)x\"; int g;\n"
+                        "#include \"goto.hpp\"\n");
+    ASSERT_EQ(source.code.size(), source.lines.size());
+    for (std::size_t i = 0; i < source.code.size(); ++i) EXPECT_EQ(source.code[i].size(), source.lines[i].size());
+    EXPECT_TRUE(
+        check_banned_names(Source("x.cpp", source.code[0] + source.code[2] + source.code[3] + source.code[4])).empty());
+    EXPECT_NE(source.code[2].find("int b;"), std::string::npos);
+    EXPECT_NE(source.code[3].find("int e = 1'000;"), std::string::npos);
+    EXPECT_NE(source.code[4].find("int g;"), std::string::npos);
+    EXPECT_EQ(source.code[5], "#include \"goto.hpp\"") << "the name of a header is needed";
+}
+
+TEST(Sizes, Files) {
+    EXPECT_TRUE(check_sizes(Source("na/src/a.cpp", repeated(800, "int a;\n"))).empty());
+    EXPECT_EQ(lines_of(check_sizes(Source("na/src/a.cpp", repeated(801, "int a;\n")))), Lines{1});
+    EXPECT_TRUE(check_sizes(Source("docs/a.md", repeated(801, "words\n"))).empty());
+}
+
+TEST(Sizes, LinesCountCharactersNotBytes) {
+    EXPECT_TRUE(check_sizes(Source("a.cpp", std::string(120, 'x') + "\n")).empty());
+    EXPECT_EQ(lines_of(check_sizes(Source("a.cpp", "\n" + std::string(121, 'x') + "\n"))), Lines{2});
+    EXPECT_TRUE(check_sizes(Source("a.cpp", "//" + repeated(118, "\xc3\xa9") + "\n")).empty());
+}
+
+TEST(Sizes, FunctionsWhereverTheyStand) {
+    const std::string longest = repeated(68, "    if (x) { y(); }\n");
+    const std::string too_long = longest + "    y();\n";
+    const auto findings = [](const std::string& text) { return lines_of(check_sizes(Source("a.cpp", text))); };
+    EXPECT_EQ(findings("void f() {\n" + longest + "}\n"), Lines{});
+    EXPECT_EQ(findings("void f() {\n" + too_long + "}\n"), Lines{1});
+    EXPECT_EQ(findings("namespace a {\nnamespace {\nvoid f() const noexcept {\n" + too_long + "}\n}\n}\n"), Lines{3});
+    EXPECT_EQ(findings("class A : public B {\n  public:\n    void f() {\n" + too_long + "}\n};\n"), Lines{3});
+    EXPECT_EQ(findings("template <class T>\nstruct A {\n    A() : a_{1}, b_(2) {\n" + too_long + "}\n};\n"), Lines{3});
+    EXPECT_EQ(findings("TEST(A, b) {\n" + too_long + "}\n"), Lines{1});
+    EXPECT_EQ(findings("struct tm now() {\n" + too_long + "}\n"), Lines{1});
+    EXPECT_EQ(findings("const auto f = [](struct A* a) {\n" + too_long + "};\n"), Lines{1});
+    EXPECT_EQ(findings("extern \"C\" {\nint g();\nvoid f() {\n" + too_long + "}\n}\n"), Lines{3});
+    EXPECT_EQ(findings("extern \"C\" void f() {\n" + too_long + "}\n"), Lines{1});
+}
+
+TEST(Sizes, WhatIsNoFunctionMayBeLong) {
+    const auto findings = [](const std::string& text) { return lines_of(check_sizes(Source("a.cpp", text))); };
+    EXPECT_EQ(findings("class A {\n" + repeated(80, "    int f() { return 1; }\n") + "};\n"), Lines{});
+    EXPECT_EQ(findings("constexpr Row rows[] = {\n" + repeated(80, "    {1, 2},\n") + "};\n"), Lines{});
+    EXPECT_EQ(findings("enum class A {\n" + repeated(80, "    a,\n") + "};\n"), Lines{});
+    EXPECT_EQ(findings("#define A(x) \\\n    { \\\n    x\nvoid f() {\n}\n" + repeated(80, "int a;\n")), Lines{});
+}
+
+TEST(Arrows, IncludesGoOneWayOnly) {
+    const auto allowed = [](std::string path, std::string_view header) {
+        return check_arrows(Source(std::move(path), "#include <cinnabar/" + std::string(header) + ">\n")).empty();
+    };
+    EXPECT_TRUE(allowed("base/src/a.cpp", "base/error.hpp"));
+    EXPECT_FALSE(allowed("base/src/a.cpp", "na/op.hpp"));
+    EXPECT_TRUE(allowed("na/src/a.cpp", "base/error.hpp"));
+    EXPECT_FALSE(allowed("na/src/a.cpp", "bulk/region.hpp"));
+    EXPECT_FALSE(allowed("na/src/a.cpp", "tcp/context.hpp"));
+    EXPECT_TRUE(allowed("plugins/tcp/src/a.cpp", "na/op.hpp"));
+    EXPECT_TRUE(allowed("plugins/tcp/src/a.cpp", "tcp/context.hpp"));
+    EXPECT_FALSE(allowed("plugins/tcp/src/a.cpp", "sim/context.hpp"));
+    EXPECT_FALSE(allowed("plugins/tcp/src/a.cpp", "rpc/engine.hpp"));
+    EXPECT_TRUE(allowed("plugins/builtin/src/builtin.cpp", "tcp/context.hpp"));
+    EXPECT_FALSE(allowed("plugins/builtin/src/builtin.cpp", "rpc/engine.hpp"));
+    EXPECT_TRUE(allowed("bulk/include/cinnabar/bulk/a.hpp", "na/memory.hpp"));
+    EXPECT_FALSE(allowed("bulk/include/cinnabar/bulk/a.hpp", "rpc/engine.hpp"));
+    EXPECT_TRUE(allowed("rpc/src/a.cpp", "bulk/region.hpp"));
+    EXPECT_FALSE(allowed("rpc/src/a.cpp", "hl/node.hpp"));
+    EXPECT_FALSE(allowed("rpc/src/a.cpp", "builtin/builtin.hpp"));
+    EXPECT_TRUE(allowed("hl/src/a.cpp", "builtin/builtin.hpp"));
+    EXPECT_FALSE(allowed("hl/src/a.cpp", "tcp/context.hpp"));
+    EXPECT_FALSE(allowed("mercury/src/a.cpp", "hl/node.hpp"));
+    EXPECT_FALSE(allowed("tools/save.cpp", "tcp/context.hpp"));
+    EXPECT_TRUE(allowed("tools/save.cpp", "hl/node.hpp"));
+    EXPECT_FALSE(allowed("examples/hello.cpp", "sim/world.hpp"));
+    EXPECT_TRUE(allowed("tests/transport/a_test.cpp", "sim/world.hpp"));
+}
+
+TEST(Arrows, NoIncludeClimbsOut) {
+    EXPECT_FALSE(check_arrows(Source("rpc/src/a.cpp", "#include \"../../hl/src/node_state.hpp\"\n")).empty());
+    EXPECT_TRUE(check_arrows(Source("rpc/src/a.cpp", "#include \"call_table.hpp\"\n")).empty());
+    EXPECT_TRUE(check_arrows(Source("rpc/src/a.cpp", "// #include <cinnabar/hl/node.hpp>\n")).empty());
+}
+
+TEST(Arrows, LinkedTargetsTakeTheSameWay) {
+    EXPECT_TRUE(check_arrows(Source("rpc/CMakeLists.txt", "cinnabar_module(rpc DEPENDS cinnabar::bulk)\n")).empty());
+    EXPECT_FALSE(
+        check_arrows(Source("bulk/CMakeLists.txt", "cinnabar_module(bulk\n DEPENDS cinnabar::rpc)\n")).empty());
+    EXPECT_FALSE(
+        check_arrows(Source("rpc/CMakeLists.txt", "x(DEPENDS cinnabar::bulk cinnabar::plugin_tcp)\n")).empty());
+    EXPECT_TRUE(check_arrows(Source("plugins/builtin/CMakeLists.txt", "x(cinnabar::plugin_tcp)\n")).empty());
+    EXPECT_TRUE(check_arrows(Source("tests/unit/rpc/CMakeLists.txt", "x(LIBS cinnabar::plugin_tcp)\n")).empty());
+}
+
+TEST(ThirdParty, StaysOutOfTheCoreAndOutOfPublicHeaders) {
+    const auto clean = [](std::string path, std::string_view text) {
+        return check_third_party(Source(std::move(path), text)).empty();
+    };
+    EXPECT_FALSE(clean("rpc/src/a.cpp", "#include <fmt/format.h>\n"));
+    EXPECT_FALSE(clean("plugins/verbs/include/cinnabar/verbs/a.hpp", "struct ibv_qp;\n"));
+    EXPECT_FALSE(clean("plugins/verbs/include/cinnabar/verbs/a.hpp", "#include <infiniband/verbs.h>\n"));
+    EXPECT_TRUE(clean("plugins/verbs/src/a.cpp", "#include <infiniband/verbs.h>\nibv_qp* qp;\n"));
+    EXPECT_FALSE(clean("hl/include/cinnabar/hl/node.hpp", "#include <cereal/cereal.hpp>\n"));
+    EXPECT_FALSE(clean("hl/include/cinnabar/hl/node.hpp", "BOOST_PP_CAT(a, b)\n"));
+    EXPECT_TRUE(clean("hl/include/cinnabar/hl/cereal.hpp", "#include <cereal/cereal.hpp>\n"));
+    EXPECT_TRUE(clean("hl/include/cinnabar/hl/macros.hpp", "#include <boost/preprocessor.hpp>\n"));
+    EXPECT_TRUE(clean("na/include/cinnabar/na/a.hpp", "// ibv_post_send does this\nint verify_all;\n"));
+    EXPECT_TRUE(clean("tools/main.cpp", "#include <CLI/CLI.hpp>\n"));
+}
+
+TEST(BannedNames, AreFoundAsWholeNames) {
+    const auto clean = [](std::string path, std::string_view text) {
+        return check_banned_names(Source(std::move(path), text)).empty();
+    };
+    EXPECT_FALSE(clean("tests/a.cpp", "goto end;\n"));
+    EXPECT_FALSE(clean("tests/a.cpp", "std::this_thread::sleep_for(1ms);\n"));
+    EXPECT_FALSE(clean("tools/a.cpp", "::usleep(5);\n"));
+    EXPECT_FALSE(clean("base/src/a.cpp", "void* p = malloc (5);\n"));
+    EXPECT_FALSE(clean("hl/src/a.cpp", "std::cout << 1;\n"));
+    EXPECT_FALSE(clean("hl/src/a.cpp", "std::printf(\"x\");\n"));
+    EXPECT_TRUE(clean("tools/a.cpp", "std::cout << 1; std::printf(\"x\");\n"));
+    EXPECT_TRUE(
+        clean("base/src/a.cpp", "std::snprintf(b, 5, \"malloc(5)\"); __attribute__((format(printf, 2, 3)));\n"));
+    EXPECT_TRUE(clean("base/src/a.cpp", "sleep_until_woken(1); bool sleep = true; // goto\n"));
+    EXPECT_TRUE(clean("na/src/sleep.cpp", "did += sleep(until);\n")) << "an exception by name";
+    EXPECT_FALSE(clean("na/src/sleep.cpp", "usleep(5);\n"));
+}
+
+TEST(Leftovers, AreFoundInComments) {
+    const auto clean = [](std::string_view text) { return check_leftovers(Source("rpc/src/a.cpp", text)).empty(); };
+    EXPECT_FALSE(
+        clean("// TO"
+              "DO: later\n"));
+    EXPECT_FALSE(
+        clean("// TO"
+              "DO(somebody): later\n"));
+    EXPECT_TRUE(
+        clean("// TO"
+              "DO(perf): one syscall less\n"));
+    EXPECT_FALSE(
+        clean("// FIX"
+              "ME\n"));
+    EXPECT_FALSE(clean("#if 0\n#endif\n"));
+    EXPECT_FALSE(
+        clean("TEST(A, DISABLED"
+              "_b) {}\n"));
+    EXPECT_TRUE(clean("#ifdef NDEBUG\n#endif\n"));
+}
+
+TEST(MachinePaths, AreFoundInEveryKindOfFile) {
+    const auto clean = [](std::string_view text) { return check_machine_paths(Source("docs/a.md", text)).empty(); };
+    EXPECT_FALSE(
+        clean("see /wo"
+              "rk/x/y\n"));
+    EXPECT_FALSE(
+        clean("(/ho"
+              "me/me/cinnabar)\n"));
+    EXPECT_FALSE(
+        clean("path=/ro"
+              "ot/.cache\n"));
+    EXPECT_TRUE(clean("#include \"net/work/x.hpp\" and work/home is fine, as is /tmp/x\n"));
+    EXPECT_TRUE(clean("https://example.org/home/x\n"));
+}
+
+TEST(FirstLines, LicenceAndGuard) {
+    const auto clean = [](std::string path, std::string_view text) {
+        return check_first_lines(Source(std::move(path), text)).empty();
+    };
+    EXPECT_TRUE(clean("a.cpp", "// SPDX-License-Identifier: BSD-3-Clause\nint a;\n"));
+    EXPECT_FALSE(clean("a.cpp", "int a;\n"));
+    EXPECT_FALSE(clean("a.cpp", ""));
+    EXPECT_FALSE(clean("a.hpp", "// SPDX-License-Identifier: BSD-3-Clause\nint a;\n"));
+    EXPECT_TRUE(clean("a.hpp", "// SPDX-License-Identifier: BSD-3-Clause\n#pragma once\n"));
+}
+
+TEST(Listed, EverySourceFileHasATarget) {
+    const auto findings = [](std::string_view list, std::string path) {
+        return check_listed({Source("na/CMakeLists.txt", list), Source(std::move(path), "int a;\n")});
+    };
+    EXPECT_TRUE(findings("cinnabar_module(na\n SOURCES src/a.cpp src/b.cpp)\n", "na/src/a.cpp").empty());
+    EXPECT_TRUE(findings("add_x(na src/b.cpp)", "na/src/b.cpp").empty());
+    EXPECT_FALSE(findings("cinnabar_module(na SOURCES src/aa.cpp)\n", "na/src/a.cpp").empty());
+    EXPECT_FALSE(findings("# src/a.cpp\n", "na/src/a.cpp").empty());
+    EXPECT_FALSE(findings("x(src/a.cpp)\n", "bulk/src/a.cpp").empty());
+    EXPECT_TRUE(findings("x()\n", "na/include/a.hpp").empty()) << "headers are not listed";
+}
+
+}  // namespace
+}  // namespace cinnabar::tidy
