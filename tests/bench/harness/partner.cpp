@@ -88,10 +88,17 @@ Partner::Partner(int core, const std::function<void(PartnerSide&)>& body) {
     close(reports[1]);
     commands_.reset(commands[1]);
     reports_.reset(reports[0]);
-    announced_ = read_report(true);
+    try {
+        announced_ = read_report(true);
+    } catch (...) {
+        end();
+        throw;
+    }
 }
 
-Partner::~Partner() {
+Partner::~Partner() { end(); }
+
+void Partner::end() noexcept {
     commands_.reset();
     page_->running.store(false);
     kill(pid_, SIGKILL);

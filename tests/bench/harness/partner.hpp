@@ -71,6 +71,7 @@ class Partner {
 
   private:
     std::string read_report(bool whole_line);
+    void end() noexcept;
 
     SharedPage* page_ = nullptr;
     UniqueFd commands_;

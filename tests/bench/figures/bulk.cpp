@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bulk over tcp: contiguous against a raw stream, segmented against contiguous.
+#include "../ours/ours.hpp"
+#include "figures.hpp"
+
+namespace cinnabar::bench {
+namespace {
+
+constexpr std::size_t mebibyte = 1 << 20;
+constexpr std::size_t buffers = 8;
+
+MakeSubject ours(Direction direction, std::size_t segments) {
+    return [=](const Settings& settings) {
+        return make_our_bulk(settings.cores, {direction, mebibyte, segments, buffers});
+    };
+}
+
+MakeSubject raw(Direction direction) {
+    return [=](const Settings& settings) { return make_stream(settings.cores, direction, mebibyte, buffers); };
+}
+
+Figure against(std::string name, double bar, std::string limit_name, MakeSubject our_side, MakeSubject limit) {
+    const Contest contest{name, "MB/s", 1e-6, Metric::work_per_second, Bar{Sense::at_least, bar}, limit_name};
+    return {name,
+            [=](const Settings& settings) { return std::vector{run_contest(contest, our_side, limit, settings)}; }};
+}
+
+}  // namespace
+
+std::vector<Figure> bulk_figures() {
+    constexpr auto pull = Direction::to_client;
+    constexpr auto push = Direction::to_server;
+    return {
+        against("tcp.bulk.pull.1m", 0.95, "raw stream", ours(pull, 1), raw(pull)),
+        against("tcp.bulk.push.1m", 0.95, "raw stream", ours(push, 1), raw(push)),
+        against("tcp.bulk.pull.256seg", 0.90, "ours, contiguous", ours(pull, 256), ours(pull, 1)),
+    };
+}
+
+}  // namespace cinnabar::bench

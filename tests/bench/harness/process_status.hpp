@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the kernel says of a running process, read from /proc. Throws std::runtime_error when the process is gone.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+
+namespace cinnabar::bench {
+
+struct ProcessStatus {
+    std::uint64_t resident_bytes = 0;
+    std::uint64_t wake_ups = 0;  // voluntary context switches of all its threads: each sleep ends with one
+    double cpu_seconds = 0;      // its process clock
+};
+[[nodiscard]] ProcessStatus status_of(pid_t pid);
+
+// Memory of the whole kernel that grows with connections: slabs, and pages in TCP buffers.
+[[nodiscard]] std::uint64_t kernel_socket_bytes();
+
+}  // namespace cinnabar::bench

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Our side of each figure, over tcp on the loopback, with a server process of its own. Contexts are opened for many
+// threads.
+#pragma once
+
+#include "../harness/subject.hpp"
+#include "../limits/limits.hpp"
+
+#include <cstddef>
+#include <memory>
+
+namespace cinnabar::bench {
+
+// A bulk transfer in each of `in_flight` slots, memory to memory, from the server (pull) or to it (push), round through
+// as many buffers as there are slots; each buffer is `segments` pieces that do not touch. Work: bytes.
+struct BulkShape {
+    Direction direction;
+    std::size_t buffer_bytes;
+    std::size_t segments;
+    std::size_t in_flight;
+};
+[[nodiscard]] std::unique_ptr<Subject> make_our_bulk(Cores cores, const BulkShape& shape);
+
+}  // namespace cinnabar::bench
