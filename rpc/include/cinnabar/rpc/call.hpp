@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A call as its origin sees it: made, filled, forwarded, completed once, released. It is a slot of its context's pool
+// and never moves. One thread at a time uses it between make_call and forward, and after the completion; cancel may
+// come from any thread while the slot is not released.
+#pragma once
+
+#include <cinnabar/base/bytes.hpp>
+#include <cinnabar/base/clock.hpp>
+#include <cinnabar/base/error.hpp>
+#include <cinnabar/base/export.hpp>
+#include <cinnabar/base/intrusive_queue.hpp>
+#include <cinnabar/base/slot_pool.hpp>
+#include <cinnabar/base/timer_wheel.hpp>
+#include <cinnabar/base/work.hpp>
+#include <cinnabar/bulk/lend.hpp>
+#include <cinnabar/bulk/region.hpp>
+#include <cinnabar/bulk/transfer.hpp>
+#include <cinnabar/na/addr.hpp>
+#include <cinnabar/na/arrival.hpp>
+#include <cinnabar/na/op.hpp>
+#include <cinnabar/rpc/rpc_id.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+
+namespace cinnabar::rpc {
+
+class Call;
+class Context;
+struct PeerBook;
+
+// Runs once per forwarded call, from trigger(). The call is the callee's to read and to release.
+using CallDone = void (*)(Call& call, void* user) noexcept;
+
+// Names a call across its life: the low 24 bits are the slot, the rest its generation. It is also the network tag.
+using CallId = std::uint64_t;
+inline constexpr unsigned call_slot_bits = 24;
+
+struct CallArgs {
+    RpcId rpc = 0;
+    ProviderId provider = 0;
+    std::uint16_t shape = 0;       // of the argument type; 0: not checked
+    bool one_way = false;          // no reply comes; the call completes when it is sent
+    TimeUs deadline = time_never;  // on the context's clock: Context::deadline_in
+};
+
+class CINNABAR_API Call : public PoolSlot {
+  public:
+    Call() = default;
+
+    // --- between make_call and forward
+    CallArgs args;
+
+    // Where arguments are encoded, in place of the message; forward() says how much was used.
+    [[nodiscard]] Bytes input_room() const noexcept;
+    // Arguments of `bytes` that do not fit there: a buffer of their own, which the target pulls. Once per call.
+    // too_large: over argument_bytes_max. overloaded, out_of_memory.
+    [[nodiscard]] Errc grow_input(std::size_t bytes, Bytes& room) noexcept;
+    // Lends memory to the target until the call has completed, and writes the descriptor into the arguments. Read-only
+    // memory of at most eager_bytes_max goes along itself. overloaded: lends_max. permission. too_large: the writer is
+    // full. Errors of Region::memory_on.
+    [[nodiscard]] Errc lend(const bulk::Region& region, na::Access access, Writer& writer) noexcept;
+    [[nodiscard]] std::size_t lend_bytes(const bulk::Region& region, na::Access access) const noexcept;
+
+    // Sends it. ok: `done` will run once, from trigger(), whatever happens. Anything else: nothing was sent, `done`
+    // does not run, the call can be released: closed (draining), overloaded (queues full), invalid_argument.
+    // Fails later with: timed_out, canceled, refused, unreachable, peer_lost, overloaded, no_such_rpc, bad_signature,
+    // protocol, too_large, permission, shutting_down, handler_failed, application, bad_address.
+    [[nodiscard]] Errc forward(std::size_t input_bytes, CallDone done, void* user) noexcept;
+
+    // Asks for an early end: the target's handler is told, and the completion comes once, with `canceled` or as it
+    // would have been. Any thread; `id` guards against a slot that was released and taken by another call meanwhile.
+    void cancel() noexcept;
+
+    // --- after the completion
+    [[nodiscard]] Errc result() const noexcept { return result_; }
+    // What the handler answered; valid until release. For `application`: see app_code and app_text.
+    [[nodiscard]] ConstBytes output() const noexcept { return output_; }
+    [[nodiscard]] std::uint16_t output_shape() const noexcept { return output_shape_; }
+    [[nodiscard]] std::uint32_t app_code() const noexcept { return app_code_; }
+    [[nodiscard]] std::string_view app_text() const noexcept { return app_text_; }
+    // False when the peer may still touch memory that the call lent (design: quarantine); true otherwise.
+    [[nodiscard]] bool fenced() const noexcept { return !fence_failed_; }
+
+    // Gives the slot back. In flight, it cancels the call, and `done` does not run any more. Any thread.
+    void release() noexcept;
+
+    [[nodiscard]] CallId id() const noexcept {
+        return generation_.load(std::memory_order_relaxed) << call_slot_bits | slot_index;
+    }
+    [[nodiscard]] Context& context() const noexcept { return *context_; }
+    [[nodiscard]] const na::Addr& peer() const noexcept { return to_; }
+
+    // For the layer above; not touched here.
+    void* user_data = nullptr;
+
+  private:
+    friend class Context;
+    friend class ContextCore;
+    friend struct PeerBook;
+    enum class State : std::uint8_t { idle, made, submitted, queued, sent, pulling, ended };
+
+    Work work_;  // handing over, then the completion
+    Work cancel_work_;
+    na::Op op_;            // the request
+    Timer timer_;          // the deadline, then the fence's grace
+    ListLink<Call> link_;  // queued or sent, in its peer's book
+    Context* context_ = nullptr;
+    PeerBook* book_ = nullptr;
+    na::Addr to_;
+    na::Port* port_ = nullptr;
+    na::Message* message_ = nullptr;
+    CallDone done_ = nullptr;
+    void* user_ = nullptr;
+    std::atomic<std::uint64_t> generation_{1};
+    bulk::Lend* lends_ = nullptr;  // a list through Lend::next
+    std::uint32_t fences_ = 0;     // revocations under way
+    std::uint32_t input_bytes_ = 0;
+    std::uint32_t epoch_ = 0;
+    State state_ = State::idle;
+    Errc result_ = Errc::ok;
+    bool ending_ = false;  // the result is decided
+    bool awaiting_release_ = false;
+    bool fence_failed_ = false;
+    bool overflow_ = false;
+    std::atomic<bool> cancel_submitted_{false};
+    std::atomic<bool> abandoned_{false};
+    na::Kept reply_;
+    ConstBytes output_;
+    bulk::Region large_input_;
+    bulk::Region large_output_;
+    bulk::RemoteRegion remote_output_;
+    bulk::Transfer* pull_ = nullptr;
+    std::uint16_t output_shape_ = 0;
+    std::uint32_t app_code_ = 0;
+    std::string_view app_text_;
+};
+
+}  // namespace cinnabar::rpc

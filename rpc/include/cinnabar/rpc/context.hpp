@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where calls are made and requests arrive: one na context over the engine's transports, with the books of credits, the
+// pools of calls and requests, and the bulk mover. Threads: as na::Context, whose `one` or `many` it shares.
+#pragma once
+
+#include <cinnabar/base/export.hpp>
+#include <cinnabar/base/result.hpp>
+#include <cinnabar/bulk/transfer.hpp>
+#include <cinnabar/na/context.hpp>
+#include <cinnabar/rpc/call.hpp>
+#include <cinnabar/rpc/options.hpp>
+#include <cinnabar/rpc/request.hpp>
+
+#include <memory>
+
+namespace cinnabar::rpc {
+
+class ContextCore;
+class Engine;
+
+class CINNABAR_API Context {
+  public:
+    // Ends what is in flight with `canceled` (its callbacks run inside), then closes. Handlers that still hold requests
+    // may release them later. Requires: no other thread is inside.
+    ~Context();
+    Context(const Context&) = delete;
+    Context& operator=(const Context&) = delete;
+
+    // A call to fill and forward; null with `why`: overloaded (calls_max, or no message buffer), unreachable (no
+    // transport reaches it), closed (draining).
+    [[nodiscard]] Call* make_call(const na::Addr& to, Errc& why) noexcept;
+    // Cancels the call of that id, if it is still that one. Any thread.
+    void cancel(CallId id) noexcept;
+
+    // As na::Context's.
+    unsigned progress(Microseconds timeout) noexcept;
+    unsigned trigger(unsigned count_max) noexcept;
+    [[nodiscard]] int wait_fd() const noexcept;
+    [[nodiscard]] bool prepare_wait() noexcept;
+
+    // Now plus `span`, on this context's clock; time_never for Microseconds::max(). Any thread.
+    [[nodiscard]] TimeUs deadline_in(Microseconds span) const noexcept;
+    [[nodiscard]] TimeUs now_us() const noexcept;  // fresh; any thread
+
+    [[nodiscard]] na::Context& na() noexcept;
+    [[nodiscard]] bulk::Mover& mover() noexcept;
+    [[nodiscard]] Engine& engine() noexcept;
+    [[nodiscard]] const Options& options() const noexcept;
+    // The engine's address with this context's id.
+    [[nodiscard]] na::Addr self_addr() const;
+
+    // A snapshot, for tests, drain and `info`.
+    struct Counts {
+        std::uint32_t calls = 0;            // made and not released
+        std::uint32_t requests = 0;         // held
+        std::uint32_t peers = 0;            // books
+        std::uint32_t queued = 0;           // calls that wait for credits
+        std::uint64_t credits_granted = 0;  // in the hands of peers
+        std::uint64_t overflow_bytes = 0;
+    };
+    [[nodiscard]] Counts counts();
+
+    // Told of peers coming and going, from trigger(). One function per context; null for none.
+    using PeerFunction = void (*)(const na::Addr& peer, na::PeerEvent event, Errc why, void* user) noexcept;
+    void on_peer(PeerFunction function, void* user) noexcept;
+
+  private:
+    friend class Engine;
+    friend class Call;
+    friend class Request;
+    explicit Context(std::unique_ptr<ContextCore> core) noexcept;
+    std::unique_ptr<ContextCore> core_;
+};
+
+}  // namespace cinnabar::rpc

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the contexts of a process share: the transports and the table of handlers.
+#pragma once
+
+#include <cinnabar/base/export.hpp>
+#include <cinnabar/base/result.hpp>
+#include <cinnabar/na/transport.hpp>
+#include <cinnabar/rpc/context.hpp>
+#include <cinnabar/rpc/handler.hpp>
+#include <cinnabar/rpc/options.hpp>
+
+#include <memory>
+#include <vector>
+
+namespace cinnabar::rpc {
+
+class CINNABAR_API Engine {
+  public:
+    // invalid_argument: no transport.
+    [[nodiscard]] static Result<std::unique_ptr<Engine>> open(std::vector<std::shared_ptr<na::Transport>> transports);
+    // Requires: its contexts are destroyed.
+    ~Engine();
+    Engine(const Engine&) = delete;
+    Engine& operator=(const Engine&) = delete;
+
+    // The engine outlives the context. exists: that context id is open. Errors of na::Context::open.
+    [[nodiscard]] Result<std::unique_ptr<Context>> open_context(const Options& options);
+
+    // Any thread, at any time; requests that arrive later see it. exists: the id is served already (the subject names
+    // by what: two names may share an id).
+    [[nodiscard]] Result<void> serve(RpcId id, ProviderId provider, Handler handler);
+    // not_found. Requests that are running go on.
+    [[nodiscard]] Errc withdraw(RpcId id, ProviderId provider);
+    // Null when it is not served. Stays valid for the life of the engine.
+    [[nodiscard]] const Handler* find(RpcId id, ProviderId provider) const noexcept;
+
+    // Where peers reach context 0; empty endpoints when nothing listens.
+    [[nodiscard]] na::Addr self_addr() const;
+    [[nodiscard]] const std::vector<std::shared_ptr<na::Transport>>& transports() const noexcept;
+
+    // New requests are answered `shutting_down`, new calls fail with `closed`; what runs goes on. Any thread. Drive the
+    // contexts until their counts show no calls and no requests, or time is up.
+    void drain() noexcept;
+    [[nodiscard]] bool draining() const noexcept;
+
+  private:
+    friend class ContextCore;
+    struct Shared;
+    explicit Engine(std::unique_ptr<Shared> shared) noexcept;
+    std::unique_ptr<Shared> shared_;
+};
+
+}  // namespace cinnabar::rpc

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Every limit of the RPC layer, with its default. Memory grows with what is in flight, up to these.
+#pragma once
+
+#include <cinnabar/base/clock.hpp>
+#include <cinnabar/bulk/transfer.hpp>
+#include <cinnabar/na/context.hpp>
+#include <cinnabar/na/types.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace cinnabar::rpc {
+
+struct Options {
+    na::ContextOptions context;
+    bulk::MoverOptions bulk;
+
+    // Per context.
+    std::uint32_t calls_max = 65'536;               // made and not released; then `overloaded`
+    std::size_t queued_bytes_max = 64u << 20;       // arguments of calls that wait for credits; then `overloaded`
+    std::uint32_t requests_held_max = 16'384;       // requests whose handlers have not ended; then `overloaded`
+    std::uint64_t argument_bytes_max = 64u << 20;   // one argument or result that goes by bulk; then `too_large`
+    std::uint64_t overflow_bytes_max = 256u << 20;  // all of them together; then `overloaded`
+    std::uint32_t lends_max = 65'536;               // leases that calls hold
+    std::uint32_t eager_bytes_max = 2'048;          // lent read-only memory up to this travels in the descriptor
+
+    std::uint32_t credits_per_peer_max = 256;  // requests that one peer may have on its way or held here
+    Microseconds fence_grace{200'000};         // how long a lost lease is asked for before it is taken
+    Microseconds handler_time_max{100'000};    // a callback that holds trigger() longer is named in the log; 0: never
+};
+
+}  // namespace cinnabar::rpc

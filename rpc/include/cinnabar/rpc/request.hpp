@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A call as its target sees it. The handler gets it from trigger() with one reference; acquire() keeps it beyond the
+// handler's return. It is answered once, from any thread; answering does not consume it. The last release of an
+// unanswered request answers `canceled`. One thread at a time uses it, but canceled() and release().
+#pragma once
+
+#include <cinnabar/base/bytes.hpp>
+#include <cinnabar/base/clock.hpp>
+#include <cinnabar/base/error.hpp>
+#include <cinnabar/base/export.hpp>
+#include <cinnabar/base/intrusive_queue.hpp>
+#include <cinnabar/base/slot_pool.hpp>
+#include <cinnabar/base/timer_wheel.hpp>
+#include <cinnabar/base/work.hpp>
+#include <cinnabar/bulk/lend.hpp>
+#include <cinnabar/bulk/region.hpp>
+#include <cinnabar/bulk/transfer.hpp>
+#include <cinnabar/na/addr.hpp>
+#include <cinnabar/na/arrival.hpp>
+#include <cinnabar/na/op.hpp>
+#include <cinnabar/rpc/rpc_id.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+
+namespace cinnabar::rpc {
+
+class Context;
+class Request;
+struct Handler;
+struct PeerBook;
+
+// Runs once, from trigger(), when the origin has canceled or is gone, if that happens before the last release.
+using CancelFunction = void (*)(Request& request, void* user) noexcept;
+
+class CINNABAR_API Request : public PoolSlot {
+  public:
+    Request() = default;
+
+    [[nodiscard]] RpcId rpc() const noexcept { return rpc_; }
+    [[nodiscard]] ProviderId provider() const noexcept { return provider_; }
+    // Who called; stays until the request goes. Serves for calls back, too.
+    [[nodiscard]] const na::Addr& source() const noexcept { return source_; }
+    [[nodiscard]] bool one_way() const noexcept { return one_way_; }
+    // On the context's clock; time_never when the origin set none.
+    [[nodiscard]] TimeUs deadline() const noexcept { return deadline_; }
+    [[nodiscard]] Context& context() const noexcept { return *context_; }
+
+    // The encoded arguments, 8-byte aligned; valid until release_input or the last release. They may move when the
+    // handler returns without having answered: ask again.
+    [[nodiscard]] ConstBytes input() const noexcept { return input_; }
+    void release_input() noexcept;
+
+    // Where a result is encoded, in place of the reply message; null span when memory is short (then answer an error).
+    [[nodiscard]] Bytes output_room() noexcept;
+    // A result of `bytes` that does not fit there: a buffer of its own, which the origin pulls. Errors as
+    // Call::grow_input.
+    [[nodiscard]] Errc grow_output(std::size_t bytes, Bytes& room) noexcept;
+
+    // Answers with the first `output_bytes` of the room. `shape` is that of the result type. Requires: not answered.
+    void respond(std::size_t output_bytes, std::uint16_t shape = 0) noexcept;
+    // Answers with an error. For Errc::application: `app_code`, and a text of which 256 bytes are sent.
+    void respond_error(Errc code, std::uint32_t app_code = 0, std::string_view text = {}) noexcept;
+    [[nodiscard]] bool answered() const noexcept { return answered_.load(std::memory_order_acquire); }
+
+    // Whether nobody waits for the answer any more: canceled, peer lost, or past its deadline. Any thread.
+    [[nodiscard]] bool canceled() const noexcept;
+    // Asks to be told. Requires: not set yet. It may be queued to run at once. After the last release it never runs.
+    void on_cancel(CancelFunction function, void* user) noexcept;
+
+    // Starts a bulk transfer under this request: with its deadline, ended by its cancellation, and against its source
+    // unless the descriptor is bound. As Mover::start; release it through Context::mover().
+    [[nodiscard]] bulk::Transfer* transfer(bulk::TransferArgs args, bulk::TransferDone done, void* user,
+                                           bulk::TransferProgress progress, Errc& why) noexcept;
+
+    void acquire() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
+    void release() noexcept;
+
+    // For the layer above; not touched here.
+    void* user_data = nullptr;
+
+  private:
+    friend class Context;
+    friend class ContextCore;
+    friend struct PeerBook;
+
+    Work work_;  // to the handler, then the reply
+    Work release_work_;
+    Work cancel_work_;
+    na::Op op_;               // the reply
+    ListLink<Request> link_;  // held, in its peer's book
+    Context* context_ = nullptr;
+    PeerBook* book_ = nullptr;
+    const Handler* handler_ = nullptr;
+    na::Addr source_;
+    na::Message* message_ = nullptr;
+    na::Kept kept_;
+    ConstBytes input_;
+    bulk::Region large_input_;
+    bulk::Region large_output_;
+    bulk::RemoteRegion remote_input_;
+    bulk::Transfer* pull_ = nullptr;
+    bulk::Lend* lend_ = nullptr;  // of a large result
+    CancelFunction on_cancel_ = nullptr;
+    void* on_cancel_user_ = nullptr;
+    std::uint64_t tag_ = 0;
+    RpcId rpc_ = 0;
+    TimeUs deadline_ = time_never;
+    std::atomic<std::uint32_t> references_{0};
+    std::uint32_t transfers_ = 0;
+    std::uint32_t output_bytes_ = 0;
+    std::uint32_t epoch_ = 0;
+    std::uint32_t app_code_ = 0;
+    std::uint16_t shape_ = 0;
+    ProviderId provider_ = 0;
+    Errc answer_ = Errc::ok;
+    std::uint8_t flags_ = 0;
+    bool one_way_ = false;
+    bool started_ = false;  // its handler has run
+    bool reply_done_ = false;
+    bool users_gone_ = false;
+    std::atomic<bool> answered_{false};
+    std::atomic<bool> canceled_{false};
+};
+
+}  // namespace cinnabar::rpc
