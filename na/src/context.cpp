@@ -101,6 +101,7 @@ Errc Context::Impl::check(const Op& op) const noexcept {
 }
 
 Errc Context::Impl::post_owned(Op& op) noexcept {
+    if (closed_) return Errc::closed;
     if (const Errc wrong = check(op); wrong != Errc::ok) return wrong;
     op.state = OpState::posted;
     op.cancel_asked = false;
@@ -117,7 +118,7 @@ Errc Context::Impl::post_owned(Op& op) noexcept {
 }
 
 void Context::Impl::post_handed_over(Op& op) noexcept {
-    Errc taken = op.cancel_asked ? Errc::canceled : post_owned(op);
+    Errc taken = op.cancel_asked || closed_ ? Errc::canceled : post_owned(op);
     if (taken == Errc::ok) return;
     if (taken == Errc::again) {
         op.state = OpState::handed_over;

@@ -17,6 +17,7 @@ class Context::Impl final : public PortHost {
     ~Impl();
     [[nodiscard]] Result<void> open_descriptors();
     [[nodiscard]] Result<void> open_ports();
+    void close() noexcept;
 
     // PortHost.
     [[nodiscard]] Receiver& receiver() noexcept override { return receiver_; }
@@ -25,7 +26,7 @@ class Context::Impl final : public PortHost {
     void arm(Timer& timer, TimeUs when) noexcept override { wheel_.arm(timer, when); }
     void disarm(Timer& timer) noexcept override { wheel_.disarm(timer); }
     [[nodiscard]] int epoll_fd() noexcept override { return epoll_.get(); }
-    void wake() noexcept override;
+    void wake() noexcept override;  // rings sleepers only
     void submit(Work& work) noexcept override;
     [[nodiscard]] ContextId context_id() const noexcept override { return options_.id; }
     [[nodiscard]] Threads threads() const noexcept override { return options_.threads; }
@@ -56,6 +57,7 @@ class Context::Impl final : public PortHost {
     unsigned dispatch(Look look, TimeUs until) noexcept;
     [[nodiscard]] bool ready_to_sleep() noexcept;
     unsigned sleep(TimeUs until) noexcept;
+    void ring() noexcept;
     void ring_sleeper_if_needed() noexcept;
     [[nodiscard]] bool prepare_foreign_wait() noexcept;
 
@@ -72,6 +74,7 @@ class Context::Impl final : public PortHost {
     TimerWheel wheel_;
     TimeUs now_;
     std::uint32_t ops_posted_ = 0;
+    bool closed_ = false;
     IntrusiveQueue<Work, &Work::next_work> retries_;  // ops handed over that a port had no room for
     std::uint32_t rounds_without_kernel_ = 0;         // rounds since epoll was asked
     Microseconds spin_{0};                            // the present budget

@@ -56,25 +56,16 @@ Context::Impl::Impl(std::span<Transport* const> transports, const ContextOptions
       wheel_(clock.now_us()),
       now_(clock.now_us()) {}
 
-Context::Impl::~Impl() {
+void Context::Impl::close() noexcept {
     own();
+    closed_ = true;
     ports_.clear();  // completes what is posted
-    while (!retries_.empty() || !submitted_.empty()) {
-        WorkQueue queue;
-        std::swap(queue, retries_);
-        WorkQueue fresh = submitted_.take_all();
-        queue.splice_back(fresh);
-        while (Work* work = queue.pop_front()) {
-            if (work->run) {
-                work->run(*work);
-                continue;
-            }
-            Op& op = reinterpret_cast<Op&>(*work);
-            op.state = OpState::idle;
-            op.result = Errc::canceled;
-            op.complete(op);
-        }
-    }
+    while (!retries_.empty() || !submitted_.empty()) (void)run_submitted();
+    if (options_.threads == Threads::many) owned_.store(false, std::memory_order_seq_cst);
+}
+
+Context::Impl::~Impl() {
+    close();
     CINNABAR_ASSERT(ops_posted_ == 0);
     ordinals().give(ordinal_);
 }
@@ -162,13 +153,14 @@ Transport& Context::transport_of(const Port& port) const noexcept {
     return *impl_->transports_[index];
 }
 
+void Context::close() noexcept { impl_->close(); }
 unsigned Context::progress(Microseconds timeout) noexcept { return impl_->progress(timeout); }
 bool Context::has_completions() const noexcept {
     return impl_->completions_count_.load(std::memory_order_acquire) != 0;
 }
 int Context::wait_fd() const noexcept { return impl_->epoll_.get(); }
 bool Context::prepare_wait() noexcept { return impl_->prepare_foreign_wait(); }
-void Context::wake() noexcept { impl_->wake(); }
+void Context::wake() noexcept { impl_->ring(); }  // also one that has yet to fall asleep
 void Context::arm(Timer& timer, TimeUs when) noexcept { impl_->wheel_.arm(timer, when); }
 void Context::disarm(Timer& timer) noexcept { impl_->wheel_.disarm(timer); }
 TimeUs Context::now_us() const noexcept { return impl_->now_; }

@@ -29,22 +29,28 @@ timespec to_timespec(TimeUs us) {
 
 }  // namespace
 
-void Context::Impl::wake() noexcept {
+void Context::Impl::ring() noexcept {
     const std::uint64_t one = 1;
     rings_.fetch_add(1, std::memory_order_relaxed);
     (void)!::write(ring_.get(), &one, sizeof one);
 }
 
+void Context::Impl::wake() noexcept {
+    if (sleepers_.load(std::memory_order_seq_cst) != 0 || foreign_wait_.load(std::memory_order_seq_cst)) ring();
+}
+
 void Context::Impl::submit(Work& work) noexcept {
     submitted_.push(work);
-    if (sleepers_.load(std::memory_order_seq_cst) != 0 || foreign_wait_.load(std::memory_order_seq_cst)) wake();
+    wake();
 }
 
 // Owner, about to give up: does a sleeper have to do something that it does not know of?
 void Context::Impl::ring_sleeper_if_needed() noexcept {
     if (sleepers_.load(std::memory_order_seq_cst) == 0 && !foreign_wait_.load(std::memory_order_relaxed)) return;
     const bool earlier_timer = wheel_.next() < sleep_until_.load(std::memory_order_relaxed);
-    if (earlier_timer || completions_count_.load(std::memory_order_relaxed) != 0 || !retries_.empty()) wake();
+    bool pending = earlier_timer || completions_count_.load(std::memory_order_relaxed) != 0 || !retries_.empty();
+    for (const auto& port : ports_) pending = pending || !port->prepare_wait();
+    if (pending) ring();
 }
 
 unsigned Context::Impl::dispatch(Look look, TimeUs until) noexcept {
@@ -106,7 +112,8 @@ unsigned Context::Impl::sleep(TimeUs until) noexcept {
     sleep_until_.store(alone ? until : std::min(until, sleep_until_.load(std::memory_order_relaxed)),
                        std::memory_order_relaxed);
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
-    if (!submitted_.empty()) {
+    // After the raise: whoever makes something to poll from here on rings.
+    if (!ready_to_sleep()) {
         sleepers_.fetch_sub(1, std::memory_order_relaxed);
         return run_submitted();
     }
@@ -143,7 +150,6 @@ unsigned Context::Impl::progress(Microseconds timeout) noexcept {
             spun = true;
             continue;
         }
-        if (!ready_to_sleep()) continue;
         const TimeUs asleep_at = now_;
         did += sleep(until);
         // Short sleeps are cheaper spun through, long ones are not worth it.
@@ -171,6 +177,7 @@ unsigned Context::Impl::progress(Microseconds timeout) noexcept {
 
 bool Context::Impl::prepare_foreign_wait() noexcept {
     own();
+    foreign_wait_.store(true, std::memory_order_seq_cst);  // before the look at what there is to do
     const TimeUs now = refresh_now();
     const TimeUs next = wheel_.next();
     bool ready = ready_to_sleep() && next > now;
@@ -187,8 +194,6 @@ bool Context::Impl::prepare_foreign_wait() noexcept {
         alarm_at_ = ready ? next : time_never;
     }
     sleep_until_.store(next, std::memory_order_relaxed);
-    foreign_wait_.store(true, std::memory_order_seq_cst);
-    ready = ready && submitted_.empty();
     give_up();
     return ready && completions_count_.load(std::memory_order_acquire) == 0;
 }

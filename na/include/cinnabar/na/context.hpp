@@ -44,6 +44,10 @@ class CINNABAR_API Context {
     // for a bounded moment and never while sleeping. Never take it twice in one thread.
     class Ownership;
 
+    // Ends all connections: everything posted completes with `canceled` inside, and later posts answer `closed`. The
+    // completion queue goes on. Requires: no other thread is inside.
+    void close() noexcept;
+
     // The port that reaches an address best (same-host transports first), or null. Any thread.
     [[nodiscard]] Port* route(const Addr& addr) const noexcept;
     // Owner. The peer of an address on the port that reaches it best; unreachable when none does.

@@ -37,6 +37,7 @@ struct Op {
     Work work;
     // Runs once, inside progress(), owner of the context: may post, never calls user code. `result` is set before.
     void (*complete)(Op& self) noexcept = nullptr;
+    void* user = nullptr;  // the poster's own
 
     OpKind kind = OpKind::send_unexpected;
     OpState state = OpState::idle;  // na's own

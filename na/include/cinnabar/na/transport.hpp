@@ -35,7 +35,8 @@ class PortHost {
     // The context's epoll descriptor: a port adds its own descriptors with `data.ptr` pointing to an FdEvents, and
     // takes them out before it closes them. The context polls it, or sleeps on it.
     [[nodiscard]] virtual int epoll_fd() noexcept = 0;
-    // Interrupts a sleeper, because there is something to poll. Any thread.
+    // Interrupts sleepers, if there are any, because there is something to poll: make it visible to prepare_wait()
+    // first (sequentially consistent). Any thread.
     virtual void wake() noexcept = 0;
     // Hands work to the owner of the context. Any thread.
     virtual void submit(Work& work) noexcept = 0;
