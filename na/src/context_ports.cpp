@@ -57,9 +57,10 @@ Context::Impl::Impl(std::span<Transport* const> transports, const ContextOptions
       now_(clock.now_us()) {}
 
 void Context::Impl::close() noexcept {
+    if (closed_) return;
     own();
     closed_ = true;
-    ports_.clear();  // completes what is posted
+    for (const auto& port : ports_) port->close();  // completes what is posted
     while (!retries_.empty() || !submitted_.empty()) (void)run_submitted();
     if (options_.threads == Threads::many) owned_.store(false, std::memory_order_seq_cst);
 }

@@ -127,12 +127,14 @@ unsigned Context::Impl::sleep(TimeUs until) noexcept {
 }
 
 unsigned Context::Impl::progress(Microseconds timeout) noexcept {
+    if (closed_) return 0;
     if (!try_own()) {
         // Another thread makes progress; it does not hold the context while asleep, so this is a moment.
         if (timeout.count() == 0 || completions_count_.load(std::memory_order_acquire) != 0) return 0;
         own();
     }
-    foreign_wait_.store(false, std::memory_order_relaxed);
+    // On `many` another thread may be in a foreign poll still: there the flag stays.
+    if (options_.threads == Threads::one) foreign_wait_.store(false, std::memory_order_relaxed);
     const TimeUs started = refresh_now();
     const TimeUs until = after(started, timeout);
     TimeUs spin_end = after(started, spin_);

@@ -65,8 +65,12 @@ class FdEvents {
 // runs a completion from inside the call.
 class Port {
   public:
-    // Ends all connections and completes what is posted with `canceled`; reports no peer event.
+    // Requires: closed.
     virtual ~Port() = default;
+
+    // Ends all connections and completes what is posted with `canceled` inside; reports no peer event. Afterwards only
+    // give_message, release, detach (which answers ok and does nothing) and Peer::release are called, and the destructor.
+    virtual void close() noexcept = 0;
 
     // The peer of an address; made when it is new, not dialled. unreachable: an address of another transport, or a
     // session that is gone. bad_address: the host does not resolve (a look-up may block: only here, only once).
@@ -90,7 +94,8 @@ class Port {
     // Sends what was posted since the last poll. Called before poll, before sleeping, and after a foreign thread
     // posted.
     virtual void flush() noexcept = 0;
-    // Called before the context sleeps: false when there is something to poll already.
+    // Called before the context sleeps, and when a thread leaves it to another that sleeps: false when there is
+    // something to poll already.
     [[nodiscard]] virtual bool prepare_wait() noexcept = 0;
     // Only of a transport with a clock of its own: progress() found nothing, and would now sleep until `until` (its
     // next timer, or the end of its timeout). It returns instead; the transport moves its clock when all are idle.
