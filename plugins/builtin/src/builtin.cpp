@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cinnabar/base/assert.hpp>
+#include <cinnabar/plugins/builtin.hpp>
+#include <cinnabar/plugins/self.hpp>
+#ifdef CINNABAR_PLUGIN_sim
+#include <cinnabar/plugins/sim.hpp>
+#endif
+#ifdef CINNABAR_PLUGIN_tcp
+#include <cinnabar/plugins/tcp.hpp>
+#endif
+
+namespace cinnabar {
+
+void add_builtin(na::Registry& registry) {
+    const auto add = [&registry](const na::PluginInfo& plugin) { CINNABAR_ASSERT(registry.add(plugin).ok()); };
+    add(self_::plugin);
+#ifdef CINNABAR_PLUGIN_sim
+    add(sim::plugin);
+#endif
+#ifdef CINNABAR_PLUGIN_tcp
+    add(tcp::plugin);
+#endif
+}
+
+}  // namespace cinnabar

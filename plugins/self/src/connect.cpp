@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The part of a port that makes and ends connections. A connection has a number; two contexts that dial each other at
+// once share both numbers, and a disconnect ends only what was dialled before it.
+#include "port.hpp"
+
+#include <cinnabar/base/assert.hpp>
+
+#include <algorithm>
+
+namespace cinnabar::self_ {
+
+void SelfPort::dial(SelfPeer& peer) noexcept {
+    const std::shared_ptr<Mailbox> target = transport_.find(peer.context());
+    const bool open_here = mailbox_->accepting();
+    if (!open_here || !target || !target->accepting()) {
+        peer.state_ = na::PeerState::idle;
+        end_waiting(peer, open_here ? Errc::refused : Errc::closed);
+        return;
+    }
+    const std::uint64_t connection = transport_.next_connection();
+    if (target != mailbox_) {
+        Mailbox::Visit visit(*target);
+        if (!visit.ok()) {
+            peer.state_ = na::PeerState::idle;
+            end_waiting(peer, Errc::refused);
+            return;
+        }
+        auto* letter = new Letter;
+        letter->kind = LetterKind::connect;
+        letter->control = true;
+        letter->source = mailbox_->context();
+        letter->connection = connection;
+        letter->from = mailbox_;
+        visit.push(*letter);
+    }
+    connected(peer, target, connection);
+}
+
+void SelfPort::connected(SelfPeer& peer, std::shared_ptr<Mailbox> mailbox, std::uint64_t connection) noexcept {
+    peer.initial_credits_ = mailbox->initial_credits();
+    peer.mailbox = std::move(mailbox);
+    peer.connection = connection;
+    peer.incarnation_ = transport_.incarnation();
+    peer.state_ = na::PeerState::connected;
+    ++peer.epoch_;
+    peer.acquire();
+    if (peer.lost_why != Errc::ok) tell_lost(peer);  // of the connection before
+    host_.receiver().on_peer(peer, na::PeerEvent::connected, Errc::ok);
+}
+
+void SelfPort::tell_disconnect(Mailbox& mailbox, std::uint64_t connection) noexcept {
+    Mailbox::Visit visit(mailbox);
+    if (!visit.ok()) return;  // it has told us, or its letters are gone with it
+    auto* letter = new Letter;
+    letter->kind = LetterKind::disconnect;
+    letter->control = true;
+    letter->source = mailbox_->context();
+    letter->connection = connection;
+    visit.push(*letter);
+}
+
+void SelfPort::lost(SelfPeer& peer, Errc why) noexcept {
+    peer.mailbox.reset();
+    peer.state_ = na::PeerState::idle;
+    end_waiting(peer, why);
+    if (peer.lost_why == Errc::ok) ++events_;
+    peer.lost_why = why;
+    peer.release();
+}
+
+void SelfPort::tell_lost(SelfPeer& peer) noexcept {
+    --events_;
+    host_.receiver().on_peer(peer, na::PeerEvent::lost, std::exchange(peer.lost_why, Errc::ok));
+}
+
+void SelfPort::disconnect(na::Peer& any_peer) noexcept {
+    SelfPeer& peer = static_cast<SelfPeer&>(any_peer);
+    if (peer.state() == na::PeerState::idle) return;
+    if (peer.state() == na::PeerState::connecting) {
+        peer.state_ = na::PeerState::idle;
+        end_waiting(peer, Errc::peer_lost);
+        return;
+    }
+    if (peer.mailbox != mailbox_) tell_disconnect(*peer.mailbox, peer.connection);
+    peer.refuse_below = transport_.next_connection();
+    lost(peer, Errc::peer_lost);
+}
+
+void SelfPort::stop_accepting() noexcept { mailbox_->stop_accepting(); }
+
+void SelfPort::on_connect(Letter& letter) noexcept {
+    SelfPeer* peer = peer_of(letter.source);
+    CINNABAR_ASSERT(peer);
+    if (letter.connection < peer->refuse_below) {
+        tell_disconnect(*letter.from, letter.connection);
+    } else if (peer->state() == na::PeerState::connected) {
+        peer->connection = std::max(peer->connection, letter.connection);
+    } else {
+        connected(*peer, letter.from, letter.connection);
+    }
+}
+
+void SelfPort::deliver(Letter& letter) noexcept {
+    SelfPeer* peer = peer_of(letter.source);
+    CINNABAR_ASSERT(peer);
+    arrival_kept_ = false;
+    const bool live = peer->state() == na::PeerState::connected && letter.connection >= peer->refuse_below;
+    switch (letter.kind) {
+        case LetterKind::connect:
+            on_connect(letter);
+            break;
+        case LetterKind::disconnect:
+            if (live && letter.connection >= peer->connection) {
+                lost(*peer, Errc::peer_lost);
+                tell_lost(*peer);
+            }
+            break;
+        case LetterKind::notify:
+            if (live) host_.receiver().on_notify(*peer, static_cast<std::uint32_t>(letter.tag));
+            break;
+        case LetterKind::unexpected:
+        case LetterKind::expected:
+            if (live) hand_out(letter, *peer);
+            break;
+    }
+    if (!arrival_kept_) mailbox_->give_back(letter);
+}
+
+void SelfPort::hand_out(Letter& letter, SelfPeer& peer) noexcept {
+    na::Arrival arrival{{letter.buffer.get(), letter.bytes}, &peer, letter.tag, this, &letter, 0};
+    if (letter.kind == LetterKind::expected) {
+        host_.receiver().on_expected(arrival);
+    } else {
+        host_.receiver().on_unexpected(arrival);
+    }
+}
+
+}  // namespace cinnabar::self_

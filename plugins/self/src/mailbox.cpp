@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mailbox.hpp"
+
+#include <sched.h>
+
+#include <new>
+
+namespace cinnabar::self_ {
+
+Mailbox::~Mailbox() {
+    for (WorkQueue left = inbox_.take_all(); Work* letter = left.pop_front();) {
+        give_back(static_cast<Letter&>(*letter));
+    }
+}
+
+void Mailbox::close() noexcept {
+    visits_.fetch_or(closed_bit, std::memory_order_acq_rel);
+    while (visits_.load(std::memory_order_acquire) != closed_bit) ::sched_yield();
+}
+
+void Mailbox::give_back(Letter& letter) noexcept {
+    if (letter.control) {
+        delete &letter;
+    } else {
+        letters_.release(letter);
+    }
+}
+
+Mailbox::Visit::Visit(Mailbox& mailbox) noexcept
+    : mailbox_(mailbox), ok_((mailbox.visits_.fetch_add(1, std::memory_order_acquire) & closed_bit) == 0) {}
+
+Letter* Mailbox::Visit::take(LetterKind kind) noexcept {
+    Letter* letter = mailbox_.letters_.acquire();
+    if (!letter) return nullptr;
+    if (!letter->buffer && kind != LetterKind::notify) {
+        letter->buffer.reset(new (std::nothrow) std::byte[mailbox_.message_bytes_max_]);
+        if (!letter->buffer) {
+            mailbox_.letters_.release(*letter);
+            return nullptr;
+        }
+    }
+    letter->kind = kind;
+    return letter;
+}
+
+void Mailbox::Visit::push(Letter& letter) noexcept {
+    (void)mailbox_.inbox_.push(letter);
+    mailbox_.host_.wake();
+}
+
+}  // namespace cinnabar::self_

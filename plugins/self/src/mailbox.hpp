@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where a context of this process receives: any context's thread puts letters in, its owner takes them out. Shared by
+// the port and by those who are connected to it, so that it outlives a port that closes while others post to it.
+#pragma once
+
+#include <cinnabar/base/slot_pool.hpp>
+#include <cinnabar/base/work.hpp>
+#include <cinnabar/na/transport.hpp>
+
+#include <atomic>
+#include <memory>
+
+namespace cinnabar::self_ {
+
+class Mailbox;
+
+enum class LetterKind : std::uint8_t { unexpected, expected, notify, connect, disconnect };
+
+// Connect and disconnect are made one by one (`control`); the others live in the mailbox's pool and are its receive
+// slots. A slot's buffer is made at its first use and stays with it, so memory follows the messages that wait at once.
+struct Letter : PoolSlot, Work {  // a Work that is never run: it is the link of the queue
+    LetterKind kind = LetterKind::unexpected;
+    bool control = false;
+    na::ContextId source = 0;
+    std::uint32_t bytes = 0;
+    std::uint64_t connection = 0;
+    na::Tag tag = 0;  // of a message; the value of a notification
+    std::unique_ptr<std::byte[]> buffer;
+    std::shared_ptr<Mailbox> from;  // connect only: where the dialler receives
+};
+
+class Mailbox {
+  public:
+    Mailbox(na::PortHost& host, std::uint32_t receive_slots, std::size_t message_bytes_max)
+        : letters_(Threads::many, receive_slots),
+          message_bytes_max_(message_bytes_max),
+          context_(host.context_id()),
+          initial_credits_(host.initial_credits()),
+          host_(host) {}
+    ~Mailbox();
+
+    [[nodiscard]] na::ContextId context() const noexcept { return context_; }
+    [[nodiscard]] std::uint32_t initial_credits() const noexcept { return initial_credits_; }
+
+    // For those who post, any thread: a visit keeps the mailbox's owner from closing.
+    class Visit;
+
+    // Owner: waits for the visits in progress; no later one succeeds. Any thread may still hold the mailbox itself.
+    void close() noexcept;
+    void stop_accepting() noexcept { accepting_.store(false, std::memory_order_relaxed); }
+    [[nodiscard]] bool accepting() const noexcept { return accepting_.load(std::memory_order_relaxed); }
+
+    // Owner.
+    [[nodiscard]] WorkQueue take_all() noexcept { return inbox_.take_all(); }
+    [[nodiscard]] bool empty() const noexcept { return inbox_.empty(); }
+    void give_back(Letter& letter) noexcept;
+
+  private:
+    static constexpr std::uint32_t closed_bit = 0x8000'0000;
+    SlotPool<Letter> letters_;
+    SubmitQueue inbox_;
+    std::atomic<std::uint32_t> visits_{0};  // closed_bit | count
+    std::atomic<bool> accepting_{true};
+    const std::size_t message_bytes_max_;
+    const na::ContextId context_;
+    const std::uint32_t initial_credits_;
+    na::PortHost& host_;  // used inside visits only
+};
+
+class Mailbox::Visit {
+  public:
+    explicit Visit(Mailbox& mailbox) noexcept;
+    ~Visit() { mailbox_.visits_.fetch_sub(1, std::memory_order_release); }
+    Visit(const Visit&) = delete;
+    Visit& operator=(const Visit&) = delete;
+
+    [[nodiscard]] bool ok() const noexcept { return ok_; }
+    // Null when all receive slots are out or memory is short.
+    [[nodiscard]] Letter* take(LetterKind kind) noexcept;
+    void push(Letter& letter) noexcept;
+
+  private:
+    Mailbox& mailbox_;
+    bool ok_;
+};
+
+}  // namespace cinnabar::self_

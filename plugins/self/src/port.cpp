@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "port.hpp"
+
+#include "rma.hpp"
+
+#include <cinnabar/base/assert.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace cinnabar::self_ {
+namespace {
+
+constexpr unsigned letters_per_poll = 64;
+constexpr unsigned completions_per_poll = 256;
+
+SelfOp& self_op_of(na::Op& op) noexcept { return *std::launder(reinterpret_cast<SelfOp*>(op.private_bytes)); }
+
+}  // namespace
+
+SelfPort::SelfPort(SelfTransport& transport, na::PortHost& host, std::shared_ptr<Mailbox> mailbox)
+    : transport_(transport),
+      host_(host),
+      mailbox_(std::move(mailbox)),
+      messages_(host.threads(), transport.options().send_slots_max),
+      peers_(transport.options().contexts_max) {}
+
+SelfPort::~SelfPort() {
+    closing_ = true;
+    transport_.close_port(mailbox_->context());
+    mailbox_->close();
+    for (auto& peer : peers_) {
+        if (!peer) continue;
+        end_waiting(*peer, Errc::canceled);
+        if (peer->mailbox && peer->mailbox != mailbox_) tell_disconnect(*peer->mailbox, peer->connection);
+    }
+    while (SelfOp* self_op = done_.pop_front()) host_.complete(*self_op->op, self_op->result);
+    while (Work* letter = inbox_.pop_front()) mailbox_->give_back(static_cast<Letter&>(*letter));
+    for (auto& peer : peers_) {
+        if (peer) host_.peer_gone(*peer);
+    }
+}
+
+SelfPeer* SelfPort::peer_of(na::ContextId context) noexcept {
+    if (context >= peers_.size()) return nullptr;
+    auto& peer = peers_[context];
+    if (!peer) {
+        peer = std::make_unique<SelfPeer>(*this, transport_.addr_of(context));
+        peer->message_bytes_max_ = static_cast<std::uint32_t>(transport_.limits().message_bytes_max);
+    }
+    return peer.get();
+}
+
+Result<na::Peer*> SelfPort::peer(const na::Addr& addr) {
+    const auto& body = addr.body();
+    const bool here = std::any_of(body.endpoints.begin(), body.endpoints.end(),
+                                  [this](const std::string& endpoint) { return transport_.reaches(endpoint); });
+    const bool same_process = body.incarnation == 0 || body.incarnation == transport_.incarnation();
+    SelfPeer* found = here && same_process ? peer_of(body.context) : nullptr;
+    if (!found) return Error(Errc::unreachable, "self reaches the contexts of its own process", addr.to_string());
+    return static_cast<na::Peer*>(found);
+}
+
+Errc SelfPort::post(na::Op& op) noexcept {
+    if (closing_) return Errc::closed;
+    SelfPeer& peer = static_cast<SelfPeer&>(*op.peer);
+    if (peer.state() == na::PeerState::connected && peer.waiting.empty()) {
+        const Errc result = carry_out(op, peer);
+        if (result == Errc::again) return result;
+        SelfOp& self_op = *new (op.private_bytes) SelfOp;
+        self_op.op = &op;
+        finish(self_op, result);
+        return Errc::ok;
+    }
+    SelfOp& self_op = *new (op.private_bytes) SelfOp;
+    self_op.op = &op;
+    self_op.waiting = true;
+    peer.waiting.push_back(self_op);
+    if (!peer.busy_link.linked) busy_.push_back(peer);
+    if (peer.state() == na::PeerState::idle) peer.state_ = na::PeerState::connecting;
+    return Errc::ok;
+}
+
+void SelfPort::finish(SelfOp& self_op, Errc result) noexcept {
+    self_op.waiting = false;
+    self_op.result = result;
+    done_.push_back(self_op);
+}
+
+void SelfPort::end_waiting(SelfPeer& peer, Errc result) noexcept {
+    while (SelfOp* self_op = peer.waiting.pop_front()) finish(*self_op, result);
+    if (peer.busy_link.linked) busy_.remove(peer);
+}
+
+void SelfPort::cancel(na::Op& op) noexcept {
+    SelfOp& self_op = self_op_of(op);
+    if (!self_op.waiting) return;
+    static_cast<SelfPeer&>(*op.peer).waiting.remove(self_op);
+    finish(self_op, Errc::canceled);
+}
+
+Errc SelfPort::carry_out(na::Op& op, SelfPeer& peer) noexcept {
+    switch (op.kind) {
+        case na::OpKind::send_unexpected:
+        case na::OpKind::send_expected:
+            return send(op, peer);
+        case na::OpKind::put_notify:
+            return put_notify(op, peer);
+        case na::OpKind::put:
+        case na::OpKind::get:
+        case na::OpKind::fetch_add:
+        case na::OpKind::compare_swap:
+            break;
+    }
+    return access_memory(transport_.leases(), op);
+}
+
+Errc SelfPort::send(na::Op& op, SelfPeer& peer) noexcept {
+    Mailbox::Visit visit(*peer.mailbox);
+    if (!visit.ok()) return Errc::peer_lost;
+    Letter* letter = visit.take(op.kind == na::OpKind::send_expected ? LetterKind::expected : LetterKind::unexpected);
+    if (!letter) return Errc::again;
+    letter->source = mailbox_->context();
+    letter->connection = peer.connection;
+    letter->tag = op.tag;
+    letter->bytes = op.message_bytes;
+    std::memcpy(letter->buffer.get(), op.message->payload, op.message_bytes);
+    visit.push(*letter);
+    return Errc::ok;
+}
+
+Errc SelfPort::put_notify(na::Op& op, SelfPeer& peer) noexcept {
+    Mailbox::Visit visit(*peer.mailbox);
+    if (!visit.ok()) return Errc::peer_lost;
+    Letter* letter = visit.take(LetterKind::notify);
+    if (!letter) return Errc::again;
+    const Errc result = access_memory(transport_.leases(), op);
+    if (result != Errc::ok) {
+        peer.mailbox->give_back(*letter);
+        return result;
+    }
+    letter->source = mailbox_->context();
+    letter->connection = peer.connection;
+    letter->tag = op.notify;
+    visit.push(*letter);
+    return Errc::ok;
+}
+
+unsigned SelfPort::poll() noexcept {
+    unsigned done = 0;
+    for (auto& peer : peers_) {
+        if (events_ == 0) break;
+        if (!peer || peer->lost_why == Errc::ok) continue;
+        tell_lost(*peer);
+        ++done;
+    }
+    done += poll_busy();
+    done += poll_inbox();
+    return done + poll_done();
+}
+
+unsigned SelfPort::poll_busy() noexcept {
+    unsigned done = 0;
+    BusyPeers round;
+    round.splice_back(busy_);
+    while (SelfPeer* peer = round.pop_front()) {
+        // Back at once: what follows may post, and takes the peer out by itself when nothing waits any more.
+        busy_.push_back(*peer);
+        if (peer->state() == na::PeerState::idle) peer->state_ = na::PeerState::connecting;
+        if (peer->state() == na::PeerState::connecting) {
+            dial(*peer);
+            ++done;
+        }
+        while (SelfOp* self_op = peer->waiting.front()) {
+            if (peer->state() != na::PeerState::connected) break;
+            const Errc result = carry_out(*self_op->op, *peer);
+            if (result == Errc::again) break;
+            peer->waiting.remove(*self_op);
+            finish(*self_op, result);
+            ++done;
+        }
+        if (peer->waiting.empty() && peer->busy_link.linked) busy_.remove(*peer);
+    }
+    return done;
+}
+
+unsigned SelfPort::poll_inbox() noexcept {
+    if (!mailbox_->empty()) {
+        WorkQueue taken = mailbox_->take_all();
+        inbox_.splice_back(taken);
+    }
+    unsigned done = 0;
+    while (done < letters_per_poll) {
+        Work* letter = inbox_.pop_front();
+        if (!letter) break;
+        deliver(static_cast<Letter&>(*letter));
+        ++done;
+    }
+    return done;
+}
+
+unsigned SelfPort::poll_done() noexcept {
+    // What the completions post is for the next poll.
+    SelfOps round;
+    round.splice_back(done_);
+    unsigned done = 0;
+    while (SelfOp* self_op = round.pop_front()) {
+        host_.complete(*self_op->op, self_op->result);
+        if (++done == completions_per_poll) break;
+    }
+    round.splice_back(done_);
+    done_.splice_back(round);
+    return done;
+}
+
+bool SelfPort::prepare_wait() noexcept {
+    return events_ == 0 && busy_.empty() && inbox_.empty() && done_.empty() && mailbox_->empty();
+}
+
+na::Message* SelfPort::take_message() noexcept {
+    SelfMessage* message = messages_.acquire();
+    if (!message) return nullptr;
+    if (!message->storage) {
+        const std::size_t bytes = transport_.limits().message_bytes_max;
+        message->storage.reset(new (std::nothrow) std::byte[bytes]);
+        if (!message->storage) {
+            messages_.release(*message);
+            return nullptr;
+        }
+        message->port = this;
+        message->payload = message->storage.get();
+        message->payload_bytes_max = static_cast<std::uint32_t>(bytes);
+    }
+    return message;
+}
+
+void SelfPort::give_message(na::Message& message) noexcept { messages_.release(static_cast<SelfMessage&>(message)); }
+
+Errc SelfPort::keep(na::Arrival& arrival, na::Kept& out) noexcept {
+    auto* letter = static_cast<Letter*>(arrival.token);
+    arrival_kept_ = true;
+    out = na::Kept{arrival.bytes, this, letter, 0, false};
+    return Errc::ok;
+}
+
+Errc SelfPort::detach(na::Kept& kept) noexcept {
+    if (kept.detached) return Errc::ok;
+    // The letter goes back to be a receive slot; its buffer stays with the message, and the slot makes a new one.
+    if (detached_ == transport_.options().receive_slots) return Errc::overloaded;
+    auto* letter = static_cast<Letter*>(kept.token);
+    kept.token = letter->buffer.release();
+    kept.detached = true;
+    mailbox_->give_back(*letter);
+    ++detached_;
+    return Errc::ok;
+}
+
+void SelfPort::release(na::Kept& kept) noexcept {
+    if (kept.detached) {
+        delete[] static_cast<std::byte*>(kept.token);
+        --detached_;
+    } else {
+        mailbox_->give_back(*static_cast<Letter*>(kept.token));
+    }
+    kept = {};
+}
+
+}  // namespace cinnabar::self_

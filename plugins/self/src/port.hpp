@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A context's end of a `self` network. An op is carried out when it is posted, on the thread that posts it, and
+// completes at the next poll; it waits while its peer is being connected or has no receive slot left.
+#pragma once
+
+#include "mailbox.hpp"
+#include "transport.hpp"
+
+#include <cinnabar/base/intrusive_queue.hpp>
+
+#include <memory>
+#include <vector>
+
+namespace cinnabar::self_ {
+
+// Lives in Op::private_bytes while the op is posted.
+struct SelfOp {
+    ListLink<SelfOp> link;
+    na::Op* op = nullptr;
+    Errc result = Errc::ok;
+    bool waiting = false;  // in its peer's list; else in the port's list of what is done
+};
+static_assert(sizeof(SelfOp) <= na::op_private_bytes_max);
+using SelfOps = IntrusiveList<SelfOp, &SelfOp::link>;
+
+// Never forgotten before its port: there are contexts_max at most.
+class SelfPeer final : public na::Peer {
+  public:
+    SelfPeer(na::Port& port, na::Addr addr) noexcept : Peer(port, std::move(addr)) {}
+    [[nodiscard]] na::ContextId context() const noexcept { return addr().body().context; }
+
+  private:
+    friend class SelfPort;
+    std::shared_ptr<Mailbox> mailbox;  // null unless connected
+    std::uint64_t connection = 0;      // when both dialled at once, the later of the two
+    std::uint64_t refuse_below = 0;    // connections dialled before the last disconnect are dead
+    SelfOps waiting;
+    ListLink<SelfPeer> busy_link;  // in SelfPort::busy_ while ops wait
+    Errc lost_why = Errc::ok;      // an event that poll has yet to tell
+};
+
+class SelfPort final : public na::Port {
+  public:
+    SelfPort(SelfTransport& transport, na::PortHost& host, std::shared_ptr<Mailbox> mailbox);
+    ~SelfPort() override;
+
+    [[nodiscard]] Result<na::Peer*> peer(const na::Addr& addr) override;
+    void unreferenced(na::Peer&) noexcept override {}
+    void disconnect(na::Peer& peer) noexcept override;
+    [[nodiscard]] Errc post(na::Op& op) noexcept override;
+    void cancel(na::Op& op) noexcept override;
+    unsigned poll() noexcept override;
+    [[nodiscard]] bool hot() const noexcept override { return true; }  // it has no descriptors
+    void flush() noexcept override {}
+    [[nodiscard]] bool prepare_wait() noexcept override;
+    [[nodiscard]] na::Message* take_message() noexcept override;
+    void give_message(na::Message& message) noexcept override;
+    [[nodiscard]] Errc keep(na::Arrival& arrival, na::Kept& out) noexcept override;
+    [[nodiscard]] Errc detach(na::Kept& kept) noexcept override;
+    void release(na::Kept& kept) noexcept override;
+    void stop_accepting() noexcept override;
+
+  private:
+    struct SelfMessage : na::Message {
+        std::unique_ptr<std::byte[]> storage;
+    };
+    using BusyPeers = IntrusiveList<SelfPeer, &SelfPeer::busy_link>;
+
+    SelfPeer* peer_of(na::ContextId context) noexcept;
+    [[nodiscard]] Errc carry_out(na::Op& op, SelfPeer& peer) noexcept;
+    [[nodiscard]] Errc send(na::Op& op, SelfPeer& peer) noexcept;
+    [[nodiscard]] Errc put_notify(na::Op& op, SelfPeer& peer) noexcept;
+    void finish(SelfOp& self_op, Errc result) noexcept;
+    void end_waiting(SelfPeer& peer, Errc result) noexcept;
+    void dial(SelfPeer& peer) noexcept;
+    void connected(SelfPeer& peer, std::shared_ptr<Mailbox> mailbox, std::uint64_t connection) noexcept;
+    void lost(SelfPeer& peer, Errc why) noexcept;
+    void tell_lost(SelfPeer& peer) noexcept;
+    void tell_disconnect(Mailbox& mailbox, std::uint64_t connection) noexcept;
+    void on_connect(Letter& letter) noexcept;
+    void deliver(Letter& letter) noexcept;
+    void hand_out(Letter& letter, SelfPeer& peer) noexcept;
+    unsigned poll_busy() noexcept;
+    unsigned poll_inbox() noexcept;
+    unsigned poll_done() noexcept;
+
+    SelfTransport& transport_;
+    na::PortHost& host_;
+    const std::shared_ptr<Mailbox> mailbox_;
+    SlotPool<SelfMessage> messages_;
+    std::vector<std::unique_ptr<SelfPeer>> peers_;  // by context id
+    BusyPeers busy_;
+    WorkQueue inbox_;  // taken from the mailbox, not handed out yet
+    SelfOps done_;
+    std::uint32_t detached_ = 0;
+    bool closing_ = false;
+    unsigned events_ = 0;        // peers whose lost_why is set
+    bool arrival_kept_ = false;  // the one being handed out
+};
+
+}  // namespace cinnabar::self_
