@@ -1,6 +1,6 @@
-# cinnabar_module(NAME SOURCES file... DEPENDS target...)
+# cinnabar_module(NAME SOURCES file... DEPENDS target... [PRIVATE_DEPENDS target...])
 # A layer: target cinnabar_NAME (alias cinnabar::NAME) with its own include folder, so that an include against the
-# arrows does not compile.
+# arrows does not compile. It is installed and exported; see install.cmake.
 function(cinnabar_module name)
     cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
     add_library(cinnabar_${name} ${arg_SOURCES})
@@ -14,6 +14,7 @@ function(cinnabar_module name)
         PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/src)
     target_link_libraries(cinnabar_${name} PUBLIC ${arg_DEPENDS}
         PRIVATE ${arg_PRIVATE_DEPENDS} $<BUILD_INTERFACE:cinnabar_warnings>)
+    set_property(GLOBAL APPEND PROPERTY CINNABAR_MODULES ${name})
     install(TARGETS cinnabar_${name} EXPORT cinnabar_targets)
     if(IS_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/include)
         install(DIRECTORY include/ TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")

@@ -1,0 +1,13 @@
+# Compiles SOURCE twice: as it is, which must work, and with the wrong use in it, which must be refused with MESSAGE.
+set(command ${COMPILER} -std=c++20 -fsyntax-only -Wall -Wextra -Werror=unused-result @${FLAGS} ${SOURCE})
+execute_process(COMMAND ${command} RESULT_VARIABLE failed ERROR_VARIABLE said)
+if(failed)
+    message(FATAL_ERROR "does not compile even without the wrong use:\n${said}")
+endif()
+execute_process(COMMAND ${command} -D CINNABAR_MUST_FAIL RESULT_VARIABLE failed ERROR_VARIABLE said)
+if(NOT failed)
+    message(FATAL_ERROR "the wrong use compiles")
+endif()
+if(NOT said MATCHES "${MESSAGE}")
+    message(FATAL_ERROR "refused, but not with '${MESSAGE}':\n${said}")
+endif()
