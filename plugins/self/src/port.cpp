@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <utility>
 
 namespace cinnabar::self_ {
 namespace {
@@ -26,14 +27,16 @@ SelfPort::SelfPort(SelfTransport& transport, na::PortHost& host, std::shared_ptr
       messages_(host.threads(), transport.options().send_slots_max),
       peers_(transport.options().contexts_max) {}
 
-SelfPort::~SelfPort() {
-    closing_ = true;
+void SelfPort::close() noexcept {
+    if (std::exchange(closed_, true)) return;
     transport_.close_port(mailbox_->context());
     mailbox_->close();
     for (auto& peer : peers_) {
         if (!peer) continue;
         end_waiting(*peer, Errc::canceled);
         if (peer->mailbox && peer->mailbox != mailbox_) tell_disconnect(*peer->mailbox, peer->connection);
+        if (std::exchange(peer->mailbox, nullptr)) peer->release();
+        peer->state_ = na::PeerState::idle;
     }
     while (SelfOp* self_op = done_.pop_front()) host_.complete(*self_op->op, self_op->result);
     while (Work* letter = inbox_.pop_front()) mailbox_->give_back(static_cast<Letter&>(*letter));
@@ -63,7 +66,7 @@ Result<na::Peer*> SelfPort::peer(const na::Addr& addr) {
 }
 
 Errc SelfPort::post(na::Op& op) noexcept {
-    if (closing_) return Errc::closed;
+    if (closed_) return Errc::closed;
     SelfPeer& peer = static_cast<SelfPeer&>(*op.peer);
     if (peer.state() == na::PeerState::connected && peer.waiting.empty()) {
         const Errc result = carry_out(op, peer);
@@ -245,7 +248,7 @@ Errc SelfPort::keep(na::Arrival& arrival, na::Kept& out) noexcept {
 }
 
 Errc SelfPort::detach(na::Kept& kept) noexcept {
-    if (kept.detached) return Errc::ok;
+    if (kept.detached || closed_) return Errc::ok;
     // The letter goes back to be a receive slot; its buffer stays with the message, and the slot makes a new one.
     if (detached_ == transport_.options().receive_slots) return Errc::overloaded;
     auto* letter = static_cast<Letter*>(kept.token);

@@ -42,7 +42,7 @@ class SelfPeer final : public na::Peer {
 class SelfPort final : public na::Port {
   public:
     SelfPort(SelfTransport& transport, na::PortHost& host, std::shared_ptr<Mailbox> mailbox);
-    ~SelfPort() override;
+    void close() noexcept override;
 
     [[nodiscard]] Result<na::Peer*> peer(const na::Addr& addr) override;
     void unreferenced(na::Peer&) noexcept override {}
@@ -93,7 +93,7 @@ class SelfPort final : public na::Port {
     WorkQueue inbox_;  // taken from the mailbox, not handed out yet
     SelfOps done_;
     std::uint32_t detached_ = 0;
-    bool closing_ = false;
+    bool closed_ = false;
     unsigned events_ = 0;        // peers whose lost_why is set
     bool arrival_kept_ = false;  // the one being handed out
 };
