@@ -4,11 +4,13 @@
 #include "support/system_calls.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <thread>
 
 namespace cinnabar::support {
 namespace {
@@ -48,6 +50,35 @@ TEST(SystemCalls, CountsEachOnce) {
     ASSERT_EQ(read(ends[0], &byte, 1), 1);
     EXPECT_EQ(system_calls(), before + 2);
     EXPECT_NE(system_calls_by_name().find("read "), std::string::npos);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+TEST(SystemCalls, TellsThreadsApart) {
+    const auto before = thread_system_calls();
+    const auto all = system_calls();
+    std::thread{[] {
+        char byte = 0;
+        EXPECT_EQ(read(-1, &byte, 1), -1);
+        EXPECT_EQ(thread_system_calls(), 1u);
+    }}.join();
+    EXPECT_EQ(thread_system_calls(), before);
+    EXPECT_EQ(system_calls(), all + 1);
+}
+
+TEST(SystemCalls, AddsUpTheBytesOfSockets) {
+    int ends[2];
+    ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    const auto before = socket_traffic();
+    char bytes[10] = {};
+    ASSERT_EQ(send(ends[0], bytes, 10, 0), 10);
+    ASSERT_EQ(recv(ends[1], bytes, 4, 0), 4);
+    ASSERT_EQ(recv(ends[1], bytes, 10, 0), 6);
+    EXPECT_EQ(recv(ends[1], bytes, 10, MSG_DONTWAIT), -1);
+    EXPECT_EQ(socket_traffic().bytes_sent, before.bytes_sent + 10);
+    EXPECT_EQ(socket_traffic().bytes_received, before.bytes_received + 10);
+    EXPECT_EQ(socket_traffic().sends, before.sends + 1);
+    EXPECT_EQ(socket_traffic().receives, before.receives + 2);
     close(ends[0]);
     close(ends[1]);
 }

@@ -51,7 +51,40 @@ constexpr std::array<const char*, kinds> names{
 
 std::array<std::atomic<std::uint64_t>, kinds> counts{};
 
-void count(Kind kind) noexcept { counts[static_cast<std::size_t>(kind)].fetch_add(1, std::memory_order_relaxed); }
+struct Moved {
+    std::atomic<std::uint64_t> bytes{0};
+    std::atomic<std::uint64_t> calls{0};
+};
+Moved sent;
+Moved received;
+thread_local std::uint64_t calls_of_thread = 0;
+
+void count(Kind kind) noexcept {
+    counts[static_cast<std::size_t>(kind)].fetch_add(1, std::memory_order_relaxed);
+    ++calls_of_thread;
+}
+
+ssize_t add(Moved& to, ssize_t result) noexcept {
+    if (result > 0) {
+        to.bytes.fetch_add(static_cast<std::uint64_t>(result), std::memory_order_relaxed);
+        to.calls.fetch_add(1, std::memory_order_relaxed);
+    }
+    return result;
+}
+ssize_t moved(Kind kind, ssize_t result) noexcept {
+    switch (kind) {
+        case Kind::send:
+        case Kind::sendto:
+        case Kind::sendmsg:
+            return add(sent, result);
+        case Kind::recv:
+        case Kind::recvfrom:
+        case Kind::recvmsg:
+            return add(received, result);
+        default:
+            return result;
+    }
+}
 
 }  // namespace
 
@@ -61,6 +94,14 @@ std::uint64_t system_calls() noexcept {
     std::uint64_t sum = 0;
     for (const auto& each : counts) sum += each.load(std::memory_order_relaxed);
     return sum;
+}
+
+std::uint64_t thread_system_calls() noexcept { return calls_of_thread; }
+
+SocketTraffic socket_traffic() noexcept {
+    constexpr auto relaxed = std::memory_order_relaxed;
+    return {sent.bytes.load(relaxed), received.bytes.load(relaxed), sent.calls.load(relaxed),
+            received.calls.load(relaxed)};
 }
 
 std::string system_calls_by_name() {
@@ -78,12 +119,12 @@ std::string system_calls_by_name() {
 
 // `__wrap_x` is what a call of x is linked to, `__real_x` the C library's own. The names are the linker's.
 // NOLINTBEGIN(bugprone-reserved-identifier)
-#define CINNABAR_COUNTED(result, name, parameters, arguments) \
-    extern "C" result __real_##name parameters;               \
-    extern "C" result __wrap_##name parameters;               \
-    result __wrap_##name parameters {                         \
-        count(Kind::name);                                    \
-        return __real_##name arguments;                       \
+#define CINNABAR_COUNTED(result, name, parameters, arguments)                   \
+    extern "C" result __real_##name parameters;                                 \
+    extern "C" result __wrap_##name parameters;                                 \
+    result __wrap_##name parameters {                                           \
+        count(Kind::name);                                                      \
+        return static_cast<result>(moved(Kind::name, __real_##name arguments)); \
     }
 
 CINNABAR_COUNTED(ssize_t, read, (int fd, void* to, size_t size), (fd, to, size))

@@ -8,8 +8,11 @@
 
 namespace cinnabar::bench {
 
-[[nodiscard]] std::vector<Figure> machine_figures();
+[[nodiscard]] std::vector<Figure> rpc_figures();
+[[nodiscard]] std::vector<Figure> bulk_figures();
 [[nodiscard]] std::vector<Figure> save_figures();
+[[nodiscard]] std::vector<Figure> peer_figures();
+[[nodiscard]] std::vector<Figure> machine_figures();
 
 [[nodiscard]] std::vector<Figure> all_figures();
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "usage.hpp"
 
+#include "support/allocation_count.hpp"
 #include "support/system_calls.hpp"
 
 #include <sched.h>
@@ -12,12 +13,16 @@ namespace cinnabar::bench {
 
 Usage& Usage::operator+=(const Usage& other) noexcept {
     cpu_seconds += other.cpu_seconds;
+    allocations += other.allocations;
     system_calls += other.system_calls;
+    bytes_sent += other.bytes_sent;
+    bytes_received += other.bytes_received;
     return *this;
 }
 
 Usage Usage::operator-(const Usage& other) const noexcept {
-    return {cpu_seconds - other.cpu_seconds, system_calls - other.system_calls};
+    return {cpu_seconds - other.cpu_seconds, allocations - other.allocations, system_calls - other.system_calls,
+            bytes_sent - other.bytes_sent, bytes_received - other.bytes_received};
 }
 
 Usage usage_now() noexcept {
@@ -26,7 +31,9 @@ Usage usage_now() noexcept {
     const auto seconds = [](const timeval& t) {
         return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
     };
-    return {seconds(used.ru_utime) + seconds(used.ru_stime), support::system_calls()};
+    const auto moved = support::socket_traffic();
+    return {seconds(used.ru_utime) + seconds(used.ru_stime), support::allocations(), support::system_calls(),
+            moved.bytes_sent, moved.bytes_received};
 }
 
 double seconds_now() noexcept {

@@ -7,8 +7,11 @@
 namespace cinnabar::bench {
 
 struct Usage {
-    double cpu_seconds = 0;          // user and system time of all threads, by getrusage
-    std::uint64_t system_calls = 0;  // those that system_calls.hpp counts
+    double cpu_seconds = 0;  // user and system time of all threads, by getrusage
+    std::uint64_t allocations = 0;
+    std::uint64_t system_calls = 0;  // those that support/system_calls.hpp counts
+    std::uint64_t bytes_sent = 0;    // through sockets
+    std::uint64_t bytes_received = 0;
 
     Usage& operator+=(const Usage& other) noexcept;
     [[nodiscard]] Usage operator-(const Usage& other) const noexcept;

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "endpoint.hpp"
 
+#include <cinnabar/na/registry.hpp>
 #include <cinnabar/plugins/builtin.hpp>
 
 #include <array>
 
 namespace cinnabar::bench {
 
-Endpoint::Endpoint(bool listen) {
-    plugins::add_builtin(registry_).value();
+std::shared_ptr<na::Transport> open_tcp(bool listen) {
+    na::Registry registry;
+    add_builtin(registry);
     na::TransportOptions options;
     options.listen = listen;
-    transport_ = registry_.open(listen ? "tcp://127.0.0.1:0" : "tcp://", options).value();
+    return registry.open(listen ? "tcp://127.0.0.1:0" : "tcp://", options).value();
+}
+
+Endpoint::Endpoint(bool listen) : transport_(open_tcp(listen)) {
     const std::array<na::Transport*, 1> transports{transport_.get()};
     context_ = na::Context::open(transports, na::ContextOptions{}, receiver_).value();
 }

@@ -3,16 +3,17 @@
 #pragma once
 
 #include <cinnabar/na/context.hpp>
-#include <cinnabar/na/registry.hpp>
 
 #include <memory>
 #include <string>
 
 namespace cinnabar::bench {
 
+// A listener on a free port of the loopback, or a transport that only dials.
+[[nodiscard]] std::shared_ptr<na::Transport> open_tcp(bool listen);
+
 class Endpoint {
   public:
-    // Loopback TCP; a listener on a free port, or a client.
     explicit Endpoint(bool listen);
 
     [[nodiscard]] na::Context& context() noexcept { return *context_; }
@@ -28,7 +29,6 @@ class Endpoint {
         void on_peer(na::Peer&, na::PeerEvent, Errc) noexcept override {}
     };
 
-    na::Registry registry_;
     Deaf receiver_;
     std::shared_ptr<na::Transport> transport_;
     std::unique_ptr<na::Context> context_;

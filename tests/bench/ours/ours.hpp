@@ -21,4 +21,12 @@ struct BulkShape {
 };
 [[nodiscard]] std::unique_ptr<Subject> make_our_bulk(Cores cores, const BulkShape& shape);
 
+// Calls of an echo at the rpc layer: `payload_bytes` there and back, `in_flight` at a time. Work: calls.
+struct RpcShape {
+    std::size_t payload_bytes;
+    std::size_t in_flight;
+    bool sleep;  // spin budget 0 on both sides; otherwise both poll without end
+};
+[[nodiscard]] std::unique_ptr<Subject> make_our_rpc(Cores cores, const RpcShape& shape);
+
 }  // namespace cinnabar::bench

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One engine with one context over tcp on the loopback, and the echo that figures call. Throws std::runtime_error (or
+// BadResult).
+#pragma once
+
+#include <cinnabar/rpc/context.hpp>
+#include <cinnabar/rpc/engine.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cinnabar::bench {
+
+inline constexpr rpc::RpcId echo_id = rpc::rpc_id("bench.echo");
+
+class RpcEndpoint {
+  public:
+    // With a listener on a free port, or without.
+    RpcEndpoint(bool listen, const rpc::Options& options);
+
+    [[nodiscard]] rpc::Engine& engine() noexcept { return *engine_; }
+    [[nodiscard]] rpc::Context& context() noexcept { return *context_; }
+    [[nodiscard]] std::string address() const { return engine_->transports().front()->endpoints().at(0); }
+
+    // Answers with the bytes that came.
+    void serve_echo();
+    // One call of `bytes` to the echo, to its end; up to 5 seconds. Throws when it fails.
+    void call_once(const na::Addr& peer, std::size_t bytes);
+
+  private:
+    std::unique_ptr<rpc::Engine> engine_;
+    std::unique_ptr<rpc::Context> context_;
+};
+
+}  // namespace cinnabar::bench

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Allocations and system calls of a call in steady state, at the rpc layer over tcp. These are promises of the design
+// (section 2, "What flows through it"), so they are exact, or bounds.
+#include "support/allocation_count.hpp"
+#include "support/system_calls.hpp"
+
+#include <cinnabar/na/registry.hpp>
+#include <cinnabar/plugins/builtin.hpp>
+#include <cinnabar/rpc/context.hpp>
+#include <cinnabar/rpc/engine.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <thread>
+
+namespace cinnabar::rpc {
+namespace {
+
+constexpr RpcId echo_id = rpc_id("counts.echo");
+constexpr std::size_t payload_bytes = 64;
+constexpr Microseconds no_wait{0};
+constexpr Microseconds patience{20'000'000};
+
+void echo(Request& request, void*) noexcept {
+    const auto input = request.input();
+    std::memcpy(request.output_room().data(), input.data(), input.size());
+    request.respond(input.size());
+    request.release();
+}
+
+struct Node {
+    explicit Node(bool listen, Microseconds spin_max = Microseconds{50}) {
+        na::Registry registry;
+        add_builtin(registry);
+        na::TransportOptions transport;
+        transport.listen = listen;
+        engine = Engine::open({registry.open(listen ? "tcp://127.0.0.1:0" : "tcp://", transport).value()}).value();
+        Options options;
+        options.context.spin_max = spin_max;
+        context = engine->open_context(options).value();
+        Handler handler;
+        handler.run = &echo;
+        handler.name = "counts.echo";
+        engine->serve(echo_id, 0, handler).value();
+    }
+    std::unique_ptr<Engine> engine;
+    std::unique_ptr<Context> context;
+};
+
+// Calls to one peer: as many as asked for, some in flight.
+class Caller {
+  public:
+    Caller(Context& context, na::Addr peer) : context_(context), peer_(std::move(peer)) {}
+
+    void start(std::size_t calls, std::size_t in_flight) {
+        left_ = calls;
+        for (std::size_t i = 0; i < in_flight && left_ > 0; ++i) start_one();
+    }
+    [[nodiscard]] bool busy() const { return busy_ > 0; }
+    [[nodiscard]] Errc failure() const { return failure_; }
+
+  private:
+    void start_one() noexcept {
+        auto* call = context_.make_call(peer_, failure_);
+        if (call == nullptr) return;
+        call->args.rpc = echo_id;
+        call->args.deadline = context_.deadline_in(patience);
+        std::memset(call->input_room().data(), 1, payload_bytes);
+        failure_ = call->forward(
+            payload_bytes, [](Call& ended, void* self) noexcept { static_cast<Caller*>(self)->ended(ended); }, this);
+        if (failure_ != Errc::ok) return call->release();
+        --left_;
+        ++busy_;
+    }
+    void ended(Call& call) noexcept {
+        --busy_;
+        if (call.result() != Errc::ok) failure_ = call.result();
+        call.release();
+        if (left_ > 0 && failure_ == Errc::ok) start_one();
+    }
+
+    Context& context_;
+    na::Addr peer_;
+    std::size_t left_ = 0;
+    std::size_t busy_ = 0;
+    Errc failure_ = Errc::ok;
+};
+
+class RpcCounts : public testing::Test {
+  protected:
+    // Both sides in one thread, polling in turn.
+    void run(std::size_t calls, std::size_t in_flight) {
+        caller_.start(calls, in_flight);
+        drive();
+    }
+    void drive() {
+        const auto end = client_.context->deadline_in(patience);
+        while (caller_.busy()) {
+            for (auto* context : {client_.context.get(), server_.context.get()}) {
+                context->progress(no_wait);
+                context->trigger(64);
+            }
+            ASSERT_LT(client_.context->now_us(), end) << "the calls do not end";
+        }
+        ASSERT_EQ(caller_.failure(), Errc::ok) << to_string(caller_.failure());
+    }
+
+    Node server_{true};
+    Node client_{false};
+    Caller caller_{*client_.context, server_.engine->self_addr()};
+};
+
+TEST_F(RpcCounts, SteadyStateAllocatesNothing) {
+    for (const std::size_t in_flight : {1, 16}) {
+        run(5'000, in_flight);
+        const auto before = support::allocations();
+        run(5'000, in_flight);
+        EXPECT_EQ(support::allocations() - before, 0u) << in_flight << " in flight";
+    }
+}
+
+// Small sends that were made in one round of progress leave in one system call.
+TEST_F(RpcCounts, CallsOfOneRoundShareASend) {
+    constexpr std::size_t in_flight = 32;
+    constexpr std::size_t rounds = 100;
+    run(5'000, in_flight);
+    const auto before = support::socket_traffic();
+    for (std::size_t i = 0; i < rounds; ++i) run(in_flight, in_flight);
+    const auto sends = support::socket_traffic().sends - before.sends;
+    // One for the requests and one for the replies of a round, and now and then one for credits.
+    EXPECT_LE(sends, rounds * 3) << support::system_calls_by_name();
+}
+
+TEST_F(RpcCounts, OneCallIsOneSendAndOneReceiveASide) {
+    constexpr std::uint64_t calls = 2'000;
+    run(5'000, 1);
+    const auto before = support::socket_traffic();
+    run(calls, 1);
+    const auto after = support::socket_traffic();
+    EXPECT_LE(after.sends - before.sends, 2 * calls + calls / 50);
+    EXPECT_LE(after.receives - before.receives, 2 * calls + calls / 50);
+    EXPECT_LE(after.bytes_sent - before.bytes_sent, calls * 2 * (payload_bytes + 64)) << "headers of over 64 bytes";
+}
+
+// With a spin budget of 0 each side of a call may send, sleep and receive: three system calls.
+TEST(RpcCountsAsleep, AtMostThreeSystemCallsASideAndCall) {
+    constexpr std::size_t calls = 2'000;
+    Node server{true, no_wait};
+    Node client{false, no_wait};
+    std::atomic<bool> stop{false};
+    std::uint64_t server_calls = 0;
+    std::thread serving{[&] {
+        while (!stop.load()) {
+            server.context->progress(Microseconds{1'000'000});
+            server.context->trigger(64);
+        }
+        server_calls = support::thread_system_calls();
+    }};
+    Caller caller{*client.context, server.engine->self_addr()};
+    const auto end = client.context->deadline_in(patience);
+    const auto before = support::thread_system_calls();
+    caller.start(calls, 1);
+    while (caller.busy() && client.context->now_us() < end) {
+        client.context->progress(Microseconds{1'000'000});
+        client.context->trigger(64);
+    }
+    const auto client_calls = support::thread_system_calls() - before;
+    stop.store(true);
+    server.context->na().wake();
+    serving.join();
+    EXPECT_FALSE(caller.busy());
+    EXPECT_EQ(caller.failure(), Errc::ok) << to_string(caller.failure());
+    // Connecting and the wake-up at the end are spread over the calls.
+    EXPECT_LE(static_cast<double>(client_calls) / calls, 3.05) << support::system_calls_by_name();
+    EXPECT_LE(static_cast<double>(server_calls) / calls, 3.05) << support::system_calls_by_name();
+}
+
+}  // namespace
+}  // namespace cinnabar::rpc
