@@ -17,29 +17,36 @@ struct PlanSide {
 };
 
 struct PlanLimits {
-    std::uint64_t chunk_bytes = 0;       // wished for; at most rma_bytes_max
-    std::size_t local_segments_max = 0;  // segments that one operation may touch here
-    bool remote_unbroken = false;        // the owner resolves offsets, so segment borders there do not matter
+    std::uint64_t chunk_bytes = 0;            // wished for; at most rma_bytes_max
+    std::size_t local_segments_max = 0;       // segments that one operation may touch here
+    bool remote_unbroken = false;             // the owner resolves offsets, so segment borders there do not matter
+    std::uint64_t staging_bytes = 0;          // of the buffer that very small segments may be gathered through; 0: none
+    std::uint64_t staging_segment_bytes = 0;  // what is very small: segments below this
 };
 
 struct Chunk {
     std::uint64_t local_offset = 0;
     std::uint64_t remote_offset = 0;
     std::uint64_t bytes = 0;
+    bool staged = false;  // to be moved through a staging buffer: it may touch more local segments than an operation
 };
 
 // Hands out the chunks of [offset, offset + bytes) on both sides, in order, as large as the limits allow.
 class Planner {
   public:
     Planner() = default;
+    // The ends are borrowed for as long as chunks are asked for. Requires: the windows lie inside the ends; a chunk
+    // size and a number of local segments of at least 1.
     Planner(PlanSide local, PlanSide remote, std::uint64_t bytes, const PlanLimits& limits) noexcept;
     // False when all has been handed out.
     [[nodiscard]] bool next(Chunk& chunk) noexcept;
     [[nodiscard]] std::uint64_t left() const noexcept { return bytes_ - done_; }
 
   private:
-    [[nodiscard]] std::uint64_t local_reach(std::uint64_t wanted) noexcept;
-    [[nodiscard]] std::uint64_t remote_reach(std::uint64_t wanted) noexcept;
+    [[nodiscard]] std::uint64_t local_reach(std::uint64_t wanted) const noexcept;
+    [[nodiscard]] std::uint64_t remote_reach(std::uint64_t wanted) const noexcept;
+    // How far the run of very small segments goes that starts here.
+    [[nodiscard]] std::uint64_t staged_reach(std::uint64_t wanted) const noexcept;
     PlanSide local_;
     PlanSide remote_;
     PlanLimits limits_;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One lease on a region for the time of a call. Lives in a pool of the RPC layer; never moves while granted.
+// A window of a region lent to a peer over one transport for the time of a call: a lease and the handle that keeps the
+// memory and its registration alive under it. Lives in a pool of the layer above; never moved while granted. grant and
+// revoke: any thread of a `many` context, the owner of a `one` context.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
 #include <cinnabar/base/slot_pool.hpp>
+#include <cinnabar/base/work.hpp>
 #include <cinnabar/bulk/region.hpp>
 #include <cinnabar/na/memory.hpp>
 #include <cinnabar/na/transport.hpp>
@@ -14,26 +17,43 @@ namespace cinnabar::bulk {
 
 class CINNABAR_API Lend : public PoolSlot {
   public:
-    // Registers the region there if needed and lends its window. Keeps a handle on the region. Errors of
-    // Region::memory_on and na::Transport::grant. Requires: not granted.
-    [[nodiscard]] Errc grant(const Region& region, const std::shared_ptr<na::Transport>& transport,
-                             na::Access access) noexcept;
-    // Takes it back: `ok`, nobody touches the window any more and the region is let go; `again`, lease.fenced will run
-    // (set it before), then call settle().
+    Lend() noexcept;
+    // Requires: not granted.
+    ~Lend();
+    Lend(const Lend&) = delete;
+    Lend& operator=(const Lend&) = delete;
+
+    // Requires: not granted, no fence pending. permission: more access than the region has. too_large: all lease slots
+    // are out. Else what the registration of the region answers. Nothing is held after an error.
+    [[nodiscard]] Errc grant(Region window, na::Access access,
+                             const std::shared_ptr<na::Transport>& transport) noexcept;
+    // Requires: granted. ok: no byte is read or written through it any more, and the region is let go. again: the same
+    // will hold when `fenced` runs, once, inside progress(); set fenced.run before.
     [[nodiscard]] Errc revoke() noexcept;
-    // After lease.fenced ran: lets the region go; false when the fence failed: then the region is kept until the
-    // process ends, since the peer may still write to it.
-    bool settle() noexcept;
 
-    [[nodiscard]] bool granted() const noexcept { return transport_ != nullptr; }
+    [[nodiscard]] bool granted() const noexcept { return lease_.granted(); }
+    // What goes into a Description.
+    [[nodiscard]] na::Lease& lease() noexcept { return lease_; }
+    [[nodiscard]] const Region& region() const noexcept { return region_; }
 
-    na::Lease lease;
-    Lend* next = nullptr;    // for the holder
-    void* holder = nullptr;  // for the holder
+    // The fence failed: the peer may still write. The region is held until forget().
+    [[nodiscard]] bool quarantined() const noexcept { return lease_.fence_failed; }
+    // The peer has moved on or died: ends the quarantine.
+    void forget() noexcept;
+
+    struct Fenced : Work {
+        Lend* lend = nullptr;
+    } fenced;
+    // The Lend whose `fenced` runs.
+    [[nodiscard]] static Lend& of(Work& work) noexcept { return *static_cast<Fenced&>(work).lend; }
 
   private:
+    struct OwnLease : na::Lease {
+        Lend* lend = nullptr;
+    };
+    static void on_lease_fenced(Work& work) noexcept;
+    OwnLease lease_;
     Region region_;
-    std::shared_ptr<na::Transport> transport_;
 };
 
 }  // namespace cinnabar::bulk

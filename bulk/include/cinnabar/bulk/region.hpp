@@ -22,14 +22,17 @@ class CINNABAR_API Region {
   public:
     Region() = default;
 
-    // Lends the caller's memory to transfers; `access` is what peers may do at most. invalid_argument: no bytes at all,
-    // or a null segment. Nothing is registered yet.
+    // Lends the caller's memory to transfers. `access` is what peers may do at most, and a region without `write` is
+    // registered read-only, so it cannot be the target of a local pull either. invalid_argument: no bytes at all, or a
+    // null segment. Nothing is registered yet.
     [[nodiscard]] static Result<Region> expose(std::span<const na::Segment> segments, na::Access access);
     [[nodiscard]] static Result<Region> expose(Bytes bytes, na::Access access);
     // Read-only memory: peers may read it, and it may be pushed from.
     [[nodiscard]] static Result<Region> expose(ConstBytes bytes);
-    // Memory of the library's own (page-aligned, zeroed, kept out of forked children), freed with the last handle.
-    [[nodiscard]] static Result<Region> allocate(std::size_t bytes, na::Access access);
+    // Memory of the library's own (page-aligned, zeroed, kept out of forked children), freed with the last handle. A
+    // transport that is named may provide it (Transport::allocate_memory). out_of_memory, invalid_argument: no bytes.
+    [[nodiscard]] static Result<Region> allocate(std::size_t bytes, na::Access access,
+                                                 const std::shared_ptr<na::Transport>& preferred = nullptr);
 
     // The bytes [offset, offset + bytes) of this window. Requires: inside.
     [[nodiscard]] Region slice(std::uint64_t offset, std::uint64_t bytes) const;
@@ -39,10 +42,11 @@ class CINNABAR_API Region {
     [[nodiscard]] std::uint64_t offset() const noexcept { return offset_; }  // of the window in the registration
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
     [[nodiscard]] na::Access access() const noexcept;
-    [[nodiscard]] std::span<const na::Segment> segments() const noexcept;  // of the whole region
+    [[nodiscard]] std::span<const na::Segment> segments() const noexcept;        // of the whole region
+    [[nodiscard]] std::span<const std::uint64_t> segment_ends() const noexcept;  // running sums of their sizes
     // The window as one span; empty when it touches more than one segment.
     [[nodiscard]] Bytes contiguous() const noexcept;
-    // Copies between the window and plain memory, across segments. Requires: inside.
+    // Copies between the window and plain memory, across segments. Requires: inside; copy_in: writable memory.
     void copy_out(std::uint64_t offset, Bytes to) const noexcept;
     void copy_in(std::uint64_t offset, ConstBytes from) const noexcept;
 

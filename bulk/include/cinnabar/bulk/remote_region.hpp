@@ -10,9 +10,11 @@
 #include <cinnabar/na/memory.hpp>
 #include <cinnabar/na/types.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string_view>
-#include <vector>
 
 namespace cinnabar::bulk {
 
@@ -21,7 +23,8 @@ inline constexpr std::size_t descriptor_transports_max = 8;
 inline constexpr std::size_t descriptor_segments_max = 65'536;
 inline constexpr std::size_t descriptor_bytes_max = 4 * 1024 * 1024;
 
-// A decoded descriptor. It borrows the bytes that it was decoded from; own() makes it stand alone.
+// A decoded descriptor. It borrows the bytes that it was decoded from; own() makes it, and copies made of it later,
+// stand alone.
 class CINNABAR_API RemoteRegion {
   public:
     RemoteRegion() = default;
@@ -37,7 +40,7 @@ class CINNABAR_API RemoteRegion {
     // The bytes themselves, when they came along; empty otherwise. A pull is then a copy.
     [[nodiscard]] ConstBytes eager() const noexcept { return eager_; }
     // Who holds the memory; empty when the descriptor is not bound: then it is whoever sent it.
-    [[nodiscard]] na::Addr owner() const;
+    [[nodiscard]] const na::Addr& owner() const noexcept { return owner_; }
     // The key for a transport of that scheme; empty when it was not lent there.
     [[nodiscard]] ConstBytes key_for(std::string_view scheme) const noexcept;
     // Sizes of the segments, where a transport needs them; 0 when it does not.
@@ -45,28 +48,28 @@ class CINNABAR_API RemoteRegion {
     [[nodiscard]] std::uint64_t segment_bytes(std::size_t index) const noexcept;
 
   private:
-    void rebase(const std::byte* from, const std::byte* to) noexcept;
     ConstBytes encoded_;
-    ConstBytes keys_;
-    ConstBytes owner_;
-    ConstBytes segments_;
+    ConstBytes keys_;      // within encoded_, as the two below
+    ConstBytes segments_;  // lengths
     ConstBytes eager_;
+    na::Addr owner_;
     std::uint64_t bytes_ = 0;
     std::size_t segment_count_ = 0;
     std::uint8_t key_count_ = 0;
     na::Access access_ = na::Access::read;
-    std::vector<std::byte> owned_;
+    std::shared_ptr<const std::byte[]> owned_;  // shared by copies
 };
 
 // What goes into a descriptor, on the side of the owner.
 struct Description {
-    std::span<na::Lease* const> leases;  // granted, one per transport, of equal ranges
+    std::span<na::Lease* const> leases;  // granted, of equal ranges, on transports of different schemes
     na::Addr owner;                      // empty: not bound
-    ConstBytes eager;                    // empty: not along
+    ConstBytes eager;                    // empty: not along; else all bytes of the range. Then leases may be missing
 };
 
 [[nodiscard]] CINNABAR_API std::size_t described_bytes(const Description& description) noexcept;
-// Fails the writer when it does not fit.
+// Fails the writer when it does not fit, or when the range has more segments than a descriptor may tell (which only
+// transports without Caps::offset_addressing need).
 CINNABAR_API void describe(const Description& description, Writer& writer) noexcept;
 
 }  // namespace cinnabar::bulk

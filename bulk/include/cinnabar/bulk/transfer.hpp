@@ -15,9 +15,10 @@
 #include <cinnabar/bulk/remote_region.hpp>
 #include <cinnabar/na/context.hpp>
 
-#include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace cinnabar::bulk {
 
@@ -26,9 +27,10 @@ struct MoverOptions {
     std::uint32_t window = 8;                           // chunks in flight per transfer, at most transfer_window_max
     std::uint64_t inflight_bytes_max = 64u << 20;       // per context, shared by its transfers in turn
     std::uint64_t peer_inflight_bytes_max = 32u << 20;  // per peer
-    std::uint32_t transfers_max = 65'536;
-    std::uint64_t staging_segment_bytes = 1024;  // segments below this are gathered through a staging buffer
-                                                 // where the transport has few local segments per operation
+    std::uint32_t chunks_max = 4096;                    // in flight per context
+    std::uint32_t transfers_max = 65'536;               // not released, per context; rounded up to 64
+    std::uint64_t staging_segment_bytes = 1024;         // segments below this are gathered through a staging buffer
+                                                        // where the transport has few local segments per operation
 };
 inline constexpr std::uint32_t transfer_window_max = 16;
 
@@ -39,7 +41,7 @@ struct TransferArgs {
     // Must live, with what it borrows, until the completion.
     const RemoteRegion* remote = nullptr;
     std::uint64_t remote_offset = 0;
-    Region local;                  // the transfer keeps a handle
+    Region local;                  // the transfer keeps a handle; a pull needs Access::write
     std::uint64_t bytes = 0;       // from the start of `local`; at most local.bytes()
     na::Addr peer;                 // whom to move from or to; ignored when the descriptor is bound to an owner
     TimeUs deadline = time_never;  // on the context's clock
@@ -47,27 +49,27 @@ struct TransferArgs {
 
 class Mover;
 
-// A transfer in flight, in a slot of its mover's pool.
+// A transfer in flight, in a slot of its mover's pool. Set by Mover::start; valid until release.
 class CINNABAR_API Transfer : public PoolSlot {
   public:
-    // Set by Mover::start; valid until release.
+    Transfer(const Transfer&) = delete;
+    Transfer& operator=(const Transfer&) = delete;
+
+    // After the completion.
     [[nodiscard]] Errc result() const noexcept { return result_; }
     // Bytes whose movement has completed so far; grows in steps of a chunk. Any thread.
     [[nodiscard]] std::uint64_t bytes_done() const noexcept { return bytes_done_.load(std::memory_order_relaxed); }
 
-  private:
-    friend class Mover;
-    class Impl;
-    friend class Impl;
-    // The rest of the state is the implementation's (bulk/src/transfer.cpp).
+  protected:
+    Transfer() = default;
+    ~Transfer() = default;
     Errc result_ = Errc::ok;
     std::atomic<std::uint64_t> bytes_done_{0};
-    struct State;
-    std::unique_ptr<State> state_;  // made once per slot, reused
 };
 
-// Called once per transfer. `queued`: from trigger(), may run any user code. `internal`: inside progress() by the
-// owner, for rpc's own transfers; must not call user code. The slot is free for reuse after Mover::release.
+// Called once per transfer, never from inside start() or cancel(). `queued`: from trigger(), may run any user code.
+// `internal`: inside progress() by the owner, for rpc's own transfers; must not call user code. The transfer has let
+// its handle of the local region go by then. The slot is free for reuse after Mover::release.
 using TransferDone = void (*)(Transfer& transfer, void* user) noexcept;
 enum class Deliver : std::uint8_t { queued, internal };
 
@@ -79,28 +81,37 @@ class CINNABAR_API Mover {
   public:
     // `transports` are those of the context, in its order of ports.
     Mover(na::Context& context, std::vector<std::shared_ptr<na::Transport>> transports, const MoverOptions& options);
-    // Requires: no transfer in flight.
+    // The context must outlive it. Requires: every transfer was released, and progress() ran since the last cancel.
     ~Mover();
     Mover(const Mover&) = delete;
     Mover& operator=(const Mover&) = delete;
 
     // Any thread. Starts a transfer, or queues it behind others; null with `why` set when nothing was taken:
-    // invalid_argument (windows that do not fit), permission (the descriptor does not allow it), overloaded
-    // (transfers_max). Everything later (unreachable, peer_lost, timed_out, permission, too_large, canceled) comes as
-    // the result. `progress` may be null.
+    // invalid_argument (windows that do not fit), permission (the descriptor or the local region does not allow it),
+    // overloaded (transfers_max), closed (after close). Everything later (unreachable: also when the memory was lent on
+    // no transport that reaches the peer; refused, peer_lost, timed_out, permission, too_large, canceled) comes as the
+    // result; it is `ok` whenever all bytes were moved. `progress` may be null.
     [[nodiscard]] Transfer* start(const TransferArgs& args, TransferDone done, void* user, Deliver deliver,
                                   TransferProgress progress, Errc& why) noexcept;
-    // Any thread. Asks for an early end; the completion comes once, with `canceled` or as it would have been.
+    // Any thread, before release. Asks for an early end; the completion comes once, with `canceled` or as it would have
+    // been. Chunks that the transport cannot recall are waited for.
     void cancel(Transfer& transfer) noexcept;
     // Any thread, after the completion was delivered: gives the slot back.
     void release(Transfer& transfer) noexcept;
+    // Owner. Ends all transfers with that peer, also those that have nothing in flight; for Receiver::on_peer.
+    void peer_lost(na::Peer& peer, Errc why) noexcept;
+    // Any thread. Ends all transfers with `canceled`; start answers `closed` from now on. To be called, and progress()
+    // after it until transfers() is 0, before the context is closed.
+    void close() noexcept;
 
+    // Those not released.
     [[nodiscard]] std::uint32_t transfers() const noexcept;
     [[nodiscard]] std::uint64_t bytes_inflight() const noexcept;
     [[nodiscard]] const MoverOptions& options() const noexcept;
 
+    class Impl;  // private to bulk/src
+
   private:
-    struct Impl;
     std::unique_ptr<Impl> impl_;
 };
 

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cinnabar/base/assert.hpp>
+#include <cinnabar/bulk/lend.hpp>
+
+#include <cstddef>
+#include <utility>
+
+namespace cinnabar::bulk {
+
+Lend::Lend() noexcept {
+    fenced.lend = this;
+    lease_.lend = this;
+}
+
+Lend::~Lend() { CINNABAR_ASSERT(!granted()); }
+
+Errc Lend::grant(Region window, na::Access access, const std::shared_ptr<na::Transport>& transport) noexcept {
+    CINNABAR_ASSERT(!granted() && !quarantined() && window);
+    auto memory = window.memory_on(transport);
+    if (!memory) return memory.error().code;
+    lease_.memory = *memory;
+    lease_.offset = window.offset();
+    lease_.bytes = window.bytes();
+    lease_.access = access;
+    const Errc granted = transport->grant(lease_);
+    if (granted == Errc::ok) region_ = std::move(window);
+    return granted;
+}
+
+Errc Lend::revoke() noexcept {
+    CINNABAR_ASSERT(granted());
+    lease_.fenced.run = &Lend::on_lease_fenced;
+    const Errc revoked = lease_.memory->transport().revoke(lease_);
+    if (revoked == Errc::ok) region_ = {};
+    return revoked;
+}
+
+void Lend::on_lease_fenced(Work& work) noexcept {
+    auto* lease = reinterpret_cast<na::Lease*>(reinterpret_cast<std::byte*>(&work) - offsetof(na::Lease, fenced));
+    Lend& lend = *static_cast<OwnLease*>(lease)->lend;
+    if (!lend.quarantined()) lend.region_ = {};
+    lend.fenced.run(lend.fenced);
+}
+
+void Lend::forget() noexcept {
+    CINNABAR_ASSERT(!granted());
+    lease_.fence_failed = false;
+    region_ = {};
+}
+
+}  // namespace cinnabar::bulk

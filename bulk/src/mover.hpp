@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The state of a Mover: transfers, their chunks in flight, and the books of each peer that bytes are moved with. All of
+// it is the owner's of the context, except what is marked "shared".
+//
+// Who posts next is decided by two rings: peers with something to post take turns, and so do the transfers of one peer;
+// each turn posts one chunk. A peer leaves the ring when its budget is used up or the port has no room (then it is
+// stalled), and comes back at a completion or, for want of one, by a short timer.
+#pragma once
+
+#include "plan.hpp"
+#include "staging.hpp"
+
+#include <cinnabar/base/intrusive_queue.hpp>
+#include <cinnabar/bulk/transfer.hpp>
+
+#include <array>
+#include <vector>
+
+namespace cinnabar::bulk {
+
+struct PeerBook;
+struct TransferSlot;
+
+// A chunk in flight.
+struct ChunkOp : PoolSlot, na::Op {
+    TransferSlot* transfer = nullptr;
+    Chunk chunk;
+    std::uint32_t staging_index = Staging::none;
+    ListLink<ChunkOp> inflight_link;
+};
+
+enum class Phase : std::uint8_t {
+    waiting,    // handed to the owner, who has not seen it yet
+    running,    // chunks to post or in flight
+    finishing,  // all is settled but the delivery, which is on its way
+    delivered,
+};
+
+struct TransferSlot final : Transfer {
+    struct OwnWork : Work {
+        TransferSlot* slot = nullptr;
+    };
+    struct OwnTimer : Timer {
+        TransferSlot* slot = nullptr;
+    };
+    TransferSlot() noexcept {
+        work.slot = this;
+        cancel_work.slot = this;
+        deadline.slot = this;
+    }
+
+    Mover::Impl* mover = nullptr;
+    OwnWork work;  // on its way to begin, then to finish, then to the user: one after the other
+    OwnTimer deadline;
+    TransferArgs args;
+    TransferDone done = nullptr;
+    TransferProgress progress = nullptr;
+    void* user = nullptr;
+    Deliver deliver = Deliver::queued;
+    Phase phase = Phase::waiting;
+    Errc error = Errc::ok;  // the first one
+    bool copy_eager = false;
+    bool has_planned = false;  // `planned` could not be posted yet
+
+    PeerBook* book = nullptr;
+    na::Memory* memory = nullptr;
+    ConstBytes key;
+    Planner planner;
+    Chunk planned;
+    std::vector<std::uint64_t> remote_ends;  // keeps its room between uses
+    IntrusiveList<ChunkOp, &ChunkOp::inflight_link> inflight;
+    std::uint32_t inflight_count = 0;
+    ListLink<TransferSlot> ready_link;   // in PeerBook::ready: may post a chunk
+    ListLink<TransferSlot> member_link;  // in PeerBook::members
+
+    // Shared.
+    std::atomic<bool> cancel_asked{false};
+    OwnWork cancel_work;                    // queued once per use, by whoever set cancel_asked
+    std::atomic<std::uint32_t> holders{0};  // the user, and cancel_work while it is queued
+
+    [[nodiscard]] bool all_posted() const noexcept { return !has_planned && planner.left() == 0; }
+    [[nodiscard]] std::uint64_t moved() const noexcept { return bytes_done_.load(std::memory_order_relaxed); }
+    void add_moved(std::uint64_t bytes) noexcept { bytes_done_.store(moved() + bytes, std::memory_order_relaxed); }
+    void reset_moved() noexcept { bytes_done_.store(0, std::memory_order_relaxed); }
+    void set_result(Errc result) noexcept { result_ = result; }
+};
+
+// One peer that transfers are running with; holds a reference to it.
+struct PeerBook : PoolSlot {
+    na::Peer* peer = nullptr;
+    PeerBook* next_in_bucket = nullptr;
+    std::size_t port_index = 0;
+    std::uint64_t bytes = 0;  // in flight
+    std::uint32_t chunks = 0;
+    std::uint32_t chunks_max = 0;
+    bool stalled = false;  // ring_link is in stalled_, not in ring_
+    ListLink<PeerBook> ring_link;
+    IntrusiveList<TransferSlot, &TransferSlot::ready_link> ready;
+    IntrusiveList<TransferSlot, &TransferSlot::member_link> members;
+};
+
+class Mover::Impl {
+  public:
+    Impl(na::Context& context, std::vector<std::shared_ptr<na::Transport>> transports, const MoverOptions& options);
+    ~Impl();
+
+    // The life of a transfer (transfer.cpp).
+    [[nodiscard]] Transfer* start(const TransferArgs& args, TransferDone done, void* user, Deliver deliver,
+                                  TransferProgress progress, Errc& why) noexcept;
+    void cancel(TransferSlot& slot) noexcept;
+    void release(TransferSlot& slot) noexcept;
+    void close() noexcept;
+    void fail_peer(PeerBook& book, Errc why) noexcept;
+    [[nodiscard]] PeerBook* find_book(const na::Peer& peer) const noexcept;
+
+    const MoverOptions options_;
+
+    // Shared.
+    SlotPool<TransferSlot> transfers_;
+    std::atomic<std::uint64_t> bytes_inflight_{0};  // written by the owner
+
+  private:
+    enum class Posted : std::uint8_t { taken, failed, peer_full, stalled, context_full };
+    struct OwnWork : Work {
+        Impl* mover = nullptr;
+    };
+    struct OwnTimer : Timer {
+        Impl* mover = nullptr;
+    };
+
+    void begin(TransferSlot& slot) noexcept;
+    [[nodiscard]] Errc prepare(TransferSlot& slot) noexcept;
+    [[nodiscard]] Errc find_way(TransferSlot& slot, na::Peer*& peer, std::size_t& port_index) noexcept;
+    void plan(TransferSlot& slot, std::size_t port_index) noexcept;
+    // The first failure of a running transfer: posts no more, recalls what is in flight.
+    void fail(TransferSlot& slot, Errc why) noexcept;
+    // From progress(), so that no completion runs inside start, cancel or the pump.
+    void finish_later(TransferSlot& slot) noexcept;
+    void finish(TransferSlot& slot) noexcept;
+    void drop_holder(TransferSlot& slot) noexcept;
+    static void on_begin(Work& work) noexcept;
+    static void on_finish(Work& work) noexcept;
+    static void on_deliver(Work& work) noexcept;
+    static void on_cancel(Work& work) noexcept;
+    static void on_deadline(Timer& timer) noexcept;
+    static void on_close(Work& work) noexcept;
+
+    // Peers (pump.cpp).
+    [[nodiscard]] PeerBook* join_book(TransferSlot& slot, na::Peer& peer, std::size_t port_index) noexcept;
+    void leave_book(TransferSlot& slot) noexcept;
+    [[nodiscard]] static std::size_t bucket_of(const na::Peer& peer) noexcept;
+
+    // Posting (pump.cpp).
+    void pump() noexcept;
+    [[nodiscard]] Posted post_next(PeerBook& book) noexcept;
+    [[nodiscard]] Posted post_chunk(TransferSlot& slot) noexcept;
+    void fill(ChunkOp& op, TransferSlot& slot) noexcept;
+    void make_ready(TransferSlot& slot) noexcept;
+    void unready(TransferSlot& slot) noexcept;
+    void stall(PeerBook& book) noexcept;
+    void unstall(PeerBook& book) noexcept;
+    void leave_stalled(PeerBook& book) noexcept;
+    void chunk_done(ChunkOp& op) noexcept;
+    static void on_chunk(na::Op& op) noexcept;
+    static void on_retry(Timer& timer) noexcept;
+
+    static constexpr std::size_t buckets = 256;
+    static constexpr Microseconds retry_after_min{100};
+    static constexpr Microseconds retry_after_max{10'000};
+    using Ring = IntrusiveList<PeerBook, &PeerBook::ring_link>;
+
+    na::Context& context_;
+    const std::vector<std::shared_ptr<na::Transport>> transports_;
+    std::vector<Staging> staging_;  // one per transport
+    SlotPool<ChunkOp> chunks_;
+    SlotPool<PeerBook> books_;
+    std::array<PeerBook*, buckets> table_{};  // by peer
+    Ring ring_;
+    Ring stalled_;
+    OwnTimer retry_;                              // armed while somebody is stalled
+    Microseconds retry_after_ = retry_after_min;  // doubles until a chunk gets through
+    OwnWork close_work_;
+    std::atomic<bool> closed_{false};  // shared
+};
+
+}  // namespace cinnabar::bulk

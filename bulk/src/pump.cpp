@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who posts next: budgets, turns, and what a port without room asks of the mover.
+#include "mover.hpp"
+
+#include <cinnabar/base/assert.hpp>
+
+#include <algorithm>
+#include <limits>
+
+namespace cinnabar::bulk {
+namespace {
+
+// What ends every transfer with a peer. Not all of Blast::peer: `protocol` may be the fault of one descriptor, which a
+// third party made up.
+bool connection_gone(Errc result) noexcept {
+    return result == Errc::peer_lost || result == Errc::refused || result == Errc::unreachable;
+}
+
+}  // namespace
+
+std::size_t Mover::Impl::bucket_of(const na::Peer& peer) noexcept {
+    return (reinterpret_cast<std::uintptr_t>(&peer) * 0x9e3779b97f4a7c15u) >> 56;
+}
+
+PeerBook* Mover::Impl::find_book(const na::Peer& peer) const noexcept {
+    PeerBook* book = table_[bucket_of(peer)];
+    while (book && book->peer != &peer) book = book->next_in_bucket;
+    return book;
+}
+
+PeerBook* Mover::Impl::join_book(TransferSlot& slot, na::Peer& peer, std::size_t port_index) noexcept {
+    PeerBook* book = find_book(peer);
+    if (!book) {
+        book = books_.acquire();
+        if (!book) return nullptr;
+        const std::uint32_t chunks_max = transports_[port_index]->limits().rma_inflight_max;
+        book->peer = &peer;
+        book->port_index = port_index;
+        book->chunks_max = chunks_max ? chunks_max : std::numeric_limits<std::uint32_t>::max();
+        book->next_in_bucket = table_[bucket_of(peer)];
+        table_[bucket_of(peer)] = book;
+        peer.acquire();
+    }
+    book->members.push_back(slot);
+    return book;
+}
+
+void Mover::Impl::leave_book(TransferSlot& slot) noexcept {
+    PeerBook& book = *std::exchange(slot.book, nullptr);
+    CINNABAR_DEBUG_ASSERT(!decltype(book.ready)::linked(slot) && slot.inflight_count == 0);
+    book.members.remove(slot);
+    if (!book.members.empty()) return;
+    CINNABAR_DEBUG_ASSERT(book.bytes == 0 && book.chunks == 0 && !Ring::linked(book));
+    PeerBook** at = &table_[bucket_of(*book.peer)];
+    while (*at != &book) at = &(*at)->next_in_bucket;
+    *at = book.next_in_bucket;
+    na::Peer* peer = book.peer;
+    books_.release(book);
+    peer->release();
+}
+
+void Mover::Impl::make_ready(TransferSlot& slot) noexcept {
+    PeerBook& book = *slot.book;
+    const bool may_post = slot.error == Errc::ok && !slot.all_posted() && slot.inflight_count < options_.window;
+    if (may_post && !decltype(book.ready)::linked(slot)) book.ready.push_back(slot);
+    if (!book.ready.empty() && !Ring::linked(book)) ring_.push_back(book);
+}
+
+void Mover::Impl::unready(TransferSlot& slot) noexcept {
+    PeerBook& book = *slot.book;
+    if (decltype(book.ready)::linked(slot)) book.ready.remove(slot);
+    if (!book.ready.empty() || !Ring::linked(book)) return;
+    if (book.stalled) {
+        leave_stalled(book);
+    } else {
+        ring_.remove(book);
+    }
+}
+
+void Mover::Impl::stall(PeerBook& book) noexcept {
+    ring_.remove(book);
+    stalled_.push_back(book);
+    book.stalled = true;
+    if (retry_.armed()) return;
+    context_.arm(retry_, after(context_.now_us(), retry_after_));
+    retry_after_ = std::min(retry_after_ * 2, retry_after_max);
+}
+
+void Mover::Impl::leave_stalled(PeerBook& book) noexcept {
+    stalled_.remove(book);
+    book.stalled = false;
+    if (stalled_.empty()) context_.disarm(retry_);
+}
+
+void Mover::Impl::unstall(PeerBook& book) noexcept {
+    leave_stalled(book);
+    ring_.push_back(book);
+}
+
+void Mover::Impl::on_retry(Timer& timer) noexcept {
+    Impl& mover = *static_cast<OwnTimer&>(timer).mover;
+    while (PeerBook* book = mover.stalled_.front()) mover.unstall(*book);
+    mover.pump();
+}
+
+void Mover::Impl::pump() noexcept {
+    while (PeerBook* book = ring_.front()) {
+        switch (post_next(*book)) {
+            case Posted::taken:
+                ring_.remove(*book);
+                if (!book->ready.empty()) ring_.push_back(*book);
+                break;
+            case Posted::failed:  // the transfer has left the ring
+                break;
+            case Posted::peer_full:
+                ring_.remove(*book);
+                break;
+            case Posted::stalled:
+                stall(*book);
+                break;
+            case Posted::context_full:
+                return;
+        }
+    }
+}
+
+Mover::Impl::Posted Mover::Impl::post_next(PeerBook& book) noexcept {
+    TransferSlot& slot = *book.ready.front();
+    if (!slot.has_planned) slot.has_planned = slot.planner.next(slot.planned);
+    const std::uint64_t bytes = slot.planned.bytes;
+    // A chunk larger than the whole budget passes alone.
+    const std::uint64_t all = bytes_inflight_.load(std::memory_order_relaxed);
+    if (all > 0 && all + bytes > options_.inflight_bytes_max) return Posted::context_full;
+    if (book.bytes > 0 && book.bytes + bytes > options_.peer_inflight_bytes_max) return Posted::peer_full;
+    if (book.chunks >= book.chunks_max) return Posted::peer_full;
+    const Posted posted = post_chunk(slot);
+    if (posted != Posted::taken) return posted;
+    book.bytes += bytes;
+    ++book.chunks;
+    bytes_inflight_.store(all + bytes, std::memory_order_relaxed);
+    slot.has_planned = false;
+    book.ready.remove(slot);
+    if (!slot.all_posted() && slot.inflight_count < options_.window) book.ready.push_back(slot);
+    return posted;
+}
+
+Mover::Impl::Posted Mover::Impl::post_chunk(TransferSlot& slot) noexcept {
+    ChunkOp* op = chunks_.taken() < options_.chunks_max ? chunks_.acquire() : nullptr;
+    if (!op) {
+        if (chunks_.taken() > 0) return Posted::context_full;
+        fail(slot, Errc::out_of_memory);
+        return Posted::failed;
+    }
+    Staging& staging = staging_[slot.book->port_index];
+    op->staging_index = slot.planned.staged ? staging.take() : Staging::none;
+    if (slot.planned.staged && op->staging_index == Staging::none) {
+        chunks_.release(*op);
+        return Posted::stalled;
+    }
+    fill(*op, slot);
+    const Errc taken = context_.post_owned(*op);
+    if (taken == Errc::ok) {
+        slot.inflight.push_back(*op);
+        ++slot.inflight_count;
+        return Posted::taken;
+    }
+    if (op->staging_index != Staging::none) staging.give(op->staging_index);
+    chunks_.release(*op);
+    if (taken == Errc::again || taken == Errc::queue_full || taken == Errc::connecting) return Posted::stalled;
+    fail(slot, taken);
+    return Posted::failed;
+}
+
+void Mover::Impl::fill(ChunkOp& op, TransferSlot& slot) noexcept {
+    const bool pull = slot.args.direction == Direction::pull;
+    op.transfer = &slot;
+    op.chunk = slot.planned;
+    op.complete = &on_chunk;
+    op.kind = pull ? na::OpKind::get : na::OpKind::put;
+    op.peer = slot.book->peer;
+    op.local = slot.memory;
+    op.local_offset = op.chunk.local_offset;
+    op.remote = {slot.key, slot.args.remote->bytes()};
+    op.remote_offset = op.chunk.remote_offset;
+    op.bytes = op.chunk.bytes;
+    if (op.staging_index == Staging::none) return;
+    const Staging& staging = staging_[slot.book->port_index];
+    op.local = &staging.memory();
+    op.local_offset = Staging::offset(op.staging_index);
+    if (pull) return;
+    slot.args.local.copy_out(op.chunk.local_offset - slot.args.local.offset(),
+                             staging.bytes(op.staging_index, op.bytes));
+}
+
+void Mover::Impl::on_chunk(na::Op& op) noexcept {
+    auto& chunk = static_cast<ChunkOp&>(op);
+    chunk.transfer->mover->chunk_done(chunk);
+}
+
+void Mover::Impl::chunk_done(ChunkOp& op) noexcept {
+    TransferSlot& slot = *op.transfer;
+    PeerBook& book = *slot.book;
+    const Errc result = op.result;
+    const std::uint64_t bytes = op.chunk.bytes;
+    if (op.staging_index != Staging::none) {
+        Staging& staging = staging_[book.port_index];
+        if (result == Errc::ok && op.kind == na::OpKind::get) {
+            slot.args.local.copy_in(op.chunk.local_offset - slot.args.local.offset(),
+                                    staging.bytes(op.staging_index, bytes));
+        }
+        staging.give(op.staging_index);
+    }
+    slot.inflight.remove(op);
+    --slot.inflight_count;
+    book.bytes -= bytes;
+    --book.chunks;
+    bytes_inflight_.store(bytes_inflight_.load(std::memory_order_relaxed) - bytes, std::memory_order_relaxed);
+    chunks_.release(op);
+
+    if (result == Errc::ok) {
+        retry_after_ = retry_after_min;
+        slot.add_moved(bytes);
+        if (slot.progress) slot.progress(slot, slot.moved(), slot.user);
+    } else if (connection_gone(result)) {
+        fail_peer(book, result);
+    } else {
+        fail(slot, result);
+    }
+    // Room somewhere: one of those that a port turned away may try again.
+    if (PeerBook* turned_away = stalled_.front()) unstall(*turned_away);
+    make_ready(slot);
+    const bool settled = slot.inflight_count == 0 && (slot.error != Errc::ok || slot.all_posted());
+    if (settled && slot.phase == Phase::running) finish(slot);
+    pump();
+}
+
+}  // namespace cinnabar::bulk

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cinnabar/base/assert.hpp>
+#include <cinnabar/bulk/region.hpp>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace cinnabar::bulk {
+
+// The shared part: the segments, and the registrations made so far. Registrations are only ever added, in front of a
+// list that is read without a lock, and go with the body.
+class RegionBody {
+  public:
+    RegionBody(std::span<const na::Segment> from, na::Access access) : access_(access) {
+        segments_.reserve(from.size());
+        ends_.reserve(from.size());
+        std::uint64_t end = 0;
+        for (const na::Segment& segment : from) {
+            if (segment.bytes == 0) continue;
+            segments_.push_back(segment);
+            ends_.push_back(end += segment.bytes);
+        }
+    }
+    ~RegionBody() {
+        for (Registration* at = head_.load(std::memory_order_acquire); at;) {
+            delete std::exchange(at, at->next);
+        }
+        if (!owned_) return;
+        if (provider_) {
+            provider_->free_memory(owned_, owned_bytes_);
+        } else {
+            ::munmap(owned_, owned_bytes_);
+        }
+    }
+    RegionBody(const RegionBody&) = delete;
+    RegionBody& operator=(const RegionBody&) = delete;
+
+    // Frees the memory with the body; a null provider means that it was mapped.
+    void adopt(void* memory, std::size_t bytes, std::shared_ptr<na::Transport> provider) noexcept {
+        owned_ = memory;
+        owned_bytes_ = bytes;
+        provider_ = std::move(provider);
+    }
+
+    [[nodiscard]] std::span<const na::Segment> segments() const noexcept { return segments_; }
+    [[nodiscard]] std::span<const std::uint64_t> ends() const noexcept { return ends_; }
+    [[nodiscard]] std::uint64_t bytes() const noexcept { return ends_.empty() ? 0 : ends_.back(); }
+    [[nodiscard]] na::Access access() const noexcept { return access_; }
+    [[nodiscard]] std::size_t segment_at(std::uint64_t offset) const noexcept {
+        return static_cast<std::size_t>(std::upper_bound(ends_.begin(), ends_.end(), offset) - ends_.begin());
+    }
+
+    [[nodiscard]] Result<na::Memory*> memory_on(const std::shared_ptr<na::Transport>& transport) {
+        if (na::Memory* known = find(*transport)) return known;
+        const std::lock_guard lock(mutex_);
+        if (na::Memory* known = find(*transport)) return known;
+        auto memory = transport->register_memory(segments_, access_);
+        if (!memory) return std::move(memory).error();
+        auto* made = new Registration{transport, *std::move(memory), head_.load(std::memory_order_relaxed)};
+        head_.store(made, std::memory_order_release);
+        return made->memory.get();
+    }
+
+  private:
+    struct Registration {
+        std::shared_ptr<na::Transport> transport;  // outlives `memory`
+        std::unique_ptr<na::Memory> memory;
+        Registration* next;
+    };
+
+    [[nodiscard]] na::Memory* find(const na::Transport& transport) const noexcept {
+        const Registration* at = head_.load(std::memory_order_acquire);
+        while (at && at->transport.get() != &transport) at = at->next;
+        return at ? at->memory.get() : nullptr;
+    }
+
+    std::vector<na::Segment> segments_;
+    std::vector<std::uint64_t> ends_;
+    const na::Access access_;
+    void* owned_ = nullptr;
+    std::size_t owned_bytes_ = 0;
+    std::shared_ptr<na::Transport> provider_;
+    std::atomic<Registration*> head_{nullptr};
+    std::mutex mutex_;  // held while registering
+};
+
+namespace {
+
+// Calls f(piece) for the pieces of memory behind [offset, offset + bytes) of the body, in order.
+template <typename F>
+void for_each_piece(const RegionBody& body, std::uint64_t offset, std::uint64_t bytes, F&& f) noexcept {
+    if (bytes == 0) return;
+    for (std::size_t index = body.segment_at(offset); bytes > 0; ++index) {
+        const na::Segment& segment = body.segments()[index];
+        const std::uint64_t skip = offset - (body.ends()[index] - segment.bytes);
+        const std::uint64_t take = std::min(segment.bytes - skip, bytes);
+        f(Bytes(segment.base + skip, take));
+        offset += take;
+        bytes -= take;
+    }
+}
+
+}  // namespace
+
+Region::Region(std::shared_ptr<RegionBody> body, std::uint64_t offset, std::uint64_t bytes)
+    : body_(std::move(body)), offset_(offset), bytes_(bytes) {}
+
+Result<Region> Region::expose(std::span<const na::Segment> segments, na::Access access) {
+    for (const na::Segment& segment : segments) {
+        if (!segment.base && segment.bytes > 0) return Error(Errc::invalid_argument, "a null segment");
+    }
+    auto body = std::make_shared<RegionBody>(segments, access);
+    const std::uint64_t bytes = body->bytes();
+    if (bytes == 0) return Error(Errc::invalid_argument, "a region needs at least one byte");
+    return Region(std::move(body), 0, bytes);
+}
+
+Result<Region> Region::expose(Bytes bytes, na::Access access) {
+    const na::Segment segment{bytes.data(), bytes.size()};
+    return expose(std::span(&segment, 1), access);
+}
+
+Result<Region> Region::expose(ConstBytes bytes) {
+    // Never written through: every write asks for access that this region lacks.
+    return expose(Bytes(const_cast<std::byte*>(bytes.data()), bytes.size()), na::Access::read);
+}
+
+Result<Region> Region::allocate(std::size_t bytes, na::Access access, const std::shared_ptr<na::Transport>& preferred) {
+    if (bytes == 0) return Error(Errc::invalid_argument, "a region needs at least one byte");
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    if (bytes > SIZE_MAX - page) return Error(Errc::out_of_memory, "more bytes than the machine can address");
+    const std::size_t mapped = (bytes + page - 1) / page * page;
+    void* memory = preferred ? preferred->allocate_memory(mapped) : nullptr;
+    const bool provided = memory != nullptr;
+    if (!provided) {
+        memory = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (memory == MAP_FAILED) return Error(Errc::out_of_memory, "mapping memory for a region", {}, errno);
+        // A child that writes to a page would otherwise part it from the one that the hardware has pinned.
+        (void)::madvise(memory, mapped, MADV_DONTFORK);
+    }
+    const na::Segment segment{static_cast<std::byte*>(memory), bytes};
+    auto body = std::make_shared<RegionBody>(std::span(&segment, 1), access);
+    body->adopt(memory, mapped, provided ? preferred : nullptr);
+    return Region(std::move(body), 0, bytes);
+}
+
+Region Region::slice(std::uint64_t offset, std::uint64_t bytes) const {
+    CINNABAR_ASSERT(offset <= bytes_ && bytes <= bytes_ - offset);
+    return Region(body_, offset_ + offset, bytes);
+}
+
+na::Access Region::access() const noexcept { return body_ ? body_->access() : na::Access::read; }
+
+std::span<const na::Segment> Region::segments() const noexcept {
+    return body_ ? body_->segments() : std::span<const na::Segment>();
+}
+
+std::span<const std::uint64_t> Region::segment_ends() const noexcept {
+    return body_ ? body_->ends() : std::span<const std::uint64_t>();
+}
+
+Bytes Region::contiguous() const noexcept {
+    if (bytes_ == 0) return {};
+    const std::size_t index = body_->segment_at(offset_);
+    if (offset_ + bytes_ > body_->ends()[index]) return {};
+    const na::Segment& segment = body_->segments()[index];
+    return {segment.base + (offset_ - (body_->ends()[index] - segment.bytes)), static_cast<std::size_t>(bytes_)};
+}
+
+void Region::copy_out(std::uint64_t offset, Bytes to) const noexcept {
+    CINNABAR_ASSERT(offset <= bytes_ && to.size() <= bytes_ - offset);
+    std::byte* at = to.data();
+    for_each_piece(*body_, offset_ + offset, to.size(), [&at](Bytes piece) {
+        std::memcpy(at, piece.data(), piece.size());
+        at += piece.size();
+    });
+}
+
+void Region::copy_in(std::uint64_t offset, ConstBytes from) const noexcept {
+    CINNABAR_ASSERT(offset <= bytes_ && from.size() <= bytes_ - offset);
+    const std::byte* at = from.data();
+    for_each_piece(*body_, offset_ + offset, from.size(), [&at](Bytes piece) {
+        std::memcpy(piece.data(), at, piece.size());
+        at += piece.size();
+    });
+}
+
+Result<na::Memory*> Region::memory_on(const std::shared_ptr<na::Transport>& transport) const {
+    CINNABAR_ASSERT(body_ && transport);
+    return body_->memory_on(transport);
+}
+
+}  // namespace cinnabar::bulk

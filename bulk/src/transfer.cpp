@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The life of a transfer: start, begin by the owner, failure, ending, delivery; and Mover's face.
+#include "mover.hpp"
+
+#include <cinnabar/base/assert.hpp>
+
+#include <algorithm>
+
+namespace cinnabar::bulk {
+namespace {
+
+// Peers that can have transfers running at once.
+constexpr std::uint32_t peers_max = 65'536;
+
+MoverOptions sane(MoverOptions options) {
+    options.chunk_bytes = std::max<std::uint64_t>(options.chunk_bytes, 1);
+    options.window = std::clamp(options.window, 1u, transfer_window_max);
+    options.chunks_max = std::max(options.chunks_max, 1u);
+    return options;
+}
+
+Errc check(const TransferArgs& args) noexcept {
+    if (!args.remote) return Errc::invalid_argument;
+    if (args.bytes > args.local.bytes()) return Errc::invalid_argument;
+    const std::uint64_t remote_bytes = args.remote->bytes();
+    if (args.remote_offset > remote_bytes || args.bytes > remote_bytes - args.remote_offset) {
+        return Errc::invalid_argument;
+    }
+    const bool pull = args.direction == Direction::pull;
+    if (!allows(args.remote->access(), pull ? na::Access::read : na::Access::write)) return Errc::permission;
+    if (pull && args.bytes > 0 && !allows(args.local.access(), na::Access::write)) return Errc::permission;
+    return Errc::ok;
+}
+
+}  // namespace
+
+Mover::Impl::Impl(na::Context& context, std::vector<std::shared_ptr<na::Transport>> transports,
+                  const MoverOptions& options)
+    : options_(sane(options)),
+      transfers_(context.options().threads, options.transfers_max),
+      context_(context),
+      transports_(std::move(transports)),
+      staging_(transports_.size()),
+      chunks_(Threads::one, options_.chunks_max),
+      books_(Threads::one, peers_max) {
+    CINNABAR_ASSERT(transports_.size() == context.ports().size());
+    retry_.mover = this;
+    retry_.fire = &on_retry;
+    close_work_.mover = this;
+    close_work_.run = &on_close;
+}
+
+Mover::Impl::~Impl() { CINNABAR_ASSERT(transfers_.taken() == 0 && !retry_.armed()); }
+
+Transfer* Mover::Impl::start(const TransferArgs& args, TransferDone done, void* user, Deliver deliver,
+                             TransferProgress progress, Errc& why) noexcept {
+    CINNABAR_ASSERT(done);
+    why = closed_.load(std::memory_order_acquire) ? Errc::closed : check(args);
+    if (why != Errc::ok) return nullptr;
+    TransferSlot* slot = transfers_.acquire();
+    if (!slot) {
+        why = Errc::overloaded;
+        return nullptr;
+    }
+    slot->mover = this;
+    slot->args = args;
+    slot->done = done;
+    slot->user = user;
+    slot->deliver = deliver;
+    slot->progress = progress;
+    slot->phase = Phase::waiting;
+    slot->error = Errc::ok;
+    slot->copy_eager = false;
+    slot->has_planned = false;
+    slot->planner = Planner();
+    slot->key = {};
+    slot->set_result(Errc::ok);
+    slot->reset_moved();
+    slot->cancel_asked.store(false, std::memory_order_relaxed);
+    slot->holders.store(1, std::memory_order_relaxed);
+    slot->work.run = &on_begin;
+    context_.run_owned(slot->work);
+    return slot;
+}
+
+void Mover::Impl::on_begin(Work& work) noexcept {
+    TransferSlot& slot = *static_cast<TransferSlot::OwnWork&>(work).slot;
+    slot.mover->begin(slot);
+}
+
+void Mover::Impl::begin(TransferSlot& slot) noexcept {
+    slot.phase = Phase::running;
+    const TransferArgs& args = slot.args;
+    const ConstBytes eager = args.remote->eager();
+    if (slot.cancel_asked.load(std::memory_order_acquire) || closed_.load(std::memory_order_acquire)) {
+        slot.error = Errc::canceled;
+        return finish_later(slot);
+    }
+    if (args.deadline <= context_.now_us()) {
+        slot.error = Errc::timed_out;
+        return finish_later(slot);
+    }
+    if (args.bytes == 0) return finish_later(slot);
+    if (args.direction == Direction::pull && !eager.empty()) {
+        slot.copy_eager = true;
+        return finish_later(slot);
+    }
+    slot.error = prepare(slot);
+    if (slot.error != Errc::ok) return finish_later(slot);
+    if (args.deadline != time_never) {
+        slot.deadline.fire = &on_deadline;
+        context_.arm(slot.deadline, args.deadline);
+    }
+    make_ready(slot);
+    pump();
+}
+
+Errc Mover::Impl::prepare(TransferSlot& slot) noexcept {
+    na::Peer* peer = nullptr;
+    std::size_t port_index = 0;
+    if (const Errc lost = find_way(slot, peer, port_index); lost != Errc::ok) return lost;
+    auto memory = slot.args.local.memory_on(transports_[port_index]);
+    if (!memory) return memory.error().code;
+    slot.memory = *memory;
+    plan(slot, port_index);
+    slot.book = join_book(slot, *peer, port_index);
+    return slot.book ? Errc::ok : Errc::out_of_memory;
+}
+
+// The best route may be over a transport that the memory was not lent on: then any other that reaches the peer will do.
+Errc Mover::Impl::find_way(TransferSlot& slot, na::Peer*& peer, std::size_t& port_index) noexcept {
+    const RemoteRegion& remote = *slot.args.remote;
+    const na::Addr& whom = remote.owner().empty() ? slot.args.peer : remote.owner();
+    auto best = context_.peer(whom);
+    if (!best) return best.error().code;
+    const auto ports = context_.ports();
+    for (std::size_t i = 0; i < ports.size(); ++i) {
+        if (ports[i].get() != &(*best)->port()) continue;
+        slot.key = remote.key_for(transports_[i]->scheme());
+        peer = *best;
+        port_index = i;
+    }
+    for (std::size_t i = 0; i < ports.size() && slot.key.empty(); ++i) {
+        const ConstBytes key = remote.key_for(transports_[i]->scheme());
+        if (key.empty()) continue;
+        if (auto other = ports[i]->peer(whom)) {
+            slot.key = key;
+            peer = *other;
+            port_index = i;
+        }
+    }
+    return slot.key.empty() ? Errc::unreachable : Errc::ok;
+}
+
+void Mover::Impl::plan(TransferSlot& slot, std::size_t port_index) noexcept {
+    const TransferArgs& args = slot.args;
+    const na::Limits& limits = transports_[port_index]->limits();
+    PlanLimits cut;
+    cut.chunk_bytes =
+        std::clamp<std::uint64_t>(options_.chunk_bytes, 1, std::max<std::size_t>(limits.rma_bytes_max, 1));
+    cut.local_segments_max = std::max<std::size_t>(limits.op_segments_max, 1);
+    cut.remote_unbroken = transports_[port_index]->caps().offset_addressing;
+    PlanSide local{args.local.segment_ends(), args.local.offset()};
+    if (local.ends.size() <= cut.local_segments_max) local.ends = {};
+    if (!local.ends.empty() && staging_[port_index].prepare(transports_[port_index]) == Errc::ok) {
+        cut.staging_bytes = Staging::buffer_bytes;
+        cut.staging_segment_bytes = options_.staging_segment_bytes;
+    }
+    slot.remote_ends.clear();
+    std::uint64_t end = 0;
+    for (std::size_t i = 0; !cut.remote_unbroken && i < args.remote->segment_count(); ++i) {
+        slot.remote_ends.push_back(end += args.remote->segment_bytes(i));
+    }
+    slot.planner = Planner(local, PlanSide{slot.remote_ends, args.remote_offset}, args.bytes, cut);
+}
+
+void Mover::Impl::fail(TransferSlot& slot, Errc why) noexcept {
+    if (slot.phase != Phase::running || slot.error != Errc::ok) return;
+    slot.error = why;
+    unready(slot);
+    for (ChunkOp* op = slot.inflight.front(); op; op = decltype(slot.inflight)::next(*op)) context_.cancel_owned(*op);
+    if (slot.inflight_count == 0) finish_later(slot);
+}
+
+void Mover::Impl::fail_peer(PeerBook& book, Errc why) noexcept {
+    for (TransferSlot* slot = book.members.front(); slot; slot = decltype(book.members)::next(*slot)) fail(*slot, why);
+}
+
+void Mover::Impl::finish_later(TransferSlot& slot) noexcept {
+    slot.phase = Phase::finishing;
+    slot.work.run = &on_finish;
+    context_.submit(slot.work);
+}
+
+void Mover::Impl::on_finish(Work& work) noexcept {
+    TransferSlot& slot = *static_cast<TransferSlot::OwnWork&>(work).slot;
+    if (slot.copy_eager) {
+        const TransferArgs& args = slot.args;
+        args.local.copy_in(0, args.remote->eager().subspan(args.remote_offset, args.bytes));
+        slot.add_moved(args.bytes);
+        if (slot.progress) slot.progress(slot, slot.moved(), slot.user);
+    }
+    slot.mover->finish(slot);
+}
+
+void Mover::Impl::finish(TransferSlot& slot) noexcept {
+    slot.phase = Phase::delivered;
+    context_.disarm(slot.deadline);
+    slot.set_result(slot.moved() == slot.args.bytes ? Errc::ok : slot.error);
+    if (slot.book) leave_book(slot);
+    slot.args = TransferArgs();
+    if (slot.deliver == Deliver::internal) return slot.done(slot, slot.user);
+    slot.work.run = &on_deliver;
+    context_.enqueue(slot.work);
+}
+
+void Mover::Impl::on_deliver(Work& work) noexcept {
+    TransferSlot& slot = *static_cast<TransferSlot::OwnWork&>(work).slot;
+    slot.done(slot, slot.user);
+}
+
+void Mover::Impl::on_deadline(Timer& timer) noexcept {
+    TransferSlot& slot = *static_cast<TransferSlot::OwnTimer&>(timer).slot;
+    slot.mover->fail(slot, Errc::timed_out);
+}
+
+void Mover::Impl::cancel(TransferSlot& slot) noexcept {
+    if (slot.cancel_asked.exchange(true, std::memory_order_acq_rel)) return;
+    slot.holders.fetch_add(1, std::memory_order_relaxed);
+    slot.cancel_work.run = &on_cancel;
+    context_.run_owned(slot.cancel_work);
+}
+
+// May run before the transfer has begun (begin looks at cancel_asked) or after it has ended.
+void Mover::Impl::on_cancel(Work& work) noexcept {
+    TransferSlot& slot = *static_cast<TransferSlot::OwnWork&>(work).slot;
+    slot.mover->fail(slot, Errc::canceled);
+    slot.mover->drop_holder(slot);
+}
+
+void Mover::Impl::release(TransferSlot& slot) noexcept { drop_holder(slot); }
+
+void Mover::Impl::drop_holder(TransferSlot& slot) noexcept {
+    if (slot.holders.fetch_sub(1, std::memory_order_acq_rel) == 1) transfers_.release(slot);
+}
+
+void Mover::Impl::close() noexcept {
+    if (!closed_.exchange(true, std::memory_order_acq_rel)) context_.run_owned(close_work_);
+}
+
+void Mover::Impl::on_close(Work& work) noexcept {
+    Impl& mover = *static_cast<OwnWork&>(work).mover;
+    for (PeerBook* first : mover.table_) {
+        for (PeerBook* book = first; book; book = book->next_in_bucket) mover.fail_peer(*book, Errc::canceled);
+    }
+}
+
+Mover::Mover(na::Context& context, std::vector<std::shared_ptr<na::Transport>> transports, const MoverOptions& options)
+    : impl_(std::make_unique<Impl>(context, std::move(transports), options)) {}
+Mover::~Mover() = default;
+
+Transfer* Mover::start(const TransferArgs& args, TransferDone done, void* user, Deliver deliver,
+                       TransferProgress progress, Errc& why) noexcept {
+    return impl_->start(args, done, user, deliver, progress, why);
+}
+void Mover::cancel(Transfer& transfer) noexcept { impl_->cancel(static_cast<TransferSlot&>(transfer)); }
+void Mover::release(Transfer& transfer) noexcept { impl_->release(static_cast<TransferSlot&>(transfer)); }
+void Mover::close() noexcept { impl_->close(); }
+void Mover::peer_lost(na::Peer& peer, Errc why) noexcept {
+    if (PeerBook* book = impl_->find_book(peer)) impl_->fail_peer(*book, why);
+}
+std::uint32_t Mover::transfers() const noexcept { return impl_->transfers_.taken(); }
+std::uint64_t Mover::bytes_inflight() const noexcept { return impl_->bytes_inflight_.load(std::memory_order_relaxed); }
+const MoverOptions& Mover::options() const noexcept { return impl_->options_; }
+
+}  // namespace cinnabar::bulk
