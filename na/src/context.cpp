@@ -53,7 +53,9 @@ void Context::Impl::own() noexcept {
 void Context::Impl::give_up() noexcept {
     if (options_.threads == Threads::one) return;
     for (;;) {
-        for (const auto& port : ports_) port->flush();
+        for (const auto& port : ports_) {
+            if (!closed_) port->flush();
+        }
         ring_sleeper_if_needed();
         owned_.store(false, std::memory_order_seq_cst);
         // Whoever pushed before it could see the flag fall counts on this second look.

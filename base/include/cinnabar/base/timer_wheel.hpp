@@ -19,6 +19,7 @@ struct Timer {
     std::uint8_t digit = 0;
     // Runs once, disarmed; may arm the same timer or any other.
     void (*fire)(Timer& self) noexcept = nullptr;
+    void* user = nullptr;  // the maker's own
 
     [[nodiscard]] bool armed() const noexcept { return link.linked; }
 };

@@ -13,6 +13,7 @@ struct Work {
     Work* next_work = nullptr;
     // Runs once per queueing. The node may be queued again, or die, inside it.
     void (*run)(Work& self) noexcept = nullptr;
+    void* user = nullptr;  // the maker's own
 };
 
 using WorkQueue = IntrusiveQueue<Work, &Work::next_work>;

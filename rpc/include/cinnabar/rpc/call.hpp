@@ -28,6 +28,7 @@ namespace cinnabar::rpc {
 
 class Call;
 class Context;
+class ContextCore;
 struct PeerBook;
 
 // Runs once per forwarded call, from trigger(). The call is the callee's to read and to release.
@@ -89,7 +90,7 @@ class CINNABAR_API Call : public PoolSlot {
     [[nodiscard]] CallId id() const noexcept {
         return generation_.load(std::memory_order_relaxed) << call_slot_bits | slot_index;
     }
-    [[nodiscard]] Context& context() const noexcept { return *context_; }
+    [[nodiscard]] Context& context() const noexcept;
     [[nodiscard]] const na::Addr& peer() const noexcept { return to_; }
 
     // For the layer above; not touched here.
@@ -99,14 +100,16 @@ class CINNABAR_API Call : public PoolSlot {
     friend class Context;
     friend class ContextCore;
     friend struct PeerBook;
-    enum class State : std::uint8_t { idle, made, submitted, queued, sent, pulling, ended };
+    enum class State : std::uint8_t { idle, made, queued, sent, pulling, ended };
+    // Who may free the slot: the caller before forward and after delivery, the context in between.
+    enum class Phase : std::uint8_t { outside, in_flight, abandoned };
 
-    Work work_;  // handing over, then the completion
+    Work work_;  // handing over, then the completion, then the release
     Work cancel_work_;
     na::Op op_;            // the request
     Timer timer_;          // the deadline, then the fence's grace
     ListLink<Call> link_;  // queued or sent, in its peer's book
-    Context* context_ = nullptr;
+    ContextCore* core_ = nullptr;
     PeerBook* book_ = nullptr;
     na::Addr to_;
     na::Port* port_ = nullptr;
@@ -114,27 +117,27 @@ class CINNABAR_API Call : public PoolSlot {
     CallDone done_ = nullptr;
     void* user_ = nullptr;
     std::atomic<std::uint64_t> generation_{1};
-    bulk::Lend* lends_ = nullptr;  // a list through Lend::next
-    std::uint32_t fences_ = 0;     // revocations under way
-    std::uint32_t input_bytes_ = 0;
-    std::uint32_t epoch_ = 0;
+    std::atomic<std::uint64_t> cancel_generation_{0};  // whom the queued cancel_work_ means; 0: it is not queued
+    std::atomic<Phase> phase_{Phase::outside};
     State state_ = State::idle;
     Errc result_ = Errc::ok;
-    bool ending_ = false;  // the result is decided
-    bool awaiting_release_ = false;
+    bool was_sent_ = false;          // the target may know of it
+    bool awaiting_release_ = false;  // lent memory may be in use; the target has been asked
     bool fence_failed_ = false;
     bool overflow_ = false;
-    std::atomic<bool> cancel_submitted_{false};
-    std::atomic<bool> abandoned_{false};
+    bool free_after_cancel_ = false;
+    std::uint16_t output_shape_ = 0;
+    std::uint32_t input_bytes_ = 0;
+    std::uint32_t fences_ = 0;     // revocations under way
+    bulk::Lend* lends_ = nullptr;  // a list through Lend::next
     na::Kept reply_;
     ConstBytes output_;
+    std::uint32_t app_code_ = 0;
+    std::string_view app_text_;
     bulk::Region large_input_;
     bulk::Region large_output_;
     bulk::RemoteRegion remote_output_;
     bulk::Transfer* pull_ = nullptr;
-    std::uint16_t output_shape_ = 0;
-    std::uint32_t app_code_ = 0;
-    std::string_view app_text_;
 };
 
 }  // namespace cinnabar::rpc

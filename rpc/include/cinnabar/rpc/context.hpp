@@ -68,8 +68,8 @@ class CINNABAR_API Context {
     friend class Engine;
     friend class Call;
     friend class Request;
-    explicit Context(std::unique_ptr<ContextCore> core) noexcept;
-    std::unique_ptr<ContextCore> core_;
+    explicit Context(std::shared_ptr<ContextCore> core) noexcept;
+    std::shared_ptr<ContextCore> core_;
 };
 
 }  // namespace cinnabar::rpc

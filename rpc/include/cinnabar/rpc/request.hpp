@@ -27,7 +27,9 @@
 namespace cinnabar::rpc {
 
 class Context;
+class ContextCore;
 class Request;
+struct RequestTransfer;
 struct Handler;
 struct PeerBook;
 
@@ -45,11 +47,13 @@ class CINNABAR_API Request : public PoolSlot {
     [[nodiscard]] bool one_way() const noexcept { return one_way_; }
     // On the context's clock; time_never when the origin set none.
     [[nodiscard]] TimeUs deadline() const noexcept { return deadline_; }
-    [[nodiscard]] Context& context() const noexcept { return *context_; }
+    [[nodiscard]] Context& context() const noexcept;
 
-    // The encoded arguments, 8-byte aligned; valid until release_input or the last release. They may move when the
-    // handler returns without having answered: ask again.
+    // The encoded arguments, 8-byte aligned; valid until detach, release_input or the last release.
     [[nodiscard]] ConstBytes input() const noexcept { return input_; }
+    // Call it before the handler returns if the request is kept longer: gives the receive slot back to the transport,
+    // which may copy the arguments elsewhere. Without it a slow handler holds a slot that others could use.
+    void detach() noexcept;
     void release_input() noexcept;
 
     // Where a result is encoded, in place of the reply message; null span when memory is short (then answer an error).
@@ -85,15 +89,17 @@ class CINNABAR_API Request : public PoolSlot {
     friend class ContextCore;
     friend struct PeerBook;
 
-    Work work_;  // to the handler, then the reply
-    Work release_work_;
-    Work cancel_work_;
+    Work work_;               // to the handler, then the reply
+    Work release_work_;       // the last release
+    Work cancel_work_;        // telling the handler
     na::Op op_;               // the reply
+    Timer timer_;             // how long a large result is kept
     ListLink<Request> link_;  // held, in its peer's book
-    Context* context_ = nullptr;
+    ContextCore* core_ = nullptr;
     PeerBook* book_ = nullptr;
     const Handler* handler_ = nullptr;
     na::Addr source_;
+    na::Port* port_ = nullptr;
     na::Message* message_ = nullptr;
     na::Kept kept_;
     ConstBytes input_;
@@ -102,26 +108,27 @@ class CINNABAR_API Request : public PoolSlot {
     bulk::RemoteRegion remote_input_;
     bulk::Transfer* pull_ = nullptr;
     bulk::Lend* lend_ = nullptr;  // of a large result
-    CancelFunction on_cancel_ = nullptr;
+    std::atomic<CancelFunction> on_cancel_{nullptr};
     void* on_cancel_user_ = nullptr;
     std::uint64_t tag_ = 0;
     RpcId rpc_ = 0;
     TimeUs deadline_ = time_never;
+    RequestTransfer* transfers_ = nullptr;  // under way, a list
     std::atomic<std::uint32_t> references_{0};
-    std::uint32_t transfers_ = 0;
     std::uint32_t output_bytes_ = 0;
-    std::uint32_t epoch_ = 0;
-    std::uint32_t app_code_ = 0;
     std::uint16_t shape_ = 0;
+    std::uint16_t output_shape_ = 0;
     ProviderId provider_ = 0;
     Errc answer_ = Errc::ok;
-    std::uint8_t flags_ = 0;
     bool one_way_ = false;
-    bool started_ = false;  // its handler has run
+    bool slot_returned_ = false;  // the receive slot is free again: its credit can be given back
+    bool reply_posted_ = false;
     bool reply_done_ = false;
     bool users_gone_ = false;
+    bool orphaned_ = false;  // its connection is gone: no reply is sent
     std::atomic<bool> answered_{false};
     std::atomic<bool> canceled_{false};
+    std::atomic<bool> cancel_told_{false};
 };
 
 }  // namespace cinnabar::rpc

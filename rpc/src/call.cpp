@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A call's way out: made, filled, queued for a credit, sent, ended once, delivered, freed.
+#include "context_core.hpp"
+
+#include <cinnabar/base/assert.hpp>
+
+#include <algorithm>
+#include <cstring>
+
+namespace cinnabar::rpc {
+namespace {
+
+Call& call_of(void* user) { return *static_cast<Call*>(user); }
+
+}  // namespace
+
+Call* Context::make_call(const na::Addr& to, Errc& why) noexcept {
+    ContextCore& core = *core_;
+    why = Errc::closed;
+    if (core.closed_ || core.engine.draining()) return nullptr;
+    why = Errc::unreachable;
+    const auto ports = core.na->ports();
+    na::Port* port = ports.size() == 1 ? ports.front().get() : core.na->route(to);
+    if (!port || to.empty()) return nullptr;
+    why = Errc::overloaded;
+    na::Message* message = port->take_message();
+    if (!message) return nullptr;
+    Call* call = core.calls.acquire();
+    if (!call) {
+        port->give_message(*message);
+        return nullptr;
+    }
+    why = Errc::ok;
+    call->core_ = &core;
+    call->to_ = to;
+    call->port_ = port;
+    call->message_ = message;
+    call->args = {};
+    call->state_ = Call::State::made;
+    return call;
+}
+
+Context& Call::context() const noexcept { return *core_->facade; }
+
+Bytes Call::input_room() const noexcept { return message_->bytes().subspan(cinnabar_codec.request_bytes); }
+
+Errc Call::forward(std::size_t input_bytes, CallDone done, void* user) noexcept {
+    CINNABAR_ASSERT(state_ == State::made);
+    const std::size_t room = large_input_ ? large_input_.bytes() : input_room().size();
+    if (input_bytes > room || !done) return Errc::invalid_argument;
+    if (core_->closed_ || core_->engine.draining()) return Errc::closed;
+    input_bytes_ = static_cast<std::uint32_t>(input_bytes);
+    done_ = done;
+    user_ = user;
+    phase_.store(Phase::in_flight, std::memory_order_relaxed);
+    work_.user = this;
+    work_.run = [](Work& work) noexcept {
+        Call& call = call_of(work.user);
+        call.core_->submit(call);
+    };
+    core_->run_owned(work_);
+    return Errc::ok;
+}
+
+void Call::cancel() noexcept {
+    std::uint64_t none = 0;
+    const std::uint64_t generation = generation_.load(std::memory_order_relaxed);
+    if (!cancel_generation_.compare_exchange_strong(none, generation)) return;
+    cancel_work_.user = this;
+    cancel_work_.run = [](Work& work) noexcept {
+        Call& call = call_of(work.user);
+        call.core_->cancel_requested(call);
+    };
+    core_->run_owned(cancel_work_);
+}
+
+void Context::cancel(CallId id) noexcept {
+    Call* call = core_->calls.at(static_cast<std::uint32_t>(id & ((1u << call_slot_bits) - 1)));
+    if (call && call->id() == id && call->core_) call->cancel();
+}
+
+void Call::release() noexcept {
+    const Phase before = phase_.exchange(Phase::abandoned, std::memory_order_acq_rel);
+    CINNABAR_ASSERT(before != Phase::abandoned);
+    if (before == Phase::in_flight) return cancel();  // deliver() frees it
+    work_.user = this;
+    work_.run = [](Work& work) noexcept {
+        Call& call = call_of(work.user);
+        call.core_->free_call(call);
+    };
+    core_->run_owned(work_);
+}
+
+void ContextCore::cancel_requested(Call& call) noexcept {
+    const std::uint64_t meant = call.cancel_generation_.load();
+    const bool in_flight = call.state_ != Call::State::made && call.state_ != Call::State::idle;
+    if (meant == call.generation_.load(std::memory_order_relaxed) && in_flight) finish(call, Errc::canceled);
+    call.cancel_generation_.store(0);
+    if (call.free_after_cancel_) free_call(call);
+}
+
+void ContextCore::submit(Call& call) noexcept {
+    call.state_ = Call::State::queued;
+    call.op_.user = &call;
+    call.op_.complete = [](na::Op& op) noexcept {
+        Call& sent = call_of(op.user);
+        sent.core_->request_sent(sent);
+    };
+    if (call.phase_.load(std::memory_order_relaxed) == Call::Phase::abandoned) return finish(call, Errc::canceled);
+    if (closed_) return finish(call, Errc::canceled);
+    if (call.args.deadline <= na->now_us()) return finish(call, Errc::timed_out);
+    auto peer = na->peer(call.to_);
+    if (!peer) return finish(call, peer.code());
+    if (&(*peer)->port() != call.port_) return finish(call, Errc::unreachable);
+    PeerBook* book = book_of(**peer);
+    if (!book) return finish(call, Errc::overloaded);
+    if (queued_bytes + call.input_bytes_ > options.queued_bytes_max) return finish(call, Errc::overloaded);
+    if (call.large_input_) {
+        if (const Errc failed = lend_overflow(call); failed != Errc::ok) return finish(call, failed);
+    }
+    call.book_ = book;
+    call.timer_.user = &call;
+    call.timer_.fire = [](Timer& timer) noexcept {
+        Call& late = call_of(timer.user);
+        late.core_->finish(late, Errc::timed_out);
+    };
+    na->arm(call.timer_, call.args.deadline);
+    book->queued.push_back(call);
+    queued_bytes += call.input_bytes_;
+    ++queued_calls;
+    pump(*book);
+}
+
+// Before the connection is made nobody knows how many credits there will be; one call goes ahead and dials.
+bool ContextCore::may_send(const PeerBook& book) const noexcept {
+    if (book.stalled) return false;
+    if (!book.open) return book.sent.empty();
+    return book.credits > 0 && replies_owed < replies_owed_max;
+}
+
+void ContextCore::pump(PeerBook& book) noexcept {
+    while (Call* call = book.queued.front()) {
+        if (!may_send(book)) return;
+        if (!send(*call)) return;
+    }
+}
+
+// False when the transport cannot take it now.
+bool ContextCore::send(Call& call) noexcept {
+    PeerBook& book = *call.book_;
+    const bool hungry = PeerBook::Calls::next(call) != nullptr && book.credits <= 1;
+    RequestHeader header;
+    header.flags = static_cast<std::uint16_t>((call.overflow_ ? flag_overflow : 0) |
+                                              (call.args.one_way ? flag_one_way : 0) | (hungry ? flag_hungry : 0));
+    header.payload_bytes = call.input_bytes_;
+    header.rpc = call.args.rpc;
+    const TimeUs now = na->now_us();
+    if (call.args.deadline != time_never) header.time_left_us = call.args.deadline > now ? call.args.deadline - now : 0;
+    header.shape = call.args.shape;
+    header.provider = call.args.provider;
+    book.codec->encode_request(header, call.message_->bytes());
+
+    na::Op& op = call.op_;
+    op.kind = na::OpKind::send_unexpected;
+    op.peer = book.peer;
+    op.message = call.message_;
+    op.message_bytes = static_cast<std::uint32_t>(book.codec->request_bytes) + call.input_bytes_;
+    op.tag = call.id();
+    Errc taken = na->post_owned(op);
+    if (taken == Errc::too_large && !call.overflow_) {
+        taken = move_to_overflow(call);
+        if (taken == Errc::ok) return send(call);
+    }
+    if (taken == Errc::again || taken == Errc::connecting) {
+        book.stalled = true;
+        book.retry.user = &book;
+        book.retry.run = [](Work& work) noexcept {
+            PeerBook& stalled = *static_cast<PeerBook*>(work.user);
+            stalled.stalled = false;
+            stalled.core->pump(stalled);
+            stalled.core->drop_book_if_idle(stalled);
+        };
+        na->submit(book.retry);
+        return false;
+    }
+    if (taken != Errc::ok) {
+        finish(call, taken);
+        return true;
+    }
+    book.queued.remove(call);
+    queued_bytes -= call.input_bytes_;
+    --queued_calls;
+    book.sent.push_back(call);
+    call.state_ = Call::State::sent;
+    call.was_sent_ = true;
+    if (book.open && book.credits > 0) --book.credits;
+    if (!call.args.one_way) {
+        ++book.replies_owed;
+        ++replies_owed;
+    }
+    return true;
+}
+
+void ContextCore::request_sent(Call& call) noexcept {
+    const Errc result = call.op_.result;
+    if (call.state_ == Call::State::ended) return complete_if_over(call);
+    if (result == Errc::ok) {
+        if (call.args.one_way) finish(call, Errc::ok);
+        return;
+    }
+    PeerBook& book = *call.book_;
+    if (!call.args.one_way && book.replies_owed > 0) {
+        --book.replies_owed;
+        --replies_owed;
+    }
+    call.was_sent_ = false;
+    if (result == Errc::too_large && !call.overflow_ && move_to_overflow(call) == Errc::ok) {
+        // The peer's limit became known with its Hello: the same call again, by bulk.
+        book.sent.remove(call);
+        call.state_ = Call::State::queued;
+        book.queued.push_front(call);
+        queued_bytes += call.input_bytes_;
+        ++queued_calls;
+        add_credits(book, 1);
+        return;
+    }
+    finish(call, result);
+    // What waited for this dial has the same answer; dialling again for each would be a storm.
+    if (!book.open) close_book(book, result);
+}
+
+void ContextCore::finish(Call& call, Errc result) noexcept {
+    if (call.state_ == Call::State::ended) return;
+    const Call::State before = call.state_;
+    call.state_ = Call::State::ended;
+    call.result_ = result;
+    na->disarm(call.timer_);
+    if (call.book_ && call.link_.linked) {
+        if (before == Call::State::queued) {
+            call.book_->queued.remove(call);
+            queued_bytes -= call.input_bytes_;
+            --queued_calls;
+        } else {
+            call.book_->sent.remove(call);
+        }
+    }
+    const bool unanswered = before == Call::State::sent && (result == Errc::timed_out || result == Errc::canceled);
+    if (call.op_.state != na::OpState::idle && unanswered) na->cancel_owned(call.op_);
+    if (call.pull_) mover->cancel(*call.pull_);
+    call.awaiting_release_ = unanswered && call.was_sent_ && call.lends_ && call.book_->open && !closed_;
+    if (unanswered && call.was_sent_ && call.book_->open) {
+        send_control(*call.book_, {ControlType::cancel, 0, call.id()});
+    }
+    begin_fence(call);
+    complete_if_over(call);
+}
+
+void ContextCore::complete_if_over(Call& call) noexcept {
+    if (call.state_ != Call::State::ended || call.op_.state != na::OpState::idle) return;
+    if (call.awaiting_release_ || call.fences_ != 0 || call.pull_) return;
+    if (PeerBook* book = std::exchange(call.book_, nullptr)) drop_book_if_idle(*book);
+    call.work_.user = &call;
+    call.work_.run = [](Work& work) noexcept {
+        Call& over = call_of(work.user);
+        over.core_->deliver(over);
+    };
+    na->enqueue(call.work_);
+}
+
+void ContextCore::deliver(Call& call) noexcept {
+    Call::Phase expected = Call::Phase::in_flight;
+    if (call.phase_.compare_exchange_strong(expected, Call::Phase::outside, std::memory_order_acq_rel)) {
+        return call.done_(call, call.user_);
+    }
+    call.work_.run = [](Work& work) noexcept {
+        Call& abandoned = call_of(work.user);
+        abandoned.core_->free_call(abandoned);
+    };
+    run_owned(call.work_);
+}
+
+void ContextCore::free_call(Call& call) noexcept {
+    if (call.cancel_generation_.load() != 0) {
+        call.free_after_cancel_ = true;
+        return;
+    }
+    call.free_after_cancel_ = false;
+    while (bulk::Lend* lend = call.lends_) {  // a call that was never forwarded
+        call.lends_ = lend->next;
+        if (lend->revoke() == Errc::ok) give_lend(*lend);
+    }
+    if (call.reply_) call.reply_.port->release(call.reply_);
+    if (call.message_) call.port_->give_message(*std::exchange(call.message_, nullptr));
+    drop_overflow(call.large_input_);
+    drop_overflow(call.large_output_);
+    call.reply_ = {};
+    call.output_ = {};
+    call.output_shape_ = 0;
+    call.app_code_ = 0;
+    call.app_text_ = {};
+    call.to_ = {};
+    call.was_sent_ = false;
+    call.awaiting_release_ = false;
+    call.fence_failed_ = false;
+    call.overflow_ = false;
+    call.result_ = Errc::ok;
+    call.state_ = Call::State::idle;
+    call.user_data = nullptr;
+    call.generation_.store(call.generation_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    call.phase_.store(Call::Phase::outside, std::memory_order_relaxed);
+    calls.release(call);
+}
+
+}  // namespace cinnabar::rpc

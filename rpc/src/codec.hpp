@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The frames of the RPC layer inside na messages: docs/wire-format.md, "RPC frames". Pure functions, chosen per session
+// as a table, so that another framing (Mercury's) can stand beside this one. The call id is the na tag, not in here.
+#pragma once
+
+#include <cinnabar/base/bytes.hpp>
+#include <cinnabar/base/error.hpp>
+#include <cinnabar/rpc/rpc_id.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace cinnabar::rpc {
+
+enum class FrameKind : std::uint8_t { request = 1, reply = 2, control = 3 };
+
+// Flags of requests and replies. Unknown bits are refused as `protocol`.
+inline constexpr std::uint16_t flag_overflow = 1;  // the payload is the descriptor of the real one
+inline constexpr std::uint16_t flag_one_way = 2;   // requests: no reply
+inline constexpr std::uint16_t flag_hungry = 4;    // requests: the origin has more and no credit for it
+inline constexpr std::uint16_t flags_known = 7;
+
+inline constexpr std::uint64_t time_left_none = ~std::uint64_t{0};
+
+struct RequestHeader {
+    std::uint16_t flags = 0;
+    std::uint32_t payload_bytes = 0;
+    RpcId rpc = 0;
+    std::uint64_t time_left_us = time_left_none;  // 0: expired
+    std::uint16_t shape = 0;
+    ProviderId provider = 0;
+};
+
+struct ReplyHeader {
+    Errc result = Errc::ok;
+    std::uint16_t flags = 0;
+    std::uint32_t payload_bytes = 0;
+    std::uint16_t shape = 0;
+    std::uint16_t credits = 0;  // requests that the origin may send beyond those it may already
+};
+
+enum class ControlType : std::uint8_t {
+    grant = 1,     // value: credits
+    cancel = 2,    // call: whom
+    released = 3,  // call: lent memory or a large result is not used any more
+    ping = 4,
+    pong = 5,
+};
+
+struct ControlRecord {
+    ControlType type = ControlType::grant;
+    std::uint32_t value = 0;
+    std::uint64_t call = 0;
+};
+
+inline constexpr std::uint8_t control_wants_ack = 1;
+inline constexpr std::uint8_t control_is_ack = 2;
+inline constexpr std::size_t control_header_bytes = 8;
+inline constexpr std::size_t control_record_bytes = 16;
+
+struct Codec {
+    std::size_t request_bytes;
+    std::size_t reply_bytes;
+    // Requires: room for the header.
+    void (*encode_request)(const RequestHeader& header, Bytes out) noexcept;
+    void (*encode_reply)(const ReplyHeader& header, Bytes out) noexcept;
+    // protocol: cut short, unknown flags or kind, a payload size that is not that of the rest.
+    Errc (*decode_request)(ConstBytes in, RequestHeader& header, ConstBytes& payload) noexcept;
+    Errc (*decode_reply)(ConstBytes in, ReplyHeader& header, ConstBytes& payload) noexcept;
+};
+
+extern const Codec cinnabar_codec;
+
+// The kind of a frame, or 0 for none of ours.
+[[nodiscard]] std::uint8_t frame_kind(ConstBytes in) noexcept;
+
+void encode_control_header(std::uint8_t flags, std::uint16_t records, Writer& writer) noexcept;
+void encode_control(const ControlRecord& record, Writer& writer) noexcept;
+// protocol: cut short, or a record count that is not that of the rest.
+[[nodiscard]] Errc decode_control_header(Reader& reader, std::uint8_t& flags, std::uint16_t& records) noexcept;
+// Unknown types are handed out as they are: the caller passes over them.
+[[nodiscard]] ControlRecord decode_control(Reader& reader) noexcept;
+
+}  // namespace cinnabar::rpc

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Opening, driving and closing a context.
+#include "context_core.hpp"
+
+#include <cinnabar/base/assert.hpp>
+#include <cinnabar/base/log.hpp>
+
+#include <algorithm>
+#include <vector>
+
+namespace cinnabar::rpc {
+namespace {
+
+// Answers to requests beyond the limit need slots, too.
+constexpr std::uint32_t request_slots_spare = 4'096;
+constexpr std::uint32_t books_max = 1u << 20;
+
+}  // namespace
+
+ContextCore::ContextCore(Engine& owner, const Options& wanted)
+    : engine(owner),
+      options(wanted),
+      calls(wanted.context.threads, std::min(wanted.calls_max, 1u << call_slot_bits)),
+      requests(wanted.context.threads, wanted.requests_held_max + request_slots_spare),
+      lends(wanted.context.threads, wanted.lends_max),
+      transfers(wanted.context.threads, wanted.bulk.transfers_max),
+      books(wanted.context.threads, books_max) {}
+
+ContextCore::~ContextCore() = default;
+
+Result<void> ContextCore::open() {
+    std::vector<na::Transport*> transports;
+    std::uint32_t slots = ~0u;
+    for (const auto& transport : engine.transports()) {
+        transports.push_back(transport.get());
+        slots = std::min(slots, transport->limits().receive_slots);
+    }
+    // Receive slots in two halves, less what control messages may need.
+    replies_owed_max = std::max(slots / 2, 1u);
+    budgets_max = std::max(slots / 2 - std::min(slots / 8, slots / 2), 1u);
+    auto opened = na::Context::open(transports, options.context, *this);
+    if (!opened) return std::move(opened).error();
+    na = *std::move(opened);
+    mover = std::make_unique<bulk::Mover>(*na, engine.transports(), options.bulk);
+    return {};
+}
+
+// Everything that is in flight ends with `canceled`, and the endings are delivered.
+void ContextCore::close() noexcept {
+    const auto deliver_all = [this] {
+        while (na->trigger(64) != 0) {
+        }
+    };
+    {
+        const na::Context::Ownership ownership(*na);
+        calls.for_each([this](Call& call) {
+            if (call.phase_.load() != Call::Phase::outside) finish(call, Errc::canceled);
+        });
+        requests.for_each([this](Request& request) {
+            if (request.book_ && request.references_.load() != 0) cancel_request(request);
+        });
+    }
+    // A moment for cancelled transfers and fences to end by themselves; what is left is cut off below.
+    for (int rounds = 0; rounds < 64 && (mover->transfers() != 0 || na->ops_posted() != 0); ++rounds) {
+        (void)na->progress(Microseconds{0});
+        deliver_all();
+    }
+    // Before the ports close: their memory goes with them.
+    {
+        const na::Context::Ownership ownership(*na);
+        requests.for_each([this](Request& request) {
+            if (request.kept_) return_slot(request);
+            request.input_ = request.large_input_ ? request.input_ : ConstBytes();
+        });
+        calls.for_each([](Call& call) {
+            if (call.reply_) call.reply_.port->release(call.reply_);
+            call.reply_ = {};
+        });
+    }
+    na->close();
+    closed_ = true;
+    calls.for_each([this](Call& call) {
+        if (call.awaiting_release_) release_came(call);
+    });
+    deliver_all();
+    calls.for_each([](Call& call) {
+        if (call.message_) call.port_->give_message(*std::exchange(call.message_, nullptr));
+    });
+    requests.for_each([](Request& request) {
+        if (request.message_) request.port_->give_message(*std::exchange(request.message_, nullptr));
+        request.orphaned_ = true;
+    });
+    books.for_each([](PeerBook& book) {
+        if (!book.peer) return;
+        book.open = false;
+        book.peer->upper = nullptr;
+        std::exchange(book.peer, nullptr)->release();
+    });
+    CINNABAR_ASSERT(mover->transfers() == 0);
+    mover.reset();
+}
+
+const std::shared_ptr<na::Transport>& ContextCore::transport_of(const na::Port& port) const noexcept {
+    const auto& transports = engine.transports();
+    if (transports.size() == 1) return transports.front();
+    const na::Transport* wanted = &na->transport_of(port);
+    return *std::find_if(transports.begin(), transports.end(), [&](const auto& t) { return t.get() == wanted; });
+}
+
+Context::Context(std::shared_ptr<ContextCore> core) noexcept : core_(std::move(core)) { core_->facade = this; }
+
+Context::~Context() {
+    core_->close();
+    core_->facade = nullptr;
+    // The slots of requests that handlers still hold outlive the context.
+    if (core_->requests.taken() != 0) core_->keep_alive = core_;
+}
+
+unsigned Context::progress(Microseconds timeout) noexcept { return core_->na->progress(timeout); }
+unsigned Context::trigger(unsigned count_max) noexcept { return core_->na->trigger(count_max); }
+int Context::wait_fd() const noexcept { return core_->na->wait_fd(); }
+bool Context::prepare_wait() noexcept { return core_->na->prepare_wait(); }
+
+TimeUs Context::now_us() const noexcept { return core_->na->clock().now_us(); }
+TimeUs Context::deadline_in(Microseconds span) const noexcept {
+    return span == Microseconds::max() ? time_never : std::min(after(now_us(), span), time_never - 1);
+}
+
+na::Context& Context::na() noexcept { return *core_->na; }
+bulk::Mover& Context::mover() noexcept { return *core_->mover; }
+Engine& Context::engine() noexcept { return core_->engine; }
+const Options& Context::options() const noexcept { return core_->options; }
+
+na::Addr Context::self_addr() const { return core_->engine.self_addr().with_context(core_->options.context.id); }
+
+Context::Counts Context::counts() {
+    Counts counts;
+    core_->owned([&] {
+        counts.calls = core_->calls.taken();
+        counts.requests = core_->requests.taken();
+        counts.peers = core_->books.taken();
+        counts.queued = core_->queued_calls;
+        counts.credits_granted = core_->budgets;
+        counts.overflow_bytes = core_->overflow_bytes.load();
+    });
+    return counts;
+}
+
+void Context::on_peer(PeerFunction function, void* user) noexcept {
+    core_->peer_user.store(user);
+    core_->peer_function.store(function);
+}
+
+}  // namespace cinnabar::rpc

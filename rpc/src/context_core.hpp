@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The inside of an rpc::Context. Functions are the owner's (na/context.hpp) unless they say "any thread" or "trigger".
+// They are spread over files by what happens: call.cpp, reply.cpp, receive.cpp, request.cpp, overflow.cpp, fence.cpp,
+// control.cpp, peer_book.cpp.
+#pragma once
+
+#include "codec.hpp"
+#include "peer_book.hpp"
+
+#include <cinnabar/bulk/transfer.hpp>
+#include <cinnabar/rpc/context.hpp>
+#include <cinnabar/rpc/engine.hpp>
+
+#include <array>
+#include <atomic>
+#include <memory>
+
+namespace cinnabar::rpc {
+
+// A transfer that runs under a request.
+struct RequestTransfer : PoolSlot {
+    Request* request = nullptr;
+    bulk::Transfer* transfer = nullptr;
+    bulk::TransferDone done = nullptr;
+    bulk::TransferProgress progress = nullptr;
+    void* user = nullptr;
+    Work finished;
+    RequestTransfer* next = nullptr;
+};
+
+class ContextCore final : public na::Receiver {
+  public:
+    ContextCore(Engine& engine, const Options& options);
+    ~ContextCore();
+    [[nodiscard]] Result<void> open();
+    void close() noexcept;
+
+    // Calls, as origin (call.cpp).
+    void submit(Call& call) noexcept;
+    void pump(PeerBook& book) noexcept;
+    [[nodiscard]] bool may_send(const PeerBook& book) const noexcept;
+    [[nodiscard]] bool send(Call& call) noexcept;
+    void request_sent(Call& call) noexcept;
+    void finish(Call& call, Errc result) noexcept;
+    void complete_if_over(Call& call) noexcept;
+    void cancel_requested(Call& call) noexcept;
+    void free_call(Call& call) noexcept;
+    void deliver(Call& call) noexcept;  // trigger
+
+    // Replies (reply.cpp).
+    void on_expected(na::Arrival& arrival) noexcept override;
+    void accept_reply(Call& call, na::Arrival& arrival, const ReplyHeader& header, ConstBytes payload) noexcept;
+
+    // Lent memory (fence.cpp).
+    void begin_fence(Call& call) noexcept;
+    void release_came(Call& call) noexcept;
+    void revoke_lends(Call& call) noexcept;
+    void give_lend(bulk::Lend& lend) noexcept { lends.release(lend); }
+
+    // Arguments and results that do not fit a message (overflow.cpp). The budget: any thread.
+    [[nodiscard]] Errc reserve_overflow(std::uint64_t bytes) noexcept;
+    void return_overflow(std::uint64_t bytes) noexcept;
+    [[nodiscard]] Errc allocate_overflow(std::uint64_t bytes, bulk::Region& region) noexcept;
+    void drop_overflow(bulk::Region& region) noexcept;
+    [[nodiscard]] Errc move_to_overflow(Call& call) noexcept;
+    [[nodiscard]] Errc lend_overflow(Call& call) noexcept;
+    void pull_output(Call& call, ConstBytes descriptor) noexcept;
+    void pull_input(Request& request, ConstBytes descriptor) noexcept;
+    void output_pulled(Call& call) noexcept;
+    void input_pulled(Request& request) noexcept;
+    [[nodiscard]] Errc lend_result(Request& request) noexcept;
+    void result_released(Request& request) noexcept;
+
+    // Requests, as target (receive.cpp, request.cpp).
+    void on_unexpected(na::Arrival& arrival) noexcept override;
+    void on_notify(na::Peer& peer, std::uint32_t value) noexcept override;
+    void accept_request(PeerBook& book, na::Arrival& arrival) noexcept;
+    [[nodiscard]] Errc admit(Request& request, const RequestHeader& header) noexcept;
+    void start(Request& request) noexcept;
+    void run_handler(Request& request) noexcept;  // trigger
+    void answer_now(Request& request, Errc code) noexcept;
+    void post_reply(Request& request) noexcept;
+    void reply_sent(Request& request) noexcept;
+    void users_gone(Request& request) noexcept;
+    void cancel_request(Request& request) noexcept;
+    void tell_canceled(Request& request) noexcept;
+    void return_slot(Request& request) noexcept;
+    void free_request_if_over(Request& request) noexcept;
+    void transfer_finished(RequestTransfer& node) noexcept;
+
+    // Control messages (control.cpp).
+    void send_control(PeerBook& book, const ControlRecord& record) noexcept;
+    void flush_control(PeerBook& book) noexcept;
+    void control_sent(PeerBook& book, Errc result) noexcept;
+    void on_control(PeerBook& book, ConstBytes bytes) noexcept;
+    void apply_control(PeerBook& book, const ControlRecord& record) noexcept;
+
+    // Books (peer_book.cpp).
+    [[nodiscard]] PeerBook* book_of(na::Peer& peer) noexcept;
+    void open_book(PeerBook& book) noexcept;
+    void close_book(PeerBook& book, Errc why) noexcept;
+    void drop_book_if_idle(PeerBook& book) noexcept;
+    void on_peer(na::Peer& peer, na::PeerEvent event, Errc why) noexcept override;
+    [[nodiscard]] std::uint16_t credits_for(PeerBook& book) noexcept;
+    void grant_if_starved(PeerBook& book) noexcept;
+    void add_credits(PeerBook& book, std::uint32_t credits) noexcept;
+
+    // Any thread: owns the context for the call of `function`.
+    template <typename F>
+    void owned(F&& function) noexcept {
+        if (closed_) return function();
+        const na::Context::Ownership ownership(*na);
+        function();
+    }
+    // Runs `work` as the owner, at once if possible; after close(), here. Any thread.
+    void run_owned(Work& work) noexcept {
+        if (closed_) return work.run(work);
+        na->run_owned(work);
+    }
+    [[nodiscard]] const std::shared_ptr<na::Transport>& transport_of(const na::Port& port) const noexcept;
+
+    Engine& engine;
+    Context* facade = nullptr;
+    const Options options;
+    std::unique_ptr<na::Context> na;
+    std::unique_ptr<bulk::Mover> mover;
+
+    SlotPool<Call> calls;
+    SlotPool<Request> requests;
+    SlotPool<bulk::Lend> lends;
+    SlotPool<RequestTransfer> transfers;
+    SlotPool<PeerBook> books;
+
+    std::uint32_t replies_owed = 0;  // of all peers
+    std::uint32_t replies_owed_max = 0;
+    std::uint32_t budgets = 0;  // credits made, of all peers
+    std::uint32_t budgets_max = 0;
+    std::size_t queued_bytes = 0;
+    std::uint32_t queued_calls = 0;
+    std::atomic<std::uint64_t> overflow_bytes{0};
+
+    // Calls whose cancel came before they did (unordered transports): a bounded memory, oldest overwritten.
+    struct Tombstone {
+        na::Peer* peer = nullptr;
+        std::uint64_t call = 0;
+    };
+    std::array<Tombstone, 64> tombstones{};
+    std::size_t tombstone_next = 0;
+
+    std::atomic<Context::PeerFunction> peer_function{nullptr};
+    std::atomic<void*> peer_user{nullptr};
+
+    bool closed_ = false;
+    std::shared_ptr<ContextCore> keep_alive;  // of a closed core whose requests are still held
+};
+
+}  // namespace cinnabar::rpc

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "context_core.hpp"
+#include "handler_table.hpp"
+
+#include <cinnabar/rpc/engine.hpp>
+
+namespace cinnabar::rpc {
+
+struct Engine::Shared {
+    std::vector<std::shared_ptr<na::Transport>> transports;
+    HandlerTable handlers;
+    std::atomic<bool> draining{false};
+};
+
+Engine::Engine(std::unique_ptr<Shared> shared) noexcept : shared_(std::move(shared)) {}
+Engine::~Engine() = default;
+
+Result<std::unique_ptr<Engine>> Engine::open(std::vector<std::shared_ptr<na::Transport>> transports) {
+    if (transports.empty()) return Error(Errc::invalid_argument, "an engine needs a transport");
+    auto shared = std::make_unique<Shared>();
+    shared->transports = std::move(transports);
+    return std::unique_ptr<Engine>(new Engine(std::move(shared)));
+}
+
+Result<std::unique_ptr<Context>> Engine::open_context(const Options& options) {
+    auto core = std::make_shared<ContextCore>(*this, options);
+    CINNABAR_TRY_VOID(core->open());
+    return std::unique_ptr<Context>(new Context(std::move(core)));
+}
+
+Result<void> Engine::serve(RpcId id, ProviderId provider, Handler handler) {
+    return shared_->handlers.add(id, provider, std::move(handler));
+}
+
+Errc Engine::withdraw(RpcId id, ProviderId provider) { return shared_->handlers.remove(id, provider); }
+
+const Handler* Engine::find(RpcId id, ProviderId provider) const noexcept {
+    return shared_->handlers.find(id, provider);
+}
+
+na::Addr Engine::self_addr() const {
+    std::vector<std::string> endpoints;
+    for (const auto& transport : shared_->transports) {
+        for (std::string& endpoint : transport->endpoints()) endpoints.push_back(std::move(endpoint));
+    }
+    return na::Addr::make(std::move(endpoints), 0, 0);
+}
+
+const std::vector<std::shared_ptr<na::Transport>>& Engine::transports() const noexcept { return shared_->transports; }
+
+void Engine::drain() noexcept { shared_->draining.store(true); }
+bool Engine::draining() const noexcept { return shared_->draining.load(std::memory_order_relaxed); }
+
+}  // namespace cinnabar::rpc

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Arguments and results that do not fit a message go by bulk: the receiver pulls them from memory that the sender
+// keeps leased. One byte budget per context counts all such buffers.
+#include "context_core.hpp"
+
+#include <cinnabar/base/assert.hpp>
+
+#include <cstring>
+
+namespace cinnabar::rpc {
+
+Errc ContextCore::reserve_overflow(std::uint64_t bytes) noexcept {
+    if (bytes > options.argument_bytes_max) return Errc::too_large;
+    const std::uint64_t before = overflow_bytes.fetch_add(bytes, std::memory_order_relaxed);
+    if (before + bytes <= options.overflow_bytes_max) return Errc::ok;
+    return_overflow(bytes);
+    return Errc::overloaded;
+}
+
+void ContextCore::return_overflow(std::uint64_t bytes) noexcept {
+    overflow_bytes.fetch_sub(bytes, std::memory_order_relaxed);
+}
+
+Errc ContextCore::allocate_overflow(std::uint64_t bytes, bulk::Region& region) noexcept {
+    if (const Errc over = reserve_overflow(bytes); over != Errc::ok) return over;
+    auto made = bulk::Region::allocate(static_cast<std::size_t>(bytes), na::Access::read);
+    if (!made) {
+        return_overflow(bytes);
+        return made.code();
+    }
+    region = *std::move(made);
+    return Errc::ok;
+}
+
+void ContextCore::drop_overflow(bulk::Region& region) noexcept {
+    if (!region) return;
+    return_overflow(region.bytes());
+    region = {};
+}
+
+Errc Call::grow_input(std::size_t bytes, Bytes& room) noexcept {
+    CINNABAR_ASSERT(state_ == State::made && !large_input_);
+    const Errc made = core_->allocate_overflow(bytes, large_input_);
+    if (made == Errc::ok) room = large_input_.contiguous();
+    return made;
+}
+
+Errc Request::grow_output(std::size_t bytes, Bytes& room) noexcept {
+    CINNABAR_ASSERT(!answered() && !large_output_);
+    const Errc made = core_->allocate_overflow(bytes, large_output_);
+    if (made == Errc::ok) room = large_output_.contiguous();
+    return made;
+}
+
+// The encoded arguments are already in the message, but the peer takes smaller ones than this side.
+Errc ContextCore::move_to_overflow(Call& call) noexcept {
+    if (const Errc failed = allocate_overflow(call.input_bytes_, call.large_input_); failed != Errc::ok) return failed;
+    call.large_input_.copy_in(0, call.input_room().first(call.input_bytes_));
+    const std::uint32_t before = call.input_bytes_;
+    const Errc lent = lend_overflow(call);
+    if (lent == Errc::ok && call.link_.linked && call.state_ == Call::State::queued) {
+        queued_bytes = queued_bytes - before + call.input_bytes_;
+    }
+    return lent;
+}
+
+// Puts the descriptor of the large arguments where the arguments would have been.
+Errc ContextCore::lend_overflow(Call& call) noexcept {
+    bulk::Lend* lend = lends.acquire();
+    if (!lend) return Errc::overloaded;
+    const bulk::Region window = call.large_input_.slice(0, call.input_bytes_);
+    if (const Errc failed = lend->grant(window, transport_of(*call.port_), na::Access::read); failed != Errc::ok) {
+        lends.release(*lend);
+        return failed;
+    }
+    lend->next = call.lends_;
+    call.lends_ = lend;
+    Writer writer(call.input_room());
+    na::Lease* const lease = &lend->lease;
+    bulk::describe({{&lease, 1}, {}, {}}, writer);
+    if (!writer.ok()) return Errc::too_large;
+    call.overflow_ = true;
+    call.input_bytes_ = static_cast<std::uint32_t>(writer.size());
+    return Errc::ok;
+}
+
+void ContextCore::pull_output(Call& call, ConstBytes descriptor) noexcept {
+    Reader reader(descriptor);
+    Errc failed = bulk::RemoteRegion::decode(reader, call.remote_output_);
+    if (failed == Errc::ok) failed = allocate_overflow(call.remote_output_.bytes(), call.large_output_);
+    if (failed == Errc::ok) {
+        bulk::TransferArgs args;
+        args.remote = &call.remote_output_;
+        args.local = call.large_output_;
+        args.bytes = call.large_output_.bytes();
+        args.peer = call.to_;
+        args.deadline = call.args.deadline;
+        call.pull_ = mover->start(
+            args,
+            [](bulk::Transfer&, void* user) noexcept {
+                Call& pulled = *static_cast<Call*>(user);
+                pulled.core_->output_pulled(pulled);
+            },
+            &call, bulk::Deliver::internal, nullptr, failed);
+    }
+    if (!call.pull_) {
+        send_control(*call.book_, {ControlType::released, 0, call.id()});
+        return finish(call, failed);
+    }
+    call.state_ = Call::State::pulling;
+}
+
+void ContextCore::output_pulled(Call& call) noexcept {
+    const Errc result = call.pull_->result();
+    mover->release(*std::exchange(call.pull_, nullptr));
+    if (call.book_ && call.book_->open) send_control(*call.book_, {ControlType::released, 0, call.id()});
+    if (call.state_ == Call::State::ended) return complete_if_over(call);
+    call.output_ = call.large_output_.contiguous();
+    finish(call, result);
+}
+
+void ContextCore::pull_input(Request& request, ConstBytes descriptor) noexcept {
+    Reader reader(descriptor);
+    Errc failed = bulk::RemoteRegion::decode(reader, request.remote_input_);
+    if (failed == Errc::ok) failed = allocate_overflow(request.remote_input_.bytes(), request.large_input_);
+    if (failed == Errc::ok) {
+        bulk::TransferArgs args;
+        args.remote = &request.remote_input_;
+        args.local = request.large_input_;
+        args.bytes = request.large_input_.bytes();
+        args.peer = request.source_;
+        args.deadline = request.deadline_;
+        request.pull_ = mover->start(
+            args,
+            [](bulk::Transfer&, void* user) noexcept {
+                Request& pulled = *static_cast<Request*>(user);
+                pulled.core_->input_pulled(pulled);
+            },
+            &request, bulk::Deliver::internal, nullptr, failed);
+    }
+    if (!request.pull_) answer_now(request, failed);
+}
+
+void ContextCore::input_pulled(Request& request) noexcept {
+    const Errc result = request.pull_->result();
+    mover->release(*std::exchange(request.pull_, nullptr));
+    if (result != Errc::ok) return answer_now(request, result);
+    return_slot(request);  // only the descriptor was in it
+    request.input_ = request.large_input_.contiguous();
+    start(request);
+}
+
+// Puts the descriptor of a large result into the reply, and keeps the result until the origin has it.
+Errc ContextCore::lend_result(Request& request) noexcept {
+    bulk::Lend* lend = lends.acquire();
+    if (!lend) return Errc::overloaded;
+    const bulk::Region window = request.large_output_.slice(0, request.output_bytes_);
+    if (const Errc failed = lend->grant(window, transport_of(*request.port_), na::Access::read); failed != Errc::ok) {
+        lends.release(*lend);
+        return failed;
+    }
+    Writer writer(request.message_->bytes().subspan(request.book_->codec->reply_bytes));
+    na::Lease* const lease = &lend->lease;
+    bulk::describe({{&lease, 1}, {}, {}}, writer);
+    request.output_bytes_ = static_cast<std::uint32_t>(writer.size());
+    request.lend_ = lend;
+    lend->holder = &request;
+    request.timer_.user = &request;
+    request.timer_.fire = [](Timer& timer) noexcept {
+        Request& kept = *static_cast<Request*>(timer.user);
+        kept.core_->result_released(kept);
+    };
+    na->arm(request.timer_, request.deadline_);
+    return Errc::ok;
+}
+
+void ContextCore::result_released(Request& request) noexcept {
+    na->disarm(request.timer_);
+    bulk::Lend* lend = request.lend_;
+    if (!lend || lend->lease.fenced.run) return;
+    lend->lease.fenced.user = lend;
+    lend->lease.fenced.run = [](Work& work) noexcept {
+        auto& fenced = *static_cast<bulk::Lend*>(work.user);
+        Request& answered = *static_cast<Request*>(fenced.holder);
+        (void)fenced.settle();
+        fenced.lease.fenced.run = nullptr;
+        answered.lend_ = nullptr;
+        answered.core_->give_lend(fenced);
+        answered.core_->free_request_if_over(answered);
+    };
+    if (lend->revoke() == Errc::ok) {
+        lend->lease.fenced.run = nullptr;
+        request.lend_ = nullptr;
+        give_lend(*lend);
+        free_request_if_over(request);
+    }
+}
+
+}  // namespace cinnabar::rpc

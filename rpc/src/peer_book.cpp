@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Opening and closing the books of a peer, and the credits in them.
+//
+// Requests: the sum of all budgets never exceeds the receive slots set aside for requests, once every peer has its
+// first credits; a budget is in the peer's hands (granted), held here by requests, or back (returnable). Replies: the
+// origin reserves a slot of its own before it sends. Control: two slots for each connection (control.cpp).
+#include "context_core.hpp"
+
+#include <cinnabar/base/assert.hpp>
+#include <cinnabar/base/log.hpp>
+
+#include <algorithm>
+#include <limits>
+
+namespace cinnabar::rpc {
+
+PeerBook* ContextCore::book_of(na::Peer& peer) noexcept {
+    if (peer.upper) return static_cast<PeerBook*>(peer.upper);
+    PeerBook* book = books.acquire();
+    if (!book) return nullptr;
+    book->core = this;
+    book->peer = &peer;
+    peer.upper = book;
+    peer.acquire();
+    if (peer.state() == na::PeerState::connected) open_book(*book);
+    return book;
+}
+
+void ContextCore::open_book(PeerBook& book) noexcept {
+    if (book.open) return;
+    book.open = true;
+    const std::uint32_t first = std::max(book.peer->initial_credits(), 1u);
+    const std::uint32_t used = book.replies_owed;  // calls that went ahead to dial
+    book.credits = first > used ? first - used : 0;
+    book.budget = na->options().initial_credits;
+    book.granted = book.budget;
+    book.returnable = 0;
+    budgets += book.budget;
+    book.control_unacked = false;
+    book.owes_ack = false;
+}
+
+void ContextCore::close_book(PeerBook& book, Errc why) noexcept {
+    if (book.open) budgets -= book.budget;
+    book.open = false;
+    replies_owed -= book.replies_owed;
+    book.replies_owed = book.credits = book.budget = book.granted = book.returnable = 0;
+    book.hungry = false;
+    book.control.clear();
+    book.control_unacked = false;
+    book.owes_ack = false;
+    // An ending may run into another call's, so the lists are looked at anew each time.
+    while (Call* call = book.sent.front()) {
+        if (call->awaiting_release_) book.sent.remove(*call);
+        finish(*call, why);
+    }
+    while (Call* call = book.queued.front()) finish(*call, why);
+    calls.for_each([&](Call& call) {
+        if (call.book_ == &book && call.awaiting_release_) release_came(call);
+    });
+    for (Request* request = book.held.front(); request;) {
+        Request* const next = PeerBook::Requests::next(*request);
+        request->orphaned_ = true;
+        cancel_request(*request);
+        if (request->lend_) {
+            result_released(*request);
+        } else {
+            free_request_if_over(*request);
+        }
+        request = next;
+    }
+    for (Tombstone& tombstone : tombstones) {
+        if (tombstone.peer == book.peer) tombstone = {};
+    }
+    drop_book_if_idle(book);
+}
+
+// Deferred, because callers are in the middle of the book.
+void ContextCore::drop_book_if_idle(PeerBook& book) noexcept {
+    if (book.open || book.dropping || !book.idle()) return;
+    book.dropping = true;
+    book.drop.user = &book;
+    book.drop.run = [](Work& work) noexcept {
+        PeerBook& idle = *static_cast<PeerBook*>(work.user);
+        ContextCore& core = *idle.core;
+        idle.dropping = false;
+        if (idle.open || !idle.idle()) return;
+        na::Peer* peer = std::exchange(idle.peer, nullptr);
+        peer->upper = nullptr;
+        core.books.release(idle);
+        peer->release();
+    };
+    if (closed_) {
+        book.drop.run(book.drop);
+    } else {
+        na->submit(book.drop);
+    }
+}
+
+void ContextCore::on_peer(na::Peer& peer, na::PeerEvent event, Errc why) noexcept {
+    switch (event) {
+        case na::PeerEvent::connected:
+            if (auto* book = static_cast<PeerBook*>(peer.upper)) {
+                open_book(*book);
+                pump(*book);
+                flush_control(*book);
+            }
+            break;
+        case na::PeerEvent::lost:
+            if (auto* book = static_cast<PeerBook*>(peer.upper))
+                close_book(*book, why == Errc::ok ? Errc::peer_lost : why);
+            break;
+        case na::PeerEvent::restarted:
+            break;
+    }
+    const Context::PeerFunction function = peer_function.load();
+    if (!function) return;
+    struct Notice {
+        Work work;
+        ContextCore* core;
+        na::Addr addr;
+        na::PeerEvent event;
+        Errc why;
+    };
+    auto* notice = new (std::nothrow) Notice{{}, this, peer.addr(), event, why};
+    if (!notice) return;
+    notice->work.user = notice;
+    notice->work.run = [](Work& work) noexcept {
+        const std::unique_ptr<Notice> told(static_cast<Notice*>(work.user));
+        if (const Context::PeerFunction tell = told->core->peer_function.load()) {
+            tell(told->addr, told->event, told->why, told->core->peer_user.load());
+        }
+    };
+    na->enqueue(notice->work);
+}
+
+void ContextCore::add_credits(PeerBook& book, std::uint32_t credits) noexcept {
+    if (!book.open) return;
+    book.credits += credits;
+}
+
+// What goes along with a reply: what came back, and more for a peer that asks while slots are left.
+std::uint16_t ContextCore::credits_for(PeerBook& book) noexcept {
+    if (!book.open) return 0;
+    if (book.hungry && book.budget < options.credits_per_peer_max && budgets < budgets_max) {
+        const std::uint32_t more =
+            std::min({std::max(book.budget, 1u), options.credits_per_peer_max - book.budget, budgets_max - budgets});
+        book.budget += more;
+        book.returnable += more;
+        budgets += more;
+        book.hungry = false;
+    }
+    const auto give = std::min<std::uint32_t>(book.returnable, std::numeric_limits<std::uint16_t>::max());
+    book.returnable -= give;
+    book.granted += give;
+    CINNABAR_DEBUG_ASSERT(book.granted + book.returnable <= book.budget);
+    return static_cast<std::uint16_t>(give);
+}
+
+// A peer without any credit left hears of new ones by itself; all others wait for the next reply.
+void ContextCore::grant_if_starved(PeerBook& book) noexcept {
+    if (!book.open || book.granted != 0 || book.returnable == 0) return;
+    const std::uint32_t credits = credits_for(book);
+    send_control(book, {ControlType::grant, credits, 0});
+}
+
+}  // namespace cinnabar::rpc

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The books that a context keeps of one peer: credits in both directions, calls that wait or are out, requests held,
+// control messages. Owner of the context only. Made at first use, gone when nothing is open and the peer is not
+// connected.
+#pragma once
+
+#include "codec.hpp"
+
+#include <cinnabar/na/peer.hpp>
+#include <cinnabar/rpc/call.hpp>
+#include <cinnabar/rpc/request.hpp>
+
+#include <vector>
+
+namespace cinnabar::rpc {
+
+class ContextCore;
+
+struct PeerBook : PoolSlot {
+    using Calls = IntrusiveList<Call, &Call::link_>;
+    using Requests = IntrusiveList<Request, &Request::link_>;
+
+    ContextCore* core = nullptr;
+    na::Peer* peer = nullptr;
+    const Codec* codec = &cinnabar_codec;
+    bool open = false;  // connected, and the counts below are of this connection
+
+    // As origin.
+    Calls queued;                    // wait for a credit
+    Calls sent;                      // wait for a reply
+    std::uint32_t credits = 0;       // requests that may be sent
+    std::uint32_t replies_owed = 0;  // reply slots that are reserved
+    bool stalled = false;            // the transport answered `again`: tried again soon
+    Work retry;
+
+    bool dropping = false;  // `drop` is queued
+    Work drop;
+
+    // As target.
+    Requests held;
+    std::uint32_t budget = 0;      // credits made for this peer, wherever they are
+    std::uint32_t granted = 0;     // of these, in the peer's hands
+    std::uint32_t returnable = 0;  // of these, back here and free to be granted again
+    bool hungry = false;           // the peer said that it has more to send
+
+    // Control: one message that wants an acknowledgement at a time, besides one acknowledgement: two slots there.
+    std::vector<ControlRecord> control;
+    na::Op control_op;
+    na::Message* control_message = nullptr;
+    bool control_unacked = false;
+    bool owes_ack = false;
+
+    [[nodiscard]] bool idle() const noexcept {
+        return queued.empty() && sent.empty() && held.empty() && control_message == nullptr && !stalled;
+    }
+};
+
+}  // namespace cinnabar::rpc

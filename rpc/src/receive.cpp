@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What arrives unasked: requests and control messages. Every request that can be addressed gets an answer.
+#include "context_core.hpp"
+
+#include <cinnabar/base/log.hpp>
+
+#include <algorithm>
+
+namespace cinnabar::rpc {
+
+void ContextCore::on_unexpected(na::Arrival& arrival) noexcept {
+    PeerBook* book = book_of(*arrival.source);
+    if (!book) return;
+    if (!book->open) open_book(*book);
+    if (frame_kind(arrival.bytes) == static_cast<std::uint8_t>(FrameKind::control)) {
+        on_control(*book, arrival.bytes);
+    } else {
+        accept_request(*book, arrival);
+    }
+}
+
+void ContextCore::on_notify(na::Peer&, std::uint32_t) noexcept {}
+
+void ContextCore::accept_request(PeerBook& book, na::Arrival& arrival) noexcept {
+    if (book.granted > 0) --book.granted;
+    Request* request = requests.acquire();
+    if (!request) {
+        // Only a peer that ignores its credits gets here. Its call ends by its deadline.
+        log(LogLevel::warning, "%s sends beyond its credits; a request was dropped",
+            book.peer->addr().to_string().c_str());
+        return;
+    }
+    request->core_ = this;
+    request->book_ = &book;
+    request->port_ = arrival.port;
+    request->source_ = book.peer->addr();
+    request->tag_ = arrival.tag;
+    request->references_.store(1, std::memory_order_relaxed);
+    book.held.push_back(*request);
+
+    RequestHeader header;
+    ConstBytes payload;
+    Errc refused = book.codec->decode_request(arrival.bytes, header, payload);
+    if (refused == Errc::ok) refused = admit(*request, header);
+    if (refused == Errc::ok) refused = arrival.port->keep(arrival, request->kept_);
+    if (refused != Errc::ok) return answer_now(*request, refused);
+    request->input_ = request->kept_.bytes.last(payload.size());
+    if ((header.flags & flag_overflow) != 0) return pull_input(*request, request->input_);
+    start(*request);
+}
+
+Errc ContextCore::admit(Request& request, const RequestHeader& header) noexcept {
+    request.one_way_ = (header.flags & flag_one_way) != 0;
+    request.rpc_ = header.rpc;
+    request.provider_ = header.provider;
+    request.shape_ = header.shape;
+    request.book_->hungry |= (header.flags & flag_hungry) != 0;
+    if (header.time_left_us != time_left_none) {
+        const TimeUs now = na->now_us();
+        request.deadline_ = header.time_left_us > time_never - 1 - now ? time_never - 1 : now + header.time_left_us;
+    }
+    if (header.time_left_us == 0) return Errc::timed_out;
+    if (engine.draining()) return Errc::shutting_down;
+    if (requests.taken() > options.requests_held_max) return Errc::overloaded;
+    for (Tombstone& tombstone : tombstones) {
+        if (tombstone.peer == request.book_->peer && tombstone.call == request.tag_) {
+            tombstone = {};
+            return Errc::canceled;
+        }
+    }
+    request.handler_ = engine.find(header.rpc, header.provider);
+    if (!request.handler_) return Errc::no_such_rpc;
+    const std::uint16_t shape = request.handler_->shape;
+    return shape != 0 && header.shape != 0 && shape != header.shape ? Errc::bad_signature : Errc::ok;
+}
+
+// To the handler, by way of the completion queue.
+void ContextCore::start(Request& request) noexcept {
+    request.work_.user = &request;
+    request.work_.run = [](Work& work) noexcept {
+        Request& next = *static_cast<Request*>(work.user);
+        next.core_->run_handler(next);
+    };
+    na->enqueue(request.work_);
+}
+
+// An answer without a handler: the request has no user.
+void ContextCore::answer_now(Request& request, Errc code) noexcept {
+    if (code == Errc::protocol) {
+        log(LogLevel::warning, "a request from %s makes no sense", request.source_.to_string().c_str());
+    }
+    request.users_gone_ = true;
+    request.references_.store(0, std::memory_order_relaxed);
+    request.answer_ = code;
+    request.answered_.store(true, std::memory_order_relaxed);
+    return_slot(request);
+    post_reply(request);
+}
+
+}  // namespace cinnabar::rpc

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A request's way through its handler and back: run, answered once, released, freed. Its slot goes back when the reply
+// has left, nobody refers to it, no transfer runs under it, and a large result was fetched.
+#include "context_core.hpp"
+
+#include <cinnabar/base/assert.hpp>
+#include <cinnabar/base/log.hpp>
+
+#include <algorithm>
+#include <cstring>
+
+namespace cinnabar::rpc {
+namespace {
+
+Request& request_of(void* user) { return *static_cast<Request*>(user); }
+
+constexpr std::size_t error_text_bytes_max = 256;
+
+}  // namespace
+
+Context& Request::context() const noexcept { return *core_->facade; }
+
+void ContextCore::run_handler(Request& request) noexcept {
+    const TimeUs started = na->clock().now_us();
+    const Handler& handler = *request.handler_;
+    if (request.canceled_.load(std::memory_order_relaxed) || started >= request.deadline_) {
+        request.respond_error(request.canceled_.load(std::memory_order_relaxed) ? Errc::canceled : Errc::timed_out);
+        return request.release();
+    }
+    handler.run(request, handler.target.get());
+    const auto limit = static_cast<TimeUs>(options.handler_time_max.count());
+    if (limit == 0) return;
+    const TimeUs took = na->clock().now_us() - started;
+    if (took > limit) {
+        log(LogLevel::warning, "the handler of %s held its context for %llu us: serve it on a pool, or as a coroutine",
+            handler.name.c_str(), static_cast<unsigned long long>(took));
+    }
+}
+
+void Request::detach() noexcept {
+    core_->owned([this] {
+        if (!kept_ || kept_.detached) return;
+        const std::size_t input_bytes = input_.size();
+        if (kept_.port->detach(kept_) != Errc::ok) return;
+        input_ = kept_.bytes.last(input_bytes);
+        if (!slot_returned_) {
+            slot_returned_ = true;
+            ++book_->returnable;
+        }
+    });
+}
+
+void Request::release_input() noexcept {
+    core_->owned([this] {
+        input_ = {};
+        core_->return_slot(*this);
+        core_->drop_overflow(large_input_);
+    });
+}
+
+// The receive slot is free again, and so is the credit that it stood for.
+void ContextCore::return_slot(Request& request) noexcept {
+    if (request.kept_) {
+        if (!closed_) request.kept_.port->release(request.kept_);
+        request.kept_ = {};
+    }
+    if (request.slot_returned_) return;
+    request.slot_returned_ = true;
+    if (request.book_ && request.book_->open && !request.orphaned_ &&
+        request.book_->granted + request.book_->returnable < request.book_->budget) {
+        ++request.book_->returnable;
+    }
+}
+
+Bytes Request::output_room() noexcept {
+    if (!message_ && !core_->closed_) message_ = port_->take_message();
+    return message_ ? message_->bytes().subspan(cinnabar_codec.reply_bytes) : Bytes();
+}
+
+void Request::respond(std::size_t output_bytes, std::uint16_t shape) noexcept {
+    CINNABAR_ASSERT(!answered());
+    output_bytes_ = static_cast<std::uint32_t>(output_bytes);
+    output_shape_ = shape;
+    answer_ = Errc::ok;
+    if (large_output_ && output_room().empty()) answer_ = Errc::overloaded;
+    answered_.store(true, std::memory_order_release);
+    work_.user = this;
+    work_.run = [](Work& work) noexcept {
+        Request& request = request_of(work.user);
+        request.core_->post_reply(request);
+    };
+    core_->run_owned(work_);
+}
+
+void Request::respond_error(Errc code, std::uint32_t app_code, std::string_view text) noexcept {
+    CINNABAR_ASSERT(code != Errc::ok && !answered());
+    output_bytes_ = 0;
+    if (app_code != 0 || !text.empty()) {
+        Writer writer(output_room());
+        writer.u32(app_code);
+        writer.bytes(as_bytes(text.substr(0, std::min(text.size(), error_text_bytes_max))));
+        if (writer.ok()) output_bytes_ = static_cast<std::uint32_t>(writer.size());
+    }
+    answer_ = code;
+    answered_.store(true, std::memory_order_release);
+    work_.user = this;
+    work_.run = [](Work& work) noexcept {
+        Request& request = request_of(work.user);
+        request.core_->post_reply(request);
+    };
+    core_->run_owned(work_);
+}
+
+void ContextCore::post_reply(Request& request) noexcept {
+    if (request.one_way_ || request.orphaned_ || closed_) {
+        request.reply_done_ = true;
+        if (!request.orphaned_ && request.one_way_ && !closed_) grant_if_starved(*request.book_);
+        return free_request_if_over(request);
+    }
+    PeerBook& book = *request.book_;
+    if (!request.message_) request.message_ = request.port_->take_message();
+    Errc taken = request.message_ ? Errc::ok : Errc::again;
+    const bool large = request.answer_ == Errc::ok && request.large_output_;
+    if (taken == Errc::ok && large && !request.lend_) {
+        if (const Errc failed = lend_result(request); failed != Errc::ok) {
+            request.answer_ = failed;
+            request.output_bytes_ = 0;
+        }
+    }
+    if (taken == Errc::ok) {
+        ReplyHeader header;
+        header.result = request.answer_;
+        header.flags = request.lend_ ? flag_overflow : 0;
+        header.payload_bytes = request.output_bytes_;
+        header.shape = request.output_shape_;
+        header.credits = credits_for(book);
+        book.codec->encode_reply(header, request.message_->bytes());
+        na::Op& op = request.op_;
+        op.kind = na::OpKind::send_expected;
+        op.peer = book.peer;
+        op.message = request.message_;
+        op.message_bytes = static_cast<std::uint32_t>(book.codec->reply_bytes) + request.output_bytes_;
+        op.tag = request.tag_;
+        op.user = &request;
+        op.complete = [](na::Op& sent) noexcept {
+            Request& answered = request_of(sent.user);
+            answered.core_->reply_sent(answered);
+        };
+        taken = na->post_owned(op);
+        if (taken == Errc::ok) {
+            request.reply_posted_ = true;
+            return;
+        }
+        book.granted -= header.credits;
+        book.returnable += header.credits;
+    }
+    if (taken == Errc::again || taken == Errc::connecting) return na->submit(request.work_);
+    if (taken == Errc::too_large && request.answer_ == Errc::ok) {
+        // The origin takes smaller messages than this side: by bulk after all, or an error.
+        if (allocate_overflow(request.output_bytes_, request.large_output_) == Errc::ok) {
+            request.large_output_.copy_in(
+                0, request.message_->bytes().subspan(book.codec->reply_bytes, request.output_bytes_));
+        } else {
+            request.answer_ = Errc::too_large;
+            request.output_bytes_ = 0;
+        }
+        return post_reply(request);
+    }
+    request.reply_done_ = true;
+    free_request_if_over(request);
+}
+
+void ContextCore::reply_sent(Request& request) noexcept {
+    request.reply_done_ = true;
+    request.reply_posted_ = false;
+    if (request.op_.result != Errc::ok && request.lend_) return result_released(request);
+    free_request_if_over(request);
+}
+
+bool Request::canceled() const noexcept {
+    return canceled_.load(std::memory_order_acquire) ||
+           (deadline_ != time_never && core_->na->clock().now_us() >= deadline_);
+}
+
+void Request::on_cancel(CancelFunction function, void* user) noexcept {
+    on_cancel_user_ = user;
+    on_cancel_.store(function, std::memory_order_release);
+    if (!canceled_.load(std::memory_order_acquire)) return;
+    core_->owned([this] { core_->tell_canceled(*this); });
+}
+
+void ContextCore::cancel_request(Request& request) noexcept {
+    if (request.canceled_.exchange(true, std::memory_order_acq_rel)) return;
+    if (request.pull_) mover->cancel(*request.pull_);
+    for (RequestTransfer* node = request.transfers_; node; node = node->next) {
+        if (node->transfer) mover->cancel(*node->transfer);
+    }
+    tell_canceled(request);
+    if (!request.transfers_ && !request.pull_ && request.book_->open) {
+        send_control(*request.book_, {ControlType::released, 0, request.tag_});
+    }
+}
+
+// Queues the user's function once, holding a reference until it has run.
+void ContextCore::tell_canceled(Request& request) noexcept {
+    if (request.users_gone_ || !request.on_cancel_.load(std::memory_order_acquire)) return;
+    if (request.references_.load(std::memory_order_acquire) == 0) return;
+    if (request.cancel_told_.exchange(true)) return;
+    request.acquire();
+    request.cancel_work_.user = &request;
+    request.cancel_work_.run = [](Work& work) noexcept {
+        Request& told = request_of(work.user);
+        if (const CancelFunction function = told.on_cancel_.load(std::memory_order_acquire)) {
+            function(told, told.on_cancel_user_);
+        }
+        told.release();
+    };
+    na->enqueue(request.cancel_work_);
+}
+
+bulk::Transfer* Request::transfer(bulk::TransferArgs args, bulk::TransferDone done, void* user,
+                                  bulk::TransferProgress progress, Errc& why) noexcept {
+    bulk::Transfer* started = nullptr;
+    core_->owned([&] {
+        why = Errc::canceled;
+        if (canceled_.load(std::memory_order_relaxed) || core_->closed_) return;
+        why = Errc::overloaded;
+        RequestTransfer* node = core_->transfers.acquire();
+        if (!node) return;
+        node->request = this;
+        node->done = done;
+        node->progress = progress;
+        node->user = user;
+        args.peer = source_;
+        args.deadline = std::min(args.deadline, deadline_);
+        const auto finished = [](bulk::Transfer& transfer, void* context) noexcept {
+            auto& over = *static_cast<RequestTransfer*>(context);
+            ContextCore& core = *over.request->core_;
+            const bulk::TransferDone tell = over.done;
+            void* const teller = over.user;
+            core.owned([&] { core.transfer_finished(over); });
+            tell(transfer, teller);
+        };
+        const auto grown = [](bulk::Transfer& transfer, std::uint64_t bytes, void* context) noexcept {
+            auto& under_way = *static_cast<RequestTransfer*>(context);
+            under_way.progress(transfer, bytes, under_way.user);
+        };
+        started = core_->mover->start(args, finished, node, bulk::Deliver::queued,
+                                      progress ? bulk::TransferProgress(grown) : nullptr, why);
+        if (!started) return core_->transfers.release(*node);
+        node->transfer = started;
+        node->next = transfers_;
+        transfers_ = node;
+    });
+    return started;
+}
+
+void ContextCore::transfer_finished(RequestTransfer& node) noexcept {
+    Request& request = *node.request;
+    for (RequestTransfer** at = &request.transfers_; *at; at = &(*at)->next) {
+        if (*at != &node) continue;
+        *at = node.next;
+        break;
+    }
+    node.transfer = nullptr;
+    transfers.release(node);
+    if (!request.transfers_ && request.canceled_.load(std::memory_order_relaxed) && request.book_ &&
+        request.book_->open && !request.orphaned_) {
+        send_control(*request.book_, {ControlType::released, 0, request.tag_});
+    }
+    free_request_if_over(request);
+}
+
+void Request::release() noexcept {
+    if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    release_work_.user = this;
+    release_work_.run = [](Work& work) noexcept {
+        Request& request = request_of(work.user);
+        request.core_->users_gone(request);
+    };
+    core_->run_owned(release_work_);
+}
+
+void ContextCore::users_gone(Request& request) noexcept {
+    request.users_gone_ = true;
+    if (!request.answered_.load(std::memory_order_acquire)) {
+        request.answer_ = Errc::canceled;
+        request.output_bytes_ = 0;
+        request.answered_.store(true, std::memory_order_relaxed);
+        request.work_.user = &request;
+        request.work_.run = [](Work& work) noexcept {
+            Request& unanswered = request_of(work.user);
+            unanswered.core_->post_reply(unanswered);
+        };
+        return_slot(request);
+        return post_reply(request);
+    }
+    return_slot(request);
+    free_request_if_over(request);
+}
+
+void ContextCore::free_request_if_over(Request& request) noexcept {
+    if (!request.reply_done_ || !request.users_gone_ || request.transfers_ || request.pull_ || request.lend_) return;
+    PeerBook& book = *request.book_;
+    return_slot(request);
+    book.held.remove(request);
+    if (request.message_) {
+        request.port_->give_message(*std::exchange(request.message_, nullptr));
+    }
+    drop_overflow(request.large_input_);
+    drop_overflow(request.large_output_);
+    request.input_ = {};
+    request.source_ = {};
+    request.handler_ = nullptr;
+    request.on_cancel_.store(nullptr, std::memory_order_relaxed);
+    request.deadline_ = time_never;
+    request.user_data = nullptr;
+    request.answer_ = Errc::ok;
+    request.output_bytes_ = 0;
+    request.output_shape_ = 0;
+    request.one_way_ = request.slot_returned_ = request.reply_posted_ = request.reply_done_ = false;
+    request.users_gone_ = request.orphaned_ = false;
+    request.answered_.store(false, std::memory_order_relaxed);
+    request.canceled_.store(false, std::memory_order_relaxed);
+    request.cancel_told_.store(false, std::memory_order_relaxed);
+    requests.release(request);
+    if (!closed_) grant_if_starved(book);
+    drop_book_if_idle(book);
+    if (closed_ && requests.taken() == 0) keep_alive.reset();
+}
+
+}  // namespace cinnabar::rpc
