@@ -1,0 +1,138 @@
+#!/usr/bin/env bash
+# The save service at work: a server and a client on loopback TCP, 1,000 files of this machine and one of 3 GiB made on
+# the spot, every byte checked by sha256sum. `./dev demo` runs it.
+# usage: save_service_demo.sh BUILD_FOLDER [FOLDER_FOR_THE_FILES]
+set -euo pipefail
+
+build=$1
+place=${2:-$build/demo}
+cinnabar=$build/tools/cinnabar
+bench=$build/tests/bench/cinnabar-bench
+big_bytes=$((3 << 30))
+small_count=1000
+
+say() { printf '\n%s\n' "$*"; }
+die() {
+    printf 'demo: %s\n' "$*" >&2
+    exit 1
+}
+now() { date +%s.%N; }
+# rate BYTES BEGAN: MB/s since then
+rate() { awk -v bytes="$1" -v began="$2" -v now="$(now)" 'BEGIN { printf "%.0f", bytes / (now - began) / 1e6 }'; }
+row() { printf '  %-58s %9s %s\n' "$@"; }
+
+server=
+cleanup() {
+    if [[ -n $server ]]; then
+        kill "$server" 2>/dev/null || true
+        wait "$server" 2>/dev/null || true
+    fi
+    rm -rf "$place"
+}
+
+prepare() {
+    local free
+    [[ -x $cinnabar ]] || die "$cinnabar is not there: build it first"
+    rm -rf "$place"
+    mkdir -p "$place"/{own,root,back,plain}
+    trap cleanup EXIT
+    free=$(df --output=avail -B1 "$place" | tail -n 1)
+    ((free > 4 * big_bytes)) || die "$place needs 12 GiB of free space; name another folder: ./dev demo FOLDER"
+
+    say "$small_count files of this machine, and one of 3 GiB of random bytes made now"
+    # Any readable files with names of their own, since one folder will hold them all; the same choice each time.
+    find /usr /etc /var/lib -xdev -type f -readable -size +0 -size -16384k -print 2>/dev/null |
+        LC_ALL=C grep -E '^[ -~]+$' | LC_ALL=C sort | awk -F/ '!seen[$NF]++' |
+        shuf -n $small_count --random-source=<(yes) >"$place/chosen" || true
+    (($(wc -l <"$place/chosen") == small_count)) || die "this machine has fewer than $small_count files to save"
+    mapfile -t chosen <"$place/chosen"
+    small_bytes=$(stat -L -c %s "${chosen[@]}" | awk '{ sum += $1 } END { print sum }')
+    head -c $big_bytes /dev/urandom >"$place/own/three-gibibytes"
+    row "the $small_count files together" "$((small_bytes / 1000000))" MB
+}
+
+# Sets `uri`.
+start_server() {
+    local tries
+    "$cinnabar" serve --root "$place/root" --listen tcp://127.0.0.1:0 --ready-file "$place/ready" \
+        >"$place/server.log" 2>&1 &
+    server=$!
+    for ((tries = 0; tries < 300; ++tries)); do
+        [[ -s $place/ready ]] && break
+        kill -0 "$server" 2>/dev/null || { cat "$place/server.log" >&2; die "the server ended"; }
+        sleep 0.1
+    done
+    [[ -s $place/ready ]] || die "the server was not ready within 30 seconds"
+    uri=$(head -n 1 "$place/ready")
+    say "the server listens at $uri"
+}
+
+save_all() {
+    local began
+    say "saving"
+    began=$(now)
+    "$cinnabar" save "${chosen[@]}" "$uri"
+    small_rate=$(awk -v n=$small_count -v began="$began" -v now="$(now)" 'BEGIN { printf "%.0f", n / (now - began) }')
+    began=$(now)
+    "$cinnabar" save "$place/own/three-gibibytes" "$uri"
+    big_rate=$(rate $big_bytes "$began")
+}
+
+# check FOLDER FILE...: the files' own sums hold for the copies in FOLDER
+check() {
+    local folder=$1
+    shift
+    sha256sum "$@" | awk '{ sum = $1; sub(/^[^ ]+ [ *]/, ""); sub(/.*\//, ""); print sum "  " $0 }' >"$place/sums"
+    (cd "$folder" && sha256sum --check --quiet --strict) <"$place/sums" || die "the copies in $folder differ"
+    row "checked by sha256sum in $(basename "$folder")/" "$(wc -l <"$place/sums")" files
+}
+
+fetch_some() {
+    local began file
+    say "fetching 20 of the files and the large one back"
+    for file in "${chosen[@]:0:20}"; do
+        "$cinnabar" fetch "$uri/$(basename "$file")" -o "$place/back"
+    done
+    began=$(now)
+    "$cinnabar" fetch "$uri/three-gibibytes" -o "$place/back"
+    fetch_rate=$(rate $big_bytes "$began")
+    check "$place/back" "${chosen[@]:0:20}" "$place/own/three-gibibytes"
+}
+
+# What this machine does with the same bytes and without us.
+measure_limits() {
+    local began
+    say "measuring this machine's own limits"
+    rm -rf "${place:?}"/{root,back}
+    began=$(now)
+    cp "${chosen[@]}" "$place/plain"
+    (cd "$place/plain" && find . -type f -print0 | xargs -0 sync)
+    plain_small=$(awk -v n=$small_count -v began="$began" -v now="$(now)" 'BEGIN { printf "%.0f", n / (now - began) }')
+    began=$(now)
+    cp --reflink=never "$place/own/three-gibibytes" "$place/plain"
+    sync "$place/plain/three-gibibytes"
+    plain_big=$(rate $big_bytes "$began")
+    began=$(now)
+    sha256sum "$place/own/three-gibibytes" >/dev/null
+    sum_rate=$(rate $big_bytes "$began")
+    [[ ! -x $bench ]] || "$bench" --quick --only machine.tcp.stream --only machine.memcpy --only tcp.save \
+        --tool "$cinnabar" 2>/dev/null || true
+}
+
+prepare
+start_server
+save_all
+say "checking what was saved"
+check "$place/root" "${chosen[@]}" "$place/own/three-gibibytes"
+fetch_some
+kill "$server"
+wait "$server" || die "the server ended with an error: $(tail -n 3 "$place/server.log")"
+server=
+measure_limits
+say "rates, each beside what plain tools do on this disk"
+row "cinnabar save, $small_count files (each synced and renamed)" "$small_rate" files/s
+row "cp and sync of the same" "$plain_small" files/s
+row "cinnabar save, 3 GiB over loopback TCP, hashed and synced" "$big_rate" MB/s
+row "cinnabar fetch, 3 GiB" "$fetch_rate" MB/s
+row "cp and sync of the same, no network" "$plain_big" MB/s
+row "sha256sum, reading only" "$sum_rate" MB/s
