@@ -42,7 +42,7 @@ prepare() {
     say "$small_count files of this machine, and one of 3 GiB of random bytes made now"
     # Any readable files with names of their own, since one folder will hold them all; the same choice each time.
     find /usr /etc /var/lib -xdev -type f -readable -size +0 -size -16384k -print 2>/dev/null |
-        LC_ALL=C grep -E '^[ -~]+$' | LC_ALL=C sort | awk -F/ '!seen[$NF]++' |
+        LC_ALL=C grep -E '^[ -~]+$' | grep -vF '\' | LC_ALL=C sort | awk -F/ '!seen[$NF]++' |
         shuf -n $small_count --random-source=<(yes) >"$place/chosen" || true
     (($(wc -l <"$place/chosen") == small_count)) || die "this machine has fewer than $small_count files to save"
     mapfile -t chosen <"$place/chosen"
