@@ -285,9 +285,9 @@ void ContextCore::free_call(Call& call) noexcept {
         return;
     }
     call.free_after_cancel_ = false;
-    while (bulk::Lend* lend = call.lends_) {  // a call that was never forwarded
+    while (Loan* lend = call.lends_) {  // a call that was never forwarded
         call.lends_ = lend->next;
-        if (lend->revoke() == Errc::ok) give_lend(*lend);
+        if (lend->revoke() == Errc::ok) give_loan(*lend);
     }
     if (call.reply_) call.reply_.port->release(call.reply_);
     if (call.message_) call.port_->give_message(*std::exchange(call.message_, nullptr));

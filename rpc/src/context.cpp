@@ -22,7 +22,7 @@ ContextCore::ContextCore(Engine& owner, const Options& wanted)
       options(wanted),
       calls(wanted.context.threads, std::min(wanted.calls_max, 1u << call_slot_bits)),
       requests(wanted.context.threads, wanted.requests_held_max + request_slots_spare),
-      lends(wanted.context.threads, wanted.lends_max),
+      loans(wanted.context.threads, wanted.lends_max),
       transfers(wanted.context.threads, wanted.bulk.transfers_max),
       books(wanted.context.threads, books_max) {}
 
@@ -96,6 +96,7 @@ void ContextCore::close() noexcept {
         book.peer->upper = nullptr;
         std::exchange(book.peer, nullptr)->release();
     });
+    end_quarantine(nullptr);
     CINNABAR_ASSERT(mover->transfers() == 0);
     mover.reset();
 }

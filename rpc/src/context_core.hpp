@@ -7,6 +7,7 @@
 #include "codec.hpp"
 #include "peer_book.hpp"
 
+#include <cinnabar/bulk/lend.hpp>
 #include <cinnabar/bulk/transfer.hpp>
 #include <cinnabar/rpc/context.hpp>
 #include <cinnabar/rpc/engine.hpp>
@@ -16,6 +17,12 @@
 #include <memory>
 
 namespace cinnabar::rpc {
+
+// Memory lent by a call, or a large result lent by a request.
+struct Loan : bulk::Lend {
+    Loan* next = nullptr;    // of the same holder
+    void* holder = nullptr;  // the Call or Request
+};
 
 // A transfer that runs under a request.
 struct RequestTransfer : PoolSlot {
@@ -55,7 +62,10 @@ class ContextCore final : public na::Receiver {
     void begin_fence(Call& call) noexcept;
     void release_came(Call& call) noexcept;
     void revoke_lends(Call& call) noexcept;
-    void give_lend(bulk::Lend& lend) noexcept { lends.release(lend); }
+    void fence_ended(Loan& loan) noexcept;
+    void quarantine(Loan& loan, const na::Addr& peer) noexcept;
+    void end_quarantine(const na::Addr* peer) noexcept;
+    void give_loan(Loan& loan) noexcept { loans.release(loan); }
 
     // Arguments and results that do not fit a message (overflow.cpp). The budget: any thread.
     [[nodiscard]] Errc reserve_overflow(std::uint64_t bytes) noexcept;
@@ -127,7 +137,7 @@ class ContextCore final : public na::Receiver {
 
     SlotPool<Call> calls;
     SlotPool<Request> requests;
-    SlotPool<bulk::Lend> lends;
+    SlotPool<Loan> loans;
     SlotPool<RequestTransfer> transfers;
     SlotPool<PeerBook> books;
 
@@ -149,6 +159,13 @@ class ContextCore final : public na::Receiver {
 
     std::atomic<Context::PeerFunction> peer_function{nullptr};
     std::atomic<void*> peer_user{nullptr};
+
+    // Loans that a peer may still write to, until it is gone.
+    struct Quarantined {
+        Loan* loan;
+        na::Addr peer;
+    };
+    std::vector<Quarantined> quarantined;
 
     bool closed_ = false;
     std::shared_ptr<ContextCore> keep_alive;  // of a closed core whose requests are still held

@@ -28,30 +28,49 @@ void ContextCore::release_came(Call& call) noexcept {
 
 void ContextCore::revoke_lends(Call& call) noexcept {
     ++call.fences_;  // holds the completion until all of them were asked
-    while (bulk::Lend* lend = call.lends_) {
-        call.lends_ = lend->next;
-        lend->next = nullptr;
-        lend->holder = &call;
-        lend->lease.fenced.user = lend;
-        lend->lease.fenced.run = [](Work& work) noexcept {
-            auto& fenced = *static_cast<bulk::Lend*>(work.user);
-            Call& lender = *static_cast<Call*>(fenced.holder);
-            if (!fenced.settle()) {
-                lender.fence_failed_ = true;
-                log(LogLevel::warning, "memory lent to %s stays in quarantine: the peer may still write to it",
-                    lender.to_.to_string().c_str());
-            }
-            lender.core_->give_lend(fenced);
-            --lender.fences_;
-            lender.core_->complete_if_over(lender);
+    while (Loan* loan = call.lends_) {
+        call.lends_ = loan->next;
+        loan->next = nullptr;
+        loan->holder = &call;
+        loan->fenced.run = [](Work& work) noexcept {
+            Loan& fenced = static_cast<Loan&>(bulk::Lend::of(work));
+            static_cast<Call*>(fenced.holder)->core_->fence_ended(fenced);
         };
-        if (lend->revoke() == Errc::ok) {
-            give_lend(*lend);
+        if (loan->revoke() == Errc::ok) {
+            give_loan(*loan);
         } else {
             ++call.fences_;
         }
     }
     --call.fences_;
+}
+
+void ContextCore::fence_ended(Loan& loan) noexcept {
+    Call& call = *static_cast<Call*>(loan.holder);
+    if (loan.quarantined()) {
+        call.fence_failed_ = true;
+        quarantine(loan, call.to_);
+    } else {
+        give_loan(loan);
+    }
+    --call.fences_;
+    complete_if_over(call);
+}
+
+void ContextCore::quarantine(Loan& loan, const na::Addr& peer) noexcept {
+    log(LogLevel::warning, "memory lent to %s stays in quarantine: the peer may still write to it",
+        peer.to_string().c_str());
+    quarantined.push_back({&loan, peer});
+}
+
+// Of one peer, or of all.
+void ContextCore::end_quarantine(const na::Addr* peer) noexcept {
+    std::erase_if(quarantined, [&](const Quarantined& entry) {
+        if (peer && entry.peer != *peer) return false;
+        entry.loan->forget();
+        give_loan(*entry.loan);
+        return true;
+    });
 }
 
 Errc Call::lend(const bulk::Region& region, na::Access access, Writer& writer) noexcept {
@@ -65,17 +84,17 @@ Errc Call::lend(const bulk::Region& region, na::Access access, Writer& writer) n
         bulk::describe({{}, {}, ConstBytes(copy, bytes)}, writer);
         return writer.ok() ? Errc::ok : Errc::too_large;
     }
-    bulk::Lend* lend = core_->lends.acquire();
+    Loan* lend = core_->loans.acquire();
     if (!lend) return Errc::overloaded;
-    Errc result = lend->grant(region, core_->transport_of(*port_), access);
+    Errc result = lend->grant(region, access, core_->transport_of(*port_));
     if (result == Errc::ok) {
         lend->next = lends_;
         lends_ = lend;
-        na::Lease* const lease = &lend->lease;
+        na::Lease* const lease = &lend->lease();
         bulk::describe({{&lease, 1}, {}, {}}, writer);
         return writer.ok() ? Errc::ok : Errc::too_large;
     }
-    core_->lends.release(*lend);
+    core_->loans.release(*lend);
     return result;
 }
 

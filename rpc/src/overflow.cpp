@@ -66,17 +66,17 @@ Errc ContextCore::move_to_overflow(Call& call) noexcept {
 
 // Puts the descriptor of the large arguments where the arguments would have been.
 Errc ContextCore::lend_overflow(Call& call) noexcept {
-    bulk::Lend* lend = lends.acquire();
+    Loan* lend = loans.acquire();
     if (!lend) return Errc::overloaded;
     const bulk::Region window = call.large_input_.slice(0, call.input_bytes_);
-    if (const Errc failed = lend->grant(window, transport_of(*call.port_), na::Access::read); failed != Errc::ok) {
-        lends.release(*lend);
+    if (const Errc failed = lend->grant(window, na::Access::read, transport_of(*call.port_)); failed != Errc::ok) {
+        loans.release(*lend);
         return failed;
     }
     lend->next = call.lends_;
     call.lends_ = lend;
     Writer writer(call.input_room());
-    na::Lease* const lease = &lend->lease;
+    na::Lease* const lease = &lend->lease();
     bulk::describe({{&lease, 1}, {}, {}}, writer);
     if (!writer.ok()) return Errc::too_large;
     call.overflow_ = true;
@@ -152,15 +152,15 @@ void ContextCore::input_pulled(Request& request) noexcept {
 
 // Puts the descriptor of a large result into the reply, and keeps the result until the origin has it.
 Errc ContextCore::lend_result(Request& request) noexcept {
-    bulk::Lend* lend = lends.acquire();
+    Loan* lend = loans.acquire();
     if (!lend) return Errc::overloaded;
     const bulk::Region window = request.large_output_.slice(0, request.output_bytes_);
-    if (const Errc failed = lend->grant(window, transport_of(*request.port_), na::Access::read); failed != Errc::ok) {
-        lends.release(*lend);
+    if (const Errc failed = lend->grant(window, na::Access::read, transport_of(*request.port_)); failed != Errc::ok) {
+        loans.release(*lend);
         return failed;
     }
     Writer writer(request.message_->bytes().subspan(request.book_->codec->reply_bytes));
-    na::Lease* const lease = &lend->lease;
+    na::Lease* const lease = &lend->lease();
     bulk::describe({{&lease, 1}, {}, {}}, writer);
     request.output_bytes_ = static_cast<std::uint32_t>(writer.size());
     request.lend_ = lend;
@@ -176,24 +176,24 @@ Errc ContextCore::lend_result(Request& request) noexcept {
 
 void ContextCore::result_released(Request& request) noexcept {
     na->disarm(request.timer_);
-    bulk::Lend* lend = request.lend_;
-    if (!lend || lend->lease.fenced.run) return;
-    lend->lease.fenced.user = lend;
-    lend->lease.fenced.run = [](Work& work) noexcept {
-        auto& fenced = *static_cast<bulk::Lend*>(work.user);
+    Loan* loan = request.lend_;
+    if (!loan || !loan->granted()) return;  // nothing lent, or the fence is under way
+    loan->fenced.run = [](Work& work) noexcept {
+        Loan& fenced = static_cast<Loan&>(bulk::Lend::of(work));
         Request& answered = *static_cast<Request*>(fenced.holder);
-        (void)fenced.settle();
-        fenced.lease.fenced.run = nullptr;
+        ContextCore& core = *answered.core_;
         answered.lend_ = nullptr;
-        answered.core_->give_lend(fenced);
-        answered.core_->free_request_if_over(answered);
+        if (fenced.quarantined()) {
+            core.quarantine(fenced, answered.source_);
+        } else {
+            core.give_loan(fenced);
+        }
+        core.free_request_if_over(answered);
     };
-    if (lend->revoke() == Errc::ok) {
-        lend->lease.fenced.run = nullptr;
-        request.lend_ = nullptr;
-        give_lend(*lend);
-        free_request_if_over(request);
-    }
+    if (loan->revoke() != Errc::ok) return;
+    request.lend_ = nullptr;
+    give_loan(*loan);
+    free_request_if_over(request);
 }
 
 }  // namespace cinnabar::rpc

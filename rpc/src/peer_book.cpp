@@ -72,6 +72,7 @@ void ContextCore::close_book(PeerBook& book, Errc why) noexcept {
     for (Tombstone& tombstone : tombstones) {
         if (tombstone.peer == book.peer) tombstone = {};
     }
+    end_quarantine(&book.peer->addr());
     drop_book_if_idle(book);
 }
 

@@ -12,7 +12,6 @@
 #include <cinnabar/base/slot_pool.hpp>
 #include <cinnabar/base/timer_wheel.hpp>
 #include <cinnabar/base/work.hpp>
-#include <cinnabar/bulk/lend.hpp>
 #include <cinnabar/bulk/region.hpp>
 #include <cinnabar/bulk/transfer.hpp>
 #include <cinnabar/na/addr.hpp>
@@ -29,6 +28,7 @@ namespace cinnabar::rpc {
 class Call;
 class Context;
 class ContextCore;
+struct Loan;
 struct PeerBook;
 
 // Runs once per forwarded call, from trigger(). The call is the callee's to read and to release.
@@ -128,8 +128,8 @@ class CINNABAR_API Call : public PoolSlot {
     bool free_after_cancel_ = false;
     std::uint16_t output_shape_ = 0;
     std::uint32_t input_bytes_ = 0;
-    std::uint32_t fences_ = 0;     // revocations under way
-    bulk::Lend* lends_ = nullptr;  // a list through Lend::next
+    std::uint32_t fences_ = 0;  // revocations under way
+    Loan* lends_ = nullptr;     // a list through Loan::next
     na::Kept reply_;
     ConstBytes output_;
     std::uint32_t app_code_ = 0;

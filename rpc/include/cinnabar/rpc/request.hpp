@@ -12,7 +12,6 @@
 #include <cinnabar/base/slot_pool.hpp>
 #include <cinnabar/base/timer_wheel.hpp>
 #include <cinnabar/base/work.hpp>
-#include <cinnabar/bulk/lend.hpp>
 #include <cinnabar/bulk/region.hpp>
 #include <cinnabar/bulk/transfer.hpp>
 #include <cinnabar/na/addr.hpp>
@@ -31,6 +30,7 @@ class ContextCore;
 class Request;
 struct RequestTransfer;
 struct Handler;
+struct Loan;
 struct PeerBook;
 
 // Runs once, from trigger(), when the origin has canceled or is gone, if that happens before the last release.
@@ -107,7 +107,7 @@ class CINNABAR_API Request : public PoolSlot {
     bulk::Region large_output_;
     bulk::RemoteRegion remote_input_;
     bulk::Transfer* pull_ = nullptr;
-    bulk::Lend* lend_ = nullptr;  // of a large result
+    Loan* lend_ = nullptr;  // of a large result
     std::atomic<CancelFunction> on_cancel_{nullptr};
     void* on_cancel_user_ = nullptr;
     std::uint64_t tag_ = 0;
