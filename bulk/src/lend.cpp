@@ -2,14 +2,13 @@
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/bulk/lend.hpp>
 
-#include <cstddef>
 #include <utility>
 
 namespace cinnabar::bulk {
 
 Lend::Lend() noexcept {
-    fenced.lend = this;
-    lease_.lend = this;
+    fenced.user = this;
+    lease_.fenced.user = this;
 }
 
 Lend::~Lend() { CINNABAR_ASSERT(!granted()); }
@@ -36,8 +35,7 @@ Errc Lend::revoke() noexcept {
 }
 
 void Lend::on_lease_fenced(Work& work) noexcept {
-    auto* lease = reinterpret_cast<na::Lease*>(reinterpret_cast<std::byte*>(&work) - offsetof(na::Lease, fenced));
-    Lend& lend = *static_cast<OwnLease*>(lease)->lend;
+    Lend& lend = of(work);
     if (!lend.quarantined()) lend.region_ = {};
     lend.fenced.run(lend.fenced);
 }

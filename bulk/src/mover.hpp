@@ -37,20 +37,17 @@ enum class Phase : std::uint8_t {
 };
 
 struct TransferSlot final : Transfer {
-    struct OwnWork : Work {
-        TransferSlot* slot = nullptr;
-    };
     struct OwnTimer : Timer {
         TransferSlot* slot = nullptr;
     };
     TransferSlot() noexcept {
-        work.slot = this;
-        cancel_work.slot = this;
+        work.user = this;
+        cancel_work.user = this;
         deadline.slot = this;
     }
 
     Mover::Impl* mover = nullptr;
-    OwnWork work;  // on its way to begin, then to finish, then to the user: one after the other
+    Work work;  // on its way to begin, then to finish, then to the user: one after the other
     OwnTimer deadline;
     TransferArgs args;
     TransferDone done = nullptr;
@@ -75,7 +72,7 @@ struct TransferSlot final : Transfer {
 
     // Shared.
     std::atomic<bool> cancel_asked{false};
-    OwnWork cancel_work;                    // queued once per use, by whoever set cancel_asked
+    Work cancel_work;                       // queued once per use, by whoever set cancel_asked
     std::atomic<std::uint32_t> holders{0};  // the user, and cancel_work while it is queued
 
     [[nodiscard]] bool all_posted() const noexcept { return !has_planned && planner.left() == 0; }
@@ -121,9 +118,6 @@ class Mover::Impl {
 
   private:
     enum class Posted : std::uint8_t { taken, failed, peer_full, stalled, context_full };
-    struct OwnWork : Work {
-        Impl* mover = nullptr;
-    };
     struct OwnTimer : Timer {
         Impl* mover = nullptr;
     };
@@ -132,9 +126,11 @@ class Mover::Impl {
     [[nodiscard]] Errc prepare(TransferSlot& slot) noexcept;
     [[nodiscard]] Errc find_way(TransferSlot& slot, na::Peer*& peer, std::size_t& port_index) noexcept;
     void plan(TransferSlot& slot, std::size_t port_index) noexcept;
-    // The first failure of a running transfer: posts no more, recalls what is in flight.
-    void fail(TransferSlot& slot, Errc why) noexcept;
-    // From progress(), so that no completion runs inside start, cancel or the pump.
+    // The first failure of a running transfer: posts no more, and recalls what is in flight, unless it is ending
+    // anyway because the context closes.
+    enum class Recall : std::uint8_t { yes, no };
+    void fail(TransferSlot& slot, Errc why, Recall recall = Recall::yes) noexcept;
+    // From progress(), so that no completion runs inside start, cancel or the pump. The peer is let go at once.
     void finish_later(TransferSlot& slot) noexcept;
     void finish(TransferSlot& slot) noexcept;
     void drop_holder(TransferSlot& slot) noexcept;
@@ -179,7 +175,7 @@ class Mover::Impl {
     Ring stalled_;
     OwnTimer retry_;                              // armed while somebody is stalled
     Microseconds retry_after_ = retry_after_min;  // doubles until a chunk gets through
-    OwnWork close_work_;
+    Work close_work_;
     std::atomic<bool> closed_{false};  // shared
 };
 

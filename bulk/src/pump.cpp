@@ -167,7 +167,7 @@ Mover::Impl::Posted Mover::Impl::post_chunk(TransferSlot& slot) noexcept {
     if (op->staging_index != Staging::none) staging.give(op->staging_index);
     chunks_.release(*op);
     if (taken == Errc::again || taken == Errc::queue_full || taken == Errc::connecting) return Posted::stalled;
-    fail(slot, taken);
+    fail(slot, taken, taken == Errc::closed ? Recall::no : Recall::yes);
     return Posted::failed;
 }
 
@@ -217,6 +217,10 @@ void Mover::Impl::chunk_done(ChunkOp& op) noexcept {
     bytes_inflight_.store(bytes_inflight_.load(std::memory_order_relaxed) - bytes, std::memory_order_relaxed);
     chunks_.release(op);
 
+    if (!book.ready.empty() && !Ring::linked(book)) ring_.push_back(book);
+    // Room somewhere: one of those that a port turned away may try again.
+    if (PeerBook* turned_away = stalled_.front()) unstall(*turned_away);
+
     if (result == Errc::ok) {
         retry_after_ = retry_after_min;
         slot.add_moved(bytes);
@@ -224,13 +228,12 @@ void Mover::Impl::chunk_done(ChunkOp& op) noexcept {
     } else if (connection_gone(result)) {
         fail_peer(book, result);
     } else {
-        fail(slot, result);
+        fail(slot, result, result == Errc::canceled ? Recall::no : Recall::yes);
     }
-    // Room somewhere: one of those that a port turned away may try again.
-    if (PeerBook* turned_away = stalled_.front()) unstall(*turned_away);
-    make_ready(slot);
-    const bool settled = slot.inflight_count == 0 && (slot.error != Errc::ok || slot.all_posted());
-    if (settled && slot.phase == Phase::running) finish(slot);
+    if (slot.phase == Phase::running) {
+        make_ready(slot);
+        if (slot.inflight_count == 0 && (slot.error != Errc::ok || slot.all_posted())) finish(slot);
+    }
     pump();
 }
 

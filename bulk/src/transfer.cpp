@@ -46,7 +46,7 @@ Mover::Impl::Impl(na::Context& context, std::vector<std::shared_ptr<na::Transpor
     CINNABAR_ASSERT(transports_.size() == context.ports().size());
     retry_.mover = this;
     retry_.fire = &on_retry;
-    close_work_.mover = this;
+    close_work_.user = this;
     close_work_.run = &on_close;
 }
 
@@ -84,7 +84,7 @@ Transfer* Mover::Impl::start(const TransferArgs& args, TransferDone done, void* 
 }
 
 void Mover::Impl::on_begin(Work& work) noexcept {
-    TransferSlot& slot = *static_cast<TransferSlot::OwnWork&>(work).slot;
+    TransferSlot& slot = *static_cast<TransferSlot*>(work.user);
     slot.mover->begin(slot);
 }
 
@@ -174,26 +174,33 @@ void Mover::Impl::plan(TransferSlot& slot, std::size_t port_index) noexcept {
     slot.planner = Planner(local, PlanSide{slot.remote_ends, args.remote_offset}, args.bytes, cut);
 }
 
-void Mover::Impl::fail(TransferSlot& slot, Errc why) noexcept {
+void Mover::Impl::fail(TransferSlot& slot, Errc why, Recall recall) noexcept {
     if (slot.phase != Phase::running || slot.error != Errc::ok) return;
     slot.error = why;
     unready(slot);
+    if (slot.inflight_count == 0) return finish_later(slot);
+    if (recall == Recall::no) return;
     for (ChunkOp* op = slot.inflight.front(); op; op = decltype(slot.inflight)::next(*op)) context_.cancel_owned(*op);
-    if (slot.inflight_count == 0) finish_later(slot);
 }
 
 void Mover::Impl::fail_peer(PeerBook& book, Errc why) noexcept {
-    for (TransferSlot* slot = book.members.front(); slot; slot = decltype(book.members)::next(*slot)) fail(*slot, why);
+    // The book may go with the last of them.
+    for (TransferSlot* slot = book.members.front(); slot;) {
+        TransferSlot* next = decltype(book.members)::next(*slot);
+        fail(*slot, why);
+        slot = next;
+    }
 }
 
 void Mover::Impl::finish_later(TransferSlot& slot) noexcept {
     slot.phase = Phase::finishing;
+    if (slot.book) leave_book(slot);
     slot.work.run = &on_finish;
     context_.submit(slot.work);
 }
 
 void Mover::Impl::on_finish(Work& work) noexcept {
-    TransferSlot& slot = *static_cast<TransferSlot::OwnWork&>(work).slot;
+    TransferSlot& slot = *static_cast<TransferSlot*>(work.user);
     if (slot.copy_eager) {
         const TransferArgs& args = slot.args;
         args.local.copy_in(0, args.remote->eager().subspan(args.remote_offset, args.bytes));
@@ -215,7 +222,7 @@ void Mover::Impl::finish(TransferSlot& slot) noexcept {
 }
 
 void Mover::Impl::on_deliver(Work& work) noexcept {
-    TransferSlot& slot = *static_cast<TransferSlot::OwnWork&>(work).slot;
+    TransferSlot& slot = *static_cast<TransferSlot*>(work.user);
     slot.done(slot, slot.user);
 }
 
@@ -233,7 +240,7 @@ void Mover::Impl::cancel(TransferSlot& slot) noexcept {
 
 // May run before the transfer has begun (begin looks at cancel_asked) or after it has ended.
 void Mover::Impl::on_cancel(Work& work) noexcept {
-    TransferSlot& slot = *static_cast<TransferSlot::OwnWork&>(work).slot;
+    TransferSlot& slot = *static_cast<TransferSlot*>(work.user);
     slot.mover->fail(slot, Errc::canceled);
     slot.mover->drop_holder(slot);
 }
@@ -249,9 +256,13 @@ void Mover::Impl::close() noexcept {
 }
 
 void Mover::Impl::on_close(Work& work) noexcept {
-    Impl& mover = *static_cast<OwnWork&>(work).mover;
-    for (PeerBook* first : mover.table_) {
-        for (PeerBook* book = first; book; book = book->next_in_bucket) mover.fail_peer(*book, Errc::canceled);
+    Impl& mover = *static_cast<Impl*>(work.user);
+    for (PeerBook* book : mover.table_) {
+        while (book) {
+            PeerBook* next = book->next_in_bucket;
+            mover.fail_peer(*book, Errc::canceled);
+            book = next;
+        }
     }
 }
 

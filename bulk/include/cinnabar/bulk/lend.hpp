@@ -41,18 +41,13 @@ class CINNABAR_API Lend : public PoolSlot {
     // The peer has moved on or died: ends the quarantine.
     void forget() noexcept;
 
-    struct Fenced : Work {
-        Lend* lend = nullptr;
-    } fenced;
+    Work fenced;
     // The Lend whose `fenced` runs.
-    [[nodiscard]] static Lend& of(Work& work) noexcept { return *static_cast<Fenced&>(work).lend; }
+    [[nodiscard]] static Lend& of(Work& work) noexcept { return *static_cast<Lend*>(work.user); }
 
   private:
-    struct OwnLease : na::Lease {
-        Lend* lend = nullptr;
-    };
     static void on_lease_fenced(Work& work) noexcept;
-    OwnLease lease_;
+    na::Lease lease_;
     Region region_;
 };
 

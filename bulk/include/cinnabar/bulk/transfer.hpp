@@ -100,8 +100,9 @@ class CINNABAR_API Mover {
     void release(Transfer& transfer) noexcept;
     // Owner. Ends all transfers with that peer, also those that have nothing in flight; for Receiver::on_peer.
     void peer_lost(na::Peer& peer, Errc why) noexcept;
-    // Any thread. Ends all transfers with `canceled`; start answers `closed` from now on. To be called, and progress()
-    // after it until transfers() is 0, before the context is closed.
+    // Any thread. Ends all transfers with `canceled`; start answers `closed` from now on. To be called before
+    // na::Context::close, with some progress() in between for what the transport can recall; transfers that still have
+    // chunks in flight are then ended by the context.
     void close() noexcept;
 
     // Those not released.
