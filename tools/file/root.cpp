@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "file/root.hpp"
+
+#include "file/file_error.hpp"
+#include "file/name.hpp"
+
+#include <cinnabar/base/random.hpp>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+
+namespace cinnabar::tools {
+namespace {
+
+// Opens what `path` names below `directory`, and fails with EXDEV when it leads out. glibc has no wrapper.
+UniqueFd open_beneath(int directory, const std::string& path, std::uint64_t flags) {
+    open_how how{};
+    how.flags = flags | O_CLOEXEC;
+    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+    for (;;) {
+        const long fd = ::syscall(SYS_openat2, directory, path.c_str(), &how, sizeof how);
+        // EAGAIN: something on the way was renamed meanwhile, and the kernel could not be sure. It passes.
+        if (fd < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+        return UniqueFd(static_cast<int>(fd));
+    }
+}
+
+constexpr int attempts_max = 16;
+
+std::string staged_name() {
+    std::array<char, 48> name{};
+    (void)std::snprintf(name.data(), name.size(), ".cinnabar-%016llx.part",
+                        static_cast<unsigned long long>(secret_u64()));
+    return name.data();
+}
+
+// What stands under the name already; ENOENT is what a new file wants to see.
+Result<void> check_target(int parent, const std::string& leaf, std::string_view name, Existing existing) {
+    struct stat status {};
+    if (::fstatat(parent, leaf.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+        if (errno == ENOENT) return {};
+        return file_error(errno, "cannot look at the name", name);
+    }
+    if (S_ISDIR(status.st_mode)) return file_error(EISDIR, {}, name);
+    if (existing == Existing::keep) return file_error(EEXIST, {}, name);
+    if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode))
+        return Error{Errc::invalid_argument, "what has that name is not a file", printable(name)};
+    return {};
+}
+
+Result<void> check_room(int parent, std::uint64_t bytes, std::string_view name) {
+    struct statvfs status {};
+    if (::fstatvfs(parent, &status) != 0 || status.f_blocks == 0) return {};  // it does not say: writing will tell
+    const auto room = static_cast<unsigned __int128>(status.f_bavail) * status.f_frsize;
+    if (bytes <= room) return {};
+    return Error{Errc::no_space, "the disk has no room for a file of that size", printable(name)};
+}
+
+}  // namespace
+
+Result<Root> Root::open_directory(const std::string& path) {
+    Root root;
+    root.directory_.reset(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!root.directory_) return file_error(errno, "cannot open the directory", path);
+    struct stat status {};
+    if (::fstat(root.directory_.get(), &status) != 0) return file_error(errno, "cannot look at the directory", path);
+    root.device_ = status.st_dev;
+    if (!open_beneath(root.directory_.get(), ".", O_PATH))
+        return Error{Errc::unsupported, "the system call openat2 is needed (Linux 5.6 or later)", printable(path),
+                     errno};
+    return root;
+}
+
+Result<Root> Root::open(const std::string& path) {
+    CINNABAR_TRY(auto root, open_directory(path));
+    auto staging = std::make_shared<UniqueFd>(::fcntl(root.directory_.get(), F_DUPFD_CLOEXEC, 0));
+    if (!*staging) return file_error(errno, "cannot open the directory", path);
+    root.staging_ = std::move(staging);
+    return root;
+}
+
+Result<Root> Root::serve_read_only(const std::string& path) { return open_directory(path); }
+
+Result<Root> Root::serve(const std::string& path) {
+    CINNABAR_TRY(auto root, open_directory(path));
+    CINNABAR_TRY_VOID(root.lock(path));
+    CINNABAR_TRY_VOID(root.make_staging());
+    root.clean_staging();
+    return root;
+}
+
+Result<void> Root::lock(const std::string& path) const {
+    if (::flock(directory_.get(), LOCK_EX | LOCK_NB) == 0) return {};
+    if (errno == EWOULDBLOCK) return Error{Errc::busy, "another server serves this directory", printable(path)};
+    return file_error(errno, "cannot lock the directory", path);
+}
+
+Result<void> Root::make_staging() {
+    const std::string name(staging_folder);
+    if (::mkdirat(directory_.get(), name.c_str(), 0700) != 0 && errno != EEXIST)
+        return file_error(errno, "cannot make the folder for unfinished files", name);
+    auto folder = std::make_shared<UniqueFd>(
+        ::openat(directory_.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!*folder) return file_error(errno, "cannot open the folder for unfinished files", name);
+    staging_ = std::move(folder);
+    own_staging_ = true;
+    return {};
+}
+
+void Root::clean_staging() {
+    struct Close {
+        void operator()(DIR* folder) const noexcept { (void)::closedir(folder); }
+    };
+    // A descriptor of its own: reading moves its position.
+    UniqueFd fd(::openat(staging_->get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const std::unique_ptr<DIR, Close> folder(fd ? ::fdopendir(fd.get()) : nullptr);
+    if (!folder) return;
+    (void)fd.release();
+    while (const dirent* entry = ::readdir(folder.get())) {
+        const std::string_view name = entry->d_name;
+        if (!name.starts_with(".cinnabar-") || !name.ends_with(".part")) continue;
+        if (::unlinkat(staging_->get(), entry->d_name, 0) == 0) ++removed_;
+    }
+}
+
+Root::~Root() {
+    // Fails, rightly, while something is in it.
+    if (own_staging_ && directory_)
+        (void)::unlinkat(directory_.get(), std::string(staging_folder).c_str(), AT_REMOVEDIR);
+}
+
+Result<UniqueFd> Root::open_parent(std::string_view name) const {
+    const std::string parent(parent_of(name));
+    auto fd = open_beneath(directory_.get(), parent.empty() ? "." : parent, O_RDONLY | O_DIRECTORY);
+    if (!fd && errno == ENOENT) return Error{Errc::not_found, "its directory is missing", printable(name)};
+    if (!fd) return file_error(errno, "cannot open its directory", name);
+    struct stat status {};
+    if (::fstat(fd.get(), &status) != 0) return file_error(errno, "cannot look at its directory", name);
+    if (status.st_dev != device_) return file_error(EXDEV, {}, name);
+    return fd;
+}
+
+Result<NewFile> Root::create(std::string_view name, std::uint64_t bytes, std::uint32_t mode, Existing existing) const {
+    CINNABAR_TRY_VOID(check_name(name));
+    if (!staging_) return Error{Errc::permission, "the server gives files and takes none", printable(name)};
+    CINNABAR_TRY(auto parent, open_parent(name));
+    NewFile file;
+    file.name_ = name;
+    file.leaf_ = leaf_of(name);
+    CINNABAR_TRY_VOID(check_target(parent.get(), file.leaf_, name, existing));
+    // The staging folder may be writable where the target's is not: better told now than after the last byte.
+    if (::faccessat(parent.get(), ".", W_OK | X_OK, AT_EACCESS) != 0)
+        return file_error(errno, "cannot write into its directory", name);
+    CINNABAR_TRY_VOID(check_room(parent.get(), bytes, name));
+    file.staging_ = staging_;
+    file.parent_ = std::move(parent);
+    file.existing_ = existing;
+    for (int attempt = 0; attempt < attempts_max; ++attempt) {
+        auto staged = staged_name();
+        file.file_.reset(::openat(staging_->get(), staged.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                                  static_cast<mode_t>(mode & 0777u)));
+        if (file.file_) {
+            file.staged_name_ = std::move(staged);
+            return file;
+        }
+        if (errno != EEXIST) break;
+    }
+    return file_error(errno, "cannot make a file", name);
+}
+
+Result<SourceFile> Root::open_source(std::string_view name) const {
+    CINNABAR_TRY_VOID(check_name(name));
+    auto fd = open_beneath(directory_.get(), std::string(name), O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    if (!fd && errno == ENOENT) return Error{Errc::not_found, "there is no such file", printable(name)};
+    if (!fd) return file_error(errno, "cannot open the file", name);
+    return SourceFile::from(std::move(fd), name);
+}
+
+}  // namespace cinnabar::tools

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "file/source_file.hpp"
+
+#include "file/file_error.hpp"
+#include "file/name.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace cinnabar::tools {
+
+Result<SourceFile> SourceFile::open(const std::string& path) {
+    UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (!file) return file_error(errno, "cannot open the file", path);
+    return from(std::move(file), path);
+}
+
+Result<SourceFile> SourceFile::from(UniqueFd file, std::string_view name) {
+    struct stat status {};
+    if (::fstat(file.get(), &status) != 0) return file_error(errno, "cannot look at the file", name);
+    if (S_ISDIR(status.st_mode)) return file_error(EISDIR, {}, name);
+    if (!S_ISREG(status.st_mode)) return Error{Errc::invalid_argument, "it is not a regular file", printable(name)};
+    (void)::posix_fadvise(file.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
+    SourceFile source;
+    source.file_ = std::move(file);
+    source.name_ = name;
+    source.bytes_ = static_cast<std::uint64_t>(status.st_size);
+    source.mode_ = status.st_mode & 0777u;
+    source.modified_ = status.st_mtim;
+    return source;
+}
+
+Result<void> SourceFile::read(std::uint64_t offset, Bytes to) const {
+    while (!to.empty()) {
+        const ssize_t count = ::pread(file_.get(), to.data(), to.size(), static_cast<off_t>(offset));
+        if (count < 0) {
+            if (errno == EINTR) continue;
+            return file_error(errno, "cannot read the file", name_);
+        }
+        if (count == 0) return Error{Errc::bad_checksum, "the file became shorter while it was read", printable(name_)};
+        offset += static_cast<std::uint64_t>(count);
+        to = to.subspan(static_cast<std::size_t>(count));
+    }
+    return {};
+}
+
+Result<void> SourceFile::settled() const {
+    struct stat status {};
+    if (::fstat(file_.get(), &status) != 0) return file_error(errno, "cannot look at the file", name_);
+    const bool same = static_cast<std::uint64_t>(status.st_size) == bytes_ &&
+                      status.st_mtim.tv_sec == modified_.tv_sec && status.st_mtim.tv_nsec == modified_.tv_nsec;
+    if (!same) return Error{Errc::bad_checksum, "the file was changed while it was read", printable(name_)};
+    return {};
+}
+
+}  // namespace cinnabar::tools

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the command tells the shell. The numbers are documented in docs/save-service.md and never change their meaning.
+#pragma once
+
+#include <cinnabar/base/error.hpp>
+
+#include <cstdint>
+
+namespace cinnabar::tools {
+
+enum class ExitCode : std::uint8_t {
+    ok = 0,
+    usage = 1,        // a command line that makes no sense
+    unreachable = 2,  // nobody listens there, no route, or an address that means nothing
+    exists = 3,       // the name is taken, or being taken by another client right now
+    permission = 4,   // a wrong or missing key, a name that leaves the root, a file that may not be touched
+    no_space = 5,     // disk full, quota, size limit
+    damaged = 6,      // the checksums differ, or the file was changed while it was read
+    peer_lost = 7,    // the other side went away in the middle
+    timed_out = 8,    // the other side lives, but did not answer in time
+    interrupted = 9,  // SIGINT, SIGTERM, or canceled by the other side
+    not_found = 10,   // no such file or directory, on the side that the message names
+    unsuitable = 11,  // a directory, a device, a name that the other side does not take
+    io = 12,          // the operating system failed to read or write
+    overloaded = 13,  // the server, or a limit here, cannot take more
+    protocol = 14,    // the other side is not a save service of this version
+    internal = 15,    // a fault of this program
+};
+
+[[nodiscard]] ExitCode exit_code(Errc code) noexcept;
+
+}  // namespace cinnabar::tools

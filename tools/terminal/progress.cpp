@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "terminal/progress.hpp"
+
+#include "file/name.hpp"
+#include "terminal/units.hpp"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace cinnabar::tools {
+namespace {
+
+constexpr std::chrono::milliseconds redraw_interval{100};
+constexpr double rate_window_seconds = 2;
+constexpr std::size_t bar_columns = 20;
+
+std::size_t columns_of(std::string_view text) {
+    return static_cast<std::size_t>(
+        std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+// The first `columns` characters of UTF-8 text.
+std::string cut(std::string_view text, std::size_t columns) {
+    std::size_t end = 0;
+    for (; columns > 0 && end < text.size(); --columns)
+        end += std::max<std::size_t>(utf8_sequence_bytes(text.substr(end)), 1);
+    return std::string(text.substr(0, std::min(end, text.size())));
+}
+
+std::size_t terminal_columns(int fd) {
+    winsize size{};
+    return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+void write_all(int fd, std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t count = ::write(fd, text.data(), text.size());
+        if (count <= 0) return;  // a bar that cannot be drawn is no reason to fail
+        text.remove_prefix(static_cast<std::size_t>(count));
+    }
+}
+
+}  // namespace
+
+std::string progress_line(const ProgressFacts& facts, std::size_t columns) {
+    const auto done = std::min(facts.bytes_done, facts.bytes_total);
+    const double part = facts.bytes_total == 0 ? 1 : static_cast<double>(done) / static_cast<double>(facts.bytes_total);
+    const auto filled = static_cast<std::size_t>(part * bar_columns);
+    std::string line =
+        fmt::format("[{}{}] {:3.0f} %  {} of {}", std::string(filled, '#'), std::string(bar_columns - filled, '.'),
+                    std::floor(part * 100), human_bytes(done), human_bytes(facts.bytes_total));
+    if (facts.bytes_per_second > 0) {
+        const auto left = static_cast<double>(facts.bytes_total - done) / facts.bytes_per_second;
+        line += fmt::format("  {}  {} left", human_rate(facts.bytes_per_second),
+                            human_duration(std::chrono::duration<double>(left)));
+    }
+    if (facts.files_total > 1) line += fmt::format("  {}/{}", facts.files_done, facts.files_total);
+    if (!facts.name.empty() && columns_of(line) + 4 < columns) {
+        const auto name = printable(facts.name);
+        const auto room = columns - columns_of(line) - 2;
+        line += "  " + (columns_of(name) <= room ? name : cut(name, room - 1) + "~");
+    }
+    return cut(line, columns);
+}
+
+void RateMeter::sample(std::chrono::duration<double> at, std::uint64_t bytes_done) noexcept {
+    const double span = at.count() - last_at_;
+    if (span <= 0) return;
+    const double now = static_cast<double>(bytes_done - last_bytes_) / span;
+    const double weight = 1 - std::exp(-span / rate_window_seconds);
+    rate_ = rate_ ? *rate_ + weight * (now - *rate_) : now;
+    last_at_ = at.count();
+    last_bytes_ = bytes_done;
+}
+
+ProgressBar::ProgressBar(int fd, bool wanted, std::uint64_t files_total, std::uint64_t bytes_total)
+    : fd_(fd), files_total_(files_total), bytes_total_(bytes_total) {
+    if (wanted && ::isatty(fd)) thread_ = std::thread([this] { run(); });
+}
+
+void ProgressBar::begin_file(const std::string& name) {
+    if (!thread_.joinable()) return;
+    const std::lock_guard lock(mutex_);
+    name_ = name;
+}
+
+void ProgressBar::stop() {
+    if (!thread_.joinable()) return;
+    {
+        const std::lock_guard lock(mutex_);
+        stopping_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+    thread_ = {};
+    write_all(fd_, "\r\x1b[K");
+}
+
+void ProgressBar::run() {
+    const auto begin = std::chrono::steady_clock::now();
+    std::unique_lock lock(mutex_);
+    while (!changed_.wait_for(lock, redraw_interval, [&] { return stopping_; }))
+        draw(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+}
+
+void ProgressBar::draw(double elapsed) {
+    ProgressFacts facts;
+    facts.name = name_;
+    facts.files_done = files_done_.load(std::memory_order_relaxed);
+    facts.files_total = files_total_;
+    facts.bytes_done = bytes_done_.load(std::memory_order_relaxed);
+    facts.bytes_total = bytes_total_.load(std::memory_order_relaxed);
+    meter_.sample(std::chrono::duration<double>(elapsed), facts.bytes_done);
+    facts.bytes_per_second = meter_.bytes_per_second();
+    // One column stays free: a terminal may wrap when the last one is written.
+    write_all(fd_, "\r" + progress_line(facts, terminal_columns(fd_) - 1) + "\x1b[K");
+}
+
+}  // namespace cinnabar::tools
