@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The part of a port that makes and ends connections: dial, answer, loss.
+#include "port.hpp"
+
+#include <cinnabar/base/assert.hpp>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace cinnabar::sim {
+
+na::Hello SimPort::hello(na::HelloKind kind) const {
+    na::Hello hello;
+    hello.kind = kind;
+    hello.incarnation = transport_.incarnation();
+    hello.context = context_;
+    hello.message_bytes_max = static_cast<std::uint32_t>(transport_.limits().message_bytes_max);
+    hello.credits = static_cast<std::uint16_t>(std::min(host_.initial_credits(), 65'535u));
+    return hello;
+}
+
+namespace {
+
+// As it would come off a wire.
+na::Hello through_bytes(const na::Hello& sent) {
+    std::array<std::byte, na::hello_bytes> bytes;
+    sent.encode(bytes);
+    na::Hello hello;
+    CINNABAR_ASSERT(na::Hello::decode(bytes, hello) == Errc::ok);
+    return hello;
+}
+
+}  // namespace
+
+void SimPort::dial(SimPeer& peer) {
+    if (peer.name_.empty()) return end_all(peer, Errc::unreachable);
+    if (!accepting_) return end_all(peer, Errc::closed);
+    auto dial = std::make_shared<Dial>();
+    dial->from = this;
+    dial->peer = &peer;
+    dial->host = transport_.name();
+    peer.dial_ = dial;
+    peer.state_ = na::PeerState::connecting;
+    na::Hello question = hello(na::HelloKind::dial);
+    question.peer_incarnation = peer.addr().body().incarnation;
+    question.peer_context = peer.addr().body().context;
+
+    const TimeUs now = world_.now_us();
+    const TimeUs timeout = after(now, transport_.options().connect_timeout);
+    world_.schedule(timeout, EventKind::dial_timeout, [dial] {
+        if (dial->settled) return;
+        dial->settled = true;
+        Item item;
+        item.kind = Item::Kind::dial_failed;
+        item.dial = dial;
+        item.why = Errc::timed_out;
+        dial->from->push(std::move(item));
+    });
+    if (world_.random().chance(world_.options().dial_lost_one_in)) return;
+    world_.schedule(now + world_.travel_us(na::hello_bytes), EventKind::dial,
+                    [world = &world_, dial, question = through_bytes(question), name = peer.name_] {
+                        if (dial->settled || world->cut(dial->host, name)) return;
+                        dial->from->dial_arrives(dial, question.peer_context, question, name);
+                    });
+}
+
+// Runs at the dialler's port, which is alive, but acts for the target.
+void SimPort::dial_arrives(const DialPtr& dial, na::ContextId target, const na::Hello& question,
+                           const std::string& name) {
+    SimTransport* host = world_.find(name);
+    SimPort* port = host && host->options().listen ? host->port(target) : nullptr;
+    if (!port || !port->accepting_) return answer_failure(dial, Errc::refused);
+    Item item;
+    item.kind = Item::Kind::dial;
+    item.dial = dial;
+    item.hello = question;
+    port->push(std::move(item));
+}
+
+void SimPort::answer_failure(const DialPtr& dial, Errc why) {
+    world_.schedule(world_.now_us() + world_.travel_us(na::hello_bytes), EventKind::answer, [dial, why] {
+        if (std::exchange(dial->settled, true)) return;
+        Item item;
+        item.kind = Item::Kind::dial_failed;
+        item.dial = dial;
+        item.why = why;
+        dial->from->push(std::move(item));
+    });
+}
+
+void SimPort::on_dial(Item& item) {
+    const DialPtr& dial = item.dial;
+    if (dial->settled) return;
+    const na::Hello& question = item.hello;
+    if (question.peer_incarnation != 0 && question.peer_incarnation != transport_.incarnation()) {
+        return answer_failure(dial, Errc::peer_lost);
+    }
+    if (connections_ >= transport_.options().connections_max) return answer_failure(dial, Errc::overloaded);
+    SimPeer* known = dial->from == this ? nullptr : find_peer(question.incarnation, question.context);
+    if (known && known->dial_) {
+        // Both dial: the connection dialled by the larger incarnation stays, within one process by the larger context.
+        const auto rank = [](na::Incarnation incarnation, na::ContextId context) {
+            return std::pair(incarnation, context);
+        };
+        if (rank(transport_.incarnation(), context_) > rank(question.incarnation, question.context)) {
+            return;  // its ops go with our connection, which it will be asked for
+        }
+        known->dial_->settled = true;
+        known->dial_.reset();
+    } else if (known && known->link_) {
+        lose_and_tell(*known, Errc::peer_lost);  // the other end has lost it already, or it would not dial
+    }
+    SimPeer& peer =
+        known ? *known
+              : make_peer(na::Addr::make_session("sim", question.context, question.incarnation), std::string());
+    accept(peer, dial, question);
+}
+
+void SimPort::accept(SimPeer& peer, const DialPtr& dial, const na::Hello& question) {
+    auto link = std::make_shared<Link>();
+    link->id = world_.next_id();
+    link->ends[0].host = dial->host;
+    link->ends[1] = {this, nullptr, true, true, 0, transport_.name()};
+    connected(peer, link, 1, question);
+    // The connected event may have ended it again; the answer is sent all the same, and the loss follows it.
+    const TimeUs when = world_.now_us() + world_.travel_us(na::hello_bytes);
+    link->ends[0].last_arrival = when;
+    through(link, when, EventKind::answer, [link, dial, answer = through_bytes(hello(na::HelloKind::accept))] {
+        if (std::exchange(dial->settled, true)) return reset_end(link, 1);
+        link->ends[0].port = dial->from;
+        link->ends[0].up = link->ends[0].ever_up = true;
+        Item item;
+        item.kind = Item::Kind::accepted;
+        item.dial = dial;
+        item.link = link;
+        item.hello = answer;
+        dial->from->push(std::move(item));
+    });
+}
+
+void SimPort::on_accepted(Item& item) {
+    SimPeer& peer = *item.dial->peer;
+    if (peer.dial_ != item.dial) {  // given up since
+        close_end(item.link, 0);
+        return;
+    }
+    peer.dial_.reset();
+    connected(peer, item.link, 0, item.hello);
+}
+
+void SimPort::on_dial_failed(Item& item) {
+    SimPeer& peer = *item.dial->peer;
+    if (peer.dial_ != item.dial) return;
+    peer.dial_.reset();
+    peer.state_ = na::PeerState::idle;
+    end_all(peer, item.why);
+}
+
+void SimPort::connected(SimPeer& peer, LinkPtr link, unsigned end, const na::Hello& hello) {
+    const bool restarted = peer.incarnation_ != 0 && peer.incarnation_ != hello.incarnation;
+    link->ends[end].peer = &peer;
+    peer.link_ = std::move(link);
+    peer.end_ = end;
+    peer.incarnation_ = hello.incarnation;
+    peer.initial_credits_ = hello.credits;
+    peer.message_bytes_max_ =
+        std::min(hello.message_bytes_max, static_cast<std::uint32_t>(transport_.limits().message_bytes_max));
+    peer.state_ = na::PeerState::connected;
+    ++peer.epoch_;
+    ++connections_;
+    peer.acquire();
+    if (restarted) host_.receiver().on_peer(peer, na::PeerEvent::restarted, Errc::ok);
+    host_.receiver().on_peer(peer, na::PeerEvent::connected, Errc::ok);
+    // Those that waited for the connection, in their order. A message that became too large for the peer ends here.
+    SimOps waited;
+    waited.splice_back(peer.waiting_);
+    while (SimOp* sim_op = waited.pop_front()) {
+        peer.waiting_.push_back(*sim_op);
+        const bool message =
+            sim_op->op->kind == na::OpKind::send_unexpected || sim_op->op->kind == na::OpKind::send_expected;
+        if (!peer.link_) continue;  // ended by the event: the loss has to find them
+        if (message && sim_op->op->message_bytes > peer.message_bytes_max_) {
+            finish(*sim_op, Errc::too_large);
+        } else {
+            transmit(*sim_op, peer);
+        }
+    }
+}
+
+// This side goes for good; the other hears of it.
+void SimPort::close_end(const LinkPtr& link, unsigned own_end) {
+    Link::End& own = link->ends[own_end];
+    own.up = false;
+    own.peer = nullptr;
+    own.port = nullptr;
+    tell_other_end(link, own_end);
+}
+
+void SimPort::tell_other_end(const LinkPtr& link, unsigned own_end) {
+    const unsigned other = 1 - own_end;
+    through(link, world_.now_us() + world_.travel_us(0), EventKind::reset, [link, other] { reset_end(link, other); });
+}
+
+void SimPort::reset_end(const LinkPtr& link, unsigned end) {
+    Link::End& side = link->ends[end];
+    if (!side.up || !side.port) return;
+    side.up = false;
+    Item item;
+    item.kind = Item::Kind::reset;
+    item.link = link;
+    item.end = end;
+    item.why = Errc::peer_lost;
+    side.port->push(std::move(item));
+}
+
+// The end of this side of a connection; the event is the caller's.
+void SimPort::lose(SimPeer& peer, Errc why) {
+    const LinkPtr link = std::exchange(peer.link_, nullptr);
+    link->ends[peer.end_].up = false;
+    link->ends[peer.end_].peer = nullptr;
+    peer.state_ = na::PeerState::idle;
+    --connections_;
+    end_all(peer, why);
+}
+
+void SimPort::lose_and_tell(SimPeer& peer, Errc why) {
+    lose(peer, why);
+    host_.receiver().on_peer(peer, na::PeerEvent::lost, why);
+    peer.release();  // the connection's
+}
+
+void SimPort::disconnect(na::Peer& any_peer) noexcept {
+    auto& peer = static_cast<SimPeer&>(any_peer);
+    if (closed_ || dead()) return;
+    if (peer.dial_) {
+        peer.dial_->settled = true;
+        peer.dial_.reset();
+        peer.state_ = na::PeerState::idle;
+        end_all(peer, Errc::peer_lost);
+    } else if (peer.link_) {
+        tell_other_end(peer.link_, peer.end_);
+        lose(peer, Errc::peer_lost);
+        Item item;
+        item.kind = Item::Kind::told_lost;
+        item.peer = &peer;  // with the connection's reference
+        item.why = Errc::peer_lost;
+        push(std::move(item));
+    }
+}
+
+void SimPort::break_links_to(const std::string& host) {
+    for (const auto& peer : peers_) {
+        const LinkPtr link = peer->link_;
+        if (!link || link->ends[1 - peer->end_].host != host) continue;
+        reset_end(link, 0);
+        reset_end(link, 1);
+    }
+}
+
+void SimPort::watch_cut_links(const std::string& host, std::uint64_t cut) {
+    const Microseconds keepalive = transport_.options().keepalive;
+    if (keepalive.count() == 0) return;
+    for (const auto& peer : peers_) {
+        const LinkPtr link = peer->link_;
+        if (!link || link->ends[1 - peer->end_].host != host) continue;
+        world_.schedule(after(world_.now_us(), keepalive), EventKind::keepalive,
+                        [world = &world_, link, end = peer->end_, cut] {
+                            if (world->cut(link->ends[0].host, link->ends[1].host) == cut) reset_end(link, end);
+                        });
+    }
+}
+
+}  // namespace cinnabar::sim

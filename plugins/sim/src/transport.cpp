@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport.hpp"
+
+#include "port.hpp"
+
+#include <cinnabar/base/assert.hpp>
+#include <cinnabar/na/uri.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace cinnabar::sim {
+namespace {
+
+constexpr std::uint32_t leases_max = 65'536;
+constexpr std::size_t key_bytes = na::LeaseKey::wire_bytes;
+constexpr TimeUs failed_fence_lasts_us = 10'000;
+
+na::Limits limits_of(const WorldState& world, const na::TransportOptions& options) {
+    na::Limits limits;
+    const bool strict = world.strict();
+    limits.message_bytes_max = options.message_bytes_max;
+    limits.rma_bytes_max = strict ? 1024 * 1024 : 4 * 1024 * 1024;
+    limits.segments_max = 4096;
+    limits.op_segments_max = strict ? 4 : 4096;
+    limits.lease_key_bytes_max = strict ? key_bytes + 12 : key_bytes;
+    limits.tag_bits = 64;
+    limits.rma_inflight_max = strict ? 8 : 16;
+    limits.receive_slots = options.receive_slots;
+    return limits;
+}
+
+na::Caps caps_of(const WorldState& world) {
+    na::Caps caps;
+    caps.ordered = !world.strict();
+    caps.put_notify = true;
+    caps.atomics = true;
+    caps.offset_addressing = !world.strict();
+    caps.revocable = !world.strict();
+    caps.detects_loss = true;
+    return caps;
+}
+
+class SimMemory final : public na::Memory {
+  public:
+    SimMemory(SimTransport& transport, std::span<const na::Segment> segments, na::Access access)
+        : Memory(transport, segments, access), owner_(transport) {}
+    ~SimMemory() override { owner_.forget(this); }
+
+  private:
+    SimTransport& owner_;
+};
+
+}  // namespace
+
+// A revocation under way. `copy` is what the lease table knows; `lease` is the lender's, untouched until the fence is
+// done and after it.
+struct SimTransport::Fence {
+    na::Lease* lease = nullptr;
+    na::Lease copy;
+    bool failed = false;
+    bool done = false;
+};
+
+SimTransport::SimTransport(std::shared_ptr<WorldState> world, std::string name, const na::TransportOptions& options)
+    : world_(std::move(world)),
+      name_(std::move(name)),
+      options_(options),
+      caps_(caps_of(*world_)),
+      limits_(limits_of(*world_, options)),
+      incarnation_(world_->random().next() | 1),
+      leases_(leases_max),
+      ports_(options.contexts_max) {
+    world_->add(*this);
+}
+
+SimTransport::~SimTransport() {
+    CINNABAR_ASSERT(std::all_of(ports_.begin(), ports_.end(), [](const SimPort* port) { return !port; }));
+    world_->remove(*this);
+}
+
+std::vector<std::string> SimTransport::endpoints() const {
+    return options_.listen ? std::vector<std::string>{"sim://" + name_} : std::vector<std::string>{};
+}
+
+bool SimTransport::reaches(std::string_view endpoint) const noexcept {
+    return endpoint.starts_with("sim://") && endpoint.size() > std::string_view("sim://").size();
+}
+
+std::string SimTransport::diagnosis() const {
+    return std::string("a simulated network, ") + (world_->strict() ? "rdma_strict" : "friendly") + ", seed " +
+           std::to_string(world_->options().seed);
+}
+
+Result<std::unique_ptr<na::Port>> SimTransport::open_port(na::PortHost& host) {
+    const na::ContextId context = host.context_id();
+    if (context >= ports_.size()) return Error(Errc::too_large, "a context id is below contexts_max");
+    if (ports_[context]) return Error(Errc::exists, "a context of that id is open already");
+    auto made = std::make_unique<SimPort>(*this, host);
+    ports_[context] = made.get();
+    return std::unique_ptr<na::Port>(std::move(made));
+}
+
+SimPort* SimTransport::port(na::ContextId context) noexcept {
+    return context < ports_.size() ? ports_[context] : nullptr;
+}
+
+void SimTransport::close_port(na::ContextId context) {
+    const bool last = std::count(ports_.begin(), ports_.end(), nullptr) + 1 == static_cast<long>(ports_.size());
+    if (last) {
+        // Nobody could run the endings later.
+        for (const auto& fence : std::exchange(fences_, {})) finish_fence(fence);
+    }
+    ports_[context] = nullptr;
+}
+
+void SimTransport::kill() {
+    alive_ = false;
+    stopped_ = false;
+    stalled_.clear();
+    for (SimPort* port : ports_) {
+        if (port) port->die();
+    }
+}
+
+void SimTransport::resume() {
+    stopped_ = false;
+    for (auto& later : std::exchange(stalled_, {})) {
+        world_->schedule(world_->now_us() + world_->travel_us(0), EventKind::piece, std::move(later));
+    }
+}
+
+Result<std::unique_ptr<na::Memory>> SimTransport::register_memory(std::span<const na::Segment> segments,
+                                                                  na::Access access) {
+    if (segments.size() > limits_.segments_max) {
+        return Error(Errc::too_large, "over segments_max in one registration");
+    }
+    if (memories_.size() >= options_.registrations_max) {
+        return Error(Errc::too_large, "registrations_max are alive already");
+    }
+    auto made = std::make_unique<SimMemory>(*this, segments, access);
+    memories_.insert(made.get());
+    return std::unique_ptr<na::Memory>(std::move(made));
+}
+
+Errc SimTransport::revoke(na::Lease& lease) noexcept {
+    const bool nobody_runs_it =
+        std::all_of(ports_.begin(), ports_.end(), [](const SimPort* port) { return !port; }) || !alive_;
+    if (!world_->strict() || nobody_runs_it) {
+        leases_.revoke(lease);
+        return Errc::ok;
+    }
+    auto fence = std::make_shared<Fence>();
+    fence->lease = &lease;
+    fence->failed = world_->random().chance(world_->options().fence_failed_one_in);
+    const auto copy_to = [&lease](na::Lease& copy) {
+        copy.memory = lease.memory;
+        copy.key = lease.key;
+        copy.slot = lease.slot;
+        copy.generation = lease.generation;
+    };
+    copy_to(fence->copy);
+    fences_.push_back(fence);
+    const TimeUs takes = 20 + world_->random().below(500);
+    world_->schedule(world_->now_us() + takes, EventKind::fence, [this, fence] {
+        if (!fence->done) finish_fence(fence);
+    });
+    return Errc::again;
+}
+
+// Runs while a port is open: close_port() sees to the rest.
+void SimTransport::finish_fence(const std::shared_ptr<Fence>& fence) {
+    fence->done = true;
+    std::erase(fences_, fence);
+    fence->lease->key = 0;
+    fence->lease->fence_failed = fence->failed;
+    const auto open = std::find_if(ports_.begin(), ports_.end(), [](const SimPort* port) { return port != nullptr; });
+    CINNABAR_ASSERT(open != ports_.end());
+    if (fence->failed) {
+        // The memory is quarantined by its lender; the table keeps it open for the stragglers of a while.
+        world_->schedule(world_->now_us() + failed_fence_lasts_us, EventKind::fence,
+                         [world = world_.get(), name = name_, life = incarnation_, fence] {
+                             SimTransport* host = world->find(name);
+                             if (host && host->incarnation() == life) host->leases().revoke(fence->copy);
+                         });
+    } else {
+        leases_.revoke(fence->copy);
+    }
+    (*open)->run_soon(fence->lease->fenced);
+}
+
+std::size_t SimTransport::segments_of(const na::Lease& lease) const noexcept {
+    if (lease.bytes == 0) return 0;
+    return lease.memory->segment_at(lease.offset + lease.bytes - 1) - lease.memory->segment_at(lease.offset) + 1;
+}
+
+std::size_t SimTransport::described_bytes(const na::Lease& lease) const noexcept {
+    return world_->strict() ? key_bytes + 4 + 8 * segments_of(lease) : key_bytes;
+}
+
+void SimTransport::describe(const na::Lease& lease, Writer& writer) const noexcept {
+    na::LeaseKey{lease.slot, lease.generation, lease.key}.encode(writer);
+    if (!world_->strict()) return;
+    const std::size_t count = segments_of(lease);
+    writer.u32(static_cast<std::uint32_t>(count));
+    std::uint64_t at = lease.offset;
+    const std::uint64_t end = lease.offset + lease.bytes;
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t index = lease.memory->segment_at(at);
+        const std::uint64_t border = lease.memory->segment_offset(index) + lease.memory->segments()[index].bytes;
+        const std::uint64_t next = std::min(border, end);
+        writer.u64(next - at);
+        at = next;
+    }
+}
+
+bool inside_one_segment(ConstBytes key, std::uint64_t offset, std::uint64_t bytes) noexcept {
+    Reader reader(key);
+    reader.skip(key_bytes);
+    const std::uint32_t count = reader.u32();
+    if (!reader.ok() || reader.left() != std::size_t{count} * 8) return false;
+    if (count == 0) return offset == 0 && bytes == 0;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        const std::uint64_t segment = reader.u64();
+        if (offset <= segment && bytes <= segment - offset) return true;
+        if (offset < segment) return false;
+        offset -= segment;
+    }
+    return false;
+}
+
+}  // namespace cinnabar::sim

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is behind a World: time, the events to come, the hosts. Nothing in it depends on pointers, on the order of a
+// hash table or on the machine's clock.
+#pragma once
+
+#include <cinnabar/base/random.hpp>
+#include <cinnabar/plugins/sim.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cinnabar::sim {
+
+class SimPort;
+class SimTransport;
+
+enum class EventKind : std::uint8_t {
+    message,
+    notify,
+    acknowledged,
+    piece,
+    dial,
+    answer,
+    dial_timeout,
+    reset,
+    keepalive,
+    fence,
+    poll,  // not an event of the queue: what a port tells its context
+    fault,
+};
+
+class WorldState final : public Clock, public std::enable_shared_from_this<WorldState> {
+  public:
+    explicit WorldState(const WorldOptions& options) : options_(options), random_(options.seed) {}
+
+    [[nodiscard]] TimeUs now_us() noexcept override { return now_; }
+    [[nodiscard]] const WorldOptions& options() const noexcept { return options_; }
+    void set_options(const WorldOptions& options);
+    [[nodiscard]] bool strict() const noexcept { return options_.profile == Profile::rdma_strict; }
+    [[nodiscard]] Random& random() noexcept { return random_; }
+
+    // How long so many bytes take, one way; random.
+    [[nodiscard]] TimeUs travel_us(std::size_t bytes) noexcept;
+    void schedule(TimeUs when, EventKind kind, std::function<void()> run);
+    [[nodiscard]] TimeUs next_event_us() const noexcept { return events_.empty() ? time_never : events_.front().when; }
+    void run_to(TimeUs when);
+    bool advance();
+    // Mixes a decision into the trace.
+    void trace(EventKind kind, std::uint64_t a, std::uint64_t b) noexcept;
+    [[nodiscard]] std::uint64_t trace_hash() const noexcept { return trace_hash_; }
+    [[nodiscard]] std::uint64_t events_run() const noexcept { return events_run_; }
+    [[nodiscard]] std::uint64_t next_id() noexcept { return ++last_id_; }
+
+    void add(SimTransport& host) { hosts_.push_back(&host); }
+    void remove(SimTransport& host) { std::erase(hosts_, &host); }
+    // The living process of that name, or null.
+    [[nodiscard]] SimTransport* find(std::string_view name) const noexcept;
+
+    // A context waits until then. May move time.
+    void idle(SimPort& port, TimeUs until);
+
+    // Partitions.
+    // A number of the partition between the two that is there now; 0 for none.
+    [[nodiscard]] std::uint64_t cut(const std::string& a, const std::string& b) const;
+    void hold(std::string a, std::string b, EventKind kind, std::function<void()> run) {
+        held_.push_back({std::move(a), std::move(b), kind, std::move(run)});
+    }
+    void partition(const std::string& a, const std::string& b);
+    void heal(const std::string& a, const std::string& b);
+    void heal_all();
+    void reset_connections(const std::string& a, const std::string& b);
+
+  private:
+    struct Event {
+        TimeUs when;
+        std::uint64_t order;
+        EventKind kind;
+        std::function<void()> run;
+    };
+    static bool later(const Event& a, const Event& b) noexcept {
+        return a.when != b.when ? a.when > b.when : a.order > b.order;
+    }
+    struct Held {
+        std::string a;
+        std::string b;
+        EventKind kind;
+        std::function<void()> run;
+    };
+    [[nodiscard]] TimeUs earliest_wait() const noexcept;
+    template <typename F>
+    void for_each_port(F&& visit) const;
+
+    WorldOptions options_;
+    Random random_;
+    TimeUs now_ = 1'000'000;
+    std::vector<Event> events_;  // a heap
+    std::uint64_t last_order_ = 0;
+    std::uint64_t last_id_ = 0;
+    std::uint64_t trace_hash_ = 0xcbf29ce484222325u;
+    std::uint64_t events_run_ = 0;
+    bool running_ = false;
+    std::vector<SimTransport*> hosts_;                                   // in the order in which they were opened
+    std::map<std::pair<std::string, std::string>, std::uint64_t> cuts_;  // names in order
+    std::vector<Held> held_;                                             // what partitions hold back
+};
+
+[[nodiscard]] Result<std::unique_ptr<na::Transport>> open_host(const std::shared_ptr<WorldState>& world,
+                                                               std::string_view name,
+                                                               const na::TransportOptions& options);
+
+}  // namespace cinnabar::sim
