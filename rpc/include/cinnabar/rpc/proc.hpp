@@ -48,7 +48,7 @@ void guarded(P& p, Errc otherwise, F&& f) noexcept {
 template <class T>
 void take_default(T& field, T& fresh) {
     if constexpr (std::is_array_v<T>)
-        std::move(std::begin(fresh), std::end(fresh), std::begin(field));
+        for (std::size_t i = 0; i < std::size(field); ++i) take_default(field[i], fresh[i]);
     else
         field = std::move(fresh);
 }

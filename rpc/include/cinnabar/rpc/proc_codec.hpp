@@ -88,9 +88,10 @@ constexpr void explain_unsupported() {
         static_assert(never,
                       "cinnabar: an aggregate with a base class needs a proc function, or make the base a field");
     else if constexpr (std::is_class_v<T> && std::is_aggregate_v<T>)
-        static_assert(never,
-                      "cinnabar: an aggregate of more than 32 fields (or 256 elements of C arrays) needs "
-                      "CINNABAR_PROC_FIELDS, a proc_fields or a proc function");
+        static_assert(
+            never,
+            "cinnabar: an aggregate of more than 32 fields (or 256 elements of C arrays), or with a field that "
+            "has no default, needs a proc_fields(T&) or a proc function");
     else
         static_assert(never,
                       "cinnabar: this type cannot be an RPC argument: it is no aggregate and no supported standard "

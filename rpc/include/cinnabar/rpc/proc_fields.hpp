@@ -23,17 +23,22 @@ struct TypeList {
 
 namespace detail {
 
-// Stands for the initializer of any field; never evaluated.
+// Stands for the initializer of any field. Never called, but defined: checking the constructor of a std::optional makes
+// some compilers look for the body.
 template <class Whole>
 struct AnyField {
     template <class Field>
-    requires(!std::is_same_v<std::remove_cv_t<Field>, Whole>) operator Field() const noexcept;
+    requires(!std::is_same_v<std::remove_cv_t<Field>, Whole>) operator Field() const noexcept {
+        __builtin_unreachable();
+    }
 };
 template <class Whole>
 struct AnyBase {
     template <class Base>
     requires(std::is_base_of_v<Base, Whole> && !std::is_same_v<std::remove_cv_t<Base>, Whole>) operator Base()
-        const noexcept;
+        const noexcept {
+        __builtin_unreachable();
+    }
 };
 
 template <class T, std::size_t>
@@ -99,8 +104,8 @@ template <class T, std::size_t Total, std::size_t Before = 0>
 consteval std::size_t field_count_from() {
     if constexpr (Before >= Total)
         return 0;
-    else if constexpr (takes_around_braces<T, Before, Total - Before - 1>)
-        return 1 + field_count_from<T, Total, Before + 1>();
+    else if constexpr (takes_around_braces<T, Before, Total - Before - 1> || !takes_around_braces<T, Before, 0>)
+        return 1 + field_count_from<T, Total, Before + 1>();  // the latter: a field that `{}` cannot make
     else {
         constexpr std::size_t after = initializers_after<T, Before, 0, Total - Before - 1>();
         return 1 + field_count_from<T, Total, Total - after>();
@@ -204,8 +209,9 @@ consteval bool is_plain_aggregate() {
         return false;
     else if constexpr (has_base<T>)
         return false;
-    else
-        return aggregate_field_count<T>() <= aggregate_fields_max;
+    else  // a class with a field that has no default may look as if it had none
+        return aggregate_field_count<T>() <= aggregate_fields_max &&
+               (aggregate_field_count<T>() > 0 || std::is_empty_v<T>);
 }
 template <class T>
 concept PlainAggregate = is_plain_aggregate<T>();
