@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Output of lane 1: small frames first, then data, a frame at a time, the puts of this side and the gets of the peer
+// in turns, each of them in turns as well.
+#include "bulk_lane.hpp"
+#include "port.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+namespace cinnabar::tcp {
+namespace {
+
+constexpr std::size_t pieces_max = 512;
+
+// What goes out in place of memory that must not be read any more.
+constexpr std::array<std::byte, 16 * 1024> zeros{};
+
+std::size_t gather_zeros(std::uint64_t bytes, iovec* out, std::size_t count_max, std::uint64_t& covered) noexcept {
+    covered = 0;
+    std::size_t count = 0;
+    while (covered < bytes && count < count_max) {
+        const auto part = static_cast<std::size_t>(std::min<std::uint64_t>(bytes - covered, zeros.size()));
+        out[count++] = iovec{const_cast<std::byte*>(zeros.data()), part};
+        covered += part;
+    }
+    return count;
+}
+
+}  // namespace
+
+bool BulkLane::start(TcpPort& port, TcpPeer& peer, UniqueFd fd) noexcept {
+    out_begin_ = out_end_ = 0;
+    source_ = Source::none;
+    out_left_ = 0;
+    in_have_ = 0;
+    header_known_ = false;
+    sink_ = Sink::discard;
+    in_left_ = 0;
+    refused_any_ = false;
+    return open(port, peer, std::move(fd));
+}
+
+void BulkLane::end(Errc why) noexcept {
+    if (source_ == Source::put) retire(*put_, why);
+    if (source_ == Source::get) release(*get_);
+    source_ = Source::none;
+    while (Posted* posted = puts_.front()) retire(*posted, why);
+    while (Posted* posted = awaiting_.front()) retire(*posted, why);
+    while (Owed* owed = answers_.pop_front()) release(*owed);
+    while (Owed* owed = gets_.pop_front()) release(*owed);
+    CINNABAR_ASSERT(admitted_ == 0 && owed_ == 0);
+    close();
+}
+
+void BulkLane::append(const Frame& frame, const FrameBody& body) noexcept {
+    out_end_ = static_cast<std::uint16_t>(out_end_ + encode_frame(frame, body, Bytes(out_head_).subspan(out_end_)));
+}
+
+// Puts the next frames in front of the socket; false when there is nothing to send.
+bool BulkLane::refill() noexcept {
+    if (out_begin_ < out_end_ || out_left_ > 0) return true;
+    out_begin_ = out_end_ = 0;
+    constexpr std::size_t frame_max = frame_header_bytes + frame_body_bytes_max;
+    while (head_room() >= 2 * frame_max && !answers_.empty()) {
+        Owed& owed = *answers_.pop_front();
+        FrameBody body;
+        body.value = owed.value;
+        append(Frame{owed.kind, 0, owed.status, 0, owed.id}, body);
+        release(owed);
+    }
+    while (head_room() >= 2 * frame_max && admit_next()) {
+    }
+    return refill_data() || out_end_ > 0;
+}
+
+// Begins the next frame that carries data; false when no operation has any.
+bool BulkLane::refill_data() noexcept {
+    if (puts_.empty() && gets_.empty()) return false;
+    get_turn_ = puts_.empty() || (!gets_.empty() && !get_turn_);
+    if (!get_turn_) {
+        put_framed(*puts_.pop_front());
+        return true;
+    }
+    get_ = gets_.pop_front();
+    source_ = Source::get;
+    const auto part = static_cast<std::uint32_t>(std::min<std::uint64_t>(get_->left, frame_data_bytes_max));
+    append(Frame{FrameKind::get_data, 0, Errc::ok, part, get_->id}, {});
+    out_left_ = part;
+    return true;
+}
+
+void BulkLane::transmit() noexcept {
+    blocked = false;
+    for (std::size_t budget = port().bulk_slice(); refill();) {
+        if (budget == 0) return port().dirty(*this);
+        std::array<iovec, pieces_max> pieces;
+        const std::size_t head = out_end_ - out_begin_;
+        pieces[0] = iovec{out_head_.data() + out_begin_, head};
+        std::uint64_t data = 0;
+        std::size_t count = 1;
+        {
+            const std::uint64_t want = std::min<std::uint64_t>(out_left_, budget);
+            std::optional<na::LeaseTable::Pin> pin;
+            if (source_ == Source::get && want > 0) {
+                pin.emplace(port().transport().leases().pin(get_->key, get_->offset, want, na::Access::read));
+                if (!pin->ok()) lend_failed(pin->why());
+            }
+            iovec* const out = pieces.data() + 1;
+            if (want == 0) {
+                // Headers only.
+            } else if (source_ == Source::put) {
+                const na::Op& op = *put_->op;
+                count += op.local->gather(op.local_offset + put_->moved - out_left_, want, out, pieces_max - 1, data);
+            } else if (source_ == Source::get) {
+                count += pin->memory().gather(pin->offset(), want, out, pieces_max - 1, data);
+            } else {
+                count += gather_zeros(want, out, pieces_max - 1, data);
+            }
+            const Moved moved = send_some(fd(), pieces.data(), count);
+            sent(moved.bytes);
+            if (moved.bytes < head + data) return port().blocked(*this);
+        }
+        budget -= static_cast<std::size_t>(data);
+    }
+}
+
+void BulkLane::sent(std::size_t bytes) noexcept {
+    const std::size_t head = std::min<std::size_t>(bytes, out_end_ - out_begin_);
+    out_begin_ = static_cast<std::uint16_t>(out_begin_ + head);
+    const std::size_t data = bytes - head;
+    out_left_ -= data;
+    if (source_ == Source::get) {
+        get_->offset += data;
+        get_->left -= data;
+    }
+    if (out_left_ == 0 && out_begin_ == out_end_) data_sent();
+}
+
+// The frame is with the kernel: its operation has more, waits for its answer, or is done.
+void BulkLane::data_sent() noexcept {
+    const Source source = std::exchange(source_, Source::none);
+    if (source == Source::put) {
+        const bool all = put_->moved == put_->op->bytes;
+        put_->place = all ? Place::awaiting : Place::puts;
+        (all ? awaiting_ : puts_).push_back(*put_);
+    }
+    if (source == Source::get) {
+        if (get_->left > 0) {
+            gets_.push_back(*get_);
+        } else {
+            release(*get_);
+        }
+    }
+}
+
+}  // namespace cinnabar::tcp

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "connection.hpp"
+
+#include "port.hpp"
+
+#include <sys/epoll.h>
+
+namespace cinnabar::tcp {
+
+bool Connection::open(TcpPort& port, TcpPeer& peer, UniqueFd fd) noexcept {
+    CINNABAR_ASSERT(!is_open());
+    epoll_event event{};
+    event.events = EPOLLIN | EPOLLRDHUP;
+    event.data.ptr = static_cast<na::FdEvents*>(this);
+    if (::epoll_ctl(port.host().epoll_fd(), EPOLL_CTL_ADD, fd.get(), &event) != 0) return false;
+    fd_ = std::move(fd);
+    port_ = &port;
+    peer_ = &peer;
+    watching_room_ = false;
+    return true;
+}
+
+void Connection::close() noexcept {
+    CINNABAR_ASSERT(is_open());
+    port_->closing(*this);
+    (void)::epoll_ctl(port_->host().epoll_fd(), EPOLL_CTL_DEL, fd_.get(), nullptr);
+    fd_.reset();
+    peer_ = nullptr;
+}
+
+void Connection::watch_room(bool wanted) noexcept {
+    if (wanted == watching_room_) return;
+    epoll_event event{};
+    event.events = EPOLLIN | EPOLLRDHUP | (wanted ? std::uint32_t{EPOLLOUT} : 0);
+    event.data.ptr = static_cast<na::FdEvents*>(this);
+    if (::epoll_ctl(port_->host().epoll_fd(), EPOLL_CTL_MOD, fd_.get(), &event) == 0) watching_room_ = wanted;
+}
+
+void Connection::on_ready(std::uint32_t epoll_events) noexcept {
+    if (!is_open()) return;
+    TcpPort& port = *port_;
+    if ((epoll_events & EPOLLOUT) != 0) {
+        transmit();
+        if (is_open() && !blocked) watch_room(false);
+    }
+    // An error or a hang-up is told by the read, after what came before it.
+    if ((epoll_events & ~std::uint32_t{EPOLLOUT}) != 0 && is_open()) (void)receive();
+    (void)port.settle();
+}
+
+void Connection::fail(Errc why) noexcept { port_->end_session(*peer_, why); }
+
+}  // namespace cinnabar::tcp

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Lane 0 of a session: messages, and nothing that could delay them.
+#pragma once
+
+#include "connection.hpp"
+#include "framing.hpp"
+#include "receive_blocks.hpp"
+#include "socket.hpp"
+
+#include <array>
+
+namespace cinnabar::tcp {
+
+class MessageLane final : public Connection {
+  public:
+    // Takes the socket of a session whose Hello is done.
+    [[nodiscard]] bool start(TcpPort& port, TcpPeer& peer, UniqueFd fd) noexcept;
+    // Closes the socket. What waits to be sent stays with the peer.
+    void end() noexcept;
+
+    unsigned receive() noexcept override;  // message_receive.cpp
+    void transmit() noexcept override;     // message_send.cpp
+
+    // Asks the dialler of the session for lane 1.
+    void want_bulk() noexcept;
+    // Whether some of this message's bytes are with the kernel, so that it has to be sent to its end.
+    [[nodiscard]] bool begun(const Posted& posted) const noexcept;
+
+  private:
+    struct Batch;
+    [[nodiscard]] std::size_t gather(Batch& batch) noexcept;
+    void sent(std::size_t bytes) noexcept;
+
+    [[nodiscard]] Moved receive_into(Bytes room, std::size_t& asked) noexcept;
+    unsigned parse(std::byte* from, std::size_t bytes) noexcept;
+    [[nodiscard]] bool store_rest(ConstBytes rest) noexcept;
+    unsigned deliver(const Frame& frame, const std::byte* payload, ReceiveBlock& block) noexcept;
+    unsigned deliver_partial() noexcept;
+
+    std::size_t front_sent_ = 0;  // bytes of the first waiting message that are with the kernel
+    std::uint8_t want_left_ = 0;  // bytes of a lane_wanted frame that are not
+
+    // A frame that came in parts: at first within head_, then, once its length is known, in a block of its own.
+    std::array<std::byte, frame_header_bytes> head_{};
+    std::uint8_t head_have_ = 0;
+    ReceiveBlock* partial_ = nullptr;
+    std::size_t partial_have_ = 0;
+    std::size_t partial_need_ = 0;
+};
+
+}  // namespace cinnabar::tcp

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads into the port's shared block, and hands messages out where they lie. Only a message that comes in parts is
+// moved, once, to a block of its own.
+#include "message_lane.hpp"
+#include "port.hpp"
+
+#include <cinnabar/base/log.hpp>
+
+#include <algorithm>
+#include <cstring>
+
+namespace cinnabar::tcp {
+namespace {
+
+constexpr unsigned reads_max = 4;  // in a row, of one connection
+
+}  // namespace
+
+bool MessageLane::start(TcpPort& port, TcpPeer& peer, UniqueFd fd) noexcept {
+    front_sent_ = 0;
+    want_left_ = 0;
+    head_have_ = 0;
+    CINNABAR_ASSERT(!partial_);
+    return open(port, peer, std::move(fd));
+}
+
+void MessageLane::end() noexcept {
+    if (partial_) port().blocks().unreference(*partial_);
+    partial_ = nullptr;
+    close();
+}
+
+unsigned MessageLane::receive() noexcept {
+    unsigned did = 0;
+    for (unsigned reads = 0; reads < reads_max && !peer().ending; ++reads) {
+        const Bytes room = port().blocks().room();
+        // Out of memory: what is there waits in the kernel until some comes back.
+        if (room.empty()) return did;
+        std::size_t asked = 0;
+        const Moved moved = receive_into(room, asked);
+        if (moved.why != Errc::ok) {
+            if (moved.why == Errc::peer_lost) fail(Errc::peer_lost);
+            return did;
+        }
+        port().touched(*this);
+        std::size_t left = moved.bytes;
+        if (partial_) {
+            const std::size_t part = std::min(left, partial_need_ - partial_have_);
+            partial_have_ += part;
+            left -= part;
+            ++did;
+            if (partial_have_ == partial_need_) did += deliver_partial();
+        } else {
+            left += head_have_;
+            head_have_ = 0;
+        }
+        if (left > 0) did += parse(room.data(), left);
+        if (moved.bytes < asked) break;
+    }
+    return did;
+}
+
+// One system call; behind the rest of a partial message, if there is one, or behind the bytes of a partial header,
+// which are put back in front.
+Moved MessageLane::receive_into(Bytes room, std::size_t& asked) noexcept {
+    if (partial_) {
+        const std::size_t missing = partial_need_ - partial_have_;
+        std::array<iovec, 2> pieces{iovec{partial_->bytes() + partial_have_, missing}, iovec{room.data(), room.size()}};
+        asked = missing + room.size();
+        return receive_some(fd(), pieces.data(), pieces.size());
+    }
+    std::memcpy(room.data(), head_.data(), head_have_);
+    asked = room.size() - head_have_;
+    return receive_some(fd(), room.data() + head_have_, asked);
+}
+
+unsigned MessageLane::parse(std::byte* from, std::size_t bytes) noexcept {
+    unsigned did = 0;
+    std::size_t at = 0;
+    while (bytes - at >= frame_header_bytes && !peer().ending) {
+        Frame frame;
+        const Errc wrong =
+            decode_header({from + at, bytes - at}, Lane::messages, port().options().message_bytes_max, frame);
+        if (wrong != Errc::ok) {
+            log(LogLevel::warning, "tcp: bytes that make no sense came from %s: its connection is closed",
+                peer().addr().to_string().c_str());
+            fail(Errc::protocol);
+            break;
+        }
+        const std::size_t size = frame_header_bytes + padded(frame.bytes);
+        if (bytes - at < size) break;
+        did += deliver(frame, from + at + frame_header_bytes, *port().blocks().reading());
+        at += size;
+    }
+    port().blocks().consumed(at);
+    if (at < bytes && !peer().ending && !store_rest({from + at, bytes - at})) fail(Errc::out_of_memory);
+    return did;
+}
+
+bool MessageLane::store_rest(ConstBytes rest) noexcept {
+    if (rest.size() < frame_header_bytes) {
+        std::memcpy(head_.data(), rest.data(), rest.size());
+        head_have_ = static_cast<std::uint8_t>(rest.size());
+        return true;
+    }
+    Frame frame;
+    const Errc wrong = decode_header(rest, Lane::messages, port().options().message_bytes_max, frame);
+    CINNABAR_ASSERT(wrong == Errc::ok);  // parse() has seen it
+    partial_need_ = frame_header_bytes + padded(frame.bytes);
+    partial_ = port().blocks().take(partial_need_);
+    if (!partial_) return false;
+    std::memcpy(partial_->bytes(), rest.data(), rest.size());
+    partial_have_ = rest.size();
+    return true;
+}
+
+unsigned MessageLane::deliver_partial() noexcept {
+    ReceiveBlock& block = *std::exchange(partial_, nullptr);
+    Frame frame;
+    const Errc wrong =
+        decode_header({block.bytes(), partial_need_}, Lane::messages, port().options().message_bytes_max, frame);
+    CINNABAR_ASSERT(wrong == Errc::ok);
+    const unsigned did = deliver(frame, block.bytes() + frame_header_bytes, block);
+    port().blocks().unreference(block);
+    return did;
+}
+
+unsigned MessageLane::deliver(const Frame& frame, const std::byte* payload, ReceiveBlock& block) noexcept {
+    if (frame.kind == FrameKind::lane_wanted) {
+        // Only the side that dialled the session dials its lanes; from another the frame means nothing.
+        if (peer().terms.dialled) port().want_bulk(peer());
+        return 1;
+    }
+    port().small_traffic();
+    na::Arrival arrival{{payload, frame.bytes}, &peer(), frame.id, &port(), &block, 0};
+    if (frame.kind == FrameKind::unexpected) {
+        port().host().receiver().on_unexpected(arrival);
+    } else {
+        port().host().receiver().on_expected(arrival);
+    }
+    return 1;
+}
+
+}  // namespace cinnabar::tcp

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What was posted in one round leaves in one system call: several small messages are copied side by side, large ones
+// are gathered from where they are.
+#include "message_lane.hpp"
+#include "port.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace cinnabar::tcp {
+namespace {
+
+// Copying this much costs less than one more piece for the kernel to walk.
+constexpr std::size_t copied_bytes_max = 2048;
+constexpr std::size_t pieces_max = 64;
+constexpr std::size_t call_bytes_max = 256 * 1024;
+constexpr unsigned calls_max = 8;  // for one connection, before others have their turn
+
+std::size_t frame_bytes(const Posted& posted) noexcept { return frame_header_bytes + padded(posted.op->message_bytes); }
+
+// The header lies in front of the payload since the post.
+std::byte* frame_begin(const Posted& posted) noexcept { return posted.op->message->payload - frame_header_bytes; }
+
+// Every lane_wanted frame is this one.
+std::array<std::byte, frame_header_bytes> lane_wanted_bytes() noexcept {
+    std::array<std::byte, frame_header_bytes> bytes{};
+    Frame{FrameKind::lane_wanted}.encode(bytes);
+    return bytes;
+}
+const std::array<std::byte, frame_header_bytes> lane_wanted = lane_wanted_bytes();
+
+}  // namespace
+
+// What one system call takes.
+struct MessageLane::Batch {
+    std::array<iovec, pieces_max> pieces;
+    std::size_t count = 0;
+    std::size_t bytes = 0;
+    Bytes copies;  // room for those that are copied
+    std::size_t copied = 0;
+
+    void add(const std::byte* from, std::size_t size) noexcept {
+        pieces[count++] = iovec{const_cast<std::byte*>(from), size};
+        bytes += size;
+    }
+    void add_copy(const std::byte* from, std::size_t size) noexcept {
+        std::byte* to = copies.data() + copied;
+        std::memcpy(to, from, size);
+        copied += size;
+        if (count > 0 && static_cast<std::byte*>(pieces[count - 1].iov_base) + pieces[count - 1].iov_len == to) {
+            pieces[count - 1].iov_len += size;
+            bytes += size;
+        } else {
+            add(to, size);
+        }
+    }
+};
+
+void MessageLane::want_bulk() noexcept {
+    want_left_ = frame_header_bytes;
+    port().dirty(*this);
+}
+
+bool MessageLane::begun(const Posted& posted) const noexcept {
+    return front_sent_ > 0 && peer().messages.front() == &posted;
+}
+
+std::size_t MessageLane::gather(Batch& batch) noexcept {
+    const PostedList& waiting = peer().messages;
+    // A lane_wanted frame goes between two messages, never into one.
+    if (want_left_ > 0 && front_sent_ == 0) {
+        batch.add(lane_wanted.data() + frame_header_bytes - want_left_, want_left_);
+    }
+    std::size_t skip = front_sent_;
+    for (const Posted* posted = waiting.front(); posted && batch.count < pieces_max; posted = waiting.next(*posted)) {
+        const std::size_t size = frame_bytes(*posted) - skip;
+        const std::byte* from = frame_begin(*posted) + skip;
+        if (batch.bytes + size > call_bytes_max && batch.bytes > 0) break;
+        const bool alone = batch.count == 0 && !waiting.next(*posted);
+        if (!alone && size <= copied_bytes_max && batch.copied + size <= batch.copies.size()) {
+            batch.add_copy(from, size);
+        } else {
+            batch.add(from, size);
+        }
+        skip = 0;
+    }
+    return batch.bytes;
+}
+
+void MessageLane::transmit() noexcept {
+    blocked = false;
+    PostedList& waiting = peer().messages;
+    for (unsigned calls = 0; !waiting.empty() || want_left_ > 0; ++calls) {
+        if (calls == calls_max) return port().dirty(*this);
+        Batch batch;
+        batch.copies = port().scratch();
+        const std::size_t asked = gather(batch);
+        const Moved moved = batch.count == 1 ? send_some(fd(), batch.pieces[0].iov_base, asked)
+                                             : send_some(fd(), batch.pieces.data(), batch.count);
+        // A connection that is gone is told by the read, after what came before the end.
+        sent(moved.bytes);
+        if (moved.bytes < asked) return port().blocked(*this);
+    }
+}
+
+void MessageLane::sent(std::size_t bytes) noexcept {
+    if (bytes == 0) return;
+    port().small_traffic();
+    if (want_left_ > 0 && front_sent_ == 0) {
+        const std::size_t part = std::min<std::size_t>(bytes, want_left_);
+        want_left_ = static_cast<std::uint8_t>(want_left_ - part);
+        bytes -= part;
+    }
+    PostedList& waiting = peer().messages;
+    front_sent_ += bytes;
+    for (Posted* posted = waiting.front(); posted && front_sent_ >= frame_bytes(*posted); posted = waiting.front()) {
+        front_sent_ -= frame_bytes(*posted);
+        waiting.remove(*posted);
+        port().end(*posted, Errc::ok);
+    }
+}
+
+}  // namespace cinnabar::tcp

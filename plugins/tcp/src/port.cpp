@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Progress: who is looked at, who writes, and what was put off until the stack had unwound.
+#include "port.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace cinnabar::tcp {
+namespace {
+
+// Reads in a row that find nothing before a connection is left to the kernel's watch.
+constexpr std::uint16_t misses_max = 256;
+// How long hot_ stays unused after more connections were active than it holds.
+constexpr std::uint32_t wide_rounds = 1024;
+// While small messages were about this recently, bulk moves in small steps between them.
+constexpr TimeUs small_traffic_us = 1000;
+constexpr std::size_t bulk_slice_small = 64 * 1024;
+constexpr std::size_t bulk_slice_large = 1024 * 1024;
+// Completions that one settle() runs: those that they post in turn wait for the next.
+constexpr unsigned settle_max = 4096;
+
+// Over all peers: own operations that peers know of, and what is owed to peers.
+constexpr std::uint32_t rma_slots_max = 16 * 1024;
+constexpr std::uint32_t owed_slots_max = 64 * 1024;
+
+}  // namespace
+
+TcpPort::TcpPort(TcpTransport& transport, na::PortHost& host)
+    : transport_(transport),
+      host_(host),
+      messages_(host.threads(), transport.options().send_slots_max, transport.options().message_bytes_max),
+      blocks_(frame_header_bytes + padded(transport.options().message_bytes_max), transport.options().receive_slots),
+      scratch_(new std::byte[scratch_bytes]),
+      lanes_(Threads::one, transport.options().connections_max),
+      bulk_lanes_(Threads::one, transport.options().connections_max),
+      dials_(Threads::one, transport.options().connections_max),
+      rma_slots_(Threads::one, rma_slots_max),
+      owed_(Threads::one, owed_slots_max),
+      newcomers_(*this),
+      meetings_(*this) {}
+
+void TcpPort::close() noexcept {
+    if (std::exchange(closed_, true)) return;
+    transport_.port_closed(*this, host_.context_id());
+    newcomers_.close();
+    meetings_.close();
+    accepting_ = false;
+    settling_ = true;  // no event and no new session from what follows
+    while (TcpPeer* peer = endings_.pop_front()) peer->ending = false;
+    for (TcpPeer* peer = peers_.all().front(); peer; peer = PeerTable::All::next(*peer)) {
+        if (peer->bulk) {
+            peer->bulk->end(Errc::canceled);
+            bulk_lanes_.release(*peer->bulk);
+        }
+        if (peer->lane) {
+            peer->lane->end();
+            lanes_.release(*peer->lane);
+        }
+        for (Dial* dial : {peer->dial, peer->bulk_dial}) {
+            if (!dial) continue;
+            dial->abandon();
+            dials_.release(*dial);
+        }
+        peer->lane = nullptr;
+        peer->bulk = nullptr;
+        peer->dial = peer->bulk_dial = nullptr;
+        peer->set_idle();
+        fail_waiting(*peer, Errc::canceled);
+    }
+    while (Posted* posted = ended_.pop_front()) host_.complete(*posted->op, posted->result);
+}
+
+TcpPort::~TcpPort() {
+    close();
+    while (TcpPeer* peer = peers_.all().front()) destroy(*peer);
+}
+
+void TcpPort::dirty(Connection& connection) noexcept {
+    if (connection.blocked) return;
+    if (!Connections::linked(connection)) dirty_.push_back(connection);
+}
+
+void TcpPort::blocked(Connection& connection) noexcept {
+    if (Connections::linked(connection)) (connection.blocked ? blocked_ : dirty_).remove(connection);
+    connection.blocked = true;
+    blocked_.push_back(connection);
+}
+
+void TcpPort::closing(Connection& connection) noexcept {
+    if (Connections::linked(connection)) (connection.blocked ? blocked_ : dirty_).remove(connection);
+    connection.blocked = false;
+    for (std::size_t i = 0; connection.hot && i < hot_count_; ++i) {
+        if (hot_[i] == &connection) cool(i);
+    }
+}
+
+void TcpPort::touched(Connection& connection) noexcept {
+    connection.misses = 0;
+    if (connection.hot || wide_rounds_ > 0 || !host_.spins()) return;
+    if (hot_count_ == hot_max) {
+        while (hot_count_ > 0) cool(hot_count_ - 1);
+        wide_rounds_ = wide_rounds;
+        return;
+    }
+    connection.hot = true;
+    hot_[hot_count_++] = &connection;
+}
+
+void TcpPort::cool(std::size_t index) noexcept {
+    hot_[index]->hot = false;
+    hot_[index] = hot_[--hot_count_];
+}
+
+unsigned TcpPort::look_at_hot() noexcept {
+    if (wide_rounds_ > 0) --wide_rounds_;
+    unsigned did = 0;
+    for (std::size_t i = 0; i < hot_count_;) {
+        Connection& connection = *hot_[i];
+        ++connection.misses;
+        did += connection.receive();
+        if (i >= hot_count_ || hot_[i] != &connection) continue;  // it cooled, or all did
+        if (connection.misses > misses_max) {
+            cool(i);
+        } else {
+            ++i;
+        }
+    }
+    return did;
+}
+
+std::size_t TcpPort::bulk_slice() const noexcept {
+    return host_.now_us() - small_at_ < small_traffic_us ? bulk_slice_small : bulk_slice_large;
+}
+
+unsigned TcpPort::poll() noexcept {
+    unsigned did = 0;
+    if (!inbox_.seems_empty()) {
+        for (Handover& handover : inbox_.take_all()) came_in(std::move(handover.fd), handover.hello), ++did;
+    }
+    did += look_at_hot();
+    if (host_.spins() && !blocked_.empty()) {
+        Connections again;
+        again.splice_back(blocked_);
+        while (Connection* connection = again.pop_front()) {
+            connection->blocked = false;
+            connection->transmit();
+            did += connection->blocked ? 0 : 1;
+        }
+    }
+    did += settle();
+    if (spares_changed_) forget_spares();
+    return did;
+}
+
+void TcpPort::flush() noexcept {
+    Connections now;
+    now.splice_back(dirty_);
+    while (Connection* connection = now.pop_front()) connection->transmit();
+    (void)settle();
+}
+
+bool TcpPort::prepare_wait() noexcept {
+    if (!dirty_.empty() || !ended_.empty() || !endings_.empty() || !inbox_.empty()) return false;
+    for (Connection* connection = blocked_.front(); connection; connection = Connections::next(*connection)) {
+        connection->watch_room(true);
+    }
+    return true;
+}
+
+void TcpPort::end(Posted& posted, Errc result) noexcept {
+    posted.place = Place::ended;
+    posted.result = result;
+    ended_.push_back(posted);
+}
+
+unsigned TcpPort::settle() noexcept {
+    if (settling_) return 0;
+    settling_ = true;
+    unsigned did = 0;
+    do {
+        while (TcpPeer* peer = endings_.pop_front()) {
+            session_over(*peer);
+            ++did;
+        }
+        while (did < settle_max) {
+            Posted* posted = ended_.pop_front();
+            if (!posted) break;
+            host_.complete(*posted->op, posted->result);
+            ++did;
+        }
+    } while (!endings_.empty());
+    settling_ = false;
+    return did;
+}
+
+Errc TcpPort::keep(na::Arrival& arrival, na::Kept& out) noexcept {
+    if (!blocks_.count_kept()) return Errc::overloaded;
+    auto* block = static_cast<ReceiveBlock*>(arrival.token);
+    ++block->references;
+    out = na::Kept{arrival.bytes, this, block, 0, false};
+    if (blocks_.shared(*block) && blocks_.crowded()) (void)detach(out);
+    return Errc::ok;
+}
+
+Errc TcpPort::detach(na::Kept& kept) noexcept {
+    auto* block = static_cast<ReceiveBlock*>(kept.token);
+    if (kept.detached || !blocks_.shared(*block)) {
+        kept.detached = true;
+        return Errc::ok;
+    }
+    if (closed_) return Errc::ok;  // nothing will come that could need the room
+    ReceiveBlock* own = blocks_.take(std::max<std::size_t>(kept.bytes.size(), 1));
+    if (!own) return Errc::overloaded;
+    if (!kept.bytes.empty()) std::memcpy(own->bytes(), kept.bytes.data(), kept.bytes.size());
+    kept.bytes = {own->bytes(), kept.bytes.size()};
+    kept.token = own;
+    kept.detached = true;
+    blocks_.unreference(*block);
+    return Errc::ok;
+}
+
+void TcpPort::release(na::Kept& kept) noexcept {
+    CINNABAR_ASSERT(kept.port == this);
+    blocks_.unreference(*static_cast<ReceiveBlock*>(kept.token));
+    blocks_.count_released();
+    kept = {};
+}
+
+}  // namespace cinnabar::tcp

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One context's door to a tcp network: its peers, the sockets that they have, and what is to be done for them next.
+// Owner of the context only, but for messages and inbox.
+#pragma once
+
+#include "bulk_lane.hpp"
+#include "handshake.hpp"
+#include "inbox.hpp"
+#include "meetings.hpp"
+#include "message_lane.hpp"
+#include "message_pool.hpp"
+#include "newcomers.hpp"
+#include "peer.hpp"
+#include "peer_table.hpp"
+#include "receive_blocks.hpp"
+#include "transport.hpp"
+
+#include <cinnabar/na/transport.hpp>
+
+#include <array>
+#include <memory>
+
+namespace cinnabar::tcp {
+
+class TcpPort final : public na::Port {
+  public:
+    TcpPort(TcpTransport& transport, na::PortHost& host);
+    ~TcpPort() override;
+
+    // na::Port
+    void close() noexcept override;
+    [[nodiscard]] Result<na::Peer*> peer(const na::Addr& addr) override;
+    void unreferenced(na::Peer& peer) noexcept override;
+    void disconnect(na::Peer& peer) noexcept override;
+    [[nodiscard]] Errc post(na::Op& op) noexcept override;
+    void cancel(na::Op& op) noexcept override;
+    unsigned poll() noexcept override;
+    [[nodiscard]] bool hot() const noexcept override { return hot_count_ > 0; }
+    void flush() noexcept override;
+    [[nodiscard]] bool prepare_wait() noexcept override;
+    [[nodiscard]] na::Message* take_message() noexcept override { return messages_.take(*this); }
+    void give_message(na::Message& message) noexcept override { messages_.give(message); }
+    [[nodiscard]] Errc keep(na::Arrival& arrival, na::Kept& out) noexcept override;
+    [[nodiscard]] Errc detach(na::Kept& kept) noexcept override;
+    void release(na::Kept& kept) noexcept override;
+    void stop_accepting() noexcept override;
+
+    [[nodiscard]] TcpTransport& transport() const noexcept { return transport_; }
+    [[nodiscard]] const na::TransportOptions& options() const noexcept { return transport_.options(); }
+    [[nodiscard]] na::PortHost& host() const noexcept { return host_; }
+    [[nodiscard]] Identity identity() const noexcept { return {transport_.incarnation(), host_.context_id()}; }
+    [[nodiscard]] ReceiveBlocks& blocks() noexcept { return blocks_; }
+    [[nodiscard]] SlotPool<RmaSlot>& rma_slots() noexcept { return rma_slots_; }
+    [[nodiscard]] SlotPool<Owed>& owed() noexcept { return owed_; }
+    [[nodiscard]] Inbox& inbox() noexcept { return inbox_; }
+    // Working room for one system call: coalesced sends, discarded data.
+    [[nodiscard]] Bytes scratch() noexcept { return {scratch_.get(), scratch_bytes}; }
+
+    // What the connections report (port.cpp).
+    void dirty(Connection& connection) noexcept;    // it has something to write
+    void blocked(Connection& connection) noexcept;  // it has, and the kernel has no room
+    void closing(Connection& connection) noexcept;  // it is about to close: forget it
+    void touched(Connection& connection) noexcept;  // something came: look at it first for a while
+    void small_traffic() noexcept { small_at_ = host_.now_us(); }
+    // How much a bulk lane may move in one go: less while small messages are about.
+    [[nodiscard]] std::size_t bulk_slice() const noexcept;
+    void end(Posted& posted, Errc result) noexcept;  // completes it once the stack has unwound
+    // Runs what was put off until the stack had unwound: completions, ends of sessions.
+    unsigned settle() noexcept;
+
+    // Sessions (sessions.cpp).
+    [[nodiscard]] na::Hello hello(na::HelloKind kind, const Identity& to) const noexcept;
+    void came_in(UniqueFd fd, const na::Hello& hello) noexcept;  // a newcomer's Hello is done
+    void dial_done(Dial& dial, UniqueFd fd, const na::Hello& answer) noexcept;
+    void dial_failed(Dial& dial, Errc why) noexcept;
+    void end_session(TcpPeer& peer, Errc why) noexcept;  // once the stack has unwound
+    void want_bulk(TcpPeer& peer) noexcept;
+    void dial(TcpPeer& peer, Lane lane, bool separate) noexcept;
+    // A session of that identity begins, by a socket on which both Hellos are done.
+    void begin_session(TcpPeer& peer, UniqueFd fd, const SessionTerms& terms) noexcept;
+    // Lets a newcomer in that asks for a session; `accepted`: the answer is sent already.
+    void let_in(UniqueFd fd, const na::Hello& hello, std::uint32_t token, bool accepted) noexcept;
+    [[nodiscard]] bool dialling() const noexcept { return dials_.taken() > 0; }
+    [[nodiscard]] PeerTable& peers() noexcept { return peers_; }
+    [[nodiscard]] Newcomers& newcomers() noexcept { return newcomers_; }
+    [[nodiscard]] bool full() const noexcept { return lanes_.taken() >= options().connections_max; }
+    [[nodiscard]] bool accepting() const noexcept { return accepting_; }
+
+  private:
+    static constexpr std::size_t scratch_bytes = 64 * 1024;
+    static constexpr std::size_t hot_max = 4;
+
+    [[nodiscard]] Errc post_message(TcpPeer& peer, Posted& posted) noexcept;
+    [[nodiscard]] Errc post_rma(TcpPeer& peer, Posted& posted) noexcept;
+    [[nodiscard]] bool connect(TcpPeer& peer) noexcept;
+    void session_came_in(UniqueFd fd, const na::Hello& hello) noexcept;
+    [[nodiscard]] TcpPeer* idle_peer(const Identity& identity) noexcept;
+    void session_dialled(TcpPeer& peer, UniqueFd fd, const na::Hello& answer, bool was_separate) noexcept;
+    void lane_came_in(UniqueFd fd, const na::Hello& hello) noexcept;
+    void lane_dialled(TcpPeer& peer, UniqueFd fd, const na::Hello& answer) noexcept;
+    void begin_bulk(TcpPeer& peer, UniqueFd fd) noexcept;
+    void session_over(TcpPeer& peer) noexcept;
+    void fail_waiting(TcpPeer& peer, Errc why) noexcept;
+    void forget_spares() noexcept;
+    void destroy(TcpPeer& peer) noexcept;
+    unsigned look_at_hot() noexcept;
+    void cool(std::size_t index) noexcept;
+
+    TcpTransport& transport_;
+    na::PortHost& host_;
+    MessagePool messages_;
+    ReceiveBlocks blocks_;
+    std::unique_ptr<std::byte[]> scratch_;
+
+    PeerTable peers_;
+    SlotPool<MessageLane> lanes_;
+    SlotPool<BulkLane> bulk_lanes_;
+    SlotPool<Dial> dials_;
+    SlotPool<RmaSlot> rma_slots_;
+    SlotPool<Owed> owed_;
+    Inbox inbox_;
+    Newcomers newcomers_;
+    Meetings meetings_;
+
+    using Connections = IntrusiveList<Connection, &Connection::output_link>;
+    Connections dirty_;
+    Connections blocked_;
+    PostedList ended_;
+    IntrusiveList<TcpPeer, &TcpPeer::ending_link> endings_;
+    IntrusiveList<TcpPeer, &TcpPeer::spare_link> spares_;
+    std::size_t spares_count_ = 0;
+    bool spares_changed_ = false;
+
+    std::array<Connection*, hot_max> hot_{};
+    std::size_t hot_count_ = 0;
+    std::uint32_t wide_rounds_ = 0;  // more connections are active than hot_ holds: leave them all to the kernel
+    TimeUs small_at_ = 0;
+    bool accepting_ = true;
+    bool closed_ = false;
+    bool settling_ = false;
+};
+
+}  // namespace cinnabar::tcp

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From addresses to peers, and how peers that nobody uses are forgotten.
+#include "port.hpp"
+
+#include <algorithm>
+
+namespace cinnabar::tcp {
+namespace {
+
+// Peers that were dialled once and are not in use: kept for a while, because they know how often dialling failed.
+constexpr std::size_t spares_max = 256;
+
+// Where the endpoints of an address can be dialled, the peer's own order of preference first.
+Result<std::vector<SocketAddress>> places_of(const na::AddrBody& body, const na::Transport& transport) {
+    std::vector<SocketAddress> places;
+    Error failure(Errc::unreachable, "the address has no tcp endpoint");
+    for (const std::string& endpoint : body.endpoints) {
+        if (!transport.reaches(endpoint)) continue;
+        auto uri = na::Uri::parse(endpoint);
+        if (!uri) return std::move(uri).error();
+        auto found = resolve(*uri, Purpose::dial);
+        if (!found) {
+            failure = std::move(found).error();
+            continue;
+        }
+        for (const SocketAddress& place : *found) {
+            if (std::find(places.begin(), places.end(), place) == places.end()) places.push_back(place);
+        }
+    }
+    if (places.empty()) return failure;
+    return places;
+}
+
+}  // namespace
+
+Result<na::Peer*> TcpPort::peer(const na::Addr& addr) {
+    if (TcpPeer* known = peers_.find(addr)) return known;
+    const na::AddrBody& body = addr.body();
+    if (body.incarnation != 0) {
+        if (TcpPeer* known = peers_.find(Identity{body.incarnation, body.context})) {
+            if (!body.endpoints.empty() && known->candidates.empty() && !known->lane) {
+                // Gone, and it cannot be dialled; this address can.
+            } else {
+                peers_.add_name(*known, addr);
+                return known;
+            }
+        }
+    }
+    if (body.endpoints.empty()) {
+        return Error(Errc::unreachable, "a peer that does not listen is reached over its own session, which is gone",
+                     addr.to_string());
+    }
+    CINNABAR_TRY(std::vector<SocketAddress> places, places_of(body, transport_));
+    if (TcpPeer* known = peers_.find_place(places.front(), body)) {
+        peers_.add_name(*known, addr);
+        return known;
+    }
+    auto made = std::make_unique<TcpPeer>(*this, addr, std::move(places));
+    TcpPeer* peer = made.get();
+    peers_.add(std::move(made));
+    return peer;
+}
+
+void TcpPort::unreferenced(na::Peer& peer) noexcept {
+    auto& own = static_cast<TcpPeer&>(peer);
+    if (closed_ || own.in_use() || decltype(spares_)::linked(own)) return;
+    spares_.push_back(own);
+    ++spares_count_;
+    spares_changed_ = true;
+}
+
+void TcpPort::forget_spares() noexcept {
+    spares_changed_ = false;
+    for (TcpPeer* peer = spares_.front(); peer;) {
+        TcpPeer& now = *std::exchange(peer, decltype(spares_)::next(*peer));
+        const bool keep = !now.in_use() && !now.candidates.empty() && spares_count_ <= spares_max;
+        if (keep) continue;
+        spares_.remove(now);
+        --spares_count_;
+        if (!now.in_use()) destroy(now);
+    }
+}
+
+void TcpPort::destroy(TcpPeer& peer) noexcept {
+    if (decltype(spares_)::linked(peer)) {
+        spares_.remove(peer);
+        --spares_count_;
+    }
+    host_.peer_gone(peer);
+    peers_.remove(peer);
+}
+
+}  // namespace cinnabar::tcp

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From sockets to sessions and their ends: who came in, what a dial brought, and what becomes of the peers.
+#include "port.hpp"
+
+#include <cinnabar/base/random.hpp>
+
+#include <algorithm>
+
+namespace cinnabar::tcp {
+namespace {
+
+// Dials that may fail in a row before posts begin to fail without a dial.
+constexpr std::uint32_t failures_free = 3;
+constexpr TimeUs retry_us_max = 100'000;
+
+// What an answer may say; anything else would reach the operations as nonsense.
+Errc reason_of(const na::Hello& answer) noexcept {
+    switch (const auto code = static_cast<Errc>(answer.reason); code) {
+        case Errc::refused:
+        case Errc::unreachable:
+        case Errc::peer_lost:
+        case Errc::overloaded:
+        case Errc::permission:
+        case Errc::shutting_down:
+            return code;
+        default:
+            return Errc::protocol;
+    }
+}
+
+void reject(TcpPort& port, UniqueFd fd, const na::Hello& hello, Errc why) noexcept {
+    na::Hello answer = port.hello(na::HelloKind::reject, {hello.incarnation, hello.context});
+    answer.reason = static_cast<std::uint8_t>(why);
+    (void)send_hello(fd.get(), answer);
+}
+
+}  // namespace
+
+na::Hello TcpPort::hello(na::HelloKind kind, const Identity& to) const noexcept {
+    na::Hello hello;
+    hello.kind = kind;
+    hello.incarnation = transport_.incarnation();
+    hello.peer_incarnation = to.incarnation;
+    hello.context = host_.context_id();
+    hello.peer_context = to.context;
+    hello.message_bytes_max = static_cast<std::uint32_t>(options().message_bytes_max);
+    hello.credits = static_cast<std::uint16_t>(std::min<std::uint32_t>(host_.initial_credits(), 0xffff));
+    return hello;
+}
+
+void TcpPort::came_in(UniqueFd fd, const na::Hello& hello) noexcept {
+    switch (hello.kind) {
+        case na::HelloKind::dial:
+            return session_came_in(std::move(fd), hello);
+        case na::HelloKind::lane:
+            return lane_came_in(std::move(fd), hello);
+        default:
+            return;  // an answer to nothing: dropped
+    }
+}
+
+void TcpPort::session_came_in(UniqueFd fd, const na::Hello& hello) noexcept {
+    const Identity who{hello.incarnation, hello.context};
+    if (!accepting_) return reject(*this, std::move(fd), hello, Errc::shutting_down);
+    if (hello.peer_incarnation != 0 && hello.peer_incarnation != transport_.incarnation()) {
+        return reject(*this, std::move(fd), hello, Errc::peer_lost);
+    }
+    if (full()) return reject(*this, std::move(fd), hello, Errc::overloaded);
+    const bool separate = hello.reason == static_cast<std::uint8_t>(Errc::exists);
+    const auto token = static_cast<std::uint32_t>(secret_u64());
+    if (!separate && meetings_.take(fd, hello, token)) return;
+    if (const TcpPeer* met = peers_.find(who); met && met->lane && !separate) {
+        // It may have come back before the end of its last connection was read here.
+        (void)met->lane->receive();
+        (void)settle();
+        met = peers_.find(who);
+        if (met && met->lane && met->terms.dialled && who < identity()) {
+            return reject(*this, std::move(fd), hello, Errc::exists);
+        }
+    }
+    let_in(std::move(fd), hello, token, false);
+}
+
+// A peer of that identity without a session, which gets the new one.
+TcpPeer* TcpPort::idle_peer(const Identity& who) noexcept {
+    TcpPeer* found = nullptr;
+    peers_.each_of(who, [&](TcpPeer& peer) {
+        if (!peer.lane && !peer.dial && !peer.ending) found = &peer;
+    });
+    return found;
+}
+
+void TcpPort::let_in(UniqueFd fd, const na::Hello& hello, std::uint32_t token, bool accepted) noexcept {
+    const Identity who{hello.incarnation, hello.context};
+    if (!accepted) {
+        na::Hello answer = this->hello(na::HelloKind::accept, who);
+        answer.nonce = token;
+        if (!send_hello(fd.get(), answer)) return;
+    }
+    TcpPeer* peer = idle_peer(who);
+    if (!peer) {
+        auto made = std::make_unique<TcpPeer>(*this, na::Addr::make_session("tcp", who.context, who.incarnation),
+                                              std::vector<SocketAddress>());
+        peer = made.get();
+        peers_.add(std::move(made));
+    }
+    begin_session(*peer, std::move(fd), {who, hello.message_bytes_max, hello.credits, token, false});
+}
+
+void TcpPort::begin_session(TcpPeer& peer, UniqueFd fd, const SessionTerms& terms) noexcept {
+    tune(fd.get(), options().keepalive);
+    MessageLane* lane = lanes_.acquire();
+    if (!lane || !lane->start(*this, peer, std::move(fd))) {
+        if (lane) lanes_.release(*lane);
+        return end_session(peer, Errc::overloaded);
+    }
+    const bool restarted = peer.incarnation() != 0 && peer.incarnation() != terms.identity.incarnation;
+    peers_.identify(peer, terms.identity);
+    peer.lane = lane;
+    peer.failures = 0;
+    peer.set_connected(terms, static_cast<std::uint32_t>(options().message_bytes_max));
+    // Posted under the own limit; the peer's may be smaller.
+    for (Posted* posted = peer.messages.front(); posted;) {
+        Posted& now = *std::exchange(posted, PostedList::next(*posted));
+        if (now.op->message_bytes <= peer.message_bytes_max()) continue;
+        peer.messages.remove(now);
+        end(now, Errc::too_large);
+    }
+    if (!peer.messages.empty()) dirty(*lane);
+    if (!peer.rma.empty()) want_bulk(peer);
+    if (restarted) host_.receiver().on_peer(peer, na::PeerEvent::restarted, Errc::ok);
+    host_.receiver().on_peer(peer, na::PeerEvent::connected, Errc::ok);
+}
+
+void TcpPort::lane_came_in(UniqueFd fd, const na::Hello& hello) noexcept {
+    const Identity who{hello.incarnation, hello.context};
+    TcpPeer* owner = nullptr;
+    peers_.each_of(who, [&](TcpPeer& peer) {
+        if (peer.lane && !peer.ending && !peer.terms.dialled && peer.terms.token == hello.nonce) owner = &peer;
+    });
+    const bool fits = owner && !owner->bulk && hello.lane == static_cast<std::uint8_t>(Lane::bulk) &&
+                      hello.peer_incarnation == transport_.incarnation();
+    if (!fits) return reject(*this, std::move(fd), hello, owner ? Errc::protocol : Errc::peer_lost);
+    if (!send_hello(fd.get(), this->hello(na::HelloKind::accept, who))) return end_session(*owner, Errc::peer_lost);
+    begin_bulk(*owner, std::move(fd));
+}
+
+void TcpPort::begin_bulk(TcpPeer& peer, UniqueFd fd) noexcept {
+    tune(fd.get(), options().keepalive);
+    BulkLane* bulk = bulk_lanes_.acquire();
+    if (!bulk || !bulk->start(*this, peer, std::move(fd))) {
+        if (bulk) bulk_lanes_.release(*bulk);
+        return end_session(peer, Errc::overloaded);
+    }
+    peer.bulk = bulk;
+    peer.bulk_wanted = false;
+    if (!peer.rma.empty()) dirty(*bulk);
+}
+
+void TcpPort::want_bulk(TcpPeer& peer) noexcept {
+    if (peer.bulk || peer.bulk_dial || peer.bulk_wanted || peer.ending) return;
+    if (peer.terms.dialled) return dial(peer, Lane::bulk, false);
+    peer.bulk_wanted = true;
+    peer.lane->want_bulk();
+}
+
+void TcpPort::dial(TcpPeer& peer, Lane lane, bool separate) noexcept {
+    Dial* dial = dials_.acquire();
+    if (!dial) return end_session(peer, Errc::overloaded);
+    (lane == Lane::bulk ? peer.bulk_dial : peer.dial) = dial;
+    if (lane == Lane::messages) peer.set_connecting();
+    dial->start(*this, peer, lane, separate);
+}
+
+bool TcpPort::connect(TcpPeer& peer) noexcept {
+    Errc why = Errc::ok;
+    if (!accepting_) why = Errc::closed;
+    if (peer.candidates.empty()) why = Errc::unreachable;
+    if (why == Errc::ok && full()) why = Errc::overloaded;
+    if (why != Errc::ok) {
+        peer.last_failure = why;
+        return false;
+    }
+    if (peer.failures > failures_free && host_.now_us() < peer.retry_at) return false;
+    dial(peer, Lane::messages, false);
+    return true;
+}
+
+void TcpPort::dial_done(Dial& dial, UniqueFd fd, const na::Hello& answer) noexcept {
+    TcpPeer& peer = dial.peer();
+    const bool separate = dial.separate();
+    const Lane lane = dial.lane();
+    (lane == Lane::bulk ? peer.bulk_dial : peer.dial) = nullptr;
+    dial.abandon();
+    dials_.release(dial);
+    if (lane == Lane::messages) {
+        session_dialled(peer, std::move(fd), answer, separate);
+        meetings_.dial_ended();
+    } else if (answer.kind == na::HelloKind::accept) {
+        begin_bulk(peer, std::move(fd));
+    } else {
+        end_session(peer, Errc::peer_lost);
+    }
+}
+
+void TcpPort::session_dialled(TcpPeer& peer, UniqueFd fd, const na::Hello& answer, bool was_separate) noexcept {
+    const Identity who{answer.incarnation, answer.context};
+    const na::Incarnation wanted = peer.addr().body().incarnation;
+    if (answer.kind == na::HelloKind::reject) {
+        if (answer.reason != static_cast<std::uint8_t>(Errc::exists) || was_separate) {
+            return end_session(peer, reason_of(answer));
+        }
+        if (!meetings_.met(peer, who)) dial(peer, Lane::messages, true);
+        return;
+    }
+    if (answer.kind != na::HelloKind::accept || who.context != peer.remote_context()) {
+        return end_session(peer, Errc::protocol);
+    }
+    if (wanted != 0 && who.incarnation != wanted) return end_session(peer, Errc::peer_lost);
+    begin_session(peer, std::move(fd), {who, answer.message_bytes_max, answer.credits, answer.nonce, true});
+    meetings_.dial_succeeded(who);
+}
+
+void TcpPort::dial_failed(Dial& dial, Errc why) noexcept {
+    TcpPeer& peer = dial.peer();
+    const Lane lane = dial.lane();
+    (lane == Lane::bulk ? peer.bulk_dial : peer.dial) = nullptr;
+    dial.abandon();
+    dials_.release(dial);
+    end_session(peer, lane == Lane::bulk ? Errc::peer_lost : why);
+    if (lane == Lane::messages) meetings_.dial_ended();
+}
+
+void TcpPort::end_session(TcpPeer& peer, Errc why) noexcept {
+    if (peer.ending) return;
+    peer.ending = true;
+    peer.ending_why = why;
+    endings_.push_back(peer);
+}
+
+void TcpPort::session_over(TcpPeer& peer) noexcept {
+    const Errc why = peer.ending_why;
+    const bool was_connected = peer.lane != nullptr;
+    peer.ending = false;
+    peer.bulk_wanted = false;
+    if (BulkLane* bulk = std::exchange(peer.bulk, nullptr)) {
+        bulk->end(why);
+        bulk_lanes_.release(*bulk);
+    }
+    if (MessageLane* lane = std::exchange(peer.lane, nullptr)) {
+        lane->end();
+        lanes_.release(*lane);
+    }
+    for (Dial** dial : {&peer.dial, &peer.bulk_dial}) {
+        if (!*dial) continue;
+        (*dial)->abandon();
+        dials_.release(**dial);
+        *dial = nullptr;
+    }
+    peer.set_idle();
+    if (!was_connected) {
+        peer.last_failure = why;
+        ++peer.failures;
+        const std::uint32_t doublings = std::min(peer.failures, 20u);
+        peer.retry_at = host_.now_us() + std::min<TimeUs>(retry_us_max, TimeUs{100} << doublings);
+    }
+    fail_waiting(peer, why);
+    host_.receiver().on_peer(peer, na::PeerEvent::lost, why);
+    if (peer.references() == 0) unreferenced(peer);
+}
+
+void TcpPort::fail_waiting(TcpPeer& peer, Errc why) noexcept {
+    while (Posted* posted = peer.messages.pop_front()) end(*posted, why);
+    while (Posted* posted = peer.rma.pop_front()) end(*posted, why);
+}
+
+void TcpPort::disconnect(na::Peer& peer) noexcept {
+    auto& own = static_cast<TcpPeer&>(peer);
+    if (own.lane || own.dial) end_session(own, Errc::peer_lost);
+}
+
+void TcpPort::stop_accepting() noexcept { accepting_ = false; }
+
+}  // namespace cinnabar::tcp

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The few things that this plugin asks of a socket, each one system call, none of them blocking.
+#pragma once
+
+#include "address.hpp"
+
+#include <cinnabar/base/clock.hpp>
+#include <cinnabar/base/unique_fd.hpp>
+
+#include <sys/uio.h>
+
+#include <cstddef>
+
+namespace cinnabar::tcp {
+
+// A listening socket bound to the first of `addresses` that works. address_in_use, bad_address, permission.
+[[nodiscard]] Result<UniqueFd> listen_at(const std::vector<SocketAddress>& addresses);
+
+// Starts to connect. ok: done or under way, look for EPOLLOUT; refused, unreachable, ... otherwise. `source`: bound
+// first where the families agree; may be null.
+[[nodiscard]] Errc start_connect(const SocketAddress& to, const SocketAddress* source, UniqueFd& out) noexcept;
+// How a connect that was under way ended: ok, again (still under way), or why it failed.
+[[nodiscard]] Errc connect_outcome(int fd) noexcept;
+
+// No Nagle, keepalive and user timeout so that a dead host is noticed within `keepalive` (0: never).
+void tune(int fd, Microseconds keepalive) noexcept;
+
+// What connect() and SO_ERROR say, as the code that the waiting operations get.
+[[nodiscard]] Errc connect_errc(int os_errno) noexcept;
+
+// Outcome of one read or write: bytes moved, or the reason for none.
+struct Moved {
+    std::size_t bytes = 0;
+    Errc why = Errc::ok;  // again: nothing to read, or no room; peer_lost: closed or reset; ok otherwise
+};
+[[nodiscard]] Moved receive_some(int fd, void* to, std::size_t bytes) noexcept;
+[[nodiscard]] Moved receive_some(int fd, iovec* pieces, std::size_t count) noexcept;
+[[nodiscard]] Moved send_some(int fd, const void* from, std::size_t bytes) noexcept;
+[[nodiscard]] Moved send_some(int fd, iovec* pieces, std::size_t count) noexcept;
+
+}  // namespace cinnabar::tcp

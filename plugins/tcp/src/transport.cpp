@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport.hpp"
+
+#include "port.hpp"
+#include "socket.hpp"
+
+#include <cinnabar/base/random.hpp>
+
+#include <sys/resource.h>
+
+namespace cinnabar::tcp {
+namespace {
+
+// Lease slots; a transfer of the layers above takes one.
+constexpr std::uint32_t leases_max = 256 * 1024;
+constexpr std::size_t segments_max = 64 * 1024;
+
+}  // namespace
+
+TcpTransport::TcpTransport(const na::TransportOptions& options)
+    : options_(options), incarnation_(secret_u64()), leases_(leases_max) {
+    caps_.ordered = true;
+    caps_.put_notify = true;
+    caps_.atomics = true;
+    caps_.offset_addressing = true;
+    caps_.revocable = true;
+    caps_.detects_loss = true;
+    caps_.wait_fd = true;
+    limits_.message_bytes_max = options.message_bytes_max;
+    limits_.rma_bytes_max = std::size_t{1} << 40;
+    limits_.segments_max = segments_max;
+    limits_.op_segments_max = segments_max;
+    limits_.lease_key_bytes_max = na::LeaseKey::wire_bytes;
+    limits_.rma_inflight_max = BulkLane::admitted_max;
+    limits_.receive_slots = options.receive_slots;
+}
+
+TcpTransport::~TcpTransport() { CINNABAR_ASSERT(ports_.empty()); }
+
+Result<std::unique_ptr<na::Transport>> TcpTransport::open(const na::Uri& uri, const na::TransportOptions& options) {
+    constexpr std::size_t message_bytes_limit = 64 * 1024 * 1024;
+    if (options.message_bytes_max == 0 || options.message_bytes_max > message_bytes_limit) {
+        return Error(Errc::invalid_argument, "message_bytes_max is from 1 byte to 64 MiB");
+    }
+    if (options.receive_slots == 0 || options.contexts_max == 0 || options.connections_max == 0 ||
+        options.send_slots_max == 0) {
+        return Error(Errc::invalid_argument, "a limit of a transport is not 0");
+    }
+    std::unique_ptr<TcpTransport> transport(new TcpTransport(options));
+    if (options.listen) {
+        CINNABAR_TRY(const std::vector<SocketAddress> addresses, resolve(uri, Purpose::listen));
+        CINNABAR_TRY(transport->listener_, listen_at(addresses));
+        transport->endpoints_ = reachable_endpoints(SocketAddress::local_of(transport->listener_.get()));
+    } else if (!uri.host.empty()) {
+        CINNABAR_TRY(const std::vector<SocketAddress> addresses, resolve(uri, Purpose::listen));
+        transport->source_ = addresses.front();
+    }
+    return std::unique_ptr<na::Transport>(std::move(transport));
+}
+
+bool TcpTransport::reaches(std::string_view endpoint) const noexcept { return endpoint.starts_with("tcp://"); }
+
+Result<std::unique_ptr<na::Port>> TcpTransport::open_port(na::PortHost& host) {
+    auto port = std::make_unique<TcpPort>(*this, host);
+    {
+        const std::lock_guard lock(mutex_);
+        if (ports_.contains(host.context_id())) return Error(Errc::exists, "that context id is open already");
+        if (ports_.size() >= options_.contexts_max) return Error(Errc::too_large, "contexts_max are open already");
+        ports_.emplace(host.context_id(), port.get());
+    }
+    if (!port->newcomers().watch()) {
+        return Error(errc_from_errno(errno), "watching the listening socket", {}, errno);
+    }
+    return std::unique_ptr<na::Port>(std::move(port));
+}
+
+void TcpTransport::port_closed(const TcpPort& port, na::ContextId context) noexcept {
+    const std::lock_guard lock(mutex_);
+    // A port that was never let in is closed as well.
+    if (const auto at = ports_.find(context); at != ports_.end() && at->second == &port) ports_.erase(at);
+}
+
+bool TcpTransport::hand_over(UniqueFd& fd, const na::Hello& hello) noexcept {
+    const std::lock_guard lock(mutex_);
+    const auto at = ports_.find(hello.peer_context);
+    if (at == ports_.end()) return false;
+    at->second->inbox().put({std::move(fd), hello});
+    at->second->host().wake();
+    return true;
+}
+
+Result<std::unique_ptr<na::Memory>> TcpTransport::register_memory(std::span<const na::Segment> segments,
+                                                                  na::Access access) {
+    if (segments.size() > segments_max) return Error(Errc::too_large, "too many segments in one registration");
+    if (registrations_.fetch_add(1, std::memory_order_relaxed) >= options_.registrations_max) {
+        registrations_.fetch_sub(1, std::memory_order_relaxed);
+        return Error(Errc::too_large, "registrations_max are in use");
+    }
+    return std::unique_ptr<na::Memory>(std::make_unique<TcpMemory>(*this, segments, access, registrations_));
+}
+
+Errc TcpTransport::revoke(na::Lease& lease) noexcept {
+    leases_.revoke(lease);
+    return Errc::ok;
+}
+
+void TcpTransport::describe(const na::Lease& lease, Writer& writer) const noexcept {
+    na::LeaseKey{lease.slot, lease.generation, lease.key}.encode(writer);
+}
+
+std::string TcpTransport::diagnosis() const {
+    rlimit files{};
+    (void)::getrlimit(RLIMIT_NOFILE, &files);
+    std::string text = endpoints_.empty() ? "does not listen" : "listens at";
+    for (const std::string& endpoint : endpoints_) text += " " + endpoint;
+    return text + "; at most " + std::to_string(files.rlim_cur) + " open files";
+}
+
+}  // namespace cinnabar::tcp
