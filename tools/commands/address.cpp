@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "commands/address.hpp"
+
+#include "file/name.hpp"
+
+#include <cinnabar/na/uri.hpp>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+namespace cinnabar::tools {
+
+Result<Place> parse_place(std::string_view text) {
+    const auto colon = text.find("://");
+    if (colon == std::string_view::npos || colon == 0)
+        return Error{Errc::bad_address, "an address is SCHEME://HOST:PORT", printable(text)};
+    const auto slash = text.find('/', colon + 3);
+    if (slash == std::string_view::npos) return Place{std::string(text), {}};
+    return Place{std::string(text.substr(0, slash)), std::string(text.substr(slash + 1))};
+}
+
+std::string join_name(std::string_view folder, std::string_view leaf) {
+    while (folder.ends_with('/')) folder.remove_suffix(1);
+    if (folder.empty()) return std::string(leaf);
+    return std::string(folder).append("/").append(leaf);
+}
+
+Result<bool> stays_on_host(std::string_view uri) {
+    CINNABAR_TRY(const auto parsed, na::Uri::parse(uri));
+    if (parsed.scheme == "shm" || parsed.scheme == "self") return true;
+    if (parsed.host == "localhost") return true;
+    in_addr four{};
+    if (::inet_pton(AF_INET, parsed.host.c_str(), &four) == 1) return (ntohl(four.s_addr) >> 24) == 127;
+    in6_addr six{};
+    if (::inet_pton(AF_INET6, parsed.host.c_str(), &six) == 1) return IN6_IS_ADDR_LOOPBACK(&six) != 0;
+    return false;
+}
+
+}  // namespace cinnabar::tools

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The addresses of the command line: where a server listens, and URI/NAME, which names a file on one. Pure.
+#pragma once
+
+#include <cinnabar/base/result.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace cinnabar::tools {
+
+// "tcp://127.0.0.1:7000/logs/a.txt": a server and a path on it. The path is what follows the first '/' behind the
+// authority, byte for byte: it is not decoded, since names are bytes and '%' or '?' may be part of one.
+struct Place {
+    std::string server;  // "tcp://127.0.0.1:7000"
+    std::string path;    // "logs/a.txt"; may be empty
+};
+
+// bad_address: no scheme.
+[[nodiscard]] Result<Place> parse_place(std::string_view text);
+
+// The name that a saved file gets: folder and leaf, with one '/' between them.
+[[nodiscard]] std::string join_name(std::string_view folder, std::string_view leaf);
+
+// Whether only this machine can reach a server that listens there: a literal loopback address, "localhost", or a
+// transport that does not leave the host. bad_address: it cannot be parsed.
+[[nodiscard]] Result<bool> stays_on_host(std::string_view uri);
+
+}  // namespace cinnabar::tools

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The subcommands: what the command line may say to each, and what each does. A run returns the exit code of the
+// process; what went wrong has been told by then.
+#pragma once
+
+#include "terminal/exit_code.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace cinnabar::tools {
+
+// What save and fetch have in common.
+struct TransferOptions {
+    std::string key_file;
+    bool replace = false;
+    bool json = false;
+    bool quiet = false;
+    unsigned jobs = 8;  // files under way at once
+};
+
+struct SaveOptions : TransferOptions {
+    std::vector<std::string> files;
+    std::string to;  // URI, perhaps with a folder
+    std::string as;  // name on the server; empty: that of the file
+};
+[[nodiscard]] ExitCode run_save(const SaveOptions& options);
+
+struct FetchOptions : TransferOptions {
+    std::vector<std::string> from;  // URI/NAME
+    std::string folder = ".";
+};
+[[nodiscard]] ExitCode run_fetch(const FetchOptions& options);
+
+struct ServeOptions {
+    std::string root;
+    std::vector<std::string> listen;
+    std::string ready_file;
+    std::string key_file;
+    bool insecure = false;
+    bool read_only = false;
+    bool json = false;
+    bool verbose = false;
+    unsigned writers = 2;
+    std::uint64_t buffer_bytes = 32u << 20;  // all buffers together
+    double drain_seconds = 10;
+};
+[[nodiscard]] ExitCode run_serve(const ServeOptions& options);
+
+struct PingOptions {
+    std::string to;
+    std::uint32_t count = 4;
+    double interval_seconds = 1;
+    double timeout_seconds = 5;
+    bool json = false;
+};
+[[nodiscard]] ExitCode run_ping(const PingOptions& options);
+
+struct InfoOptions {
+    std::string to;  // a server to look at; empty: this machine only
+    bool json = false;
+    bool verbose = false;
+};
+[[nodiscard]] ExitCode run_info(const InfoOptions& options);
+
+}  // namespace cinnabar::tools

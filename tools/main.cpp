@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The cinnabar command: reads the command line and hands over to a subcommand.
+#include "commands/commands.hpp"
+#include "terminal/units.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <exception>
+#include <functional>
+#include <string>
+
+namespace cinnabar::tools {
+namespace {
+
+using Run = std::function<ExitCode()>;
+
+std::string check_size(const std::string& text) {
+    const auto bytes = parse_bytes(text);
+    return bytes ? std::string() : bytes.error().message();
+}
+
+void add_transfer_options(CLI::App& command, TransferOptions& options) {
+    command.add_option("--key-file", options.key_file, "Prove the key in this file, and have the server prove it");
+    command.add_flag("--replace", options.replace, "Replace files that exist");
+    command.add_flag("--json", options.json, "One line of JSON for each file, and one for all, on stdout");
+    command.add_flag("-q,--quiet", options.quiet, "No progress bar and no summary");
+    command.add_option("-j,--jobs", options.jobs, "Files under way at once")
+        ->capture_default_str()
+        ->check(CLI::Range(1u, 64u));
+}
+
+void add_save(CLI::App& app, SaveOptions& options, Run& run) {
+    auto& command = *app.add_subcommand("save", "Save files on a server: cinnabar save FILE... URI[/FOLDER]");
+    auto* files = command.add_option("FILE... URI", options.files, "Files, and where to: tcp://HOST:PORT[/FOLDER]");
+    files->required()->expected(2, -1);
+    command.add_option("--as", options.as, "The name on the server, for a single file");
+    add_transfer_options(command, options);
+    command.callback([&] {
+        options.to = options.files.back();
+        options.files.pop_back();
+        if (!options.as.empty() && options.files.size() != 1)
+            throw CLI::ValidationError("--as", "names a single file, and there are several");
+        run = [&] { return run_save(options); };
+    });
+}
+
+void add_fetch(CLI::App& app, FetchOptions& options, Run& run) {
+    auto& command = *app.add_subcommand("fetch", "Fetch files from a server: cinnabar fetch URI/NAME... [-o DIR]");
+    command.add_option("URI/NAME...", options.from, "What to fetch: tcp://HOST:PORT/NAME")->required();
+    command.add_option("-o,--output", options.folder, "The directory to put files in")->capture_default_str();
+    add_transfer_options(command, options);
+    command.callback([&] { run = [&] { return run_fetch(options); }; });
+}
+
+void add_serve(CLI::App& app, ServeOptions& options, Run& run) {
+    auto& command = *app.add_subcommand("serve", "Keep files of clients in a directory");
+    command.add_option("--root", options.root, "The directory; nothing outside of it is touched")->required();
+    command.add_option("--listen", options.listen, "Where to listen; may be given several times")
+        ->default_str("tcp://127.0.0.1:0");
+    command.add_option("--ready-file", options.ready_file, "A file that gets the addresses, one a line, once ready");
+    command.add_option("--key-file", options.key_file, "Serve only who proves the key in this file");
+    command.add_flag("--insecure", options.insecure, "Listen beyond this machine without a key");
+    command.add_flag("--read-only", options.read_only, "Give files, take none");
+    command.add_flag("--json", options.json, "Events as lines of JSON on stdout");
+    command.add_flag("-v,--verbose", options.verbose, "Tell of every file");
+    command.add_option("--writers", options.writers, "Threads that write to the disk")
+        ->capture_default_str()
+        ->check(CLI::Range(1u, 64u));
+    command
+        .add_option_function<std::string>(
+            "--buffers", [&](const std::string& text) { options.buffer_bytes = parse_bytes(text).value(); },
+            "Memory for data on its way, of all clients together")
+        ->default_str("32M")
+        ->check(check_size);
+    command.add_option("--drain", options.drain_seconds, "Seconds that a stop leaves to files under way")
+        ->capture_default_str()
+        ->check(CLI::Range(0.0, 86'400.0));
+    command.callback([&] {
+        if (options.listen.empty()) options.listen.emplace_back("tcp://127.0.0.1:0");
+        run = [&] { return run_serve(options); };
+    });
+}
+
+void add_ping(CLI::App& app, PingOptions& options, Run& run) {
+    auto& command = *app.add_subcommand("ping", "Measure the round trip to a server");
+    command.add_option("URI", options.to, "tcp://HOST:PORT")->required();
+    command.add_option("-c,--count", options.count, "How many")->capture_default_str()->check(CLI::Range(1u, 1u << 30));
+    command.add_option("-i,--interval", options.interval_seconds, "Seconds between them")
+        ->capture_default_str()
+        ->check(CLI::Range(0.0, 3600.0));
+    command.add_option("-W,--timeout", options.timeout_seconds, "Seconds to wait for each")
+        ->capture_default_str()
+        ->check(CLI::Range(0.001, 3600.0));
+    command.add_flag("--json", options.json, "One line of JSON for each, and one for all");
+    command.callback([&] { run = [&] { return run_ping(options); }; });
+}
+
+void add_info(CLI::App& app, InfoOptions& options, Run& run) {
+    auto& command = *app.add_subcommand("info", "What this machine offers, and what stands in the way");
+    command.add_option("URI", options.to, "A server to look at as well");
+    command.add_flag("--json", options.json, "As one line of JSON");
+    command.add_flag("-v,--verbose", options.verbose, "With every limit");
+    command.callback([&] { run = [&] { return run_info(options); }; });
+}
+
+int run_command_line(int count, char** words) {
+    CLI::App app{"Cinnabar: files and calls between processes and hosts", "cinnabar"};
+    app.set_version_flag("--version", std::string("cinnabar ") + CINNABAR_VERSION);
+    app.require_subcommand(1);
+    app.footer(
+        "Exit codes: 0 done, 1 usage, 2 unreachable, 3 exists, 4 permission, 5 no space, 6 damaged, 7 peer lost,\n"
+        "8 timed out, 9 interrupted, 10 not found, 11 unsuitable, 12 i/o, 13 overloaded, 14 protocol, 15 internal");
+    SaveOptions save;
+    FetchOptions fetch;
+    ServeOptions serve;
+    PingOptions ping;
+    InfoOptions info;
+    Run run;
+    add_serve(app, serve, run);
+    add_save(app, save, run);
+    add_fetch(app, fetch, run);
+    add_ping(app, ping, run);
+    add_info(app, info, run);
+    try {
+        app.parse(count, words);
+    } catch (const CLI::ParseError& failure) {
+        return app.exit(failure) == 0 ? 0 : static_cast<int>(ExitCode::usage);
+    }
+    return static_cast<int>(run());
+}
+
+}  // namespace
+}  // namespace cinnabar::tools
+
+int main(int count, char** words) {
+    try {
+        return cinnabar::tools::run_command_line(count, words);
+    } catch (const std::exception& failure) {
+        (void)std::fprintf(stderr, "cinnabar: %s\n", failure.what());
+        return static_cast<int>(cinnabar::tools::ExitCode::internal);
+    }
+}

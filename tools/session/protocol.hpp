@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The calls of the save service, as both sides share them. What they mean, in which order they come and what each side
+// promises is in docs/save-service.md; change both together.
+#pragma once
+
+#include "session/key.hpp"
+
+#include <cinnabar/hl/lent.hpp>
+#include <cinnabar/hl/rpc.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace cinnabar::tools {
+
+inline constexpr std::uint32_t protocol_version = 1;
+
+// --- opening a session
+
+struct HelloIn {
+    std::uint32_t version = 0;
+    Nonce nonce{};  // the client's
+};
+struct HelloOut {
+    std::uint32_t version = 0;
+    bool wants_key = false;
+    std::uint64_t challenge = 0;  // names the nonce in the login; good for one attempt
+    Nonce nonce{};                // the server's
+};
+inline constexpr hl::Rpc<HelloOut(HelloIn)> hello_rpc{"cinnabar.save.hello"};
+
+// 128 random bits that the following calls show; good on the connection that it was given to.
+struct Token {
+    std::uint64_t high = 0;
+    std::uint64_t low = 0;
+    friend auto operator<=>(const Token&, const Token&) = default;
+};
+
+struct LoginIn {
+    std::uint64_t challenge = 0;
+    Proof proof{};  // zeros without a key
+};
+struct LoginOut {
+    Token token;
+    Proof proof{};                   // the server's; zeros without a key
+    std::uint64_t window_bytes = 0;  // how much a window call may carry
+    std::uint32_t windows_max = 0;   // how many of a file the server works on at once
+};
+inline constexpr hl::Rpc<LoginOut(LoginIn)> login_rpc{"cinnabar.save.login"};
+
+struct HoldIn {
+    Token token;
+};
+// Stays open as long as the session; never answered but by an error. When it ends, for whatever reason, the server
+// forgets the session and removes what it had not finished.
+inline constexpr hl::Rpc<void(HoldIn)> hold_rpc{"cinnabar.save.hold"};
+
+// --- saving a file
+
+struct OpenIn {
+    Token token;
+    std::string name;
+    std::uint64_t bytes = 0;
+    std::uint32_t mode = 0;  // permission bits
+    bool replace = false;
+};
+struct OpenOut {
+    std::uint64_t file = 0;  // names it in the following calls
+};
+inline constexpr hl::Rpc<OpenOut(OpenIn)> open_rpc{"cinnabar.save.open"};
+
+struct WindowIn {
+    Token token;
+    std::uint64_t file = 0;
+    std::uint64_t offset = 0;
+    hl::Lent window;  // readable
+};
+// Answered when the bytes are written.
+inline constexpr hl::Rpc<void(WindowIn)> window_rpc{"cinnabar.save.window"};
+
+struct CommitIn {
+    Token token;
+    std::uint64_t file = 0;
+    std::uint64_t checksum = 0;  // XXH3, 64 bits, of the whole file
+};
+// Answered when the file has its name and is on disk.
+inline constexpr hl::Rpc<void(CommitIn)> commit_rpc{"cinnabar.save.commit"};
+
+// --- fetching a file
+
+struct AskIn {
+    Token token;
+    std::string name;
+};
+struct AskOut {
+    std::uint64_t file = 0;
+    std::uint64_t bytes = 0;
+    std::uint32_t mode = 0;
+};
+inline constexpr hl::Rpc<AskOut(AskIn)> ask_rpc{"cinnabar.save.ask"};
+
+struct ReadIn {
+    Token token;
+    std::uint64_t file = 0;
+    std::uint64_t offset = 0;
+    hl::Lent window;  // writable; as long as what is to be read
+};
+// Answered when the bytes are in place.
+inline constexpr hl::Rpc<void(ReadIn)> read_rpc{"cinnabar.save.read"};
+
+struct FinishIn {
+    Token token;
+    std::uint64_t file = 0;
+};
+struct FinishOut {
+    std::uint64_t checksum = 0;  // of everything that was read
+};
+inline constexpr hl::Rpc<FinishOut(FinishIn)> finish_rpc{"cinnabar.save.finish"};
+
+// --- both
+
+struct AbortIn {
+    Token token;
+    std::uint64_t file = 0;
+};
+// Gives a file up. Answered when nothing of it is left.
+inline constexpr hl::Rpc<void(AbortIn)> abort_rpc{"cinnabar.save.abort"};
+
+// How long a client waits for each, from sending to answer. A commit waits for the disk to take what it has cached.
+inline constexpr std::chrono::microseconds session_deadline = std::chrono::seconds(10);
+inline constexpr std::chrono::microseconds open_deadline = std::chrono::seconds(30);
+inline constexpr std::chrono::microseconds window_deadline = std::chrono::seconds(60);
+inline constexpr std::chrono::microseconds commit_deadline = std::chrono::minutes(10);
+
+}  // namespace cinnabar::tools

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the tasks of one loop wait for: their turn in a file, and a free buffer. Everything here belongs to one thread,
+// the loop's, and so needs no lock; a task that was waiting resumes by a post, never inside the call that freed it.
+#pragma once
+
+#include <cinnabar/base/assert.hpp>
+#include <cinnabar/base/error.hpp>
+#include <cinnabar/hl/executor.hpp>
+#include <cinnabar/hl/task.hpp>
+
+#include <coroutine>
+#include <cstdint>
+#include <deque>
+#include <map>
+
+namespace cinnabar::tools {
+
+// A suspended task and what it is told when it goes on.
+struct Waiting {
+    hl::Job job;
+    hl::Executor* executor = nullptr;
+    Errc outcome = Errc::ok;
+
+    template <typename Promise>
+    void suspend(std::coroutine_handle<Promise> handle) noexcept {
+        job.resumes(handle);
+        executor = hl::context_of(handle)->executor;
+    }
+    void resume(Errc code) noexcept {
+        outcome = code;
+        executor->post(job);
+    }
+};
+
+// Lets tasks pass in the order of the offsets that they name: whoever waits for offset x goes on when everything before
+// x has been passed. Closing it lets all go on with an error, those that come later too.
+class Sequence {
+  public:
+    Sequence() = default;
+    ~Sequence() { CINNABAR_ASSERT(waiting_.empty()); }
+    Sequence(const Sequence&) = delete;
+    Sequence& operator=(const Sequence&) = delete;
+
+    [[nodiscard]] std::uint64_t position() const noexcept { return position_; }
+
+    struct Reach : Waiting {
+        Sequence* sequence;
+        std::uint64_t offset;
+        Reach(Sequence& in, std::uint64_t at) noexcept : sequence(&in), offset(at) {}
+        [[nodiscard]] bool await_ready() noexcept {
+            outcome = sequence->closed_;
+            // An offset that was passed cannot be reached again: two windows of one place.
+            if (outcome == Errc::ok && offset < sequence->position_) outcome = Errc::invalid_argument;
+            return outcome != Errc::ok || offset == sequence->position_;
+        }
+        template <typename Promise>
+        [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> handle) {
+            suspend(handle);
+            if (sequence->waiting_.emplace(offset, this).second) return true;
+            outcome = Errc::invalid_argument;
+            return false;
+        }
+        [[nodiscard]] Errc await_resume() const noexcept { return outcome; }
+    };
+    // ok, the code of close(), or invalid_argument: passed already, or somebody waits for that offset.
+    [[nodiscard]] Reach reach(std::uint64_t offset) noexcept { return {*this, offset}; }
+
+    // Everything before `offset` has been passed.
+    void advance(std::uint64_t offset) noexcept {
+        CINNABAR_ASSERT(offset >= position_);
+        position_ = offset;
+        while (!waiting_.empty() && waiting_.begin()->first <= offset) {
+            const auto [at, next] = *waiting_.begin();
+            waiting_.erase(waiting_.begin());
+            next->resume(at == offset ? Errc::ok : Errc::invalid_argument);
+        }
+    }
+    void close(Errc why) noexcept {
+        if (closed_ == Errc::ok) closed_ = why;
+        for (const auto& [offset, next] : waiting_) next->resume(closed_);
+        waiting_.clear();
+    }
+
+  private:
+    std::uint64_t position_ = 0;
+    Errc closed_ = Errc::ok;
+    std::map<std::uint64_t, Reach*> waiting_;
+};
+
+}  // namespace cinnabar::tools
