@@ -80,6 +80,7 @@ Result<Uri> Uri::parse(std::string_view text) {
         std::string_view value = cut_before(query, '&');
         if (value.empty()) continue;
         std::string name(cut_before(value, '='));
+        if (name.empty()) return malformed("an option of an address has a name", text);
         uri.query.emplace_back(std::move(name), std::string(value));
     }
     return uri;

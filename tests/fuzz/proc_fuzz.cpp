@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Arguments of calls: the first byte picks a type, the rest is its payload. What is taken has a size, encodes in that
-// size, and decodes again to something that encodes to the same bytes.
+// size, and decodes again to the same.
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/rpc/proc.hpp>
 
 #include <array>
+#include <bitset>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <variant>
 #include <vector>
 
@@ -19,25 +26,36 @@ using namespace cinnabar;
 
 namespace {
 
-struct Small {
-    std::uint8_t kind = 0;
-    std::int64_t number = 0;
-    bool flag = false;
+struct Inner {
+    std::int32_t a = 0;
+    double b = 0;
+    bool c = false;
 };
-struct Nested {
-    std::string name;
-    std::vector<Small> parts;
-    std::optional<std::uint32_t> tail;
-    std::map<std::string, std::vector<std::uint16_t>> index;
-};
-struct Choice {
-    std::variant<std::monostate, int, std::string, std::vector<Small>> what;
-    std::array<std::uint8_t, 3> mark{};
-    std::pair<float, double> place;
+struct Tree {
+    std::uint8_t tag = 0;
+    std::unique_ptr<Tree> left, right;
+    std::vector<Tree> more;
 };
 struct Views {
-    std::string_view name;
+    std::string_view text;
     std::span<const std::byte> bytes;
+    std::span<const std::uint64_t> wide;
+    char tail[3] = {};
+};
+struct Containers {
+    std::vector<std::string> strings;
+    std::map<std::uint16_t, std::vector<Inner>> map;
+    std::unordered_map<std::string, std::uint32_t> hashed;
+    std::multiset<std::uint8_t> many;
+    std::deque<std::optional<Inner>> maybe;
+    std::list<std::variant<std::monostate, bool, std::u16string, Tree>> choices;
+    std::vector<bool> bools;
+};
+struct Fixed {
+    std::array<Inner, 2> inner;
+    std::bitset<13> bits;
+    std::chrono::milliseconds age{};
+    std::pair<char, std::tuple<signed char, Errc>> pair;
 };
 
 template <class T>
@@ -56,7 +74,10 @@ void try_type(ConstBytes in) {
     const std::vector<std::byte> first = encoded(value);
     T again{};
     CINNABAR_ASSERT(rpc::decode(first, again) == Errc::ok);
-    CINNABAR_ASSERT(encoded(again) == first);
+    const std::vector<std::byte> second = encoded(again);
+    CINNABAR_ASSERT(second.size() == first.size());
+    // A hashed map is free to change its order.
+    if constexpr (!std::is_same_v<T, Containers>) CINNABAR_ASSERT(second == first);
 }
 
 }  // namespace
@@ -69,22 +90,22 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     const ConstBytes in(payload.get(), size - 1);
     switch (bytes[0] % 6) {
         case 0:
-            try_type<Small>(in);
+            try_type<Tree>(in);
             break;
         case 1:
-            try_type<Nested>(in);
-            break;
-        case 2:
-            try_type<Choice>(in);
-            break;
-        case 3:
             try_type<Views>(in);
             break;
+        case 2:
+            try_type<Containers>(in);
+            break;
+        case 3:
+            try_type<Fixed>(in);
+            break;
         case 4:
-            try_type<std::vector<std::string>>(in);
+            try_type<std::tuple<Inner, std::optional<std::string>, std::vector<std::vector<Inner>>>>(in);
             break;
         default:
-            try_type<std::tuple<std::u32string, std::vector<bool>, std::optional<Nested>>>(in);
+            try_type<std::vector<std::variant<std::string, std::vector<std::string>>>>(in);
             break;
     }
     return 0;

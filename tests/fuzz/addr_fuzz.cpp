@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Addresses on the wire: what is taken says how long it is and encodes to something that is taken as the same.
+#include <cinnabar/base/assert.hpp>
+#include <cinnabar/na/addr.hpp>
+
+#include <vector>
+
+using namespace cinnabar;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+    Reader reader(std::as_bytes(std::span(bytes, size)));
+    const auto addr = na::Addr::decode(reader);
+    if (!addr) return 0;
+    std::vector<std::byte> first(addr->encoded_bytes());
+    Writer writer(first);
+    addr->encode(writer);
+    CINNABAR_ASSERT(writer.ok() && writer.left() == 0);
+    Reader rereader(first);
+    const auto again = na::Addr::decode(rereader);
+    CINNABAR_ASSERT(again.ok() && rereader.left() == 0);
+    CINNABAR_ASSERT(again->to_string() == addr->to_string() && again->encoded_bytes() == addr->encoded_bytes());
+    return 0;
+}

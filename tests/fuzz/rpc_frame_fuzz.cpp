@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The frames of the RPC layer: payloads lie within the bytes, and headers encode to what was taken.
+#include "codec.hpp"
+
+#include <cinnabar/base/assert.hpp>
+
+#include <algorithm>
+#include <vector>
+
+using namespace cinnabar;
+using namespace cinnabar::rpc;
+
+namespace {
+
+void check_payload(ConstBytes in, ConstBytes payload, std::size_t header_bytes, std::uint32_t told) {
+    CINNABAR_ASSERT(payload.size() == told && in.size() == header_bytes + told);
+    CINNABAR_ASSERT(payload.empty() || payload.data() == in.data() + header_bytes);
+}
+
+void try_request(ConstBytes in) {
+    RequestHeader header;
+    ConstBytes payload;
+    if (cinnabar_codec.decode_request(in, header, payload) != Errc::ok) return;
+    check_payload(in, payload, cinnabar_codec.request_bytes, header.payload_bytes);
+    std::vector<std::byte> bytes(in.begin(), in.end());
+    cinnabar_codec.encode_request(header, bytes);
+    RequestHeader again;
+    CINNABAR_ASSERT(cinnabar_codec.decode_request(bytes, again, payload) == Errc::ok);
+    CINNABAR_ASSERT(again.flags == header.flags && again.rpc == header.rpc && again.shape == header.shape);
+    CINNABAR_ASSERT(again.time_left_us == header.time_left_us && again.provider == header.provider);
+}
+
+void try_reply(ConstBytes in) {
+    ReplyHeader header;
+    ConstBytes payload;
+    if (cinnabar_codec.decode_reply(in, header, payload) != Errc::ok) return;
+    check_payload(in, payload, cinnabar_codec.reply_bytes, header.payload_bytes);
+    std::vector<std::byte> bytes(in.begin(), in.end());
+    cinnabar_codec.encode_reply(header, bytes);
+    ReplyHeader again;
+    CINNABAR_ASSERT(cinnabar_codec.decode_reply(bytes, again, payload) == Errc::ok);
+    CINNABAR_ASSERT(again.result == header.result && again.flags == header.flags);
+    CINNABAR_ASSERT(again.shape == header.shape && again.credits == header.credits);
+}
+
+void try_control(ConstBytes in) {
+    Reader reader(in);
+    std::uint8_t flags = 0;
+    std::uint16_t records = 0;
+    if (decode_control_header(reader, flags, records) != Errc::ok) return;
+    for (unsigned i = 0; i < records; ++i) (void)decode_control(reader);
+    CINNABAR_ASSERT(reader.ok() && reader.left() == 0);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+    const ConstBytes in = std::as_bytes(std::span(bytes, size));
+    CINNABAR_ASSERT(frame_kind(in) <= static_cast<std::uint8_t>(FrameKind::control));
+    try_request(in);
+    try_reply(in);
+    try_control(in);
+    return 0;
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The frames of a tcp connection: the first byte picks the lane, then come header and body. What is taken keeps the
+// limits that the connection relies on, and encodes to something that is taken as the same.
+#include "framing.hpp"
+
+#include <cinnabar/base/assert.hpp>
+
+#include <algorithm>
+#include <array>
+
+using namespace cinnabar;
+using namespace cinnabar::tcp;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+    constexpr std::size_t message_bytes_max = 4096;
+    if (size < 1 + frame_header_bytes) return 0;
+    const ConstBytes in = std::as_bytes(std::span(bytes, size)).subspan(1);
+    const Lane lane = bytes[0] % 2 ? Lane::bulk : Lane::messages;
+    Frame frame;
+    if (decode_header(in, lane, message_bytes_max, frame) != Errc::ok) return 0;
+    const std::size_t length = body_bytes(frame.kind);
+    CINNABAR_ASSERT(length <= frame_body_bytes_max);
+    CINNABAR_ASSERT(frame.bytes <= std::max<std::size_t>(message_bytes_max, frame_data_bytes_max));
+    CINNABAR_ASSERT(lane == Lane::bulk || frame.bytes <= message_bytes_max);
+    std::array<std::byte, frame_header_bytes> header{};
+    frame.encode(header);
+    Frame again;
+    CINNABAR_ASSERT(decode_header(header, lane, message_bytes_max, again) == Errc::ok);
+    CINNABAR_ASSERT(again.kind == frame.kind && again.flags == frame.flags && again.status == frame.status);
+    CINNABAR_ASSERT(again.bytes == frame.bytes && again.id == frame.id);
+
+    if (lane != Lane::bulk || in.size() < frame_header_bytes + length) return 0;
+    FrameBody body;
+    if (decode_body(in.subspan(frame_header_bytes, length), frame, body) != Errc::ok) return 0;
+    std::array<std::byte, frame_header_bytes + frame_body_bytes_max> whole{};
+    CINNABAR_ASSERT(encode_frame(frame, body, whole) == frame_header_bytes + length);
+    FrameBody same;
+    CINNABAR_ASSERT(decode_body(ConstBytes(whole).subspan(frame_header_bytes, length), frame, same) == Errc::ok);
+    CINNABAR_ASSERT(same.offset == body.offset && same.left == body.left && same.notify == body.notify);
+    CINNABAR_ASSERT(same.operand == body.operand && same.compare == body.compare && same.value == body.value);
+    return 0;
+}
