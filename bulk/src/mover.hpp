@@ -43,12 +43,12 @@ struct TransferSlot final : Transfer {
     TransferSlot() noexcept {
         work.user = this;
         cancel_work.user = this;
-        deadline.slot = this;
+        timer.slot = this;
     }
 
     Mover::Impl* mover = nullptr;
-    Work work;  // on its way to begin, then to finish, then to the user: one after the other
-    OwnTimer deadline;
+    Work work;       // on its way to begin, then to the user
+    OwnTimer timer;  // the deadline, then the way to finish
     TransferArgs args;
     TransferDone done = nullptr;
     TransferProgress progress = nullptr;
@@ -135,7 +135,7 @@ class Mover::Impl {
     void finish(TransferSlot& slot) noexcept;
     void drop_holder(TransferSlot& slot) noexcept;
     static void on_begin(Work& work) noexcept;
-    static void on_finish(Work& work) noexcept;
+    static void on_finish(Timer& timer) noexcept;
     static void on_deliver(Work& work) noexcept;
     static void on_cancel(Work& work) noexcept;
     static void on_deadline(Timer& timer) noexcept;

@@ -108,8 +108,8 @@ void Mover::Impl::begin(TransferSlot& slot) noexcept {
     slot.error = prepare(slot);
     if (slot.error != Errc::ok) return finish_later(slot);
     if (args.deadline != time_never) {
-        slot.deadline.fire = &on_deadline;
-        context_.arm(slot.deadline, args.deadline);
+        slot.timer.fire = &on_deadline;
+        context_.arm(slot.timer, args.deadline);
     }
     make_ready(slot);
     pump();
@@ -195,12 +195,14 @@ void Mover::Impl::fail_peer(PeerBook& book, Errc why) noexcept {
 void Mover::Impl::finish_later(TransferSlot& slot) noexcept {
     slot.phase = Phase::finishing;
     if (slot.book) leave_book(slot);
-    slot.work.run = &on_finish;
-    context_.submit(slot.work);
+    // A timer that is due: submitted work may run as soon as the context is given up, within start().
+    context_.disarm(slot.timer);
+    slot.timer.fire = &on_finish;
+    context_.arm(slot.timer, context_.now_us());
 }
 
-void Mover::Impl::on_finish(Work& work) noexcept {
-    TransferSlot& slot = *static_cast<TransferSlot*>(work.user);
+void Mover::Impl::on_finish(Timer& timer) noexcept {
+    TransferSlot& slot = *static_cast<TransferSlot::OwnTimer&>(timer).slot;
     if (slot.copy_eager) {
         const TransferArgs& args = slot.args;
         args.local.copy_in(0, args.remote->eager().subspan(args.remote_offset, args.bytes));
@@ -212,7 +214,7 @@ void Mover::Impl::on_finish(Work& work) noexcept {
 
 void Mover::Impl::finish(TransferSlot& slot) noexcept {
     slot.phase = Phase::delivered;
-    context_.disarm(slot.deadline);
+    context_.disarm(slot.timer);
     slot.set_result(slot.moved() == slot.args.bytes ? Errc::ok : slot.error);
     if (slot.book) leave_book(slot);
     slot.args = TransferArgs();

@@ -1,0 +1,724 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The life of a transfer, step by step: operations are completed by hand.
+#include "mover_fixture.hpp"
+
+namespace cinnabar::bulk {
+namespace {
+
+class MoverOfBothKinds : public MoverFixture, public ::testing::WithParamInterface<Threads> {
+  protected:
+    MoverOfBothKinds() : MoverFixture(GetParam()) {}
+};
+INSTANTIATE_TEST_SUITE_P(Threads, MoverOfBothKinds, ::testing::Values(Threads::one, Threads::many),
+                         [](const auto& kind) { return kind.param == Threads::one ? "One" : "Many"; });
+
+class MoverTest : public MoverFixture {};
+
+TEST_P(MoverOfBothKinds, PullsAndPushes) {
+    open({.chunk_bytes = 1000});
+    Scattered there({3000, 1, 2500}, na::Access::read_write);
+    Scattered here({700, 4000}, na::Access::read_write);
+    there.fill(1);
+    const std::vector<std::byte> wanted = there.bytes();
+    const Lent lent(there.region, {transport});
+    port().complete_per_poll = 2;
+    Outcome pulled;
+    TransferArgs args = args_of(lent, here.region.slice(10, 4600));
+    args.remote_offset = 801;
+    start(args, pulled);
+    run();
+    EXPECT_EQ(pulled.completions, 1);
+    EXPECT_EQ(pulled.result, Errc::ok);
+    EXPECT_EQ(pulled.progress.size(), 5u);
+    EXPECT_EQ(pulled.progress.back(), 4600u);
+    std::vector<std::byte> got = here.bytes();
+    EXPECT_TRUE(std::equal(wanted.begin() + 801, wanted.begin() + 801 + 4600, got.begin() + 10));
+
+    here.fill(2);
+    got = here.bytes();
+    Outcome pushed;
+    args.direction = Direction::push;
+    start(args, pushed, Deliver::internal);
+    run();
+    EXPECT_EQ(pushed.result, Errc::ok);
+    const std::vector<std::byte> after = there.bytes();
+    EXPECT_TRUE(std::equal(got.begin() + 10, got.begin() + 4610, after.begin() + 801));
+    EXPECT_TRUE(std::equal(wanted.begin(), wanted.begin() + 801, after.begin()));
+    EXPECT_TRUE(std::equal(wanted.begin() + 5401, wanted.end(), after.begin() + 5401));
+}
+
+TEST_P(MoverOfBothKinds, NothingCompletesInsideStart) {
+    open();
+    Scattered there(100);
+    Scattered here(100);
+    there.fill(1);
+    const std::vector<std::byte> bytes = there.bytes();
+    const Lent empty(there.region, {transport});
+    const Lent eager(there.region, {}, na::Access::read, {}, bytes);
+    TransferArgs none = args_of(empty, Region());
+    TransferArgs late = args_of(empty, here.region);
+    late.deadline = clock.now;
+    TransferArgs nowhere = args_of(empty, here.region);
+    nowhere.peer = na::Addr::parse("elsewhere://x").value();
+    const TransferArgs all[] = {none, args_of(eager, here.region), late, nowhere};
+    const Errc results[] = {Errc::ok, Errc::ok, Errc::timed_out, Errc::unreachable};
+    for (const Deliver deliver : {Deliver::queued, Deliver::internal}) {
+        for (std::size_t i = 0; i < 4; ++i) {
+            Outcome outcome;
+            ASSERT_NE(start(all[i], outcome, deliver), nullptr);
+            EXPECT_EQ(outcome.completions, 0) << i;
+            while (outcome.completions == 0 && context->progress(Microseconds{0}) != 0) {
+                EXPECT_EQ(outcome.completions, deliver == Deliver::internal ? 1 : 0) << "queued ones come from trigger";
+                (void)context->trigger(1);
+            }
+            run();
+            EXPECT_EQ(outcome.completions, 1) << i;
+            EXPECT_EQ(outcome.result, results[i]) << i;
+        }
+    }
+    EXPECT_EQ(here.bytes(), bytes) << "the bytes that came with the descriptor";
+    EXPECT_EQ(port().posts, 0u);
+}
+
+TEST_F(MoverTest, EagerBytesAreCopiedFromAnyOffset) {
+    open();
+    Scattered there(100);
+    Scattered here({30, 30}, na::Access::read_write);
+    there.fill(1);
+    const std::vector<std::byte> bytes = there.bytes();
+    const Lent eager(there.region, {}, na::Access::read, {}, bytes);
+    TransferArgs args = args_of(eager, here.region);
+    args.remote_offset = 40;
+    Outcome outcome;
+    start(args, outcome);
+    run();
+    EXPECT_EQ(outcome.result, Errc::ok);
+    EXPECT_EQ(outcome.progress, (std::vector<std::uint64_t>{60}));
+    const std::vector<std::byte> got = here.bytes();
+    EXPECT_TRUE(std::equal(got.begin(), got.end(), bytes.begin() + 40));
+}
+
+TEST_F(MoverTest, WhatCannotBeIsRefusedAtOnce) {
+    open();
+    Scattered there(100);
+    Scattered here(100);
+    Scattered read_only(100, na::Access::read);
+    const Lent lent(there.region, {transport});
+    const Lent for_reading(there.region, {transport}, na::Access::read);
+    const Lent for_writing(there.region, {transport}, na::Access::write);
+    Outcome outcome;
+    TransferArgs args = args_of(lent, here.region);
+    args.remote = nullptr;
+    EXPECT_EQ(start(args, outcome), nullptr);
+    EXPECT_EQ(outcome.result, Errc::invalid_argument);
+    args = args_of(lent, here.region.slice(0, 50));
+    args.bytes = 51;
+    EXPECT_EQ(start(args, outcome), nullptr);
+    EXPECT_EQ(outcome.result, Errc::invalid_argument);
+    args = args_of(lent, here.region);
+    args.remote_offset = 1;
+    EXPECT_EQ(start(args, outcome), nullptr);
+    EXPECT_EQ(outcome.result, Errc::invalid_argument);
+    args.remote_offset = ~std::uint64_t{0};
+    EXPECT_EQ(start(args, outcome), nullptr);
+    EXPECT_EQ(outcome.result, Errc::invalid_argument);
+
+    EXPECT_EQ(start(args_of(for_writing, here.region, Direction::pull), outcome), nullptr);
+    EXPECT_EQ(outcome.result, Errc::permission);
+    EXPECT_EQ(start(args_of(for_reading, here.region, Direction::push), outcome), nullptr);
+    EXPECT_EQ(outcome.result, Errc::permission);
+    EXPECT_EQ(start(args_of(lent, read_only.region, Direction::pull), outcome), nullptr);
+    EXPECT_EQ(outcome.result, Errc::permission);
+
+    port().complete_per_poll = 1;
+    start(args_of(lent, read_only.region, Direction::push), outcome);
+    run();
+    EXPECT_EQ(outcome.result, Errc::ok) << "read-only memory may be pushed from";
+}
+
+TEST_F(MoverTest, TransfersHaveALimit) {
+    open({.transfers_max = 64});
+    Scattered there(100);
+    Scattered here(100);
+    const Lent lent(there.region, {transport});
+    std::vector<Outcome> outcomes(65);
+    for (std::size_t i = 0; i < 64; ++i) ASSERT_NE(start(args_of(lent, here.region), outcomes[i]), nullptr);
+    EXPECT_EQ(start(args_of(lent, here.region), outcomes[64]), nullptr);
+    EXPECT_EQ(outcomes[64].result, Errc::overloaded);
+    port().complete_per_poll = 64;
+    run();
+    for (std::size_t i = 0; i < 64; ++i) EXPECT_EQ(outcomes[i].result, Errc::ok);
+    ASSERT_NE(start(args_of(lent, here.region), outcomes[64]), nullptr);
+    run();
+}
+
+TEST_F(MoverTest, AWindowOfChunksIsInFlight) {
+    open({.chunk_bytes = 10, .window = 3});
+    Scattered there(95);
+    Scattered here(95);
+    const Lent lent(there.region, {transport});
+    Outcome outcome;
+    start(args_of(lent, here.region), outcome);
+    EXPECT_EQ(port().posted.size(), 3u);
+    EXPECT_EQ(mover->bytes_inflight(), 30u);
+    while (!port().posted.empty()) {
+        port().end(*port().posted.back());
+        run();
+        EXPECT_LE(port().posted.size(), 3u);
+    }
+    EXPECT_EQ(outcome.result, Errc::ok);
+    EXPECT_EQ(port().posts, 10u);
+}
+
+TEST_F(MoverTest, BytesInFlightHaveABudgetPerContextAndPerPeer) {
+    open({.chunk_bytes = 10, .window = 8, .inflight_bytes_max = 60, .peer_inflight_bytes_max = 40});
+    Scattered there(200);
+    Scattered here(200);
+    const Lent lent(there.region, {transport});
+    TransferArgs to_a = args_of(lent, here.region, Direction::push);
+    TransferArgs to_b = to_a;
+    to_a.peer = transport->addr("a");
+    to_b.peer = transport->addr("b");
+    Outcome outcomes[3];
+    start(to_a, outcomes[0]);
+    EXPECT_EQ(port().posted.size(), 4u) << "the peer's budget";
+    start(to_a, outcomes[1]);
+    EXPECT_EQ(port().posted.size(), 4u) << "shared by its transfers";
+    start(to_b, outcomes[2]);
+    EXPECT_EQ(port().posted.size(), 6u) << "the context's budget";
+    while (!port().posted.empty()) {
+        port().end(*port().posted.front());
+        run();
+        EXPECT_LE(mover->bytes_inflight(), 60u);
+        std::uint64_t a = 0;
+        std::uint64_t b = 0;
+        for (const na::Op* op : port().posted) (op->peer->addr() == to_a.peer ? a : b) += op->bytes;
+        EXPECT_LE(a, 40u);
+        EXPECT_LE(b, 40u);
+        EXPECT_EQ(a + b, mover->bytes_inflight());
+    }
+    for (const Outcome& outcome : outcomes) EXPECT_EQ(outcome.result, Errc::ok);
+}
+
+TEST_F(MoverTest, AChunkLargerThanTheBudgetPassesAlone) {
+    open({.chunk_bytes = 100, .window = 8, .inflight_bytes_max = 60, .peer_inflight_bytes_max = 40});
+    Scattered there(200);
+    Scattered here(200);
+    const Lent lent(there.region, {transport});
+    Outcome outcome;
+    start(args_of(lent, here.region), outcome);
+    EXPECT_EQ(port().posted.size(), 1u);
+    port().complete_per_poll = 1;
+    run();
+    EXPECT_EQ(outcome.result, Errc::ok);
+}
+
+TEST_F(MoverTest, ChunksHaveLimitsPerPeerAndPerContext) {
+    transport->limits_.rma_inflight_max = 3;
+    open({.chunk_bytes = 10, .chunks_max = 4});
+    Scattered there(200);
+    Scattered here(200);
+    const Lent lent(there.region, {transport});
+    TransferArgs args = args_of(lent, here.region, Direction::push);
+    Outcome outcomes[2];
+    start(args, outcomes[0]);
+    EXPECT_EQ(port().posted.size(), 3u);
+    args.peer = transport->addr("other");
+    start(args, outcomes[1]);
+    EXPECT_EQ(port().posted.size(), 4u);
+    port().complete_per_poll = 1;
+    run();
+    EXPECT_EQ(outcomes[0].result, Errc::ok);
+    EXPECT_EQ(outcomes[1].result, Errc::ok);
+}
+
+TEST_F(MoverTest, TransfersAndPeersTakeTurns) {
+    open({.chunk_bytes = 10, .window = 4, .inflight_bytes_max = 40});
+    Scattered there(400);
+    Scattered here(400);
+    const Lent lent(there.region, {transport});
+    const auto args_for = [&](const std::string& peer) {
+        TransferArgs args = args_of(lent, here.region, Direction::push);
+        args.peer = transport->addr(peer);
+        return args;
+    };
+    // Three transfers to one peer, one to another: the peers get the same.
+    Outcome outcomes[4];
+    for (int i = 0; i < 3; ++i) start(args_for("busy"), outcomes[i]);
+    start(args_for("lone"), outcomes[3]);
+    std::uint64_t lone_done_after = 0;
+    for (std::uint64_t step = 1; !port().posted.empty(); ++step) {
+        port().end(*port().posted.front());
+        run();
+        if (outcomes[3].completions == 1 && lone_done_after == 0) {
+            lone_done_after = step;
+            for (int i = 0; i < 3; ++i) {
+                EXPECT_GE(outcomes[i].progress.back(), 100u) << "each of the three had a share";
+                EXPECT_LE(outcomes[i].progress.back(), 180u);
+            }
+        }
+    }
+    EXPECT_GE(lone_done_after, 75u);
+    EXPECT_LE(lone_done_after, 88u);
+}
+
+TEST_F(MoverTest, TheFirstErrorWinsAndTheRestDrains) {
+    open({.chunk_bytes = 10, .window = 4});
+    port().revocable = false;
+    Scattered there(100);
+    Scattered here(100);
+    const Lent lent(there.region, {transport});
+    Outcome outcome;
+    start(args_of(lent, here.region), outcome);
+    ASSERT_EQ(port().posted.size(), 4u);
+    const auto ops = port().posted;
+    port().end(*ops[1], Errc::permission);
+    run();
+    EXPECT_EQ(port().cancel_asked.size(), 3u) << "what is in flight is recalled";
+    EXPECT_EQ(port().posted.size(), 3u) << "nothing more is posted";
+    port().end(*ops[0], Errc::too_large);
+    port().end(*ops[2]);
+    run();
+    EXPECT_EQ(outcome.completions, 0) << "one is still in flight";
+    port().end(*ops[3], Errc::canceled);
+    run();
+    EXPECT_EQ(outcome.completions, 1);
+    EXPECT_EQ(outcome.result, Errc::permission);
+    EXPECT_EQ(port().posts, 4u);
+}
+
+TEST_F(MoverTest, ARefusedPostIsTheEnd) {
+    open({.chunk_bytes = 10, .window = 4});
+    Scattered there(100);
+    Scattered here(100);
+    const Lent lent(there.region, {transport});
+    port().answers = {Errc::ok, Errc::ok, Errc::unsupported};
+    Outcome outcome;
+    start(args_of(lent, here.region), outcome);
+    EXPECT_EQ(outcome.completions, 0);
+    EXPECT_EQ(port().cancel_asked.size(), 2u);
+    run();
+    EXPECT_EQ(outcome.result, Errc::unsupported);
+    EXPECT_EQ(port().posts, 2u);
+}
+
+TEST_P(MoverOfBothKinds, CancelRecallsWhatIsInFlight) {
+    open({.chunk_bytes = 10, .window = 4});
+    Scattered there(100);
+    Scattered here(100);
+    const Lent lent(there.region, {transport});
+    Outcome outcome;
+    Transfer* transfer = start(args_of(lent, here.region), outcome);
+    mover->cancel(*transfer);
+    mover->cancel(*transfer);
+    EXPECT_EQ(outcome.completions, 0) << "never from inside cancel";
+    run();
+    EXPECT_EQ(outcome.completions, 1);
+    EXPECT_EQ(outcome.result, Errc::canceled);
+    EXPECT_EQ(port().cancel_asked.size(), 4u);
+    EXPECT_EQ(here.bytes(), std::vector<std::byte>(100));
+}
+
+TEST_F(MoverTest, CancelWaitsForWhatCannotBeRecalled) {
+    open({.chunk_bytes = 10, .window = 4});
+    port().revocable = false;
+    Scattered there(100);
+    Scattered here(100);
+    there.fill(1);
+    const Lent lent(there.region, {transport});
+    Outcome outcome;
+    mover->cancel(*start(args_of(lent, here.region), outcome));
+    run();
+    EXPECT_EQ(outcome.completions, 0);
+    port().end_all();
+    run();
+    EXPECT_EQ(outcome.completions, 1);
+    EXPECT_EQ(outcome.result, Errc::canceled);
+    EXPECT_EQ(port().posts, 4u);
+}
+
+TEST_F(MoverTest, ACancelThatComesTooLateChangesNothing) {
+    open();
+    port().revocable = false;
+    Scattered there(100);
+    Scattered here(100);
+    const Lent lent(there.region, {transport});
+    Outcome late;
+    mover->cancel(*start(args_of(lent, here.region), late));
+    port().end_all();
+    run();
+    EXPECT_EQ(late.result, Errc::ok) << "all bytes were moved";
+
+    Outcome after;
+    after.release = false;
+    Transfer* transfer = start(args_of(lent, here.region), after);
+    port().end_all();
+    run();
+    EXPECT_EQ(after.completions, 1);
+    mover->cancel(*transfer);
+    run();
+    EXPECT_EQ(after.completions, 1);
+    EXPECT_EQ(transfer->result(), Errc::ok);
+    EXPECT_EQ(transfer->bytes_done(), 100u);
+    EXPECT_EQ(mover->transfers(), 1u);
+    mover->release(*transfer);
+    EXPECT_EQ(mover->transfers(), 0u);
+}
+
+TEST_F(MoverTest, CancelWhileNothingIsInFlight) {
+    open({.inflight_bytes_max = 100});
+    Scattered there(100);
+    Scattered here(100);
+    const Lent lent(there.region, {transport});
+    Outcome first;
+    Outcome waiting;
+    start(args_of(lent, here.region, Direction::push), first);
+    Transfer* transfer = start(args_of(lent, here.region, Direction::push), waiting);
+    EXPECT_EQ(port().posted.size(), 1u);
+    mover->cancel(*transfer);
+    EXPECT_EQ(waiting.completions, 0);
+    run();
+    EXPECT_EQ(waiting.result, Errc::canceled);
+    EXPECT_EQ(first.completions, 0);
+    port().end_all();
+    run();
+    EXPECT_EQ(first.result, Errc::ok);
+    EXPECT_EQ(port().posts, 1u);
+}
+
+TEST_F(MoverTest, TheDeadlineHoldsInFlightAndWhileWaiting) {
+    open({.inflight_bytes_max = 100});
+    Scattered there(100);
+    Scattered here(100);
+    const Lent lent(there.region, {transport});
+    TransferArgs args = args_of(lent, here.region, Direction::push);
+    args.deadline = clock.now + 1000;
+    Outcome posted;
+    Outcome waiting;
+    start(args, posted);
+    start(args, waiting);
+    pass(Microseconds{999});
+    EXPECT_EQ(posted.completions + waiting.completions, 0);
+    port().revocable = false;
+    pass(Microseconds{1});
+    EXPECT_EQ(waiting.result, Errc::timed_out);
+    EXPECT_EQ(posted.completions, 0) << "its memory is still in use";
+    ASSERT_EQ(port().posted.size(), 1u);
+    port().end_all(Errc::canceled);
+    run();
+    EXPECT_EQ(posted.result, Errc::timed_out);
+}
+
+TEST_F(MoverTest, AgainIsRetriedAfterACompletion) {
+    open({.chunk_bytes = 10, .window = 4});
+    Scattered there(100);
+    Scattered here(100);
+    const Lent lent(there.region, {transport});
+    port().answers = {Errc::ok, Errc::again};
+    Outcome outcome;
+    start(args_of(lent, here.region), outcome);
+    EXPECT_EQ(port().posted.size(), 1u);
+    port().end_all();
+    run();
+    EXPECT_EQ(port().posted.size(), 4u) << "without waiting for a timer";
+    port().complete_per_poll = 1;
+    run();
+    EXPECT_EQ(outcome.result, Errc::ok);
+}
+
+TEST_F(MoverTest, AgainIsRetriedByATimerThatBacksOff) {
+    open();
+    Scattered there(100);
+    Scattered here(100);
+    const Lent lent(there.region, {transport});
+    port().answers.assign(9, Errc::again);
+    Outcome outcome;
+    start(args_of(lent, here.region), outcome);
+    EXPECT_EQ(port().refusals, 1u);
+    std::vector<TimeUs> tries;
+    while (port().posted.empty()) {
+        const std::uint64_t before = port().refusals + port().posts;
+        pass(Microseconds{50});
+        if (port().refusals + port().posts > before) tries.push_back(clock.now);
+        ASSERT_LT(tries.size(), 10u);
+    }
+    ASSERT_EQ(tries.size(), 9u);
+    EXPECT_GE(tries[8] - tries[7], 5000u) << "a port that never takes anything is not asked all the time";
+    EXPECT_LE(tries[8] - tries[7], 10'050u);
+    port().end_all();
+    run();
+    EXPECT_EQ(outcome.result, Errc::ok);
+}
+
+TEST_F(MoverTest, AStalledTransferCanBeEnded) {
+    open();
+    Scattered there(100);
+    Scattered here(100);
+    const Lent lent(there.region, {transport});
+    port().answers.assign(2, Errc::again);
+    Outcome outcomes[2];
+    TransferArgs args = args_of(lent, here.region, Direction::push);
+    mover->cancel(*start(args, outcomes[0]));
+    run();
+    EXPECT_EQ(outcomes[0].result, Errc::canceled);
+    args.deadline = clock.now + 50;
+    start(args, outcomes[1]);
+    pass(Microseconds{50});
+    EXPECT_EQ(outcomes[1].result, Errc::timed_out);
+}
+
+TEST_F(MoverTest, AStalledPeerDoesNotStopTheOthers) {
+    open({.chunk_bytes = 10, .window = 2});
+    Scattered there(100);
+    Scattered here(100);
+    const Lent lent(there.region, {transport});
+    TransferArgs args = args_of(lent, here.region, Direction::push);
+    port().answers.assign(1, Errc::again);
+    Outcome outcomes[2];
+    start(args, outcomes[0]);
+    args.peer = transport->addr("other");
+    start(args, outcomes[1]);
+    EXPECT_EQ(port().posted.size(), 2u);
+    EXPECT_EQ(port().posted[0]->peer->addr(), args.peer);
+    port().complete_per_poll = 1;
+    run();
+    EXPECT_EQ(outcomes[0].result, Errc::ok);
+    EXPECT_EQ(outcomes[1].result, Errc::ok);
+}
+
+TEST_F(MoverTest, ALostPeerEndsAllThatWaitOnIt) {
+    for (const Errc why : {Errc::peer_lost, Errc::refused, Errc::unreachable}) {
+        open({.inflight_bytes_max = 200, .peer_inflight_bytes_max = 100});
+        Scattered there(100);
+        Scattered here(100);
+        const Lent lent(there.region, {transport});
+        TransferArgs args = args_of(lent, here.region, Direction::push);
+        Outcome outcomes[3];
+        start(args, outcomes[0]);
+        start(args, outcomes[1]);  // waits for the peer's budget
+        args.peer = transport->addr("other");
+        start(args, outcomes[2]);
+        ASSERT_EQ(port().posted.size(), 2u);
+        port().end(*port().posted[0], why);
+        run();
+        EXPECT_EQ(outcomes[0].result, why);
+        EXPECT_EQ(outcomes[1].result, why);
+        EXPECT_EQ(outcomes[2].completions, 0);
+        port().end_all();
+        run();
+        EXPECT_EQ(outcomes[2].result, Errc::ok);
+        TearDown();
+    }
+}
+
+TEST_F(MoverTest, OneBadDescriptorDoesNotEndTheOthers) {
+    open();
+    Scattered there(100);
+    Scattered here(100);
+    const Lent lent(there.region, {transport});
+    Outcome outcomes[2];
+    for (Outcome& outcome : outcomes) start(args_of(lent, here.region, Direction::push), outcome);
+    port().end(*port().posted[0], Errc::protocol);
+    run();
+    EXPECT_EQ(outcomes[0].result, Errc::protocol);
+    EXPECT_EQ(outcomes[1].completions, 0);
+    port().end_all();
+    run();
+    EXPECT_EQ(outcomes[1].result, Errc::ok);
+}
+
+TEST_F(MoverTest, WhoHearsOfALossMayTell) {
+    open({.inflight_bytes_max = 100});
+    Scattered there(100);
+    Scattered here(100);
+    const Lent lent(there.region, {transport});
+    TransferArgs args = args_of(lent, here.region, Direction::push);
+    Outcome outcomes[2];
+    start(args, outcomes[0]);
+    args.peer = transport->addr("other");
+    start(args, outcomes[1]);  // nothing in flight: waits for the context's budget
+    na::Peer* other = context->peer(args.peer).value();
+    na::Peer* stranger = context->peer(transport->addr("stranger")).value();
+    mover->peer_lost(*stranger, Errc::peer_lost);
+    mover->peer_lost(*other, Errc::peer_lost);
+    run();
+    EXPECT_EQ(outcomes[1].result, Errc::peer_lost);
+    EXPECT_EQ(outcomes[0].completions, 0);
+    port().end_all();
+    run();
+    EXPECT_EQ(outcomes[0].result, Errc::ok);
+}
+
+TEST_F(MoverTest, ABoundDescriptorLeadsToItsOwner) {
+    open();
+    Scattered there(100);
+    Scattered here(100);
+    const na::Addr owner = transport->addr("owner");
+    const Lent lent(there.region, {transport}, na::Access::read, owner);
+    EXPECT_EQ(lent.remote.owner(), owner);
+    Outcome outcome;
+    start(args_of(lent, here.region), outcome);
+    ASSERT_EQ(port().posted.size(), 1u);
+    EXPECT_EQ(port().posted[0]->peer->addr(), owner);
+    port().end_all();
+    run();
+    EXPECT_EQ(outcome.result, Errc::ok);
+}
+
+TEST_F(MoverTest, TheRouteIsOneThatTheMemoryWasLentOn) {
+    auto second = std::make_shared<FakeTransport>("second");
+    open({}, {second});
+    Scattered there(100);
+    Scattered here(100);
+    const Lent lent(there.region, {second});
+    Outcome outcome;
+    TransferArgs args = args_of(lent, here.region);
+    args.peer = na::Addr::parse("any://peer").value();  // both transports reach it
+    start(args, outcome);
+    EXPECT_TRUE(port().posted.empty());
+    ASSERT_EQ(second->port->posted.size(), 1u);
+    second->port->end_all();
+    run();
+    EXPECT_EQ(outcome.result, Errc::ok);
+
+    args.peer = transport->addr("peer");  // the first alone reaches it, and it was not lent there
+    start(args, outcome);
+    run();
+    EXPECT_EQ(outcome.result, Errc::unreachable);
+}
+
+TEST_F(MoverTest, ALeaseThatIsGoneIsPermission) {
+    open();
+    Scattered there(100);
+    Scattered here(100);
+    Lent lent(there.region, {transport});
+    lent.revoke();
+    Outcome outcome;
+    start(args_of(lent, here.region), outcome);
+    port().end_all();
+    run();
+    EXPECT_EQ(outcome.result, Errc::permission);
+    EXPECT_EQ(here.bytes(), std::vector<std::byte>(100));
+}
+
+TEST_F(MoverTest, AFailedRegistrationIsTheResult) {
+    open();
+    Scattered there(100);
+    Scattered here(100);
+    const Lent lent(there.region, {transport});
+    transport->registration_answer = Errc::too_large;
+    Outcome outcome;
+    start(args_of(lent, here.region), outcome);
+    run();
+    EXPECT_EQ(outcome.result, Errc::too_large);
+}
+
+TEST_F(MoverTest, TheLocalRegionIsLetGoAtTheCompletion) {
+    open();
+    Scattered there(100);
+    const Lent lent(there.region, {transport});
+    Outcome outcome;
+    outcome.release = false;
+    {
+        Scattered here(100);
+        start(args_of(lent, here.region), outcome);
+        EXPECT_EQ(transport->registrations, 2);
+        here.region = Region();
+        EXPECT_EQ(transport->registrations, 2) << "in flight";
+        port().end_all();
+        run();
+        EXPECT_EQ(transport->registrations, 1);
+    }
+    mover->release(*outcome.transfer);
+}
+
+TEST_F(MoverTest, VerySmallSegmentsAreStaged) {
+    transport->limits_.op_segments_max = 4;
+    open();
+    Scattered there(std::vector<std::size_t>(512, 64), na::Access::read_write);
+    Scattered here(std::vector<std::size_t>(512, 64), na::Access::read_write);
+    there.fill(1);
+    const Lent lent(there.region, {transport});
+    Outcome outcome;
+    port().complete_per_poll = 1;
+    start(args_of(lent, here.region), outcome);
+    run();
+    EXPECT_EQ(outcome.result, Errc::ok);
+    EXPECT_EQ(port().posts, 1u) << "instead of 128";
+    EXPECT_EQ(here.bytes(), there.bytes());
+
+    here.fill(2);
+    start(args_of(lent, here.region, Direction::push), outcome);
+    run();
+    EXPECT_EQ(outcome.result, Errc::ok);
+    EXPECT_EQ(port().posts, 2u);
+    EXPECT_EQ(here.bytes(), there.bytes());
+}
+
+TEST_F(MoverTest, StagingBuffersThatAreOutAreWaitedFor) {
+    transport->limits_.op_segments_max = 4;
+    open({.chunk_bytes = 1024, .window = 16});
+    Scattered there(std::vector<std::size_t>(512, 64), na::Access::read_write);
+    Scattered here(std::vector<std::size_t>(512, 64), na::Access::read_write);
+    there.fill(1);
+    const Lent lent(there.region, {transport});
+    Outcome outcomes[2];
+    for (Outcome& outcome : outcomes) start(args_of(lent, here.region), outcome);
+    EXPECT_EQ(port().posted.size(), 16u);
+    port().complete_per_poll = 1;
+    run();
+    for (Outcome& outcome : outcomes) EXPECT_EQ(outcome.result, Errc::ok);
+    EXPECT_EQ(here.bytes(), there.bytes());
+}
+
+TEST_F(MoverTest, ACancelledStagedPullLeavesTheTargetAlone) {
+    transport->limits_.op_segments_max = 4;
+    open({.chunk_bytes = 1024});
+    Scattered there(std::vector<std::size_t>(512, 64), na::Access::read_write);
+    Scattered here(std::vector<std::size_t>(512, 64), na::Access::read_write);
+    const Lent lent(there.region, {transport});
+    Outcome outcome;
+    mover->cancel(*start(args_of(lent, here.region), outcome));
+    run();
+    EXPECT_EQ(outcome.result, Errc::canceled);
+    EXPECT_EQ(here.bytes(), std::vector<std::byte>(512 * 64));
+}
+
+TEST_P(MoverOfBothKinds, CloseEndsAllAndTakesNoMore) {
+    open({.chunk_bytes = 10, .inflight_bytes_max = 50});
+    Scattered there(100);
+    Scattered here(100);
+    const Lent lent(there.region, {transport});
+    Outcome outcomes[4];
+    TransferArgs args = args_of(lent, here.region, Direction::push);
+    start(args, outcomes[0]);
+    start(args, outcomes[1]);
+    args.peer = transport->addr("other");
+    start(args, outcomes[2]);
+    mover->close();
+    EXPECT_EQ(start(args, outcomes[3]), nullptr);
+    EXPECT_EQ(outcomes[3].result, Errc::closed);
+    mover->close();
+    run();
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_EQ(outcomes[i].completions, 1);
+        EXPECT_EQ(outcomes[i].result, Errc::canceled);
+    }
+}
+
+TEST_P(MoverOfBothKinds, AClosingContextEndsWhatIsInFlight) {
+    open({.chunk_bytes = 10, .window = 2});
+    Scattered there(100);
+    Scattered here(100);
+    const Lent lent(there.region, {transport});
+    Outcome outcomes[2];
+    for (Outcome& outcome : outcomes) start(args_of(lent, here.region, Direction::push), outcome);
+    context->close();
+    EXPECT_TRUE(port().cancel_asked.empty()) << "no call into a port that closes";
+    while (context->trigger(1) != 0) {
+    }
+    for (const Outcome& outcome : outcomes) EXPECT_EQ(outcome.result, Errc::canceled);
+}
+
+}  // namespace
+}  // namespace cinnabar::bulk
