@@ -12,6 +12,7 @@
 #include <cinnabar/rpc/proc_codec.hpp>
 #include <cinnabar/rpc/proc_coder.hpp>
 #include <cinnabar/rpc/proc_shape.hpp>
+#include <cinnabar/rpc/proc_shape_hash.hpp>
 #include <cinnabar/rpc/proc_std.hpp>
 
 #include <cstring>

@@ -84,6 +84,10 @@ constexpr void explain_unsupported() {
         static_assert(never, "cinnabar: a union does not say which member it holds; use std::variant");
     else if constexpr (std::same_as<T, long double>)
         static_assert(never, "cinnabar: long double differs from host to host; use double");
+    else if constexpr (std::is_class_v<T> && SerializesItself<T>)
+        static_assert(never,
+                      "cinnabar: a type with a serialize or save function travels by the archive bridge of hl; include "
+                      "its header (docs/proc-encoding.md) before the type is used");
     else if constexpr (std::is_class_v<T> && std::is_aggregate_v<T> && has_base<T>)
         static_assert(never,
                       "cinnabar: an aggregate with a base class needs a proc function, or make the base a field");

@@ -203,9 +203,35 @@ concept HasProcFields = requires(T& value) {
     proc_fields(value);
 };
 
+// What an archive looks like to a serialize or save function.
+struct AnyArchive {
+    template <class... T>
+    AnyArchive& operator()(T&&...);
+    template <class T>
+    AnyArchive& operator&(T&&);
+    template <class T>
+    AnyArchive& operator<<(T&&);
+    template <class T>
+    AnyArchive& operator>>(T&&);
+};
+// A type with such a function says itself how it travels. It is no plain aggregate even where the bridge to those
+// functions is not included, or two parts of a program could take it for two different things.
+template <class T>
+concept SerializesItself = requires(T& value, AnyArchive& archive) {
+    value.serialize(archive);
+}
+|| requires(T& value, AnyArchive& archive) { value.serialize(archive, 0U); }
+|| requires(const T& value, AnyArchive& archive) { value.save(archive); }
+|| requires(const T& value, AnyArchive& archive) { value.save(archive, 0U); }
+|| requires(const T& value, AnyArchive& archive) { value.save_minimal(archive); }
+|| requires(T& value, AnyArchive& archive) { serialize(archive, value); }
+|| requires(T& value, AnyArchive& archive) { serialize(archive, value, 0U); }
+|| requires(const T& value, AnyArchive& archive) { save(archive, value); }
+|| requires(const T& value, AnyArchive& archive) { save(archive, value, 0U); };
+
 template <class T>
 consteval bool is_plain_aggregate() {
-    if constexpr (!std::is_class_v<T> || !std::is_aggregate_v<T> || is_std_array<T>)
+    if constexpr (!std::is_class_v<T> || !std::is_aggregate_v<T> || is_std_array<T> || SerializesItself<T>)
         return false;
     else if constexpr (has_base<T>)
         return false;

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory as a member of an argument. The origin puts a region in: it is lent to the target for the time of the call.
+// The target gets a descriptor out, to pull from or push to.
+//
+// On the wire: u32, the size of the descriptor, then the descriptor (docs/wire-format.md, "Bulk descriptors"); 0 stands
+// for no memory. The coder's user() is the rpc::Call while encoding, and the rpc::Request while decoding.
+#pragma once
+
+#include <cinnabar/bulk/region.hpp>
+#include <cinnabar/bulk/remote_region.hpp>
+#include <cinnabar/rpc/call.hpp>
+#include <cinnabar/rpc/proc_coder.hpp>
+#include <cinnabar/rpc/request.hpp>
+
+#include <array>
+#include <utility>
+#include <vector>
+
+namespace cinnabar::rpc {
+
+class Bulk {
+  public:
+    static constexpr std::uint64_t proc_shape = 0x6b6c7562;  // part of the shape of what holds it
+    static constexpr bool proc_borrows = true;               // decoded, it points into the message
+
+    Bulk() = default;
+    // Origin: what the region allows, or less.
+    Bulk(bulk::Region region) : region_(std::move(region)) {
+        if (region_) access_ = region_.access();
+    }
+    Bulk(bulk::Region region, na::Access access) : region_(std::move(region)), access_(access) {}
+
+    [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+    [[nodiscard]] std::uint64_t size() const noexcept { return region_ ? region_.bytes() : remote_.bytes(); }
+    [[nodiscard]] na::Access access() const noexcept { return region_ ? access_ : remote_.access(); }
+    // Origin.
+    [[nodiscard]] const bulk::Region& region() const noexcept { return region_; }
+    // Target; valid as long as the request's input.
+    [[nodiscard]] const bulk::RemoteRegion& remote() const noexcept { return remote_; }
+    // Target: the request that it came with; null at the origin.
+    [[nodiscard]] Request* request() const noexcept { return request_; }
+
+    template <class P>
+    void proc(P& p) {
+        if constexpr (P::decoding)
+            read(p);
+        else
+            write(p);
+    }
+
+  private:
+    static constexpr std::size_t small_descriptor_bytes = 4096;
+
+    void write(Sizer& out) const noexcept {
+        out.raw(nullptr, sizeof(std::uint32_t));
+        if (!region_) return;
+        const auto* call = static_cast<const Call*>(out.user());
+        if (!call) return out.fail(Errc::invalid_argument);
+        out.raw(nullptr, call->lend_bytes(region_, access_));
+    }
+    void write(Encoder& out) const {
+        if (!region_) return out.count(0);
+        auto* call = static_cast<Call*>(out.user());
+        if (!call) return out.fail(Errc::invalid_argument);
+        std::array<std::byte, small_descriptor_bytes> small;
+        std::vector<std::byte> large;
+        const std::size_t bytes = call->lend_bytes(region_, access_);
+        if (bytes > small.size()) large.resize(bytes);
+        Writer writer(large.empty() ? Bytes(small) : Bytes(large));
+        if (const Errc refused = call->lend(region_, access_, writer); refused != Errc::ok) return out.fail(refused);
+        out.count(writer.size());
+        out.raw(writer.written().data(), writer.size());
+    }
+    void read(Decoder& in) noexcept {
+        const ConstBytes encoded = in.view(in.count(1, 0));
+        region_ = {};
+        remote_ = {};
+        request_ = static_cast<Request*>(in.user());
+        if (encoded.empty()) return;
+        Reader reader(encoded);
+        if (bulk::RemoteRegion::decode(reader, remote_) != Errc::ok || reader.left() != 0) in.fail(Errc::protocol);
+    }
+
+    bulk::Region region_;
+    bulk::RemoteRegion remote_;
+    Request* request_ = nullptr;
+    na::Access access_ = na::Access::read;
+};
+
+}  // namespace cinnabar::rpc
