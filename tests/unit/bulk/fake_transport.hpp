@@ -83,7 +83,7 @@ class FakePort final : public na::Port {
     FakeTransport& transport_;
     na::PortHost& host_;
     std::map<const na::AddrBody*, std::unique_ptr<FakePeer>> peers_;
-    std::vector<std::pair<na::Op*, Errc>> ends_;
+    std::deque<std::pair<na::Op*, Errc>> ends_;
 };
 
 class FakeTransport final : public na::Transport {
@@ -248,17 +248,19 @@ inline void FakePort::cancel(na::Op& op) noexcept {
 
 inline void FakePort::complete(na::Op& op, Errc result) noexcept {
     const auto at = std::find(posted.begin(), posted.end(), &op);
-    if (at == posted.end()) return;  // ended before it could be
+    if (at == posted.end()) return;
     posted.erase(at);
+    std::erase_if(ends_, [&op](const auto& end) { return end.first == &op; });
     if (result == Errc::ok) result = transport_.move(op);
     host_.complete(op, result);
 }
 
 inline unsigned FakePort::poll() noexcept {
     unsigned did = 0;
-    for (const auto& [op, result] : std::exchange(ends_, {})) {
+    for (std::size_t i = ends_.size(); i > 0 && !ends_.empty(); --i, ++did) {
+        const auto [op, result] = ends_.front();
+        ends_.pop_front();
         complete(*op, result);
-        ++did;
     }
     for (unsigned i = 0; i < complete_per_poll && !posted.empty(); ++i, ++did) {
         complete(*posted[random.below(posted.size())], Errc::ok);

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Descriptors: what is described comes back, to the byte of docs/wire-format-bulk.md, and nothing hostile is taken.
+#include "fake_transport.hpp"
+#include "mover_fixture.hpp"
+#include "support/seeds.hpp"
+
+#include <cinnabar/base/random.hpp>
+#include <cinnabar/bulk/lend.hpp>
+#include <cinnabar/bulk/remote_region.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <initializer_list>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace cinnabar::bulk {
+namespace {
+
+using Encoded = std::vector<std::byte>;
+
+// Builds descriptors by hand, field by field.
+class Hand {
+  public:
+    Hand& u8(unsigned v) { return put(static_cast<std::uint8_t>(v)); }
+    Hand& u32(std::uint32_t v) { return put(v); }
+    Hand& u64(std::uint64_t v) { return put(v); }
+    Hand& text(std::string_view text) {
+        for (char c : text) bytes.push_back(static_cast<std::byte>(c));
+        return *this;
+    }
+    Hand& head(unsigned flags, unsigned access, unsigned keys, std::uint64_t size) {
+        return u8(1).u8(flags).u8(access).u8(keys).u64(size);
+    }
+    Hand& key(std::string_view scheme, std::string_view key) {
+        return u8(static_cast<unsigned>(scheme.size()))
+            .text(scheme)
+            .u32(static_cast<std::uint32_t>(key.size()))
+            .text(key);
+    }
+    Encoded bytes;
+
+  private:
+    template <typename T>
+    Hand& put(T v) {
+        const auto at = bytes.size();
+        bytes.resize(at + sizeof v);
+        std::memcpy(bytes.data() + at, &v, sizeof v);
+        return *this;
+    }
+};
+
+Errc decode(const Encoded& bytes, RemoteRegion& region) {
+    Reader reader(bytes);
+    return RemoteRegion::decode(reader, region);
+}
+Errc decode(const Hand& hand) {
+    RemoteRegion region;
+    const Errc result = decode(hand.bytes, region);
+    if (result != Errc::ok) {
+        EXPECT_TRUE(region.empty());
+    }
+    return result;
+}
+
+class DescriptorTest : public ::testing::Test {
+  protected:
+    std::shared_ptr<FakeTransport> resolving = std::make_shared<FakeTransport>("tcp");
+    std::shared_ptr<FakeTransport> direct = std::make_shared<FakeTransport>("verbs");
+    DescriptorTest() { direct->caps_.offset_addressing = false; }
+};
+
+constexpr unsigned bound = 1;
+constexpr unsigned segments = 2;
+constexpr unsigned eager = 4;
+
+TEST_F(DescriptorTest, WhatIsDescribedComesBack) {
+    Scattered memory({10, 20, 30}, na::Access::read_write);
+    const na::Addr owner = na::Addr::make({"tcp://10.0.0.1:7", "verbs://[::1]:8"}, 3, 77);
+    const Lent lent(memory.region.slice(5, 40), {resolving, direct}, na::Access::read_write, owner);
+    const RemoteRegion& remote = lent.remote;
+    EXPECT_EQ(remote.bytes(), 40u);
+    EXPECT_EQ(remote.access(), na::Access::read_write);
+    EXPECT_EQ(remote.owner(), owner);
+    EXPECT_TRUE(remote.eager().empty());
+    EXPECT_EQ(remote.key_for("tcp").size(), na::LeaseKey::wire_bytes);
+    EXPECT_EQ(remote.key_for("verbs").size(), na::LeaseKey::wire_bytes);
+    EXPECT_TRUE(remote.key_for("shm").empty());
+    ASSERT_EQ(remote.segment_count(), 3u) << "verbs needs them";
+    EXPECT_EQ(remote.segment_bytes(0), 5u);
+    EXPECT_EQ(remote.segment_bytes(1), 20u);
+    EXPECT_EQ(remote.segment_bytes(2), 15u);
+}
+
+TEST_F(DescriptorTest, SegmentsAreToldOnlyWhereTheyAreNeeded) {
+    Scattered memory({10, 20, 30}, na::Access::read_write);
+    EXPECT_EQ(Lent(memory.region, {resolving}).remote.segment_count(), 0u);
+    EXPECT_EQ(Lent(memory.region.slice(10, 20), {direct}).remote.segment_count(), 0u) << "it lies within one";
+    EXPECT_EQ(Lent(memory.region.slice(10, 21), {direct}).remote.segment_count(), 2u);
+}
+
+TEST_F(DescriptorTest, BytesMayComeAlong) {
+    Scattered memory({10, 20}, na::Access::read);
+    memory.fill(3);
+    const std::vector<std::byte> bytes = memory.bytes();
+    const Lent both(memory.region, {resolving}, na::Access::read, {}, bytes);
+    EXPECT_EQ(Encoded(both.remote.eager().begin(), both.remote.eager().end()), bytes);
+    EXPECT_FALSE(both.remote.key_for("tcp").empty());
+    const Lent alone(memory.region, {}, na::Access::read, {}, bytes);
+    EXPECT_EQ(alone.remote.bytes(), 30u);
+    EXPECT_EQ(alone.remote.access(), na::Access::read);
+}
+
+TEST_F(DescriptorTest, NothingIsADescriptorToo) {
+    const Description nothing{};
+    Encoded bytes(described_bytes(nothing));
+    Writer writer(bytes);
+    describe(nothing, writer);
+    EXPECT_EQ(bytes, Hand().head(0, 1, 0, 0).bytes);
+    RemoteRegion region;
+    EXPECT_EQ(decode(bytes, region), Errc::ok);
+    EXPECT_TRUE(region.empty());
+}
+
+TEST_F(DescriptorTest, AWriterWithoutRoomFails) {
+    Scattered memory(100, na::Access::read);
+    Lend lend;
+    ASSERT_EQ(lend.grant(memory.region, na::Access::read, resolving), Errc::ok);
+    na::Lease* lease = &lend.lease();
+    const Description description{{&lease, 1}, {}, {}};
+    Encoded bytes(described_bytes(description) - 1);
+    Writer writer(bytes);
+    describe(description, writer);
+    EXPECT_FALSE(writer.ok());
+    EXPECT_EQ(lend.revoke(), Errc::ok);
+}
+
+TEST_F(DescriptorTest, MoreSegmentsThanMayBeToldFail) {
+    direct->limits_.segments_max = 1 << 20;
+    std::vector<std::byte> memory(descriptor_segments_max + 1);
+    std::vector<na::Segment> parts;
+    for (std::byte& byte : memory) parts.push_back({&byte, 1});
+    Lend lend;
+    ASSERT_EQ(lend.grant(Region::expose(parts, na::Access::read).value(), na::Access::read, direct), Errc::ok);
+    na::Lease* lease = &lend.lease();
+    const Description description{{&lease, 1}, {}, {}};
+    Encoded bytes(described_bytes(description));
+    Writer writer(bytes);
+    describe(description, writer);
+    EXPECT_FALSE(writer.ok());
+    EXPECT_EQ(lend.revoke(), Errc::ok);
+}
+
+TEST_F(DescriptorTest, TakesExactlyItselfFromTheReader) {
+    const Hand hand = Hand().head(0, 2, 1, 9).key("tcp", "k").text("rest");
+    Reader reader(hand.bytes);
+    RemoteRegion region;
+    ASSERT_EQ(RemoteRegion::decode(reader, region), Errc::ok);
+    EXPECT_EQ(reader.left(), 4u);
+    EXPECT_EQ(region.access(), na::Access::write);
+    EXPECT_EQ(as_text(region.key_for("tcp")), "k");
+}
+
+TEST_F(DescriptorTest, OwnedRegionsStandAlone) {
+    Hand hand =
+        Hand().head(segments | eager, 3, 2, 5).key("a", "one").key("b", "two").u32(2).u64(2).u64(3).text("hello");
+    RemoteRegion copy;
+    {
+        RemoteRegion region;
+        ASSERT_EQ(decode(hand.bytes, region), Errc::ok);
+        ASSERT_EQ(region.own(), Errc::ok);
+        std::fill(hand.bytes.begin(), hand.bytes.end(), std::byte{0xee});
+        copy = region;
+        EXPECT_EQ(region.own(), Errc::ok) << "twice is once";
+    }
+    EXPECT_EQ(as_text(copy.key_for("a")), "one");
+    EXPECT_EQ(as_text(copy.key_for("b")), "two");
+    EXPECT_EQ(as_text(copy.eager()), "hello");
+    EXPECT_EQ(copy.segment_bytes(1), 3u);
+    EXPECT_EQ(RemoteRegion().own(), Errc::ok);
+}
+
+TEST_F(DescriptorTest, MalformedHeads) {
+    EXPECT_EQ(decode(Hand()), Errc::protocol);
+    EXPECT_EQ(decode(Hand().head(0, 1, 0, 0)), Errc::ok);
+    EXPECT_EQ(decode(Hand().u8(0).u8(0).u8(1).u8(0).u64(0)), Errc::protocol) << "version 0";
+    EXPECT_EQ(decode(Hand().u8(2).u8(0).u8(1).u8(0).u64(0)), Errc::protocol) << "version 2";
+    EXPECT_EQ(decode(Hand().head(8, 1, 0, 0)), Errc::protocol) << "a flag that nobody knows";
+    EXPECT_EQ(decode(Hand().head(0, 0, 0, 0)), Errc::protocol) << "no access";
+    EXPECT_EQ(decode(Hand().head(0, 4, 0, 0)), Errc::protocol);
+    EXPECT_EQ(decode(Hand().head(0, 1, 9, 0)), Errc::protocol) << "nine transports";
+    EXPECT_EQ(decode(Hand().head(0, 1, 0, std::uint64_t{1} << 63)), Errc::protocol) << "absurd size";
+}
+
+TEST_F(DescriptorTest, MalformedKeys) {
+    EXPECT_EQ(decode(Hand().head(0, 1, 1, 9)), Errc::protocol);
+    EXPECT_EQ(decode(Hand().head(0, 1, 1, 9).key("", "k")), Errc::protocol) << "no scheme";
+    EXPECT_EQ(decode(Hand().head(0, 1, 1, 9).key("tcp", "")), Errc::protocol) << "no key";
+    EXPECT_EQ(decode(Hand().head(0, 1, 1, 9).key("TCP", "k")), Errc::protocol);
+    EXPECT_EQ(decode(Hand().head(0, 1, 1, 9).key(std::string(32, 'a'), "k")), Errc::protocol);
+    EXPECT_EQ(decode(Hand().head(0, 1, 2, 9).key("tcp", "k").key("tcp", "l")), Errc::protocol) << "twice";
+    EXPECT_EQ(decode(Hand().head(0, 1, 1, 9).u8(3).text("tcp").u32(0xffff'ffff).text("k")), Errc::protocol);
+}
+
+TEST_F(DescriptorTest, MalformedOwners) {
+    EXPECT_EQ(decode(Hand().head(bound, 1, 0, 9).u8(0).u8(0).u8(0).u64(0)), Errc::protocol) << "nobody";
+    EXPECT_EQ(decode(Hand().head(bound, 1, 0, 9).u8(9).u8(0).u8(0).u64(1)), Errc::protocol) << "nine endpoints";
+    EXPECT_EQ(decode(Hand().head(bound, 1, 0, 9).u8(1).u8(0).u8(0).u64(1).u8(3).text("???")), Errc::protocol);
+    EXPECT_EQ(decode(Hand().head(bound, 1, 0, 9).u8(1)), Errc::protocol);
+}
+
+TEST_F(DescriptorTest, MalformedSegments) {
+    const auto told = [](std::uint64_t bytes, std::uint32_t count, std::initializer_list<std::uint64_t> lengths) {
+        Hand hand = Hand().head(segments, 1, 0, bytes).u32(count);
+        for (std::uint64_t length : lengths) hand.u64(length);
+        return decode(hand);
+    };
+    EXPECT_EQ(told(9, 2, {4, 5}), Errc::ok);
+    EXPECT_EQ(told(9, 2, {4, 6}), Errc::protocol) << "more than the whole";
+    EXPECT_EQ(told(9, 2, {4, 4}), Errc::protocol) << "less than the whole";
+    EXPECT_EQ(told(9, 2, {0, 9}), Errc::protocol) << "an empty segment";
+    EXPECT_EQ(told(9, 1, {9}), Errc::protocol) << "one segment need not be told";
+    EXPECT_EQ(told(0, 0, {}), Errc::protocol);
+    EXPECT_EQ(told(9, 3, {4, 5}), Errc::protocol) << "cut";
+    EXPECT_EQ(told(9, 0xffff'ffff, {4, 5}), Errc::protocol) << "absurd count";
+    EXPECT_EQ(told(1, 2, {~std::uint64_t{0}, 2}), Errc::protocol) << "the sum wraps round";
+}
+
+TEST_F(DescriptorTest, MalformedEagerBytes) {
+    EXPECT_EQ(decode(Hand().head(eager, 1, 0, 5).text("hello")), Errc::ok);
+    EXPECT_EQ(decode(Hand().head(eager, 1, 0, 5).text("hell")), Errc::protocol) << "cut";
+    EXPECT_EQ(decode(Hand().head(eager, 1, 0, 0)), Errc::protocol) << "none";
+    EXPECT_EQ(decode(Hand().head(eager, 2, 0, 5).text("hello")), Errc::protocol) << "that nobody may read";
+    EXPECT_EQ(decode(Hand().head(eager, 1, 0, std::uint64_t{1} << 40).text("hello")), Errc::protocol);
+    Hand large = Hand().head(eager, 1, 0, descriptor_bytes_max);
+    large.bytes.resize(large.bytes.size() + descriptor_bytes_max);
+    EXPECT_EQ(decode(large), Errc::protocol) << "over the limit of a descriptor";
+}
+
+TEST_F(DescriptorTest, EveryCutIsNoticed) {
+    Scattered memory({10, 20, 30}, na::Access::read);
+    memory.fill(1);
+    const std::vector<std::byte> bytes = memory.bytes();
+    Lend lends[2];
+    ASSERT_EQ(lends[0].grant(memory.region, na::Access::read, resolving), Errc::ok);
+    ASSERT_EQ(lends[1].grant(memory.region, na::Access::read, direct), Errc::ok);
+    na::Lease* leases[] = {&lends[0].lease(), &lends[1].lease()};
+    const Description description{leases, na::Addr::parse("tcp://127.0.0.1:1").value(), bytes};
+    Encoded whole(described_bytes(description));
+    Writer writer(whole);
+    describe(description, writer);
+    ASSERT_TRUE(writer.ok());
+    RemoteRegion region;
+    EXPECT_EQ(decode(whole, region), Errc::ok);
+    for (std::size_t size = 0; size < whole.size(); ++size) {
+        EXPECT_EQ(decode(Encoded(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)), region),
+                  Errc::protocol)
+            << size;
+    }
+    for (Lend& lend : lends) EXPECT_EQ(lend.revoke(), Errc::ok);
+}
+
+}  // namespace
+}  // namespace cinnabar::bulk
