@@ -13,12 +13,12 @@ namespace cinnabar {
 
 void add_builtin(na::Registry& registry) {
     const auto add = [&registry](const na::PluginInfo& plugin) { CINNABAR_ASSERT(registry.add(plugin).ok()); };
-    add(self_::plugin);
+    add(self_::plugin_info);
 #ifdef CINNABAR_PLUGIN_sim
-    add(sim::plugin);
+    add(sim::plugin_info);
 #endif
 #ifdef CINNABAR_PLUGIN_tcp
-    add(tcp::plugin);
+    add(tcp::plugin_info);
 #endif
 }
 

@@ -6,6 +6,7 @@
 #include <cinnabar/base/assert.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace cinnabar::self_ {
 
@@ -13,16 +14,14 @@ void SelfPort::dial(SelfPeer& peer) noexcept {
     const std::shared_ptr<Mailbox> target = transport_.find(peer.context());
     const bool open_here = mailbox_->accepting();
     if (!open_here || !target || !target->accepting()) {
-        peer.state_ = na::PeerState::idle;
-        end_waiting(peer, open_here ? Errc::refused : Errc::closed);
+        dial_failed(peer, open_here ? Errc::refused : Errc::closed);
         return;
     }
     const std::uint64_t connection = transport_.next_connection();
     if (target != mailbox_) {
         Mailbox::Visit visit(*target);
         if (!visit.ok()) {
-            peer.state_ = na::PeerState::idle;
-            end_waiting(peer, Errc::refused);
+            dial_failed(peer, Errc::refused);
             return;
         }
         auto* letter = new Letter;
@@ -34,6 +33,11 @@ void SelfPort::dial(SelfPeer& peer) noexcept {
         visit.push(*letter);
     }
     connected(peer, target, connection);
+}
+
+void SelfPort::dial_failed(SelfPeer& peer, Errc why) noexcept {
+    lost(peer, why);
+    tell_lost(peer);
 }
 
 void SelfPort::connected(SelfPeer& peer, std::shared_ptr<Mailbox> mailbox, std::uint64_t connection) noexcept {
@@ -59,13 +63,14 @@ void SelfPort::tell_disconnect(Mailbox& mailbox, std::uint64_t connection) noexc
     visit.push(*letter);
 }
 
+// The end of a connection or of a dial.
 void SelfPort::lost(SelfPeer& peer, Errc why) noexcept {
-    peer.mailbox.reset();
+    const bool was_connected = std::exchange(peer.mailbox, nullptr) != nullptr;
     peer.state_ = na::PeerState::idle;
     end_waiting(peer, why);
     if (peer.lost_why == Errc::ok) ++events_;
     peer.lost_why = why;
-    peer.release();
+    if (was_connected) peer.release();
 }
 
 void SelfPort::tell_lost(SelfPeer& peer) noexcept {
@@ -76,12 +81,7 @@ void SelfPort::tell_lost(SelfPeer& peer) noexcept {
 void SelfPort::disconnect(na::Peer& any_peer) noexcept {
     SelfPeer& peer = static_cast<SelfPeer&>(any_peer);
     if (peer.state() == na::PeerState::idle) return;
-    if (peer.state() == na::PeerState::connecting) {
-        peer.state_ = na::PeerState::idle;
-        end_waiting(peer, Errc::peer_lost);
-        return;
-    }
-    if (peer.mailbox != mailbox_) tell_disconnect(*peer.mailbox, peer.connection);
+    if (peer.mailbox && peer.mailbox != mailbox_) tell_disconnect(*peer.mailbox, peer.connection);
     peer.refuse_below = transport_.next_connection();
     lost(peer, Errc::peer_lost);
 }

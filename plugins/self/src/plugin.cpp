@@ -12,8 +12,8 @@ Result<std::unique_ptr<na::Transport>> open(const na::Uri&, const na::TransportO
 
 }  // namespace
 
-const na::PluginInfo plugin{na::plugin_abi, "self", "between the contexts of one process, by memcpy", &open};
+const na::PluginInfo plugin_info{na::plugin_abi, "self", "between the contexts of one process, by memcpy", &open};
 
 }  // namespace cinnabar::self_
 
-CINNABAR_PLUGIN(cinnabar::self_::plugin)
+CINNABAR_PLUGIN(cinnabar::self_::plugin_info)

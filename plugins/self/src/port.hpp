@@ -73,6 +73,7 @@ class SelfPort final : public na::Port {
     void finish(SelfOp& self_op, Errc result) noexcept;
     void end_waiting(SelfPeer& peer, Errc result) noexcept;
     void dial(SelfPeer& peer) noexcept;
+    void dial_failed(SelfPeer& peer, Errc why) noexcept;
     void connected(SelfPeer& peer, std::shared_ptr<Mailbox> mailbox, std::uint64_t connection) noexcept;
     void lost(SelfPeer& peer, Errc why) noexcept;
     void tell_lost(SelfPeer& peer) noexcept;

@@ -97,24 +97,41 @@ void SimPort::on_dial(Item& item) {
         return answer_failure(dial, Errc::peer_lost);
     }
     if (connections_ >= transport_.options().connections_max) return answer_failure(dial, Errc::overloaded);
-    SimPeer* known = dial->from == this ? nullptr : find_peer(question.incarnation, question.context);
-    if (known && known->dial_) {
+    if (SimPeer* meeting = dial->from == this ? nullptr : find_dialling(question, dial->host)) {
         // Both dial: the connection dialled by the larger incarnation stays, within one process by the larger context.
-        const auto rank = [](na::Incarnation incarnation, na::ContextId context) {
-            return std::pair(incarnation, context);
-        };
-        if (rank(transport_.incarnation(), context_) > rank(question.incarnation, question.context)) {
-            return;  // its ops go with our connection, which it will be asked for
+        const auto mine = std::pair(transport_.incarnation(), context_);
+        if (mine > std::pair(question.incarnation, question.context)) {
+            return;  // its ops go with our connection, which it is being asked for
         }
-        known->dial_->settled = true;
-        known->dial_.reset();
-    } else if (known && known->link_) {
-        lose_and_tell(*known, Errc::peer_lost);  // the other end has lost it already, or it would not dial
+        meeting->dial_->settled = true;
+        meeting->dial_.reset();
+        return accept(*meeting, dial, question);
     }
-    SimPeer& peer =
-        known ? *known
-              : make_peer(na::Addr::make_session("sim", question.context, question.incarnation), std::string());
-    accept(peer, dial, question);
+    accept(idle_peer(question), dial, question);
+}
+
+SimPeer* SimPort::find_dialling(const na::Hello& question, const std::string& host) noexcept {
+    for (const auto& peer : peers_) {
+        const na::AddrBody& body = peer->addr().body();
+        if (!peer->dial_ || body.context != question.context) continue;
+        if (body.incarnation != 0 ? body.incarnation == question.incarnation : peer->name_ == host) return peer.get();
+    }
+    return nullptr;
+}
+
+// A peer of that context without a connection, which gets the new one.
+SimPeer& SimPort::idle_peer(const na::Hello& question) {
+    for (std::size_t i = 0; i < peers_.size(); ++i) {
+        SimPeer& peer = *peers_[i];
+        const bool same = peer.incarnation() == question.incarnation && peer.addr().body().context == question.context;
+        if (!same || peer.dial_) continue;
+        // It may have come back before the end of its last connection arrived here.
+        if (peer.link_ && peer.link_->ends[1 - peer.end_].ever_up && !peer.link_->ends[1 - peer.end_].up) {
+            lose_and_tell(peer, Errc::peer_lost);
+        }
+        if (!peer.link_ && !peer.dial_) return peer;
+    }
+    return make_peer(na::Addr::make_session("sim", question.context, question.incarnation), std::string());
 }
 
 void SimPort::accept(SimPeer& peer, const DialPtr& dial, const na::Hello& question) {
@@ -155,6 +172,7 @@ void SimPort::on_dial_failed(Item& item) {
     peer.dial_.reset();
     peer.state_ = na::PeerState::idle;
     end_all(peer, item.why);
+    host_.receiver().on_peer(peer, na::PeerEvent::lost, item.why);
 }
 
 void SimPort::connected(SimPeer& peer, LinkPtr link, unsigned end, const na::Hello& hello) {
@@ -237,16 +255,19 @@ void SimPort::disconnect(na::Peer& any_peer) noexcept {
         peer.dial_->settled = true;
         peer.dial_.reset();
         peer.state_ = na::PeerState::idle;
+        peer.acquire();  // for the event
         end_all(peer, Errc::peer_lost);
     } else if (peer.link_) {
         tell_other_end(peer.link_, peer.end_);
-        lose(peer, Errc::peer_lost);
-        Item item;
-        item.kind = Item::Kind::told_lost;
-        item.peer = &peer;  // with the connection's reference
-        item.why = Errc::peer_lost;
-        push(std::move(item));
+        lose(peer, Errc::peer_lost);  // the connection's reference goes with the event
+    } else {
+        return;
     }
+    Item item;
+    item.kind = Item::Kind::told_lost;
+    item.peer = &peer;
+    item.why = Errc::peer_lost;
+    push(std::move(item));
 }
 
 void SimPort::break_links_to(const std::string& host) {

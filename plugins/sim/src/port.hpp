@@ -108,6 +108,8 @@ class SimPort final : public na::Port {
     void dial_arrives(const DialPtr& dial, na::ContextId target, const na::Hello& hello, const std::string& name);
     void answer_failure(const DialPtr& dial, Errc why);
     void on_dial(Item& item);
+    [[nodiscard]] SimPeer* find_dialling(const na::Hello& question, const std::string& host) noexcept;
+    [[nodiscard]] SimPeer& idle_peer(const na::Hello& question);
     void accept(SimPeer& peer, const DialPtr& dial, const na::Hello& hello);
     void on_accepted(Item& item);
     void on_dial_failed(Item& item);

@@ -17,8 +17,9 @@ enum class PeerState : std::uint8_t { idle, connecting, connected };
 
 enum class PeerEvent : std::uint8_t {
     connected,  // the Hello is done: limits and features are known
-    lost,       // reported once per connection; every op that waited on the peer has completed or is about to
-    restarted,  // a new incarnation answered at the same address; follows `lost`
+    lost,       // once per connection, and once per dial that failed; every op that waited on the peer has completed or
+                // is about to
+    restarted,  // a new incarnation answered at the same address; follows `lost`, precedes `connected`
 };
 
 class Peer {

@@ -7,6 +7,6 @@
 
 namespace cinnabar::self_ {
 
-CINNABAR_API extern const na::PluginInfo plugin;
+CINNABAR_API extern const na::PluginInfo plugin_info;
 
 }  // namespace cinnabar::self_

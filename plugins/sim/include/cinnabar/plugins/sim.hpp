@@ -24,7 +24,7 @@ namespace cinnabar::sim {
 
 // "sim://NAME?world=N&profile=friendly|rdma_strict&seed=S": the host NAME in the process's world N (0 by default),
 // which is made by the first that opens it, with its profile and seed, and ends with its last transport.
-CINNABAR_API extern const na::PluginInfo plugin;
+CINNABAR_API extern const na::PluginInfo plugin_info;
 
 enum class Profile : std::uint8_t {
     // Like tcp: messages of a pair in order, flow control instead of lost messages, RMA that ends when it is
