@@ -23,7 +23,7 @@ void ContextCore::return_overflow(std::uint64_t bytes) noexcept {
 
 Errc ContextCore::allocate_overflow(std::uint64_t bytes, bulk::Region& region) noexcept {
     if (const Errc over = reserve_overflow(bytes); over != Errc::ok) return over;
-    auto made = bulk::Region::allocate(static_cast<std::size_t>(bytes), na::Access::read);
+    auto made = bulk::Region::allocate(static_cast<std::size_t>(bytes), na::Access::read_write);
     if (!made) {
         return_overflow(bytes);
         return made.code();

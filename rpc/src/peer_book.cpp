@@ -78,7 +78,7 @@ void ContextCore::close_book(PeerBook& book, Errc why) noexcept {
 
 // Deferred, because callers are in the middle of the book.
 void ContextCore::drop_book_if_idle(PeerBook& book) noexcept {
-    if (book.open || book.dropping || !book.idle()) return;
+    if (!book.peer || book.open || book.dropping || !book.idle()) return;
     book.dropping = true;
     book.drop.user = &book;
     book.drop.run = [](Work& work) noexcept {

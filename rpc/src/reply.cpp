@@ -23,7 +23,11 @@ void ContextCore::on_expected(na::Arrival& arrival) noexcept {
     }
     Call* call = calls.at(static_cast<std::uint32_t>(arrival.tag & ((1u << call_slot_bits) - 1)));
     // Late replies fail the generation; hostile ones also the peer.
-    if (call && call->id() == arrival.tag && call->book_ == book) {
+    const bool matches = call && call->id() == arrival.tag && call->book_ == book;
+    if (decoded == Errc::ok && (header.flags & flag_overflow) != 0 && (!matches || call->state_ != Call::State::sent)) {
+        send_control(*book, {ControlType::released, 0, arrival.tag});  // a large result that comes too late
+    }
+    if (matches) {
         if (call->state_ == Call::State::sent) {
             if (decoded == Errc::ok) {
                 accept_reply(*call, arrival, header, payload);

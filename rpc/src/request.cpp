@@ -121,6 +121,11 @@ void ContextCore::post_reply(Request& request) noexcept {
     if (!request.message_) request.message_ = request.port_->take_message();
     Errc taken = request.message_ ? Errc::ok : Errc::again;
     const bool large = request.answer_ == Errc::ok && request.large_output_;
+    if (large && request.canceled_.load(std::memory_order_relaxed)) {
+        request.answer_ = Errc::canceled;  // no lease for a result that nobody will fetch
+        request.output_bytes_ = 0;
+        return post_reply(request);
+    }
     if (taken == Errc::ok && large && !request.lend_) {
         if (const Errc failed = lend_result(request); failed != Errc::ok) {
             request.answer_ = failed;
@@ -196,6 +201,7 @@ void ContextCore::cancel_request(Request& request) noexcept {
         if (node->transfer) mover->cancel(*node->transfer);
     }
     tell_canceled(request);
+    if (request.lend_) result_released(request);  // nobody will fetch the large result
     if (!request.transfers_ && !request.pull_ && request.book_->open) {
         send_control(*request.book_, {ControlType::released, 0, request.tag_});
     }

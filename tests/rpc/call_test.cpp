@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rpc_fixture.hpp"
+
+#include <array>
+
+namespace cinnabar::rpc {
+namespace {
+
+class CallTest : public RpcTest {};
+
+TEST_P(CallTest, AnswersWithWhatTheHandlerWrote) {
+    serve_echo();
+    Ending ending;
+    send("echo", "hello", ending);
+    EXPECT_EQ(ending.count, 0) << "never from inside forward";
+    ASSERT_TRUE(until([&] { return ending.count == 1; }));
+    EXPECT_EQ(ending.result, Errc::ok);
+    EXPECT_EQ(ending.output, "hello");
+}
+
+TEST_P(CallTest, ManyInFlightAllEndOnceWithTheirOwnReply) {
+    serve_echo();
+    constexpr int count = 3000;
+    std::vector<Ending> endings(count);
+    for (int i = 0; i < count; ++i) send("echo", "call " + std::to_string(i), endings[static_cast<std::size_t>(i)]);
+    ASSERT_TRUE(until([&] { return origin_.context->counts().calls == 0; }));
+    for (int i = 0; i < count; ++i) {
+        const Ending& ending = endings[static_cast<std::size_t>(i)];
+        ASSERT_EQ(ending.count, 1);
+        ASSERT_EQ(ending.result, Errc::ok);
+        ASSERT_EQ(ending.output, "call " + std::to_string(i));
+    }
+    EXPECT_GT(target_.context->counts().credits_granted, 2u) << "a hungry peer is given more";
+}
+
+TEST_P(CallTest, UnknownNamesAreAnswered) {
+    Ending ending;
+    send("nobody", "", ending);
+    ASSERT_TRUE(until([&] { return ending.count == 1; }));
+    EXPECT_EQ(ending.result, Errc::no_such_rpc);
+}
+
+TEST_P(CallTest, OtherArgumentTypesAreABadSignature) {
+    serve(
+        "typed", [](Request& request) { request.release(); }, 7);
+    Ending ending;
+    Call* call = make("typed");
+    call->args.shape = 8;
+    ASSERT_EQ(call->forward(0, &Ending::take, &ending), Errc::ok);
+    ASSERT_TRUE(until([&] { return ending.count == 1; }));
+    EXPECT_EQ(ending.result, Errc::bad_signature);
+}
+
+TEST_P(CallTest, ApplicationErrorsKeepCodeAndText) {
+    serve("fail", [](Request& request) {
+        request.respond_error(Errc::application, 42, std::string(300, 'x'));
+        request.release();
+    });
+    Ending ending;
+    send("fail", "", ending);
+    ASSERT_TRUE(until([&] { return ending.count == 1; }));
+    EXPECT_EQ(ending.result, Errc::application);
+    EXPECT_EQ(ending.app_code, 42u);
+    EXPECT_EQ(ending.app_text, std::string(256, 'x'));
+}
+
+TEST_P(CallTest, OneWayEndsWhenSentAndRunsOnceEach) {
+    int runs = 0;
+    serve("note", [&](Request& request) {
+        EXPECT_TRUE(request.one_way());
+        ++runs;
+        request.release();
+    });
+    constexpr int count = 200;
+    std::vector<Ending> endings(count);
+    for (Ending& ending : endings) {
+        Call* call = make("note");
+        call->args.one_way = true;
+        ASSERT_EQ(call->forward(0, &Ending::take, &ending), Errc::ok);
+    }
+    ASSERT_TRUE(until([&] { return runs == count; }));
+    ASSERT_TRUE(until([&] { return origin_.context->counts().calls == 0; }));
+    for (const Ending& ending : endings) EXPECT_EQ(ending.result, Errc::ok);
+}
+
+TEST_P(CallTest, AnUnansweredRequestAnswersCanceled) {
+    serve("forget", [](Request& request) { request.release(); });
+    Ending ending;
+    send("forget", "", ending);
+    ASSERT_TRUE(until([&] { return ending.count == 1; }));
+    EXPECT_EQ(ending.result, Errc::canceled);
+}
+
+TEST_P(CallTest, ARequestCanBeKeptAndAnsweredLater) {
+    Request* kept = nullptr;
+    serve("later", [&](Request& request) {
+        request.detach();
+        kept = &request;
+    });
+    serve_echo();
+    Ending slow;
+    Ending quick;
+    send("later", "kept bytes", slow);
+    ASSERT_TRUE(until([&] { return kept != nullptr; }));
+    send("echo", "meanwhile", quick);
+    ASSERT_TRUE(until([&] { return quick.count == 1; }));
+    EXPECT_EQ(slow.count, 0);
+    EXPECT_EQ(as_text(kept->input()), "kept bytes");
+    kept->respond(0);
+    kept->release();
+    ASSERT_TRUE(until([&] { return slow.count == 1; }));
+    EXPECT_EQ(slow.result, Errc::ok);
+}
+
+TEST_P(CallTest, TheTargetCanCallBackOverTheSameConnection) {
+    Ending back;
+    Handler handler;
+    handler.name = "client.name";
+    handler.run = [](Request& request, void*) noexcept {
+        const auto name = as_bytes("origin");
+        std::copy(name.begin(), name.end(), request.output_room().begin());
+        request.respond(name.size());
+        request.release();
+    };
+    ASSERT_TRUE(origin_.engine->serve(rpc_id("client.name"), 0, handler).ok());
+    serve("who", [&](Request& request) {
+        Errc why = Errc::ok;
+        Call* call = request.context().make_call(request.source(), why);
+        ASSERT_NE(call, nullptr);
+        call->args.rpc = rpc_id("client.name");
+        ASSERT_EQ(call->forward(0, &Ending::take, &back), Errc::ok);
+        request.respond(0);
+        request.release();
+    });
+    Ending ending;
+    send("who", "", ending);
+    ASSERT_TRUE(until([&] { return back.count == 1 && ending.count == 1; }));
+    EXPECT_EQ(back.result, Errc::ok) << to_string(back.result);
+    EXPECT_EQ(back.output, "origin");
+}
+
+TEST_P(CallTest, TwoNamesOfOneIdCollideAtRegistration) {
+    serve("first", [](Request& request) { request.release(); });
+    Handler other;
+    other.name = "second";
+    other.run = [](Request& request, void*) noexcept { request.release(); };
+    auto added = target_.engine->serve(rpc_id("first"), 3, other);
+    ASSERT_FALSE(added.ok());
+    EXPECT_EQ(added.code(), Errc::exists);
+    EXPECT_EQ(target_.engine->withdraw(rpc_id("first"), 0), Errc::ok);
+    EXPECT_EQ(target_.engine->withdraw(rpc_id("first"), 0), Errc::not_found);
+}
+
+INSTANTIATE_TEST_SUITE_P(Over, CallTest, ::testing::Values("self", "tcp"), [](const auto& each) { return each.param; });
+
+}  // namespace
+}  // namespace cinnabar::rpc

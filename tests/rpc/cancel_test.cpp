@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rpc_fixture.hpp"
+
+namespace cinnabar::rpc {
+namespace {
+
+class CancelTest : public RpcTest {
+  protected:
+    void serve_held() {
+        serve("hold", [this](Request& request) {
+            request.detach();
+            held_.push_back(&request);
+            request.on_cancel([](Request&, void* user) noexcept { ++*static_cast<int*>(user); }, &told_);
+        });
+    }
+    void let_go() {
+        for (Request* request : held_) {
+            if (!request->answered()) request->respond(0);
+            request->release();
+        }
+        held_.clear();
+    }
+    std::vector<Request*> held_;
+    int told_ = 0;
+};
+
+TEST_P(CancelTest, BeforeItIsSent) {
+    serve_held();
+    Ending ending;
+    Call* call = send("hold", "", ending);
+    call->cancel();
+    ASSERT_TRUE(until([&] { return ending.count == 1; }));
+    EXPECT_EQ(ending.result, Errc::canceled);
+    let_go();
+}
+
+TEST_P(CancelTest, ReachesTheHandlerAndEndsOnce) {
+    serve_held();
+    Ending ending;
+    Call* call = send("hold", "", ending);
+    ASSERT_TRUE(until([&] { return held_.size() == 1; }));
+    EXPECT_FALSE(held_.front()->canceled());
+    call->cancel();
+    call->cancel();
+    ASSERT_TRUE(until([&] { return ending.count == 1 && told_ == 1; }));
+    EXPECT_EQ(ending.result, Errc::canceled);
+    EXPECT_TRUE(held_.front()->canceled());
+    let_go();  // the late answer matches nothing
+    ASSERT_TRUE(until([&] { return target_.context->counts().requests == 0; }));
+    EXPECT_EQ(ending.count, 1);
+}
+
+TEST_P(CancelTest, AfterTheEndDoesNothing) {
+    serve_echo();
+    struct Late {
+        Call* call = nullptr;
+        Errc result = Errc::again;
+    } late;
+    Call* call = make("echo");
+    ASSERT_EQ(call->forward(
+                  0,
+                  [](Call& ended, void* user) noexcept {
+                      auto& seen = *static_cast<Late*>(user);
+                      seen.call = &ended;
+                      seen.result = ended.result();
+                  },
+                  &late),
+              Errc::ok);
+    ASSERT_TRUE(until([&] { return late.call != nullptr; }));
+    late.call->cancel();
+    for (int i = 0; i < 10; ++i) pump();
+    EXPECT_EQ(late.call->result(), Errc::ok);
+    late.call->release();
+}
+
+TEST_P(CancelTest, ByIdLeavesLaterCallsOfTheSlotAlone) {
+    serve_echo();
+    Ending first;
+    const CallId id = send("echo", "a", first)->id();
+    ASSERT_TRUE(until([&] { return first.count == 1; }));
+    Ending second;
+    send("echo", "b", second);
+    origin_.context->cancel(id);
+    ASSERT_TRUE(until([&] { return second.count == 1; }));
+    EXPECT_EQ(second.result, Errc::ok);
+}
+
+TEST_P(CancelTest, TheDeadlineEndsTheCallAndTellsTheHandler) {
+    serve_held();
+    Ending ending;
+    send("hold", "", ending, Microseconds(20'000));
+    ASSERT_TRUE(until([&] { return ending.count == 1; }));
+    EXPECT_EQ(ending.result, Errc::timed_out);
+    if (!held_.empty()) {
+        EXPECT_LE(held_.front()->deadline(), target_.context->now_us() + 20'000);
+        ASSERT_TRUE(until([&] { return held_.front()->canceled(); }));
+    }
+    let_go();
+}
+
+TEST_P(CancelTest, AnExpiredCallIsNotSent) {
+    serve_held();
+    Ending ending;
+    send("hold", "", ending, Microseconds(0));
+    ASSERT_TRUE(until([&] { return ending.count == 1; }));
+    EXPECT_EQ(ending.result, Errc::timed_out);
+    EXPECT_TRUE(held_.empty());
+}
+
+TEST_P(CancelTest, ReleasingInFlightDetachesIt) {
+    serve_held();
+    Ending ending;
+    Call* call = send("hold", "", ending);
+    ASSERT_TRUE(until([&] { return held_.size() == 1; }));
+    call->release();
+    ASSERT_TRUE(until([&] { return origin_.context->counts().calls == 0; }));
+    EXPECT_EQ(ending.count, 0);
+    EXPECT_TRUE(until([&] { return held_.front()->canceled(); }));
+    let_go();
+}
+
+TEST_P(CancelTest, ACallThatWasNeverForwardedCanBeReleased) {
+    make("hold")->release();
+    EXPECT_EQ(origin_.context->counts().calls, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Over, CancelTest, ::testing::Values("self", "tcp"),
+                         [](const auto& each) { return each.param; });
+
+}  // namespace
+}  // namespace cinnabar::rpc

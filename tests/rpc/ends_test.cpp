@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How things end: drain, close, loss, refusal. Every call has its one ending.
+#include "rpc_fixture.hpp"
+
+namespace cinnabar::rpc {
+namespace {
+
+class EndsTest : public RpcTest {
+  protected:
+    void serve_held() {
+        serve("hold", [this](Request& request) {
+            request.detach();
+            held_.push_back(&request);
+        });
+    }
+    std::vector<Request*> held_;
+};
+
+TEST_P(EndsTest, DrainRefusesNewWorkAndLetsOldWorkEnd) {
+    serve_held();
+    Ending old_call;
+    send("hold", "", old_call);
+    ASSERT_TRUE(until([&] { return held_.size() == 1; }));
+    target_.engine->drain();
+    Ending new_call;
+    send("hold", "", new_call);
+    ASSERT_TRUE(until([&] { return new_call.count == 1; }));
+    EXPECT_EQ(new_call.result, Errc::shutting_down);
+    EXPECT_EQ(old_call.count, 0);
+    held_.front()->respond(0);
+    held_.front()->release();
+    ASSERT_TRUE(until([&] { return old_call.count == 1; }));
+    EXPECT_EQ(old_call.result, Errc::ok);
+    Errc why = Errc::ok;
+    EXPECT_EQ(target_.context->make_call(to_, why), nullptr);
+    EXPECT_EQ(why, Errc::closed);
+}
+
+TEST_P(EndsTest, ClosingTheOriginEndsItsCallsWithCanceled) {
+    serve_held();
+    std::vector<Ending> endings(50);
+    for (Ending& ending : endings) send("hold", "", ending);
+    ASSERT_TRUE(until([&] { return !held_.empty(); }));
+    origin_.context.reset();
+    for (const Ending& ending : endings) {
+        EXPECT_EQ(ending.count, 1);
+        EXPECT_EQ(ending.result, Errc::canceled);
+    }
+    ASSERT_TRUE(until([&] { return held_.front()->canceled(); }));
+    for (Request* request : held_) {
+        request->respond(0);
+        request->release();
+    }
+    ASSERT_TRUE(until([&] { return target_.context->counts().requests == 0; }));
+}
+
+TEST_P(EndsTest, ClosingTheTargetEndsCallsWithPeerLost) {
+    serve_held();
+    std::vector<Ending> endings(50);
+    for (Ending& ending : endings) send("hold", "", ending);
+    ASSERT_TRUE(until([&] { return !held_.empty(); }));
+    target_.context.reset();
+    target_.engine.reset();
+    if (GetParam() != "self") target_.transport.reset();
+    ASSERT_TRUE(until([&] { return origin_.context->counts().calls == 0; }));
+    for (const Ending& ending : endings) {
+        EXPECT_EQ(ending.count, 1);
+        // What never left may have met a closed door instead.
+        EXPECT_TRUE(ending.result == Errc::peer_lost || ending.result == Errc::refused ||
+                    ending.result == Errc::canceled || ending.result == Errc::unreachable)
+            << to_string(ending.result);
+    }
+    // A handler that still holds its request may use and release it.
+    for (Request* request : held_) {
+        request->respond(0);
+        request->release();
+    }
+}
+
+TEST_P(EndsTest, NobodyThereIsToldAtOnce) {
+    target_.context.reset();
+    target_.engine.reset();
+    if (GetParam() != "self") target_.transport.reset();
+    std::vector<Ending> endings(100);
+    const auto begun = std::chrono::steady_clock::now();
+    for (Ending& ending : endings) send("echo", "", ending);
+    ASSERT_TRUE(until([&] { return origin_.context->counts().calls == 0; }));
+    EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(1));
+    for (const Ending& ending : endings) {
+        EXPECT_EQ(ending.count, 1);
+        EXPECT_TRUE(ending.result == Errc::refused || ending.result == Errc::unreachable) << to_string(ending.result);
+    }
+}
+
+TEST_P(EndsTest, TooManyQueuedBytesAreOverloaded) {
+    origin_.context.reset();
+    options_.queued_bytes_max = 100'000;
+    open(origin_, 2, false);
+    serve_held();
+    constexpr int count = 200;
+    std::vector<Ending> endings(count);
+    for (Ending& ending : endings) send("hold", std::string(1'000, 'x'), ending);
+    ASSERT_TRUE(until([&] { return endings.back().count == 1; }));
+    EXPECT_EQ(endings.back().result, Errc::overloaded);
+    int overloaded = 0;
+    for (const Ending& ending : endings) overloaded += ending.result == Errc::overloaded ? 1 : 0;
+    EXPECT_GE(overloaded, count - 110);
+    ASSERT_TRUE(until([&] {
+        for (Request* request : held_) {
+            request->respond(0);
+            request->release();
+        }
+        held_.clear();
+        return origin_.context->counts().calls == 0;
+    }));
+}
+
+INSTANTIATE_TEST_SUITE_P(Over, EndsTest, ::testing::Values("self", "tcp"), [](const auto& each) { return each.param; });
+
+}  // namespace
+}  // namespace cinnabar::rpc

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rpc_fixture.hpp"
+
+namespace cinnabar::rpc {
+namespace {
+
+class LargeTest : public RpcTest {
+  protected:
+    LargeTest() {
+        options_.argument_bytes_max = 4u << 20;
+        options_.overflow_bytes_max = 8u << 20;
+    }
+    static std::string pattern(std::size_t bytes) {
+        std::string text(bytes, '\0');
+        for (std::size_t i = 0; i < bytes; ++i) text[i] = static_cast<char>(i * 131 >> 3);
+        return text;
+    }
+    void serve_large_echo() {
+        serve("echo", [](Request& request) {
+            const ConstBytes input = request.input();
+            Bytes room = request.output_room();
+            if (room.size() < input.size() && request.grow_output(input.size(), room) != Errc::ok) {
+                request.respond_error(Errc::too_large);
+            } else {
+                std::copy(input.begin(), input.end(), room.begin());
+                request.respond(input.size());
+            }
+            request.release();
+        });
+    }
+    void send_large(const std::string& text, Ending& ending) {
+        Call* call = make("echo");
+        Bytes room;
+        ASSERT_EQ(call->grow_input(text.size(), room), Errc::ok);
+        const ConstBytes bytes = as_bytes(text);
+        std::copy(bytes.begin(), bytes.end(), room.begin());
+        ASSERT_EQ(call->forward(text.size(), &Ending::take, &ending), Errc::ok);
+    }
+};
+
+TEST_P(LargeTest, ArgumentsAndResultsGoByBulk) {
+    serve_large_echo();
+    for (const std::size_t bytes : {std::size_t{20'000}, std::size_t{1'000'003}, std::size_t{4u << 20}}) {
+        Ending ending;
+        send_large(pattern(bytes), ending);
+        ASSERT_TRUE(until([&] { return ending.count == 1; }));
+        ASSERT_EQ(ending.result, Errc::ok) << to_string(ending.result);
+        EXPECT_TRUE(ending.output == pattern(bytes));
+        ASSERT_TRUE(until([&] { return target_.context->counts().requests == 0; })) << "the result was released";
+    }
+}
+
+TEST_P(LargeTest, OverTheLimitIsTooLarge) {
+    Call* call = make("echo");
+    Bytes room;
+    EXPECT_EQ(call->grow_input((4u << 20) + 1, room), Errc::too_large);
+    call->release();
+}
+
+TEST_P(LargeTest, TheByteBudgetIsOverloaded) {
+    Call* first = make("echo");
+    Call* second = make("echo");
+    Call* third = make("echo");
+    Bytes room;
+    EXPECT_EQ(first->grow_input(4u << 20, room), Errc::ok);
+    EXPECT_EQ(second->grow_input(4u << 20, room), Errc::ok);
+    EXPECT_EQ(third->grow_input(4u << 20, room), Errc::overloaded);
+    for (Call* call : {first, second, third}) call->release();
+}
+
+TEST_P(LargeTest, CancelDuringThePullReleasesBothSides) {
+    serve_large_echo();
+    for (int rounds = 0; rounds < 12; ++rounds) {
+        Ending ending;
+        Call* call = make("echo");
+        Bytes room;
+        ASSERT_EQ(call->grow_input(4u << 20, room), Errc::ok);
+        ASSERT_EQ(call->forward(room.size(), &Ending::take, &ending), Errc::ok);
+        for (int i = 0; i < rounds; ++i) pump();
+        if (ending.count == 0) call->cancel();
+        ASSERT_TRUE(until([&] { return ending.count == 1; }));
+        EXPECT_TRUE(ending.result == Errc::canceled || ending.result == Errc::ok) << to_string(ending.result);
+        ASSERT_TRUE(until([&] { return target_.context->counts().requests == 0; }));
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Over, LargeTest, ::testing::Values("self", "tcp"),
+                         [](const auto& each) { return each.param; });
+
+}  // namespace
+}  // namespace cinnabar::rpc

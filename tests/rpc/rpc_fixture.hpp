@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An origin and a target in one thread, over each transport, driven until something is so.
+#pragma once
+
+#include "support/log_watch.hpp"
+
+#include <cinnabar/na/registry.hpp>
+#include <cinnabar/plugins/builtin.hpp>
+#include <cinnabar/rpc/engine.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cinnabar::rpc {
+
+// What a finished call left behind.
+struct Ending {
+    int count = 0;
+    Errc result = Errc::again;
+    std::string output;
+    std::uint32_t app_code = 0;
+    std::string app_text;
+    bool fenced = true;
+
+    static void take(Call& call, void* user) noexcept {
+        auto& ending = *static_cast<Ending*>(user);
+        ++ending.count;
+        ending.result = call.result();
+        ending.output = as_text(call.output());
+        ending.app_code = call.app_code();
+        ending.app_text = call.app_text();
+        ending.fenced = call.fenced();
+        call.release();
+    }
+};
+
+class RpcTest : public ::testing::TestWithParam<std::string> {
+  protected:
+    struct Side {
+        std::shared_ptr<na::Transport> transport;
+        std::unique_ptr<Engine> engine;
+        std::unique_ptr<Context> context;
+    };
+
+    void SetUp() override {
+        add_builtin(registry_);
+        open(target_, 0, true);
+        open(origin_, 1, false);
+        to_ = target_.context->self_addr();
+    }
+
+    void TearDown() override {
+        if (origin_.context && target_.context) {
+            EXPECT_TRUE(until([&] { return origin_.context->counts().calls == 0; }));
+            EXPECT_TRUE(until([&] { return target_.context->counts().requests == 0; }));
+            EXPECT_EQ(origin_.context->counts().overflow_bytes, 0u);
+            EXPECT_EQ(target_.context->counts().overflow_bytes, 0u);
+        }
+        origin_.context.reset();
+        target_.context.reset();
+    }
+
+    void open(Side& side, na::ContextId id, bool listen) {
+        na::TransportOptions network;
+        network.listen = listen;
+        if (GetParam() == "self" && (target_.transport || origin_.transport)) {
+            side.transport = target_.transport ? target_.transport : origin_.transport;
+        } else {
+            auto opened = registry_.open(GetParam() == "tcp" ? "tcp://127.0.0.1:0" : GetParam() + "://", network);
+            ASSERT_TRUE(opened.ok()) << opened.error().message();
+            side.transport = *std::move(opened);
+        }
+        auto engine = Engine::open({side.transport});
+        ASSERT_TRUE(engine.ok());
+        side.engine = *std::move(engine);
+        Options options = options_;
+        options.context.threads = Threads::one;
+        options.context.id = GetParam() == "self" ? id : na::ContextId{0};
+        auto context = side.engine->open_context(options);
+        ASSERT_TRUE(context.ok()) << context.error().message();
+        side.context = *std::move(context);
+    }
+
+    void pump() {
+        for (Side* side : {&origin_, &target_}) {
+            if (!side->context) continue;
+            (void)side->context->progress(Microseconds{0});
+            (void)side->context->trigger(64);
+        }
+    }
+
+    [[nodiscard]] bool until(const std::function<bool()>& done, std::chrono::seconds limit = std::chrono::seconds(20)) {
+        const auto end = std::chrono::steady_clock::now() + limit;
+        while (!done()) {
+            if (std::chrono::steady_clock::now() > end) return false;
+            pump();
+        }
+        return true;
+    }
+
+    using Function = std::function<void(Request&)>;
+    void serve(const char* name, Function function, std::uint16_t shape = 0) {
+        Handler handler;
+        handler.name = name;
+        handler.shape = shape;
+        handler.target = std::make_shared<Function>(std::move(function));
+        handler.run = [](Request& request, void* target) noexcept { (*static_cast<Function*>(target))(request); };
+        ASSERT_TRUE(target_.engine->serve(rpc_id(name), 0, std::move(handler)).ok());
+    }
+    void serve_echo() {
+        serve("echo", [](Request& request) {
+            const ConstBytes input = request.input();
+            std::copy(input.begin(), input.end(), request.output_room().begin());
+            request.respond(input.size());
+            request.release();
+        });
+    }
+
+    [[nodiscard]] Call* make(const char* name, Microseconds time = Microseconds::max()) {
+        Errc why = Errc::ok;
+        Call* call = origin_.context->make_call(to_, why);
+        EXPECT_NE(call, nullptr) << to_string(why);
+        call->args.rpc = rpc_id(name);
+        call->args.deadline = origin_.context->deadline_in(time);
+        return call;
+    }
+    // Sends `text` and returns the call, which `ending` releases.
+    Call* send(const char* name, std::string_view text, Ending& ending, Microseconds time = Microseconds::max()) {
+        Call* call = make(name, time);
+        const ConstBytes bytes = as_bytes(text);
+        std::copy(bytes.begin(), bytes.end(), call->input_room().begin());
+        EXPECT_EQ(call->forward(bytes.size(), &Ending::take, &ending), Errc::ok);
+        return call;
+    }
+
+    support::LogWatch log_;
+    na::Registry registry_;
+    Options options_;
+    Side target_;
+    Side origin_;
+    na::Addr to_;
+};
+
+}  // namespace cinnabar::rpc
