@@ -126,6 +126,7 @@ Errc errc_from_errno(int os_errno) noexcept {
 
 std::string Error::message() const {
     std::string text(to_string(code));
+    if (code == Errc::application) text.append(" ").append(std::to_string(app_code));
     if (!hint.empty()) text.append(": ").append(hint);
     if (!subject.empty()) text.append(" (").append(subject).append(")");
     if (os_errno != 0) {

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// All that a program needs: #include <cinnabar/cinnabar.hpp>, link cinnabar::hl. Two bridges are apart because they
+// bring in other libraries: cinnabar/hl/cereal.hpp and cinnabar/hl/macros.hpp.
+#pragma once
+
+#include <cinnabar/hl/app_error.hpp>
+#include <cinnabar/hl/bulk.hpp>
+#include <cinnabar/hl/call.hpp>
+#include <cinnabar/hl/future.hpp>
+#include <cinnabar/hl/node.hpp>
+#include <cinnabar/hl/pool.hpp>
+#include <cinnabar/hl/request.hpp>
+#include <cinnabar/hl/rpc.hpp>
+#include <cinnabar/hl/scope.hpp>
+#include <cinnabar/hl/serve.hpp>
+#include <cinnabar/hl/sync_wait.hpp>
+#include <cinnabar/hl/task.hpp>
+#include <cinnabar/hl/when_all.hpp>
+#include <cinnabar/hl/with_deadline.hpp>
+
+namespace cinnabar {
+
+using hl::app_error;
+using hl::Buffer;
+using hl::Bulk;
+using hl::CallOptions;
+using hl::default_deadline;
+using hl::Future;
+using hl::Histogram;
+using hl::no_deadline;
+using hl::Node;
+using hl::NodeOptions;
+using hl::NodeRef;
+using hl::on;
+using hl::OneWay;
+using hl::Pending;
+using hl::Pool;
+using hl::PoolOptions;
+using hl::Priority;
+using hl::provider;
+using hl::Request;
+using hl::Rpc;
+using hl::RpcCounts;
+using hl::Scope;
+using hl::sync_wait;
+using hl::Task;
+using hl::this_task;
+using hl::TransferOptions;
+using hl::when_all;
+using hl::with_deadline;
+using hl::with_stop;
+
+using bulk::Region;
+using na::Access;
+using na::Addr;
+
+}  // namespace cinnabar

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Buffers of registered memory for servers that receive all day: taken by size, given back when they are destroyed,
+// made once. Any thread.
+#pragma once
+
+#include <cinnabar/base/result.hpp>
+#include <cinnabar/bulk/buffer_pool.hpp>
+#include <cinnabar/bulk/region.hpp>
+
+#include <array>
+#include <mutex>
+#include <vector>
+
+namespace cinnabar::hl {
+
+// May outlive the node.
+class Buffer {
+  public:
+    Buffer() = default;
+    explicit operator bool() const noexcept { return static_cast<bool>(held_); }
+    [[nodiscard]] Bytes bytes() const noexcept { return held_.bytes().first(size_); }
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    [[nodiscard]] const bulk::Region& region() const noexcept { return region_; }
+    // So that it can be given to pull and push. Keep the buffer until they have ended.
+    operator bulk::Region() const noexcept { return region_; }
+
+  private:
+    friend class Buffers;
+    Buffer(bulk::PooledBuffer held, std::size_t size)
+        : held_(std::move(held)), region_(held_.region().slice(0, size)), size_(size) {}
+    bulk::PooledBuffer held_;
+    bulk::Region region_;
+    std::size_t size_ = 0;
+};
+
+class CINNABAR_API Buffers {
+  public:
+    explicit Buffers(std::uint64_t bytes_max) noexcept : bytes_left_(bytes_max) {}
+
+    // A buffer of `bytes`, out of memory for the next power of two. overloaded: the node's buffer_bytes_max is used up;
+    // out_of_memory; invalid_argument: 0 bytes.
+    [[nodiscard]] Result<Buffer> take(std::size_t bytes);
+
+  private:
+    static constexpr std::size_t smallest_bytes = 4096;
+    static constexpr std::size_t slab_bytes = std::size_t{1} << 20;  // made at once, unless one buffer is larger
+    struct Class {
+        std::vector<bulk::BufferPool> slabs;
+        std::size_t last = 0;  // had one to give
+    };
+    std::mutex mutex_;
+    std::array<Class, 64> classes_;
+    std::uint64_t bytes_left_;
+};
+
+}  // namespace cinnabar::hl

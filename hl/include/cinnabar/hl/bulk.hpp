@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory in the arguments of a call, and the transfers that move it. A member `Bulk` of an argument is made from a
+// region by the caller, who lends it for the time of the call; the handler pulls from it or pushes to it:
+//
+//     struct SaveIn { std::string name; cinnabar::Bulk data; };
+//     Result<std::uint64_t> moved = co_await request->data.pull(buffer);
+//
+// Transfers run in windows of chunks and end with the first error, at the task's deadline, or when it is stopped. When
+// one has ended, no byte of the local memory is touched any more.
+#pragma once
+
+#include <cinnabar/base/result.hpp>
+#include <cinnabar/bulk/region.hpp>
+#include <cinnabar/bulk/remote_region.hpp>
+#include <cinnabar/bulk/transfer.hpp>
+#include <cinnabar/hl/task.hpp>
+#include <cinnabar/na/addr.hpp>
+#include <cinnabar/rpc/proc_bulk.hpp>
+
+#include <functional>
+#include <optional>
+
+namespace cinnabar::hl {
+
+class NodeCore;
+
+struct TransferOptions {
+    std::uint64_t offset = 0;              // where in the remote memory the window starts
+    std::optional<std::uint64_t> bytes;    // unset: what both sides have room for
+    std::optional<Microseconds> deadline;  // unset: that of the task around it
+    // Told how many bytes have moved so far, from inside progress: it must be short, and must not block or throw.
+    std::function<void(std::uint64_t bytes_done)> progress;
+};
+
+// A transfer that starts when it is awaited; gives the number of bytes moved. Must not be destroyed in flight.
+// invalid_argument: the window does not lie in both memories. permission: the descriptor does not allow it. Otherwise
+// as bulk::Mover::start.
+class CINNABAR_API TransferOp {
+  public:
+    // `remote` must live until the end. `request` may be null: then `node` moves it, from or to `peer`.
+    TransferOp(bulk::Direction direction, const bulk::RemoteRegion& remote, bulk::Region local,
+               TransferOptions options) noexcept;
+    TransferOp(TransferOp&& other) noexcept;
+    TransferOp& operator=(TransferOp&&) = delete;
+    ~TransferOp();
+
+    [[nodiscard]] TransferOp&& under(rpc::Request* request) && noexcept;
+    [[nodiscard]] TransferOp&& with(NodeCore& node, const na::Addr& peer) && noexcept;
+    // It will end with this error instead.
+    [[nodiscard]] TransferOp&& failed(Error error) && noexcept;
+
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    template <typename Promise>
+    [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> handle) noexcept {
+        job_.resumes(handle);
+        return start(context_of(handle));
+    }
+    Result<std::uint64_t> await_resume() noexcept;
+
+  private:
+    [[nodiscard]] bool start(const TaskContext* task) noexcept;
+    [[nodiscard]] Errc plan(const TaskContext* task, rpc::Context& context) noexcept;
+    [[nodiscard]] rpc::Context* context(const TaskContext* task) noexcept;
+    void resume() noexcept;
+    static void on_done(bulk::Transfer& transfer, void* user) noexcept;
+
+    bulk::TransferArgs args_;
+    TransferOptions options_;
+    rpc::Request* request_ = nullptr;
+    NodeCore* node_ = nullptr;
+    bulk::Mover* mover_ = nullptr;
+    bulk::Transfer* transfer_ = nullptr;
+    Executor* executor_ = nullptr;
+    Job job_;
+    StopScope* scope_ = nullptr;
+    StopNode stop_node_;
+    std::atomic<std::uint8_t> arrived_{0};
+    bool in_flight_ = false;
+    Errc code_ = Errc::ok;
+    std::optional<Error> error_;
+};
+
+namespace detail {
+
+// Plain memory as a region for one transfer.
+[[nodiscard]] CINNABAR_API TransferOp move_plain(bulk::Direction direction, const bulk::RemoteRegion& remote,
+                                                 Result<bulk::Region> local, TransferOptions options);
+
+}  // namespace detail
+
+class Bulk : public rpc::Bulk {
+  public:
+    using rpc::Bulk::Bulk;
+
+    // In a handler: from the caller's memory into `local`; the region or buffer is held until the end.
+    [[nodiscard]] TransferOp pull(bulk::Region local, TransferOptions options = {}) const {
+        return TransferOp(bulk::Direction::pull, remote(), std::move(local), std::move(options)).under(request());
+    }
+    // Into plain memory, which must stay until the end. It is registered for this once: a region is faster.
+    [[nodiscard]] TransferOp pull(Bytes local, TransferOptions options = {}) const {
+        auto region = bulk::Region::expose(local, na::Access::write);
+        return detail::move_plain(bulk::Direction::pull, remote(), std::move(region), std::move(options))
+            .under(request());
+    }
+    // In a handler: from `local` into the caller's memory.
+    [[nodiscard]] TransferOp push(bulk::Region local, TransferOptions options = {}) const {
+        return TransferOp(bulk::Direction::push, remote(), std::move(local), std::move(options)).under(request());
+    }
+    [[nodiscard]] TransferOp push(ConstBytes local, TransferOptions options = {}) const {
+        auto region = bulk::Region::expose(local);
+        return detail::move_plain(bulk::Direction::push, remote(), std::move(region), std::move(options))
+            .under(request());
+    }
+};
+
+}  // namespace cinnabar::hl

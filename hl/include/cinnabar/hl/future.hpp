@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The outcome of a call, for plain code that asks later. Movable; one thread uses it.
+#pragma once
+
+#include <cinnabar/hl/call.hpp>
+#include <cinnabar/hl/waiter.hpp>
+
+#include <mutex>
+
+namespace cinnabar::hl {
+
+namespace detail {
+
+// Shared by the future and the call in flight; whoever leaves last frees it.
+template <typename Out>
+struct FutureState : Framed {
+    explicit FutureState(Pending<Out> pending) : op(std::move(pending)) {}
+
+    Pending<Out> op;
+    std::mutex mutex;
+    std::optional<Result<Out>> outcome;
+    Waiter* waiter = nullptr;
+    std::atomic<int> holders{2};
+
+    void complete() noexcept {
+        {
+            const std::lock_guard lock(mutex);
+            outcome.emplace(op.outcome());
+            if (waiter) waiter->finish();
+        }
+        leave();
+    }
+    void leave() noexcept {
+        if (holders.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+    }
+};
+
+}  // namespace detail
+
+template <typename Out>
+class [[nodiscard]] Future {
+  public:
+    Future() = default;
+    Future(Future&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
+    Future& operator=(Future&& other) noexcept {
+        Future taken(std::move(other));
+        std::swap(state_, taken.state_);
+        return *this;
+    }
+    // Cancels the call if it is still in flight; what it lent stays lent until it has ended (cancel and get() then).
+    ~Future() {
+        if (!state_) return;
+        cancel();
+        state_->leave();
+    }
+
+    // False once get() took the outcome, or it was moved from.
+    [[nodiscard]] bool valid() const noexcept { return state_ != nullptr; }
+    [[nodiscard]] bool ready() const noexcept {
+        const std::lock_guard lock(state_->mutex);
+        return state_->outcome.has_value();
+    }
+    // Waits at most that long; drives the node if it has no thread of its own. Requires: may block (see get).
+    [[nodiscard]] bool wait_for(Microseconds span) const noexcept {
+        return wait_until(after(steady_clock().now_us(), span));
+    }
+    // Waits for the outcome and takes it. would_deadlock on a loop or pool thread or inside a task, unless it is ready:
+    // then the future stays valid.
+    [[nodiscard]] Result<Out> get() {
+        if (!ready()) {
+            if (!Waiter::may_block()) return Error{Errc::would_deadlock, advice(Errc::would_deadlock)};
+            (void)wait_until(time_never);
+        }
+        Future taken(std::move(*this));
+        return *std::move(taken.state_->outcome);
+    }
+    // Asks for an early end; the outcome still comes.
+    void cancel() noexcept {
+        const std::lock_guard lock(state_->mutex);
+        if (!state_->outcome) state_->op.cancel();
+    }
+
+  private:
+    friend class Pending<Out>;
+    explicit Future(Pending<Out> op) : state_(new detail::FutureState<Out>(std::move(op))) {
+        using State = detail::FutureState<Out>;
+        state_->op.user = state_;
+        const bool started =
+            state_->op.start(nullptr, [](CallOp& self) noexcept { static_cast<State*>(self.user)->complete(); });
+        if (!started) state_->complete();
+    }
+    bool wait_until(TimeUs deadline) const noexcept {
+        CINNABAR_ASSERT(Waiter::may_block());
+        Waiter waiter;
+        waiter.relies_on(state_->op.loop());
+        {
+            const std::lock_guard lock(state_->mutex);
+            if (state_->outcome) return true;
+            state_->waiter = &waiter;
+        }
+        (void)waiter.wait_until(deadline);
+        const std::lock_guard lock(state_->mutex);
+        state_->waiter = nullptr;
+        return state_->outcome.has_value();
+    }
+    detail::FutureState<Out>* state_ = nullptr;
+};
+
+template <typename Out>
+Future<Out> Pending<Out>::future() && {
+    return Future<Out>(std::move(*this));
+}
+
+}  // namespace cinnabar::hl

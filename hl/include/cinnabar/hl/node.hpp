@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Node: a process's place on the network. It opens transports, drives them, serves RPCs and makes calls. NodeRef is the
+// same without owning it: cheap to copy, valid until the node goes. Any thread uses either.
+//
+// A node that listens has a thread that makes progress. One that was only opened has none unless asked: whoever waits
+// (sync_wait, call_sync, Future::get, run) drives it.
+#pragma once
+
+#include <cinnabar/base/result.hpp>
+#include <cinnabar/bulk/region.hpp>
+#include <cinnabar/hl/buffers.hpp>
+#include <cinnabar/hl/bulk.hpp>
+#include <cinnabar/hl/call.hpp>
+#include <cinnabar/hl/calls.hpp>
+#include <cinnabar/hl/future.hpp>
+#include <cinnabar/hl/pool.hpp>
+#include <cinnabar/hl/scope.hpp>
+#include <cinnabar/hl/sleep.hpp>
+#include <cinnabar/hl/stats.hpp>
+#include <cinnabar/hl/sync_wait.hpp>
+#include <cinnabar/na/addr.hpp>
+#include <cinnabar/na/registry.hpp>
+#include <cinnabar/na/types.hpp>
+#include <cinnabar/rpc/options.hpp>
+
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cinnabar::hl {
+
+class NodeCore;
+
+struct NodeOptions {
+    rpc::Options rpc;                             // of each context; its threads are always `many`
+    na::TransportOptions transport;               // of each transport; `listen` is set by listen()
+    unsigned contexts = 1;                        // loops that share nothing on the data path
+    std::optional<bool> progress_thread;          // one per context; unset: listen() has them, open() has not
+    std::uint64_t buffer_bytes_max = 256u << 20;  // of buffers()
+    // Adds plugins besides the compiled-in ones: registry.add(info), registry.load(path).
+    std::function<Result<void>(na::Registry& registry)> plugins;
+};
+
+class CINNABAR_API NodeRef : public Calls {
+  public:
+    // A peer by its address string. bad_address; unreachable: no transport of this node reaches it. Resolves nothing.
+    [[nodiscard]] Result<na::Addr> lookup(std::string_view uri) const;
+
+    // --- serving (serve.hpp)
+    // Serves `rpc` with f until withdraw or the end of the node. f takes the arguments, or a Request<Input>; it is a
+    // plain function, which runs on the loop and must be short, or a coroutine that returns a Task. It returns the
+    // result or a Result of it. Options: on(pool), on(pool, Priority::high), provider(3). exists: served already.
+    template <typename R, typename F, typename... Option>
+    Result<void> serve(const R& rpc, F f, Option... options) const;
+    // not_found. Requests that are running go on.
+    template <typename R>
+    [[nodiscard]] Errc withdraw(const R& rpc, rpc::ProviderId provider = 0) const {
+        return withdraw_id(rpc.name().id, provider);
+    }
+    [[nodiscard]] Result<Pool> make_pool(PoolOptions options = {}) const;
+
+    // Where others reach this node; empty endpoints when it does not listen.
+    [[nodiscard]] na::Addr self_addr() const;
+    // Its first endpoint as text; empty when it does not listen.
+    [[nodiscard]] std::string address() const;
+    [[nodiscard]] std::vector<std::string> endpoints() const;
+
+    // --- memory
+    // Lends the caller's memory to calls; it must stay until the region and all calls with it are gone.
+    template <typename T, std::size_t N>
+    [[nodiscard]] Result<bulk::Region> expose(std::span<T, N> memory) const {
+        static_assert(std::is_trivially_copyable_v<T>,
+                      "cinnabar: only memory of trivially copyable objects moves in bulk");
+        if constexpr (std::is_const_v<T>)
+            return bulk::Region::expose(std::as_bytes(memory));
+        else
+            return bulk::Region::expose(std::as_writable_bytes(memory), na::Access::read_write);
+    }
+    [[nodiscard]] Buffers& buffers() const;
+    // Transfers apart from a call, against a descriptor that the caller keeps; `peer` when it is not bound.
+    [[nodiscard]] TransferOp pull(const bulk::RemoteRegion& remote, const na::Addr& peer, bulk::Region local,
+                                  TransferOptions options = {}) const;
+    [[nodiscard]] TransferOp push(const bulk::RemoteRegion& remote, const na::Addr& peer, bulk::Region local,
+                                  TransferOptions options = {}) const;
+
+    // --- tasks
+    // Starts a task on this node's loop (or a pool); the node stops it and waits for it when it goes. What it throws is
+    // logged. closed: the node is going; the task was destroyed unstarted. Any thread.
+    template <typename T>
+    Errc spawn(Task<T> task) const {
+        return detail::spawn_into(node_scope(), std::move(task), nullptr);
+    }
+    template <typename T>
+    Errc spawn(Task<T> task, const Pool& pool) const {
+        return detail::spawn_into(node_scope(), std::move(task), &pool.executor());
+    }
+    [[nodiscard]] SleepOp sleep_for(Microseconds span) const noexcept { return SleepOp(*core_, span); }
+
+    // --- driving, from plain code
+    // Drives for that long (or lets the node's own threads do it). would_deadlock on a loop or pool thread.
+    Errc run_for(Microseconds span) const;
+    // Until stop_running() is called; any thread may do that, and a handler.
+    Errc run() const;
+    void stop_running() const noexcept;
+    // One look without waiting: progress, then callbacks. For programs with a loop of their own.
+    void poll() const noexcept;
+
+    // New requests are answered shutting_down, new calls fail with closed; waits until what runs has ended. timed_out:
+    // something still runs.
+    [[nodiscard]] Errc drain(Microseconds span) const;
+
+    [[nodiscard]] std::vector<RpcCounts> stats() const;
+    [[nodiscard]] rpc::Context& rpc_context(unsigned index = 0) const noexcept;
+    [[nodiscard]] NodeCore& core() const noexcept { return *core_; }
+
+  protected:
+    friend class NodeCore;
+    friend class RequestState;
+    explicit NodeRef(NodeCore* core) noexcept : Calls(core) {}
+    Errc withdraw_id(rpc::RpcId id, rpc::ProviderId provider) const;
+    [[nodiscard]] ScopeCore& node_scope() const noexcept;
+};
+
+class CINNABAR_API Node : public NodeRef {
+  public:
+    using Options = NodeOptions;
+
+    // Opens transports and accepts peers on them: "tcp://127.0.0.1:0", or several. A way to oneself is always there.
+    [[nodiscard]] static Result<Node> listen(std::string_view uri, Options options = {});
+    [[nodiscard]] static Result<Node> listen(std::initializer_list<std::string_view> uris, Options options = {});
+    [[nodiscard]] static Result<Node> listen(std::span<const std::string> uris, Options options = {});
+    // Opens transports to call over: "tcp://". Its peers can call back over its connections.
+    [[nodiscard]] static Result<Node> open(std::string_view uri, Options options = {});
+    [[nodiscard]] static Result<Node> open(std::initializer_list<std::string_view> uris, Options options = {});
+    [[nodiscard]] static Result<Node> open(std::span<const std::string> uris, Options options = {});
+
+    Node(Node&& other) noexcept : NodeRef(std::exchange(other.core_, nullptr)) {}
+    Node& operator=(Node&& other) noexcept {
+        Node taken(std::move(other));
+        std::swap(core_, taken.core_);
+        return *this;
+    }
+    // Stops and awaits its tasks and handlers, then ends its calls with `canceled`. Futures and calls may outlive it.
+    // Requires: not on one of its own threads, nor inside a task.
+    ~Node();
+
+    [[nodiscard]] NodeRef ref() const noexcept { return *this; }
+
+  private:
+    explicit Node(NodeCore* core) noexcept : NodeRef(core) {}
+};
+
+}  // namespace cinnabar::hl
+
+#include <cinnabar/hl/serve.hpp>

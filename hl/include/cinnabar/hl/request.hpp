@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a handler may take instead of the bare arguments: the arguments, and who asked, until when, and whether somebody
+// still waits.
+#pragma once
+
+#include <cinnabar/hl/app_error.hpp>
+#include <cinnabar/hl/node.hpp>
+#include <cinnabar/hl/task.hpp>
+#include <cinnabar/rpc/request.hpp>
+
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+namespace cinnabar::hl {
+
+struct ServedBase;
+struct RequestScope;
+
+// The part of a running handler that does not depend on types. Lives as long as the handler runs.
+class CINNABAR_API RequestState {
+  public:
+    // Takes over the reference to `request`.
+    RequestState(ServedBase& served, rpc::Request& request) noexcept;
+    ~RequestState();
+    RequestState(const RequestState&) = delete;
+    RequestState& operator=(const RequestState&) = delete;
+
+    [[nodiscard]] rpc::Request& request() noexcept { return request_; }
+    [[nodiscard]] NodeRef node() const noexcept;
+    // The pool that it is served on, or the loop.
+    [[nodiscard]] Executor& executor() const noexcept;
+    // Stopped when the caller cancels or is lost, and when the node goes. Made at the first call. Any thread.
+    [[nodiscard]] StopScope& stop_scope() noexcept;
+
+    void answer_error(const Error& error) noexcept;
+    // For a catch block: logs and answers handler_failed.
+    void answer_exception() noexcept;
+    template <typename T>
+    void answer(const T& value) noexcept;
+    template <typename T>
+    [[nodiscard]] bool decode(T& input) noexcept;
+
+  private:
+    [[nodiscard]] Bytes room_for(std::size_t bytes) noexcept;
+    void count(Errc result) noexcept;
+
+    ServedBase& served_;
+    rpc::Request& request_;
+    Loop* loop_;
+    TimeUs started_us_;
+    std::atomic<RequestScope*> scope_{nullptr};
+};
+
+// A reference to the running request; must not outlive the handler.
+template <typename In>
+class Request {
+  public:
+    Request(RequestState& state, In& input) noexcept : state_(&state), input_(&input) {}
+    Request(Request&&) noexcept = default;
+    Request& operator=(Request&&) noexcept = default;
+
+    [[nodiscard]] In* operator->() const noexcept { return input_; }
+    [[nodiscard]] In& operator*() const noexcept { return *input_; }
+
+    [[nodiscard]] NodeRef node() const noexcept { return state_->node(); }
+    // Who called. Calls back to it go over the same connection.
+    [[nodiscard]] const na::Addr& source() const noexcept { return state_->request().source(); }
+    [[nodiscard]] rpc::ProviderId provider() const noexcept { return state_->request().provider(); }
+    // On the node's clock; time_never when the caller gave none.
+    [[nodiscard]] TimeUs deadline() const noexcept { return state_->request().deadline(); }
+    // Whether nobody waits for the answer any more.
+    [[nodiscard]] bool canceled() const noexcept { return state_->request().canceled(); }
+    [[nodiscard]] std::stop_token stop_token() const { return state_->stop_scope().token(); }
+
+    // An error of the application's own, to be returned from the handler; see app_error.
+    [[nodiscard]] Error fail(std::uint32_t app_code, std::string_view text = {}) const {
+        return app_error(app_code, text);
+    }
+
+  private:
+    RequestState* state_;
+    In* input_;
+};
+
+template <typename T>
+void RequestState::answer(const T& value) noexcept {
+    if (request_.one_way()) return count(Errc::ok);
+    std::size_t bytes = rpc::Codec<T>::min_size;
+    if constexpr (!rpc::Codec<T>::fixed) {
+        rpc::Sizer sizer;
+        rpc::detail::guarded(sizer, Errc::invalid_argument, [&] { sizer(value); });
+        if (!sizer.ok()) return answer_error(sizer.error());
+        bytes = sizer.size();
+    }
+    const Bytes room = room_for(bytes);
+    if (request_.answered()) return;
+    std::size_t used = 0;
+    if (const Errc refused = rpc::encode(room, value, used); refused != Errc::ok) return answer_error(refused);
+    count(Errc::ok);
+    request_.respond(used, rpc::shape_of<T>());
+}
+
+template <typename T>
+bool RequestState::decode(T& input) noexcept {
+    const Errc refused = rpc::decode(request_.input(), input, &request_);
+    if (refused == Errc::ok) return true;
+    answer_error(refused);
+    return false;
+}
+
+}  // namespace cinnabar::hl

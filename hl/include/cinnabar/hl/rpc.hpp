@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The contract of a call, shared by both sides: its name, the types of its arguments and of its result.
+//
+//     inline constexpr cinnabar::Rpc<int(Pair)> sum{"sum"};
+//     inline constexpr cinnabar::OneWay<Event> note{"note"};   // no reply: the origin learns only that it was sent
+//
+// The id is made of the name at compile time; types are told apart by their shape at run time. Values; any thread.
+#pragma once
+
+#include <cinnabar/rpc/proc.hpp>
+#include <cinnabar/rpc/rpc_id.hpp>
+
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+
+namespace cinnabar::hl {
+
+// What a call is, without its types.
+struct RpcName {
+    std::string_view text;  // static storage
+    rpc::RpcId id = 0;
+    bool one_way = false;
+};
+
+namespace detail {
+
+template <typename... In>
+struct InputOf {
+    using type = std::tuple<In...>;
+};
+template <>
+struct InputOf<> {
+    using type = rpc::Empty;
+};
+template <typename In>
+struct InputOf<In> {
+    using type = In;
+};
+
+template <typename T>
+inline constexpr bool is_view = false;
+template <typename C, typename Traits>
+inline constexpr bool is_view<std::basic_string_view<C, Traits>> = true;
+template <typename T>
+inline constexpr bool is_view<std::span<T>> = true;
+
+// Whether decoding a T leaves views of the message in it. A type with a proc function of its own says so by a member
+// `static constexpr bool proc_borrows`; otherwise `unknown` is taken for it.
+template <bool unknown, typename T, typename... Seen>
+consteval bool borrows() {
+    if constexpr ((false || ... || std::is_same_v<T, Seen>))
+        return false;
+    else if constexpr (is_view<T>)
+        return true;
+    else if constexpr (requires { T::proc_borrows; })
+        return T::proc_borrows;
+    else if constexpr (rpc::Codec<T>::kind.letter == 'x')
+        return unknown;
+    else
+        return []<typename... Part>(rpc::TypeList<Part...>) {
+            return (false || ... || borrows<unknown, Part, T, Seen...>());
+        }(typename rpc::Codec<T>::Parts{});
+}
+
+template <typename T>
+using OutputOf = std::conditional_t<std::is_void_v<T>, rpc::Empty, T>;
+
+template <typename... In>
+consteval void check_arguments() {
+    static_assert(sizeof...(In) <= 4, "cinnabar: an Rpc has at most four arguments; put them into a struct");
+    static_assert((true && ... && std::is_same_v<In, std::remove_cvref_t<In>>),
+                  "cinnabar: name argument types without const and reference: they travel by value");
+    static_assert((true && ... && rpc::Procable<In>),
+                  "cinnabar: an argument type of this Rpc cannot be encoded; give it a proc function "
+                  "(cinnabar/rpc/proc.hpp says how)");
+}
+
+template <typename Out>
+consteval void check_result() {
+    static_assert(std::is_same_v<Out, std::remove_cvref_t<Out>>,
+                  "cinnabar: name the result type without const and reference: it travels by value");
+    if constexpr (!std::is_void_v<Out>) {
+        static_assert(rpc::Procable<Out>,
+                      "cinnabar: the result type of this Rpc cannot be encoded; give it a proc function "
+                      "(cinnabar/rpc/proc.hpp says how)");
+        static_assert(!borrows<false, Out>(),
+                      "cinnabar: a result cannot hold views: the message that they would point into is gone when the "
+                      "caller looks; use std::string or std::vector");
+    }
+}
+
+}  // namespace detail
+
+template <typename Signature>
+class Rpc;
+
+template <typename Out, typename... In>
+class Rpc<Out(In...)> {
+  public:
+    using Result = Out;
+    using Arguments = std::tuple<In...>;
+    static constexpr std::size_t arity = sizeof...(In);
+    using Output = detail::OutputOf<Out>;                 // what travels back
+    using Input = typename detail::InputOf<In...>::type;  // what travels there: the argument, or a tuple of them
+
+    // `name` has static storage.
+    consteval explicit Rpc(std::string_view name) : name_{name, rpc::rpc_id(name), false} {
+        detail::check_arguments<In...>();
+        detail::check_result<Out>();
+    }
+    [[nodiscard]] constexpr const RpcName& name() const noexcept { return name_; }
+
+  private:
+    RpcName name_;
+};
+
+template <typename... In>
+class OneWay {
+  public:
+    using Result = void;
+    using Arguments = std::tuple<In...>;
+    static constexpr std::size_t arity = sizeof...(In);
+    using Output = rpc::Empty;
+    using Input = typename detail::InputOf<In...>::type;
+
+    consteval explicit OneWay(std::string_view name) : name_{name, rpc::rpc_id(name), true} {
+        detail::check_arguments<In...>();
+    }
+    [[nodiscard]] constexpr const RpcName& name() const noexcept { return name_; }
+
+  private:
+    RpcName name_;
+};
+
+}  // namespace cinnabar::hl

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A place for tasks that nobody awaits one by one: they are started, and joined together. A node has one of its own.
+#pragma once
+
+#include <cinnabar/hl/root.hpp>
+
+#include <mutex>
+
+namespace cinnabar::hl {
+
+class NodeCore;
+class NodeRef;
+
+// The part of a scope that its tasks see.
+class CINNABAR_API ScopeCore {
+  public:
+    ScopeCore(NodeCore& node, StopScope* parent) noexcept : node_(node), stop_(parent) {}
+    // Requires: all of its tasks have ended.
+    ~ScopeCore();
+
+    // False once the node is going.
+    [[nodiscard]] bool enter() noexcept;
+    void leave() noexcept;
+    // True when nothing runs; otherwise `joiner` is posted to its executor when the last task has ended.
+    [[nodiscard]] bool join(Executor& executor, Job& joiner) noexcept;
+    [[nodiscard]] StopScope& stop() noexcept { return stop_; }
+    [[nodiscard]] NodeCore& node() noexcept { return node_; }
+    // Where tasks run that are given no executor.
+    [[nodiscard]] Executor& home() noexcept;
+
+  private:
+    NodeCore& node_;
+    StopScope stop_;
+    std::mutex mutex_;
+    std::size_t running_ = 0;
+    Executor* join_executor_ = nullptr;
+    Job* joiner_ = nullptr;
+};
+
+namespace detail {
+
+struct Spawned : Framed {
+    ScopeCore& scope;
+    TaskContext context;
+    Job job;
+
+    static void ended(void* user) noexcept {
+        auto* self = static_cast<Spawned*>(user);
+        ScopeCore& scope = self->scope;
+        delete self;
+        scope.leave();
+    }
+};
+
+template <typename T>
+Root run_detached(Task<T> task) {
+    try {
+        (void)co_await task;
+    } catch (...) {
+        log_exception("a spawned task");
+    }
+}
+
+template <typename T>
+Errc spawn_into(ScopeCore& scope, Task<T> task, Executor* executor) {
+    if (!scope.enter()) return Errc::closed;
+    auto* spawned = new Spawned{{}, scope, {executor ? executor : &scope.home(), time_never, &scope.stop()}, {}};
+    const Root root = run_detached(std::move(task));
+    root.prepare(spawned->context, &Spawned::ended, spawned);
+    spawned->job.resumes(root.handle);
+    spawned->context.executor->post(spawned->job);
+    return Errc::ok;
+}
+
+}  // namespace detail
+
+// A scope of the user's own: `co_await scope.join()` before it is destroyed.
+class CINNABAR_API Scope {
+  public:
+    explicit Scope(const NodeRef& node);
+
+    // As Node::spawn.
+    template <typename T>
+    Errc spawn(Task<T> task) {
+        return detail::spawn_into(core_, std::move(task), nullptr);
+    }
+    template <typename T>
+    Errc spawn(Task<T> task, Executor& executor) {
+        return detail::spawn_into(core_, std::move(task), &executor);
+    }
+    void request_stop() noexcept { core_.stop().stop(); }
+    [[nodiscard]] std::stop_token stop_token() { return core_.stop().token(); }
+
+    struct Joiner {
+        ScopeCore& core;
+        Job job;
+        [[nodiscard]] bool await_ready() const noexcept { return false; }
+        template <std::derived_from<PromiseBase> Promise>
+        bool await_suspend(std::coroutine_handle<Promise> handle) noexcept {
+            job.resumes(handle);
+            return !core.join(*context_of(handle)->executor, job);
+        }
+        void await_resume() const noexcept {}
+    };
+    // Resumes when all of its tasks have ended. One at a time.
+    [[nodiscard]] Joiner join() noexcept { return {core_, {}}; }
+
+  private:
+    ScopeCore core_;
+};
+
+}  // namespace cinnabar::hl

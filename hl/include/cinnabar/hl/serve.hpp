@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Node::serve: from a typed handler to the table of the RPC layer.
+//
+//     node.serve(sum, [](Pair p) { return p.a + p.b; });                                  // on the loop: must be short
+//     node.serve(sum, [](Pair p) -> Result<int> { ... });                                 // may fail
+//     node.serve(save, [](Request<SaveIn> r) -> Task<Result<SaveOut>> { ... });           // a coroutine
+//     node.serve(hash, compute, on(pool), provider(2));                                   // on a pool's threads
+//
+// A coroutine's lambda is kept as long as one of its calls runs, so it may capture. Views in the arguments stay valid
+// until the handler has ended.
+#pragma once
+
+#include <cinnabar/hl/node.hpp>
+#include <cinnabar/hl/request.hpp>
+#include <cinnabar/hl/root.hpp>
+#include <cinnabar/rpc/handler.hpp>
+
+#include <memory>
+
+namespace cinnabar::hl {
+
+struct ServeOptions {
+    std::shared_ptr<PoolCore> pool;  // null: on the loop
+    Priority priority = Priority::normal;
+    rpc::ProviderId provider = 0;
+
+    void set_pool(const Pool& wanted) noexcept { pool = wanted.core_; }
+};
+
+struct OnPool {
+    Pool pool;
+    Priority priority;
+    void apply(ServeOptions& options) const noexcept {
+        options.set_pool(pool);
+        options.priority = priority;
+    }
+};
+[[nodiscard]] inline OnPool on(Pool pool, Priority priority = Priority::normal) { return {std::move(pool), priority}; }
+
+struct WithProvider {
+    rpc::ProviderId id;
+    void apply(ServeOptions& options) const noexcept { options.provider = id; }
+};
+[[nodiscard]] inline WithProvider provider(rpc::ProviderId id) noexcept { return {id}; }
+
+// The part of a served RPC that does not depend on its types.
+struct CINNABAR_API ServedBase {
+    NodeCore* node = nullptr;
+    ServeOptions options;
+    RpcStats* stats = nullptr;
+    std::string_view name;
+
+    // Counts a handler that runs beyond its first call; false when the node is going.
+    [[nodiscard]] bool enter() noexcept;
+    static void leave(void* node) noexcept;
+    [[nodiscard]] Executor* pool() const noexcept;
+    [[nodiscard]] Errc post_to_pool(Job& job) noexcept;
+    [[nodiscard]] static Result<void> add(std::shared_ptr<ServedBase> served, const RpcName& rpc, std::uint16_t shape,
+                                          void (*run)(rpc::Request&, void*) noexcept);
+};
+
+namespace detail {
+
+// How a handler takes the arguments.
+template <typename F, typename R>
+struct Shape;
+
+template <typename F, typename R, typename... In>
+struct ShapeOf {
+    using Input = typename R::Input;
+    static constexpr bool plain = std::is_invocable_v<F&, In...>;
+    static constexpr bool with_request = !plain && std::is_invocable_v<F&, Request<Input>>;
+    static_assert(plain || with_request,
+                  "cinnabar: the handler takes neither the arguments of this Rpc nor a Request of them");
+
+    static decltype(auto) call(F& f, RequestState& state, Input& input) {
+        if constexpr (with_request) {
+            return f(Request<Input>(state, input));
+        } else if constexpr (sizeof...(In) == 0) {
+            return f();
+        } else if constexpr (sizeof...(In) == 1) {
+            return f(std::move(input));
+        } else {
+            return std::apply([&f](In&... in) -> decltype(auto) { return f(std::move(in)...); }, input);
+        }
+    }
+    using Returned = decltype(call(std::declval<F&>(), std::declval<RequestState&>(), std::declval<Input&>()));
+};
+template <typename F, typename Out, typename... In>
+struct Shape<F, Rpc<Out(In...)>> : ShapeOf<F, Rpc<Out(In...)>, In...> {};
+template <typename F, typename... In>
+struct Shape<F, OneWay<In...>> : ShapeOf<F, OneWay<In...>, In...> {};
+
+template <typename T>
+struct Unwrap {
+    using type = T;
+    static constexpr bool task = false;
+};
+template <typename T>
+struct Unwrap<Task<T>> {
+    using type = T;
+    static constexpr bool task = true;
+};
+template <typename T>
+struct UnwrapResult {
+    using type = T;
+};
+template <typename T>
+struct UnwrapResult<Result<T>> {
+    using type = T;
+};
+
+// Goes to a pool's thread, unless its queue is full.
+struct HopToPool {
+    ServedBase& served;
+    Job job;
+    Errc refused = Errc::ok;
+
+    [[nodiscard]] bool await_ready() const noexcept { return served.pool() == nullptr; }
+    bool await_suspend(std::coroutine_handle<> handle) noexcept {
+        job.resumes(handle);
+        // Once posted, the pool may be done with this frame before the call returns.
+        const Errc taken = served.post_to_pool(job);
+        if (taken == Errc::ok) return true;
+        refused = taken;
+        return false;
+    }
+    [[nodiscard]] Errc await_resume() const noexcept { return refused; }
+};
+
+}  // namespace detail
+
+template <typename R, typename F>
+struct Served : ServedBase {
+    using Shape = detail::Shape<F, R>;
+    using Input = typename R::Input;
+    using Output = typename R::Output;
+    using Returned = typename Shape::Returned;
+    using Plain = typename detail::UnwrapResult<typename detail::Unwrap<Returned>::type>::type;
+    static constexpr bool coroutine = detail::Unwrap<Returned>::task;
+    static constexpr bool fallible = detail::is_result<typename detail::Unwrap<Returned>::type>;
+
+    static_assert(std::is_void_v<typename R::Result> ? std::is_void_v<Plain> : std::is_convertible_v<Plain, Output>,
+                  "cinnabar: the handler does not return the result type of this Rpc (nor a Result, a Task, or a Task "
+                  "of a Result of it)");
+
+    explicit Served(F function) : f(std::move(function)) {}
+    F f;
+
+    // Plain functions on the loop: no frame, no copy of the arguments.
+    static void run_inline(rpc::Request& request, void* target) noexcept requires(!coroutine) {
+        auto& self = *static_cast<Served*>(target);
+        RequestState state(self, request);
+        Input input{};
+        if (!state.decode(input)) return;
+        try {
+            if constexpr (std::is_void_v<Returned>) {
+                Shape::call(self.f, state, input);
+                state.answer(rpc::Empty{});
+            } else {
+                answer(state, Shape::call(self.f, state, input));
+            }
+        } catch (...) {
+            state.answer_exception();
+        }
+    }
+
+    // Coroutines, and everything on a pool.
+    static void run_detached(rpc::Request& request, void* target) noexcept {
+        auto& self = *static_cast<Served*>(target);
+        if (!self.enter()) {
+            request.respond_error(Errc::shutting_down);
+            return request.release();
+        }
+        const detail::Root root = handle(self, request);
+        root.handle.promise().ended = &ServedBase::leave;
+        root.handle.promise().user = self.node;
+        root.handle.resume();
+    }
+
+  private:
+    static detail::Root handle(Served& self, rpc::Request& request) {
+        RequestState state(self, request);
+        request.detach();
+        Input input{};
+        if (!state.decode(input)) co_return;
+        if constexpr (!detail::borrows<true, Input>()) request.release_input();
+        const TaskContext context{&state.executor(), request.deadline(), nullptr, &state};
+        co_await detail::AdoptContext{&context};
+        if (const Errc refused = co_await detail::HopToPool{self, {}}; refused != Errc::ok) {
+            state.answer_error(refused);
+            co_return;
+        }
+        try {
+            if constexpr (!coroutine) {
+                if constexpr (std::is_void_v<Returned>) {
+                    Shape::call(self.f, state, input);
+                    state.answer(rpc::Empty{});
+                } else {
+                    answer(state, Shape::call(self.f, state, input));
+                }
+            } else if constexpr (std::is_void_v<typename detail::Unwrap<Returned>::type>) {
+                co_await Shape::call(self.f, state, input);
+                state.answer(rpc::Empty{});
+            } else {
+                answer(state, co_await Shape::call(self.f, state, input));
+            }
+        } catch (...) {
+            state.answer_exception();
+        }
+    }
+
+    template <typename T>
+    static void answer(RequestState& state, T&& returned) {
+        if constexpr (!fallible) {
+            answer_value(state, std::forward<T>(returned));
+        } else if (!returned.ok()) {
+            state.answer_error(returned.error());
+        } else if constexpr (std::is_void_v<Plain>) {
+            state.answer(rpc::Empty{});
+        } else {
+            answer_value(state, *std::forward<T>(returned));
+        }
+    }
+    template <typename T>
+    static void answer_value(RequestState& state, T&& value) {
+        if constexpr (std::is_same_v<std::remove_cvref_t<T>, Output>) {
+            state.answer(value);
+        } else {
+            state.answer(static_cast<Output>(std::forward<T>(value)));
+        }
+    }
+};
+
+template <typename R, typename F, typename... Option>
+Result<void> NodeRef::serve(const R& rpc, F f, Option... options) const {
+    using Serving = Served<R, F>;
+    auto served = std::make_shared<Serving>(std::move(f));
+    served->node = core_;
+    (options.apply(served->options), ...);
+    auto* run = &Serving::run_detached;
+    if constexpr (!Serving::coroutine) {
+        if (!served->options.pool) run = &Serving::run_inline;
+    }
+    return ServedBase::add(std::move(served), rpc.name(), rpc::shape_of<typename R::Input>(), run);
+}
+
+}  // namespace cinnabar::hl

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From plain code into tasks and back: runs an awaitable to its end on the calling thread, which drives the nodes that
+// it relies on unless they have threads of their own.
+#pragma once
+
+#include <cinnabar/hl/call.hpp>
+#include <cinnabar/hl/root.hpp>
+#include <cinnabar/hl/waiter.hpp>
+
+namespace cinnabar::hl {
+
+// The outcome of a Task, a Pending call or any other awaitable, as a Result. would_deadlock on a loop thread, a pool
+// thread or inside a task: nothing was started. What a task throws comes as an error: that of a BadResult, otherwise
+// handler_failed with the exception's text.
+template <typename A>
+[[nodiscard]] auto sync_wait(A awaitable, std::stop_token stop = {}) -> detail::as_result<detail::awaited<A&&>> {
+    using R = detail::as_result<detail::awaited<A&&>>;
+    if (!Waiter::may_block()) return Error{Errc::would_deadlock, advice(Errc::would_deadlock)};
+    StopScope scope;
+    Waiter waiter;
+    std::optional<R> outcome;
+    const TaskContext context{&waiter, time_never, stop.stop_possible() ? &scope : nullptr};
+    {
+        const std::stop_callback on_stop(stop, [&scope]() noexcept { scope.stop(); });
+        const detail::Root root = detail::run_into<A, R>(std::move(awaitable), outcome);
+        root.prepare(
+            context, [](void* user) noexcept { static_cast<Waiter*>(user)->finish(); }, &waiter);
+        Job first;
+        first.resumes(root.handle);
+        waiter.post(first);
+        waiter.wait();
+    }
+    return *std::move(outcome);
+}
+
+// A call needs no coroutine around it.
+template <typename Out>
+[[nodiscard]] Result<Out> sync_wait(Pending<Out> call) {
+    if (!Waiter::may_block()) return Error{Errc::would_deadlock, advice(Errc::would_deadlock)};
+    Waiter waiter;
+    waiter.relies_on(call.loop());
+    call.user = &waiter;
+    if (call.start(nullptr, [](CallOp& op) noexcept { static_cast<Waiter*>(op.user)->finish(); })) waiter.wait();
+    return call.outcome();
+}
+
+}  // namespace cinnabar::hl

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Task<T>: a lazy coroutine. It starts when it is awaited, inherits executor, deadline and stop scope from whoever
+// awaits it, and resumes only on that executor. It is used by one awaiter, once. Destroying a task that has started and
+// not ended is a bug, and asserted: ask for an early end and await it.
+//
+// What a task throws comes out of the `co_await` of it; handlers, spawn and sync_wait turn it into an error.
+#pragma once
+
+#include <cinnabar/base/assert.hpp>
+#include <cinnabar/base/clock.hpp>
+#include <cinnabar/base/result.hpp>
+#include <cinnabar/hl/executor.hpp>
+#include <cinnabar/hl/frame_pool.hpp>
+#include <cinnabar/hl/stop.hpp>
+
+#include <concepts>
+#include <coroutine>
+#include <exception>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace cinnabar::hl {
+
+// What a task inherits. Lives where the task was started (a handler, sync_wait, a scope), longer than the task.
+struct TaskContext {
+    Executor* executor = nullptr;
+    TimeUs deadline = time_never;           // no call, transfer or sleep in the task outlasts it
+    StopScope* stop = nullptr;              // null: nobody can ask for an early end
+    class RequestState* request = nullptr;  // set in handlers, whose scope is made when it is needed
+
+    // The scope to put operations under; may make it. Null when nobody can ask.
+    [[nodiscard]] CINNABAR_API StopScope* stop_scope() const noexcept;
+};
+
+struct PromiseBase : Framed {
+    std::coroutine_handle<> continuation = std::noop_coroutine();
+    const TaskContext* context = nullptr;
+
+    struct Final {
+        [[nodiscard]] bool await_ready() const noexcept { return false; }
+        template <std::derived_from<PromiseBase> Promise>
+        [[nodiscard]] std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> ended) const noexcept {
+            return ended.promise().continuation;
+        }
+        void await_resume() const noexcept {}
+    };
+    [[nodiscard]] std::suspend_always initial_suspend() const noexcept { return {}; }
+    [[nodiscard]] Final final_suspend() const noexcept { return {}; }
+};
+
+// The context of the coroutine behind a handle; null for coroutines of other kinds.
+template <typename Promise>
+[[nodiscard]] const TaskContext* context_of(std::coroutine_handle<Promise> handle) noexcept {
+    if constexpr (std::derived_from<Promise, PromiseBase>)
+        return handle.promise().context;
+    else
+        return nullptr;
+}
+
+template <typename T = void>
+class Task;
+
+namespace detail {
+
+template <typename T>
+struct TaskPromise : PromiseBase {
+    std::variant<std::monostate, T, std::exception_ptr> outcome;
+
+    Task<T> get_return_object() noexcept;
+    template <typename U>
+    requires std::convertible_to<U&&, T>
+    void return_value(U&& value) { outcome.template emplace<1>(std::forward<U>(value)); }
+    void unhandled_exception() noexcept { outcome.template emplace<2>(std::current_exception()); }
+    T take() {
+        if (auto* thrown = std::get_if<2>(&outcome)) std::rethrow_exception(std::move(*thrown));
+        return std::move(std::get<1>(outcome));
+    }
+};
+
+template <>
+struct TaskPromise<void> : PromiseBase {
+    std::exception_ptr thrown;
+
+    Task<void> get_return_object() noexcept;
+    void return_void() const noexcept {}
+    void unhandled_exception() noexcept { thrown = std::current_exception(); }
+    void take() {
+        if (thrown) std::rethrow_exception(std::move(thrown));
+    }
+};
+
+}  // namespace detail
+
+template <typename T>
+class [[nodiscard]] Task {
+  public:
+    using value_type = T;
+    using promise_type = detail::TaskPromise<T>;
+
+    Task(Task&& other) noexcept
+        : handle_(std::exchange(other.handle_, nullptr)), started_(std::exchange(other.started_, false)) {}
+    Task& operator=(Task&& other) noexcept {
+        Task taken(std::move(other));
+        std::swap(handle_, taken.handle_);
+        std::swap(started_, taken.started_);
+        return *this;
+    }
+    ~Task() {
+        if (!handle_) return;
+        CINNABAR_ASSERT(!started_ || handle_.done());
+        handle_.destroy();
+    }
+
+    // Empty once it was moved from.
+    explicit operator bool() const noexcept { return static_cast<bool>(handle_); }
+
+    struct Awaiter {
+        Task& task;
+        [[nodiscard]] bool await_ready() const noexcept { return false; }
+        template <typename Promise>
+        [[nodiscard]] std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> parent) const noexcept {
+            return task.start(parent, context_of(parent));
+        }
+        T await_resume() const { return task.handle_.promise().take(); }
+    };
+    [[nodiscard]] Awaiter operator co_await() noexcept { return {*this}; }
+
+    // For starters: what to resume so that it begins. `context` outlives the task. Requires: not started.
+    [[nodiscard]] std::coroutine_handle<> start(std::coroutine_handle<> continuation,
+                                                const TaskContext* context) noexcept {
+        CINNABAR_ASSERT(handle_ && !started_);
+        started_ = true;
+        handle_.promise().continuation = continuation;
+        handle_.promise().context = context;
+        return handle_;
+    }
+    // For starters: the outcome, or what it threw. Requires: ended.
+    T take() { return handle_.promise().take(); }
+
+  private:
+    friend promise_type;
+    explicit Task(std::coroutine_handle<promise_type> handle) noexcept : handle_(handle) {}
+    std::coroutine_handle<promise_type> handle_;
+    bool started_ = false;
+};
+
+namespace detail {
+
+template <typename T>
+Task<T> TaskPromise<T>::get_return_object() noexcept {
+    return Task<T>(std::coroutine_handle<TaskPromise<T>>::from_promise(*this));
+}
+inline Task<void> TaskPromise<void>::get_return_object() noexcept {
+    return Task<void>(std::coroutine_handle<TaskPromise<void>>::from_promise(*this));
+}
+
+struct ReadContext {
+    const TaskContext* context = nullptr;
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    template <typename Promise>
+    bool await_suspend(std::coroutine_handle<Promise> handle) noexcept {
+        context = context_of(handle);
+        return false;
+    }
+    [[nodiscard]] const TaskContext* await_resume() const noexcept { return context; }
+};
+
+// Makes the awaiting coroutine, and what it awaits from now on, run under `context`.
+struct AdoptContext {
+    const TaskContext* context;
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    template <std::derived_from<PromiseBase> Promise>
+    bool await_suspend(std::coroutine_handle<Promise> handle) const noexcept {
+        handle.promise().context = context;
+        return false;
+    }
+    void await_resume() const noexcept {}
+};
+
+template <typename T>
+inline constexpr bool is_task = false;
+template <typename T>
+inline constexpr bool is_task<Task<T>> = true;
+
+template <typename T>
+inline constexpr bool is_result = false;
+template <typename T>
+inline constexpr bool is_result<Result<T>> = true;
+
+// Result<T> stays what it is, anything else becomes a Result of it.
+template <typename T>
+struct AsResult {
+    using type = Result<T>;
+};
+template <typename T>
+struct AsResult<Result<T>> {
+    using type = Result<T>;
+};
+template <typename T>
+using as_result = typename AsResult<T>::type;
+
+template <typename A>
+decltype(auto) awaiter_of(A&& awaitable) {
+    if constexpr (requires { std::forward<A>(awaitable).operator co_await(); })
+        return std::forward<A>(awaitable).operator co_await();
+    else if constexpr (requires { operator co_await(std::forward<A>(awaitable)); })
+        return operator co_await(std::forward<A>(awaitable));
+    else
+        return std::forward<A>(awaitable);
+}
+// What `co_await` of an A gives.
+template <typename A>
+using awaited = decltype(awaiter_of(std::declval<A>()).await_resume());
+
+// The error that an exception stands for. Call it inside a catch block.
+[[nodiscard]] CINNABAR_API Error error_of_exception() noexcept;
+// Logs it as having escaped from `whom`. Call it inside a catch block.
+CINNABAR_API void log_exception(std::string_view whom) noexcept;
+
+}  // namespace detail
+
+// Inside a task: `co_await this_task()` gives its context, null outside of Cinnabar's coroutines.
+[[nodiscard]] inline detail::ReadContext this_task() noexcept { return {}; }
+
+}  // namespace cinnabar::hl

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A thread that blocks until something has happened, and meanwhile is an executor: tasks started by sync_wait resume on
+// it. It drives the loops that its tasks rely on, where no thread of the library does; of several waiting threads one
+// drives a loop and hands over when it is done. Functions: the waiting thread, except where they say "any thread".
+#pragma once
+
+#include <cinnabar/base/clock.hpp>
+#include <cinnabar/base/work.hpp>
+#include <cinnabar/hl/executor.hpp>
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <vector>
+
+namespace cinnabar::hl {
+
+class CINNABAR_API Waiter final : public Executor {
+  public:
+    Waiter() noexcept;
+    // Requires: nothing is posted to it any more.
+    ~Waiter();
+
+    // False on a loop or a pool thread, and inside a task: blocking there would be `would_deadlock`.
+    [[nodiscard]] static bool may_block() noexcept { return Executor::current() == nullptr; }
+
+    void post(Job& job) noexcept override;  // any thread
+    [[nodiscard]] bool here() const noexcept override;
+    void relies_on(Loop& loop) noexcept override;
+
+    // Ends wait(). Any thread; the last thing that touches the waiter.
+    void finish() noexcept;
+    // Returns when finish() was called.
+    void wait() noexcept { (void)wait_until(time_never); }
+    // The same, or false when `deadline` (on the steady clock) came first; then it can be called again.
+    [[nodiscard]] bool wait_until(TimeUs deadline) noexcept;
+
+    // Another thread stopped driving a loop: look again. Any thread.
+    void kick() noexcept;
+
+  private:
+    struct Led {
+        Loop* loop;  // holds a reference
+        bool leading = false;
+    };
+    void run_jobs() noexcept;
+    [[nodiscard]] bool finished() noexcept;
+    void drive(TimeUs deadline) noexcept;
+    void drive_many(TimeUs deadline, bool idle) noexcept;
+    [[nodiscard]] bool fall_asleep_in(Loop* loop) noexcept;
+    void wake_up() noexcept;
+    void stop_leading(Led& led) noexcept;
+    void block(TimeUs deadline) noexcept;
+    void ring_locked() noexcept;
+
+    std::vector<Led> loops_;
+    Waiter* outer_ = nullptr;  // the thread's waiter before this one
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    WorkQueue jobs_;
+    Loop* asleep_in_ = nullptr;
+    bool done_ = false;
+    bool kicked_ = false;
+    Work ring_;  // ends the sleep inside a loop
+    std::atomic<bool> ringing_{false};
+};
+
+}  // namespace cinnabar::hl

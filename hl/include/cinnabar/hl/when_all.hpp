@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Many at once: starts all of its awaitables (tasks, calls, transfers), resumes when all have ended, and gives their
+// outcomes in the same order. A single failure stops nobody: each outcome tells for itself. If tasks throw, the first
+// exception in order comes out after all have ended. They all run on the awaiting task's executor.
+#pragma once
+
+#include <cinnabar/hl/root.hpp>
+
+#include <atomic>
+#include <tuple>
+#include <vector>
+
+namespace cinnabar::hl {
+namespace detail {
+
+// The outcome of one child: a value, nothing yet, or what it threw.
+template <typename T>
+struct Child {
+    using Value = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
+    std::variant<std::monostate, Value, std::exception_ptr> outcome;
+
+    Value take() {
+        if (auto* thrown = std::get_if<2>(&outcome)) std::rethrow_exception(std::move(*thrown));
+        return std::move(std::get<1>(outcome));
+    }
+};
+
+template <typename A, typename T>
+Root run_child(A awaitable, Child<T>& child) {
+    try {
+        if constexpr (std::is_void_v<T>) {
+            co_await std::move(awaitable);
+            child.outcome.template emplace<1>();
+        } else {
+            child.outcome.template emplace<1>(co_await std::move(awaitable));
+        }
+    } catch (...) {
+        child.outcome.template emplace<2>(std::current_exception());
+    }
+}
+
+// Resumes the parent when the last child, or the starter itself, has come to its end.
+class Join {
+  public:
+    explicit Join(std::size_t children) noexcept : left_(children + 1) {}
+
+    void child(Root root, const TaskContext* context) noexcept {
+        root.handle.promise().context = context;
+        root.handle.promise().user = this;
+        root.handle.promise().ended = [](void* user) noexcept {
+            auto& join = *static_cast<Join*>(user);
+            if (join.arrive()) join.parent_.resume();
+        };
+        root.handle.resume();
+    }
+    void parent(std::coroutine_handle<> handle) noexcept { parent_ = handle; }
+    [[nodiscard]] bool arrive() noexcept { return left_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+
+  private:
+    std::atomic<std::size_t> left_;
+    std::coroutine_handle<> parent_;
+};
+
+template <typename Start>
+struct JoinAwaiter {
+    Join join;
+    Start start;  // (Join&, context)
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    template <typename Promise>
+    bool await_suspend(std::coroutine_handle<Promise> parent) {
+        join.parent(parent);
+        start(join, context_of(parent));
+        return !join.arrive();
+    }
+    void await_resume() const noexcept {}
+};
+template <typename Start>
+JoinAwaiter<Start> join_all(std::size_t children, Start start) {
+    return {Join(children), std::move(start)};
+}
+
+}  // namespace detail
+
+// A tuple of the outcomes; std::monostate for void.
+template <typename... A>
+requires(sizeof...(A) >
+         0) Task<std::tuple<typename detail::Child<detail::awaited<A&&>>::Value...>> when_all(A... awaitables) {
+    std::tuple<detail::Child<detail::awaited<A&&>>...> children;
+    std::tuple<A*...> sources{&awaitables...};
+    auto all = detail::join_all(sizeof...(A), [&](detail::Join& join, const TaskContext* context) {
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+            (join.child(detail::run_child<A>(std::move(*std::get<I>(sources)), std::get<I>(children)), context), ...);
+        }
+        (std::index_sequence_for<A...>{});
+    });
+    co_await all;
+    using Outcomes = std::tuple<typename detail::Child<detail::awaited<A&&>>::Value...>;
+    co_return std::apply([](auto&... child) { return Outcomes(child.take()...); }, children);
+}
+
+// A vector of the outcomes.
+template <typename A>
+Task<std::vector<typename detail::Child<detail::awaited<A&&>>::Value>> when_all(std::vector<A> awaitables) {
+    std::vector<detail::Child<detail::awaited<A&&>>> children(awaitables.size());
+    auto all = detail::join_all(awaitables.size(), [&](detail::Join& join, const TaskContext* context) {
+        for (std::size_t i = 0; i < awaitables.size(); ++i) {
+            join.child(detail::run_child<A>(std::move(awaitables[i]), children[i]), context);
+        }
+    });
+    co_await all;
+    std::vector<typename detail::Child<detail::awaited<A&&>>::Value> outcomes;
+    outcomes.reserve(children.size());
+    for (auto& child : children) outcomes.push_back(child.take());
+    co_return outcomes;
+}
+
+}  // namespace cinnabar::hl

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "node_core.hpp"
+
+#include <cinnabar/base/assert.hpp>
+#include <cinnabar/hl/bulk.hpp>
+
+#include <algorithm>
+
+namespace cinnabar::hl {
+
+TransferOp::TransferOp(bulk::Direction direction, const bulk::RemoteRegion& remote, bulk::Region local,
+                       TransferOptions options) noexcept
+    : options_(std::move(options)) {
+    args_.direction = direction;
+    args_.remote = &remote;
+    args_.local = std::move(local);
+}
+
+TransferOp::TransferOp(TransferOp&& other) noexcept
+    : args_(std::move(other.args_)),
+      options_(std::move(other.options_)),
+      request_(other.request_),
+      node_(other.node_),
+      error_(std::move(other.error_)) {
+    CINNABAR_ASSERT(!other.in_flight_);
+}
+
+TransferOp::~TransferOp() { CINNABAR_ASSERT(!in_flight_); }
+
+TransferOp&& TransferOp::under(rpc::Request* request) && noexcept {
+    request_ = request;
+    return std::move(*this);
+}
+
+TransferOp&& TransferOp::with(NodeCore& node, const na::Addr& peer) && noexcept {
+    node_ = &node;
+    args_.peer = peer;
+    return std::move(*this);
+}
+
+TransferOp&& TransferOp::failed(Error error) && noexcept {
+    error_ = std::move(error);
+    return std::move(*this);
+}
+
+rpc::Context* TransferOp::context(const TaskContext* task) noexcept {
+    if (request_) return &request_->context();
+    if (!node_) return nullptr;
+    Loop& loop = node_->pick_loop({});
+    if (loop.leaving()) return nullptr;
+    if (task) task->executor->relies_on(loop);
+    return loop.context();
+}
+
+// The window and the deadline.
+Errc TransferOp::plan(const TaskContext* task, rpc::Context& context) noexcept {
+    const std::uint64_t remote_bytes = args_.remote->bytes();
+    if (options_.offset > remote_bytes) return Errc::invalid_argument;
+    const std::uint64_t both = std::min(remote_bytes - options_.offset, args_.local.bytes());
+    args_.bytes = options_.bytes.value_or(both);
+    if (args_.bytes > both) return Errc::invalid_argument;
+    args_.remote_offset = options_.offset;
+    if (options_.deadline) args_.deadline = context.deadline_in(*options_.deadline);
+    if (task) args_.deadline = std::min(args_.deadline, task->deadline);
+    return Errc::ok;
+}
+
+bool TransferOp::start(const TaskContext* task) noexcept {
+    if (error_) return false;
+    rpc::Context* const context = this->context(task);
+    code_ = context ? plan(task, *context) : node_ ? Errc::closed : Errc::invalid_argument;
+    if (code_ != Errc::ok || args_.bytes == 0) return false;
+    executor_ = task ? task->executor : nullptr;
+    scope_ = task ? task->stop_scope() : nullptr;
+    if (scope_ && scope_->stopped()) return code_ = Errc::canceled, false;
+    mover_ = &context->mover();
+    in_flight_ = true;
+    const bool watched = scope_ != nullptr;
+    const bulk::TransferProgress progress =
+        options_.progress ? [](bulk::Transfer&, std::uint64_t bytes_done,
+                               void* user) noexcept { static_cast<TransferOp*>(user)->options_.progress(bytes_done); }
+                          : bulk::TransferProgress(nullptr);
+    Errc why = Errc::ok;
+    bulk::Transfer* const transfer =
+        request_ ? request_->transfer(args_, &TransferOp::on_done, this, progress, why)
+                 : mover_->start(args_, &TransferOp::on_done, this, bulk::Deliver::queued, progress, why);
+    if (!transfer) {
+        in_flight_ = false;
+        code_ = why;
+        return false;
+    }
+    // Unwatched, it may have ended and be gone by now.
+    if (!watched) return true;
+    transfer_ = transfer;
+    stop_node_.user = this;
+    stop_node_.fire = [](StopNode& node) noexcept {
+        auto& self = *static_cast<TransferOp*>(node.user);
+        self.mover_->cancel(*self.transfer_);
+    };
+    if (!scope_->add(stop_node_)) mover_->cancel(*transfer);
+    if (arrived_.fetch_add(1, std::memory_order_acq_rel) == 0) return true;
+    scope_->remove(stop_node_);
+    mover_->release(*transfer);
+    in_flight_ = false;
+    return false;
+}
+
+void TransferOp::on_done(bulk::Transfer& transfer, void* user) noexcept {
+    TransferOp& op = *static_cast<TransferOp*>(user);
+    op.code_ = transfer.result();
+    if (op.scope_) {
+        if (op.arrived_.fetch_add(1, std::memory_order_acq_rel) == 0) return;  // start() ends it
+        op.scope_->remove(op.stop_node_);
+    }
+    op.mover_->release(transfer);
+    op.in_flight_ = false;
+    if (op.executor_) return continue_on(*op.executor_, op.job_);
+    op.job_.body(op.job_);
+}
+
+Result<std::uint64_t> TransferOp::await_resume() noexcept {
+    if (error_) return std::move(*error_);
+    if (code_ != Errc::ok) {
+        return Error(code_, args_.direction == bulk::Direction::pull ? "the pull ended early" : "the push ended early");
+    }
+    return args_.bytes;
+}
+
+namespace detail {
+
+TransferOp move_plain(bulk::Direction direction, const bulk::RemoteRegion& remote, Result<bulk::Region> local,
+                      TransferOptions options) {
+    if (local) return TransferOp(direction, remote, *std::move(local), std::move(options));
+    return TransferOp(direction, remote, {}, std::move(options)).failed(std::move(local).error());
+}
+
+}  // namespace detail
+}  // namespace cinnabar::hl

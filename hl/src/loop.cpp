@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "loop.hpp"
+
+#include <cinnabar/base/assert.hpp>
+#include <cinnabar/hl/waiter.hpp>
+
+#include <algorithm>
+
+namespace cinnabar::hl {
+namespace {
+
+// Between two looks at the completion queue, so that progress is never starved by it.
+constexpr unsigned completions_per_round = 64;
+// Nothing depends on it: whatever a sleeping loop must see rings it.
+constexpr Microseconds sleep_max{3'600'000'000};
+
+Job& job_of(Work& work) noexcept { return *static_cast<Job*>(work.user); }
+
+}  // namespace
+
+Loop::Loop(NodeCore& node, std::unique_ptr<rpc::Context> context, bool threaded)
+    : node_(node), context_(std::move(context)), threaded_(threaded) {}
+
+Loop::~Loop() { CINNABAR_ASSERT(!thread_.joinable() && !context_); }
+
+void Loop::post(Job& job) noexcept {
+    job.loop = this;
+    job.work.user = &job;
+    // The owner may not run user code: it puts the job among the completions.
+    job.work.run = [](Work& submitted) noexcept {
+        submitted.run = [](Work& completion) noexcept { job_of(completion).body(job_of(completion)); };
+        job_of(submitted).loop->context_->na().enqueue(submitted);
+    };
+    context_->na().submit(job.work);
+}
+
+void Loop::run_completions() noexcept {
+    const Turn turn(*this);
+    (void)context_->trigger(completions_per_round);
+}
+
+void Loop::drive(Microseconds timeout) noexcept {
+    (void)context_->progress(timeout);
+    run_completions();
+}
+
+void Loop::start_thread() {
+    if (!threaded_) return;
+    thread_ = std::thread([this] {
+        while (!leaving()) drive(sleep_max);
+    });
+}
+
+bool Loop::try_lead(Waiter& waiter) noexcept {
+    const std::lock_guard lock(leader_mutex_);
+    if (leaving()) return false;
+    if (!led_) return led_ = true;
+    if (std::find(followers_.begin(), followers_.end(), &waiter) == followers_.end()) followers_.push_back(&waiter);
+    return false;
+}
+
+void Loop::stop_leading() noexcept {
+    const std::lock_guard lock(leader_mutex_);
+    led_ = false;
+    for (Waiter* follower : followers_) follower->kick();
+    followers_.clear();
+    leader_left_.notify_all();
+}
+
+void Loop::forget(Waiter& waiter) noexcept {
+    const std::lock_guard lock(leader_mutex_);
+    std::erase(followers_, &waiter);
+}
+
+void Loop::stop_driving() noexcept {
+    leaving_.store(true, std::memory_order_release);
+    ring_.run = [](Work&) noexcept {};
+    if (context_) context_->na().submit(ring_);
+    if (thread_.joinable()) thread_.join();
+    std::unique_lock lock(leader_mutex_);
+    leader_left_.wait(lock, [this] { return !led_; });
+}
+
+void Loop::close() noexcept {
+    if (!context_) return;
+    {
+        const na::Context::Ownership ownership(context_->na());
+        while (Sleeper* sleeper = sleepers.pop_front()) sleeper->end(*sleeper);
+    }
+    do {
+        drive(Microseconds{0});
+    } while (context_->na().has_completions());
+    const Turn turn(*this);  // what is in flight is completed inside
+    closed_.store(true, std::memory_order_release);
+    context_.reset();
+}
+
+}  // namespace cinnabar::hl

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "node_core.hpp"
+
+#include <cinnabar/hl/node.hpp>
+
+namespace cinnabar::hl {
+namespace {
+
+std::vector<std::string_view> views_of(std::span<const std::string> texts) { return {texts.begin(), texts.end()}; }
+
+}  // namespace
+
+Result<na::Addr> NodeRef::lookup(std::string_view uri) const {
+    CINNABAR_TRY(na::Addr addr, na::Addr::parse(uri));
+    if (core_->loops().front()->context()->na().route(addr)) return addr;
+    return Error(Errc::unreachable, "no transport of this node reaches that kind of address", std::string(uri));
+}
+
+Result<Pool> NodeRef::make_pool(PoolOptions options) const { return core_->make_pool(std::move(options)); }
+Errc NodeRef::withdraw_id(rpc::RpcId id, rpc::ProviderId provider) const {
+    return core_->engine().withdraw(id, provider);
+}
+ScopeCore& NodeRef::node_scope() const noexcept { return core_->scope(); }
+Buffers& NodeRef::buffers() const { return core_->buffers(); }
+na::Addr NodeRef::self_addr() const { return core_->engine().self_addr(); }
+
+std::vector<std::string> NodeRef::endpoints() const {
+    std::vector<std::string> all;
+    for (const auto& transport : core_->engine().transports()) {
+        for (std::string& endpoint : transport->endpoints()) all.push_back(std::move(endpoint));
+    }
+    return all;
+}
+
+std::string NodeRef::address() const {
+    const std::vector<std::string> all = endpoints();
+    return all.empty() ? std::string() : all.front();
+}
+
+TransferOp NodeRef::pull(const bulk::RemoteRegion& remote, const na::Addr& peer, bulk::Region local,
+                         TransferOptions options) const {
+    return TransferOp(bulk::Direction::pull, remote, std::move(local), std::move(options)).with(*core_, peer);
+}
+
+TransferOp NodeRef::push(const bulk::RemoteRegion& remote, const na::Addr& peer, bulk::Region local,
+                         TransferOptions options) const {
+    return TransferOp(bulk::Direction::push, remote, std::move(local), std::move(options)).with(*core_, peer);
+}
+
+Errc NodeRef::run_for(Microseconds span) const { return core_->run_until(after(steady_clock().now_us(), span), true); }
+Errc NodeRef::run() const { return core_->run_until(time_never, true); }
+void NodeRef::stop_running() const noexcept { core_->stop_running(); }
+void NodeRef::poll() const noexcept {
+    for (Loop* loop : core_->loops()) loop->drive(Microseconds{0});
+}
+Errc NodeRef::drain(Microseconds span) const { return core_->drain(span); }
+std::vector<RpcCounts> NodeRef::stats() const { return core_->stats(); }
+rpc::Context& NodeRef::rpc_context(unsigned index) const noexcept { return *core_->loops().at(index)->context(); }
+
+Result<Node> Node::listen(std::string_view uri, Options options) {
+    CINNABAR_TRY(NodeCore * core, NodeCore::open(std::span(&uri, 1), std::move(options), true));
+    return Node(core);
+}
+Result<Node> Node::listen(std::initializer_list<std::string_view> uris, Options options) {
+    CINNABAR_TRY(NodeCore * core, NodeCore::open(uris, std::move(options), true));
+    return Node(core);
+}
+Result<Node> Node::listen(std::span<const std::string> uris, Options options) {
+    CINNABAR_TRY(NodeCore * core, NodeCore::open(views_of(uris), std::move(options), true));
+    return Node(core);
+}
+Result<Node> Node::open(std::string_view uri, Options options) {
+    CINNABAR_TRY(NodeCore * core, NodeCore::open(std::span(&uri, 1), std::move(options), false));
+    return Node(core);
+}
+Result<Node> Node::open(std::initializer_list<std::string_view> uris, Options options) {
+    CINNABAR_TRY(NodeCore * core, NodeCore::open(uris, std::move(options), false));
+    return Node(core);
+}
+Result<Node> Node::open(std::span<const std::string> uris, Options options) {
+    CINNABAR_TRY(NodeCore * core, NodeCore::open(views_of(uris), std::move(options), false));
+    return Node(core);
+}
+
+Node::~Node() {
+    if (core_) core_->close();
+}
+
+}  // namespace cinnabar::hl

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "node_core.hpp"
+
+#include <cinnabar/base/assert.hpp>
+#include <cinnabar/base/log.hpp>
+#include <cinnabar/hl/waiter.hpp>
+#include <cinnabar/plugins/builtin.hpp>
+
+#include <sched.h>
+
+#include <algorithm>
+
+namespace cinnabar::hl {
+namespace {
+
+constexpr Microseconds task_patience{5'000'000};  // then it is said what a closing node waits for
+constexpr Microseconds drain_step{2'000};         // between two looks at what still runs
+
+}  // namespace
+
+NodeCore::NodeCore(NodeOptions options)
+    : options_(std::move(options)),
+      buffers_(options_.buffer_bytes_max),
+      scope_(std::make_unique<ScopeCore>(*this, nullptr)),
+      scopes_(Threads::many, scopes_max),
+      stats_(std::make_unique<std::array<StatsEntry, stats_max>>()) {}
+
+NodeCore::~NodeCore() {
+    for (StatsEntry& entry : *stats_) delete entry.stats.load();
+}
+
+Result<NodeCore*> NodeCore::open(std::span<const std::string_view> uris, NodeOptions options, bool listen) {
+    struct Closer {
+        void operator()(NodeCore* core) const noexcept { core->close(); }
+    };
+    std::unique_ptr<NodeCore, Closer> core(new NodeCore(std::move(options)));
+    add_builtin(core->registry_);
+    if (core->options_.plugins) CINNABAR_TRY_VOID(core->options_.plugins(core->registry_));
+    CINNABAR_TRY_VOID(core->open_transports(uris, listen));
+    CINNABAR_TRY(core->engine_, rpc::Engine::open(core->transports_));
+    CINNABAR_TRY_VOID(core->open_loops(listen));
+    return core.release();
+}
+
+Result<void> NodeCore::open_transports(std::span<const std::string_view> uris, bool listen) {
+    na::TransportOptions options = options_.transport;
+    options.listen = listen;
+    options.contexts_max = std::max(options.contexts_max, options_.contexts);
+    bool needs_self = true;
+    for (const std::string_view uri : uris) {
+        CINNABAR_TRY(std::unique_ptr<na::Transport> opened, registry_.open(uri, options));
+        // A network with a clock of its own cannot share a context with the machine's.
+        if (opened->scheme() == "self" || opened->clock()) needs_self = false;
+        transports_.push_back(std::move(opened));
+    }
+    if (transports_.empty()) return Error(Errc::invalid_argument, "a node needs an address: tcp://");
+    if (needs_self) {
+        options.listen = true;
+        CINNABAR_TRY(std::unique_ptr<na::Transport> opened, registry_.open("self://", options));
+        transports_.push_back(std::move(opened));
+    }
+    return {};
+}
+
+Result<void> NodeCore::open_loops(bool listen) {
+    const bool threaded = options_.progress_thread.value_or(listen);
+    if (options_.contexts == 0) return Error(Errc::invalid_argument, "a node needs a context");
+    for (unsigned i = 0; i < options_.contexts; ++i) {
+        rpc::Options options = options_.rpc;
+        options.context.threads = Threads::many;
+        options.context.id = static_cast<na::ContextId>(i);
+        CINNABAR_TRY(std::unique_ptr<rpc::Context> opened, engine_->open_context(options));
+        loops_.push_back(new Loop(*this, std::move(opened), threaded));
+    }
+    for (Loop* loop : loops_) loop->start_thread();
+    return {};
+}
+
+Loop& NodeCore::pick_loop(std::optional<unsigned> wanted) const noexcept {
+    if (wanted) return *loops_[*wanted % loops_.size()];
+    if (loops_.size() > 1) {
+        const Executor* current = Executor::current();
+        for (Loop* loop : loops_) {
+            if (loop == current) return *loop;
+        }
+    }
+    return *loops_.front();
+}
+
+Loop& NodeCore::loop_of(const rpc::Context& context) const noexcept { return *loops_[context.options().context.id]; }
+
+bool NodeCore::enter() noexcept {
+    std::uint64_t before = tasks_.load(std::memory_order_relaxed);
+    do {
+        if ((before & going_bit) != 0) return false;
+    } while (!tasks_.compare_exchange_weak(before, before + 1, std::memory_order_acq_rel));
+    return true;
+}
+
+void NodeCore::leave() noexcept {
+    // Only the last task of a going node gets that number: nothing enters any more, so the waiter still waits.
+    if (tasks_.fetch_sub(1, std::memory_order_acq_rel) == (going_bit | 1)) last_waiter_->finish();
+}
+
+RequestScope* NodeCore::take_scope(rpc::Request& request) noexcept {
+    RequestScope* scope = scopes_.acquire();
+    if (!scope) return nullptr;
+    const std::lock_guard lock(scope->mutex);
+    scope->request = &request;
+    return scope;
+}
+
+void NodeCore::give_scope(RequestScope& scope) noexcept {
+    {
+        const std::lock_guard lock(scope.mutex);
+        scope.request = nullptr;
+        scope.stop.reset();
+    }
+    scopes_.release(scope);
+}
+
+RpcStats* NodeCore::stats_of(const RpcName& rpc) noexcept {
+    const rpc::RpcId id = rpc.id != 0 ? rpc.id : 1;
+    for (std::size_t i = 0, at = id; i < stats_max; ++i, ++at) {
+        StatsEntry& entry = (*stats_)[at % stats_max];
+        const rpc::RpcId there = entry.id.load(std::memory_order_acquire);
+        if (there == id) return entry.stats.load(std::memory_order_acquire);
+        if (there != 0) continue;
+        const std::lock_guard lock(mutex_);
+        if (entry.id.load(std::memory_order_relaxed) == id) return entry.stats.load(std::memory_order_relaxed);
+        if (entry.id.load(std::memory_order_relaxed) != 0) continue;
+        auto* made = new (std::nothrow) RpcStats;
+        if (!made) return nullptr;
+        entry.name = rpc.text;
+        entry.stats.store(made, std::memory_order_release);
+        entry.id.store(id, std::memory_order_release);
+        return made;
+    }
+    return nullptr;
+}
+
+std::vector<RpcCounts> NodeCore::stats() {
+    const std::lock_guard lock(mutex_);
+    std::vector<RpcCounts> all;
+    for (const StatsEntry& entry : *stats_) {
+        const RpcStats* stats = entry.stats.load(std::memory_order_acquire);
+        if (!stats) continue;
+        RpcCounts counts;
+        counts.name = entry.name;
+        stats->read(counts);
+        all.push_back(std::move(counts));
+    }
+    std::sort(all.begin(), all.end(), [](const RpcCounts& a, const RpcCounts& b) { return a.name < b.name; });
+    return all;
+}
+
+Errc NodeCore::run_until(TimeUs deadline, bool stoppable) noexcept {
+    if (!Waiter::may_block()) return Errc::would_deadlock;
+    Waiter waiter;
+    for (Loop* loop : loops_) waiter.relies_on(*loop);
+    if (stoppable) {
+        const std::lock_guard lock(mutex_);
+        if (std::exchange(stop_running_, false)) return Errc::ok;
+        runners_.push_back(&waiter);
+    }
+    (void)waiter.wait_until(deadline);
+    const std::lock_guard lock(mutex_);
+    std::erase(runners_, &waiter);
+    return Errc::ok;
+}
+
+void NodeCore::stop_running() noexcept {
+    const std::lock_guard lock(mutex_);
+    // Told before anybody runs: the next run() returns at once.
+    stop_running_ = runners_.empty();
+    for (Waiter* runner : runners_) runner->finish();
+    runners_.clear();
+}
+
+bool NodeCore::idle() noexcept {
+    for (Loop* loop : loops_) {
+        const rpc::Context::Counts counts = loop->context()->counts();
+        if (counts.calls != 0 || counts.requests != 0) return false;
+    }
+    return true;
+}
+
+Errc NodeCore::drain(Microseconds span) noexcept {
+    if (!Waiter::may_block()) return Errc::would_deadlock;
+    engine_->drain();
+    const TimeUs until = after(steady_clock().now_us(), span);
+    while (!idle()) {
+        const TimeUs now = steady_clock().now_us();
+        if (now >= until) return Errc::timed_out;
+        (void)run_until(std::min(until, after(now, drain_step)), false);
+    }
+    return Errc::ok;
+}
+
+void NodeCore::stop_tasks() noexcept {
+    scope_->stop().stop();
+    scopes_.for_each([](RequestScope& scope) {
+        const std::lock_guard lock(scope.mutex);
+        if (scope.request) scope.stop.stop();
+    });
+}
+
+void NodeCore::await_tasks(Waiter& waiter) noexcept {
+    for (Loop* loop : loops_) waiter.relies_on(*loop);
+    while (!waiter.wait_until(after(steady_clock().now_us(), task_patience))) {
+        const std::uint64_t left = tasks_.load() & ~going_bit;
+        log(LogLevel::warning, "a node cannot close: %llu of its tasks and handlers ignore that they were stopped",
+            static_cast<unsigned long long>(left));
+    }
+}
+
+void NodeCore::close() noexcept {
+    CINNABAR_ASSERT(Waiter::may_block());
+    if (engine_) engine_->drain();
+    Waiter waiter;
+    last_waiter_ = &waiter;
+    const bool tasks_run = tasks_.fetch_or(going_bit, std::memory_order_acq_rel) != 0;
+    stop_tasks();
+    if (tasks_run) await_tasks(waiter);
+    for (const auto& pool : pools_) pool->stop();
+    for (Loop* loop : loops_) loop->stop_driving();
+    for (Loop* loop : loops_) {
+        // Results that another thread is about to read lie in the context's memory.
+        while (loop->untaken.load(std::memory_order_acquire) != 0) ::sched_yield();
+        loop->close();
+    }
+    scope_.reset();
+    for (Loop* loop : loops_) loop->release();
+    engine_.reset();
+    delete this;
+}
+
+Result<Pool> NodeCore::make_pool(PoolOptions options) {
+    auto made = std::make_shared<PoolCore>(std::move(options));
+    CINNABAR_TRY_VOID(made->start());
+    const std::lock_guard lock(mutex_);
+    pools_.push_back(made);
+    Pool pool;
+    pool.core_ = std::move(made);
+    return pool;
+}
+
+}  // namespace cinnabar::hl

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The threads and the queues of a handler pool.
+#pragma once
+
+#include <cinnabar/base/result.hpp>
+#include <cinnabar/hl/pool.hpp>
+
+#include <array>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace cinnabar::hl {
+
+class PoolCore final : public Executor {
+  public:
+    explicit PoolCore(PoolOptions options) : options_(std::move(options)) {}
+    // Requires: stopped.
+    ~PoolCore();
+
+    [[nodiscard]] Result<void> start();
+    // Runs what is queued, then ends and joins the threads.
+    void stop() noexcept;
+
+    // What has begun goes on: never refused, before all that has not.
+    void post(Job& job) noexcept override;
+    // A new request; overloaded when too many wait.
+    [[nodiscard]] Errc post_new(Job& job, Priority priority) noexcept;
+    [[nodiscard]] std::uint32_t queued() const noexcept;
+
+  private:
+    static constexpr unsigned turns_per_low = 16;
+    void work(unsigned index) noexcept;
+    [[nodiscard]] Work* next_locked() noexcept;
+
+    const PoolOptions options_;
+    mutable std::mutex mutex_;
+    std::condition_variable work_came_;
+    WorkQueue begun_;
+    std::array<WorkQueue, 3> fresh_;
+    std::uint32_t fresh_count_ = 0;
+    unsigned turn_ = 0;
+    bool stopping_ = false;
+    std::vector<std::thread> threads_;
+};
+
+}  // namespace cinnabar::hl

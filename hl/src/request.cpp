@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "node_core.hpp"
+
+#include <cinnabar/base/assert.hpp>
+#include <cinnabar/base/log.hpp>
+#include <cinnabar/hl/request.hpp>
+#include <cinnabar/hl/serve.hpp>
+
+namespace cinnabar::hl {
+
+RequestState::RequestState(ServedBase& served, rpc::Request& request) noexcept
+    : served_(served), request_(request), loop_(&served.node->loop_of(request.context())) {
+    started_us_ = loop_->now_us();
+}
+
+RequestState::~RequestState() {
+    if (RequestScope* scope = scope_.load(std::memory_order_acquire)) served_.node->give_scope(*scope);
+    request_.release();
+}
+
+NodeRef RequestState::node() const noexcept { return NodeRef(served_.node); }
+
+Executor& RequestState::executor() const noexcept {
+    Executor* pool = served_.pool();
+    return pool ? *pool : *loop_;
+}
+
+StopScope& RequestState::stop_scope() noexcept {
+    if (RequestScope* scope = scope_.load(std::memory_order_acquire)) return scope->stop;
+    NodeCore& node = *served_.node;
+    RequestScope* made = node.take_scope(request_);
+    CINNABAR_ASSERT(made);  // there are more of them than requests
+    RequestScope* present = nullptr;
+    if (!scope_.compare_exchange_strong(present, made, std::memory_order_acq_rel)) {
+        node.give_scope(*made);
+        return present->stop;
+    }
+    const auto canceled = [](rpc::Request& told, void* user) noexcept {
+        auto& scope = *static_cast<RequestScope*>(user);
+        const std::lock_guard lock(scope.mutex);
+        if (scope.request == &told) scope.stop.stop();
+    };
+    request_.on_cancel(canceled, made);
+    if (node.going()) made->stop.stop();
+    return made->stop;
+}
+
+void RequestState::count(Errc result) noexcept {
+    if (served_.stats) served_.stats->count_request(loop_->now_us() - started_us_, result);
+}
+
+Bytes RequestState::room_for(std::size_t bytes) noexcept {
+    Bytes room = request_.output_room();
+    if (bytes <= room.size()) return room;
+    if (const Errc refused = request_.grow_output(bytes, room); refused != Errc::ok) {
+        answer_error(refused);
+        return {};
+    }
+    return room;
+}
+
+void RequestState::answer_error(const Error& error) noexcept {
+    const Errc code = error.code == Errc::ok ? Errc::handler_failed : error.code;
+    count(code);
+    if (request_.one_way()) return;
+    if (code == Errc::application) return request_.respond_error(code, error.app_code, error.subject);
+    request_.respond_error(code);
+}
+
+void RequestState::answer_exception() noexcept {
+    const std::string text = detail::error_of_exception().message();
+    log(LogLevel::error, "the handler of %.*s threw: %s", static_cast<int>(served_.name.size()), served_.name.data(),
+        text.c_str());
+    if (!request_.answered()) answer_error(Errc::handler_failed);
+}
+
+bool ServedBase::enter() noexcept { return node->enter(); }
+void ServedBase::leave(void* node) noexcept { static_cast<NodeCore*>(node)->leave(); }
+
+Executor* ServedBase::pool() const noexcept { return options.pool.get(); }
+Errc ServedBase::post_to_pool(Job& job) noexcept { return options.pool->post_new(job, options.priority); }
+
+Result<void> ServedBase::add(std::shared_ptr<ServedBase> served, const RpcName& rpc, std::uint16_t shape,
+                             void (*run)(rpc::Request&, void*) noexcept) {
+    served->name = rpc.text;
+    served->stats = served->node->stats_of(rpc);
+    const rpc::ProviderId provider = served->options.provider;
+    rpc::Engine& engine = served->node->engine();
+    return engine.serve(rpc.id, provider, rpc::Handler{run, std::move(served), std::string(rpc.text), shape});
+}
+
+}  // namespace cinnabar::hl
