@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <sstream>
+#include <utility>
 
 namespace cinnabar::tidy {
 namespace {
@@ -35,7 +36,7 @@ const Names library_rooms{"base", "na", "bulk", "rpc", "hl", "plugins", "mercury
 constexpr std::array<std::string_view, 13> third_party_includes{
     "<boost/",     "<cereal/", "<fmt/",  "<spdlog/",  "<CLI/",        "<gtest/", "<gmock/",
     "<benchmark/", "<xxhash",  "<isa-l", "<openssl/", "<infiniband/", "<rdma/"};
-constexpr std::array<std::string_view, 6> third_party_names{"ibv_", "fi_", "rdma_", "boost", "BOOST_", "cereal"};
+constexpr std::array<std::string_view, 6> third_party_names{"ibv_", "fi_", "rdma_cm", "boost", "BOOST_", "cereal"};
 // The headers that exist to bridge to a third party.
 const Names bridges{"hl/include/cinnabar/hl/macros.hpp", "hl/include/cinnabar/hl/cereal.hpp"};
 
@@ -237,7 +238,8 @@ Findings check_third_party(const Source& source) {
 
 Findings check_banned_names(const Source& source) {
     static const Names everywhere{"goto"};
-    static const Names calls{"malloc", "calloc", "realloc", "sleep", "usleep", "nanosleep", "sleep_for", "sleep_until"};
+    static const Names calls{"malloc", "calloc", "realloc", "sleep", "usleep", "nanosleep"};
+    static const Names of_this_thread{"sleep_for", "sleep_until"};
     static const Names printing{"cout", "cerr", "clog"};
     static const Names printing_calls{"printf", "puts", "putchar", "vprintf"};
     Findings findings;
@@ -245,9 +247,11 @@ Findings check_banned_names(const Source& source) {
     const bool library = library_rooms.contains(source.room());
     const auto exceptions = banned_name_exceptions.find(source.path);
     for (std::size_t i = 0; i < source.code.size(); ++i) {
+        std::string_view before;
         for (const auto name : names_in(source.code[i])) {
             const bool call = is_call(source.code[i], name);
-            const bool banned = everywhere.contains(name) || (call && calls.contains(name)) ||
+            const bool sleeps = std::exchange(before, name) == "this_thread" && of_this_thread.contains(name);
+            const bool banned = everywhere.contains(name) || sleeps || (call && calls.contains(name)) ||
                                 (library && (printing.contains(name) || (call && printing_calls.contains(name))));
             if (exceptions != banned_name_exceptions.end() && exceptions->second.contains(name)) continue;
             if (banned) findings.push_back(at(source, i, "the banned name " + std::string(name)));
@@ -258,15 +262,19 @@ Findings check_banned_names(const Source& source) {
 
 Findings check_leftovers(const Source& source) {
     // In two halves, so that this file does not find itself.
-    static const std::array<std::string, 7> marks{
-        std::string("FIX") + "ME",     std::string("XX") + "X",  std::string("HA") + "CK", std::string("NO") + "COMMIT",
-        std::string("DISABLED") + "_", std::string("[") + "IN]", std::string("[") + "OUT]"};
+    static const std::set<std::string, std::less<>> words{std::string("FIX") + "ME", std::string("XX") + "X",
+                                                          std::string("HA") + "CK", std::string("NO") + "COMMIT"};
+    static const std::array<std::string, 3> marks{std::string("DISABLED") + "_", std::string("[") + "IN]",
+                                                  std::string("[") + "OUT]"};
     static const std::string todo = std::string("TO") + "DO";
     Findings findings;
     if (!source.is_cpp() && !source.path.ends_with(".cmake") && !source.path.ends_with("CMakeLists.txt"))
         return findings;
     for (std::size_t i = 0; i < source.lines.size(); ++i) {
         const std::string_view line = source.lines[i];
+        for (const auto name : names_in(line)) {
+            if (words.contains(name)) findings.push_back(at(source, i, "left behind: " + std::string(name)));
+        }
         for (const auto& mark : marks) {
             if (line.find(mark) != std::string_view::npos) findings.push_back(at(source, i, "left behind: " + mark));
         }
@@ -326,7 +334,9 @@ Findings check_listed(const std::vector<Source>& tree) {
                 words.begin(), words.end(), [](char c) { return c == '(' || c == ')' || c == '"'; }, ' ');
             std::istringstream stream(words);
             for (std::string word; stream >> word;) {
-                listed.insert((list.parent_path() / word).lexically_normal().generic_string());
+                const auto path = (list.parent_path() / word).lexically_normal().generic_string();
+                // Helpers and loops take a case's name for its file.
+                for (const char* ending : {"", ".cpp", "_fuzz.cpp"}) listed.insert(path + ending);
             }
         }
     }

@@ -140,6 +140,7 @@ TEST(BannedNames, AreFoundAsWholeNames) {
     };
     EXPECT_FALSE(clean("tests/a.cpp", "goto end;\n"));
     EXPECT_FALSE(clean("tests/a.cpp", "std::this_thread::sleep_for(1ms);\n"));
+    EXPECT_TRUE(clean("hl/src/a.cpp", "co_await node.sleep_for(1ms);\n"));
     EXPECT_FALSE(clean("tools/a.cpp", "::usleep(5);\n"));
     EXPECT_FALSE(clean("base/src/a.cpp", "void* p = malloc (5);\n"));
     EXPECT_FALSE(clean("hl/src/a.cpp", "std::cout << 1;\n"));
@@ -166,6 +167,10 @@ TEST(Leftovers, AreFoundInComments) {
     EXPECT_FALSE(
         clean("// FIX"
               "ME\n"));
+    EXPECT_FALSE(
+        clean("// XX"
+              "X: later\n"));
+    EXPECT_TRUE(clean("std::string name = \"/tmp/a.XXXXXX\";\n"));
     EXPECT_FALSE(clean("#if 0\n#endif\n"));
     EXPECT_FALSE(
         clean("TEST(A, DISABLED"
@@ -209,6 +214,8 @@ TEST(Listed, EverySourceFileHasATarget) {
     EXPECT_TRUE(findings("x(../bulk/src/a.cpp)", "bulk/src/a.cpp").empty());
     EXPECT_FALSE(findings("# src/a.cpp\n", "na/src/a.cpp").empty());
     EXPECT_FALSE(findings("x(src/a.cpp)\n", "bulk/src/a.cpp").empty());
+    EXPECT_TRUE(findings("cinnabar_fuzz(a LIBS x)\n", "na/a_fuzz.cpp").empty());
+    EXPECT_TRUE(findings("foreach(case a b)\n", "na/b.cpp").empty());
     EXPECT_TRUE(findings("x()\n", "na/include/a.hpp").empty()) << "headers are not listed";
 }
 
