@@ -85,7 +85,7 @@ class ProcInputArchive : public cereal::InputArchive<ProcInputArchive, cereal::A
     std::uint32_t depth_ = 0;
 };
 
-// Called by cereal around every value.
+// Called by cereal around every value; those of the input may not be initialised yet.
 template <class T>
 void prologue(ProcOutputArchive& archive, const T&) {
     archive.enter();
@@ -95,13 +95,9 @@ void epilogue(ProcOutputArchive& archive, const T&) {
     archive.leave();
 }
 template <class T>
-void prologue(ProcInputArchive& archive, const T&) {
-    archive.enter();
-}
+requires(!std::is_const_v<T>) void prologue(ProcInputArchive& archive, T&) { archive.enter(); }
 template <class T>
-void epilogue(ProcInputArchive& archive, const T&) {
-    archive.leave();
-}
+requires(!std::is_const_v<T>) void epilogue(ProcInputArchive& archive, T&) { archive.leave(); }
 
 // Called by cereal, which finds them by the archive's namespace.
 template <rpc::detail::Scalar T>
