@@ -123,7 +123,7 @@ Port* Context::route(const Addr& addr) const noexcept {
     for (std::size_t i = 0; i < impl_->ports_.size(); ++i) {
         const Transport& transport = *impl_->transports_[i];
         const bool reached = body.endpoints.empty()
-                                 ? body.session_scheme == transport.scheme()
+                                 ? body.session_scheme.empty() || body.session_scheme == transport.scheme()
                                  : std::any_of(body.endpoints.begin(), body.endpoints.end(),
                                                [&](const std::string& e) { return transport.reaches(e); });
         if (!reached) continue;

@@ -43,7 +43,10 @@ na::Addr Engine::self_addr() const {
     for (const auto& transport : shared_->transports) {
         for (std::string& endpoint : transport->endpoints()) endpoints.push_back(std::move(endpoint));
     }
-    return na::Addr::make(std::move(endpoints), 0, 0);
+    if (!endpoints.empty()) return na::Addr::make(std::move(endpoints), 0, 0);
+    // Nobody can dial this process, but a peer that it has dialled finds the session by this.
+    const na::Transport& first = *shared_->transports.front();
+    return na::Addr::make_session(first.scheme(), 0, first.incarnation());
 }
 
 const std::vector<std::shared_ptr<na::Transport>>& Engine::transports() const noexcept { return shared_->transports; }

@@ -25,7 +25,7 @@ struct AddrBody {
     std::atomic<std::uint32_t> references{1};
     std::vector<std::string> endpoints;  // canonical address strings, the peer's own order of preference; empty for a
                                          // peer that does not listen: then it is reached over its session only
-    std::string_view session_scheme;     // whose session; static storage, empty unless `endpoints` is
+    std::string_view session_scheme;     // whose session; static storage; empty when not known, or with endpoints
     ContextId context = 0;
     Incarnation incarnation = 0;
     std::uint64_t hash = 0;

@@ -34,7 +34,7 @@ class CINNABAR_API Engine {
     // Null when it is not served. Stays valid for the life of the engine.
     [[nodiscard]] const Handler* find(RpcId id, ProviderId provider) const noexcept;
 
-    // Where peers reach context 0; empty endpoints when nothing listens.
+    // Where peers reach context 0. When nothing listens it serves only those that this process has dialled.
     [[nodiscard]] na::Addr self_addr() const;
     [[nodiscard]] const std::vector<std::shared_ptr<na::Transport>>& transports() const noexcept;
 
