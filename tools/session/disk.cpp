@@ -42,9 +42,9 @@ void Disk::serve() {
         first_ = errand.next;
         if (!first_) last_ = nullptr;
         lock.unlock();
+        hl::Executor* const executor = errand.executor;
         errand.work(errand);
-        // The errand may die as soon as its task has been posted.
-        errand.executor->post(errand.job);
+        if (executor) executor->post(errand.job);  // the errand may die here
         lock.lock();
     }
 }

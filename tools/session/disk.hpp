@@ -25,7 +25,7 @@ class Disk {
         Errand* next = nullptr;
         void (*work)(Errand& self) noexcept = nullptr;
         hl::Job job;
-        hl::Executor* executor = nullptr;
+        hl::Executor* executor = nullptr;  // null: nobody waits, and the errand is gone after its work
     };
 
     explicit Disk(unsigned threads);
@@ -61,6 +61,17 @@ class Disk {
     template <typename F>
     Run<F> run(F f) {
         return Run<F>(*this, std::move(f));
+    }
+    // Has something destroyed by a disk thread: removing a large file takes its time.
+    template <typename T>
+    void dispose(T garbage) {
+        struct Garbage : Errand {
+            T held;
+            explicit Garbage(T what) : held(std::move(what)) {
+                work = [](Errand& self) noexcept { delete static_cast<Garbage*>(&self); };
+            }
+        };
+        queue(*new Garbage(std::move(garbage)));
     }
 
   private:

@@ -5,7 +5,7 @@
 
 #include "session/key.hpp"
 
-#include <cinnabar/hl/lent.hpp>
+#include <cinnabar/hl/bulk.hpp>
 #include <cinnabar/hl/rpc.hpp>
 
 #include <chrono>
@@ -74,7 +74,7 @@ struct WindowIn {
     Token token;
     std::uint64_t file = 0;
     std::uint64_t offset = 0;
-    hl::Lent window;  // readable
+    hl::Bulk window;  // readable
 };
 // Answered when the bytes are written.
 inline constexpr hl::Rpc<void(WindowIn)> window_rpc{"cinnabar.save.window"};
@@ -104,7 +104,7 @@ struct ReadIn {
     Token token;
     std::uint64_t file = 0;
     std::uint64_t offset = 0;
-    hl::Lent window;  // writable; as long as what is to be read
+    hl::Bulk window;  // writable; as long as what is to be read
 };
 // Answered when the bytes are in place.
 inline constexpr hl::Rpc<void(ReadIn)> read_rpc{"cinnabar.save.read"};
@@ -126,6 +126,9 @@ struct AbortIn {
 };
 // Gives a file up. Answered when nothing of it is left.
 inline constexpr hl::Rpc<void(AbortIn)> abort_rpc{"cinnabar.save.abort"};
+
+// Anybody may ask; gives the number back.
+inline constexpr hl::Rpc<std::uint64_t(std::uint64_t)> ping_rpc{"cinnabar.ping"};
 
 // How long a client waits for each, from sending to answer. A commit waits for the disk to take what it has cached.
 inline constexpr std::chrono::microseconds session_deadline = std::chrono::seconds(10);

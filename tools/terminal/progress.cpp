@@ -98,8 +98,10 @@ void ProgressBar::stop() {
     changed_.notify_all();
     thread_.join();
     thread_ = {};
-    write_all(fd_, "\r\x1b[K");
+    wipe();
 }
+
+void ProgressBar::wipe() const { write_all(fd_, "\r\x1b[K"); }
 
 void ProgressBar::run() {
     const auto begin = std::chrono::steady_clock::now();

@@ -53,12 +53,21 @@ class ProgressBar {
     void add_bytes(std::uint64_t bytes) noexcept { bytes_done_.fetch_add(bytes, std::memory_order_relaxed); }
     void add_total(std::uint64_t bytes) noexcept { bytes_total_.fetch_add(bytes, std::memory_order_relaxed); }
     void end_file() noexcept { files_done_.fetch_add(1, std::memory_order_relaxed); }
+    // Wipes the line, lets `print` write, and draws again later.
+    template <typename F>
+    void interrupted_by(F print) {
+        if (!thread_.joinable()) return print();
+        const std::lock_guard lock(mutex_);
+        wipe();
+        print();
+    }
     // Wipes the line; what is printed next starts in the first column. Once stopped it does not come back.
     void stop();
 
   private:
     void run();
     void draw(double elapsed);
+    void wipe() const;
     int fd_;
     std::uint64_t files_total_;
     std::atomic<std::uint64_t> bytes_total_;

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "commands/address.hpp"
+
+#include <gtest/gtest.h>
+
+namespace cinnabar::tools {
+namespace {
+
+TEST(Place, ServerAndPath) {
+    const auto place = parse_place("tcp://127.0.0.1:7000/logs/a b?c%2e").value();
+    EXPECT_EQ(place.server, "tcp://127.0.0.1:7000");
+    EXPECT_EQ(place.path, "logs/a b?c%2e") << "byte for byte";
+    EXPECT_EQ(parse_place("tcp://[::1]:7000").value().path, "");
+    EXPECT_EQ(parse_place("tcp://host:1/").value().path, "");
+    EXPECT_EQ(parse_place("tcp://host:1//etc").value().path, "/etc") << "refused later, as any absolute path";
+    for (const char* bad : {"", "file", "/a/b", "://x", "C:/x"})
+        EXPECT_EQ(parse_place(bad).code(), Errc::bad_address) << bad;
+}
+
+TEST(Place, FolderAndLeaf) {
+    EXPECT_EQ(join_name("", "a"), "a");
+    EXPECT_EQ(join_name("logs", "a"), "logs/a");
+    EXPECT_EQ(join_name("logs/", "a"), "logs/a");
+    EXPECT_EQ(join_name("/", "a"), "a");
+}
+
+TEST(Place, WhatStaysOnTheHost) {
+    for (const char* local : {"tcp://127.0.0.1:0", "tcp://127.9.9.9:1", "tcp://[::1]:0", "tcp://localhost:0"})
+        EXPECT_TRUE(stays_on_host(local).value()) << local;
+    for (const char* open : {"tcp://0.0.0.0:0", "tcp://[::]:0", "tcp://:0", "tcp://", "tcp://example.org:1",
+                             "tcp://10.0.0.1:0", "tcp://localhost.example.org:0", "tcp://eth0:0", "tcp://1.127.0.0:0"})
+        EXPECT_FALSE(stays_on_host(open).value()) << open;
+    EXPECT_EQ(stays_on_host("nonsense").code(), Errc::bad_address);
+}
+
+}  // namespace
+}  // namespace cinnabar::tools

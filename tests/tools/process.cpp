@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "process.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+
+namespace cinnabar::tools {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+Words with_defaults(const std::string& root, const Words& more) {
+    Words words{"serve", "--root", root};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+}
+
+[[noreturn]] void become(const Words& words, int out, int err, std::size_t file_bytes_max) {
+    (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that crashes leaves nothing running
+    (void)::dup2(out, STDOUT_FILENO);
+    (void)::dup2(err, STDERR_FILENO);
+    if (file_bytes_max != 0) {
+        const rlimit limit{file_bytes_max, file_bytes_max};
+        (void)::setrlimit(RLIMIT_FSIZE, &limit);
+    }
+    std::vector<char*> arguments{const_cast<char*>("cinnabar")};
+    for (const auto& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+    arguments.push_back(nullptr);
+    (void)::execv(CINNABAR_TOOL, arguments.data());
+    ::_exit(127);
+}
+
+}  // namespace
+
+bool eventually(const std::function<bool()>& happened, std::chrono::seconds limit) {
+    const auto end = Clock::now() + limit;
+    while (!happened()) {
+        if (Clock::now() > end) return false;
+        (void)::poll(nullptr, 0, 1);
+    }
+    return true;
+}
+
+Process::Process(const Words& words, std::size_t file_bytes_max) {
+    std::array<int, 2> out{};
+    std::array<int, 2> err{};
+    EXPECT_EQ(::pipe2(out.data(), O_CLOEXEC), 0);
+    EXPECT_EQ(::pipe2(err.data(), O_CLOEXEC), 0);
+    pid_ = ::fork();
+    if (pid_ == 0) become(words, out[1], err[1], file_bytes_max);
+    ::close(out[1]);
+    ::close(err[1]);
+    out_.fd = out[0];
+    err_.fd = err[0];
+}
+
+Process::~Process() {
+    if (!exit_) {
+        send(SIGKILL);
+        (void)wait();
+    }
+    if (out_.fd >= 0) ::close(out_.fd);
+    if (err_.fd >= 0) ::close(err_.fd);
+}
+
+void Process::send(int signal) const { EXPECT_EQ(::kill(pid_, signal), 0); }
+
+void Process::drain(std::chrono::milliseconds limit) {
+    std::array<pollfd, 2> wanted{{{out_.fd, POLLIN, 0}, {err_.fd, POLLIN, 0}}};
+    if (::poll(wanted.data(), wanted.size(), static_cast<int>(limit.count())) <= 0) return;
+    std::array<char, 65536> buffer;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        if (!wanted.at(i).revents) continue;
+        Stream& stream = i == 0 ? out_ : err_;
+        const ssize_t count = ::read(stream.fd, buffer.data(), buffer.size());
+        if (count > 0) {
+            stream.text.append(buffer.data(), static_cast<std::size_t>(count));
+        } else {
+            ::close(stream.fd);
+            stream.fd = -1;
+        }
+    }
+}
+
+std::optional<int> Process::wait(std::chrono::seconds limit) {
+    const auto end = Clock::now() + limit;
+    while (!exit_ && Clock::now() < end) {
+        // The pipes are read meanwhile, so that it never waits for us. Both closed is its end, or nearly.
+        drain(std::chrono::milliseconds(out_.fd < 0 && err_.fd < 0 ? 1 : 10));
+        int status = 0;
+        if (::waitpid(pid_, &status, WNOHANG) == pid_)
+            exit_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    }
+    if (exit_) {
+        while ((out_.fd >= 0 || err_.fd >= 0) && Clock::now() < end) drain(std::chrono::milliseconds(100));
+    }
+    return exit_;
+}
+
+std::string Process::out() {
+    drain(std::chrono::milliseconds(0));
+    return out_.text;
+}
+
+std::string Process::err() {
+    drain(std::chrono::milliseconds(0));
+    return err_.text;
+}
+
+std::string Process::read_line(std::chrono::seconds limit) {
+    const auto end = Clock::now() + limit;
+    for (;;) {
+        const auto newline = out_.text.find('\n', lines_read_);
+        if (newline != std::string::npos) {
+            const auto line = out_.text.substr(lines_read_, newline - lines_read_);
+            lines_read_ = newline + 1;
+            return line;
+        }
+        if (out_.fd < 0 || Clock::now() > end) return {};
+        drain(std::chrono::milliseconds(100));
+    }
+}
+
+Outcome run(const Words& words) {
+    Process process(words);
+    Outcome outcome;
+    const auto exit = process.wait(std::chrono::seconds(100));
+    EXPECT_TRUE(exit) << "it did not end: " << process.err();
+    outcome.exit = exit.value_or(-1);
+    outcome.out = process.out();
+    outcome.err = process.err();
+    return outcome;
+}
+
+Serving::Serving(const std::string& root, const Words& more, std::size_t file_bytes_max)
+    : process_(with_defaults(root, more), file_bytes_max) {
+    const std::string line = process_.read_line();
+    constexpr std::string_view prefix = "listening on ";
+    if (line.starts_with(prefix)) uri_ = line.substr(prefix.size());
+    EXPECT_FALSE(uri_.empty()) << line << process_.err();
+}
+
+}  // namespace cinnabar::tools

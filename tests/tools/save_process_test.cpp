@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `cinnabar serve`, `save` and `fetch` as real processes over loopback TCP: what gets there, and what is refused.
+#include "folder.hpp"
+#include "limits.hpp"
+#include "process.hpp"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <sstream>
+
+namespace cinnabar::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::Test;
+
+struct SaveProcess : Test {
+    Folder folder;
+    std::string root = folder.at("root");
+    std::string here = folder.at("here");
+    SaveProcess() {
+        fs::create_directory(root);
+        fs::create_directory(here);
+    }
+    std::string source(const std::string& name, const std::string& content) {
+        return folder.put("here/" + name, content);
+    }
+    bool on_server(const std::string& name) { return fs::exists(fs::symlink_status(fs::path(root) / name)); }
+    std::string saved(const std::string& name) { return folder.get("root/" + name); }
+};
+
+TEST_F(SaveProcess, FilesOfEverySizeGoThereAndBack) {
+    Serving serving(root);
+    constexpr std::size_t window = 512 << 10;
+    Words save{"save"};
+    Words fetch{"fetch", "-o", folder.at("back")};
+    fs::create_directory(folder.at("back"));
+    Words names;
+    for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{4095}, std::size_t{4097}, window - 1,
+                                    window, window + 1, 9 * window, 23 * window + 12'345}) {
+        names.push_back("file-" + std::to_string(bytes));
+        save.push_back(source(names.back(), pattern(bytes, static_cast<unsigned>(bytes))));
+        fetch.push_back(serving.uri() + "/" + names.back());
+    }
+    save.push_back(serving.uri());
+    const auto there = run(save);
+    ASSERT_EQ(there.exit, 0) << there.err;
+    EXPECT_TRUE(there.out.starts_with("saved 9 files")) << there.out;
+    EXPECT_EQ(there.err, "") << "no bar on a pipe";
+    const auto back = run(fetch);
+    ASSERT_EQ(back.exit, 0) << back.err;
+    for (const auto& name : names) {
+        const auto content = folder.get("here/" + name);
+        EXPECT_TRUE(saved(name) == content) << name;
+        EXPECT_TRUE(folder.get("back/" + name) == content) << name;
+    }
+}
+
+TEST_F(SaveProcess, ManyClientsAtOnce) {
+    Serving serving(root, {"--buffers", "2M"});
+    std::vector<std::unique_ptr<Process>> clients;
+    constexpr unsigned count = 8;
+    for (unsigned i = 0; i < count; ++i) {
+        const auto name = "file-" + std::to_string(i);
+        const auto path = source(name, pattern(3'000'000 + i, i));
+        clients.push_back(std::make_unique<Process>(Words{"save", path, serving.uri()}));
+    }
+    for (auto& client : clients) EXPECT_EQ(client->wait(), 0) << client->err();
+    for (unsigned i = 0; i < count; ++i) {
+        const auto name = "file-" + std::to_string(i);
+        EXPECT_TRUE(saved(name) == pattern(3'000'000 + i, i)) << name;
+    }
+}
+
+TEST_F(SaveProcess, TwoOfOneNameOneWins) {
+    Serving serving(root);
+    const auto first = source("first", pattern(20'000'000, 1));
+    const auto second = source("second", pattern(20'000'000, 2));
+    Process a({"save", first, serving.uri(), "--as", "name"});
+    Process b({"save", second, serving.uri(), "--as", "name"});
+    const auto of_a = a.wait();
+    const auto of_b = b.wait();
+    ASSERT_TRUE(of_a && of_b);
+    EXPECT_EQ(std::min(*of_a, *of_b), 0) << a.err() << b.err();
+    EXPECT_EQ(std::max(*of_a, *of_b), 3) << a.err() << b.err();
+    EXPECT_TRUE(saved("name") == pattern(20'000'000, *of_a == 0 ? 1 : 2));
+}
+
+TEST_F(SaveProcess, WhatExistsIsKeptUnlessReplaced) {
+    Serving serving(root);
+    folder.put("root/a", "old");
+    const auto path = source("a", "new");
+    const auto kept = run({"save", path, serving.uri()});
+    EXPECT_EQ(kept.exit, 3);
+    EXPECT_NE(kept.err.find("a file of that name is there and is kept"), std::string::npos) << kept.err;
+    EXPECT_EQ(saved("a"), "old");
+    EXPECT_EQ(run({"save", "--replace", path, serving.uri()}).exit, 0);
+    EXPECT_EQ(saved("a"), "new");
+}
+
+TEST_F(SaveProcess, FetchKeepsWhatExistsHere) {
+    Serving serving(root);
+    folder.put("root/a", "theirs");
+    source("a", "mine");
+    EXPECT_EQ(run({"fetch", serving.uri() + "/a", "-o", here}).exit, 3);
+    EXPECT_EQ(folder.get("here/a"), "mine");
+    EXPECT_EQ(run({"fetch", "--replace", serving.uri() + "/a", "-o", here}).exit, 0);
+    EXPECT_EQ(folder.get("here/a"), "theirs");
+    EXPECT_EQ(run({"fetch", serving.uri() + "/missing", "-o", here}).exit, 10);
+    EXPECT_EQ(Folder::list_of(here), Words{"a"});
+}
+
+TEST_F(SaveProcess, OneBadFileStopsNoOther) {
+    Serving serving(root);
+    const auto outcome = run({"save", source("a", "1"), folder.at("here/missing"), source("b", "2"), serving.uri()});
+    EXPECT_EQ(outcome.exit, 10) << outcome.err;
+    EXPECT_EQ(saved("a"), "1");
+    EXPECT_EQ(saved("b"), "2");
+}
+
+TEST_F(SaveProcess, NoNameLeadsOut) {
+    Serving serving(root);
+    const auto path = source("a", "x");
+    fs::create_directory_symlink("../here", fs::path(root) / "out");
+    fs::create_symlink("../here/a", fs::path(root) / "leak");
+    for (const std::string name : {"../a", "/a", "x/../../a", "out/b", ".cinnabar-staging/a"}) {
+        const auto outcome = run({"save", "--replace", "--as", name, path, serving.uri()});
+        EXPECT_EQ(outcome.exit, 4) << name << outcome.err;
+    }
+    for (const std::string name : {"../here/a", "/etc/passwd", "leak", "out/a"}) {
+        const auto outcome = run({"fetch", "--replace", serving.uri() + "/" + name, "-o", here});
+        EXPECT_EQ(outcome.exit, 4) << name << outcome.err;
+    }
+    EXPECT_EQ(Folder::list_of(here), Words{"a"});
+    EXPECT_EQ(run({"save", path, serving.uri()}).exit, 0) << "it goes on serving";
+}
+
+TEST_F(SaveProcess, LongAndOddNames) {
+    Serving serving(root);
+    const auto path = source("a", "x");
+    EXPECT_EQ(run({"save", "--as", std::string(4096, 'n'), path, serving.uri()}).exit, 11);
+    EXPECT_EQ(run({"save", "--as", std::string(256, 'n'), path, serving.uri()}).exit, 11);
+    EXPECT_EQ(run({"save", "--as", std::string(255, 'n'), path, serving.uri()}).exit, 0);
+    EXPECT_EQ(run({"save", "--as", "caf\xe9 %2e?x=1", path, serving.uri()}).exit, 0);
+    EXPECT_TRUE(on_server("caf\xe9 %2e?x=1"));
+    EXPECT_EQ(run({"fetch", serving.uri() + "/caf\xe9 %2e?x=1", "-o", here}).exit, 0);
+    EXPECT_EQ(folder.get("here/caf\xe9 %2e?x=1"), "x");
+    const auto missing = run({"fetch", serving.uri() + "/\x1b[2J\xe9", "-o", here});
+    EXPECT_EQ(missing.exit, 10);
+    EXPECT_EQ(missing.err.find('\x1b'), std::string::npos) << "nothing of a name reaches the terminal raw";
+}
+
+TEST_F(SaveProcess, FoldersAreReachedAndNotMade) {
+    Serving serving(root);
+    fs::create_directory(fs::path(root) / "logs");
+    const auto path = source("a", "x");
+    EXPECT_EQ(run({"save", path, serving.uri() + "/logs/"}).exit, 0);
+    EXPECT_EQ(saved("logs/a"), "x");
+    const auto missing = run({"save", path, serving.uri() + "/nowhere"});
+    EXPECT_EQ(missing.exit, 10);
+    EXPECT_NE(missing.err.find("its directory is missing"), std::string::npos) << missing.err;
+}
+
+TEST_F(SaveProcess, ADirectoryOnEitherSideIsUnsuitable) {
+    Serving serving(root);
+    fs::create_directory(fs::path(root) / "d");
+    folder.put("root/d/inside", "precious");
+    const auto path = source("a", "x");
+    for (const Words& more : {Words{}, Words{"--replace"}}) {
+        Words words{"save", "--as", "d", path, serving.uri()};
+        words.insert(words.end(), more.begin(), more.end());
+        EXPECT_EQ(run(words).exit, 11);
+    }
+    EXPECT_EQ(saved("d/inside"), "precious");
+    EXPECT_EQ(run({"save", here, serving.uri()}).exit, 11);
+    EXPECT_EQ(run({"fetch", serving.uri() + "/d", "-o", here}).exit, 11);
+}
+
+TEST_F(SaveProcess, AFullDiskIsToldAndLosesNothing) {
+    const SmallDisk disk(root, 4 << 20);
+    if (!disk.mounted()) GTEST_SKIP() << "mounting a small tmpfs needs root";
+    Serving serving(root);
+    EXPECT_EQ(run({"save", source("a", "old"), serving.uri()}).exit, 0);
+    const auto full = run({"save", "--replace", source("a", pattern(6 << 20)), serving.uri()});
+    EXPECT_EQ(full.exit, 5) << full.err;
+    EXPECT_EQ(saved("a"), "old");
+    EXPECT_EQ(run({"save", source("b", pattern(1 << 20)), serving.uri()}).exit, 0) << "it goes on serving";
+}
+
+TEST_F(SaveProcess, ADiskThatFillsUpOnTheWayIsToldAndLosesNothing) {
+    constexpr std::size_t limit = 3 << 20;
+    Serving serving(root, {}, limit);
+    folder.put("root/a", "old");
+    const auto full = run({"save", "--replace", source("a", pattern(20 << 20)), serving.uri()});
+    EXPECT_EQ(full.exit, 5) << full.err;
+    EXPECT_EQ(saved("a"), "old");
+    EXPECT_EQ(run({"save", source("b", pattern(1 << 20)), serving.uri()}).exit, 0) << "it goes on serving";
+    EXPECT_TRUE(eventually([&] { return fs::is_empty(fs::path(root) / ".cinnabar-staging"); }));
+}
+
+TEST_F(SaveProcess, ReadOnlyGivesAndTakesNothing) {
+    folder.put("root/a", "x");
+    Serving serving(root, {"--read-only"});
+    EXPECT_EQ(run({"save", source("b", "y"), serving.uri()}).exit, 4);
+    EXPECT_EQ(run({"fetch", serving.uri() + "/a", "-o", here}).exit, 0);
+    EXPECT_EQ(Folder::list_of(root), Words{"a"});
+}
+
+TEST_F(SaveProcess, NobodyThere) {
+    // A port that is bound and does not listen: nobody else can take it meanwhile.
+    const int bound = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    ASSERT_EQ(::bind(bound, reinterpret_cast<sockaddr*>(&address), size), 0);
+    ASSERT_EQ(::getsockname(bound, reinterpret_cast<sockaddr*>(&address), &size), 0);
+    const auto uri = "tcp://127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+    const auto path = source("a", "x");
+    const auto outcome = run({"save", path, uri});
+    EXPECT_EQ(outcome.exit, 2);
+    EXPECT_NE(outcome.err.find("refused"), std::string::npos) << outcome.err;
+    EXPECT_EQ(run({"fetch", uri + "/a", "-o", here}).exit, 2);
+    EXPECT_EQ(run({"ping", "-c", "1", uri}).exit, 2);
+    EXPECT_EQ(run({"save", path, "nonsense://127.0.0.1:1"}).exit, 2);
+    ::close(bound);
+}
+
+TEST_F(SaveProcess, JsonHasOneObjectALine) {
+    Serving serving(root);
+    folder.put("root/b", "old");
+    const auto a = source("a", "hello");
+    const auto b = source("b", "new");
+    const auto outcome = run({"save", "--json", "-j", "1", a, b, serving.uri()});
+    EXPECT_EQ(outcome.exit, 3);
+    EXPECT_EQ(outcome.err, "");
+    std::vector<std::string> lines;
+    std::istringstream text(outcome.out);
+    for (std::string line; std::getline(text, line);) lines.push_back(line);
+    ASSERT_EQ(lines.size(), 3u) << outcome.out;
+    // XXH3 of "hello" with 64 bits, as xxhsum -H3 prints it.
+    EXPECT_TRUE(lines[0].starts_with(R"({"event": "file", "ok": true, "name": "a", "path": ")" + a +
+                                     R"(", "bytes": 5, "checksum": "xxh3:9555e8555c62dcfd", "seconds": )"))
+        << lines[0];
+    EXPECT_TRUE(lines[1].starts_with(R"({"event": "file", "ok": false, "name": "b", "path": ")" + b +
+                                     R"(", "error": {"code": "exists", "text": ")"))
+        << lines[1];
+    EXPECT_TRUE(lines[1].ends_with(R"(, "exit": 3}})")) << lines[1];
+    EXPECT_TRUE(lines[2].starts_with(R"({"event": "summary", "files": 2, "done": 1, "failed": 1, "bytes": 5, )"))
+        << lines[2];
+    EXPECT_TRUE(lines[2].ends_with(R"(, "exit": 3})")) << lines[2];
+}
+
+TEST_F(SaveProcess, TheReadyFileHasTheAddresses) {
+    Serving serving(root, {"--ready-file", folder.at("ready"), "--listen", "tcp://127.0.0.1:0"});
+    EXPECT_EQ(folder.get("ready"), serving.uri() + "\n");
+    EXPECT_FALSE(serving.uri().ends_with(":0"));
+}
+
+TEST_F(SaveProcess, PingAndInfo) {
+    Serving serving(root);
+    const auto ping = run({"ping", "-c", "3", "-i", "0", "--json", serving.uri()});
+    EXPECT_EQ(ping.exit, 0) << ping.err;
+    EXPECT_EQ(std::count(ping.out.begin(), ping.out.end(), '\n'), 4) << ping.out;
+    EXPECT_NE(ping.out.find(R"("sent": 3, "received": 3)"), std::string::npos) << ping.out;
+    const auto info = run({"info", "-v", serving.uri()});
+    EXPECT_EQ(info.exit, 0) << info.err;
+    EXPECT_NE(info.out.find("tcp://"), std::string::npos) << info.out;
+    EXPECT_NE(info.out.find("answers in"), std::string::npos) << info.out;
+}
+
+TEST_F(SaveProcess, CommandLinesThatMakeNoSense) {
+    for (const Words& words :
+         {Words{}, Words{"save"}, Words{"save", "file"}, Words{"bogus"}, Words{"serve"},
+          Words{"save", "file", "not-an-address"}, Words{"save", "a", "b", "tcp://x", "--as", "c"},
+          Words{"fetch", "tcp://127.0.0.1:1"}, Words{"serve", "--root", root, "--listen", "tcp://0.0.0.0:0"},
+          Words{"serve", "--root", root, "--listen", "tcp://:0"}})
+        EXPECT_EQ(run(words).exit, 1);
+    EXPECT_EQ(run({"--help"}).exit, 0);
+    EXPECT_EQ(run({"save", "--help"}).exit, 0);
+    EXPECT_EQ(run({"--version"}).exit, 0);
+}
+
+}  // namespace
+}  // namespace cinnabar::tools

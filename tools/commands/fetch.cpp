@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "commands/address.hpp"
+#include "commands/commands.hpp"
+#include "commands/transfer.hpp"
+#include "file/name.hpp"
+#include "file/root.hpp"
+
+#include <unistd.h>
+
+#include <map>
+
+namespace cinnabar::tools {
+namespace {
+
+std::string path_in(const std::string& folder, std::string_view leaf) {
+    if (folder == ".") return std::string(leaf);
+    return folder.ends_with('/') ? folder + std::string(leaf) : folder + "/" + std::string(leaf);
+}
+
+}  // namespace
+
+ExitCode run_fetch(const FetchOptions& options) {
+    const Interrupt interrupt;
+    std::map<std::string, std::vector<std::string>> names_by_server;
+    for (const auto& from : options.from) {
+        auto place = parse_place(from);
+        if (!place || place->path.empty()) {
+            complain(printable(from) + ": what to fetch is SCHEME://HOST:PORT/NAME");
+            return ExitCode::usage;
+        }
+        names_by_server[place->server].push_back(std::move(place->path));
+    }
+    const bool wants_bar = !options.json && !options.quiet;
+    ProgressBar bar(STDERR_FILENO, wants_bar, options.from.size(), 0);
+    Report report(style_of(options), "fetched", bar);
+    const auto root = Root::open(options.folder);
+    if (!root) {
+        report.failed_at_once(options.folder, root.error());
+        return report.finish();
+    }
+    const auto existing = options.replace ? Existing::replace : Existing::keep;
+    for (const auto& [server, names] : names_by_server) {
+        if (interrupt.happened()) {
+            report.failed_at_once(server, Error{Errc::canceled, "interrupted"});
+            continue;
+        }
+        std::vector<Errand> errands;
+        for (const auto& name : names) {
+            errands.push_back({Report::File{name, path_in(options.folder, leaf_of(name))},
+                               [name, existing, &root, &bar](ClientSession& session) {
+                                   return session.fetch(
+                                       name, *root, existing, [&bar](std::uint64_t moved) { bar.add_bytes(moved); },
+                                       [&bar](std::uint64_t bytes) { bar.add_total(bytes); });
+                               }});
+        }
+        move_all(server, options, std::move(errands), report, bar, interrupt);
+    }
+    return report.finish();
+}
+
+}  // namespace cinnabar::tools

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "commands/address.hpp"
+#include "commands/commands.hpp"
+#include "file/root.hpp"
+#include "session/protocol.hpp"
+#include "terminal/json.hpp"
+#include "terminal/report.hpp"
+#include "terminal/units.hpp"
+
+#include <cinnabar/hl/node.hpp>
+#include <cinnabar/na/registry.hpp>
+#include <cinnabar/plugins/builtin.hpp>
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace cinnabar::tools {
+namespace {
+
+// One transport of this machine: open, or why it could not be opened.
+struct Offer {
+    std::string scheme;
+    std::string description;
+    std::unique_ptr<na::Transport> transport;
+    std::optional<Error> obstacle;
+};
+
+std::vector<Offer> look_at_transports() {
+    na::Registry registry;
+    add_builtin(registry);
+    std::vector<Offer> offers;
+    for (const auto& plugin : registry.plugins()) {
+        Offer offer{std::string(plugin.scheme), std::string(plugin.description), nullptr, std::nullopt};
+        auto opened = registry.open(offer.scheme + "://", {});
+        if (opened)
+            offer.transport = *std::move(opened);
+        else
+            offer.obstacle = opened.error();
+        offers.push_back(std::move(offer));
+    }
+    return offers;
+}
+
+std::string caps_of(const na::Caps& caps) {
+    std::string text;
+    const auto add = [&](bool has, std::string_view name) {
+        if (has) text.append(text.empty() ? "" : ", ").append(name);
+    };
+    add(caps.ordered, "ordered");
+    add(caps.put_notify, "put-notify");
+    add(caps.atomics, "atomics");
+    add(caps.offset_addressing, "offset addressing");
+    add(caps.revocable, "revocable leases");
+    add(caps.detects_loss, "detects loss");
+    add(caps.wait_fd, "sleeps in the kernel");
+    add(caps.same_host_only, "this host only");
+    return text.empty() ? "messages, put, get" : text;
+}
+
+void print_limits(const na::Limits& limits) {
+    const auto row = [](std::string_view name, const std::string& value) {
+        print_line(fmt::format("      {:22} {}", name, value));
+    };
+    row("message_bytes_max", human_bytes(limits.message_bytes_max));
+    row("rma_bytes_max", human_bytes(limits.rma_bytes_max));
+    row("segments_max", fmt::format("{}", limits.segments_max));
+    row("op_segments_max", fmt::format("{}", limits.op_segments_max));
+    row("tag_bits", fmt::format("{}", limits.tag_bits));
+    row("rma_inflight_max", fmt::format("{}", limits.rma_inflight_max));
+    row("receive_slots", fmt::format("{}", limits.receive_slots));
+}
+
+// What stands in the way of the commands on this machine; each a sentence.
+std::vector<std::string> obstacles() {
+    std::vector<std::string> found;
+    if (const auto root = Root::open("."); !root && root.code() == Errc::unsupported)
+        found.push_back("the kernel has no openat2 (Linux 5.6 or later): serve and fetch refuse to work");
+    rlimit files{};
+    constexpr rlim_t few_files = 1024;
+    if (::getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur <= few_files)
+        found.push_back(fmt::format("at most {} files may be open: a server of many clients wants more (ulimit -n)",
+                                    files.rlim_cur));
+    return found;
+}
+
+// A server's answer, and how long it took.
+Result<double> look_at_server(const std::string& uri) {
+    CINNABAR_TRY(const auto place, parse_place(uri));
+    CINNABAR_TRY(const auto node, hl::Node::open(place.server.substr(0, place.server.find("://") + 3)));
+    CINNABAR_TRY(const auto peer, node.lookup(place.server));
+    hl::CallOptions options;
+    options.deadline = std::chrono::seconds(5);
+    // The first call makes the connection; the second one is the round trip.
+    CINNABAR_TRY(const auto first, node.call_sync(ping_rpc, peer, std::uint64_t{0}, options));
+    (void)first;
+    const auto begin = std::chrono::steady_clock::now();
+    CINNABAR_TRY(const auto second, node.call_sync(ping_rpc, peer, std::uint64_t{1}, options));
+    (void)second;
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+std::string json_of(const Offer& offer) {
+    JsonObject object;
+    object.text("scheme", offer.scheme).text("description", offer.description).flag("ok", !offer.obstacle);
+    if (offer.obstacle) return object.failure(*offer.obstacle).line();
+    const auto& limits = offer.transport->limits();
+    object.text("capabilities", caps_of(offer.transport->caps()));
+    object.number("message_bytes_max", std::uint64_t{limits.message_bytes_max});
+    object.number("rma_bytes_max", std::uint64_t{limits.rma_bytes_max});
+    object.number("segments_max", std::uint64_t{limits.segments_max});
+    object.number("receive_slots", std::uint64_t{limits.receive_slots});
+    return object.line();
+}
+
+void print_json(const std::vector<Offer>& offers, const std::optional<Result<double>>& server) {
+    std::string transports = "[";
+    for (const auto& offer : offers) transports += (transports.size() > 1 ? ", " : "") + json_of(offer);
+    std::string problems = "[";
+    for (const auto& problem : obstacles()) problems += (problems.size() > 1 ? ", " : "") + json_string(problem);
+    JsonObject object;
+    object.text("version", CINNABAR_VERSION).raw("transports", transports + "]").raw("obstacles", problems + "]");
+    if (server) {
+        JsonObject answer;
+        answer.flag("ok", server->ok());
+        if (server->ok())
+            answer.number("round_trip_seconds", **server);
+        else
+            answer.failure(server->error());
+        object.raw("server", answer.line());
+    }
+    print_line(object.line());
+}
+
+void print_people(const InfoOptions& options, const std::vector<Offer>& offers,
+                  const std::optional<Result<double>>& server) {
+    print_line(fmt::format("cinnabar {}", CINNABAR_VERSION));
+    print_line("transports:");
+    for (const auto& offer : offers) {
+        print_line(fmt::format("  {:6} {}", offer.scheme + "://", offer.description));
+        if (offer.obstacle) {
+            print_line("      not here: " + offer.obstacle->message());
+            continue;
+        }
+        if (options.verbose) {
+            print_line("      can                    " + caps_of(offer.transport->caps()));
+            print_limits(offer.transport->limits());
+        }
+    }
+    for (const auto& problem : obstacles()) print_line("note: " + problem);
+    if (!server) return;
+    if (server->ok()) {
+        print_line(fmt::format("{} answers in {}", options.to, human_latency(std::chrono::duration<double>(**server))));
+    } else {
+        complain(options.to + ": " + server->error().message());
+        complain("what to do: " + std::string(advice(server->code())));
+    }
+}
+
+}  // namespace
+
+ExitCode run_info(const InfoOptions& options) {
+    const auto offers = look_at_transports();
+    std::optional<Result<double>> server;
+    if (!options.to.empty()) server.emplace(look_at_server(options.to));
+    if (options.json)
+        print_json(offers, server);
+    else
+        print_people(options, offers, server);
+    return server && !server->ok() ? exit_code(server->code()) : ExitCode::ok;
+}
+
+}  // namespace cinnabar::tools

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "commands/address.hpp"
+#include "commands/commands.hpp"
+#include "session/protocol.hpp"
+#include "terminal/interrupt.hpp"
+#include "terminal/json.hpp"
+#include "terminal/report.hpp"
+#include "terminal/units.hpp"
+
+#include <cinnabar/hl/node.hpp>
+#include <cinnabar/hl/sync_wait.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <vector>
+
+namespace cinnabar::tools {
+namespace {
+
+using Seconds = std::chrono::duration<double>;
+
+struct Statistics {
+    double least = 0;
+    double mean = 0;
+    double most = 0;
+    double deviation = 0;
+};
+
+Statistics statistics_of(const std::vector<double>& samples) {
+    Statistics statistics;
+    if (samples.empty()) return statistics;
+    const auto [least, most] = std::minmax_element(samples.begin(), samples.end());
+    statistics.least = *least;
+    statistics.most = *most;
+    const auto count = static_cast<double>(samples.size());
+    for (const double sample : samples) statistics.mean += sample / count;
+    double squares = 0;
+    for (const double sample : samples) squares += (sample - statistics.mean) * (sample - statistics.mean);
+    statistics.deviation = std::sqrt(squares / count);
+    return statistics;
+}
+
+void print_reply(const PingOptions& options, std::uint32_t number, double seconds) {
+    if (!options.json)
+        return print_line(fmt::format("{}: {} time={}", options.to, number, human_latency(Seconds(seconds))));
+    JsonObject object;
+    object.text("event", "reply").number("number", std::uint64_t{number}).number("seconds", seconds);
+    print_line(object.line());
+}
+
+void print_failure(const PingOptions& options, std::uint32_t number, const Error& error) {
+    if (!options.json) return complain(fmt::format("{}: {}", options.to, error.message()));
+    JsonObject object;
+    object.text("event", "failure").number("number", std::uint64_t{number}).failure(error);
+    print_line(object.line());
+}
+
+void print_summary(const PingOptions& options, std::uint64_t sent, const std::vector<double>& samples, ExitCode exit) {
+    const auto statistics = statistics_of(samples);
+    if (options.json) {
+        JsonObject object;
+        object.text("event", "summary").number("sent", sent).number("received", std::uint64_t{samples.size()});
+        if (!samples.empty()) {
+            object.number("min_seconds", statistics.least).number("mean_seconds", statistics.mean);
+            object.number("max_seconds", statistics.most).number("deviation_seconds", statistics.deviation);
+        }
+        object.number("exit", static_cast<std::uint64_t>(exit));
+        return print_line(object.line());
+    }
+    print_line(fmt::format("{} sent, {} received", sent, samples.size()));
+    if (samples.empty()) return;
+    print_line(fmt::format("round trip min {}, mean {}, max {}, deviation {}", human_latency(Seconds(statistics.least)),
+                           human_latency(Seconds(statistics.mean)), human_latency(Seconds(statistics.most)),
+                           human_latency(Seconds(statistics.deviation))));
+}
+
+Result<ExitCode> ping(const PingOptions& options, const Interrupt& interrupt) {
+    CINNABAR_TRY(const auto place, parse_place(options.to));
+    CINNABAR_TRY(const auto node, hl::Node::open(place.server.substr(0, place.server.find("://") + 3)));
+    CINNABAR_TRY(const auto peer, node.lookup(place.server));
+    const auto timeout = std::chrono::duration_cast<Microseconds>(Seconds(options.timeout_seconds));
+    std::vector<double> samples;
+    auto exit = ExitCode::ok;
+    std::uint64_t sent = 0;
+    for (std::uint32_t number = 1; number <= options.count && !interrupt.happened(); ++number) {
+        ++sent;
+        hl::CallOptions call;
+        call.deadline = timeout;
+        call.stop = interrupt.token();
+        const auto begin = std::chrono::steady_clock::now();
+        const auto answer = node.call_sync(ping_rpc, peer, std::uint64_t{number}, call);
+        const Seconds took = std::chrono::steady_clock::now() - begin;
+        if (answer && *answer == number) {
+            samples.push_back(took.count());
+            print_reply(options, number, took.count());
+        } else {
+            const Error error = answer ? Error{Errc::protocol, "it answered something else"} : answer.error();
+            print_failure(options, number, error);
+            if (exit == ExitCode::ok) exit = exit_code(error.code);
+        }
+        if (number < options.count && interrupt.wait_for(Seconds(options.interval_seconds))) break;
+    }
+    print_summary(options, sent, samples, exit);
+    return exit;
+}
+
+}  // namespace
+
+ExitCode run_ping(const PingOptions& options) {
+    const Interrupt interrupt;
+    const auto exit = ping(options, interrupt);
+    if (exit) return *exit;
+    complain(options.to + ": " + explain(exit.error(), options.to));
+    return exit_code(exit.code());
+}
+
+}  // namespace cinnabar::tools

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "commands/address.hpp"
+#include "commands/commands.hpp"
+#include "commands/transfer.hpp"
+#include "file/name.hpp"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <system_error>
+
+namespace cinnabar::tools {
+
+ExitCode run_save(const SaveOptions& options) {
+    const Interrupt interrupt;
+    const auto place = parse_place(options.to);
+    if (!place) {
+        complain("the last word is where to save: " + place.error().message());
+        return ExitCode::usage;
+    }
+    std::uint64_t bytes = 0;
+    for (const auto& path : options.files) {
+        std::error_code unknown;  // it is reported when its turn comes
+        if (const auto size = std::filesystem::file_size(path, unknown); !unknown) bytes += size;
+    }
+    const bool wants_bar = !options.json && !options.quiet;
+    ProgressBar bar(STDERR_FILENO, wants_bar, options.files.size(), bytes);
+    Report report(style_of(options), "saved", bar);
+    const auto existing = options.replace ? Existing::replace : Existing::keep;
+    std::vector<Errand> errands;
+    for (const auto& path : options.files) {
+        const std::string_view leaf = options.as.empty() ? leaf_of(path) : std::string_view(options.as);
+        const auto name = join_name(place->path, leaf);
+        errands.push_back({Report::File{name, path}, [path, name, existing, &bar](ClientSession& session) {
+                               return session.save(path, name, existing,
+                                                   [&bar](std::uint64_t moved) { bar.add_bytes(moved); });
+                           }});
+    }
+    move_all(place->server, options, std::move(errands), report, bar, interrupt);
+    return report.finish();
+}
+
+}  // namespace cinnabar::tools

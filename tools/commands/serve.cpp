@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "commands/address.hpp"
+#include "commands/commands.hpp"
+#include "file/name.hpp"
+#include "file/root.hpp"
+#include "session/server.hpp"
+#include "terminal/interrupt.hpp"
+#include "terminal/json.hpp"
+#include "terminal/report.hpp"
+
+#include <cinnabar/hl/node.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace cinnabar::tools {
+namespace {
+
+Result<void> check_listen(const ServeOptions& options) {
+    for (const auto& uri : options.listen) {
+        CINNABAR_TRY(const bool local, stays_on_host(uri));
+        if (!local && options.key_file.empty() && !options.insecure)
+            return Error{Errc::permission, "others can reach that address: give --key-file, or --insecure", uri};
+    }
+    return {};
+}
+
+// Whole or not at all: whoever waits for the file never reads half of it.
+Result<void> write_ready_file(const std::string& path, const std::vector<std::string>& endpoints) {
+    const auto folder = path.find('/') == std::string::npos ? std::string(".") : std::string(parent_of(path));
+    CINNABAR_TRY(const auto root, Root::open(folder.empty() ? "/" : folder));
+    std::string text;
+    for (const auto& endpoint : endpoints) text += endpoint + "\n";
+    CINNABAR_TRY(auto file, root.create(leaf_of(path), text.size(), 0644, Existing::replace));
+    CINNABAR_TRY_VOID(file.write(0, as_bytes(text)));
+    return file.commit();
+}
+
+std::string_view name_of(ServerEvent::Kind kind) {
+    switch (kind) {
+        case ServerEvent::Kind::saved:
+            return "saved";
+        case ServerEvent::Kind::fetched:
+            return "fetched";
+        case ServerEvent::Kind::failed:
+            return "failed";
+        case ServerEvent::Kind::refused:
+            return "refused";
+    }
+    return "unknown";
+}
+
+void tell(const ServeOptions& options, const ServerEvent& event) {
+    if (options.json) {
+        JsonObject object;
+        object.text("event", name_of(event.kind)).name("name", event.name).text("client", event.client);
+        if (event.error) {
+            object.failure(*event.error);
+        } else {
+            object.number("bytes", event.bytes).text("checksum", fmt::format("xxh3:{:016x}", event.checksum));
+        }
+        return print_line(object.line());
+    }
+    if (!options.verbose) return;
+    const auto name = event.name.empty() ? std::string("a session") : printable(event.name);
+    const auto outcome = event.error ? explain(*event.error, event.name) : fmt::format("{} bytes", event.bytes);
+    complain(fmt::format("{} {} for {}: {}", name_of(event.kind), name, event.client, outcome));
+}
+
+void tell_ready(const ServeOptions& options, const std::vector<std::string>& endpoints) {
+    if (!options.json) {
+        for (const auto& endpoint : endpoints) print_line("listening on " + endpoint);
+        return;
+    }
+    std::string list = "[";
+    for (const auto& endpoint : endpoints) list += (list.size() > 1 ? ", " : "") + json_string(endpoint);
+    JsonObject object;
+    object.text("event", "listening").raw("endpoints", list + "]").name("root", options.root);
+    print_line(object.line());
+}
+
+Result<void> serve(const ServeOptions& options, const Interrupt& interrupt) {
+    std::optional<Key> key;
+    if (!options.key_file.empty()) {
+        CINNABAR_TRY(auto loaded, Key::load(options.key_file));
+        key.emplace(std::move(loaded));
+    }
+    CINNABAR_TRY(auto root, options.read_only ? Root::serve_read_only(options.root) : Root::serve(options.root));
+    if (root.removed() > 0 && options.verbose)
+        complain(fmt::format("removed {} unfinished files of a server that was killed", root.removed()));
+    ServerOptions server_options;
+    server_options.disk_threads = options.writers;
+    server_options.buffers = static_cast<std::uint32_t>(
+        std::clamp<std::uint64_t>(options.buffer_bytes / server_options.window_bytes, 2, 1u << 16));
+    CINNABAR_TRY(const auto server, Server::make(std::move(root), std::move(key), server_options,
+                                                 [&options](const ServerEvent& event) { tell(options, event); }));
+    CINNABAR_TRY(const auto node, hl::Node::listen(std::span<const std::string>(options.listen)));
+    CINNABAR_TRY_VOID(server->serve_on(node));
+    const auto endpoints = node.endpoints();
+    if (!options.ready_file.empty()) CINNABAR_TRY_VOID(write_ready_file(options.ready_file, endpoints));
+    tell_ready(options, endpoints);
+    interrupt.wait();
+    if (!server->drain(std::chrono::duration<double>(options.drain_seconds)))
+        return Error{Errc::timed_out, "files were still under way; they were given up"};
+    return {};
+}
+
+}  // namespace
+
+ExitCode run_serve(const ServeOptions& options) {
+    const Interrupt interrupt;
+    if (const auto may = check_listen(options); !may) {
+        complain(may.error().message());
+        return ExitCode::usage;
+    }
+    const auto served = serve(options, interrupt);
+    if (served) return ExitCode::ok;
+    complain(served.error().message());
+    return exit_code(served.code());
+}
+
+}  // namespace cinnabar::tools

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "commands/transfer.hpp"
+
+#include "commands/address.hpp"
+
+#include <cinnabar/hl/sync_wait.hpp>
+#include <cinnabar/hl/when_all.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace cinnabar::tools {
+namespace {
+
+// After these no other file has a chance on this session.
+bool ends_all(Errc code) {
+    switch (code) {
+        case Errc::refused:
+        case Errc::unreachable:
+        case Errc::peer_lost:
+        case Errc::timed_out:
+        case Errc::canceled:
+        case Errc::closed:
+        case Errc::shutting_down:
+        case Errc::no_such_rpc:
+        case Errc::bad_signature:
+        case Errc::protocol:
+            return true;
+        default:
+            return false;
+    }
+}
+
+// The files of one session, and the tasks that take one after another.
+class Movement {
+  public:
+    Movement(ClientSession& session, std::vector<Errand>& errands, Report& report, ProgressBar& bar)
+        : session_(session), errands_(errands), report_(report), bar_(bar) {}
+
+    hl::Task<Result<void>> run(unsigned jobs) {
+        Result<void> opened = co_await session_.open();
+        if (opened) {
+            std::vector<hl::Task<void>> workers;
+            for (std::size_t i = 0; i < std::min<std::size_t>(jobs, errands_.size()); ++i) workers.push_back(work());
+            (void)co_await hl::when_all(std::move(workers));
+        }
+        co_await session_.close();
+        co_return opened;
+    }
+
+  private:
+    hl::Task<void> work() {
+        while (next_ < errands_.size()) {
+            auto& errand = errands_[next_++];
+            if (end_) {
+                report_.skipped(errand.file, *end_);
+                continue;
+            }
+            bar_.begin_file(errand.file.name);
+            const auto begin = std::chrono::steady_clock::now();
+            Result<Moved> moved = co_await errand.move(session_);
+            errand.file.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+            if (!moved) {
+                if (!end_ && ends_all(moved.code())) end_ = moved.error();
+                report_.failed(errand.file, moved.error());
+                continue;
+            }
+            errand.file.bytes = moved->bytes;
+            errand.file.checksum = moved->checksum;
+            report_.done(errand.file);
+        }
+    }
+
+    ClientSession& session_;
+    std::vector<Errand>& errands_;
+    Report& report_;
+    ProgressBar& bar_;
+    std::size_t next_ = 0;
+    std::optional<Error> end_;
+};
+
+Result<void> try_move_all(const std::string& server, const TransferOptions& options, std::vector<Errand>& errands,
+                          Report& report, ProgressBar& bar, const Interrupt& interrupt) {
+    std::optional<Key> key;
+    if (!options.key_file.empty()) {
+        CINNABAR_TRY(auto loaded, Key::load(options.key_file));
+        key.emplace(std::move(loaded));
+    }
+    CINNABAR_TRY(auto node, hl::Node::open(server.substr(0, server.find("://") + 3)));
+    CINNABAR_TRY(const auto peer, node.lookup(server));
+    ClientSession session(node, peer, key ? &*key : nullptr);
+    Movement movement(session, errands, report, bar);
+    return hl::sync_wait(movement.run(options.jobs), interrupt.token());
+}
+
+}  // namespace
+
+void move_all(const std::string& server, const TransferOptions& options, std::vector<Errand> errands, Report& report,
+              ProgressBar& bar, const Interrupt& interrupt) {
+    const auto moved = try_move_all(server, options, errands, report, bar, interrupt);
+    if (!moved) report.failed_at_once(server, moved.error());
+}
+
+Report::Style style_of(const TransferOptions& options) noexcept {
+    return options.json ? Report::Style::json : options.quiet ? Report::Style::quiet : Report::Style::people;
+}
+
+}  // namespace cinnabar::tools

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What save and fetch share: a session with a server, and many files over it, some at once.
+#pragma once
+
+#include "commands/commands.hpp"
+#include "session/client.hpp"
+#include "terminal/interrupt.hpp"
+#include "terminal/report.hpp"
+
+#include <cinnabar/hl/node.hpp>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cinnabar::tools {
+
+// One file to be moved, and how.
+struct Errand {
+    Report::File file;
+    std::function<hl::Task<Result<Moved>>(ClientSession& session)> move;
+};
+
+// Moves all over one session, at most `options.jobs` at once, and reports each. A failed file stops no other, but a
+// server that is gone, or an interrupt, ends them all. Errors that touch all go to the report as well.
+void move_all(const std::string& server, const TransferOptions& options, std::vector<Errand> errands, Report& report,
+              ProgressBar& bar, const Interrupt& interrupt);
+
+[[nodiscard]] Report::Style style_of(const TransferOptions& options) noexcept;
+
+}  // namespace cinnabar::tools

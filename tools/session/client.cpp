@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "session/client.hpp"
+
+#include "file/checksum.hpp"
+#include "file/name.hpp"
+#include "file/source_file.hpp"
+#include "session/remote_error.hpp"
+#include "session/waiting.hpp"
+
+#include <cinnabar/hl/when_all.hpp>
+#include <cinnabar/hl/with_deadline.hpp>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace cinnabar::tools {
+namespace {
+
+// What a server may make this side use: its windows times our number of them.
+constexpr std::uint64_t buffer_bytes_max = 64u << 20;
+constexpr std::uint32_t buffers_wanted = 24;
+constexpr std::uint32_t windows_max_allowed = 32;
+constexpr unsigned disk_threads = 2;
+
+hl::CallOptions within(Microseconds deadline) {
+    hl::CallOptions options;
+    options.deadline = deadline;
+    return options;
+}
+
+}  // namespace
+
+// A file on its way there. Its lanes share it; it lives in the task that started them.
+struct ClientSession::Sending {
+    SourceFile source;
+    std::uint64_t file;
+    BytesMoved progress;
+    Share share;
+    Sequence reading{};
+    Checksum sum{};
+    std::uint64_t next = 0;
+    std::optional<Error> failure{};
+
+    void fail(Error why) {
+        if (failure) return;
+        failure = std::move(why);
+        reading.close(failure->code);
+        share.close(failure->code);
+    }
+};
+
+// A file on its way here.
+struct ClientSession::Receiving {
+    NewFile target;
+    std::uint64_t file;
+    std::uint64_t bytes;
+    BytesMoved progress;
+    Share share;
+    Sequence taking{};
+    Sequence writing{};
+    Checksum sum{};
+    std::uint64_t next = 0;
+    std::optional<Error> failure{};
+
+    void fail(Error why) {
+        if (failure) return;
+        failure = std::move(why);
+        taking.close(failure->code);
+        share.close(failure->code);
+        writing.close(failure->code);
+    }
+};
+
+ClientSession::ClientSession(const hl::NodeRef& node, na::Addr server, const Key* key)
+    : node_(node), server_(std::move(server)), key_(key), scope_(node), disk_(disk_threads) {}
+
+hl::Task<Result<LoginOut>> ClientSession::log_in() {
+    HelloIn hello;
+    hello.version = protocol_version;
+    hello.nonce = make_nonce();
+    auto greeted = co_await node_.call(hello_rpc, server_, hello, within(session_deadline));
+    if (!greeted) co_return from_remote(std::move(greeted).error());
+    if (greeted->wants_key && !key_) co_return Error{Errc::permission, "the server wants a key: give --key-file"};
+    if (!greeted->wants_key && key_) co_return Error{Errc::permission, "the server has no key, so it proves nothing"};
+    LoginIn login;
+    login.challenge = greeted->challenge;
+    if (key_) login.proof = key_->prove(Prover::client, hello.nonce, greeted->nonce);
+    auto admitted = co_await node_.call(login_rpc, server_, login, within(session_deadline));
+    if (!admitted) co_return from_remote(std::move(admitted).error());
+    if (key_ && !key_->accepts(admitted->proof, Prover::server, hello.nonce, greeted->nonce))
+        co_return Error{Errc::permission, "the server could not prove the key"};
+    co_return admitted;
+}
+
+hl::Task<Result<void>> ClientSession::open() {
+    auto admitted = co_await log_in();
+    if (!admitted) co_return std::move(admitted).error();
+    token_ = admitted->token;
+    window_bytes_ = admitted->window_bytes;
+    windows_max_ = std::clamp(admitted->windows_max, 1u, windows_max_allowed);
+    if (window_bytes_ == 0 || window_bytes_ > buffer_bytes_max / 2)
+        co_return Error{Errc::protocol, "the server wants windows of an absurd size"};
+    const auto count = std::min<std::uint64_t>(buffers_wanted, buffer_bytes_max / window_bytes_);
+    auto buffers = Buffers::make(window_bytes_, static_cast<std::uint32_t>(count));
+    if (!buffers) co_return std::move(buffers).error();
+    buffers_ = std::make_unique<Buffers>(*std::move(buffers));
+    hl::Executor& here = *(co_await hl::this_task())->executor;
+    if (const Errc spawned = scope_.spawn(hold(), here); spawned != Errc::ok) co_return spawned;
+    co_return Result<void>();
+}
+
+hl::Task<void> ClientSession::hold() {
+    HoldIn in;
+    in.token = token_;
+    // How it ends says nothing that the other calls do not say too.
+    (void)co_await node_.call(hold_rpc, server_, in, within(hl::no_deadline));
+}
+
+hl::Task<void> ClientSession::close() {
+    scope_.request_stop();
+    co_await scope_.join();
+}
+
+std::uint64_t ClientSession::lanes_for(std::uint64_t bytes) const noexcept {
+    return std::min<std::uint64_t>(windows_max_, (bytes + window_bytes_ - 1) / window_bytes_);
+}
+
+hl::Task<void> ClientSession::give_up(std::uint64_t file) {
+    AbortIn in;
+    in.token = token_;
+    in.file = file;
+    (void)co_await node_.call(abort_rpc, server_, in, within(session_deadline));
+}
+
+// --- there
+
+hl::Task<Result<Moved>> ClientSession::save(const std::string& path, const std::string& name, Existing existing,
+                                            BytesMoved progress) {
+    auto source = co_await disk_.run([&path] { return SourceFile::open(path); });
+    if (!source) co_return std::move(source).error();
+    OpenIn open;
+    open.token = token_;
+    open.name = name;
+    open.bytes = source->bytes();
+    open.mode = source->mode();
+    open.replace = existing == Existing::replace;
+    auto opened = co_await node_.call(open_rpc, server_, open, within(open_deadline));
+    if (!opened) co_return from_remote(std::move(opened).error());
+
+    Sending file{*std::move(source), opened->file, std::move(progress), Share(*buffers_)};
+    Result<void> sent = co_await send_windows(file);
+    if (!sent) {
+        co_await give_up(file.file);
+        co_return std::move(sent).error();
+    }
+    CommitIn commit;
+    commit.token = token_;
+    commit.file = file.file;
+    commit.checksum = file.sum.digest();
+    auto committed = co_await node_.call(commit_rpc, server_, commit, within(commit_deadline));
+    if (!committed) co_return from_remote(std::move(committed).error());
+    co_return Moved{open.bytes, commit.checksum};
+}
+
+hl::Task<Result<void>> ClientSession::send_windows(Sending& file) {
+    std::vector<hl::Task<void>> lanes;
+    for (std::uint64_t i = 0; i < lanes_for(file.source.bytes()); ++i) lanes.push_back(send_lane(file));
+    if (!lanes.empty()) (void)co_await hl::when_all(std::move(lanes));
+    if (file.failure) co_return *file.failure;
+    co_return file.source.settled();
+}
+
+hl::Task<void> ClientSession::send_lane(Sending& file) {
+    while (!file.failure && file.next < file.source.bytes()) {
+        const std::uint64_t offset = file.next;
+        file.next += window_bytes_;
+        Result<void> sent = co_await send_window(file, offset);
+        if (!sent) file.fail(std::move(sent).error());
+    }
+}
+
+hl::Task<Result<void>> ClientSession::send_window(Sending& file, std::uint64_t offset) {
+    const std::uint64_t bytes = std::min(window_bytes_, file.source.bytes() - offset);
+    if (const Errc turn = co_await file.reading.reach(offset); turn != Errc::ok) co_return turn;
+    Result<Buffer> buffer = co_await buffers_->take(file.share);
+    if (!buffer) co_return std::move(buffer).error();
+    const Bytes content = buffer->bytes().first(bytes);
+    Result<void> got = co_await disk_.run([&file, content, offset] {
+        auto outcome = file.source.read(offset, content);
+        if (outcome) file.sum.update(content);
+        return outcome;
+    });
+    if (!got) co_return got;
+    file.reading.advance(offset + bytes);
+    WindowIn window;
+    window.token = token_;
+    window.file = file.file;
+    window.offset = offset;
+    window.window = hl::Bulk(buffer->region().slice(0, bytes), na::Access::read);
+    Result<void> sent = co_await node_.call(window_rpc, server_, window, within(window_deadline));
+    if (!sent) co_return from_remote(std::move(sent).error());
+    if (file.progress) file.progress(bytes);
+    co_return sent;
+}
+
+// --- and back
+
+hl::Task<Result<Moved>> ClientSession::fetch(const std::string& name, const Root& into, Existing existing,
+                                             BytesMoved progress, std::function<void(std::uint64_t)> announced) {
+    AskIn ask;
+    ask.token = token_;
+    ask.name = name;
+    auto asked = co_await node_.call(ask_rpc, server_, ask, within(open_deadline));
+    if (!asked) co_return from_remote(std::move(asked).error());
+    if (announced) announced(asked->bytes);
+    auto target = co_await disk_.run([&] { return into.create(leaf_of(name), asked->bytes, asked->mode, existing); });
+    if (!target) {
+        co_await give_up(asked->file);
+        co_return std::move(target).error();
+    }
+    Receiving file{*std::move(target), asked->file, asked->bytes, std::move(progress), Share(*buffers_)};
+    Result<void> received = co_await receive_windows(file);
+    if (!received) {
+        co_await give_up(file.file);
+        co_return std::move(received).error();
+    }
+    FinishIn finish;
+    finish.token = token_;
+    finish.file = file.file;
+    auto finished = co_await node_.call(finish_rpc, server_, finish, within(open_deadline));
+    if (!finished) co_return from_remote(std::move(finished).error());
+    if (finished->checksum != file.sum.digest())
+        co_return Error{Errc::bad_checksum, "what arrived is not what was sent", printable(name)};
+    Result<void> committed = co_await disk_.run([&file] { return file.target.commit(); });
+    if (!committed) co_return std::move(committed).error();
+    co_return Moved{file.bytes, finished->checksum};
+}
+
+hl::Task<Result<void>> ClientSession::receive_windows(Receiving& file) {
+    std::vector<hl::Task<void>> lanes;
+    for (std::uint64_t i = 0; i < lanes_for(file.bytes); ++i) lanes.push_back(receive_lane(file));
+    if (!lanes.empty()) (void)co_await hl::when_all(std::move(lanes));
+    if (file.failure) co_return *file.failure;
+    co_return Result<void>();
+}
+
+hl::Task<void> ClientSession::receive_lane(Receiving& file) {
+    while (!file.failure && file.next < file.bytes) {
+        const std::uint64_t offset = file.next;
+        file.next += window_bytes_;
+        Result<void> received = co_await receive_window(file, offset);
+        if (!received) file.fail(std::move(received).error());
+    }
+}
+
+hl::Task<Result<void>> ClientSession::receive_window(Receiving& file, std::uint64_t offset) {
+    const std::uint64_t bytes = std::min(window_bytes_, file.bytes - offset);
+    if (const Errc turn = co_await file.taking.reach(offset); turn != Errc::ok) co_return turn;
+    Result<Buffer> buffer = co_await buffers_->take(file.share);
+    if (!buffer) co_return std::move(buffer).error();
+    file.taking.advance(offset + bytes);
+    ReadIn read;
+    read.token = token_;
+    read.file = file.file;
+    read.offset = offset;
+    read.window = hl::Bulk(buffer->region().slice(0, bytes), na::Access::write);
+    Result<void> arrived = co_await node_.call(read_rpc, server_, read, within(window_deadline));
+    if (!arrived) co_return from_remote(std::move(arrived).error());
+    if (const Errc turn = co_await file.writing.reach(offset); turn != Errc::ok) co_return turn;
+    const ConstBytes content = buffer->bytes().first(bytes);
+    Result<void> written = co_await disk_.run([&file, content, offset] {
+        file.sum.update(content);
+        return file.target.write(offset, content);
+    });
+    if (!written) co_return written;
+    file.writing.advance(offset + bytes);
+    if (file.progress) file.progress(bytes);
+    co_return written;
+}
+
+}  // namespace cinnabar::tools

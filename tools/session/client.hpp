@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A session with one server, from the client's side: logging in, and files there and back, each in several windows at
+// once. Its tasks run on one executor, that of the task that opened it; memory is bounded by its buffers.
+#pragma once
+
+#include "file/root.hpp"
+#include "session/buffers.hpp"
+#include "session/disk.hpp"
+#include "session/key.hpp"
+#include "session/protocol.hpp"
+
+#include <cinnabar/hl/node.hpp>
+#include <cinnabar/hl/scope.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace cinnabar::tools {
+
+struct Moved {
+    std::uint64_t bytes = 0;
+    std::uint64_t checksum = 0;  // XXH3
+};
+
+// Told of bytes that the other side, or the disk here, has taken. On the session's executor.
+using BytesMoved = std::function<void(std::uint64_t bytes)>;
+
+class ClientSession {
+  public:
+    // `key` may be null; it must outlive the session.
+    ClientSession(const hl::NodeRef& node, na::Addr server, const Key* key);
+    // Requires: never opened, or closed.
+    ~ClientSession() = default;
+    ClientSession(const ClientSession&) = delete;
+    ClientSession& operator=(const ClientSession&) = delete;
+
+    // Logs in and holds the session. permission: a key is missing, wrong, or the server could not prove it.
+    // unsupported, protocol, no_such_rpc: no save service of this version. And what calls fail with.
+    [[nodiscard]] hl::Task<Result<void>> open();
+    // Ends the session; the server forgets what was not finished. Also after a failed open().
+    [[nodiscard]] hl::Task<void> close();
+
+    // Saves a file under a name. The errors of the server's Root and of SourceFile; bad_checksum: it changed meanwhile.
+    // Requires: open() was ok. Several at once.
+    [[nodiscard]] hl::Task<Result<Moved>> save(const std::string& path, const std::string& name, Existing existing,
+                                               BytesMoved progress);
+    // Fetches a file into a directory, under the last component of its name. Errors as above, from both sides.
+    [[nodiscard]] hl::Task<Result<Moved>> fetch(const std::string& name, const Root& into, Existing existing,
+                                                BytesMoved progress, std::function<void(std::uint64_t)> announced);
+
+  private:
+    struct Sending;
+    struct Receiving;
+    [[nodiscard]] hl::Task<Result<LoginOut>> log_in();
+    [[nodiscard]] hl::Task<void> hold();
+    [[nodiscard]] hl::Task<Result<void>> send_windows(Sending& file);
+    [[nodiscard]] hl::Task<void> send_lane(Sending& file);
+    [[nodiscard]] hl::Task<Result<void>> send_window(Sending& file, std::uint64_t offset);
+    [[nodiscard]] hl::Task<Result<void>> receive_windows(Receiving& file);
+    [[nodiscard]] hl::Task<void> receive_lane(Receiving& file);
+    [[nodiscard]] hl::Task<Result<void>> receive_window(Receiving& file, std::uint64_t offset);
+    [[nodiscard]] hl::Task<void> give_up(std::uint64_t file);
+    [[nodiscard]] std::uint64_t lanes_for(std::uint64_t bytes) const noexcept;
+
+    hl::NodeRef node_;
+    na::Addr server_;
+    const Key* key_;
+    hl::Scope scope_;
+    Disk disk_;
+    Token token_;
+    std::uint64_t window_bytes_ = 0;
+    std::uint32_t windows_max_ = 1;
+    std::unique_ptr<Buffers> buffers_;  // made of the size that the server wants
+};
+
+}  // namespace cinnabar::tools

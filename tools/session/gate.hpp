@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who may use the service: challenges, proofs and the tokens of sessions. Belongs to the loop. Everything it keeps for
+// strangers is bounded in number and in time.
+#pragma once
+
+#include "session/key.hpp"
+#include "session/protocol.hpp"
+
+#include <cinnabar/base/clock.hpp>
+#include <cinnabar/base/result.hpp>
+#include <cinnabar/na/addr.hpp>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+
+namespace cinnabar::tools {
+
+// Files under way (server.hpp).
+struct Saving;
+struct Giving;
+
+struct Session {
+    Token token;
+    na::Addr source;
+    bool held = false;   // the client's hold call is open
+    bool ended = false;  // it was, and has ended
+    std::map<std::uint64_t, std::shared_ptr<Saving>> savings;
+    std::map<std::uint64_t, std::shared_ptr<Giving>> givings;
+};
+
+class Gate {
+  public:
+    static constexpr std::size_t challenges_max = 4096;
+    static constexpr std::size_t sessions_max = 4096;
+    static constexpr TimeUs challenge_us = 10'000'000;  // from hello to login, and from login to hold
+
+    explicit Gate(std::optional<Key> key, Clock& clock = steady_clock()) : key_(std::move(key)), clock_(clock) {}
+
+    // unsupported: another version. overloaded: too many that did not go on to log in.
+    [[nodiscard]] Result<HelloOut> hello(const HelloIn& in, const na::Addr& source);
+    // permission: no such challenge of this client (it is good once), or a wrong proof. overloaded.
+    [[nodiscard]] Result<LoginOut> login(const LoginIn& in, const na::Addr& source);
+    // permission: not a token of this client. The first time it is held; `busy` a second time.
+    [[nodiscard]] Result<std::shared_ptr<Session>> hold(const Token& token, const na::Addr& source);
+    // permission: as above, or it is not held.
+    [[nodiscard]] Result<std::shared_ptr<Session>> find_held(const Token& token, const na::Addr& source) const;
+    void end(const Session& session) { sessions_.erase(session.token); }
+
+    [[nodiscard]] std::size_t sessions() const noexcept { return sessions_.size(); }
+
+  private:
+    struct Challenge {
+        na::Addr source;
+        Nonce client;
+        Nonce server;
+        TimeUs until;
+    };
+    struct Entry {
+        std::shared_ptr<Session> session;
+        TimeUs until;  // for the hold call
+    };
+    void forget_late();
+    [[nodiscard]] std::shared_ptr<Session> find(const Token& token, const na::Addr& source) const;
+    std::optional<Key> key_;
+    Clock& clock_;
+    std::map<std::uint64_t, Challenge> challenges_;
+    std::map<Token, Entry> sessions_;
+};
+
+}  // namespace cinnabar::tools

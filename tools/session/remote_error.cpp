@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "session/remote_error.hpp"
+
+#include <cinnabar/hl/app_error.hpp>
+
+#include <system_error>
+
+namespace cinnabar::tools {
+
+Error to_remote(const Error& error) {
+    std::string text(error.hint);
+    if (error.os_errno != 0) {
+        if (!text.empty()) text += ": ";
+        text += std::generic_category().message(error.os_errno);
+    }
+    return hl::app_error(static_cast<std::uint32_t>(error.code), text);
+}
+
+Error from_remote(Error error) {
+    if (error.code != Errc::application) return error;
+    // A number that this version does not know, or one that would turn a failure into a success.
+    const bool known = error.app_code > 0 && error.app_code < errc_count;
+    error.code = known ? static_cast<Errc>(error.app_code) : Errc::protocol;
+    error.app_code = 0;
+    error.hint = "the server says";
+    return error;
+}
+
+}  // namespace cinnabar::tools

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Errors that cross the wire with their words: the code of an Error travels as the application's code, the text beside
+// it. The other side gets both back, so that "the disk is full" says whose disk. Any thread.
+#pragma once
+
+#include <cinnabar/base/error.hpp>
+
+#include <string>
+
+namespace cinnabar::tools {
+
+// What a handler returns instead of `error`; its subject, which the client knows, is left out.
+[[nodiscard]] Error to_remote(const Error& error);
+// What a call failed with, as the handler meant it; errors of the way there stay what they are.
+[[nodiscard]] Error from_remote(Error error);
+
+}  // namespace cinnabar::tools

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "session/server.hpp"
+
+#include "session/remote_error.hpp"
+
+#include <cinnabar/hl/serve.hpp>
+
+#include <utility>
+
+namespace cinnabar::tools {
+namespace {
+
+Error no_file() { return to_remote(Error{Errc::not_found, "no such file is under way"}); }
+
+}  // namespace
+
+void UnderWay::begin() noexcept {
+    const std::lock_guard lock(mutex_);
+    ++count_;
+}
+
+void UnderWay::end() noexcept {
+    const std::lock_guard lock(mutex_);
+    if (--count_ == 0) changed_.notify_all();
+}
+
+std::uint32_t UnderWay::count() const noexcept {
+    const std::lock_guard lock(mutex_);
+    return count_;
+}
+
+bool UnderWay::wait_for_none(std::chrono::duration<double> span) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, span, [&] { return count_ == 0; });
+}
+
+Result<std::unique_ptr<Server>> Server::make(Root root, std::optional<Key> key, const ServerOptions& options,
+                                             ServerListener listener) {
+    CINNABAR_TRY(auto buffers, Buffers::make(options.window_bytes, options.buffers));
+    return std::unique_ptr<Server>(
+        new Server(std::move(root), std::move(key), options, std::move(listener), std::move(buffers)));
+}
+
+Server::Server(Root root, std::optional<Key> key, const ServerOptions& options, ServerListener listener,
+               Buffers buffers)
+    : root_(std::move(root)),
+      disk_(options.disk_threads),
+      buffers_(std::move(buffers)),
+      gate_(std::move(key)),
+      options_(options),
+      listener_(std::move(listener)) {}
+
+Result<void> Server::serve_on(const hl::NodeRef& node) {
+    CINNABAR_TRY_VOID(node.serve(ping_rpc, [](std::uint64_t number) { return number; }));
+    CINNABAR_TRY_VOID(node.serve(hello_rpc, [this](hl::Request<HelloIn> request) { return hello(request); }));
+    CINNABAR_TRY_VOID(node.serve(login_rpc, [this](hl::Request<LoginIn> request) { return login(request); }));
+    CINNABAR_TRY_VOID(node.serve(hold_rpc, [this](hl::Request<HoldIn> request) { return hold(std::move(request)); }));
+    return serve_files_on(node);
+}
+
+Result<void> Server::serve_files_on(const hl::NodeRef& node) {
+    CINNABAR_TRY_VOID(node.serve(open_rpc, [this](hl::Request<OpenIn> request) { return open(std::move(request)); }));
+    CINNABAR_TRY_VOID(
+        node.serve(window_rpc, [this](hl::Request<WindowIn> request) { return window(std::move(request)); }));
+    CINNABAR_TRY_VOID(
+        node.serve(commit_rpc, [this](hl::Request<CommitIn> request) { return commit(std::move(request)); }));
+    CINNABAR_TRY_VOID(node.serve(ask_rpc, [this](hl::Request<AskIn> request) { return ask(std::move(request)); }));
+    CINNABAR_TRY_VOID(node.serve(read_rpc, [this](hl::Request<ReadIn> request) { return read(std::move(request)); }));
+    CINNABAR_TRY_VOID(node.serve(finish_rpc, [this](hl::Request<FinishIn> request) { return finish(request); }));
+    return node.serve(abort_rpc, [this](hl::Request<AbortIn> request) { return abort(request); });
+}
+
+bool Server::drain(std::chrono::duration<double> span) {
+    draining_.store(true, std::memory_order_relaxed);
+    return under_way_.wait_for_none(span);
+}
+
+Error Server::failed(ServerEvent::Kind kind, const na::Addr& client, std::string_view name, const Error& error) const {
+    if (listener_) listener_({kind, std::string(name), client.to_string(), 0, 0, error});
+    return to_remote(error);
+}
+
+Result<HelloOut> Server::hello(const hl::Request<HelloIn>& request) {
+    auto out = gate_.hello(*request, request.source());
+    if (!out) return failed(ServerEvent::Kind::refused, request.source(), {}, out.error());
+    return out;
+}
+
+Result<LoginOut> Server::login(const hl::Request<LoginIn>& request) {
+    auto out = gate_.login(*request, request.source());
+    if (!out) return failed(ServerEvent::Kind::refused, request.source(), {}, out.error());
+    out->window_bytes = options_.window_bytes;
+    out->windows_max = options_.windows_max;
+    return out;
+}
+
+hl::Task<Result<void>> Server::hold(hl::Request<HoldIn> request) {
+    auto session = gate_.hold(request->token, request.source());
+    if (!session) co_return to_remote(session.error());
+    // Ends when the client gives the session up, when it is lost, and when the node goes.
+    constexpr Microseconds long_time = std::chrono::hours(24);
+    Errc slept = Errc::ok;
+    while (slept == Errc::ok) slept = co_await request.node().sleep_for(long_time);
+    end_session(**session);
+    co_return Errc::shutting_down;
+}
+
+void Server::end_session(Session& session) {
+    session.ended = true;
+    const Error gone{Errc::peer_lost, "the client's session has ended"};
+    for (const auto& [file, saving] : session.savings) saving->upload->close(gone);
+    for (const auto& [file, giving] : session.givings) giving->download->close(gone);
+    session.savings.clear();
+    session.givings.clear();
+    gate_.end(session);
+}
+
+Result<void> Server::may_begin(const Session& session) const {
+    if (draining_.load(std::memory_order_relaxed)) return Error{Errc::shutting_down, "it takes no new files"};
+    if (session.savings.size() + session.givings.size() >= options_.session_files_max)
+        return Error{Errc::overloaded, "too many files of this client are under way"};
+    if (under_way_.count() >= options_.files_max) return Error{Errc::overloaded, "too many files are under way"};
+    return {};
+}
+
+hl::Task<Result<OpenOut>> Server::open(hl::Request<OpenIn> request) {
+    auto session = session_of(request);
+    if (!session) co_return to_remote(session.error());
+    const auto refuse = [&](const Error& error) {
+        return failed(ServerEvent::Kind::failed, request.source(), request->name, error);
+    };
+    if (auto may = may_begin(**session); !may) co_return refuse(may.error());
+    if (claims_.taken(request->name))
+        co_return refuse(Error{Errc::busy, "another client is saving that name right now"});
+    // What was made so far goes away with this, also when the session ends meanwhile.
+    const std::shared_ptr<Saving> saving(new Saving{UnderWay::Entry(under_way_), {claims_, request->name}, {}});
+    auto file = co_await disk_.run([this, &request] {
+        const auto existing = request->replace ? Existing::replace : Existing::keep;
+        return root_.create(request->name, request->bytes, request->mode, existing);
+    });
+    if (!file) co_return refuse(file.error());
+    saving->upload.emplace(buffers_, disk_, *std::move(file), request->bytes);
+    if ((*session)->ended) co_return Errc::canceled;
+    OpenOut out;
+    out.file = next_file_++;
+    (*session)->savings.emplace(out.file, saving);
+    co_return out;
+}
+
+hl::Task<Result<void>> Server::window(hl::Request<WindowIn> request) {
+    auto session = session_of(request);
+    if (!session) co_return to_remote(session.error());
+    const auto found = (*session)->savings.find(request->file);
+    if (found == (*session)->savings.end()) co_return no_file();
+    const auto saving = found->second;
+    Result<void> outcome = co_await saving->upload->receive(request->offset, request->window);
+    if (!outcome) co_return to_remote(outcome.error());
+    co_return outcome;
+}
+
+hl::Task<Result<void>> Server::commit(hl::Request<CommitIn> request) {
+    auto session = session_of(request);
+    if (!session) co_return to_remote(session.error());
+    const auto found = (*session)->savings.find(request->file);
+    if (found == (*session)->savings.end()) co_return no_file();
+    // Out of the session, so that its end does not interfere: all bytes are here.
+    const auto saving = std::move(found->second);
+    (*session)->savings.erase(found);
+    const auto& name = saving->claim.name();
+    Result<void> outcome = co_await saving->upload->commit(request->checksum);
+    if (!outcome) co_return failed(ServerEvent::Kind::failed, request.source(), name, outcome.error());
+    if (listener_) {
+        const auto bytes = saving->upload->bytes();
+        listener_({ServerEvent::Kind::saved, name, request.source().to_string(), bytes, request->checksum, {}});
+    }
+    co_return outcome;
+}
+
+hl::Task<Result<AskOut>> Server::ask(hl::Request<AskIn> request) {
+    auto session = session_of(request);
+    if (!session) co_return to_remote(session.error());
+    const auto refuse = [&](const Error& error) {
+        return failed(ServerEvent::Kind::failed, request.source(), request->name, error);
+    };
+    if (auto may = may_begin(**session); !may) co_return refuse(may.error());
+    const std::shared_ptr<Giving> giving(new Giving{UnderWay::Entry(under_way_), request->name, {}});
+    auto file = co_await disk_.run([this, &request] { return root_.open_source(request->name); });
+    if (!file) co_return refuse(file.error());
+    giving->download.emplace(buffers_, disk_, *std::move(file));
+    if ((*session)->ended) co_return Errc::canceled;
+    AskOut out;
+    out.file = next_file_++;
+    out.bytes = giving->download->bytes();
+    out.mode = giving->download->mode();
+    (*session)->givings.emplace(out.file, giving);
+    co_return out;
+}
+
+hl::Task<Result<void>> Server::read(hl::Request<ReadIn> request) {
+    auto session = session_of(request);
+    if (!session) co_return to_remote(session.error());
+    const auto found = (*session)->givings.find(request->file);
+    if (found == (*session)->givings.end()) co_return no_file();
+    const auto giving = found->second;
+    Result<void> outcome = co_await giving->download->send(request->offset, request->window);
+    if (!outcome) co_return to_remote(outcome.error());
+    co_return outcome;
+}
+
+Result<FinishOut> Server::finish(const hl::Request<FinishIn>& request) {
+    auto session = session_of(request);
+    if (!session) return to_remote(session.error());
+    const auto found = (*session)->givings.find(request->file);
+    if (found == (*session)->givings.end()) return no_file();
+    const auto giving = std::move(found->second);
+    (*session)->givings.erase(found);
+    auto checksum = giving->download->finish();
+    if (!checksum) return failed(ServerEvent::Kind::failed, request.source(), giving->name, checksum.error());
+    if (listener_) {
+        const auto bytes = giving->download->bytes();
+        listener_({ServerEvent::Kind::fetched, giving->name, request.source().to_string(), bytes, *checksum, {}});
+    }
+    return FinishOut{*checksum};
+}
+
+Result<void> Server::abort(const hl::Request<AbortIn>& request) {
+    auto session = session_of(request);
+    if (!session) return to_remote(session.error());
+    const Error why{Errc::canceled, "the client gave the file up"};
+    if (const auto saving = (*session)->savings.extract(request->file)) saving.mapped()->upload->close(why);
+    if (const auto giving = (*session)->givings.extract(request->file)) giving.mapped()->download->close(why);
+    return {};
+}
+
+}  // namespace cinnabar::tools

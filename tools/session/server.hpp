@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The save service: sessions, and files under way in both directions, behind typed RPCs (protocol.hpp). It serves on a
+// node with one loop and keeps everything there; only drain() is for other threads.
+//
+// Order of life: the server, then the node; the node goes first, and with it the last handler.
+#pragma once
+
+#include "file/root.hpp"
+#include "session/buffers.hpp"
+#include "session/disk.hpp"
+#include "session/download.hpp"
+#include "session/gate.hpp"
+#include "session/upload.hpp"
+
+#include <cinnabar/hl/node.hpp>
+#include <cinnabar/hl/request.hpp>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace cinnabar::tools {
+
+struct ServerOptions {
+    std::size_t window_bytes = 512u << 10;
+    std::uint32_t buffers = 64;
+    unsigned disk_threads = 4;
+    std::uint32_t windows_max = 8;        // of one file at once, as clients are told
+    std::size_t session_files_max = 256;  // under way at once
+    std::uint32_t files_max = 4096;       // of all sessions
+};
+
+// Something that came to its end, for whoever runs the server.
+struct ServerEvent {
+    enum class Kind : std::uint8_t { saved, fetched, failed, refused };
+    Kind kind = Kind::saved;
+    std::string name;  // any bytes
+    std::string client;
+    std::uint64_t bytes = 0;
+    std::uint64_t checksum = 0;
+    std::optional<Error> error;
+};
+// Called on the loop: it must be short.
+using ServerListener = std::function<void(const ServerEvent&)>;
+
+// How many files are under way, for whoever waits until none is. Any thread.
+class UnderWay {
+  public:
+    void begin() noexcept;
+    void end() noexcept;
+    [[nodiscard]] std::uint32_t count() const noexcept;
+    // False when some are left after `span`.
+    [[nodiscard]] bool wait_for_none(std::chrono::duration<double> span);
+
+    class Entry {
+      public:
+        explicit Entry(UnderWay& files) noexcept : files_(files) { files_.begin(); }
+        ~Entry() { files_.end(); }
+        Entry(const Entry&) = delete;
+        Entry& operator=(const Entry&) = delete;
+
+      private:
+        UnderWay& files_;
+    };
+
+  private:
+    mutable std::mutex mutex_;
+    std::condition_variable changed_;
+    std::uint32_t count_ = 0;
+};
+
+// The names that are being saved, each by one client.
+class Claims {
+  public:
+    class Claim {
+      public:
+        Claim(Claims& claims, std::string name) : claims_(claims), name_(std::move(name)) {
+            claims_.names_.insert(name_);
+        }
+        ~Claim() { claims_.names_.erase(name_); }
+        Claim(const Claim&) = delete;
+        Claim& operator=(const Claim&) = delete;
+        [[nodiscard]] const std::string& name() const noexcept { return name_; }
+
+      private:
+        Claims& claims_;
+        std::string name_;
+    };
+    [[nodiscard]] bool taken(std::string_view name) const { return names_.contains(name); }
+
+  private:
+    std::set<std::string, std::less<>> names_;
+};
+
+// A file under way into the root, and out of it. Both are shared by their session and by the handlers at work on them.
+struct Saving {
+    UnderWay::Entry entry;
+    Claims::Claim claim;
+    std::optional<Upload> upload;  // once the file was made
+};
+struct Giving {
+    UnderWay::Entry entry;
+    std::string name;
+    std::optional<Download> download;
+};
+
+class Server {
+  public:
+    // out_of_memory: no memory for the buffers.
+    [[nodiscard]] static Result<std::unique_ptr<Server>> make(Root root, std::optional<Key> key,
+                                                              const ServerOptions& options, ServerListener listener);
+    Server(const Server&) = delete;
+    Server& operator=(const Server&) = delete;
+
+    // exists: the node serves a save service already.
+    [[nodiscard]] Result<void> serve_on(const hl::NodeRef& node);
+
+    // Takes no new file from now on and waits for those under way; false when some were left after `span`. Any thread
+    // but the loop's.
+    [[nodiscard]] bool drain(std::chrono::duration<double> span);
+
+  private:
+    Server(Root root, std::optional<Key> key, const ServerOptions& options, ServerListener listener, Buffers buffers);
+
+    template <typename In>
+    [[nodiscard]] Result<std::shared_ptr<Session>> session_of(const hl::Request<In>& request) const {
+        return gate_.find_held(request->token, request.source());
+    }
+    [[nodiscard]] Result<void> may_begin(const Session& session) const;
+    [[nodiscard]] Result<void> serve_files_on(const hl::NodeRef& node);
+
+    [[nodiscard]] Result<HelloOut> hello(const hl::Request<HelloIn>& request);
+    [[nodiscard]] Result<LoginOut> login(const hl::Request<LoginIn>& request);
+    [[nodiscard]] hl::Task<Result<void>> hold(hl::Request<HoldIn> request);
+    [[nodiscard]] hl::Task<Result<OpenOut>> open(hl::Request<OpenIn> request);
+    [[nodiscard]] hl::Task<Result<void>> window(hl::Request<WindowIn> request);
+    [[nodiscard]] hl::Task<Result<void>> commit(hl::Request<CommitIn> request);
+    [[nodiscard]] hl::Task<Result<AskOut>> ask(hl::Request<AskIn> request);
+    [[nodiscard]] hl::Task<Result<void>> read(hl::Request<ReadIn> request);
+    [[nodiscard]] Result<FinishOut> finish(const hl::Request<FinishIn>& request);
+    [[nodiscard]] Result<void> abort(const hl::Request<AbortIn>& request);
+    void end_session(Session& session);
+    // Tells the listener, and gives the error in the form in which it travels.
+    [[nodiscard]] Error failed(ServerEvent::Kind kind, const na::Addr& client, std::string_view name,
+                               const Error& error) const;
+
+    Root root_;
+    Disk disk_;
+    Buffers buffers_;
+    Gate gate_;
+    ServerOptions options_;
+    ServerListener listener_;
+    Claims claims_;
+    UnderWay under_way_;
+    std::uint64_t next_file_ = 1;
+    std::atomic<bool> draining_{false};
+};
+
+}  // namespace cinnabar::tools

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A file on its way into the root: its windows are pulled several at once, and hashed and written in the order of the
+// file. Belongs to the loop, but for the writing, which the disk threads do one window at a time.
+#pragma once
+
+#include "file/checksum.hpp"
+#include "file/new_file.hpp"
+#include "session/buffers.hpp"
+#include "session/disk.hpp"
+#include "session/waiting.hpp"
+
+#include <cinnabar/hl/bulk.hpp>
+#include <cinnabar/hl/task.hpp>
+
+#include <cstdint>
+#include <optional>
+
+namespace cinnabar::tools {
+
+class Upload {
+  public:
+    Upload(Buffers& buffers, Disk& disk, NewFile file, std::uint64_t bytes) noexcept;
+    // Requires: no task of it runs. What has not got its name is removed, by a disk thread.
+    ~Upload();
+    Upload(const Upload&) = delete;
+    Upload& operator=(const Upload&) = delete;
+
+    // One window. ok: it is written. invalid_argument: no window of this file, or one that came before. Otherwise the
+    // error that ended the file, which is that of all windows.
+    [[nodiscard]] hl::Task<Result<void>> receive(std::uint64_t offset, const hl::Bulk& window);
+    // Verifies, syncs, names. invalid_argument: windows are missing. bad_checksum. Those of NewFile::commit.
+    [[nodiscard]] hl::Task<Result<void>> commit(std::uint64_t checksum);
+    // Ends it early: windows that wait, or come later, end with `why`.
+    void close(Error why);
+
+    [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+
+  private:
+    [[nodiscard]] hl::Task<Result<void>> move(std::uint64_t offset, const hl::Bulk& window);
+    [[nodiscard]] Result<void> check(std::uint64_t offset, const hl::Bulk& window) const;
+    // Why a wait ended: the file's own failure, if it has one.
+    [[nodiscard]] Error reason(Errc code) const { return failure_ ? *failure_ : Error{code, "no such window is due"}; }
+
+    Buffers& buffers_;
+    Disk& disk_;
+    NewFile file_;
+    const std::uint64_t bytes_;
+    Share share_;
+    Sequence taking_;   // of a buffer
+    Sequence writing_;  // to the file
+    Checksum sum_;
+    std::optional<Error> failure_;
+};
+
+}  // namespace cinnabar::tools

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "terminal/report.hpp"
+
+#include "file/name.hpp"
+#include "terminal/json.hpp"
+#include "terminal/units.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+namespace cinnabar::tools {
+namespace {
+
+JsonObject event_of(const Report::File& file, bool ok) {
+    JsonObject object;
+    object.text("event", "file").flag("ok", ok).name("name", file.name).name("path", file.path);
+    return object;
+}
+
+}  // namespace
+
+std::string explain(const Error& error, std::string_view known) {
+    Error shown = error;
+    if (shown.subject == printable(known)) shown.subject.clear();
+    return shown.message();
+}
+
+void complain(const std::string& text) {
+    const auto line = "cinnabar: " + text + "\n";
+    (void)std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+void print_line(const std::string& text) {
+    (void)std::fwrite(text.data(), 1, text.size(), stdout);
+    (void)std::fputc('\n', stdout);
+    (void)std::fflush(stdout);
+}
+
+Report::Report(Style style, std::string_view verb, ProgressBar& bar) : style_(style), verb_(verb), bar_(bar) {}
+
+double Report::seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+}
+
+void Report::count_failure(const Error& error) {
+    if (exit_ == ExitCode::ok) exit_ = exit_code(error.code);
+}
+
+void Report::done(const File& file) {
+    ++done_;
+    bytes_ += file.bytes;
+    bar_.end_file();
+    if (style_ != Style::json) return;
+    auto object = event_of(file, true);
+    object.number("bytes", file.bytes).text("checksum", fmt::format("xxh3:{:016x}", file.checksum));
+    object.number("seconds", file.seconds);
+    print_line(object.line());
+}
+
+void Report::failed(const File& file, const Error& error) {
+    ++failed_;
+    count_failure(error);
+    bar_.end_file();
+    if (style_ == Style::json) return print_line(event_of(file, false).failure(error).line());
+    const auto& name = file.path.empty() ? file.name : file.path;
+    bar_.interrupted_by([&] { complain(printable(name) + ": " + explain(error, name)); });
+}
+
+void Report::skipped(const File& file, const Error& error) {
+    ++skipped_;
+    ++failed_;
+    count_failure(error);
+    if (style_ == Style::json) print_line(event_of(file, false).failure(error).line());
+}
+
+void Report::failed_at_once(std::string_view server, const Error& error) {
+    ++failed_;
+    count_failure(error);
+    if (style_ == Style::json) {
+        JsonObject object;
+        object.text("event", "server").flag("ok", false).name("server", server).failure(error);
+        return print_line(object.line());
+    }
+    bar_.interrupted_by([&] { complain(printable(server) + ": " + explain(error, server)); });
+}
+
+ExitCode Report::finish() {
+    bar_.stop();
+    const double took = seconds();
+    const double rate = took > 0 ? static_cast<double>(bytes_) / took : 0;
+    if (style_ == Style::json) {
+        JsonObject object;
+        object.text("event", "summary").number("files", done_ + failed_).number("done", done_);
+        object.number("failed", failed_).number("bytes", bytes_).number("seconds", took);
+        object.number("bytes_per_second", rate).number("exit", static_cast<std::uint64_t>(exit_));
+        print_line(object.line());
+        return exit_;
+    }
+    if (skipped_ > 0) complain(fmt::format("{} more were not tried", skipped_));
+    if (style_ == Style::quiet || done_ == 0) return exit_;
+    print_line(fmt::format("{} {} file{}, {} in {} ({})", verb_, done_, done_ == 1 ? "" : "s", human_bytes(bytes_),
+                           human_duration(std::chrono::duration<double>(took)), human_rate(rate)));
+    return exit_;
+}
+
+}  // namespace cinnabar::tools

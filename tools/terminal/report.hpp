@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What save and fetch tell while they run and at their end: for people, or as lines of JSON (docs/save-service.md,
+// "Output"). One thread.
+#pragma once
+
+#include "terminal/exit_code.hpp"
+#include "terminal/progress.hpp"
+
+#include <cinnabar/base/error.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace cinnabar::tools {
+
+// "no space: the server says (the disk is full)"; a subject that the reader knows already is left out.
+[[nodiscard]] std::string explain(const Error& error, std::string_view known);
+
+// To stderr, after "cinnabar: ".
+void complain(const std::string& text);
+// To stdout, at once.
+void print_line(const std::string& text);
+
+class Report {
+  public:
+    enum class Style : std::uint8_t { people, quiet, json };
+    // `verb` is what was done to the files: "saved". The bar must outlive the report.
+    Report(Style style, std::string_view verb, ProgressBar& bar);
+
+    struct File {
+        std::string name;  // on the server
+        std::string path;  // here
+        std::uint64_t bytes = 0;
+        std::uint64_t checksum = 0;
+        double seconds = 0;
+    };
+    void done(const File& file);
+    void failed(const File& file, const Error& error);
+    // Not tried any more, for the same reason as the one before.
+    void skipped(const File& file, const Error& error);
+    // Nothing could be tried at all.
+    void failed_at_once(std::string_view server, const Error& error);
+
+    // Prints the summary and gives the exit code: that of the first failure.
+    [[nodiscard]] ExitCode finish();
+
+  private:
+    [[nodiscard]] double seconds() const;
+    void count_failure(const Error& error);
+    Style style_;
+    std::string_view verb_;
+    ProgressBar& bar_;
+    std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+    ExitCode exit_ = ExitCode::ok;
+    std::uint64_t done_ = 0;
+    std::uint64_t failed_ = 0;
+    std::uint64_t skipped_ = 0;
+    std::uint64_t bytes_ = 0;
+};
+
+}  // namespace cinnabar::tools
