@@ -68,7 +68,6 @@ void TcpPort::session_came_in(UniqueFd fd, const na::Hello& hello) noexcept {
     if (full()) return reject(*this, std::move(fd), hello, Errc::overloaded);
     const bool separate = hello.reason == static_cast<std::uint8_t>(Errc::exists);
     const auto token = static_cast<std::uint32_t>(secret_u64());
-    if (!separate && meetings_.take(fd, hello, token)) return;
     if (const TcpPeer* met = peers_.find(who); met && met->lane && !separate) {
         // It may have come back before the end of its last connection was read here.
         (void)met->lane->receive();
@@ -78,6 +77,7 @@ void TcpPort::session_came_in(UniqueFd fd, const na::Hello& hello) noexcept {
             return reject(*this, std::move(fd), hello, Errc::exists);
         }
     }
+    if (!separate && meetings_.take(fd, hello, token)) return;
     let_in(std::move(fd), hello, token, false);
 }
 

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How sessions end: once, for everybody who waits, and how the next one begins.
+#include "fixture.hpp"
+#include "raw_socket.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+namespace cinnabar::tcp {
+namespace {
+
+using Loss = TcpTest;
+
+TEST_F(Loss, ARestartedPeerIsReachedAgainAndToldApart) {
+    Process& client = open("tcp://");
+    Process& first = open();
+    const std::string endpoint = first.endpoint();
+    na::Peer& there = peer(client, endpoint);
+    connect(client, there, first);
+    const na::Incarnation before = there.incarnation();
+    const std::uint32_t epoch = there.epoch();
+    close(first);
+    first.transport.reset();
+    ASSERT_TRUE(until([&] { return client.receiver.count(na::PeerEvent::lost) == 1; }));
+    EXPECT_EQ(there.state(), na::PeerState::idle);
+    Process& second = open(endpoint);
+    connect(client, there, second);
+    EXPECT_NE(there.incarnation(), before);
+    EXPECT_EQ(there.epoch(), epoch + 1);
+    ASSERT_EQ(client.receiver.events.size(), 4u);
+    EXPECT_EQ(client.receiver.events[1].event, na::PeerEvent::lost);
+    EXPECT_EQ(client.receiver.events[1].why, Errc::peer_lost);
+    EXPECT_EQ(client.receiver.count(na::PeerEvent::restarted), 1u);
+    EXPECT_EQ(client.receiver.count(na::PeerEvent::connected), 2u);
+}
+
+TEST_F(Loss, EveryOpThatWaitsEndsOnceAndTheEventComesOnce) {
+    Process& server = open();
+    Process& client = open("tcp://");
+    na::Peer& there = peer(client, server);
+    connect(client, there, server);
+    std::vector<std::byte> memory(1 << 20);
+    Lent& lent = lend(server, {{memory.data(), memory.size()}});
+    std::vector<std::byte> target(1 << 20);
+    const auto local = registered(client, {{target.data(), target.size()}});
+    pump_.remove(*server.context);
+    for (int i = 0; i < 100; ++i) {
+        (void)rma(client, there, i % 2 ? na::OpKind::get : na::OpKind::put, *local, lent, target.size());
+    }
+    for (na::Tag tag = 1; tag <= 2000; ++tag) (void)send(client, there, tag, 16 * 1024);
+    pump_.run_for(Microseconds(5000));
+    close(server);
+    ASSERT_TRUE(
+        until([&] { return std::all_of(ops_.begin(), ops_.end(), [](const TestOp& op) { return op.done(); }); }));
+    EXPECT_EQ(client.receiver.count(na::PeerEvent::lost), 1u);
+    EXPECT_EQ(ops_.back().result, Errc::peer_lost);
+    for (std::size_t i = 1; i <= 100; ++i) EXPECT_EQ(ops_[i].result, Errc::peer_lost) << i;
+}
+
+TEST_F(Loss, WhatWasSentBeforeTheEndArrives) {
+    Process& server = open();
+    Process& client = open("tcp://");
+    na::Peer& there = peer(client, server);
+    connect(client, there, server);
+    pump_.remove(*server.context);
+    for (na::Tag tag = 10; tag < 20; ++tag) (void)send(client, there, tag, 1000);
+    ASSERT_TRUE(until([&] { return ops_.back().done(); }));
+    close(client);
+    pump_.add(*server.context);
+    ASSERT_TRUE(until([&] { return server.receiver.count(na::PeerEvent::lost) == 1; }));
+    EXPECT_EQ(server.receiver.messages.size(), 11u);
+}
+
+TEST_F(Loss, ALostLaneEndsTheSession) {
+    Process& server = open();
+    RawSocket raw(server.endpoint());
+    raw.write(dial_hello(5));
+    std::optional<na::Hello> accepted;
+    ASSERT_TRUE(until([&] { return (accepted = raw.take_hello()).has_value(); }));
+    na::Hello hello = dial_hello(5);
+    hello.kind = na::HelloKind::lane;
+    hello.lane = 1;
+    hello.peer_incarnation = server.transport->incarnation();
+    hello.nonce = accepted->nonce;
+    RawSocket lane(server.endpoint());
+    lane.write(hello);
+    ASSERT_TRUE(until([&] { return lane.take_hello().has_value(); }));
+    lane.reset();
+    lane.hang_up();
+    EXPECT_TRUE(until([&] { return raw.closed(); }));
+    EXPECT_EQ(server.receiver.count(na::PeerEvent::lost), 1u);
+}
+
+TEST_F(Loss, DisconnectIsALossForBoth) {
+    Process& server = open();
+    Process& client = open("tcp://");
+    na::Peer& there = peer(client, server);
+    connect(client, there, server);
+    {
+        const na::Context::Ownership own(*client.context);
+        client.port().disconnect(there);
+    }
+    ASSERT_TRUE(until([&] {
+        return client.receiver.count(na::PeerEvent::lost) == 1 && server.receiver.count(na::PeerEvent::lost) == 1;
+    }));
+    connect(client, there, server);
+    EXPECT_EQ(client.receiver.count(na::PeerEvent::restarted), 0u) << "the same process";
+}
+
+TEST_F(Loss, DisconnectFromInsideAnArrivalIsSafe) {
+    Process& server = open();
+    Process& client = open("tcp://");
+    na::Peer& there = peer(client, server);
+    server.receiver.on_arrival = [&](na::Arrival& arrival) { server.port().disconnect(*arrival.source); };
+    for (na::Tag tag = 1; tag <= 50; ++tag) (void)send(client, there, tag);
+    EXPECT_TRUE(until([&] { return client.receiver.count(na::PeerEvent::lost) == 1; }));
+    EXPECT_EQ(server.receiver.messages.size(), 1u) << "nothing comes from a peer that was dropped";
+}
+
+TEST_F(Loss, ComingBackIsTheSamePeer) {
+    Process& server = open();
+    na::Peer* first = nullptr;
+    for (int i = 0; i < 3; ++i) {
+        RawSocket raw(server.endpoint());
+        raw.write(dial_hello(5));
+        ASSERT_TRUE(until([&] { return raw.take_hello().has_value(); }));
+        raw.write_message(1, 8);
+        ASSERT_TRUE(until([&] { return server.receiver.messages.size() == static_cast<std::size_t>(i + 1); }));
+        na::Peer* source = server.receiver.messages.back().source;
+        if (!first) {
+            first = source;
+            first->acquire();
+            held_.emplace_back(&server, first);
+        }
+        EXPECT_EQ(source, first);
+        EXPECT_EQ(first->epoch(), static_cast<std::uint32_t>(i + 1));
+        // The next one dials before this end was read.
+        raw.hang_up();
+    }
+}
+
+// A child that is killed while it holds messages of ours.
+TEST_F(Loss, AKilledProcessIsNoticed) {
+    Process& server = open();
+    const std::string endpoint = server.endpoint();
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        ::alarm(60);
+        RawSocket raw(endpoint);
+        raw.write(dial_hello(5));
+        while (!raw.take_hello()) {
+        }
+        raw.write_message(42, 8);
+        for (;;) ::pause();
+    }
+    ASSERT_TRUE(until([&] { return server.receiver.count_tag(42) == 1; }));
+    const TestOp& sent = send(server, *server.receiver.messages.front().source, 1);
+    ASSERT_TRUE(until([&] { return sent.done(); }));
+    ASSERT_EQ(::kill(child, SIGKILL), 0);
+    ASSERT_TRUE(until([&] { return server.receiver.count(na::PeerEvent::lost) == 1; }));
+    EXPECT_EQ(server.receiver.events.back().why, Errc::peer_lost);
+    int status = 0;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+}
+
+}  // namespace
+}  // namespace cinnabar::tcp

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A peer made of hand-written bytes: a plain socket that says what a test wants it to say. Never blocks.
+#pragma once
+
+#include "framing.hpp"
+
+#include <cinnabar/base/bytes.hpp>
+#include <cinnabar/base/unique_fd.hpp>
+#include <cinnabar/na/hello.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cinnabar::tcp {
+
+class RawSocket {
+  public:
+    // Connects to an endpoint of 127.0.0.1.
+    explicit RawSocket(const std::string& endpoint);
+    explicit RawSocket(UniqueFd fd) : fd_(std::move(fd)) {}
+
+    void write(ConstBytes bytes);
+    void write(const na::Hello& hello);
+    void write(const Frame& frame, const FrameBody& body = {}, ConstBytes data = {});
+    // A frame of lane 0 with its padding.
+    void write_message(na::Tag tag, std::size_t bytes, FrameKind kind = FrameKind::unexpected);
+
+    // Reads what is there into `received`; true when the other side has closed.
+    bool closed();
+    // The first `count` bytes received, taken out; nothing when fewer came.
+    [[nodiscard]] std::optional<std::vector<std::byte>> take(std::size_t count);
+    [[nodiscard]] std::optional<na::Hello> take_hello();
+    [[nodiscard]] std::size_t received() {
+        (void)closed();
+        return received_.size();
+    }
+    void hang_up() { fd_.reset(); }
+    // The next close sends a reset.
+    void reset();
+    [[nodiscard]] int fd() const { return fd_.get(); }
+
+  private:
+    UniqueFd fd_;
+    std::vector<std::byte> received_;
+    bool closed_ = false;
+};
+
+// Somebody who listens, and is no transport.
+class RawListener {
+  public:
+    RawListener();
+    [[nodiscard]] std::string endpoint() const;
+    // Nothing when nobody came.
+    [[nodiscard]] std::optional<RawSocket> accept();
+
+  private:
+    UniqueFd fd_;
+};
+
+// A port of the loopback where nobody listens now.
+[[nodiscard]] std::string nobody();
+
+// A `dial` of a process with that incarnation.
+[[nodiscard]] na::Hello dial_hello(na::Incarnation incarnation, na::ContextId context = 0);
+
+}  // namespace cinnabar::tcp
