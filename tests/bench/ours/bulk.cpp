@@ -72,7 +72,8 @@ void serve(PartnerSide& side, const BulkShape& shape) {
         std::vector<std::byte> bytes(bulk::described_bytes(description));
         Writer writer{bytes};
         bulk::describe(description, writer);
-        line += " " + to_hex(writer.written());
+        line += ' ';
+        line += to_hex(writer.written());
     }
     side.announce(line);
     while (side.wait_slice()) {
