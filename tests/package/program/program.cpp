@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a user's first program needs of the installed tree: headers that are found, libraries that link.
-#include <cinnabar/base/result.hpp>
+// What a user's first program needs of the installed tree: headers that are found, libraries that link, a call over
+// tcp.
+#include <cinnabar/cinnabar.hpp>
 
 #include <cstdio>
 
+struct Pair {
+    int a, b;
+};
+inline constexpr cinnabar::Rpc<int(Pair)> sum{"sum"};
+
 int main() {
-    const cinnabar::Result<void> result(cinnabar::Error(cinnabar::Errc::timed_out, "as expected"));
-    std::puts(result.error().message().c_str());
-    return result.code() == cinnabar::Errc::timed_out ? 0 : 1;
+    auto server = cinnabar::Node::listen("tcp://127.0.0.1:0").value();
+    server.serve(sum, [](Pair pair) { return pair.a + pair.b; }).value();
+    auto client = cinnabar::Node::open("tcp://").value();
+    const int five = client.call_sync(sum, client.lookup(server.address()).value(), Pair{2, 3}).value();
+    std::printf("2 + 3 = %d\n", five);
+    return five == 5 ? 0 : 1;
 }
