@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Wraps any transport and makes it fail on purpose: a context on top sees the wrapper's ports in place of the
+// transport's own. Faults are counted per wrapper, over all its ports, in the order of posts and arrivals. One thread.
+#pragma once
+
+#include <cinnabar/na/transport.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+namespace cinnabar::support {
+
+// What is to go wrong. "Nth" counts from 1; 0 means never. May be changed at any time.
+struct Faults {
+    std::uint64_t fail_post = 0;  // the Nth post is taken and completes with fail_why, and nothing is sent
+    Errc fail_why = Errc::io;
+    std::uint64_t again_one_in = 0;       // every Nth post answers `again`
+    unsigned late_polls = 0;              // completions come so many polls after the transport's own
+    std::uint64_t lose_peer_at_post = 0;  // the Nth post goes out, and its peer is disconnected right after
+    std::uint64_t drop_arrival = 0;       // the Nth arrival is not delivered
+    bool drop_all_arrivals = false;
+    // Counted.
+    std::uint64_t posts = 0;
+    std::uint64_t arrivals = 0;
+};
+
+class FaultTransport final : public na::Transport {
+  public:
+    // `inner` must outlive the wrapper; the wrapper its contexts.
+    explicit FaultTransport(na::Transport& inner) : inner_(inner) {}
+    [[nodiscard]] Faults& faults() noexcept { return faults_; }
+
+    [[nodiscard]] std::string_view scheme() const noexcept override { return inner_.scheme(); }
+    [[nodiscard]] const na::Caps& caps() const noexcept override { return inner_.caps(); }
+    [[nodiscard]] const na::Limits& limits() const noexcept override { return inner_.limits(); }
+    [[nodiscard]] na::Incarnation incarnation() const noexcept override { return inner_.incarnation(); }
+    [[nodiscard]] std::vector<std::string> endpoints() const override { return inner_.endpoints(); }
+    [[nodiscard]] bool reaches(std::string_view endpoint) const noexcept override { return inner_.reaches(endpoint); }
+    [[nodiscard]] Clock* clock() noexcept override { return inner_.clock(); }
+    [[nodiscard]] Result<std::unique_ptr<na::Port>> open_port(na::PortHost& host) override;
+    // The memory names the wrapper as its transport, because the context compares; keys are the inner one's.
+    [[nodiscard]] Result<std::unique_ptr<na::Memory>> register_memory(std::span<const na::Segment> segments,
+                                                                      na::Access access) override;
+    [[nodiscard]] void* allocate_memory(std::size_t bytes) noexcept override { return inner_.allocate_memory(bytes); }
+    void free_memory(void* memory, std::size_t bytes) noexcept override { inner_.free_memory(memory, bytes); }
+    [[nodiscard]] Errc grant(na::Lease& lease) noexcept override;
+    [[nodiscard]] Errc revoke(na::Lease& lease) noexcept override { return inner_.revoke(lease); }
+    void describe(const na::Lease& lease, Writer& writer) const noexcept override { inner_.describe(lease, writer); }
+    [[nodiscard]] std::size_t described_bytes(const na::Lease& lease) const noexcept override {
+        return inner_.described_bytes(lease);
+    }
+    [[nodiscard]] std::string diagnosis() const override { return inner_.diagnosis(); }
+
+  private:
+    na::Transport& inner_;
+    Faults faults_;
+};
+
+}  // namespace cinnabar::support

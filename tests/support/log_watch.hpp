@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Takes the log for the length of a test: a warning or an error that the test did not announce fails it.
+#pragma once
+
+#include <cinnabar/base/log.hpp>
+
+#include <gtest/gtest.h>
+
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cinnabar::support {
+
+// One at a time. Any thread may log meanwhile.
+class LogWatch {
+  public:
+    LogWatch() { set_log_sink(&LogWatch::take, this); }
+    ~LogWatch() {
+        set_log_sink(nullptr, nullptr);
+        for (const std::string& line : lines_) ADD_FAILURE() << "unexpected in the log: " << line;
+    }
+    LogWatch(const LogWatch&) = delete;
+    LogWatch& operator=(const LogWatch&) = delete;
+
+    // Lines that contain `part` are fine from now on, however many there are.
+    void allow(std::string part) {
+        const std::lock_guard lock(mutex_);
+        allowed_.push_back(std::move(part));
+    }
+
+  private:
+    static void take(LogLevel level, std::string_view line, void* user) {
+        if (level < LogLevel::warning) return;
+        auto& watch = *static_cast<LogWatch*>(user);
+        const std::lock_guard lock(watch.mutex_);
+        for (const std::string& part : watch.allowed_) {
+            if (line.find(part) != std::string_view::npos) return;
+        }
+        watch.lines_.emplace_back(line);
+    }
+    std::mutex mutex_;
+    std::vector<std::string> allowed_;
+    std::vector<std::string> lines_;
+};
+
+}  // namespace cinnabar::support

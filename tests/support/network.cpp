@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "support/network.hpp"
+
+#include <cinnabar/plugins/builtin.hpp>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace cinnabar::support {
+
+const char* to_string(NetworkKind kind) noexcept {
+    switch (kind) {
+        case NetworkKind::self:
+            return "self";
+        case NetworkKind::sim_friendly:
+            return "sim_friendly";
+        case NetworkKind::sim_strict:
+            return "sim_strict";
+        case NetworkKind::tcp:
+            return "tcp";
+    }
+    return "unknown";
+}
+
+std::vector<NetworkKind> networks() {
+    na::Registry registry;
+    add_builtin(registry);
+    std::vector<NetworkKind> all{NetworkKind::self, NetworkKind::sim_friendly, NetworkKind::sim_strict};
+    const auto plugins = registry.plugins();
+    if (std::any_of(plugins.begin(), plugins.end(), [](const auto& plugin) { return plugin.scheme == "tcp"; })) {
+        all.push_back(NetworkKind::tcp);
+    }
+    return all;
+}
+
+Network::Network(NetworkKind kind, std::uint64_t seed) : kind_(kind) {
+    add_builtin(registry_);
+    if (kind != NetworkKind::sim_friendly && kind != NetworkKind::sim_strict) return;
+    sim::WorldOptions options;
+    options.seed = seed;
+    options.profile = kind == NetworkKind::sim_strict ? sim::Profile::rdma_strict : sim::Profile::friendly;
+    world_ = sim::World::make(options);
+}
+
+Network::~Network() = default;
+
+Result<std::unique_ptr<na::Transport>> Network::open(const std::string& name, const na::TransportOptions& options) {
+    if (world_) return world_->open(name, options);
+    if (kind_ == NetworkKind::self) return registry_.open("self://", options);
+    return registry_.open("tcp://127.0.0.1:0", options);
+}
+
+std::string Network::nobody() {
+    if (world_) return "sim://nobody";
+    if (kind_ == NetworkKind::self) return "self://?context=63";
+    // A port that the system has just given out and taken back: it is not handed to anybody else soon.
+    const int probe = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in name{};
+    name.sin_family = AF_INET;
+    name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t bytes = sizeof name;
+    (void)::bind(probe, reinterpret_cast<const sockaddr*>(&name), bytes);
+    (void)::getsockname(probe, reinterpret_cast<sockaddr*>(&name), &bytes);
+    ::close(probe);
+    return "tcp://127.0.0.1:" + std::to_string(ntohs(name.sin_port));
+}
+
+na::Addr Node::addr(bool with_incarnation) const {
+    return na::Addr::make(transport->endpoints(), context->options().id,
+                          with_incarnation ? transport->incarnation() : 0);
+}
+
+}  // namespace cinnabar::support

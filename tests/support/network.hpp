@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The networks that the contract is tested on, and processes on them, all inside the test's own process.
+#pragma once
+
+#include "support/pump.hpp"
+#include "support/recording_receiver.hpp"
+
+#include <cinnabar/na/context.hpp>
+#include <cinnabar/na/registry.hpp>
+#include <cinnabar/plugins/sim.hpp>
+
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace cinnabar::support {
+
+enum class NetworkKind : std::uint8_t { self, sim_friendly, sim_strict, tcp };
+[[nodiscard]] const char* to_string(NetworkKind kind) noexcept;
+inline std::ostream& operator<<(std::ostream& out, NetworkKind kind) { return out << to_string(kind); }
+// Those whose plugins are in this build.
+[[nodiscard]] std::vector<NetworkKind> networks();
+
+class Network {
+  public:
+    explicit Network(NetworkKind kind, std::uint64_t seed = 1);
+    ~Network();
+
+    [[nodiscard]] NetworkKind kind() const noexcept { return kind_; }
+    [[nodiscard]] bool is_sim() const noexcept { return world_ != nullptr; }
+    [[nodiscard]] sim::World& world() noexcept { return *world_; }
+    [[nodiscard]] sim::World* world_or_null() noexcept { return world_.get(); }
+    // `self` knows one process only: all its nodes share a transport.
+    [[nodiscard]] bool one_process() const noexcept { return kind_ == NetworkKind::self; }
+
+    // Opens the transport of a process. On `self` a new network each time.
+    [[nodiscard]] Result<std::unique_ptr<na::Transport>> open(const std::string& name,
+                                                              const na::TransportOptions& options);
+
+    // An address of this kind at which nobody listens.
+    [[nodiscard]] std::string nobody();
+
+  private:
+    NetworkKind kind_;
+    na::Registry registry_;
+    std::shared_ptr<sim::World> world_;
+};
+
+// One context of one process, with what it received.
+struct Node {
+    std::string name;
+    std::shared_ptr<na::Transport> transport;
+    RecordingReceiver receiver;
+    std::unique_ptr<na::Context> context;
+
+    [[nodiscard]] na::Addr addr(bool with_incarnation = false) const;
+    [[nodiscard]] na::Port& port() const { return *context->ports().front(); }
+};
+
+}  // namespace cinnabar::support

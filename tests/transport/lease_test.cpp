@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Leases: after a revocation is done nobody reads or writes through them, whatever was under way.
+#include "contract.hpp"
+
+#include <algorithm>
+
+namespace cinnabar::contract {
+
+class LeaseContract : public ContractTest {};
+CINNABAR_CONTRACT(LeaseContract);
+
+TEST_P(LeaseContract, AKeyIsVoidAfterItsRevocation) {
+    Node& a = make_node("a");
+    Node& b = make_node("b");
+    na::Peer& peer = peer_of(a, b);
+    GuardedBuffer here(64, 1);
+    GuardedBuffer there(64, 2);
+    auto local = register_memory(a, {here.segment()});
+    Lent& remote = lend(b, {there.segment()});
+    revoke(remote);
+    for (const na::OpKind kind : {na::OpKind::put, na::OpKind::get}) {
+        TestOp& op = make_rma(kind, peer, *local, remote, 64);
+        post(a, op);
+        ASSERT_TRUE(run_until_done(op));
+        EXPECT_TRUE(op.result == Errc::permission || op.result == Errc::peer_lost) << to_string(op.result);
+    }
+    EXPECT_TRUE(there.holds(2));
+    EXPECT_TRUE(here.holds(1));
+}
+
+TEST_P(LeaseContract, ANewLeaseOfTheSameMemoryDoesNotReviveTheOldKey) {
+    Node& a = make_node("a");
+    Node& b = make_node("b");
+    na::Peer& peer = peer_of(a, b);
+    GuardedBuffer here(64, 1);
+    GuardedBuffer there(64, 2);
+    auto local = register_memory(a, {here.segment()});
+    Lent& old = lend(b, {there.segment()});
+    revoke(old);
+    Lent& fresh = lend(b, {there.segment()});
+    EXPECT_NE(old.key, fresh.key);
+    TestOp& with_old = make_rma(na::OpKind::put, peer, *local, old, 64);
+    post(a, with_old);
+    ASSERT_TRUE(run_until_done(with_old));
+    EXPECT_NE(with_old.result, Errc::ok);
+    EXPECT_TRUE(there.holds(2));
+    TestOp& with_fresh = make_rma(na::OpKind::put, peer, *local, fresh, 64);
+    post(a, with_fresh);
+    ASSERT_TRUE(run_until_done(with_fresh));
+    EXPECT_EQ(with_fresh.result, Errc::ok);
+    EXPECT_TRUE(there.holds(1));
+}
+
+TEST_P(LeaseContract, NoByteIsWrittenAfterARevocationInMidTransfer) {
+    Node& a = make_node("a");
+    Node& b = make_node("b");
+    na::Peer* there_peer = nullptr;
+    na::Peer* back = nullptr;
+    connect(a, b, there_peer, back);
+    const std::size_t bytes = a.transport->limits().rma_bytes_max;
+    GuardedBuffer here(bytes, 1);
+    GuardedBuffer there(bytes);
+    auto local = register_memory(a, {here.segment()});
+    // Stopped after more and more rounds, so that some fall before, some into and some behind the transfer.
+    for (unsigned rounds = 0; rounds < 24; ++rounds) {
+        there.fill(2);
+        Lent& remote = lend(b, {there.segment()});
+        TestOp& op = make_rma(na::OpKind::put, *there_peer, *local, remote, bytes);
+        if (there_peer->state() != na::PeerState::connected) connect(a, b, there_peer, back);
+        op.op.peer = there_peer;
+        post(a, op);
+        for (unsigned i = 0; i < rounds; ++i) {
+            (void)pump_.round();
+            if (network_.is_sim()) (void)network_.world().advance();
+        }
+        revoke(remote);
+        // It is ours again: whatever comes now would show.
+        there.fill(7);
+        ASSERT_TRUE(run_until_done(op)) << rounds;
+        if (network_.is_sim()) pump_.run_for(Microseconds(20'000));
+        EXPECT_TRUE(there.holds(7)) << "written after the revocation, round " << rounds;
+        lent_.back().memory.reset();
+    }
+}
+
+TEST_P(LeaseContract, NoByteIsReadAfterARevocation) {
+    Node& a = make_node("a");
+    Node& b = make_node("b");
+    na::Peer* peer = nullptr;
+    na::Peer* back = nullptr;
+    connect(a, b, peer, back);
+    GuardedBuffer here(4096);
+    GuardedBuffer there(4096, 2);
+    auto local = register_memory(a, {here.segment()});
+    Lent& remote = lend(b, {there.segment()}, na::Access::read);
+    revoke(remote);
+    there.fill(9);  // a secret
+    TestOp& op = make_rma(na::OpKind::get, *peer, *local, remote, 4096);
+    post(a, op);
+    ASSERT_TRUE(run_until_done(op));
+    EXPECT_NE(op.result, Errc::ok);
+    EXPECT_EQ(here.bytes()[0], std::byte{0});
+    EXPECT_EQ(here.bytes()[4095], std::byte{0});
+}
+
+TEST_P(LeaseContract, GrantsNoMoreThanWasRegistered) {
+    Node& b = make_node("b");
+    GuardedBuffer there(64);
+    auto memory = register_memory(b, {there.segment()}, na::Access::read);
+    na::Lease lease;
+    lease.memory = memory.get();
+    lease.bytes = 64;
+    lease.access = na::Access::write;
+    EXPECT_EQ(b.transport->grant(lease), Errc::permission);
+    EXPECT_FALSE(lease.granted());
+    lease.access = na::Access::read;
+    lease.bytes = 65;
+    EXPECT_EQ(b.transport->grant(lease), Errc::invalid_argument);
+    lease.bytes = 1;
+    lease.offset = 64;
+    EXPECT_EQ(b.transport->grant(lease), Errc::invalid_argument);
+    EXPECT_FALSE(lease.granted());
+}
+
+TEST_P(LeaseContract, ManyAtOnceAreToldApart) {
+    Node& a = make_node("a");
+    Node& b = make_node("b");
+    na::Peer& peer = peer_of(a, b);
+    constexpr std::size_t count = 200;
+    constexpr std::size_t each = 64;
+    GuardedBuffer here(count * each, 1);
+    GuardedBuffer there(count * each);
+    auto local = register_memory(a, {here.segment()});
+    auto memory = register_memory(b, {there.segment()});
+    std::deque<Lent> leases;
+    for (std::size_t i = 0; i < count; ++i) {
+        Lent& lent = leases.emplace_back();
+        lent.owner = &b;
+        lent.lease.memory = memory.get();
+        lent.lease.offset = i * each;
+        lent.lease.bytes = each;
+        lent.lease.access = na::Access::write;
+        ASSERT_EQ(b.transport->grant(lent.lease), Errc::ok);
+        lent.key.resize(b.transport->described_bytes(lent.lease));
+        EXPECT_LE(lent.key.size(), b.transport->limits().lease_key_bytes_max);
+        Writer writer(lent.key);
+        b.transport->describe(lent.lease, writer);
+        ASSERT_TRUE(writer.ok());
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+        post(a, make_rma(na::OpKind::put, peer, *local, leases[i], each, i * each));
+    }
+    ASSERT_TRUE(run_until([&] { return std::all_of(ops_.begin(), ops_.end(), [](auto& op) { return op.done(); }); }));
+    for (const TestOp& op : ops_) EXPECT_EQ(op.result, Errc::ok) << to_string(op.result);
+    EXPECT_TRUE(there.holds(1));
+    for (Lent& lent : leases) revoke(lent);
+}
+
+TEST_P(LeaseContract, ADescriptionThatDoesNotFitFailsItsWriter) {
+    Node& b = make_node("b");
+    GuardedBuffer there(64);
+    Lent& lent = lend(b, {there.segment()});
+    std::vector<std::byte> room(lent.key.size() - 1);
+    Writer writer(room);
+    b.transport->describe(lent.lease, writer);
+    EXPECT_FALSE(writer.ok());
+}
+
+}  // namespace cinnabar::contract
