@@ -75,6 +75,7 @@ class Context::Impl final : public PortHost {
     TimeUs now_;
     std::uint32_t ops_posted_ = 0;
     bool closed_ = false;
+    bool rung_ = false;  // somebody called wake(): progress() returns, with nothing done if need be
     IntrusiveQueue<Work, &Work::next_work> retries_;  // ops handed over that a port had no room for
     std::uint32_t rounds_without_kernel_ = 0;         // rounds since epoll was asked
     Microseconds spin_{0};                            // the present budget

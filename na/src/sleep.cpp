@@ -75,6 +75,8 @@ unsigned Context::Impl::dispatch(Look look, TimeUs until) noexcept {
         if (auto* target = static_cast<FdEvents*>(event.data.ptr)) {
             target->on_ready(event.events);
             ++did;
+        } else {
+            rung_ = true;
         }
     }
     return did;
@@ -142,7 +144,7 @@ unsigned Context::Impl::progress(Microseconds timeout) noexcept {
     unsigned did = 0;
     for (;;) {
         did += round(timeout.count() != 0 && now_ >= spin_end);
-        if (did != 0 || completions_count_.load(std::memory_order_relaxed) != 0) break;
+        if (did != 0 || rung_ || completions_count_.load(std::memory_order_relaxed) != 0) break;
         if (virtual_clock_) {
             for (const auto& port : ports_) port->idle(std::min(until, wheel_.next()));
             break;
@@ -166,6 +168,7 @@ unsigned Context::Impl::progress(Microseconds timeout) noexcept {
             break;
         }
     }
+    rung_ = false;
     if (did != 0 && spun) spin_ = std::min(options_.spin_max, spin_ + spin_step);
     if (options_.threads == Threads::one) {
         if (did != 0 && completions_count_.load(std::memory_order_relaxed) == 0) {
