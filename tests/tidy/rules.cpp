@@ -315,11 +315,16 @@ Findings check_first_lines(const Source& source) {
     Findings findings;
     if (!source.is_cpp()) return findings;
     constexpr std::string_view licence = "// SPDX-License-Identifier: BSD-3-Clause";
-    constexpr std::string_view c_licence = "/* SPDX-License-Identifier: BSD-3-Clause */";
+    constexpr std::string_view c_licence = "/* SPDX-License-Identifier: BSD-3-Clause";
     const std::string_view first = source.lines.empty() ? std::string_view() : std::string_view(source.lines.front());
-    if (first != licence && first != c_licence) findings.push_back(at(source, 0, "the licence line is not the first"));
-    const bool guarded = std::find(source.lines.begin(), source.lines.end(), "#pragma once") != source.lines.end();
-    if (source.is_header() && !guarded) findings.push_back(at(source, 0, "a header without #pragma once"));
+    if (first != licence && !first.starts_with(c_licence))
+        findings.push_back(at(source, 0, "the licence line is not the first"));
+    // Headers for C keep to what every C compiler knows.
+    const bool for_c = source.path.ends_with(".h");
+    const bool guarded = std::any_of(source.lines.begin(), source.lines.end(), [&](const std::string& line) {
+        return line == "#pragma once" || (for_c && line.starts_with("#ifndef "));
+    });
+    if (source.is_header() && !guarded) findings.push_back(at(source, 0, "a header without a guard"));
     return findings;
 }
 

@@ -33,7 +33,7 @@ inline constexpr std::size_t line_columns_max = 120;
 [[nodiscard]] Findings check_leftovers(const Source& source);
 // Paths that exist on somebody's machine only.
 [[nodiscard]] Findings check_machine_paths(const Source& source);
-// The licence line, and #pragma once in headers.
+// The licence line, and #pragma once in headers (a guard in those for C).
 [[nodiscard]] Findings check_first_lines(const Source& source);
 // A C or C++ file that no CMakeLists.txt above it names.
 [[nodiscard]] Findings check_listed(const std::vector<Source>& tree);

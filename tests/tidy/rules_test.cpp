@@ -202,6 +202,8 @@ TEST(FirstLines, LicenceAndGuard) {
     EXPECT_FALSE(clean("a.cpp", ""));
     EXPECT_FALSE(clean("a.hpp", "// SPDX-License-Identifier: BSD-3-Clause\nint a;\n"));
     EXPECT_TRUE(clean("a.hpp", "// SPDX-License-Identifier: BSD-3-Clause\n#pragma once\n"));
+    EXPECT_TRUE(clean("a.h", "/* SPDX-License-Identifier: BSD-3-Clause */\n#ifndef A_H\n"));
+    EXPECT_FALSE(clean("a.hpp", "// SPDX-License-Identifier: BSD-3-Clause\n#ifndef A_H\n"));
 }
 
 TEST(Listed, EverySourceFileHasATarget) {
