@@ -5,6 +5,7 @@
 #include "fake_transport.hpp"
 #include "support/patterns.hpp"
 #include "support/recording_receiver.hpp"
+#include "support/scattered.hpp"
 
 #include <cinnabar/bulk/lend.hpp>
 #include <cinnabar/bulk/transfer.hpp>
@@ -18,41 +19,7 @@
 
 namespace cinnabar::bulk {
 
-// Segments of the given sizes, each between guards, all of them one region. The pattern runs through all of them.
-class Scattered {
-  public:
-    Scattered(const std::vector<std::size_t>& sizes, na::Access access) {
-        for (std::size_t size : sizes) {
-            buffers_.push_back(std::make_unique<support::GuardedBuffer>(size));
-            segments_.push_back(buffers_.back()->segment());
-        }
-        region = Region::expose(segments_, access).value();
-    }
-    explicit Scattered(std::size_t size, na::Access access = na::Access::read_write)
-        : Scattered(std::vector<std::size_t>{size}, access) {}
-
-    Region region;
-    void fill(std::uint64_t seed) {
-        std::uint64_t first = 0;
-        for (auto& buffer : buffers_) {
-            support::fill_pattern(buffer->bytes(), seed, first);
-            first += buffer->size();
-        }
-    }
-    // All bytes of the region, after a look at the guards.
-    [[nodiscard]] std::vector<std::byte> bytes() {
-        std::vector<std::byte> all;
-        for (auto& buffer : buffers_) {
-            EXPECT_TRUE(buffer->guards_intact());
-            all.insert(all.end(), buffer->data(), buffer->data() + buffer->size());
-        }
-        return all;
-    }
-
-  private:
-    std::vector<std::unique_ptr<support::GuardedBuffer>> buffers_;
-    std::vector<na::Segment> segments_;
-};
+using support::Scattered;
 
 // Memory lent on transports, and its descriptor as the other side sees it.
 class Lent {

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Processes with movers on any network, all in one thread, and memory that they lend each other.
+#pragma once
+
+#include "support/log_watch.hpp"
+#include "support/network.hpp"
+#include "support/scattered.hpp"
+
+#include <cinnabar/bulk/lend.hpp>
+#include <cinnabar/bulk/transfer.hpp>
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cinnabar::bulk {
+
+struct Side {
+    std::string name;
+    std::shared_ptr<na::Transport> transport;
+    support::RecordingReceiver receiver;
+    std::unique_ptr<na::Context> context;
+    std::unique_ptr<Mover> mover;
+    na::Addr addr;
+};
+
+// A region lent by its owner, as others see it.
+struct Loan : Lend {
+    Side* owner = nullptr;
+    std::vector<std::byte> encoded;
+    RemoteRegion remote;
+    bool fencing = false;
+    bool is_fenced = false;  // nothing touches the memory any more, or its quarantine has begun
+};
+
+struct Outcome {
+    int completions = 0;
+    Errc result = Errc::again;
+    Transfer* transfer = nullptr;
+    Mover* mover = nullptr;
+};
+
+class BulkOn {
+  public:
+    BulkOn(support::NetworkKind kind, std::uint64_t seed) : network(kind, seed), pump(network.world_or_null()) {}
+    ~BulkOn();
+
+    using Wrap = std::function<std::shared_ptr<na::Transport>(std::shared_ptr<na::Transport>)>;
+    // `wrap` may put a transport around the one of the network; it has to keep that alive.
+    Side& add(const std::string& name, const MoverOptions& options = {}, const Wrap& wrap = nullptr);
+
+    Loan& lend(Side& owner, const Region& region, na::Access access = na::Access::read_write, bool bound = false);
+    // Starts the fence; the loan says when it is through.
+    void revoke(Loan& loan);
+    // All loans, and waits for the fences.
+    void revoke_all();
+    void close(Side& side);
+
+    [[nodiscard]] static TransferArgs args_of(const Loan& loan, const Region& local,
+                                              Direction direction = Direction::pull) {
+        TransferArgs args;
+        args.direction = direction;
+        args.remote = &loan.remote;
+        args.local = local;
+        args.bytes = local.bytes();
+        args.peer = loan.owner->addr;
+        return args;
+    }
+    void start(Side& side, const TransferArgs& args, Outcome& outcome);
+    [[nodiscard]] bool until_done(const Outcome& outcome) {
+        return pump.until([&outcome] { return outcome.completions > 0; });
+    }
+
+    support::LogWatch log;
+    support::Network network;
+    support::Pump pump;
+
+  private:
+    std::shared_ptr<na::Transport> shared_;  // of `self`, which is one process
+    std::deque<Side> sides_;
+    std::deque<Loan> loans_;
+};
+
+}  // namespace cinnabar::bulk
