@@ -17,6 +17,11 @@ Op& op_of(Work& work) {
     return reinterpret_cast<Op&>(work);
 }
 
+// The context whose trigger() this thread is inside, if any: what callbacks post is sent together at its end.
+thread_local const void* triggering = nullptr;
+thread_local unsigned unsent_posts = 0;
+constexpr unsigned unsent_posts_max = 32;
+
 class SpinGuard {
   public:
     SpinGuard(std::atomic_flag& flag, Threads threads) noexcept : flag_(threads == Threads::many ? &flag : nullptr) {
@@ -52,9 +57,11 @@ void Context::Impl::own() noexcept {
 
 void Context::Impl::give_up() noexcept {
     if (options_.threads == Threads::one) return;
+    const bool later = triggering == this && ++unsent_posts < unsent_posts_max;
     for (;;) {
-        for (const auto& port : ports_) {
-            if (!closed_) port->flush();
+        if (!closed_ && !later) {
+            for (const auto& port : ports_) port->flush();
+            if (triggering == this) unsent_posts = 0;
         }
         ring_sleeper_if_needed();
         owned_.store(false, std::memory_order_seq_cst);
@@ -207,12 +214,20 @@ void Context::submit(Work& work) noexcept { impl_->submit(work); }
 void Context::enqueue(Work& work) noexcept { impl_->enqueue(work); }
 
 unsigned Context::trigger(unsigned count_max) noexcept {
+    const void* const outer = std::exchange(triggering, impl_.get());
+    const unsigned outer_unsent = std::exchange(unsent_posts, 0);
     unsigned count = 0;
     while (count < count_max) {
         Work* work = impl_->pop_completion();
         if (!work) break;
         work->run(*work);
         ++count;
+    }
+    const unsigned unsent = std::exchange(unsent_posts, outer_unsent);
+    triggering = outer;
+    if (unsent != 0) {
+        impl_->own();
+        impl_->give_up();
     }
     return count;
 }

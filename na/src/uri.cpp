@@ -74,12 +74,14 @@ Result<Uri> Uri::parse(std::string_view text) {
         uri.host = authority.substr(0, last);
         if (last != std::string_view::npos) port = authority.substr(last + 1);
     }
+    if (uri.host.find_first_of("[]") != std::string::npos) return malformed("brackets stand around an IPv6 host", text);
     if (!port.empty() && !parse_port(port, uri.port)) return malformed("a port is a number from 0 to 65535", text);
 
     while (!query.empty()) {
         std::string_view value = cut_before(query, '&');
         if (value.empty()) continue;
         std::string name(cut_before(value, '='));
+        if (name.empty() && value.empty()) continue;
         if (name.empty()) return malformed("an option of an address has a name", text);
         uri.query.emplace_back(std::move(name), std::string(value));
     }

@@ -132,10 +132,44 @@ void ContextCore::submit(Call& call) noexcept {
 }
 
 // Before the connection is made nobody knows how many credits there will be; one call goes ahead and dials.
-bool ContextCore::may_send(const PeerBook& book) const noexcept {
+bool ContextCore::may_send(PeerBook& book) noexcept {
     if (book.stalled) return false;
     if (!book.open) return book.sent.empty();
-    return book.credits > 0 && replies_owed < replies_owed_max;
+    if (book.credits == 0) return false;
+    if (replies_owed < replies_owed_max) return true;
+    if (!book.awaits_reply_slot) {
+        book.awaits_reply_slot = true;
+        reply_waiters.push_back(&book);
+    }
+    return false;
+}
+
+// A reply slot is free again; whoever waited for one may go on.
+void ContextCore::settle_reply(PeerBook& book) noexcept {
+    if (book.replies_owed == 0) return;
+    --book.replies_owed;
+    --replies_owed;
+    wake_reply_waiter();
+}
+
+// Not now, but in a moment: the caller may be in the middle of any list.
+void ContextCore::wake_reply_waiter() noexcept {
+    if (reply_waiters.empty() || closed_) return;
+    PeerBook& waiter = *reply_waiters.back();
+    reply_waiters.pop_back();
+    waiter.awaits_reply_slot = false;
+    if (waiter.stalled) return;  // looks again by itself
+    waiter.stalled = true;
+    waiter.retry.user = &waiter;
+    waiter.retry.run = [](Work& work) noexcept {
+        PeerBook& next = *static_cast<PeerBook*>(work.user);
+        ContextCore& core = *next.core;
+        next.stalled = false;
+        core.pump(next);
+        if (core.replies_owed < core.replies_owed_max) core.wake_reply_waiter();
+        core.drop_book_if_idle(next);
+    };
+    na->submit(waiter.retry);
 }
 
 void ContextCore::pump(PeerBook& book) noexcept {
@@ -209,10 +243,7 @@ void ContextCore::request_sent(Call& call) noexcept {
         return;
     }
     PeerBook& book = *call.book_;
-    if (!call.args.one_way && book.replies_owed > 0) {
-        --book.replies_owed;
-        --replies_owed;
-    }
+    if (!call.args.one_way) settle_reply(book);
     call.was_sent_ = false;
     if (result == Errc::too_large && !call.overflow_ && move_to_overflow(call) == Errc::ok) {
         // The peer's limit became known with its Hello: the same call again, by bulk.
@@ -222,7 +253,7 @@ void ContextCore::request_sent(Call& call) noexcept {
         queued_bytes += call.input_bytes_;
         ++queued_calls;
         add_credits(book, 1);
-        return;
+        return pump(book);
     }
     finish(call, result);
     // What waited for this dial has the same answer; dialling again for each would be a storm.
@@ -243,6 +274,10 @@ void ContextCore::finish(Call& call, Errc result) noexcept {
         } else {
             call.book_->sent.remove(call);
         }
+    }
+    // Where slots are counted, a reply that nobody waits for still comes and takes one.
+    if (before == Call::State::sent && call.was_sent_ && !call.args.one_way && !call.book_->strict) {
+        settle_reply(*call.book_);
     }
     const bool unanswered = before == Call::State::sent && (result == Errc::timed_out || result == Errc::canceled);
     if (call.op_.state != na::OpState::idle && unanswered) na->cancel_owned(call.op_);

@@ -45,7 +45,9 @@ class ContextCore final : public na::Receiver {
     // Calls, as origin (call.cpp).
     void submit(Call& call) noexcept;
     void pump(PeerBook& book) noexcept;
-    [[nodiscard]] bool may_send(const PeerBook& book) const noexcept;
+    [[nodiscard]] bool may_send(PeerBook& book) noexcept;
+    void settle_reply(PeerBook& book) noexcept;
+    void wake_reply_waiter() noexcept;
     [[nodiscard]] bool send(Call& call) noexcept;
     void request_sent(Call& call) noexcept;
     void finish(Call& call, Errc result) noexcept;
@@ -143,7 +145,8 @@ class ContextCore final : public na::Receiver {
 
     std::uint32_t replies_owed = 0;  // of all peers
     std::uint32_t replies_owed_max = 0;
-    std::uint32_t budgets = 0;  // credits made, of all peers
+    std::vector<PeerBook*> reply_waiters;  // books that could send but for a reply slot
+    std::uint32_t budgets = 0;             // credits made, of all peers
     std::uint32_t budgets_max = 0;
     std::size_t queued_bytes = 0;
     std::uint32_t queued_calls = 0;

@@ -108,6 +108,7 @@ void ContextCore::pull_output(Call& call, ConstBytes descriptor) noexcept {
         return finish(call, failed);
     }
     call.state_ = Call::State::pulling;
+    if (!call.book_->strict) settle_reply(*call.book_);
 }
 
 void ContextCore::output_pulled(Call& call) noexcept {

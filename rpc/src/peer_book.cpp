@@ -20,6 +20,7 @@ PeerBook* ContextCore::book_of(na::Peer& peer) noexcept {
     if (!book) return nullptr;
     book->core = this;
     book->peer = &peer;
+    book->strict = transport_of(peer.port())->caps().counted_slots;
     peer.upper = book;
     peer.acquire();
     if (peer.state() == na::PeerState::connected) open_book(*book);
@@ -45,6 +46,7 @@ void ContextCore::close_book(PeerBook& book, Errc why) noexcept {
     book.open = false;
     replies_owed -= book.replies_owed;
     book.replies_owed = book.credits = book.budget = book.granted = book.returnable = 0;
+    wake_reply_waiter();
     book.hungry = false;
     book.control.clear();
     book.control_unacked = false;
@@ -88,6 +90,7 @@ void ContextCore::drop_book_if_idle(PeerBook& book) noexcept {
         if (idle.open || !idle.idle()) return;
         na::Peer* peer = std::exchange(idle.peer, nullptr);
         peer->upper = nullptr;
+        if (std::exchange(idle.awaits_reply_slot, false)) std::erase(core.reply_waiters, &idle);
         core.books.release(idle);
         peer->release();
     };

@@ -30,6 +30,8 @@ struct PeerBook : PoolSlot {
     Calls sent;                      // wait for a reply
     std::uint32_t credits = 0;       // requests that may be sent
     std::uint32_t replies_owed = 0;  // reply slots that are reserved
+    bool strict = false;             // the transport counts receive slots: a late reply still needs its own
+    bool awaits_reply_slot = false;  // in ContextCore::reply_waiters
     bool stalled = false;            // the transport answered `again`: tried again soon
     Work retry;
 

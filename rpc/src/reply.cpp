@@ -13,10 +13,7 @@ void ContextCore::on_expected(na::Arrival& arrival) noexcept {
     ConstBytes payload;
     const Errc decoded = book->codec->decode_reply(arrival.bytes, header, payload);
     if (decoded == Errc::ok) {
-        if (book->replies_owed > 0) {
-            --book->replies_owed;
-            --replies_owed;
-        }
+        if (book->strict) settle_reply(*book);
         book->credits += header.credits;
     } else {
         log(LogLevel::warning, "a reply from %s makes no sense", arrival.source->addr().to_string().c_str());

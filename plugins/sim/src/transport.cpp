@@ -37,6 +37,7 @@ na::Caps caps_of(const WorldState& world) {
     caps.atomics = true;
     caps.offset_addressing = !world.strict();
     caps.revocable = !world.strict();
+    caps.counted_slots = world.strict();
     caps.detects_loss = true;
     return caps;
 }

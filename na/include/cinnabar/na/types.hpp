@@ -31,6 +31,7 @@ struct Caps {
     bool revocable = false;          // a lease can be taken back at once, even in mid-transfer
     bool detects_loss = false;       // the fabric tells when a peer dies
     bool wait_fd = false;            // a context can sleep in the kernel
+    bool counted_slots = false;      // a message that finds no receive slot ends the connection: credits are strict
     bool same_host_only = false;     // reaches processes of this host only
 };
 
