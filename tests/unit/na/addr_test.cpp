@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cinnabar/base/random.hpp>
+#include <cinnabar/na/addr.hpp>
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+namespace cinnabar::na {
+namespace {
+
+std::vector<std::byte> encoded(const Addr& addr) {
+    std::vector<std::byte> bytes(addr.encoded_bytes());
+    Writer writer(bytes);
+    addr.encode(writer);
+    EXPECT_TRUE(writer.ok());
+    EXPECT_EQ(writer.left(), 0u);
+    return bytes;
+}
+
+TEST(Addr, EmptyIsNoAddress) {
+    const Addr addr;
+    EXPECT_TRUE(addr.empty());
+    EXPECT_FALSE(addr);
+    EXPECT_FALSE(addr.listens());
+    EXPECT_EQ(addr.to_string(), "");
+    const auto bytes = encoded(addr);
+    Reader reader(bytes);
+    EXPECT_TRUE(Addr::decode(reader).value().empty());
+}
+
+TEST(Addr, EqualOnesAreOneObject) {
+    const Addr a = Addr::parse("tcp://host:1").value();
+    const Addr b = Addr::parse("TCP://host:1").value();
+    EXPECT_EQ(a, b);
+    EXPECT_EQ(&a.body(), &b.body());
+    EXPECT_FALSE(a == Addr::parse("tcp://host:2").value());
+    EXPECT_FALSE(a == a.with_context(1));
+    EXPECT_EQ(a, a.with_context(1).with_context(0));
+    EXPECT_FALSE(a == Addr::make({"tcp://host:1"}, 0, 5));
+}
+
+TEST(Addr, ContextInTheText) {
+    const Addr addr = Addr::parse("tcp://host:1?context=7&x=2").value();
+    EXPECT_EQ(addr.body().context, 7);
+    EXPECT_EQ(addr.body().endpoints.front(), "tcp://host:1?x=2");
+    EXPECT_EQ(addr.to_string(), "tcp://host:1?x=2&context=7");
+    EXPECT_EQ(Addr::parse(addr.to_string()).value(), addr);
+    for (const char* text : {"tcp://h?context=65536", "tcp://h?context=-1", "tcp://h?context=x"}) {
+        EXPECT_EQ(Addr::parse(text).code(), Errc::bad_address) << text;
+    }
+    EXPECT_EQ(Addr::parse("tcp://" + std::string(300, 'a')).code(), Errc::bad_address);
+}
+
+TEST(Addr, OfASessionMeansNothingElsewhere) {
+    const Addr addr = Addr::make_session("tcp", 3, 99);
+    EXPECT_FALSE(addr.listens());
+    EXPECT_EQ(addr, Addr::make_session("tcp", 3, 99));
+    EXPECT_FALSE(addr == Addr::make_session("sim", 3, 99));
+    EXPECT_EQ(addr.with_context(4), Addr::make_session("tcp", 4, 99));
+    EXPECT_FALSE(Addr::parse(addr.to_string()).ok());
+    const auto bytes = encoded(addr);
+    Reader reader(bytes);
+    const Addr elsewhere = Addr::decode(reader).value();
+    EXPECT_FALSE(elsewhere.listens());
+    EXPECT_FALSE(elsewhere == addr);
+}
+
+TEST(Addr, WireForm) {
+    const Addr addr = Addr::make({"tcp://host:1", "shm://x"}, 0x0102, 0x1112131415161718);
+    const auto bytes = encoded(addr);
+    EXPECT_EQ(bytes.size(), 11u + 1 + 12 + 1 + 7);
+    EXPECT_EQ(bytes[0], std::byte{2});
+    EXPECT_EQ(bytes[1], std::byte{0x02});
+    EXPECT_EQ(bytes[3], std::byte{0x18});
+    Reader reader(bytes);
+    EXPECT_EQ(Addr::decode(reader).value(), addr);
+    EXPECT_EQ(reader.left(), 0u);
+}
+
+TEST(Addr, BytesCutShortAnywhereAreRefused) {
+    const auto bytes = encoded(Addr::make({"tcp://host:1", "shm://x"}, 1, 2));
+    for (std::size_t count = 0; count < bytes.size(); ++count) {
+        Reader reader(ConstBytes(bytes).first(count));
+        EXPECT_EQ(Addr::decode(reader).code(), Errc::protocol) << count;
+    }
+}
+
+TEST(Addr, TooManyEndpointsAndNonsenseAreRefused) {
+    std::vector<std::byte> bytes(4096);
+    Writer writer(bytes);
+    writer.u8(9);
+    writer.u16(0);
+    writer.u64(1);
+    for (int i = 0; i < 9; ++i) {
+        writer.u8(5);
+        writer.bytes(as_bytes("x://y"));
+    }
+    Reader reader(writer.written());
+    EXPECT_EQ(Addr::decode(reader).code(), Errc::protocol);
+    Writer nonsense(bytes);
+    nonsense.u8(1);
+    nonsense.u16(0);
+    nonsense.u64(1);
+    nonsense.u8(3);
+    nonsense.bytes(as_bytes("abc"));
+    Reader second(nonsense.written());
+    EXPECT_EQ(Addr::decode(second).code(), Errc::protocol);
+}
+
+TEST(Addr, RandomBytesNeverCrashAndComeBackEqualWhenTheyDecode) {
+    Random random(7);
+    for (int i = 0; i < 50'000; ++i) {
+        std::vector<std::byte> bytes = encoded(Addr::make({"tcp://host:1", "shm://x"}, 1, 2));
+        const auto changes = 1 + random.below(3);
+        for (std::uint64_t k = 0; k < changes; ++k) {
+            bytes[random.below(bytes.size())] = static_cast<std::byte>(random.next());
+        }
+        Reader reader(bytes);
+        const auto decoded = Addr::decode(reader);
+        if (!decoded || decoded->empty()) continue;
+        const auto again = encoded(*decoded);
+        Reader second(again);
+        EXPECT_EQ(Addr::decode(second).value(), *decoded);
+    }
+}
+
+TEST(Addr, MadeAndDroppedByManyThreads) {
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t) {
+        threads.emplace_back([] {
+            for (int i = 0; i < 5000; ++i) {
+                const Addr a = Addr::make({"x://shared"}, static_cast<ContextId>(i % 3), 1);
+                const Addr b = a;  // NOLINT: the copy is the test
+                EXPECT_EQ(b.body().context, i % 3);
+            }
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace cinnabar::na

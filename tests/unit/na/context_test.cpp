@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a context does by itself, over `self`: the queue, timers, submitted work, ops handed over, the order of things.
+#include "support/fault_transport.hpp"
+#include "support/network.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <thread>
+
+namespace cinnabar::na {
+namespace {
+
+struct Step : Work {
+    std::function<void()> body;
+    explicit Step(std::function<void()> b) : body(std::move(b)) {
+        run = [](Work& self) noexcept { static_cast<Step&>(self).body(); };
+    }
+};
+
+struct Alarm : Timer {
+    std::function<void()> body;
+    explicit Alarm(std::function<void()> b) : body(std::move(b)) {
+        fire = [](Timer& self) noexcept { static_cast<Alarm&>(self).body(); };
+    }
+};
+
+struct Send {
+    Op op;
+    std::atomic<unsigned> completions{0};
+    Send() {
+        op.user = this;
+        op.complete = [](Op& self) noexcept { ++static_cast<Send*>(self.user)->completions; };
+    }
+    void aim(Peer& peer) {
+        op.kind = OpKind::send_unexpected;
+        op.peer = &peer;
+        op.message = peer.port().take_message();
+        op.message_bytes = 8;
+    }
+    void give_back() { op.message->port->give_message(*op.message); }
+};
+
+class ContextTest : public testing::Test {
+  protected:
+    void open(Threads threads) {
+        ContextOptions options;
+        options.threads = threads;
+        Transport* raw = &faulty_;
+        context_ = Context::open({&raw, 1}, options, receiver_).value();
+        const Context::Ownership own(*context_);
+        peer_ = context_->peer(Addr::make(inner_->endpoints(), 0, 0)).value();
+        peer_->acquire();
+    }
+    void TearDown() override {
+        if (!context_) return;
+        {
+            const Context::Ownership own(*context_);
+            peer_->release();
+        }
+        context_.reset();
+    }
+    void run(const std::function<bool()>& done) {
+        for (int i = 0; i < 10'000 && !done(); ++i) {
+            (void)context_->progress(Microseconds(0));
+            (void)context_->trigger(16);
+        }
+        EXPECT_TRUE(done());
+    }
+
+    support::Network network_{support::NetworkKind::self};
+    std::unique_ptr<Transport> inner_ = network_.open("a", {}).value();
+    support::FaultTransport faulty_{*inner_};
+    support::RecordingReceiver receiver_;
+    std::unique_ptr<Context> context_;
+    Peer* peer_ = nullptr;
+};
+
+TEST_F(ContextTest, NeedsATransport) { EXPECT_EQ(Context::open({}, {}, receiver_).code(), Errc::invalid_argument); }
+
+TEST_F(ContextTest, TransportsOfOneClock) {
+    support::Network other(support::NetworkKind::sim_friendly);
+    const auto simulated = other.open("x", {}).value();
+    const std::array<Transport*, 2> both{inner_.get(), simulated.get()};
+    EXPECT_EQ(Context::open(both, {}, receiver_).code(), Errc::invalid_argument);
+}
+
+TEST_F(ContextTest, OrdinalsAreSmallAndUsedAgain) {
+    open(Threads::one);
+    const std::uint32_t first = context_->ordinal();
+    std::vector<std::unique_ptr<Context>> more;
+    for (ContextId id = 1; id < 4; ++id) {
+        ContextOptions options;
+        options.id = id;
+        Transport* raw = &faulty_;
+        more.push_back(Context::open({&raw, 1}, options, receiver_).value());
+        EXPECT_NE(more.back()->ordinal(), first);
+    }
+    const std::uint32_t second = more[1]->ordinal();
+    more[1].reset();
+    ContextOptions options;
+    options.id = 9;
+    Transport* raw = &faulty_;
+    more[1] = Context::open({&raw, 1}, options, receiver_).value();
+    EXPECT_EQ(more[1]->ordinal(), second);
+}
+
+TEST_F(ContextTest, TheQueueRunsInOrderAndOnlyFromTrigger) {
+    open(Threads::one);
+    std::string order;
+    Step a([&] { order += 'a'; });
+    Step b([&] {
+        order += 'b';
+        context_->enqueue(a);
+    });
+    Step c([&] { order += 'c'; });
+    context_->enqueue(a);
+    context_->enqueue(b);
+    context_->enqueue(c);
+    EXPECT_TRUE(context_->has_completions());
+    (void)context_->progress(Microseconds(0));
+    EXPECT_EQ(order, "");
+    EXPECT_EQ(context_->trigger(2), 2u);
+    EXPECT_EQ(order, "ab");
+    EXPECT_EQ(context_->trigger(100), 2u);
+    EXPECT_EQ(order, "abca");
+    EXPECT_EQ(context_->trigger(100), 0u);
+    EXPECT_FALSE(context_->has_completions());
+}
+
+TEST_F(ContextTest, ProgressReturnsAtOnceWhileTheQueueIsNotEmpty) {
+    open(Threads::one);
+    Step a([] {});
+    context_->enqueue(a);
+    const auto started = std::chrono::steady_clock::now();
+    (void)context_->progress(Microseconds(5'000'000));
+    EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds(2));
+    EXPECT_EQ(context_->trigger(1), 1u);
+}
+
+TEST_F(ContextTest, TimersFireInsideProgressInTheirOrder) {
+    open(Threads::one);
+    std::string order;
+    Alarm late([&] { order += 'l'; });
+    Alarm early([&] { order += 'e'; });
+    Alarm never([&] { order += 'n'; });
+    const TimeUs now = context_->fresh_now_us();
+    context_->arm(late, now + 3000);
+    context_->arm(early, now + 1000);
+    context_->arm(never, now + 2000);
+    EXPECT_LE(context_->next_timer_us(), now + 1000);
+    context_->disarm(never);
+    context_->disarm(never);
+    run([&] { return order.size() == 2 || context_->fresh_now_us() > now + 1'000'000; });
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+    while (order.size() < 2 && std::chrono::steady_clock::now() < end) (void)context_->progress(Microseconds(1000));
+    EXPECT_EQ(order, "el");
+    EXPECT_GE(context_->now_us(), now + 3000);
+    EXPECT_EQ(context_->next_timer_us(), time_never);
+}
+
+TEST_F(ContextTest, ATimerEndsTheSleepBeforeTheTimeout) {
+    open(Threads::one);
+    bool fired = false;
+    Alarm alarm([&] { fired = true; });
+    context_->arm(alarm, context_->fresh_now_us() + 20'000);
+    const auto started = std::chrono::steady_clock::now();
+    EXPECT_GT(context_->progress(Microseconds(10'000'000)), 0u);
+    EXPECT_TRUE(fired);
+    EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds(5));
+}
+
+TEST_F(ContextTest, SubmittedWorkRunsInItsOrderInsideProgress) {
+    for (const Threads threads : {Threads::one, Threads::many}) {
+        open(threads);
+        std::string order;
+        Step a([&] { order += 'a'; });
+        Step b([&] { order += 'b'; });
+        Step c([&] { order += 'c'; });
+        context_->submit(a);
+        context_->submit(b);
+        context_->submit(c);
+        EXPECT_EQ(order, "");
+        EXPECT_GE(context_->progress(Microseconds(0)), 3u);
+        EXPECT_EQ(order, "abc");
+        TearDown();
+    }
+}
+
+TEST_F(ContextTest, RunOwnedRunsAtOnceWhenNobodyOwns) {
+    for (const Threads threads : {Threads::one, Threads::many}) {
+        open(threads);
+        bool ran = false;
+        Step step([&] { ran = true; });
+        context_->run_owned(step);
+        EXPECT_TRUE(ran);
+        TearDown();
+    }
+}
+
+TEST_F(ContextTest, ACompletionNeverComesInsideThePost) {
+    open(Threads::many);
+    Send send;
+    send.aim(*peer_);
+    for (int i = 0; i < 3; ++i) {
+        send.completions = 0;
+        ASSERT_EQ(context_->post(send.op), Errc::ok);
+        EXPECT_EQ(send.completions, 0u);
+        EXPECT_EQ(context_->ops_posted(), 1u);
+        EXPECT_EQ(send.op.state, OpState::posted);
+        run([&] { return send.completions == 1; });
+        EXPECT_EQ(send.op.state, OpState::idle);
+        EXPECT_EQ(send.op.result, Errc::ok);
+        EXPECT_EQ(context_->ops_posted(), 0u);
+    }
+    send.give_back();
+}
+
+TEST_F(ContextTest, AnOpHoldsItsPeer) {
+    open(Threads::one);
+    Send send;
+    send.aim(*peer_);
+    const std::uint32_t before = peer_->references();
+    ASSERT_EQ(context_->post_owned(send.op), Errc::ok);
+    EXPECT_GT(peer_->references(), before);
+    run([&] { return send.completions == 1; });
+    send.give_back();
+}
+
+// A stranger's post while the context is owned is handed over: what the port answers comes as the completion.
+TEST_F(ContextTest, HandedOverOpsAreRetriedNotReportedWhenThePortHasNoRoom) {
+    open(Threads::many);
+    Send warm;
+    warm.aim(*peer_);
+    ASSERT_EQ(context_->post(warm.op), Errc::ok);
+    run([&] { return warm.completions == 1; });
+    Send send;
+    send.aim(*peer_);
+    faulty_.faults().again_one_in = 1;
+    {
+        const Context::Ownership own(*context_);
+        std::thread stranger([&] { EXPECT_EQ(context_->post(send.op), Errc::ok); });
+        stranger.join();
+        EXPECT_EQ(send.op.state, OpState::handed_over);
+    }
+    for (int i = 0; i < 20; ++i) (void)context_->progress(Microseconds(0));
+    EXPECT_EQ(send.completions, 0u);
+    faulty_.faults().again_one_in = 0;
+    run([&] { return send.completions == 1; });
+    EXPECT_EQ(send.op.result, Errc::ok);
+    warm.give_back();
+    send.give_back();
+}
+
+TEST_F(ContextTest, AHandedOverOpMayBeCancelledBeforeItIsPosted) {
+    open(Threads::many);
+    Send send;
+    send.aim(*peer_);
+    faulty_.faults().again_one_in = 1;
+    {
+        const Context::Ownership own(*context_);
+        std::thread stranger([&] { EXPECT_EQ(context_->post(send.op), Errc::ok); });
+        stranger.join();
+        context_->cancel_owned(send.op);
+        EXPECT_EQ(send.completions, 0u);
+    }
+    run([&] { return send.completions == 1; });
+    EXPECT_EQ(send.op.result, Errc::canceled);
+    faulty_.faults().again_one_in = 0;
+    send.give_back();
+}
+
+TEST_F(ContextTest, CloseEndsWhatWasHandedOver) {
+    open(Threads::many);
+    Send send;
+    send.aim(*peer_);
+    faulty_.faults().again_one_in = 1;
+    {
+        const Context::Ownership own(*context_);
+        std::thread stranger([&] { EXPECT_EQ(context_->post(send.op), Errc::ok); });
+        stranger.join();
+    }
+    context_->close();
+    EXPECT_EQ(send.completions, 1u);
+    EXPECT_EQ(send.op.result, Errc::canceled);
+    EXPECT_EQ(context_->post(send.op), Errc::closed);
+    send.give_back();
+}
+
+TEST_F(ContextTest, TheQueueOutlivesTheClose) {
+    open(Threads::one);
+    bool ran = false;
+    Step step([&] { ran = true; });
+    context_->enqueue(step);
+    context_->close();
+    EXPECT_TRUE(context_->has_completions());
+    EXPECT_EQ(context_->trigger(10), 1u);
+    EXPECT_TRUE(ran);
+}
+
+TEST_F(ContextTest, AWakeBeforeTheSleepIsNotLost) {
+    open(Threads::one);
+    context_->wake();
+    const auto started = std::chrono::steady_clock::now();
+    (void)context_->progress(Microseconds(5'000'000));
+    EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds(4));
+}
+
+TEST_F(ContextTest, NobodyIsRungWhoIsAwake) {
+    open(Threads::one);
+    Step step([] {});
+    for (int i = 0; i < 100; ++i) {
+        context_->submit(step);
+        (void)context_->progress(Microseconds(0));
+    }
+    EXPECT_EQ(context_->wakeups().rings, 0u);
+}
+
+TEST_F(ContextTest, RoutesByEndpoint) {
+    open(Threads::one);
+    EXPECT_EQ(context_->route(peer_->addr()), context_->ports().front().get());
+    EXPECT_EQ(context_->route(Addr::parse("tcp://host:1").value()), nullptr);
+    EXPECT_EQ(context_->route(Addr()), nullptr);
+    EXPECT_EQ(&context_->transport_of(*context_->ports().front()), &faulty_);
+    // The same peer by the shortcut and by the port.
+    EXPECT_EQ(context_->peer(peer_->addr()).value(), peer_);
+    EXPECT_EQ(context_->peer(peer_->addr()).value(), peer_);
+}
+
+TEST_F(ContextTest, AFailedPostLeavesNoTrace) {
+    open(Threads::one);
+    Send send;
+    send.aim(*peer_);
+    const std::uint32_t references = peer_->references();
+    faulty_.faults().again_one_in = 1;
+    EXPECT_EQ(context_->post_owned(send.op), Errc::again);
+    EXPECT_EQ(send.op.state, OpState::idle);
+    EXPECT_EQ(peer_->references(), references);
+    EXPECT_EQ(context_->ops_posted(), 0u);
+    faulty_.faults().again_one_in = 0;
+    send.give_back();
+}
+
+// The wrapper itself: what the fault tests of the layers above count on.
+TEST_F(ContextTest, FaultsHappenWhenTheyAreAskedFor) {
+    open(Threads::one);
+    Send send;
+    send.aim(*peer_);
+    const auto again = [&](Errc expected) {
+        send.completions = 0;
+        ASSERT_EQ(context_->post_owned(send.op), Errc::ok);
+        run([&] { return send.completions == 1; });
+        EXPECT_EQ(send.op.result, expected);
+    };
+    again(Errc::ok);
+    run([&] { return receiver_.messages.size() == 1; });
+
+    faulty_.faults().fail_post = faulty_.faults().posts + 1;
+    faulty_.faults().fail_why = Errc::io;
+    again(Errc::io);
+
+    faulty_.faults().drop_arrival = faulty_.faults().arrivals + 1;
+    again(Errc::ok);
+    again(Errc::ok);
+    run([&] { return receiver_.messages.size() == 2; });
+    EXPECT_EQ(faulty_.faults().arrivals, 3u);
+
+    faulty_.faults().late_polls = 5;
+    send.completions = 0;
+    ASSERT_EQ(context_->post_owned(send.op), Errc::ok);
+    for (int i = 0; i < 5; ++i) {
+        (void)context_->progress(Microseconds(0));
+        EXPECT_EQ(send.completions, 0u) << i;
+    }
+    run([&] { return send.completions == 1; });
+    faulty_.faults().late_polls = 0;
+
+    faulty_.faults().lose_peer_at_post = faulty_.faults().posts + 1;
+    again(Errc::ok);
+    run([&] { return receiver_.count(PeerEvent::lost) == 1; });
+    again(Errc::ok);
+    EXPECT_EQ(receiver_.count(PeerEvent::connected), 2u);
+    send.give_back();
+}
+
+}  // namespace
+}  // namespace cinnabar::na
