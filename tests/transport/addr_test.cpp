@@ -115,12 +115,12 @@ TEST_P(AddrContract, NobodyThereIsRefusedAtOnce) {
     EXPECT_EQ(a.receiver.events.front().why, Errc::refused);
 }
 
-TEST_P(AddrContract, AContextThatIsNotOpenIsRefused) {
+TEST_P(AddrContract, AContextThatIsNotOpenIsNotReached) {
     Node& a = make_node("a");
     Node& b = make_node("b");
     TestOp& op = send(a, peer_at(a, b.addr().with_context(40)), 1, 8);
     ASSERT_TRUE(run_until_done(op));
-    EXPECT_EQ(op.result, Errc::refused) << to_string(op.result);
+    EXPECT_TRUE(op.result == Errc::refused || op.result == Errc::unreachable) << to_string(op.result);
 }
 
 }  // namespace cinnabar::contract

@@ -68,7 +68,7 @@ TEST_P(Cancel, OfATransferLeavesTheMemoryAloneAfterItsCompletion) {
     na::Peer* peer = nullptr;
     na::Peer* back = nullptr;
     connect(a, b, peer, back);
-    const std::size_t bytes = a.transport->limits().rma_bytes_max;
+    const std::size_t bytes = large_rma();
     GuardedBuffer here(bytes);
     GuardedBuffer there(bytes, 2);
     auto local = register_memory(a, {here.segment()});

@@ -13,6 +13,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <functional>
@@ -113,6 +114,10 @@ class ContractTest : public testing::TestWithParam<NetworkKind> {
     }
     // Both have seen the connection; one message each way has passed.
     void connect(Node& from, Node& to, na::Peer*& there, na::Peer*& back);
+    // A large RMA of this network, small enough to be copied many times over.
+    [[nodiscard]] std::size_t large_rma() {
+        return std::min<std::size_t>(nodes_.front()->transport->limits().rma_bytes_max, 1024 * 1024);
+    }
     [[nodiscard]] const na::Caps& caps() { return nodes_.front()->transport->caps(); }
 
     support::LogWatch log_;

@@ -57,7 +57,7 @@ TEST_P(LeaseContract, NoByteIsWrittenAfterARevocationInMidTransfer) {
     na::Peer* there_peer = nullptr;
     na::Peer* back = nullptr;
     connect(a, b, there_peer, back);
-    const std::size_t bytes = a.transport->limits().rma_bytes_max;
+    const std::size_t bytes = large_rma();
     GuardedBuffer here(bytes, 1);
     GuardedBuffer there(bytes);
     auto local = register_memory(a, {here.segment()});

@@ -15,7 +15,7 @@ TEST_P(Notify, TheValueFollowsItsBytes) {
     Node& b = make_node("b");
     CINNABAR_NEEDS("put_notify", caps().put_notify);
     na::Peer& peer = peer_of(a, b);
-    const std::size_t bytes = a.transport->limits().rma_bytes_max;
+    const std::size_t bytes = large_rma();
     GuardedBuffer from(bytes, 31);
     GuardedBuffer to(bytes);
     auto local = register_memory(a, {from.segment()});

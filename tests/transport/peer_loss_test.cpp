@@ -26,7 +26,7 @@ TEST_P(PeerLoss, IsToldOnceWhenTheProcessDies) {
 
 TEST_P(PeerLoss, EndsATransferInTheMiddle) {
     Node& a = make_node("a");
-    const std::size_t bytes = a.transport->limits().rma_bytes_max;
+    const std::size_t bytes = large_rma();
     for (unsigned rounds = 0; rounds < 8; ++rounds) {
         Node& b = make_node("b");
         na::Peer* there = nullptr;

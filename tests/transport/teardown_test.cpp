@@ -40,6 +40,7 @@ TEST_P(Teardown, CompletesWhatIsPosted) {
         }
         EXPECT_EQ(a.context->ops_posted(), 0u);
         here.fill(0);
+        local.reset();
         close(a);
         close(b);
     }

@@ -139,8 +139,7 @@ void SimPort::accept(SimPeer& peer, const DialPtr& dial, const na::Hello& questi
     link->id = world_.next_id();
     link->ends[0].host = dial->host;
     link->ends[1] = {this, nullptr, true, true, 0, transport_.name()};
-    connected(peer, link, 1, question);
-    // The connected event may have ended it again; the answer is sent all the same, and the loss follows it.
+    // The answer goes first: what waited for the connection follows it.
     const TimeUs when = world_.now_us() + world_.travel_us(na::hello_bytes);
     link->ends[0].last_arrival = when;
     through(link, when, EventKind::answer, [link, dial, answer = through_bytes(hello(na::HelloKind::accept))] {
@@ -154,6 +153,7 @@ void SimPort::accept(SimPeer& peer, const DialPtr& dial, const na::Hello& questi
         item.hello = answer;
         dial->from->push(std::move(item));
     });
+    connected(peer, link, 1, question);
 }
 
 void SimPort::on_accepted(Item& item) {

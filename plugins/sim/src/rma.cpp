@@ -100,16 +100,17 @@ Errc SimPort::move_bytes(SimPort& origin, SimPort& target, na::Op& op, std::uint
     const na::Access want = on_words(op.kind)            ? na::Access::read_write
                             : op.kind == na::OpKind::get ? na::Access::read
                                                          : na::Access::write;
-    const auto pin = target.transport_.leases().pin(key, op.remote_offset + offset, bytes, want);
+    // The whole access is checked with each piece: what is refused has placed nothing, unless it was revoked meanwhile.
+    const auto pin = target.transport_.leases().pin(key, op.remote_offset, on_words(op.kind) ? bytes : op.bytes, want);
     if (!pin.ok()) return pin.why();
     // What a card would do to memory that is not registered any more nobody wants to know.
     CINNABAR_ASSERT(target.transport_.registered(&pin.memory()));
     if (on_words(op.kind)) return change_word(pin, op);
     CINNABAR_ASSERT(origin.transport_.registered(op.local));
     if (op.kind == na::OpKind::get) {
-        copy(*op.local, op.local_offset + offset, pin.memory(), pin.offset(), bytes);
+        copy(*op.local, op.local_offset + offset, pin.memory(), pin.offset() + offset, bytes);
     } else {
-        copy(pin.memory(), pin.offset(), *op.local, op.local_offset + offset, bytes);
+        copy(pin.memory(), pin.offset() + offset, *op.local, op.local_offset + offset, bytes);
     }
     return Errc::ok;
 }
