@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cinnabar/base/log.hpp>
-#include <cinnabar/hl/request.hpp>
+#include <cinnabar/hl/serve.hpp>
 #include <cinnabar/hl/task.hpp>
 
 namespace cinnabar::hl {

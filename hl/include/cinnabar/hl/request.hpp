@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a handler may take instead of the bare arguments: the arguments, and who asked, until when, and whether somebody
-// still waits.
+// still waits. (To use node(), include cinnabar/hl/node.hpp.)
 #pragma once
 
 #include <cinnabar/hl/app_error.hpp>
-#include <cinnabar/hl/node.hpp>
+#include <cinnabar/hl/rpc.hpp>
 #include <cinnabar/hl/task.hpp>
 #include <cinnabar/rpc/request.hpp>
 
@@ -14,6 +14,7 @@
 
 namespace cinnabar::hl {
 
+class NodeRef;
 struct ServedBase;
 struct RequestScope;
 
@@ -63,7 +64,7 @@ class Request {
     [[nodiscard]] In* operator->() const noexcept { return input_; }
     [[nodiscard]] In& operator*() const noexcept { return *input_; }
 
-    [[nodiscard]] NodeRef node() const noexcept { return state_->node(); }
+    [[nodiscard]] NodeRef node() const noexcept;
     // Who called. Calls back to it go over the same connection.
     [[nodiscard]] const na::Addr& source() const noexcept { return state_->request().source(); }
     [[nodiscard]] rpc::ProviderId provider() const noexcept { return state_->request().provider(); }

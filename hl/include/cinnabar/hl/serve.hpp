@@ -232,6 +232,11 @@ struct Served : ServedBase {
     }
 };
 
+template <typename In>
+NodeRef Request<In>::node() const noexcept {
+    return state_->node();
+}
+
 template <typename R, typename F, typename... Option>
 Result<void> NodeRef::serve(const R& rpc, F f, Option... options) const {
     using Serving = Served<R, F>;
