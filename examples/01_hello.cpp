@@ -1,0 +1,16 @@
+#include <cinnabar/cinnabar.hpp>
+
+#include <iostream>
+#include <string>
+
+// The contract, shared by both sides: a name, and the types.
+inline constexpr cinnabar::Rpc<std::string(std::string)> greet{"greet"};
+
+int main() {
+    auto server = cinnabar::Node::listen("tcp://127.0.0.1:0").value();
+    server.serve(greet, [](const std::string& name) { return "hello, " + name; }).value();
+
+    auto client = cinnabar::Node::open("tcp://").value();
+    auto peer = client.lookup(server.address()).value();
+    std::cout << client.call_sync(greet, peer, "world").value() << '\n';
+}
