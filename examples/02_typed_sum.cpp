@@ -13,9 +13,9 @@ inline constexpr cinnabar::Rpc<int(Pair)> sum{"sum"};
 inline constexpr cinnabar::Rpc<int(Pair)> quotient{"quotient"};
 
 cinnabar::Task<int> compute(cinnabar::NodeRef node, cinnabar::Addr peer) {
-    const auto five = co_await node.call(sum, peer, {2, 3}, 500ms);
+    auto five = co_await node.call(sum, peer, {2, 3}, 500ms);
     std::cout << "2 + 3 = " << five.value() << '\n';
-    const auto failed = co_await node.call(quotient, peer, {1, 0}, 500ms);
+    auto failed = co_await node.call(quotient, peer, {1, 0}, 500ms);
     std::cout << "1 / 0: " << failed.error().subject << " (code " << failed.error().app_code << ")\n";
     co_return five.value();
 }

@@ -2,6 +2,8 @@
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/hl/cereal.hpp>
 
+#include <cereal/types/string.hpp>
+
 #include <iostream>
 #include <string>
 
