@@ -148,7 +148,66 @@ TEST(MoverRandomly, EveryTransferEndsOnceAndTouchesOnlyItsWindow) {
 // while others make progress and trigger.
 class MoverThreads : public MoverFixture {
   protected:
+    static constexpr int rounds = 300;
+    struct Mine {
+        std::atomic<bool> done{false};
+        Errc result = Errc::again;
+        std::atomic<int>* completions = nullptr;
+    };
+
     MoverThreads() : MoverFixture(Threads::many) {}
+
+    static void on_done(Transfer& transfer, void* user) noexcept {
+        auto& mine = *static_cast<Mine*>(user);
+        mine.result = transfer.result();
+        ++*mine.completions;
+        mine.done.store(true, std::memory_order_release);
+        mine.done.notify_one();
+    }
+
+    void make_progress() {
+        while (!stop.load()) {
+            (void)context->progress(Microseconds{1000});
+            while (context->trigger(4) != 0) {
+            }
+        }
+    }
+
+    void use(unsigned number) {
+        Random random(number + 1);
+        Scattered there({500, 500}, na::Access::read_write);
+        Scattered here({300, 700}, na::Access::read_write);
+        there.fill(number);
+        const std::vector<std::byte> wanted = there.bytes();
+        const Lent lent(there.region, {transport});
+        TransferArgs args = args_of(lent, here.region);
+        args.peer = transport->addr("peer" + std::to_string(number % 2));
+        std::vector<std::unique_ptr<Mine>> kept;  // the callback may still notify while this thread goes on
+        for (int i = 0; i < rounds; ++i) {
+            kept.push_back(std::make_unique<Mine>());
+            Mine& mine = *kept.back();
+            mine.completions = &completions;
+            Errc why = Errc::ok;
+            const Deliver deliver = random.chance(2) ? Deliver::queued : Deliver::internal;
+            Transfer* transfer = mover->start(args, &on_done, &mine, deliver, nullptr, why);
+            if (!transfer) {
+                ++wrong;
+                continue;
+            }
+            const bool cancel = random.chance(3);
+            if (cancel) mover->cancel(*transfer);
+            mine.done.wait(false, std::memory_order_acquire);
+            if (random.chance(10)) mover->cancel(*transfer);
+            mover->release(*transfer);
+            if (mine.result != Errc::ok && !(cancel && mine.result == Errc::canceled)) ++wrong;
+            if (mine.result == Errc::ok && here.bytes() != wanted) ++wrong;
+            here.fill(99);
+        }
+    }
+
+    std::atomic<int> completions{0};
+    std::atomic<int> wrong{0};
+    std::atomic<bool> stop{false};
 };
 
 TEST_F(MoverThreads, AnyThreadStartsCancelsAndReleases) {
@@ -156,68 +215,12 @@ TEST_F(MoverThreads, AnyThreadStartsCancelsAndReleases) {
     open({.chunk_bytes = 64, .window = 4, .inflight_bytes_max = 4096, .peer_inflight_bytes_max = 1024});
     port().complete_per_poll = 8;
     port().again_one_in = 10;
-    constexpr int threads = 3;
-    constexpr int rounds = 300;
-    std::atomic<int> completions{0};
-    std::atomic<int> wrong{0};
-    std::atomic<bool> stop{false};
-    struct Mine {
-        std::atomic<bool> done{false};
-        Errc result = Errc::again;
-        std::atomic<int>* completions = nullptr;
-    };
-    const auto done = [](Transfer& transfer, void* user) noexcept {
-        auto& mine = *static_cast<Mine*>(user);
-        mine.result = transfer.result();
-        ++*mine.completions;
-        mine.done.store(true, std::memory_order_release);
-        mine.done.notify_one();
-    };
+    constexpr unsigned users_count = 3;
     {
-        std::vector<std::jthread> all;
-        for (int t = 0; t < 2; ++t) {
-            all.emplace_back([&] {
-                while (!stop.load()) {
-                    (void)context->progress(Microseconds{1000});
-                    while (context->trigger(4) != 0) {
-                    }
-                }
-            });
-        }
+        std::vector<std::jthread> progress;
+        for (int t = 0; t < 2; ++t) progress.emplace_back([this] { make_progress(); });
         std::vector<std::jthread> users;
-        for (int t = 0; t < threads; ++t) {
-            users.emplace_back([&, t] {
-                Random random(static_cast<std::uint64_t>(t) + 1);
-                Scattered there({500, 500}, na::Access::read_write);
-                Scattered here({300, 700}, na::Access::read_write);
-                there.fill(static_cast<std::uint64_t>(t));
-                const std::vector<std::byte> wanted = there.bytes();
-                const Lent lent(there.region, {transport});
-                TransferArgs args = args_of(lent, here.region);
-                args.peer = transport->addr("peer" + std::to_string(t % 2));
-                std::vector<std::unique_ptr<Mine>> kept;  // the callback may still notify while this thread goes on
-                for (int i = 0; i < rounds; ++i) {
-                    kept.push_back(std::make_unique<Mine>());
-                    Mine& mine = *kept.back();
-                    mine.completions = &completions;
-                    Errc why = Errc::ok;
-                    const Deliver deliver = random.chance(2) ? Deliver::queued : Deliver::internal;
-                    Transfer* transfer = mover->start(args, done, &mine, deliver, nullptr, why);
-                    if (!transfer) {
-                        ++wrong;
-                        continue;
-                    }
-                    const bool cancel = random.chance(3);
-                    if (cancel) mover->cancel(*transfer);
-                    mine.done.wait(false, std::memory_order_acquire);
-                    if (random.chance(10)) mover->cancel(*transfer);
-                    mover->release(*transfer);
-                    if (mine.result != Errc::ok && !(cancel && mine.result == Errc::canceled)) ++wrong;
-                    if (mine.result == Errc::ok && here.bytes() != wanted) ++wrong;
-                    here.fill(99);
-                }
-            });
-        }
+        for (unsigned t = 0; t < users_count; ++t) users.emplace_back([this, t] { use(t); });
         users.clear();
         stop = true;
         context->wake();
@@ -225,7 +228,7 @@ TEST_F(MoverThreads, AnyThreadStartsCancelsAndReleases) {
     while (context->progress(Microseconds{0}) != 0) {
     }
     EXPECT_EQ(wrong, 0);
-    EXPECT_EQ(completions, threads * rounds);
+    EXPECT_EQ(completions, static_cast<int>(users_count) * rounds);
     EXPECT_EQ(mover->transfers(), 0u);
 }
 
