@@ -344,6 +344,7 @@ void ContextCore::free_call(Call& call) noexcept {
     call.generation_.store(call.generation_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     call.phase_.store(Call::Phase::outside, std::memory_order_relaxed);
     calls.release(call);
+    if (closed_ && requests.taken() == 0 && calls.taken() == 0) keep_alive.reset();
 }
 
 }  // namespace cinnabar::rpc

@@ -113,8 +113,8 @@ Context::Context(std::shared_ptr<ContextCore> core) noexcept : core_(std::move(c
 Context::~Context() {
     core_->close();
     core_->facade = nullptr;
-    // The slots of requests that handlers still hold outlive the context.
-    if (core_->requests.taken() != 0) core_->keep_alive = core_;
+    // The slots of requests that handlers still hold outlive the context, and those of calls that were never sent.
+    if (core_->requests.taken() != 0 || core_->calls.taken() != 0) core_->keep_alive = core_;
 }
 
 unsigned Context::progress(Microseconds timeout) noexcept { return core_->na->progress(timeout); }

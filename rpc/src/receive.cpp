@@ -3,6 +3,7 @@
 #include "context_core.hpp"
 
 #include <cinnabar/base/log.hpp>
+#include <cinnabar/rpc/proc_shape.hpp>
 
 #include <algorithm>
 
@@ -71,7 +72,7 @@ Errc ContextCore::admit(Request& request, const RequestHeader& header) noexcept 
     request.handler_ = engine.find(header.rpc, header.provider);
     if (!request.handler_) return Errc::no_such_rpc;
     const std::uint16_t shape = request.handler_->shape;
-    return shape != 0 && header.shape != 0 && shape != header.shape ? Errc::bad_signature : Errc::ok;
+    return shape != 0 && header.shape != 0 && !shapes_match(shape, header.shape) ? Errc::bad_signature : Errc::ok;
 }
 
 // To the handler, by way of the completion queue.

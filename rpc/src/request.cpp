@@ -332,7 +332,7 @@ void ContextCore::free_request_if_over(Request& request) noexcept {
     requests.release(request);
     if (!closed_) grant_if_starved(book);
     drop_book_if_idle(book);
-    if (closed_ && requests.taken() == 0) keep_alive.reset();
+    if (closed_ && requests.taken() == 0 && calls.taken() == 0) keep_alive.reset();
 }
 
 }  // namespace cinnabar::rpc
