@@ -112,7 +112,9 @@ void CEREAL_LOAD_FUNCTION_NAME(ProcInputArchive& archive, T& value) {
         if (byte > 1) archive.fail(Errc::protocol);
         value = byte == 1;
     } else {
-        archive.read(&value, sizeof(T));
+        T number{};  // so that `value` is written on every path that compilers can think of
+        archive.read(&number, sizeof(T));
+        value = number;
     }
 }
 template <class T>

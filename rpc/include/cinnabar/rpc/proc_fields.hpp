@@ -141,7 +141,7 @@ struct Unpack<0> {
 };
 // Structured bindings cannot have a variable number of names before C++26, hence one line a count.
 // NOLINTNEXTLINE(cppcoreguidelines-macro-usage)
-#define CINNABAR_UNPACK(count, ...)                              \
+#define CINNABAR_BIND(count, ...)                                \
     template <>                                                  \
     struct Unpack<count> {                                       \
         template <class T, class F>                              \
@@ -151,40 +151,40 @@ struct Unpack<0> {
         }                                                        \
     };
 // clang-format off
-CINNABAR_UNPACK(1, a)
-CINNABAR_UNPACK(2, a, b)
-CINNABAR_UNPACK(3, a, b, c)
-CINNABAR_UNPACK(4, a, b, c, d)
-CINNABAR_UNPACK(5, a, b, c, d, e)
-CINNABAR_UNPACK(6, a, b, c, d, e, g)
-CINNABAR_UNPACK(7, a, b, c, d, e, g, h)
-CINNABAR_UNPACK(8, a, b, c, d, e, g, h, i)
-CINNABAR_UNPACK(9, a, b, c, d, e, g, h, i, j)
-CINNABAR_UNPACK(10, a, b, c, d, e, g, h, i, j, k)
-CINNABAR_UNPACK(11, a, b, c, d, e, g, h, i, j, k, l)
-CINNABAR_UNPACK(12, a, b, c, d, e, g, h, i, j, k, l, m)
-CINNABAR_UNPACK(13, a, b, c, d, e, g, h, i, j, k, l, m, n)
-CINNABAR_UNPACK(14, a, b, c, d, e, g, h, i, j, k, l, m, n, o)
-CINNABAR_UNPACK(15, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p)
-CINNABAR_UNPACK(16, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q)
-CINNABAR_UNPACK(17, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r)
-CINNABAR_UNPACK(18, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s)
-CINNABAR_UNPACK(19, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t)
-CINNABAR_UNPACK(20, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u)
-CINNABAR_UNPACK(21, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v)
-CINNABAR_UNPACK(22, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w)
-CINNABAR_UNPACK(23, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x)
-CINNABAR_UNPACK(24, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y)
-CINNABAR_UNPACK(25, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z)
-CINNABAR_UNPACK(26, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa)
-CINNABAR_UNPACK(27, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb)
-CINNABAR_UNPACK(28, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb, cc)
-CINNABAR_UNPACK(29, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb, cc, dd)
-CINNABAR_UNPACK(30, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb, cc, dd, ee)
-CINNABAR_UNPACK(31, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb, cc, dd, ee, gg)
-CINNABAR_UNPACK(32, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb, cc, dd, ee, gg, hh)
+CINNABAR_BIND(1, a)
+CINNABAR_BIND(2, a, b)
+CINNABAR_BIND(3, a, b, c)
+CINNABAR_BIND(4, a, b, c, d)
+CINNABAR_BIND(5, a, b, c, d, e)
+CINNABAR_BIND(6, a, b, c, d, e, g)
+CINNABAR_BIND(7, a, b, c, d, e, g, h)
+CINNABAR_BIND(8, a, b, c, d, e, g, h, i)
+CINNABAR_BIND(9, a, b, c, d, e, g, h, i, j)
+CINNABAR_BIND(10, a, b, c, d, e, g, h, i, j, k)
+CINNABAR_BIND(11, a, b, c, d, e, g, h, i, j, k, l)
+CINNABAR_BIND(12, a, b, c, d, e, g, h, i, j, k, l, m)
+CINNABAR_BIND(13, a, b, c, d, e, g, h, i, j, k, l, m, n)
+CINNABAR_BIND(14, a, b, c, d, e, g, h, i, j, k, l, m, n, o)
+CINNABAR_BIND(15, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p)
+CINNABAR_BIND(16, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q)
+CINNABAR_BIND(17, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r)
+CINNABAR_BIND(18, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s)
+CINNABAR_BIND(19, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t)
+CINNABAR_BIND(20, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u)
+CINNABAR_BIND(21, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v)
+CINNABAR_BIND(22, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w)
+CINNABAR_BIND(23, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x)
+CINNABAR_BIND(24, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y)
+CINNABAR_BIND(25, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z)
+CINNABAR_BIND(26, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa)
+CINNABAR_BIND(27, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb)
+CINNABAR_BIND(28, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb, cc)
+CINNABAR_BIND(29, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb, cc, dd)
+CINNABAR_BIND(30, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb, cc, dd, ee)
+CINNABAR_BIND(31, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb, cc, dd, ee, gg)
+CINNABAR_BIND(32, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb, cc, dd, ee, gg, hh)
 // clang-format on
-#undef CINNABAR_UNPACK
+#undef CINNABAR_BIND
 
 template <class T>
 inline constexpr bool is_tuple = false;
