@@ -63,7 +63,7 @@ void MessageLane::want_bulk() noexcept {
 }
 
 bool MessageLane::begun(const Posted& posted) const noexcept {
-    return front_sent_ > 0 && peer().messages.front() == &posted;
+    return front_sent_ > 0 && !peer().ending && peer().messages.front() == &posted;
 }
 
 std::size_t MessageLane::gather(Batch& batch) noexcept {
@@ -90,6 +90,7 @@ std::size_t MessageLane::gather(Batch& batch) noexcept {
 
 void MessageLane::transmit() noexcept {
     blocked = false;
+    if (peer().ending) return;
     PostedList& waiting = peer().messages;
     for (unsigned calls = 0; !waiting.empty() || want_left_ > 0; ++calls) {
         if (calls == calls_max) return port().dirty(*this);

@@ -236,6 +236,7 @@ void TcpPort::end_session(TcpPeer& peer, Errc why) noexcept {
     peer.ending = true;
     peer.ending_why = why;
     endings_.push_back(peer);
+    fail_waiting(peer, why);  // what is posted from now on is for the next session
 }
 
 void TcpPort::session_over(TcpPeer& peer) noexcept {
@@ -264,8 +265,9 @@ void TcpPort::session_over(TcpPeer& peer) noexcept {
         const std::uint32_t doublings = std::min(peer.failures, 20u);
         peer.retry_at = host_.now_us() + std::min<TimeUs>(retry_us_max, TimeUs{100} << doublings);
     }
-    fail_waiting(peer, why);
     host_.receiver().on_peer(peer, na::PeerEvent::lost, why);
+    const bool wanted = !peer.messages.empty() || !peer.rma.empty();
+    if (wanted && !peer.dial && !peer.ending && !connect(peer)) fail_waiting(peer, peer.last_failure);
     if (peer.references() == 0) unreferenced(peer);
 }
 

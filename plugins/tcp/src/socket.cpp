@@ -105,6 +105,12 @@ Errc connect_errc(int os_errno) noexcept {
     }
 }
 
+void discard_received(int fd) noexcept {
+    constexpr std::size_t step = 1024 * 1024;
+    for (int tries = 0; tries < 8 && ::recv(fd, nullptr, step, MSG_TRUNC | MSG_DONTWAIT) > 0; ++tries) {
+    }
+}
+
 Moved receive_some(int fd, void* to, std::size_t bytes) noexcept {
     return moved(::recv(fd, to, bytes, MSG_DONTWAIT), true);
 }

@@ -28,6 +28,9 @@ void tune(int fd, Microseconds keepalive) noexcept;
 // What connect() and SO_ERROR say, as the code that the waiting operations get.
 [[nodiscard]] Errc connect_errc(int os_errno) noexcept;
 
+// Drops what came and was not read, within a bound.
+void discard_received(int fd) noexcept;
+
 // Outcome of one read or write: bytes moved, or the reason for none.
 struct Moved {
     std::size_t bytes = 0;

@@ -14,6 +14,8 @@ namespace {
 // Lease slots; a transfer of the layers above takes one.
 constexpr std::uint32_t leases_max = 256 * 1024;
 constexpr std::size_t segments_max = 64 * 1024;
+// Of one operation: more would only make its cancellation and the report of its progress coarse.
+constexpr std::size_t rma_bytes_max = 16 * 1024 * 1024;
 
 }  // namespace
 
@@ -27,7 +29,7 @@ TcpTransport::TcpTransport(const na::TransportOptions& options)
     caps_.detects_loss = true;
     caps_.wait_fd = true;
     limits_.message_bytes_max = options.message_bytes_max;
-    limits_.rma_bytes_max = std::size_t{1} << 40;
+    limits_.rma_bytes_max = rma_bytes_max;
     limits_.segments_max = segments_max;
     limits_.op_segments_max = segments_max;
     limits_.lease_key_bytes_max = na::LeaseKey::wire_bytes;
@@ -92,8 +94,8 @@ bool TcpTransport::hand_over(UniqueFd& fd, const na::Hello& hello) noexcept {
 Result<std::unique_ptr<na::Memory>> TcpTransport::register_memory(std::span<const na::Segment> segments,
                                                                   na::Access access) {
     if (segments.size() > segments_max) return Error(Errc::too_large, "too many segments in one registration");
-    if (registrations_.fetch_add(1, std::memory_order_relaxed) >= options_.registrations_max) {
-        registrations_.fetch_sub(1, std::memory_order_relaxed);
+    if (registrations_->fetch_add(1, std::memory_order_relaxed) >= options_.registrations_max) {
+        registrations_->fetch_sub(1, std::memory_order_relaxed);
         return Error(Errc::too_large, "registrations_max are in use");
     }
     return std::unique_ptr<na::Memory>(std::make_unique<TcpMemory>(*this, segments, access, registrations_));

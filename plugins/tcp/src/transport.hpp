@@ -11,6 +11,7 @@
 #include <cinnabar/na/uri.hpp>
 
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
@@ -28,12 +29,12 @@ struct Handover {
 class TcpMemory final : public na::Memory {
   public:
     TcpMemory(na::Transport& transport, std::span<const na::Segment> segments, na::Access access,
-              std::atomic<std::size_t>& count)
-        : Memory(transport, segments, access), count_(count) {}
-    ~TcpMemory() override { count_.fetch_sub(1, std::memory_order_relaxed); }
+              std::shared_ptr<std::atomic<std::size_t>> count)
+        : Memory(transport, segments, access), count_(std::move(count)) {}
+    ~TcpMemory() override { count_->fetch_sub(1, std::memory_order_relaxed); }
 
   private:
-    std::atomic<std::size_t>& count_;
+    std::shared_ptr<std::atomic<std::size_t>> count_;  // a registration may outlive its transport
 };
 
 class TcpTransport final : public na::Transport {
@@ -80,7 +81,7 @@ class TcpTransport final : public na::Transport {
     UniqueFd listener_;
     std::optional<SocketAddress> source_;
     std::vector<std::string> endpoints_;
-    std::atomic<std::size_t> registrations_{0};
+    const std::shared_ptr<std::atomic<std::size_t>> registrations_ = std::make_shared<std::atomic<std::size_t>>(0);
 
     mutable std::mutex mutex_;
     std::unordered_map<na::ContextId, TcpPort*> ports_;

@@ -73,6 +73,29 @@ TEST_F(Loss, WhatWasSentBeforeTheEndArrives) {
     EXPECT_EQ(server.receiver.messages.size(), 11u);
 }
 
+// The kernel resets a connection that is closed with unread input, and drops what it had still to send.
+TEST_F(Loss, UnreadInputDoesNotTakeAnswersAlong) {
+    Process& server = open();
+    Process& client = open("tcp://");
+    na::Peer& there = peer(client, server);
+    connect(client, there, server);
+    na::Peer& back = *server.receiver.messages.front().source;
+    pump_.remove(*server.context);
+    for (int i = 0; i < 4; ++i) (void)send(client, there, 2, 16 * 1024);
+    ASSERT_TRUE(until([&] { return ops_.back().done(); }));
+    pump_.remove(*client.context);
+    // More than the client's window: some of it is still here when the server closes.
+    std::vector<const TestOp*> answers;
+    for (na::Tag tag = 100; tag < 400; ++tag) answers.push_back(&send(server, back, tag, 16 * 1024));
+    close(server);
+    pump_.add(*client.context);
+    ASSERT_TRUE(until([&] { return client.receiver.count(na::PeerEvent::lost) == 1; }));
+    std::size_t taken = 0;
+    for (const TestOp* answer : answers) taken += answer->result == Errc::ok ? 1 : 0;
+    EXPECT_GT(taken, 8u);
+    EXPECT_EQ(client.receiver.messages.size(), taken);
+}
+
 TEST_F(Loss, ALostLaneEndsTheSession) {
     Process& server = open();
     RawSocket raw(server.endpoint());

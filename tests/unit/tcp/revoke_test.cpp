@@ -8,7 +8,7 @@
 namespace cinnabar::tcp {
 namespace {
 
-constexpr std::size_t size = 64 << 20;         // more than sockets hold
+constexpr std::size_t size = 16 << 20;         // more than moves in a few rounds
 constexpr std::ptrdiff_t patterned = 1 << 20;  // of it; the rest is zeros
 
 class Revoke : public TcpTest {
