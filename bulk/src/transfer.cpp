@@ -12,6 +12,8 @@ namespace {
 // Peers that can have transfers running at once.
 constexpr std::uint32_t peers_max = 65'536;
 
+constexpr std::size_t remote_ends_kept_max = 1024;
+
 MoverOptions sane(MoverOptions options) {
     options.chunk_bytes = std::max<std::uint64_t>(options.chunk_bytes, 1);
     options.window = std::clamp(options.window, 1u, transfer_window_max);
@@ -218,6 +220,8 @@ void Mover::Impl::finish(TransferSlot& slot) noexcept {
     slot.set_result(slot.moved() == slot.args.bytes ? Errc::ok : slot.error);
     if (slot.book) leave_book(slot);
     slot.args = TransferArgs();
+    // A peer may tell of 65,536 segments; that much room is not kept in every slot that ever saw such a descriptor.
+    if (slot.remote_ends.capacity() > remote_ends_kept_max) slot.remote_ends = {};
     if (slot.deliver == Deliver::internal) return slot.done(slot, slot.user);
     slot.work.run = &on_deliver;
     context_.enqueue(slot.work);
