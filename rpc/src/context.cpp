@@ -79,6 +79,7 @@ void ContextCore::close() noexcept {
     }
     na->close();
     closed_ = true;
+    books.for_each([this](PeerBook& book) { na->disarm(book.starved); });
     calls.for_each([this](Call& call) {
         if (call.awaiting_release_) release_came(call);
     });
@@ -93,6 +94,7 @@ void ContextCore::close() noexcept {
     books.for_each([](PeerBook& book) {
         if (!book.peer) return;
         book.open = false;
+        CINNABAR_ASSERT(!book.starved.armed());
         book.peer->upper = nullptr;
         std::exchange(book.peer, nullptr)->release();
     });

@@ -114,6 +114,7 @@ class ContextCore final : public na::Receiver {
     void drop_book_if_idle(PeerBook& book) noexcept;
     void on_peer(na::Peer& peer, na::PeerEvent event, Errc why) noexcept override;
     [[nodiscard]] std::uint16_t credits_for(PeerBook& book) noexcept;
+    void watch_starving(PeerBook& book) noexcept;
     void grant_if_starved(PeerBook& book) noexcept;
     void add_credits(PeerBook& book, std::uint32_t credits) noexcept;
 

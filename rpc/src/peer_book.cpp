@@ -13,6 +13,12 @@
 #include <limits>
 
 namespace cinnabar::rpc {
+namespace {
+
+// Longer than an ordinary reply takes, shorter than anybody would notice.
+constexpr Microseconds starving_max{100};
+
+}  // namespace
 
 PeerBook* ContextCore::book_of(na::Peer& peer) noexcept {
     if (peer.upper) return static_cast<PeerBook*>(peer.upper);
@@ -44,6 +50,7 @@ void ContextCore::open_book(PeerBook& book) noexcept {
 void ContextCore::close_book(PeerBook& book, Errc why) noexcept {
     if (book.open) budgets -= book.budget;
     book.open = false;
+    na->disarm(book.starved);
     replies_owed -= book.replies_owed;
     book.replies_owed = book.credits = book.budget = book.granted = book.returnable = 0;
     wake_reply_waiter();
@@ -157,11 +164,23 @@ std::uint16_t ContextCore::credits_for(PeerBook& book) noexcept {
     const auto give = std::min<std::uint32_t>(book.returnable, std::numeric_limits<std::uint16_t>::max());
     book.returnable -= give;
     book.granted += give;
+    if (give != 0) na->disarm(book.starved);
     CINNABAR_DEBUG_ASSERT(book.granted + book.returnable <= book.budget);
     return static_cast<std::uint16_t>(give);
 }
 
-// A peer without any credit left hears of new ones by itself; all others wait for the next reply.
+// Called whenever a credit was used or came back. A peer without any is told by a message of its own if no reply does
+// it in a moment: handlers may be holding all that it has sent.
+void ContextCore::watch_starving(PeerBook& book) noexcept {
+    if (!book.open || book.granted != 0 || book.returnable == 0 || book.starved.armed()) return;
+    book.starved.user = &book;
+    book.starved.fire = [](Timer& timer) noexcept {
+        PeerBook& starving = *static_cast<PeerBook*>(timer.user);
+        starving.core->grant_if_starved(starving);
+    };
+    na->arm(book.starved, after(na->now_us(), starving_max));
+}
+
 void ContextCore::grant_if_starved(PeerBook& book) noexcept {
     if (!book.open || book.granted != 0 || book.returnable == 0) return;
     const std::uint32_t credits = credits_for(book);

@@ -43,6 +43,7 @@ struct PeerBook : PoolSlot {
     std::uint32_t budget = 0;      // credits made for this peer, wherever they are
     std::uint32_t granted = 0;     // of these, in the peer's hands
     std::uint32_t returnable = 0;  // of these, back here and free to be granted again
+    Timer starved;                 // runs while the peer has no credit and some could be given
     bool hungry = false;           // the peer said that it has more to send
 
     // Control: one message that wants an acknowledgement at a time, besides one acknowledgement: two slots there.

@@ -24,6 +24,7 @@ void ContextCore::on_notify(na::Peer&, std::uint32_t) noexcept {}
 
 void ContextCore::accept_request(PeerBook& book, na::Arrival& arrival) noexcept {
     if (book.granted > 0) --book.granted;
+    watch_starving(book);
     Request* request = requests.acquire();
     if (!request) {
         // Only a peer that ignores its credits gets here. Its call ends by its deadline.
@@ -71,8 +72,7 @@ Errc ContextCore::admit(Request& request, const RequestHeader& header) noexcept 
     }
     request.handler_ = engine.find(header.rpc, header.provider);
     if (!request.handler_) return Errc::no_such_rpc;
-    const std::uint16_t shape = request.handler_->shape;
-    return shape != 0 && header.shape != 0 && !shapes_match(shape, header.shape) ? Errc::bad_signature : Errc::ok;
+    return shapes_match(request.handler_->shape, header.shape) ? Errc::ok : Errc::bad_signature;
 }
 
 // To the handler, by way of the completion queue.

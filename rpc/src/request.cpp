@@ -45,7 +45,8 @@ void Request::detach() noexcept {
         input_ = kept_.bytes.last(input_bytes);
         if (!slot_returned_) {
             slot_returned_ = true;
-            ++book_->returnable;
+            if (!orphaned_ && book_->open) ++book_->returnable;
+            core_->watch_starving(*book_);
         }
     });
 }
@@ -69,6 +70,7 @@ void ContextCore::return_slot(Request& request) noexcept {
     if (request.book_ && request.book_->open && !request.orphaned_ &&
         request.book_->granted + request.book_->returnable < request.book_->budget) {
         ++request.book_->returnable;
+        watch_starving(*request.book_);
     }
 }
 
@@ -114,7 +116,6 @@ void Request::respond_error(Errc code, std::uint32_t app_code, std::string_view 
 void ContextCore::post_reply(Request& request) noexcept {
     if (request.one_way_ || request.orphaned_ || closed_) {
         request.reply_done_ = true;
-        if (!request.orphaned_ && request.one_way_ && !closed_) grant_if_starved(*request.book_);
         return free_request_if_over(request);
     }
     PeerBook& book = *request.book_;
@@ -330,7 +331,6 @@ void ContextCore::free_request_if_over(Request& request) noexcept {
     request.canceled_.store(false, std::memory_order_relaxed);
     request.cancel_told_.store(false, std::memory_order_relaxed);
     requests.release(request);
-    if (!closed_) grant_if_starved(book);
     drop_book_if_idle(book);
     if (closed_ && requests.taken() == 0 && calls.taken() == 0) keep_alive.reset();
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rpc_fixture.hpp"
 
+#include <cinnabar/rpc/proc.hpp>
+
 #include <array>
 
 namespace cinnabar::rpc {
@@ -45,7 +47,7 @@ TEST_P(CallTest, OtherArgumentTypesAreABadSignature) {
         "typed", [](Request& request) { request.release(); }, 7);
     Ending ending;
     Call* call = make("typed");
-    call->args.shape = 8;
+    call->args.shape = shape_of<std::string>();
     ASSERT_EQ(call->forward(0, &Ending::take, &ending), Errc::ok);
     ASSERT_TRUE(until([&] { return ending.count == 1; }));
     EXPECT_EQ(ending.result, Errc::bad_signature);
@@ -110,6 +112,28 @@ TEST_P(CallTest, ARequestCanBeKeptAndAnsweredLater) {
     kept->release();
     ASSERT_TRUE(until([&] { return slow.count == 1; }));
     EXPECT_EQ(slow.result, Errc::ok);
+}
+
+TEST_P(CallTest, HeldRequestsDoNotStarveTheirCallerOfCredits) {
+    std::vector<Request*> held;
+    serve("hold", [&](Request& request) {
+        request.detach();
+        held.push_back(&request);
+    });
+    serve_echo();
+    std::vector<Ending> endings(20);
+    for (Ending& ending : endings) {
+        send("hold", "", ending);
+        Ending quick;
+        send("echo", "x", quick);
+        ASSERT_TRUE(until([&] { return quick.count == 1; }, std::chrono::seconds(5)));
+    }
+    EXPECT_EQ(held.size(), endings.size());
+    for (Request* request : held) {
+        request->respond(0);
+        request->release();
+    }
+    ASSERT_TRUE(until([&] { return origin_.context->counts().calls == 0; }));
 }
 
 TEST_P(CallTest, TheTargetCanCallBackOverTheSameConnection) {

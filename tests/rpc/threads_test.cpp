@@ -66,6 +66,7 @@ class ThreadsTest : public ::testing::TestWithParam<std::string> {
 struct Tally {
     std::atomic<int> ended{0};
     std::atomic<int> wrong{0};
+    std::atomic<int> last_wrong{0};  // an Errc
 };
 struct One {
     Tally* tally = nullptr;
@@ -109,7 +110,10 @@ TEST_P(ThreadsTest, EveryCallEndsOnceWithItsOwnReply) {
                     const bool right = ended.result() == Errc::ok
                                            ? reader.u64() == asked.value
                                            : asked.may_cancel && ended.result() == Errc::canceled;
-                    if (!right) ++asked.tally->wrong;
+                    if (!right) {
+                        ++asked.tally->wrong;
+                        asked.tally->last_wrong = static_cast<int>(ended.result());
+                    }
                     ended.release();
                     ++asked.tally->ended;
                 };
@@ -123,7 +127,7 @@ TEST_P(ThreadsTest, EveryCallEndsOnceWithItsOwnReply) {
     while (tally.ended.load() != threads * calls_each && std::chrono::steady_clock::now() < end)
         std::this_thread::yield();
     EXPECT_EQ(tally.ended.load(), threads * calls_each);
-    EXPECT_EQ(tally.wrong.load(), 0);
+    EXPECT_EQ(tally.wrong.load(), 0) << to_string(static_cast<Errc>(tally.last_wrong.load()));
     while (client_->counts().calls != 0 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
     EXPECT_EQ(client_->counts().calls, 0u);
 }
