@@ -98,7 +98,9 @@ Result<void> serve(const ServeOptions& options, const Interrupt& interrupt) {
                                                  [&options](const ServerEvent& event) { tell(options, event); }));
     CINNABAR_TRY(const auto node, hl::Node::listen(std::span<const std::string>(options.listen)));
     CINNABAR_TRY_VOID(server->serve_on(node));
-    const auto endpoints = node.endpoints();
+    auto endpoints = node.endpoints();
+    // A node also reaches itself; that way is of no use to others.
+    std::erase_if(endpoints, [](const std::string& endpoint) { return endpoint.starts_with("self://"); });
     if (!options.ready_file.empty()) CINNABAR_TRY_VOID(write_ready_file(options.ready_file, endpoints));
     tell_ready(options, endpoints);
     interrupt.wait();

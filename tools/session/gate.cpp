@@ -4,22 +4,20 @@
 #include <cinnabar/base/random.hpp>
 
 namespace cinnabar::tools {
-namespace {
-
-Error no_session() { return Error{Errc::permission, "no such session, or it has ended"}; }
-
-}  // namespace
-
-void Gate::forget_late() {
+std::vector<std::shared_ptr<Session>> Gate::expire() {
     const TimeUs now = clock_.now_us();
     std::erase_if(challenges_, [&](const auto& entry) { return entry.second.until <= now; });
-    std::erase_if(sessions_,
-                  [&](const auto& entry) { return !entry.second.session->held && entry.second.until <= now; });
+    std::vector<std::shared_ptr<Session>> late;
+    std::erase_if(sessions_, [&](const auto& entry) {
+        if (entry.second.session->held || entry.second.until > now) return false;
+        late.push_back(entry.second.session);
+        return true;
+    });
+    return late;
 }
 
 Result<HelloOut> Gate::hello(const HelloIn& in, const na::Addr& source) {
     if (in.version != protocol_version) return Error{Errc::unsupported, "the server speaks version 1 of the protocol"};
-    forget_late();
     if (challenges_.size() >= challenges_max) return Error{Errc::overloaded, "too many clients are logging in"};
     HelloOut out;
     out.version = protocol_version;
@@ -33,9 +31,9 @@ Result<HelloOut> Gate::hello(const HelloIn& in, const na::Addr& source) {
 }
 
 Result<LoginOut> Gate::login(const LoginIn& in, const na::Addr& source) {
-    forget_late();
     const auto found = challenges_.find(in.challenge);
-    if (found == challenges_.end() || !(found->second.source == source))
+    const bool known = found != challenges_.end() && found->second.source == source;
+    if (!known || found->second.until <= clock_.now_us())
         return Error{Errc::permission, "no such challenge, or it is too late for it"};
     const Challenge challenge = std::move(found->second);
     challenges_.erase(found);
@@ -54,21 +52,15 @@ Result<LoginOut> Gate::login(const LoginIn& in, const na::Addr& source) {
     return out;
 }
 
-std::shared_ptr<Session> Gate::find(const Token& token, const na::Addr& source) const {
+Result<std::shared_ptr<Session>> Gate::find(const Token& token, const na::Addr& source) const {
     const auto found = sessions_.find(token);
-    if (found == sessions_.end() || !(found->second.session->source == source)) return nullptr;
+    if (found == sessions_.end() || !(found->second.session->source == source))
+        return Error{Errc::permission, "no such session, or it has ended"};
     return found->second.session;
 }
 
-Result<std::shared_ptr<Session>> Gate::find_held(const Token& token, const na::Addr& source) const {
-    auto session = find(token, source);
-    if (!session || !session->held) return no_session();
-    return session;
-}
-
 Result<std::shared_ptr<Session>> Gate::hold(const Token& token, const na::Addr& source) {
-    auto session = find(token, source);
-    if (!session) return no_session();
+    CINNABAR_TRY(auto session, find(token, source));
     if (session->held) return Error{Errc::busy, "the session is held already"};
     session->held = true;
     return session;

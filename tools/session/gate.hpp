@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <vector>
 
 namespace cinnabar::tools {
 
@@ -44,8 +45,10 @@ class Gate {
     [[nodiscard]] Result<LoginOut> login(const LoginIn& in, const na::Addr& source);
     // permission: not a token of this client. The first time it is held; `busy` a second time.
     [[nodiscard]] Result<std::shared_ptr<Session>> hold(const Token& token, const na::Addr& source);
-    // permission: as above, or it is not held.
-    [[nodiscard]] Result<std::shared_ptr<Session>> find_held(const Token& token, const na::Addr& source) const;
+    // permission: as above. A session is good from the login on, since calls may overtake each other.
+    [[nodiscard]] Result<std::shared_ptr<Session>> find(const Token& token, const na::Addr& source) const;
+    // Forgets what came to nothing in time, and gives the sessions among it.
+    [[nodiscard]] std::vector<std::shared_ptr<Session>> expire();
     void end(const Session& session) { sessions_.erase(session.token); }
 
     [[nodiscard]] std::size_t sessions() const noexcept { return sessions_.size(); }
@@ -61,8 +64,6 @@ class Gate {
         std::shared_ptr<Session> session;
         TimeUs until;  // for the hold call
     };
-    void forget_late();
-    [[nodiscard]] std::shared_ptr<Session> find(const Token& token, const na::Addr& source) const;
     std::optional<Key> key_;
     Clock& clock_;
     std::map<std::uint64_t, Challenge> challenges_;

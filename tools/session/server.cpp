@@ -81,12 +81,14 @@ Error Server::failed(ServerEvent::Kind kind, const na::Addr& client, std::string
 }
 
 Result<HelloOut> Server::hello(const hl::Request<HelloIn>& request) {
+    end_late_sessions();
     auto out = gate_.hello(*request, request.source());
     if (!out) return failed(ServerEvent::Kind::refused, request.source(), {}, out.error());
     return out;
 }
 
 Result<LoginOut> Server::login(const hl::Request<LoginIn>& request) {
+    end_late_sessions();
     auto out = gate_.login(*request, request.source());
     if (!out) return failed(ServerEvent::Kind::refused, request.source(), {}, out.error());
     out->window_bytes = options_.window_bytes;
@@ -113,6 +115,10 @@ void Server::end_session(Session& session) {
     session.savings.clear();
     session.givings.clear();
     gate_.end(session);
+}
+
+void Server::end_late_sessions() {
+    for (const auto& session : gate_.expire()) end_session(*session);
 }
 
 Result<void> Server::may_begin(const Session& session) const {

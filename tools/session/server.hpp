@@ -130,7 +130,7 @@ class Server {
 
     template <typename In>
     [[nodiscard]] Result<std::shared_ptr<Session>> session_of(const hl::Request<In>& request) const {
-        return gate_.find_held(request->token, request.source());
+        return gate_.find(request->token, request.source());
     }
     [[nodiscard]] Result<void> may_begin(const Session& session) const;
     [[nodiscard]] Result<void> serve_files_on(const hl::NodeRef& node);
@@ -146,6 +146,7 @@ class Server {
     [[nodiscard]] Result<FinishOut> finish(const hl::Request<FinishIn>& request);
     [[nodiscard]] Result<void> abort(const hl::Request<AbortIn>& request);
     void end_session(Session& session);
+    void end_late_sessions();
     // Tells the listener, and gives the error in the form in which it travels.
     [[nodiscard]] Error failed(ServerEvent::Kind kind, const na::Addr& client, std::string_view name,
                                const Error& error) const;
