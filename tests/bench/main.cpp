@@ -19,7 +19,7 @@ constexpr const char* usage_text =
     "  --only NAME    this figure, or all whose name begins with NAME; may be repeated\n"
     "  --list         print the names and stop\n"
     "  --json FILE    also write the rows there\n"
-    "  --tool FILE    the cinnabar command, for tcp.save.*; default: beside this program\n";
+    "  --tool FILE    the cinnabar command, for tcp.save.*; default: the one built with this program\n";
 
 struct Arguments {
     Settings settings;
@@ -59,6 +59,9 @@ bool wanted(const Arguments& arguments, const std::string& name) {
 }
 
 int run(Arguments& arguments) {
+#ifdef CINNABAR_TOOL
+    if (arguments.settings.tool.empty()) arguments.settings.tool = CINNABAR_TOOL;
+#endif
     const auto figures = all_figures();
     if (arguments.list) {
         for (const auto& figure : figures) std::puts(figure.name.c_str());

@@ -40,6 +40,9 @@ Row row_with(const Contest& contest, const Comparison& result, const std::string
 
 double per_work(std::uint64_t count, const Slice& slice) { return static_cast<double>(count) / slice.work; }
 
+// What happens once in a slice or in a second does not count for a call.
+double rounded(double count) { return std::round(count * 100) / 100; }
+
 std::vector<Row> run_spin(const Settings& settings) {
     const Contest contest{"tcp.rpc.rtt.spin",      "us", 1e6, Metric::seconds_per_work, Bar{Sense::at_most, 1.20},
                           "raw spinning ping-pong"};
@@ -56,9 +59,11 @@ std::vector<Row> run_sleep(const Settings& settings) {
     const auto result =
         compare_rpc({payload_bytes, 1, true}, &make_sleeping_ping_pong, contest.metric, settings, remark);
     const auto& total = result.ours_total;
-    return {row_with(contest, result, remark),
-            count_row("tcp.rpc.block.syscalls.client", per_work(total.client.system_calls, total), "per call", 3),
-            count_row("tcp.rpc.block.syscalls.server", per_work(total.server.system_calls, total), "per call", 3)};
+    return {
+        row_with(contest, result, remark),
+        count_row("tcp.rpc.block.syscalls.client", rounded(per_work(total.client.system_calls, total)), "per call", 3),
+        count_row("tcp.rpc.block.syscalls.server",
+                  rounded(static_cast<double>(total.server.system_calls) / total.work_of_server), "per call", 3)};
 }
 
 std::vector<Row> run_rate(const Settings& settings) {
@@ -67,6 +72,9 @@ std::vector<Row> run_rate(const Settings& settings) {
     const MakeLimit limit = [](Cores cores, FrameBytes frame) { return make_batched_ping_pong(cores, frame, 64); };
     std::string remark;
     const auto result = compare_rpc({payload_bytes, 64, false}, limit, contest.metric, settings, remark);
+    const auto& total = result.ours_total;
+    const auto calls = rounded(per_work(total.client.system_calls + total.server.system_calls, total));
+    remark += ", " + std::to_string(calls).substr(0, 4) + " system calls a call";
     return {row_with(contest, result, remark)};
 }
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "child.hpp"
 
+#include "usage.hpp"
+
+#include <cinnabar/base/unique_fd.hpp>
+
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -25,6 +29,13 @@ void wait_for(pid_t pid, const std::string& what) {
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) throw std::runtime_error{what + " failed"};
 }
 
+std::vector<char*> arguments_of(const std::vector<std::string>& words) {
+    std::vector<char*> arguments;
+    for (const auto& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+    arguments.push_back(nullptr);
+    return arguments;
+}
+
 }  // namespace
 
 void run_forked(const std::function<void()>& body) {
@@ -45,9 +56,7 @@ void run_forked(const std::function<void()>& body) {
 }
 
 void run_command(const std::vector<std::string>& words) {
-    std::vector<char*> arguments;
-    for (const auto& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-    arguments.push_back(nullptr);
+    const auto arguments = arguments_of(words);
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
@@ -56,6 +65,38 @@ void run_command(const std::vector<std::string>& words) {
     posix_spawn_file_actions_destroy(&actions);
     if (failed != 0) throw std::runtime_error{words.front() + ": " + std::strerror(failed)};
     wait_for(pid, words.front());
+}
+
+Daemon::Daemon(const std::vector<std::string>& words, int core) {
+    const auto arguments = arguments_of(words);
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error{std::string{"pipe: "} + std::strerror(errno)};
+    const UniqueFd output{ends[0]};
+    UniqueFd input{ends[1]};
+    std::fflush(nullptr);
+    pid_ = fork();
+    if (pid_ < 0) throw std::runtime_error{std::string{"fork: "} + std::strerror(errno)};
+    if (pid_ == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        pin_to(core);
+        dup2(input.get(), STDOUT_FILENO);
+        execvp(arguments[0], arguments.data());
+        std::perror(arguments[0]);
+        _exit(127);
+    }
+    input.reset();
+    char byte = 0;
+    while (read(output.get(), &byte, 1) == 1 && byte != '\n') first_line_ += byte;
+    if (byte != '\n') {
+        kill(pid_, SIGKILL);
+        waitpid(pid_, nullptr, 0);
+        throw std::runtime_error{words.front() + " did not start"};
+    }
+}
+
+Daemon::~Daemon() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
 }
 
 }  // namespace cinnabar::bench

@@ -14,12 +14,14 @@ namespace cinnabar::bench {
 // What was done in a stretch of time. `work` is in the figure's own units: calls, bytes.
 struct Slice {
     double work = 0;
+    double work_of_server = 0;  // `work`, and what it took to stop a server that blocks
     double seconds = 0;
     Usage client;
     Usage server;
 
     Slice& operator+=(const Slice& other) noexcept {
         work += other.work;
+        work_of_server += other.work_of_server;
         seconds += other.seconds;
         client += other.client;
         server += other.server;
@@ -36,7 +38,8 @@ class Subject {
 };
 
 // Runs `work`, which returns how much it did and leaves nothing in flight, while the server serves, and measures both
-// sides. `kick` comes after the server was asked to stop: an event for a server that blocks.
+// sides. `kick` comes after the server was asked to stop: one piece of work, or none, for a server that blocks; returns
+// which.
 template <typename Work, typename Kick>
 Slice measure(Partner& partner, Work&& work, Kick&& kick) {
     partner.begin_slice();
@@ -47,14 +50,14 @@ Slice measure(Partner& partner, Work&& work, Kick&& kick) {
     slice.seconds = seconds_now() - begin;
     slice.client = usage_now() - used;
     partner.ask_to_stop();
-    kick();
+    slice.work_of_server = slice.work + kick();
     slice.server = partner.finish_slice();
     return slice;
 }
 
 template <typename Work>
 Slice measure(Partner& partner, Work&& work) {
-    return measure(partner, std::forward<Work>(work), [] {});
+    return measure(partner, std::forward<Work>(work), [] { return 0; });
 }
 
 // Calls `once` until `duration` has passed and returns how often; it looks at the clock after every eighth.

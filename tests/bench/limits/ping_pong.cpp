@@ -83,7 +83,11 @@ class SleepingPingPong : public Subject {
 
     Slice run_slice(std::chrono::milliseconds duration) override {
         return measure(
-            partner_, [&] { return repeat_for(duration, [&] { call(); }); }, [&] { call(); });
+            partner_, [&] { return repeat_for(duration, [&] { call(); }); },
+            [&] {
+                call();
+                return 1;
+            });
     }
 
   private:

@@ -182,7 +182,10 @@ void send_file(std::uint16_t port, Duties duties, const fs::path& source) {
 class BareSave : public Subject {
   public:
     BareSave(Cores cores, Duties duties, fs::path source, fs::path root)
-        : duties_(duties), source_(std::move(source)), partner_(cores.server, [&](PartnerSide& side) {
+        : duties_(duties),
+          source_(std::move(source)),
+          target_(root / "bare"),
+          partner_(cores.server, [&](PartnerSide& side) {
               const auto listener = listen_on_loopback();
               side.announce(std::to_string(port_of(listener.get())));
               while (side.wait_slice()) {
@@ -193,15 +196,18 @@ class BareSave : public Subject {
 
     Slice run_slice(std::chrono::milliseconds) override {
         const auto port = static_cast<std::uint16_t>(std::stoul(partner_.announced()));
-        return measure(partner_, [&] {
+        const auto slice = measure(partner_, [&] {
             run_forked([&] { send_file(port, duties_, source_); });
-            return static_cast<double>(fs::file_size(source_));
+            return static_cast<double>(fs::file_size(target_));
         });
+        fs::remove(target_);
+        return slice;
     }
 
   private:
     Duties duties_;
     fs::path source_;
+    fs::path target_;
     Partner partner_;
 };
 
@@ -209,8 +215,6 @@ class CopyCommand : public Subject {
   public:
     CopyCommand(fs::path source, fs::path root) : source_(std::move(source)), target_(std::move(root) / "copied") {}
     Slice run_slice(std::chrono::milliseconds) override {
-        std::error_code ignored;
-        fs::remove(target_, ignored);
         Slice slice;
         const auto begin = seconds_now();
         run_command({"cp", source_.string(), target_.string()});

@@ -30,7 +30,9 @@ class OurRpc : public Subject {
         return measure(
             partner_, [&] { return call_for(duration); },
             [&] {
-                if (shape_.sleep) endpoint_.call_once(peer_, shape_.payload_bytes);
+                if (!shape_.sleep) return 0;
+                endpoint_.call_once(peer_, shape_.payload_bytes);
+                return 1;
             });
     }
 

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `cinnabar save` to a `cinnabar serve` that runs for the whole figure. Work: bytes of the file; a slice is one save.
+#pragma once
+
+#include "../harness/subject.hpp"
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+namespace cinnabar::bench {
+
+// `tool` is the command; the server runs on its own core and writes into `target_root`.
+[[nodiscard]] std::unique_ptr<Subject> make_our_save(Cores cores, std::string tool, std::filesystem::path source,
+                                                     std::filesystem::path target_root);
+
+}  // namespace cinnabar::bench
