@@ -136,7 +136,7 @@ bool ContextCore::may_send(PeerBook& book) noexcept {
     if (book.stalled) return false;
     if (!book.open) return book.sent.empty();
     if (book.credits == 0) return false;
-    if (replies_owed < replies_owed_max) return true;
+    if (replies_owed + replies_kept < replies_owed_max) return true;
     if (!book.awaits_reply_slot) {
         book.awaits_reply_slot = true;
         reply_waiters.push_back(&book);
@@ -166,7 +166,7 @@ void ContextCore::wake_reply_waiter() noexcept {
         ContextCore& core = *next.core;
         next.stalled = false;
         core.pump(next);
-        if (core.replies_owed < core.replies_owed_max) core.wake_reply_waiter();
+        if (core.replies_owed + core.replies_kept < core.replies_owed_max) core.wake_reply_waiter();
         core.drop_book_if_idle(next);
     };
     na->submit(waiter.retry);
@@ -324,7 +324,11 @@ void ContextCore::free_call(Call& call) noexcept {
         call.lends_ = lend->next;
         if (lend->revoke() == Errc::ok) give_loan(*lend);
     }
-    if (call.reply_) call.reply_.port->release(call.reply_);
+    if (call.reply_) {
+        call.reply_.port->release(call.reply_);
+        --replies_kept;
+        wake_reply_waiter();
+    }
     if (call.message_) call.port_->give_message(*std::exchange(call.message_, nullptr));
     drop_overflow(call.large_input_);
     drop_overflow(call.large_output_);

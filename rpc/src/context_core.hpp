@@ -145,6 +145,7 @@ class ContextCore final : public na::Receiver {
     SlotPool<PeerBook> books;
 
     std::uint32_t replies_owed = 0;  // of all peers
+    std::uint32_t replies_kept = 0;  // that came, and still hold their slots
     std::uint32_t replies_owed_max = 0;
     std::vector<PeerBook*> reply_waiters;  // books that could send but for a reply slot
     std::uint32_t budgets = 0;             // credits made, of all peers

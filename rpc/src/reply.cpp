@@ -45,6 +45,7 @@ void ContextCore::accept_reply(Call& call, na::Arrival& arrival, const ReplyHead
     if (header.result != Errc::ok) {
         const bool known = static_cast<std::uint8_t>(header.result) < errc_count;
         if (payload.size() >= 4 && arrival.port->keep(arrival, call.reply_) == Errc::ok) {
+            ++replies_kept;
             Reader reader(call.reply_.bytes.last(payload.size()));
             call.app_code_ = reader.u32();
             call.app_text_ = as_text(reader.view(reader.left()));
@@ -53,6 +54,7 @@ void ContextCore::accept_reply(Call& call, na::Arrival& arrival, const ReplyHead
         return finish(call, known && header.result != Errc::again ? header.result : Errc::handler_failed);
     }
     if (const Errc kept = arrival.port->keep(arrival, call.reply_); kept != Errc::ok) return finish(call, kept);
+    ++replies_kept;
     const ConstBytes kept_payload = call.reply_.bytes.last(payload.size());
     if ((header.flags & flag_overflow) != 0) return pull_output(call, kept_payload);
     call.output_ = kept_payload;
