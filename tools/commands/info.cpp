@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands/address.hpp"
 #include "commands/commands.hpp"
+#include "commands/reach.hpp"
 #include "file/root.hpp"
 #include "session/protocol.hpp"
 #include "terminal/json.hpp"
@@ -90,15 +91,14 @@ std::vector<std::string> obstacles() {
 // A server's answer, and how long it took.
 Result<double> look_at_server(const std::string& uri) {
     CINNABAR_TRY(const auto place, parse_place(uri));
-    CINNABAR_TRY(const auto node, hl::Node::open(place.server.substr(0, place.server.find("://") + 3)));
-    CINNABAR_TRY(const auto peer, node.lookup(place.server));
+    CINNABAR_TRY(const auto reached, reach(place.server));
     hl::CallOptions options;
     options.deadline = std::chrono::seconds(5);
     // The first call makes the connection; the second one is the round trip.
-    CINNABAR_TRY(const auto first, node.call_sync(ping_rpc, peer, std::uint64_t{0}, options));
+    CINNABAR_TRY(const auto first, reached.node.call_sync(ping_rpc, reached.server, std::uint64_t{0}, options));
     (void)first;
     const auto begin = std::chrono::steady_clock::now();
-    CINNABAR_TRY(const auto second, node.call_sync(ping_rpc, peer, std::uint64_t{1}, options));
+    CINNABAR_TRY(const auto second, reached.node.call_sync(ping_rpc, reached.server, std::uint64_t{1}, options));
     (void)second;
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }

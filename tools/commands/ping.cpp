@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands/address.hpp"
 #include "commands/commands.hpp"
+#include "commands/reach.hpp"
 #include "session/protocol.hpp"
 #include "terminal/interrupt.hpp"
 #include "terminal/json.hpp"
@@ -79,8 +80,7 @@ void print_summary(const PingOptions& options, std::uint64_t sent, const std::ve
 
 Result<ExitCode> ping(const PingOptions& options, const Interrupt& interrupt) {
     CINNABAR_TRY(const auto place, parse_place(options.to));
-    CINNABAR_TRY(const auto node, hl::Node::open(place.server.substr(0, place.server.find("://") + 3)));
-    CINNABAR_TRY(const auto peer, node.lookup(place.server));
+    CINNABAR_TRY(const auto reached, reach(place.server));
     const auto timeout = std::chrono::duration_cast<Microseconds>(Seconds(options.timeout_seconds));
     std::vector<double> samples;
     auto exit = ExitCode::ok;
@@ -91,7 +91,7 @@ Result<ExitCode> ping(const PingOptions& options, const Interrupt& interrupt) {
         call.deadline = timeout;
         call.stop = interrupt.token();
         const auto begin = std::chrono::steady_clock::now();
-        const auto answer = node.call_sync(ping_rpc, peer, std::uint64_t{number}, call);
+        const auto answer = reached.node.call_sync(ping_rpc, reached.server, std::uint64_t{number}, call);
         const Seconds took = std::chrono::steady_clock::now() - begin;
         if (answer && *answer == number) {
             samples.push_back(took.count());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands/transfer.hpp"
 
-#include "commands/address.hpp"
+#include "commands/reach.hpp"
 
 #include <cinnabar/hl/sync_wait.hpp>
 #include <cinnabar/hl/when_all.hpp>
@@ -87,9 +87,8 @@ Result<void> try_move_all(const std::string& server, const TransferOptions& opti
         CINNABAR_TRY(auto loaded, Key::load(options.key_file));
         key.emplace(std::move(loaded));
     }
-    CINNABAR_TRY(auto node, hl::Node::open(server.substr(0, server.find("://") + 3)));
-    CINNABAR_TRY(const auto peer, node.lookup(server));
-    ClientSession session(node, peer, key ? &*key : nullptr);
+    CINNABAR_TRY(const auto reached, reach(server));
+    ClientSession session(reached.node, reached.server, key ? &*key : nullptr);
     Movement movement(session, errands, report, bar);
     return hl::sync_wait(movement.run(options.jobs), interrupt.token());
 }
