@@ -114,6 +114,7 @@ TEST(Arrows, LinkedTargetsTakeTheSameWay) {
         check_arrows(Source("bulk/CMakeLists.txt", "cinnabar_module(bulk\n DEPENDS cinnabar::rpc)\n")).empty());
     EXPECT_FALSE(
         check_arrows(Source("rpc/CMakeLists.txt", "x(DEPENDS cinnabar::bulk cinnabar::plugin_tcp)\n")).empty());
+    EXPECT_TRUE(check_arrows(Source("rpc/CMakeLists.txt", "if(TARGET cinnabar::plugin_tcp)\n")).empty());
     EXPECT_TRUE(check_arrows(Source("plugins/builtin/CMakeLists.txt", "x(cinnabar::plugin_tcp)\n")).empty());
     EXPECT_TRUE(check_arrows(Source("tests/unit/rpc/CMakeLists.txt", "x(LIBS cinnabar::plugin_tcp)\n")).empty());
 }
@@ -202,6 +203,7 @@ TEST(FirstLines, LicenceAndGuard) {
     EXPECT_FALSE(clean("a.cpp", ""));
     EXPECT_FALSE(clean("a.hpp", "// SPDX-License-Identifier: BSD-3-Clause\nint a;\n"));
     EXPECT_TRUE(clean("a.hpp", "// SPDX-License-Identifier: BSD-3-Clause\n#pragma once\n"));
+    EXPECT_TRUE(clean("examples/01_hello.cpp", "int a;\n"));
     EXPECT_TRUE(clean("a.h", "/* SPDX-License-Identifier: BSD-3-Clause */\n#ifndef A_H\n"));
     EXPECT_FALSE(clean("a.hpp", "// SPDX-License-Identifier: BSD-3-Clause\n#ifndef A_H\n"));
 }

@@ -69,7 +69,7 @@ class Port {
     virtual ~Port() = default;
 
     // Ends all connections and completes what is posted with `canceled` inside; reports no peer event. Afterwards only
-    // give_message, release, detach (which answers ok and does nothing) and Peer::release are called, and the destructor.
+    // give_message, release, detach (which says ok and does nothing) and Peer::release are called, and the destructor.
     virtual void close() noexcept = 0;
 
     // The peer of an address; made when it is new, not dialled. unreachable: an address of another transport, or a
