@@ -103,11 +103,17 @@ void SimPort::on_dial(Item& item) {
         if (mine > std::pair(question.incarnation, question.context)) {
             return;  // its ops go with our connection, which it is being asked for
         }
-        meeting->dial_->settled = true;
-        meeting->dial_.reset();
+        give_up_dial(*meeting);
         return accept(*meeting, dial, question);
     }
     accept(idle_peer(question), dial, question);
+}
+
+// Whatever answer comes, or has come and is not handled yet, is void.
+void SimPort::give_up_dial(SimPeer& peer) noexcept {
+    peer.dial_->settled = true;
+    peer.dial_->peer = nullptr;
+    peer.dial_.reset();
 }
 
 SimPeer* SimPort::find_dialling(const na::Hello& question, const std::string& host) noexcept {
@@ -144,31 +150,40 @@ void SimPort::accept(SimPeer& peer, const DialPtr& dial, const na::Hello& questi
     link->ends[0].last_arrival = when;
     through(link, when, EventKind::answer, [link, dial, answer = through_bytes(hello(na::HelloKind::accept))] {
         if (std::exchange(dial->settled, true)) return reset_end(link, 1);
+        Item item;
+        item.dial = dial;
+        if (!link->ends[1].up) {  // accepted, and gone since
+            item.kind = Item::Kind::dial_failed;
+            item.why = Errc::peer_lost;
+            return dial->from->push(std::move(item));
+        }
         link->ends[0].port = dial->from;
         link->ends[0].up = link->ends[0].ever_up = true;
-        Item item;
         item.kind = Item::Kind::accepted;
-        item.dial = dial;
         item.link = link;
         item.hello = answer;
         dial->from->push(std::move(item));
     });
+    if (const std::uint64_t cut = world_.cut(dial->host, transport_.name())) watch_cut(link, 1, cut);
     connected(peer, link, 1, question);
 }
 
 void SimPort::on_accepted(Item& item) {
-    SimPeer& peer = *item.dial->peer;
-    if (peer.dial_ != item.dial) {  // given up since
+    if (!item.dial->peer) {  // given up since
         close_end(item.link, 0);
         return;
     }
+    SimPeer& peer = *item.dial->peer;
     peer.dial_.reset();
+    if (const std::uint64_t cut = world_.cut(item.link->ends[0].host, item.link->ends[1].host)) {
+        watch_cut(item.link, 0, cut);
+    }
     connected(peer, item.link, 0, item.hello);
 }
 
 void SimPort::on_dial_failed(Item& item) {
+    if (!item.dial->peer) return;  // given up since
     SimPeer& peer = *item.dial->peer;
-    if (peer.dial_ != item.dial) return;
     peer.dial_.reset();
     peer.state_ = na::PeerState::idle;
     end_all(peer, item.why);
@@ -252,8 +267,7 @@ void SimPort::disconnect(na::Peer& any_peer) noexcept {
     auto& peer = static_cast<SimPeer&>(any_peer);
     if (closed_ || dead()) return;
     if (peer.dial_) {
-        peer.dial_->settled = true;
-        peer.dial_.reset();
+        give_up_dial(peer);
         peer.state_ = na::PeerState::idle;
         peer.acquire();  // for the event
         end_all(peer, Errc::peer_lost);
@@ -280,16 +294,23 @@ void SimPort::break_links_to(const std::string& host) {
 }
 
 void SimPort::watch_cut_links(const std::string& host, std::uint64_t cut) {
-    const Microseconds keepalive = transport_.options().keepalive;
-    if (keepalive.count() == 0) return;
     for (const auto& peer : peers_) {
         const LinkPtr link = peer->link_;
-        if (!link || link->ends[1 - peer->end_].host != host) continue;
-        world_.schedule(after(world_.now_us(), keepalive), EventKind::keepalive,
-                        [world = &world_, link, end = peer->end_, cut] {
-                            if (world->cut(link->ends[0].host, link->ends[1].host) == cut) reset_end(link, end);
-                        });
+        if (link && link->ends[1 - peer->end_].host == host) watch_cut(link, peer->end_, cut);
     }
+}
+
+void SimPort::watch_cut(const LinkPtr& link, unsigned end, std::uint64_t cut) {
+    const Microseconds keepalive = transport_.options().keepalive;
+    if (keepalive.count() == 0) return;
+    world_.schedule(after(world_.now_us(), keepalive), EventKind::keepalive, [world = &world_, link, end, cut] {
+        const std::string& a = link->ends[0].host;
+        const std::string& b = link->ends[1].host;
+        if (world->cut(a, b) != cut || !link->ends[end].up) return;
+        reset_end(link, end);
+        // The other end, if it has not noticed by itself, is told when it can be.
+        world->hold(a, b, EventKind::reset, [link, end] { reset_end(link, 1 - end); });
+    });
 }
 
 }  // namespace cinnabar::sim

@@ -31,9 +31,8 @@ void SimPort::close() noexcept {
     transport_.close_port(context_);
     for (const auto& peer : peers_) {
         if (peer->dial_) {
-            peer->dial_->settled = true;
             peer->dial_->from = nullptr;
-            peer->dial_.reset();
+            give_up_dial(*peer);
         }
         if (LinkPtr link = std::exchange(peer->link_, nullptr)) {
             close_end(link, peer->end_);

@@ -104,10 +104,12 @@ class SimPort final : public na::Port {
     };
 
     // connect.cpp
+    void watch_cut(const LinkPtr& link, unsigned end, std::uint64_t cut);
     void dial(SimPeer& peer);
     void dial_arrives(const DialPtr& dial, na::ContextId target, const na::Hello& hello, const std::string& name);
     void answer_failure(const DialPtr& dial, Errc why);
     void on_dial(Item& item);
+    static void give_up_dial(SimPeer& peer) noexcept;
     [[nodiscard]] SimPeer* find_dialling(const na::Hello& question, const std::string& host) noexcept;
     [[nodiscard]] SimPeer& idle_peer(const na::Hello& question);
     void accept(SimPeer& peer, const DialPtr& dial, const na::Hello& hello);
