@@ -95,7 +95,7 @@ void allow_open_files(std::size_t count) {
 
 std::vector<Row> run_memory(const Settings& settings) {
     const std::size_t count = settings.quick ? 500 : 5000;
-    allow_open_files(10 * count);
+    allow_open_files(3 * count + 1000);  // a client has three: its socket, and what its context sleeps on
     Partner partner{settings.cores.server, serve};
     partner.begin_slice();
     Peers peers{partner.announced()};
