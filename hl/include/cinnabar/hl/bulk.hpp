@@ -25,11 +25,11 @@ namespace cinnabar::hl {
 class NodeCore;
 
 struct TransferOptions {
-    std::uint64_t offset = 0;              // where in the remote memory the window starts
-    std::optional<std::uint64_t> bytes;    // unset: what both sides have room for
-    std::optional<Microseconds> deadline;  // unset: that of the task around it
+    std::uint64_t offset = 0;                   // where in the remote memory the window starts
+    std::optional<std::uint64_t> bytes = {};    // unset: what both sides have room for
+    std::optional<Microseconds> deadline = {};  // unset: that of the task around it
     // Told how many bytes have moved so far, from inside progress: it must be short, and must not block or throw.
-    std::function<void(std::uint64_t bytes_done)> progress;
+    std::function<void(std::uint64_t bytes_done)> progress = {};
 };
 
 // A transfer that starts when it is awaited; gives the number of bytes moved. Must not be destroyed in flight.

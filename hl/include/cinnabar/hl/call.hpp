@@ -35,10 +35,10 @@ inline constexpr Microseconds no_deadline = Microseconds::max();
 struct CallOptions {
     // From the moment it is sent: covers queueing, connecting, transfer, the handler and the reply. Unset: that of the
     // task around it (in a handler: what the caller gave), or default_deadline. In a task the earlier one holds.
-    std::optional<Microseconds> deadline;
-    std::stop_token stop;             // besides that of the task around it
-    rpc::ProviderId provider = 0;     // which of several services of one kind
-    std::optional<unsigned> context;  // of this node; unset: the one whose loop runs here, or the first
+    std::optional<Microseconds> deadline = {};
+    std::stop_token stop = {};             // besides that of the task around it
+    rpc::ProviderId provider = 0;          // which of several services of one kind
+    std::optional<unsigned> context = {};  // of this node; unset: the one whose loop runs here, or the first
 };
 
 // The part of a call that does not depend on its types.

@@ -36,13 +36,13 @@ namespace cinnabar::hl {
 class NodeCore;
 
 struct NodeOptions {
-    rpc::Options rpc;                             // of each context; its threads are always `many`
-    na::TransportOptions transport;               // of each transport; `listen` is set by listen()
+    rpc::Options rpc = {};                        // of each context; its threads are always `many`
+    na::TransportOptions transport = {};          // of each transport; `listen` is set by listen()
     unsigned contexts = 1;                        // loops that share nothing on the data path
-    std::optional<bool> progress_thread;          // one per context; unset: listen() has them, open() has not
+    std::optional<bool> progress_thread = {};     // one per context; unset: listen() has them, open() has not
     std::uint64_t buffer_bytes_max = 256u << 20;  // of buffers()
     // Adds plugins besides the compiled-in ones: registry.add(info), registry.load(path).
-    std::function<Result<void>(na::Registry& registry)> plugins;
+    std::function<Result<void>(na::Registry& registry)> plugins = {};
 };
 
 class CINNABAR_API NodeRef : public Calls {

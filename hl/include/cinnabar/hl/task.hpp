@@ -189,7 +189,7 @@ inline constexpr bool is_result = false;
 template <typename T>
 inline constexpr bool is_result<Result<T>> = true;
 
-// Result<T> stays what it is, anything else becomes a Result of it.
+// Result<T> stays what it is, an Errc becomes a Result<void>, anything else a Result of it.
 template <typename T>
 struct AsResult {
     using type = Result<T>;
@@ -197,6 +197,10 @@ struct AsResult {
 template <typename T>
 struct AsResult<Result<T>> {
     using type = Result<T>;
+};
+template <>
+struct AsResult<Errc> {
+    using type = Result<void>;
 };
 template <typename T>
 using as_result = typename AsResult<T>::type;

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Arguments and results that do not fit in a message travel by bulk, unseen by the user, up to a limit.
+#include <cinnabar/cinnabar.hpp>
+#include <cinnabar/rpc/context.hpp>
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <string>
+#include <vector>
+
+using namespace std::chrono_literals;
+
+namespace cinnabar {
+namespace {
+
+using Numbers = std::vector<std::uint64_t>;
+constexpr Rpc<Numbers(Numbers)> reversed{"reversed"};
+constexpr Rpc<std::uint64_t(std::span<const std::uint64_t>)> total{"total"};
+
+class Overflow : public testing::TestWithParam<std::string> {
+  protected:
+    Node server_ = Node::listen(GetParam(), small()).value();
+    Node client_ = Node::open(GetParam() == "self://" ? "self://" : "tcp://", small()).value();
+    Node& caller() { return GetParam() == "self://" ? server_ : client_; }
+    static NodeOptions small() {
+        NodeOptions options;
+        options.rpc.argument_bytes_max = 8u << 20;
+        return options;
+    }
+    static Numbers numbers(std::size_t count) {
+        Numbers all(count);
+        std::iota(all.begin(), all.end(), 1u);
+        return all;
+    }
+};
+
+TEST_P(Overflow, both_ways_around_the_size_of_a_message) {
+    ASSERT_TRUE(server_.serve(reversed, [](Numbers all) { return Numbers(all.rbegin(), all.rend()); }).ok());
+    for (const std::size_t count : {1u, 500u, 2'000u, 2'030u, 2'040u, 2'048u, 2'060u, 8'192u, 500'000u}) {
+        const Numbers sent = numbers(count);
+        const auto back = caller().call_sync(reversed, server_.self_addr(), sent, 20s);
+        ASSERT_TRUE(back.ok()) << count << ": " << back.error().message();
+        EXPECT_TRUE(std::equal(sent.rbegin(), sent.rend(), back->begin(), back->end())) << count;
+    }
+    EXPECT_EQ(caller().rpc_context().counts().overflow_bytes, 0u);
+}
+
+TEST_P(Overflow, a_view_of_a_large_argument_in_a_coroutine) {
+    ASSERT_TRUE(server_
+                    .serve(total,
+                           [this](std::span<const std::uint64_t> all) -> Task<std::uint64_t> {
+                               (void)co_await server_.sleep_for(1us);
+                               co_return std::accumulate(all.begin(), all.end(), std::uint64_t{0});
+                           })
+                    .ok());
+    const Numbers sent = numbers(300'000);
+    EXPECT_EQ(caller().call_sync(total, server_.self_addr(), sent, 20s).value(), 300'000ull * 300'001 / 2);
+}
+
+TEST_P(Overflow, beyond_the_limit_is_too_large_at_both_ends) {
+    static constexpr Rpc<Numbers(std::uint64_t)> make{"make"};
+    ASSERT_TRUE(server_.serve(reversed, [](Numbers all) { return all; }).ok());
+    ASSERT_TRUE(server_.serve(make, [](std::uint64_t count) { return Numbers(count); }).ok());
+    EXPECT_EQ(caller().call_sync(reversed, server_.self_addr(), numbers(2u << 20)).code(), Errc::too_large);
+    EXPECT_EQ(caller().call_sync(make, server_.self_addr(), 2u << 20).code(), Errc::too_large);
+    EXPECT_EQ(caller().call_sync(make, server_.self_addr(), 3).value().size(), 3u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Transports, Overflow, testing::Values("self://", "tcp://127.0.0.1:0"),
+                         [](const auto& tested) { return tested.param.substr(0, tested.param.find(':')); });
+
+}  // namespace
+}  // namespace cinnabar

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Nodes, calls, futures and handlers may go in any order; nothing hangs, and who waits is told.
+#include "patience.hpp"
+
+#include <cinnabar/cinnabar.hpp>
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <thread>
+#include <vector>
+
+using namespace std::chrono_literals;
+
+namespace cinnabar {
+namespace {
+
+constexpr Rpc<int(int)> twice{"twice"};
+constexpr Rpc<void()> hang{"hang"};
+
+class Shutdown : public testing::Test {
+  protected:
+    Shutdown() {
+        (void)server_->serve(twice, [](int value) { return 2 * value; });
+        (void)server_->serve(hang, [this](Request<rpc::Empty> request) -> Task<Result<void>> {
+            ++hanging_;
+            const Errc ended = co_await request.node().sleep_for(1h);
+            co_return ended;
+        });
+    }
+    void wait_for_hanging(int count) {
+        while (hanging_ != count) ASSERT_EQ(client_->call_sync(twice, to_, 1).value(), 2);
+    }
+
+    std::atomic<int> hanging_{0};
+    std::optional<Node> server_ = Node::listen("tcp://127.0.0.1:0").value();
+    std::optional<Node> client_ = Node::open("tcp://", {.progress_thread = true}).value();
+    Addr to_ = server_->self_addr();
+};
+
+TEST_F(Shutdown, a_node_goes_with_calls_in_flight) {
+    std::vector<Future<void>> calls;
+    for (int i = 0; i < 20; ++i) calls.push_back(client_->call(hang, to_).future());
+    wait_for_hanging(20);
+    client_.reset();
+    for (Future<void>& call : calls) EXPECT_EQ(call.get().code(), Errc::canceled);
+    server_.reset();
+}
+
+TEST_F(Shutdown, an_unsent_call_outlives_its_node) {
+    Pending<int> call = client_->call(twice, to_, 1);
+    client_.reset();
+    EXPECT_EQ(sync_wait(std::move(call)).code(), Errc::closed);
+    Pending<int> dropped = server_->call(twice, to_, 1);
+    server_.reset();
+}
+
+TEST_F(Shutdown, a_server_goes_while_its_handlers_run) {
+    std::vector<Future<void>> calls;
+    for (int i = 0; i < 20; ++i) calls.push_back(client_->call(hang, to_).future());
+    wait_for_hanging(20);
+    server_.reset();
+    for (Future<void>& call : calls) {
+        const Errc ended = call.get().code();
+        EXPECT_TRUE(ended == Errc::canceled || ended == Errc::peer_lost) << to_string(ended);
+    }
+    const Errc after = client_->call_sync(twice, to_, 1, 5s).code();
+    EXPECT_TRUE(after == Errc::refused || after == Errc::peer_lost) << to_string(after);
+}
+
+TEST_F(Shutdown, a_waiting_thread_is_told_when_its_node_goes) {
+    Node unthreaded = Node::open("tcp://").value();
+    std::optional<Node> node(std::move(unthreaded));
+    Errc ended = Errc::ok;
+    std::thread waiter([&, call = node->call(hang, to_)]() mutable { ended = sync_wait(std::move(call)).code(); });
+    wait_for_hanging(1);
+    node.reset();
+    waiter.join();
+    EXPECT_EQ(ended, Errc::canceled);
+}
+
+TEST_F(Shutdown, drain_lets_run_what_runs_and_refuses_the_rest) {
+    test::Gate entered;
+    test::Gate let_go;
+    static constexpr Rpc<int()> slow{"slow"};
+    Pool pool = server_->make_pool({.threads = 1}).value();
+    ASSERT_TRUE(server_
+                    ->serve(
+                        slow,
+                        [&] {
+                            entered.open();
+                            return let_go.wait() ? 1 : 0;
+                        },
+                        on(pool))
+                    .ok());
+    Future<int> running = client_->call(slow, to_).future();
+    ASSERT_TRUE(entered.wait());
+    EXPECT_EQ(server_->drain(1ms), Errc::timed_out);
+    EXPECT_EQ(client_->call_sync(twice, to_, 1).code(), Errc::shutting_down);
+    EXPECT_EQ(server_->call_sync(twice, to_, 1).code(), Errc::closed);
+    let_go.open();
+    EXPECT_EQ(server_->drain(20s), Errc::ok);
+    EXPECT_EQ(running.get().value(), 1);
+}
+
+TEST_F(Shutdown, spawned_tasks_end_with_their_node) {
+    std::atomic<int> canceled{0};
+    for (int i = 0; i < 5; ++i) {
+        const auto task = [](NodeRef node, std::atomic<int>& count) -> Task<void> {
+            if (co_await node.sleep_for(1h) == Errc::canceled) ++count;
+        };
+        ASSERT_EQ(client_->spawn(task(*client_, canceled)), Errc::ok);
+    }
+    client_.reset();
+    EXPECT_EQ(canceled, 5);
+}
+
+TEST_F(Shutdown, nodes_move) {
+    Node moved = std::move(*server_);
+    server_.reset();
+    EXPECT_EQ(client_->call_sync(twice, to_, 4).value(), 8);
+    Node other = Node::open("tcp://").value();
+    other = std::move(moved);
+    EXPECT_EQ(client_->call_sync(twice, to_, 5).value(), 10);
+}
+
+TEST_F(Shutdown, run_ends_when_told) {
+    std::thread runner([this] { EXPECT_EQ(client_->run(), Errc::ok); });
+    client_->stop_running();
+    runner.join();
+    EXPECT_EQ(client_->run_for(1ms), Errc::ok);
+}
+
+TEST_F(Shutdown, what_cannot_be_opened_or_reached_says_why) {
+    EXPECT_EQ(Node::open("nowhere://").code(), Errc::unsupported);
+    EXPECT_EQ(Node::listen("tcp://" + server_->address().substr(6)).code(), Errc::address_in_use);
+    EXPECT_EQ(client_->lookup("tcp//").code(), Errc::bad_address);
+    EXPECT_EQ(client_->lookup("sim://a").code(), Errc::unreachable);
+    const Addr nobody = client_->lookup("tcp://127.0.0.1:1").value();
+    EXPECT_EQ(client_->call_sync(twice, nobody, 1, 5s).code(), Errc::refused);
+}
+
+}  // namespace
+}  // namespace cinnabar
