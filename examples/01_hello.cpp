@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A server and a client in one program: a call with a string.
 #include <cinnabar/cinnabar.hpp>
 
 #include <iostream>

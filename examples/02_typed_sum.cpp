@@ -1,4 +1,5 @@
-// Any aggregate is an argument, a coroutine awaits the answer, and errors are values: of the call, or of the handler.
+// SPDX-License-Identifier: BSD-3-Clause
+// Structs as arguments, a deadline, and an error of the application's own.
 #include <cinnabar/cinnabar.hpp>
 
 #include <iostream>
@@ -6,32 +7,27 @@
 using namespace std::chrono_literals;
 
 struct Pair {
-    int a = 0;
-    int b = 0;
+    int a, b;
 };
 inline constexpr cinnabar::Rpc<int(Pair)> sum{"sum"};
-inline constexpr cinnabar::Rpc<int(Pair)> quotient{"quotient"};
-
-cinnabar::Task<int> compute(cinnabar::NodeRef node, cinnabar::Addr peer) {
-    auto five = co_await node.call(sum, peer, {2, 3}, 500ms);
-    std::cout << "2 + 3 = " << five.value() << '\n';
-    auto failed = co_await node.call(quotient, peer, {1, 0}, 500ms);
-    std::cout << "1 / 0: " << failed.error().subject << " (code " << failed.error().app_code << ")\n";
-    co_return five.value();
-}
+inline constexpr cinnabar::Rpc<int(int, int)> divide{"divide"};
 
 int main() {
     auto server = cinnabar::Node::listen("tcp://127.0.0.1:0").value();
     server.serve(sum, [](Pair p) { return p.a + p.b; }).value();
     server
-        .serve(quotient,
-               [](Pair p) -> cinnabar::Result<int> {
-                   if (p.b == 0) return cinnabar::app_error(17, "division by zero");
-                   return p.a / p.b;
+        .serve(divide,
+               [](int a, int b) -> cinnabar::Result<int> {
+                   if (b == 0) return cinnabar::app_error(1, "nothing can be divided by zero");
+                   return a / b;
                })
         .value();
 
     auto client = cinnabar::Node::open("tcp://").value();
     auto peer = client.lookup(server.address()).value();
-    cinnabar::sync_wait(compute(client.ref(), peer)).value();
+    std::cout << "2 + 3 = " << client.call_sync(sum, peer, {2, 3}, 5s).value() << '\n';
+    std::cout << "9 / 2 = " << client.call_sync(divide, peer, 9, 2, 5s).value() << '\n';
+    if (auto result = client.call_sync(divide, peer, 9, 0, 5s); !result) {
+        std::cout << "9 / 0: error " << result.error().app_code << ", " << result.error().subject << '\n';
+    }
 }

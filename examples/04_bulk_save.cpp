@@ -1,55 +1,58 @@
-// A bulk file save: the client maps a file and lends it, the server pulls it window by window and writes it down. (The
-// `cinnabar` command does this with checksums, renames, many clients and resource limits: docs/save-service.md.)
+// SPDX-License-Identifier: BSD-3-Clause
+// Saves a file of any size with bounded memory: the client lends windows of the mapped file, the server writes each.
 #include <cinnabar/cinnabar.hpp>
 
-#include <cstdio>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <iterator>
-#include <string>
-#include <vector>
 
-struct SaveIn {
+using namespace cinnabar;
+
+struct Window {
     std::string name;
-    cinnabar::Bulk data;
+    std::uint64_t offset = 0;
+    Bulk data;
 };
-inline constexpr cinnabar::Rpc<std::uint64_t(SaveIn)> save{"save"};
-constexpr std::uint64_t window = 1 << 20;
+constexpr Rpc<std::uint64_t(Window)> save{"save"};
+constexpr std::uint64_t window_bytes = 1 << 20;
 
-cinnabar::Task<cinnabar::Result<std::uint64_t>> write_down(cinnabar::Request<SaveIn> request,
-                                                           std::filesystem::path root) {
-    std::ofstream file(root / std::filesystem::path(request->name).filename(), std::ios::binary);
-    std::vector<char> buffer(window);
-    std::uint64_t at = 0;
-    while (at < request->data.size()) {
-        const auto bytes = std::min(window, request->data.size() - at);
-        cinnabar::TransferOptions part;
-        part.offset = at;
-        part.bytes = bytes;
-        auto moved = co_await request->data.pull(std::as_writable_bytes(std::span(buffer)), part);
-        if (!moved) co_return moved.error();
-        if (!file.write(buffer.data(), static_cast<std::streamsize>(bytes))) co_return cinnabar::Errc::io;
-        at += bytes;
+struct Saver {
+    std::filesystem::path root;
+    Task<Result<std::uint64_t>> operator()(Request<Window> window) const {
+        auto buffer = window.node().buffers().take(window->data.size());
+        if (!buffer) co_return buffer.error();
+        if (auto moved = co_await window->data.pull(*buffer); !moved) co_return moved;
+        std::ofstream file(root / std::filesystem::path(window->name).filename(),
+                           std::ios::binary | (window->offset == 0 ? std::ios::trunc : std::ios::ate | std::ios::in));
+        file.seekp(static_cast<std::streamoff>(window->offset));
+        file.write(reinterpret_cast<const char*>(buffer->bytes().data()), static_cast<std::streamsize>(buffer->size()));
+        if (!file.flush()) co_return window.fail(1, "cannot write");
+        co_return buffer->size();
     }
-    co_return at;
-}
+};
 
 int main() {
-    const auto root = std::filesystem::temp_directory_path() / ("cinnabar-example-" + std::to_string(::getpid()));
-    std::filesystem::create_directory(root);
-    auto server = cinnabar::Node::listen("tcp://127.0.0.1:0").value();
-    auto pool = server.make_pool().value();  // file writes block: not on the loop
-    server
-        .serve(
-            save, [root](cinnabar::Request<SaveIn> r) { return write_down(std::move(r), root); }, on(pool))
-        .value();
-
-    std::vector<char> content(3'000'000, 'x');
-    auto client = cinnabar::Node::open("tcp://").value();
+    const auto root = std::filesystem::temp_directory_path() / ("cinnabar-" + std::to_string(getpid()));
+    std::filesystem::create_directories(root / "saved");
+    std::ofstream(root / "numbers") << std::string(5'000'000, '7');
+    auto server = Node::listen("tcp://127.0.0.1:0").value();
+    auto disk = server.make_pool({.threads = 1}).value();  // writing blocks: not on the loop
+    server.serve(save, Saver{root / "saved"}, on(disk)).value();
+    auto client = Node::open("tcp://").value();
     auto peer = client.lookup(server.address()).value();
-    auto lent = client.expose(std::span(std::as_const(content))).value();
-    std::cout << "saved " << client.call_sync(save, peer, {"letter.txt", cinnabar::Bulk(lent)}).value() << " bytes\n";
-    std::cout << "on disk " << std::filesystem::file_size(root / "letter.txt") << " bytes\n";
+    const int file = open((root / "numbers").c_str(), O_RDONLY);
+    const std::uint64_t size = std::filesystem::file_size(root / "numbers");
+    auto* map = static_cast<std::byte*>(mmap(nullptr, size, PROT_READ, MAP_SHARED, file, 0));  // until the end
+    auto whole = client.expose(std::span<const std::byte>(map, size)).value();
+    for (std::uint64_t at = 0; at < size; at += window_bytes) {
+        auto window = whole.slice(at, std::min(window_bytes, size - at));
+        (void)client.call_sync(save, peer, {"numbers", at, window}).value();
+    }
+    std::cout << "saved " << std::filesystem::file_size(root / "saved" / "numbers") << " of " << size << " bytes\n";
     std::filesystem::remove_all(root);
 }

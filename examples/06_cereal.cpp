@@ -1,39 +1,39 @@
-// Types that know cereal travel as they are.
+// SPDX-License-Identifier: BSD-3-Clause
+// A type that cereal serializes is an argument as it is: include the bridge.
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/hl/cereal.hpp>
 
+#include <cereal/types/memory.hpp>
 #include <cereal/types/string.hpp>
 
 #include <iostream>
-#include <string>
+#include <memory>
 
-class Account {
-  public:
-    Account() = default;
-    Account(std::string owner, long cents) : owner_(std::move(owner)), cents_(cents) {}
-    template <class Archive>
+struct Word {
+    std::string word;
+    std::shared_ptr<Word> next;
+
+    template <typename Archive>
     void serialize(Archive& archive) {
-        archive(owner_, cents_);
+        archive(word, next);
     }
-    void add(long cents) { cents_ += cents; }
-    friend std::ostream& operator<<(std::ostream& out, const Account& a) { return out << a.owner_ << ": " << a.cents_; }
-
-  private:
-    std::string owner_;
-    long cents_ = 0;
 };
-inline constexpr cinnabar::Rpc<Account(Account)> pay_interest{"pay_interest"};
+inline constexpr cinnabar::Rpc<std::string(Word)> join{"join"};
 
 int main() {
     auto server = cinnabar::Node::listen("tcp://127.0.0.1:0").value();
     server
-        .serve(pay_interest,
-               [](Account account) {
-                   account.add(250);
-                   return account;
+        .serve(join,
+               [](const Word& first) {
+                   std::string text = first.word;
+                   for (auto at = first.next; at; at = at->next) text += " " + at->word;
+                   return text;
                })
         .value();
+
     auto client = cinnabar::Node::open("tcp://").value();
     auto peer = client.lookup(server.address()).value();
-    std::cout << client.call_sync(pay_interest, peer, Account("ann", 10'000)).value() << '\n';
+    auto last = std::make_shared<Word>(Word{"list", nullptr});
+    const Word list{"a", std::make_shared<Word>(Word{"linked", last})};
+    std::cout << client.call_sync(join, peer, list).value() << '\n';
 }

@@ -1,18 +1,26 @@
-// For those who come from Mercury: the macro that makes a struct and teaches it to travel.
+// SPDX-License-Identifier: BSD-3-Clause
+// Mercury's macros, in our form: one line makes a struct and how it travels.
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/hl/macros.hpp>
 
 #include <iostream>
 
-CINNABAR_PROC_STRUCT(OpenIn, ((std::uint32_t)(flags))((std::string)(path)));
-CINNABAR_PROC_STRUCT(OpenOut, ((std::int32_t)(handle))((std::uint64_t)(bytes)));
-inline constexpr cinnabar::Rpc<OpenOut(OpenIn)> open_file{"open_file"};
+CINNABAR_PROC_STRUCT(OpenIn, ((std::string)(path))((std::int32_t)(flags)));
+CINNABAR_PROC_STRUCT(OpenOut, ((std::int32_t)(ret))((std::uint64_t)(handle)));
+
+inline constexpr cinnabar::Rpc<OpenOut(OpenIn)> open_file{"open"};
 
 int main() {
     auto server = cinnabar::Node::listen("tcp://127.0.0.1:0").value();
-    server.serve(open_file, [](const OpenIn& in) { return OpenOut{3, in.path.size() + in.flags}; }).value();
+    server
+        .serve(open_file,
+               [](const OpenIn& in) {
+                   return OpenOut{in.flags == 0 ? 0 : -1, std::uint64_t{in.path.size()}};
+               })
+        .value();
+
     auto client = cinnabar::Node::open("tcp://").value();
     auto peer = client.lookup(server.address()).value();
-    const OpenOut out = client.call_sync(open_file, peer, {100, "/data/run7"}).value();
-    std::cout << "handle " << out.handle << ", " << out.bytes << " bytes\n";
+    const OpenOut out = client.call_sync(open_file, peer, {"/tmp/a", 0}).value();
+    std::cout << "ret " << out.ret << ", handle " << out.handle << '\n';
 }

@@ -1,5 +1,6 @@
 file(READ ${README} readme)
 file(READ ${PROGRAM} program)
+string(REGEX REPLACE "^(//[^\n]*\n)+" "" program "${program}")
 string(FIND "${readme}" "${program}" at)
 if(at EQUAL -1)
     message(FATAL_ERROR "${README} does not show ${PROGRAM} as it is")

@@ -181,10 +181,12 @@ struct Served : ServedBase {
   private:
     static detail::Root handle(Served& self, rpc::Request& request) {
         RequestState state(self, request);
-        request.detach();
+        // Views need the bytes until the end; others give the receive slot back at once, which copies nothing.
+        constexpr bool borrows = detail::borrows<true, Input>();
+        if constexpr (borrows) request.detach();
         Input input{};
         if (!state.decode(input)) co_return;
-        if constexpr (!detail::borrows<true, Input>()) request.release_input();
+        if constexpr (!borrows) request.release_input();
         const TaskContext context{&state.executor(), request.deadline(), nullptr, &state};
         co_await detail::AdoptContext{&context};
         if (const Errc refused = co_await detail::HopToPool{self, {}}; refused != Errc::ok) {
