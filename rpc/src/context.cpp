@@ -60,6 +60,7 @@ void ContextCore::close() noexcept {
             if (request.book_ && request.references_.load() != 0) cancel_request(request);
         });
     }
+    mover->close();
     // A moment for cancelled transfers and fences to end by themselves; what is left is cut off below.
     for (int rounds = 0; rounds < 64 && (mover->transfers() != 0 || na->ops_posted() != 0); ++rounds) {
         (void)na->progress(Microseconds{0});

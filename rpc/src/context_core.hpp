@@ -161,6 +161,7 @@ class ContextCore final : public na::Receiver {
     };
     std::array<Tombstone, 64> tombstones{};
     std::size_t tombstone_next = 0;
+    bool tombstones_used = false;  // ever: ordered transports need none
 
     std::atomic<Context::PeerFunction> peer_function{nullptr};
     std::atomic<void*> peer_user{nullptr};

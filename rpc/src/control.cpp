@@ -116,6 +116,7 @@ void ContextCore::apply_control(PeerBook& book, const ControlRecord& record) noe
                 cancel_request(*request);
             } else if (!transport_of(book.peer->port())->caps().ordered) {
                 tombstones[tombstone_next++ % tombstones.size()] = {book.peer, record.call};
+                tombstones_used = true;
             } else {
                 // Answered already, or refused: either way nothing of it runs here.
                 send_control(book, {ControlType::released, 0, record.call});

@@ -118,6 +118,7 @@ void ContextCore::on_peer(na::Peer& peer, na::PeerEvent event, Errc why) noexcep
             }
             break;
         case na::PeerEvent::lost:
+            mover->peer_lost(peer, why == Errc::ok ? Errc::peer_lost : why);
             if (auto* book = static_cast<PeerBook*>(peer.upper))
                 close_book(*book, why == Errc::ok ? Errc::peer_lost : why);
             break;

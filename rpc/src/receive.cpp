@@ -65,6 +65,7 @@ Errc ContextCore::admit(Request& request, const RequestHeader& header) noexcept 
     if (engine.draining()) return Errc::shutting_down;
     if (requests.taken() > options.requests_held_max) return Errc::overloaded;
     for (Tombstone& tombstone : tombstones) {
+        if (!tombstones_used) break;
         if (tombstone.peer == request.book_->peer && tombstone.call == request.tag_) {
             tombstone = {};
             return Errc::canceled;
