@@ -160,13 +160,16 @@ Lent& ContractTest::lend_part(Node& owner, std::vector<na::Segment> segments, na
 
 void ContractTest::revoke(Lent& lent) {
     if (!lent.lease.granted()) return;
+    lent.lease.fenced.user = &lent;
     lent.lease.fenced.run = [](Work& work) noexcept {
-        auto* lease = reinterpret_cast<na::Lease*>(reinterpret_cast<std::byte*>(&work) - offsetof(na::Lease, fenced));
-        lease->key = 0;
+        Lent& fenced = *static_cast<Lent*>(work.user);
+        fenced.lease.key = 0;
+        fenced.fence_over = true;
     };
+    lent.fence_over = false;
     const Errc taken_back = lent.owner->transport->revoke(lent.lease);
     if (taken_back == Errc::again) {
-        EXPECT_TRUE(run_until([&lent] { return !lent.lease.granted(); })) << "the fence never ends";
+        EXPECT_TRUE(run_until([&lent] { return lent.fence_over; })) << "the fence never ends";
     } else {
         EXPECT_EQ(taken_back, Errc::ok);
     }

@@ -53,6 +53,7 @@ struct TestOp {
 
 // Registered memory with a lease on it.
 struct Lent {
+    bool fence_over = true;  // false while lease.fenced is still to run
     Node* owner = nullptr;
     std::unique_ptr<na::Memory> memory;
     na::Lease lease;
