@@ -190,7 +190,7 @@ TEST(MachinePaths, AreFoundInEveryKindOfFile) {
     EXPECT_FALSE(
         clean("path=/ro"
               "ot/.cache\n"));
-    EXPECT_TRUE(clean("#include \"net/work/x.hpp\" and work/home is fine, as is /tmp/x\n"));
+    EXPECT_TRUE(clean("#include \"net/home/x.hpp\" and my/home is fine, as is /tmp/x\n"));
     EXPECT_TRUE(clean("https://example.org/home/x\n"));
 }
 
