@@ -74,7 +74,9 @@ TEST(Key, SizesHaveLimits) {
     fs::remove(folder.at("key"));
     EXPECT_EQ(Key::load(key_file(folder, "")).code(), Errc::invalid_argument);
     fs::remove(folder.at("key"));
-    EXPECT_TRUE(Key::load(key_file(folder, std::string(4096, 'k') + "\n")).ok());
+    std::string longest(4096, 'k');
+    longest += '\n';
+    EXPECT_TRUE(Key::load(key_file(folder, longest)).ok());
     fs::remove(folder.at("key"));
     EXPECT_EQ(Key::load(key_file(folder, std::string(4097, 'k'))).code(), Errc::invalid_argument);
     fs::remove(folder.at("key"));
