@@ -92,7 +92,9 @@ class Writer {
     template <typename T>
     requires std::integral<T> || std::floating_point<T>
     void put(T value) noexcept {
-        if (std::byte* to = advance(sizeof(T))) std::memcpy(to, &value, sizeof(T));
+        if (sizeof(T) > left()) return fail();
+        std::memcpy(at_, &value, sizeof(T));
+        at_ += sizeof(T);
     }
     void u8(std::uint8_t v) noexcept { put(v); }
     void u16(std::uint16_t v) noexcept { put(v); }
