@@ -175,7 +175,7 @@ TEST_P(CallTest, TwoNamesOfOneIdCollideAtRegistration) {
     EXPECT_EQ(target_.engine->withdraw(rpc_id("first"), 0), Errc::not_found);
 }
 
-INSTANTIATE_TEST_SUITE_P(Over, CallTest, ::testing::Values("self", "tcp"), [](const auto& each) { return each.param; });
+CINNABAR_OVER_ALL(CallTest);
 
 }  // namespace
 }  // namespace cinnabar::rpc

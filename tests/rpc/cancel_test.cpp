@@ -124,8 +124,7 @@ TEST_P(CancelTest, ACallThatWasNeverForwardedCanBeReleased) {
     EXPECT_EQ(origin_.context->counts().calls, 0u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Over, CancelTest, ::testing::Values("self", "tcp"),
-                         [](const auto& each) { return each.param; });
+CINNABAR_OVER_ALL(CancelTest);
 
 }  // namespace
 }  // namespace cinnabar::rpc

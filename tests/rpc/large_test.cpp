@@ -84,8 +84,7 @@ TEST_P(LargeTest, CancelDuringThePullReleasesBothSides) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Over, LargeTest, ::testing::Values("self", "tcp"),
-                         [](const auto& each) { return each.param; });
+CINNABAR_OVER_ALL(LargeTest);
 
 }  // namespace
 }  // namespace cinnabar::rpc

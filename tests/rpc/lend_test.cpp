@@ -156,7 +156,8 @@ TEST_P(LendTest, AfterTheEndOfTheCallNothingIsLent) {
     ASSERT_NE(transfer, nullptr) << to_string(why);
     ASSERT_TRUE(until([&] { return outcome.over; }));
     target_.context->mover().release(*transfer);
-    EXPECT_EQ(outcome.result, Errc::permission) << to_string(outcome.result);
+    // Some networks drop the connection of whoever tries.
+    EXPECT_TRUE(outcome.result == Errc::permission || outcome.result == Errc::peer_lost) << to_string(outcome.result);
     EXPECT_TRUE(std::all_of(memory.begin(), memory.end(), [](std::byte b) { return b == std::byte{0}; }));
     mover.request->respond(0);
     mover.request->release();
@@ -189,23 +190,19 @@ TEST_P(LendTest, ATargetThatNeverLetsGoIsFencedByForce) {
     serve_mover(mover, bulk::Direction::pull);
     auto memory = pattern(100'000);
     Ending ending;
-    const auto begun = std::chrono::steady_clock::now();
+    const TimeUs begun = origin_.context->now_us();
     lend(memory, na::Access::read, ending, Microseconds(50'000));
     ASSERT_TRUE(until([&] { return mover.request != nullptr; }));
     // The target stands still: only the origin makes progress.
-    while (ending.count == 0) {
-        (void)origin_.context->progress(Microseconds(1'000));
-        (void)origin_.context->trigger(64);
-        ASSERT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(20));
-    }
+    ASSERT_TRUE(pump_of({&origin_}).until([&] { return ending.count == 1; }));
     EXPECT_EQ(ending.result, Errc::timed_out);
     EXPECT_TRUE(ending.fenced);
-    EXPECT_GE(std::chrono::steady_clock::now() - begun, options_.fence_grace);
+    EXPECT_GE(origin_.context->now_us() - begun, static_cast<TimeUs>(options_.fence_grace.count()));
     mover.request->respond(0);
     mover.request->release();
 }
 
-INSTANTIATE_TEST_SUITE_P(Over, LendTest, ::testing::Values("self", "tcp"), [](const auto& each) { return each.param; });
+CINNABAR_OVER_ALL(LendTest);
 
 }  // namespace
 }  // namespace cinnabar::rpc

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "support/log_watch.hpp"
+#include "support/network.hpp"
+#include "support/pump.hpp"
 
-#include <cinnabar/na/registry.hpp>
-#include <cinnabar/plugins/builtin.hpp>
 #include <cinnabar/rpc/engine.hpp>
 
 #include <gtest/gtest.h>
@@ -39,8 +39,9 @@ struct Ending {
     }
 };
 
-class RpcTest : public ::testing::TestWithParam<std::string> {
+class RpcTest : public ::testing::TestWithParam<support::NetworkKind> {
   protected:
+    RpcTest() : network_(GetParam()) {}
     struct Side {
         std::shared_ptr<na::Transport> transport;
         std::unique_ptr<Engine> engine;
@@ -48,7 +49,6 @@ class RpcTest : public ::testing::TestWithParam<std::string> {
     };
 
     void SetUp() override {
-        add_builtin(registry_);
         open(target_, 0, true);
         open(origin_, 1, false);
         to_ = target_.context->self_addr();
@@ -68,10 +68,10 @@ class RpcTest : public ::testing::TestWithParam<std::string> {
     void open(Side& side, na::ContextId id, bool listen) {
         na::TransportOptions network;
         network.listen = listen;
-        if (GetParam() == "self" && (target_.transport || origin_.transport)) {
+        if (network_.one_process() && (target_.transport || origin_.transport)) {
             side.transport = target_.transport ? target_.transport : origin_.transport;
         } else {
-            auto opened = registry_.open(GetParam() == "tcp" ? "tcp://127.0.0.1:0" : GetParam() + "://", network);
+            auto opened = network_.open(listen ? "target" : "origin", network);
             ASSERT_TRUE(opened.ok()) << opened.error().message();
             side.transport = *std::move(opened);
         }
@@ -80,27 +80,29 @@ class RpcTest : public ::testing::TestWithParam<std::string> {
         side.engine = *std::move(engine);
         Options options = options_;
         options.context.threads = Threads::one;
-        options.context.id = GetParam() == "self" ? id : na::ContextId{0};
+        options.context.id = network_.one_process() ? id : na::ContextId{0};
         auto context = side.engine->open_context(options);
         ASSERT_TRUE(context.ok()) << context.error().message();
         side.context = *std::move(context);
     }
-
-    void pump() {
-        for (Side* side : {&origin_, &target_}) {
-            if (!side->context) continue;
-            (void)side->context->progress(Microseconds{0});
-            (void)side->context->trigger(64);
-        }
+    // Closes it. Its process is gone, where it has one of its own.
+    void close(Side& side) {
+        side.context.reset();
+        side.engine.reset();
+        if (!network_.one_process()) side.transport.reset();
     }
 
-    [[nodiscard]] bool until(const std::function<bool()>& done, std::chrono::seconds limit = std::chrono::seconds(20)) {
-        const auto end = std::chrono::steady_clock::now() + limit;
-        while (!done()) {
-            if (std::chrono::steady_clock::now() > end) return false;
-            pump();
+    [[nodiscard]] support::Pump pump_of(std::initializer_list<const Side*> sides) {
+        support::Pump pump(network_.world_or_null());
+        for (const Side* side : sides) {
+            if (side->context) pump.add(side->context->na());
         }
-        return true;
+        return pump;
+    }
+    void pump() { (void)pump_of({&origin_, &target_}).step(); }
+
+    [[nodiscard]] bool until(const std::function<bool()>& done, std::chrono::seconds limit = std::chrono::seconds(20)) {
+        return pump_of({&origin_, &target_}).until(done, limit);
     }
 
     using Function = std::function<void(Request&)>;
@@ -139,11 +141,15 @@ class RpcTest : public ::testing::TestWithParam<std::string> {
     }
 
     support::LogWatch log_;
-    na::Registry registry_;
+    support::Network network_;
     Options options_;
     Side target_;
     Side origin_;
     na::Addr to_;
 };
+
+#define CINNABAR_OVER_ALL(suite)                                                              \
+    INSTANTIATE_TEST_SUITE_P(Over, suite, testing::ValuesIn(::cinnabar::support::networks()), \
+                             [](const auto& i) { return std::string(::cinnabar::support::to_string(i.param)); })
 
 }  // namespace cinnabar::rpc

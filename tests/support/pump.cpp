@@ -24,6 +24,8 @@ bool Pump::move_time(TimeUs until) {
     return true;
 }
 
+bool Pump::step() { return round() != 0 || !world_ || move_time(time_never); }
+
 bool Pump::until(const std::function<bool()>& done, std::chrono::milliseconds limit) {
     const auto end = std::chrono::steady_clock::now() + limit;
     for (;;) {

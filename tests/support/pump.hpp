@@ -31,6 +31,8 @@ class Pump {
 
     // One progress and trigger of each; returns how much was done. Never waits.
     unsigned round();
+    // A round; where nothing was done and the clock is virtual, time moves. False when nothing will ever happen.
+    bool step();
     // Rounds until `done()`: true. False when `limit` has passed on the machine's clock, or when the world stands still
     // for good.
     [[nodiscard]] bool until(const std::function<bool()>& done, std::chrono::milliseconds limit = limit_default);
@@ -38,7 +40,6 @@ class Pump {
     void run_for(Microseconds span);
 
   private:
-    unsigned round_of(Microseconds timeout);
     [[nodiscard]] bool move_time(TimeUs until);
     sim::World* world_;
     std::vector<na::Context*> contexts_;
