@@ -120,7 +120,10 @@ void ProgressBar::draw(double elapsed) {
     meter_.sample(std::chrono::duration<double>(elapsed), facts.bytes_done);
     facts.bytes_per_second = meter_.bytes_per_second();
     // One column stays free: a terminal may wrap when the last one is written.
-    write_all(fd_, "\r" + progress_line(facts, terminal_columns(fd_) - 1) + "\x1b[K");
+    std::string line = "\r";
+    line += progress_line(facts, terminal_columns(fd_) - 1);
+    line += "\x1b[K";
+    write_all(fd_, line);
 }
 
 }  // namespace cinnabar::tools
