@@ -17,7 +17,7 @@ Call& call_of(void* user) { return *static_cast<Call*>(user); }
 Call* Context::make_call(const na::Addr& to, Errc& why) noexcept {
     ContextCore& core = *core_;
     why = Errc::closed;
-    if (core.closed_ || core.engine.draining()) return nullptr;
+    if (core.closing_ || core.engine.draining()) return nullptr;
     why = Errc::unreachable;
     const auto ports = core.na->ports();
     na::Port* port = ports.size() == 1 ? ports.front().get() : core.na->route(to);
@@ -48,7 +48,7 @@ Errc Call::forward(std::size_t input_bytes, CallDone done, void* user) noexcept 
     CINNABAR_ASSERT(state_ == State::made);
     const std::size_t room = large_input_ ? large_input_.bytes() : input_room().size();
     if (input_bytes > room || !done) return Errc::invalid_argument;
-    if (core_->closed_ || core_->engine.draining()) return Errc::closed;
+    if (core_->closing_ || core_->engine.draining()) return Errc::closed;
     input_bytes_ = static_cast<std::uint32_t>(input_bytes);
     done_ = done;
     user_ = user;
@@ -322,7 +322,8 @@ void ContextCore::free_call(Call& call) noexcept {
     call.free_after_cancel_ = false;
     while (Loan* lend = call.lends_) {  // a call that was never forwarded
         call.lends_ = lend->next;
-        if (lend->revoke() == Errc::ok) give_loan(*lend);
+        lend->next = nullptr;
+        (void)take_back(*lend, call.to_, nullptr, nullptr);
     }
     if (call.reply_) {
         call.reply_.port->release(call.reply_);
@@ -348,7 +349,7 @@ void ContextCore::free_call(Call& call) noexcept {
     call.generation_.store(call.generation_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     call.phase_.store(Call::Phase::outside, std::memory_order_relaxed);
     calls.release(call);
-    if (closed_ && requests.taken() == 0 && calls.taken() == 0) keep_alive.reset();
+    go_if_over();
 }
 
 }  // namespace cinnabar::rpc

@@ -47,6 +47,7 @@ Result<void> ContextCore::open() {
 
 // Everything that is in flight ends with `canceled`, and the endings are delivered.
 void ContextCore::close() noexcept {
+    closing_ = true;
     const auto deliver_all = [this] {
         while (na->trigger(64) != 0) {
         }
@@ -66,6 +67,7 @@ void ContextCore::close() noexcept {
         (void)na->progress(Microseconds{0});
         deliver_all();
     }
+    end_loans();
     // Before the ports close: their memory goes with them.
     {
         const na::Context::Ownership ownership(*na);
@@ -81,9 +83,7 @@ void ContextCore::close() noexcept {
     na->close();
     closed_ = true;
     books.for_each([this](PeerBook& book) { na->disarm(book.starved); });
-    calls.for_each([this](Call& call) {
-        if (call.awaiting_release_) release_came(call);
-    });
+    abandon_fences();
     deliver_all();
     calls.for_each([](Call& call) {
         if (call.message_) call.port_->give_message(*std::exchange(call.message_, nullptr));
@@ -92,12 +92,13 @@ void ContextCore::close() noexcept {
         if (request.message_) request.port_->give_message(*std::exchange(request.message_, nullptr));
         request.orphaned_ = true;
     });
-    books.for_each([](PeerBook& book) {
+    books.for_each([this](PeerBook& book) {
         if (!book.peer) return;
         book.open = false;
         CINNABAR_ASSERT(!book.starved.armed());
         book.peer->upper = nullptr;
         std::exchange(book.peer, nullptr)->release();
+        books.release(book);
     });
     end_quarantine(nullptr);
     CINNABAR_ASSERT(mover->transfers() == 0);
@@ -116,8 +117,7 @@ Context::Context(std::shared_ptr<ContextCore> core) noexcept : core_(std::move(c
 Context::~Context() {
     core_->close();
     core_->facade = nullptr;
-    // The slots of requests that handlers still hold outlive the context, and those of calls that were never sent.
-    if (core_->requests.taken() != 0 || core_->calls.taken() != 0) core_->keep_alive = core_;
+    if (core_->held()) core_->keep_alive = core_;
 }
 
 unsigned Context::progress(Microseconds timeout) noexcept { return core_->na->progress(timeout); }

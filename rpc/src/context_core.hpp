@@ -20,8 +20,15 @@ namespace cinnabar::rpc {
 
 // Memory lent by a call, or a large result lent by a request.
 struct Loan : bulk::Lend {
-    Loan* next = nullptr;    // of the same holder
-    void* holder = nullptr;  // the Call or Request
+    using Ended = void (*)(void* holder, bool safe) noexcept;
+
+    Loan* next = nullptr;  // of the same holder
+    // While its fence is under way:
+    ContextCore* core = nullptr;
+    void* holder = nullptr;  // whom `ended` tells
+    Ended ended = nullptr;   // null: nobody waits for it any more
+    na::Addr peer;
+    bool fencing = false;
 };
 
 // A transfer that runs under a request.
@@ -64,8 +71,11 @@ class ContextCore final : public na::Receiver {
     void begin_fence(Call& call) noexcept;
     void release_came(Call& call) noexcept;
     void revoke_lends(Call& call) noexcept;
+    // True: taken back and given to the pool. False: `ended` will be called, once.
+    [[nodiscard]] bool take_back(Loan& loan, const na::Addr& peer, void* holder, Loan::Ended ended) noexcept;
     void fence_ended(Loan& loan) noexcept;
-    void quarantine(Loan& loan, const na::Addr& peer) noexcept;
+    void end_loans() noexcept;
+    void abandon_fences() noexcept;
     void end_quarantine(const na::Addr* peer) noexcept;
     void give_loan(Loan& loan) noexcept { loans.release(loan); }
 
@@ -172,9 +182,16 @@ class ContextCore final : public na::Receiver {
         na::Addr peer;
     };
     std::vector<Quarantined> quarantined;
+    std::uint32_t fences = 0;  // loans whose fence is under way
 
+    // What outlives close(): requests that handlers hold, calls that were never sent, fences that take their time.
+    [[nodiscard]] bool held() const noexcept { return requests.taken() != 0 || calls.taken() != 0 || fences != 0; }
+    void go_if_over() noexcept {
+        if (closed_ && !held()) keep_alive.reset();
+    }
+    bool closing_ = false;  // no new calls
     bool closed_ = false;
-    std::shared_ptr<ContextCore> keep_alive;  // of a closed core whose requests are still held
+    std::shared_ptr<ContextCore> keep_alive;  // of a closed core that is held
 };
 
 }  // namespace cinnabar::rpc

@@ -27,40 +27,82 @@ void ContextCore::release_came(Call& call) noexcept {
 }
 
 void ContextCore::revoke_lends(Call& call) noexcept {
+    const auto ended = [](void* holder, bool safe) noexcept {
+        Call& lender = *static_cast<Call*>(holder);
+        lender.fence_failed_ |= !safe;
+        --lender.fences_;
+        lender.core_->complete_if_over(lender);
+    };
     ++call.fences_;  // holds the completion until all of them were asked
     while (Loan* loan = call.lends_) {
         call.lends_ = loan->next;
         loan->next = nullptr;
-        loan->holder = &call;
-        loan->fenced.run = [](Work& work) noexcept {
-            Loan& fenced = static_cast<Loan&>(bulk::Lend::of(work));
-            static_cast<Call*>(fenced.holder)->core_->fence_ended(fenced);
-        };
-        if (loan->revoke() == Errc::ok) {
-            give_loan(*loan);
-        } else {
-            ++call.fences_;
-        }
+        if (!take_back(*loan, call.to_, &call, ended)) ++call.fences_;
     }
     --call.fences_;
+}
+
+bool ContextCore::take_back(Loan& loan, const na::Addr& peer, void* holder, Loan::Ended ended) noexcept {
+    loan.fenced.run = [](Work& work) noexcept {
+        Loan& fenced = static_cast<Loan&>(bulk::Lend::of(work));
+        fenced.core->fence_ended(fenced);
+    };
+    loan.core = this;
+    loan.holder = holder;
+    loan.ended = ended;
+    if (loan.revoke() == Errc::ok) {
+        give_loan(loan);
+        return true;
+    }
+    loan.peer = peer;
+    loan.fencing = true;
+    ++fences;
+    return false;
 }
 
 void ContextCore::fence_ended(Loan& loan) noexcept {
-    Call& call = *static_cast<Call*>(loan.holder);
-    if (loan.quarantined()) {
-        call.fence_failed_ = true;
-        quarantine(loan, call.to_);
+    const std::shared_ptr<ContextCore> alive = keep_alive;  // what ends may be the last that held it
+    const na::Addr peer = std::exchange(loan.peer, {});
+    const Loan::Ended ended = std::exchange(loan.ended, nullptr);
+    const bool safe = !loan.quarantined();
+    loan.fencing = false;
+    --fences;
+    if (!safe && ended) {
+        log(LogLevel::warning, "memory lent to %s stays in quarantine: the peer may still write to it",
+            peer.to_string().c_str());
+        quarantined.push_back({&loan, peer});
     } else {
+        if (!safe) loan.forget();  // nobody was ever told of it, or the context is closed
         give_loan(loan);
     }
-    --call.fences_;
-    complete_if_over(call);
+    if (ended) ended(loan.holder, safe);
+    go_if_over();
 }
 
-void ContextCore::quarantine(Loan& loan, const na::Addr& peer) noexcept {
-    log(LogLevel::warning, "memory lent to %s stays in quarantine: the peer may still write to it",
-        peer.to_string().c_str());
-    quarantined.push_back({&loan, peer});
+// The context closes: what was lent is taken back by force. Fences that take time need the ports, and get some.
+void ContextCore::end_loans() noexcept {
+    {
+        const na::Context::Ownership ownership(*na);
+        calls.for_each([this](Call& call) {
+            if (call.awaiting_release_) release_came(call);
+        });
+        requests.for_each([this](Request& request) { result_released(request); });
+    }
+    // By rounds as well: a simulated clock stands while others are not driven.
+    const TimeUs until = after(na->clock().now_us(), options.fence_grace);
+    for (int rounds = 0; fences != 0 && rounds < 1000 && na->clock().now_us() < until; ++rounds) {
+        (void)na->progress(Microseconds{1000});
+        while (na->trigger(64) != 0) {
+        }
+    }
+}
+
+// The context is closed, and nobody would deliver the endings that wait for these: they count as failed.
+void ContextCore::abandon_fences() noexcept {
+    loans.for_each([](Loan& loan) {
+        if (!loan.fencing) return;
+        if (const Loan::Ended ended = std::exchange(loan.ended, nullptr)) ended(loan.holder, false);
+    });
 }
 
 // Of one peer, or of all.

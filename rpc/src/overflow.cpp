@@ -165,7 +165,6 @@ Errc ContextCore::lend_result(Request& request) noexcept {
     bulk::describe({{&lease, 1}, {}, {}}, writer);
     request.output_bytes_ = static_cast<std::uint32_t>(writer.size());
     request.lend_ = lend;
-    lend->holder = &request;
     request.timer_.user = &request;
     request.timer_.fire = [](Timer& timer) noexcept {
         Request& kept = *static_cast<Request*>(timer.user);
@@ -176,25 +175,15 @@ Errc ContextCore::lend_result(Request& request) noexcept {
 }
 
 void ContextCore::result_released(Request& request) noexcept {
+    Loan* const loan = request.lend_;
+    if (!loan || loan->fencing) return;
     na->disarm(request.timer_);
-    Loan* loan = request.lend_;
-    if (!loan || !loan->granted()) return;  // nothing lent, or the fence is under way
-    loan->fenced.run = [](Work& work) noexcept {
-        Loan& fenced = static_cast<Loan&>(bulk::Lend::of(work));
-        Request& answered = *static_cast<Request*>(fenced.holder);
-        ContextCore& core = *answered.core_;
+    const auto ended = [](void* holder, bool) noexcept {
+        Request& answered = *static_cast<Request*>(holder);
         answered.lend_ = nullptr;
-        if (fenced.quarantined()) {
-            core.quarantine(fenced, answered.source_);
-        } else {
-            core.give_loan(fenced);
-        }
-        core.free_request_if_over(answered);
+        answered.core_->free_request_if_over(answered);
     };
-    if (loan->revoke() != Errc::ok) return;
-    request.lend_ = nullptr;
-    give_loan(*loan);
-    free_request_if_over(request);
+    if (take_back(*loan, request.source_, &request, ended)) ended(&request, true);
 }
 
 }  // namespace cinnabar::rpc

@@ -332,7 +332,7 @@ void ContextCore::free_request_if_over(Request& request) noexcept {
     request.cancel_told_.store(false, std::memory_order_relaxed);
     requests.release(request);
     drop_book_if_idle(book);
-    if (closed_ && requests.taken() == 0 && calls.taken() == 0) keep_alive.reset();
+    go_if_over();
 }
 
 }  // namespace cinnabar::rpc

@@ -54,6 +54,30 @@ TEST_P(EndsTest, ClosingTheOriginEndsItsCallsWithCanceled) {
     ASSERT_TRUE(until([&] { return target_.context->counts().requests == 0; }));
 }
 
+TEST_P(EndsTest, ACallbackThatTriesAgainWhileItsContextClosesIsRefused) {
+    serve_held();
+    struct Again {
+        Context* context = nullptr;
+        na::Addr to;
+        int endings = 0;
+        Errc why = Errc::ok;
+    } again{origin_.context.get(), to_};
+    Call* call = make("hold");
+    const auto try_again = [](Call& ended, void* user) noexcept {
+        auto& me = *static_cast<Again*>(user);
+        ++me.endings;
+        ended.release();
+        EXPECT_EQ(me.context->make_call(me.to, me.why), nullptr) << "its completion would never come";
+    };
+    ASSERT_EQ(call->forward(0, try_again, &again), Errc::ok);
+    ASSERT_TRUE(until([&] { return !held_.empty(); }));
+    origin_.context.reset();
+    EXPECT_EQ(again.endings, 1);
+    EXPECT_EQ(again.why, Errc::closed);
+    for (Request* request : held_) request->release();
+    ASSERT_TRUE(until([&] { return target_.context->counts().requests == 0; }));
+}
+
 TEST_P(EndsTest, ClosingTheTargetEndsCallsWithPeerLost) {
     serve_held();
     std::vector<Ending> endings(50);

@@ -84,6 +84,26 @@ TEST_P(LargeTest, CancelDuringThePullReleasesBothSides) {
     }
 }
 
+TEST_P(LargeTest, ClosingTheTargetTakesBackAResultThatNobodyFetched) {
+    if (network_.one_process()) GTEST_SKIP() << "both sides share their transport";
+    bool answered = false;
+    serve("big", [&answered](Request& request) {
+        Bytes room;
+        ASSERT_EQ(request.grow_output(1'000'000, room), Errc::ok);
+        request.respond(room.size());
+        request.release();
+        answered = true;
+    });
+    Ending ending;
+    send("big", "", ending);
+    ASSERT_TRUE(until([&] { return answered; }));
+    const std::weak_ptr<na::Transport> transport = target_.transport;
+    close(target_);
+    EXPECT_TRUE(transport.expired()) << "the result is still lent and registered";
+    ASSERT_TRUE(until([&] { return ending.count == 1; }));
+    EXPECT_NE(ending.result, Errc::ok);
+}
+
 CINNABAR_OVER_ALL(LargeTest);
 
 }  // namespace

@@ -25,7 +25,8 @@ struct PeerDoor : na::Peer {
 
 class FaultPort final : public na::Port, private na::PortHost, private na::Receiver {
   public:
-    FaultPort(na::PortHost& host, Faults& faults) : host_(host), faults_(faults) {}
+    FaultPort(na::PortHost& host, FaultTransport& transport)
+        : host_(host), transport_(transport), faults_(transport.faults()) {}
     [[nodiscard]] Result<void> open(na::Transport& inner) {
         auto port = inner.open_port(*this);
         if (!port) return std::move(port).error();
@@ -121,6 +122,7 @@ class FaultPort final : public na::Port, private na::PortHost, private na::Recei
     }
 
     na::PortHost& host_;
+    FaultTransport& transport_;
     Faults& faults_;
     std::unique_ptr<na::Port> inner_;
     std::vector<Held> held_;
@@ -164,7 +166,7 @@ void FaultPort::complete(na::Op& op, Errc result) noexcept {
 }
 
 unsigned FaultPort::poll() noexcept {
-    unsigned done = 0;
+    unsigned done = transport_.poll_fences();
     for (na::Peer* peer : std::exchange(to_lose_, {})) {
         inner_->disconnect(*peer);
         peer->release();
@@ -184,7 +186,7 @@ unsigned FaultPort::poll() noexcept {
 }  // namespace
 
 Result<std::unique_ptr<na::Port>> FaultTransport::open_port(na::PortHost& host) {
-    auto port = std::make_unique<FaultPort>(host, faults_);
+    auto port = std::make_unique<FaultPort>(host, *this);
     CINNABAR_TRY_VOID(port->open(inner_));
     return std::unique_ptr<na::Port>(std::move(port));
 }
@@ -201,6 +203,27 @@ Errc FaultTransport::grant(na::Lease& lease) noexcept {
     const Errc granted = inner_.grant(lease);
     lease.memory = outer;
     return granted;
+}
+
+Errc FaultTransport::revoke(na::Lease& lease) noexcept {
+    const Errc revoked = inner_.revoke(lease);
+    if (revoked != Errc::ok || faults_.late_fences == 0) return revoked;
+    fences_.push_back({&lease.fenced, faults_.late_fences});
+    return Errc::again;
+}
+
+unsigned FaultTransport::poll_fences() noexcept {
+    const auto count = static_cast<unsigned>(fences_.size());
+    std::vector<LateFence> late;
+    for (LateFence& fence : std::exchange(fences_, {})) {
+        if (--fence.polls == 0) {
+            fence.fenced->run(*fence.fenced);
+        } else {
+            late.push_back(fence);
+        }
+    }
+    fences_.insert(fences_.end(), late.begin(), late.end());
+    return count;
 }
 
 }  // namespace cinnabar::support

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <vector>
 
 namespace cinnabar::support {
 
@@ -16,6 +17,7 @@ struct Faults {
     std::uint64_t fail_post = 0;  // the Nth post is taken and completes with fail_why, and nothing is sent
     Errc fail_why = Errc::io;
     std::uint64_t again_one_in = 0;       // every Nth post answers `again`
+    unsigned late_fences = 0;             // revoke answers `again`, and the fence is made after so many polls
     unsigned late_polls = 0;              // completions come so many polls after the transport's own
     std::uint64_t lose_peer_at_post = 0;  // the Nth post goes out, and its peer is disconnected right after
     std::uint64_t drop_arrival = 0;       // the Nth arrival is not delivered
@@ -30,6 +32,9 @@ class FaultTransport final : public na::Transport {
     // `inner` must outlive the wrapper; the wrapper its contexts.
     explicit FaultTransport(na::Transport& inner) : inner_(inner) {}
     [[nodiscard]] Faults& faults() noexcept { return faults_; }
+    // A poll of one of the ports: fences that are late come nearer. Returns how many there were.
+    unsigned poll_fences() noexcept;
+    [[nodiscard]] std::size_t fences() const noexcept { return fences_.size(); }
 
     [[nodiscard]] std::string_view scheme() const noexcept override { return inner_.scheme(); }
     [[nodiscard]] const na::Caps& caps() const noexcept override { return inner_.caps(); }
@@ -45,7 +50,7 @@ class FaultTransport final : public na::Transport {
     [[nodiscard]] void* allocate_memory(std::size_t bytes) noexcept override { return inner_.allocate_memory(bytes); }
     void free_memory(void* memory, std::size_t bytes) noexcept override { inner_.free_memory(memory, bytes); }
     [[nodiscard]] Errc grant(na::Lease& lease) noexcept override;
-    [[nodiscard]] Errc revoke(na::Lease& lease) noexcept override { return inner_.revoke(lease); }
+    [[nodiscard]] Errc revoke(na::Lease& lease) noexcept override;
     void describe(const na::Lease& lease, Writer& writer) const noexcept override { inner_.describe(lease, writer); }
     [[nodiscard]] std::size_t described_bytes(const na::Lease& lease) const noexcept override {
         return inner_.described_bytes(lease);
@@ -53,8 +58,14 @@ class FaultTransport final : public na::Transport {
     [[nodiscard]] std::string diagnosis() const override { return inner_.diagnosis(); }
 
   private:
+    struct LateFence {
+        Work* fenced = nullptr;
+        unsigned polls = 0;
+    };
+
     na::Transport& inner_;
     Faults faults_;
+    std::vector<LateFence> fences_;
 };
 
 }  // namespace cinnabar::support
