@@ -4,11 +4,16 @@
 #include <dlfcn.h>
 
 namespace cinnabar::na {
+namespace {
+
+constexpr const char* rebuild_it = "the plugin was built for another version of Cinnabar: rebuild it";
+
+}  // namespace
 
 Result<void> Registry::add(const PluginInfo& plugin) {
     if (plugin.abi != plugin_abi || !plugin.open || plugin.scheme.empty()) {
-        return Error(Errc::unsupported, "the plugin was built for another version of Cinnabar: rebuild it",
-                     std::string(plugin.scheme));
+        return Error(Errc::unsupported, rebuild_it,
+                     plugin.abi == plugin_abi ? std::string(plugin.scheme) : std::string());
     }
     for (const PluginInfo& known : plugins_) {
         if (known.scheme == plugin.scheme) {
@@ -25,12 +30,21 @@ Result<void> Registry::load(const std::string& path) {
         const char* text = ::dlerror();
         return Error(Errc::not_found, "the plugin cannot be loaded", text ? text : path);
     }
-    const auto info = reinterpret_cast<const PluginInfo* (*)()>(::dlsym(object, "cinnabar_plugin"));
+    const auto entry = reinterpret_cast<const PluginInfo* (*)()>(::dlsym(object, "cinnabar_plugin"));
+    const PluginInfo* info = entry ? entry() : nullptr;
     if (!info) {
         ::dlclose(object);
-        return Error(Errc::unsupported, "this is not a plugin: it exports no cinnabar_plugin", path);
+        return Error(Errc::unsupported,
+                     entry ? "the plugin names no PluginInfo: its cinnabar_plugin returns null"
+                           : "this is not a plugin: it exports no cinnabar_plugin",
+                     path);
     }
-    auto added = add(*info());
+    // Of another version nothing but the number can be read.
+    if (info->abi != plugin_abi) {
+        ::dlclose(object);
+        return Error(Errc::unsupported, rebuild_it, path);
+    }
+    auto added = add(*info);
     if (!added) ::dlclose(object);
     return added;
 }

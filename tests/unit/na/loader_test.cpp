@@ -70,7 +70,18 @@ TEST(Loader, WhatIsNoPluginIsUnsupported) {
 
 TEST(Loader, AnotherAbiIsUnsupported) {
     Registry registry;
-    EXPECT_EQ(registry.load(LOADABLE_OLDER).code(), Errc::unsupported);
+    const auto loaded = registry.load(LOADABLE_OLDER);
+    EXPECT_EQ(loaded.code(), Errc::unsupported);
+    EXPECT_NE(loaded.error().message().find("loadable_older"), std::string::npos)
+        << "it is named by its path: nothing but the number is read of what has another layout";
+    EXPECT_TRUE(registry.plugins().empty());
+}
+
+TEST(Loader, APluginThatNamesNothingIsUnsupported) {
+    Registry registry;
+    const auto loaded = registry.load(LOADABLE_EMPTY);
+    EXPECT_EQ(loaded.code(), Errc::unsupported);
+    EXPECT_NE(loaded.error().message().find("null"), std::string::npos);
     EXPECT_TRUE(registry.plugins().empty());
 }
 
