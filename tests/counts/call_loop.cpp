@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// call_loop SCHEME CALLS IN_FLIGHT: small calls between two contexts of one thread, and nothing else. What
+// call_instructions_test counts, and what to run under a profiler.
+#include <cinnabar/na/registry.hpp>
+#include <cinnabar/plugins/builtin.hpp>
+#include <cinnabar/rpc/context.hpp>
+#include <cinnabar/rpc/engine.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+
+namespace {
+
+using namespace cinnabar;
+
+constexpr rpc::RpcId echo_id = rpc::rpc_id("call_loop.echo");
+constexpr std::size_t payload_bytes = 64;
+
+void echo(rpc::Request& request, void*) noexcept {
+    std::memcpy(request.output_room().data(), request.input().data(), payload_bytes);
+    request.respond(payload_bytes);
+    request.release();
+}
+
+struct Side {
+    Side(std::shared_ptr<na::Transport> transport, na::ContextId id) {
+        engine = rpc::Engine::open({std::move(transport)}).value();
+        rpc::Options options;
+        options.context.id = id;
+        context = engine->open_context(options).value();
+        rpc::Handler handler;
+        handler.run = &echo;
+        handler.name = "call_loop.echo";
+        engine->serve(echo_id, 0, handler).value();
+    }
+    std::unique_ptr<rpc::Engine> engine;
+    std::unique_ptr<rpc::Context> context;
+};
+
+struct Caller {
+    rpc::Context& context;
+    na::Addr peer;
+    unsigned long to_start;
+    unsigned long to_end;
+
+    void start() noexcept {
+        --to_start;
+        Errc why = Errc::ok;
+        rpc::Call* const call = context.make_call(peer, why);
+        if (!call) std::abort();
+        call->args.rpc = echo_id;
+        call->args.deadline = context.deadline_in(Microseconds{60'000'000});
+        std::memset(call->input_room().data(), 1, payload_bytes);
+        const auto ended = [](rpc::Call& over, void* self) noexcept {
+            auto& caller = *static_cast<Caller*>(self);
+            if (over.result() != Errc::ok) std::abort();
+            over.release();
+            --caller.to_end;
+            if (caller.to_start > 0) caller.start();
+        };
+        if (call->forward(payload_bytes, ended, this) != Errc::ok) std::abort();
+    }
+};
+
+}  // namespace
+
+int main(int count, char** words) {
+    if (count != 4) {
+        std::fprintf(stderr, "call_loop SCHEME CALLS IN_FLIGHT\n");
+        return 2;
+    }
+    const std::string scheme = words[1];
+    const unsigned long calls = std::strtoul(words[2], nullptr, 10);
+    const unsigned long in_flight = std::strtoul(words[3], nullptr, 10);
+
+    na::Registry registry;
+    add_builtin(registry);
+    na::TransportOptions listening;
+    listening.listen = true;
+    const std::shared_ptr<na::Transport> server_side =
+        registry.open(scheme + (scheme == "tcp" ? "://127.0.0.1:0" : "://"), listening).value();
+    const std::shared_ptr<na::Transport> client_side =
+        scheme == "tcp" ? registry.open("tcp://", {}).value() : server_side;
+    Side server(server_side, 0);
+    Side client(client_side, 1);
+
+    Caller caller{*client.context, server.context->self_addr(), calls, calls};
+    for (unsigned long i = 0; i < in_flight && caller.to_start > 0; ++i) caller.start();
+    while (caller.to_end > 0) {
+        for (rpc::Context* context : {client.context.get(), server.context.get()}) {
+            (void)context->progress(Microseconds{0});
+            (void)context->trigger(64);
+        }
+    }
+    return 0;
+}
