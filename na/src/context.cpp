@@ -17,11 +17,15 @@ Op& op_of(Work& work) {
     return reinterpret_cast<Op&>(work);
 }
 
-// The context whose trigger() this thread is inside, if any: what callbacks post is sent together at its end.
-thread_local const void* triggering = nullptr;
-thread_local unsigned unsent_posts = 0;
-constexpr unsigned unsent_posts_max = 64;
-constexpr unsigned posts_per_clock_look = 32;
+// The context whose trigger() this thread is inside, if any. What callbacks hand to the owner waits until so much has
+// gathered, or the end: the context is then owned once, and what was posted leaves together.
+struct Triggering {
+    const void* context = nullptr;
+    unsigned handed_over = 0;  // by run_owned: not run yet
+    unsigned unsent = 0;       // ownerships that left without sending
+};
+thread_local Triggering triggering;
+constexpr unsigned handed_over_max = 128;
 
 class SpinGuard {
   public:
@@ -58,11 +62,11 @@ void Context::Impl::own() noexcept {
 
 void Context::Impl::give_up() noexcept {
     if (options_.threads == Threads::one) return;
-    const bool later = triggering == this && ++unsent_posts < unsent_posts_max;
-    for (;;) {
+    bool later = triggering.context == this && ++triggering.unsent < handed_over_max;
+    for (;; later = false) {
         if (!closed_ && !later) {
             for (const auto& port : ports_) port->flush();
-            if (triggering == this) unsent_posts = 0;
+            if (triggering.context == this) triggering.unsent = 0;
         }
         ring_sleeper_if_needed();
         owned_.store(false, std::memory_order_seq_cst);
@@ -71,6 +75,16 @@ void Context::Impl::give_up() noexcept {
         refresh_now();
         (void)run_submitted();
     }
+}
+
+// Whoever owns the context instead takes what was handed over when giving it up.
+void Context::Impl::run_handed_over() noexcept {
+    triggering.handed_over = 0;
+    if (!try_own()) return;
+    refresh_now();
+    (void)run_submitted();
+    triggering.unsent = handed_over_max;  // sends
+    give_up();
 }
 
 Errc Context::Impl::check(const Op& op) const noexcept {
@@ -197,14 +211,19 @@ void Context::cancel_owned(Op& op) noexcept { impl_->cancel_owned(op); }
 
 void Context::run_owned(Work& work) noexcept {
     if (impl_->options_.threads == Threads::one) return work.run(work);
+    if (triggering.context == impl_.get()) {
+        // A sleeper may take it, should this callback wait for what comes of it.
+        if (impl_->submitted_.push(work) && impl_->sleepers_.load(std::memory_order_seq_cst) != 0) impl_->ring();
+        if (++triggering.handed_over >= handed_over_max) impl_->run_handed_over();
+        return;
+    }
     if (!impl_->try_own()) {
         impl_->submitted_.push(work);
         if (!impl_->try_own()) return;
         impl_->refresh_now();
         (void)impl_->run_submitted();
     } else {
-        // Callbacks of one trigger follow each other at once; a look at the clock for each would be felt.
-        if (triggering != impl_.get() || unsent_posts % posts_per_clock_look == 0) impl_->refresh_now();
+        impl_->refresh_now();
         work.run(work);
     }
     impl_->give_up();
@@ -215,8 +234,7 @@ void Context::submit(Work& work) noexcept { impl_->submit(work); }
 void Context::enqueue(Work& work) noexcept { impl_->enqueue(work); }
 
 unsigned Context::trigger(unsigned count_max) noexcept {
-    const void* const outer = std::exchange(triggering, impl_.get());
-    const unsigned outer_unsent = std::exchange(unsent_posts, 0);
+    const Triggering outer = std::exchange(triggering, Triggering{impl_.get()});
     unsigned count = 0;
     while (count < count_max) {
         Work* work = impl_->pop_completion();
@@ -224,12 +242,8 @@ unsigned Context::trigger(unsigned count_max) noexcept {
         work->run(*work);
         ++count;
     }
-    const unsigned unsent = std::exchange(unsent_posts, outer_unsent);
+    if (triggering.handed_over != 0 || triggering.unsent != 0) impl_->run_handed_over();
     triggering = outer;
-    if (unsent != 0) {
-        impl_->own();
-        impl_->give_up();
-    }
     return count;
 }
 

@@ -39,6 +39,8 @@ class Context::Impl final : public PortHost {
     void own() noexcept;
     // Sends what was posted, gives the context up, and runs what others submitted meanwhile.
     void give_up() noexcept;
+    // Inside trigger(): runs what its callbacks handed over, and sends.
+    void run_handed_over() noexcept;
 
     [[nodiscard]] Errc check(const Op& op) const noexcept;
     [[nodiscard]] Errc post_owned(Op& op) noexcept;

@@ -83,7 +83,6 @@ unsigned Context::Impl::dispatch(Look look, TimeUs until) noexcept {
 }
 
 unsigned Context::Impl::round(bool about_to_sleep) noexcept {
-    refresh_now();
     unsigned did = run_submitted();
     bool hot = false;
     for (const auto& port : ports_) {
@@ -142,7 +141,7 @@ unsigned Context::Impl::progress(Microseconds timeout) noexcept {
     TimeUs spin_end = after(started, spin_);
     bool spun = false;
     unsigned did = 0;
-    for (;;) {
+    for (;; refresh_now()) {
         did += round(timeout.count() != 0 && now_ >= spin_end);
         if (did != 0 || rung_ || completions_count_.load(std::memory_order_relaxed) != 0) break;
         if (virtual_clock_) {

@@ -228,6 +228,7 @@ bool ContextCore::send(Call& call) noexcept {
     call.state_ = Call::State::sent;
     call.was_sent_ = true;
     if (book.open && book.credits > 0) --book.credits;
+    if (options.heartbeat.count() != 0) watch_peer(book);
     if (!call.args.one_way) {
         ++book.replies_owed;
         ++replies_owed;

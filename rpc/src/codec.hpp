@@ -45,6 +45,8 @@ enum class ControlType : std::uint8_t {
     released = 3,  // call: lent memory or a large result is not used any more
     ping = 4,
     pong = 5,
+    recall = 6,    // value: credits to keep; the others are wanted back, if no call waits for them
+    returned = 7,  // value: credits given back, 0 if none
 };
 
 struct ControlRecord {

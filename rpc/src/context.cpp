@@ -23,10 +23,15 @@ ContextCore::ContextCore(Engine& owner, const Options& wanted)
       calls(wanted.context.threads, std::min(wanted.calls_max, 1u << call_slot_bits)),
       requests(wanted.context.threads, wanted.requests_held_max + request_slots_spare),
       loans(wanted.context.threads, wanted.lends_max),
-      transfers(wanted.context.threads, wanted.bulk.transfers_max),
-      books(wanted.context.threads, books_max) {}
+      transfers(Threads::one, wanted.bulk.transfers_max),
+      books(Threads::one, books_max) {}
 
 ContextCore::~ContextCore() = default;
+
+std::recursive_mutex& ContextCore::after_close() noexcept {
+    static auto* turns = new std::recursive_mutex;
+    return *turns;
+}
 
 Result<void> ContextCore::open() {
     std::vector<na::Transport*> transports;
@@ -82,7 +87,10 @@ void ContextCore::close() noexcept {
     }
     na->close();
     closed_ = true;
-    books.for_each([this](PeerBook& book) { na->disarm(book.starved); });
+    books.for_each([this](PeerBook& book) {
+        na->disarm(book.starved);
+        na->disarm(book.beat);
+    });
     abandon_fences();
     deliver_all();
     calls.for_each([](Call& call) {

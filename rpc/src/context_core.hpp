@@ -15,6 +15,7 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <mutex>
 
 namespace cinnabar::rpc {
 
@@ -128,16 +129,34 @@ class ContextCore final : public na::Receiver {
     void grant_if_starved(PeerBook& book) noexcept;
     void add_credits(PeerBook& book, std::uint32_t credits) noexcept;
 
+    // Idle grants (recall.cpp).
+    void recall_idle_credits() noexcept;
+    void return_credits(PeerBook& book, std::uint32_t keep) noexcept;
+    void credits_returned(PeerBook& book, std::uint32_t credits) noexcept;
+
+    // Heartbeats (heartbeat.cpp).
+    void watch_peer(PeerBook& book) noexcept;
+    void beat(PeerBook& book) noexcept;
+
     // Any thread: owns the context for the call of `function`.
     template <typename F>
     void owned(F&& function) noexcept {
-        if (closed_) return function();
+        if (closed_) {
+            const std::lock_guard lock(after_close());
+            return function();
+        }
         const na::Context::Ownership ownership(*na);
         function();
     }
+    // Nobody owns a closed context: threads that still release requests take turns by this. It outlives the core, whose
+    // end may come inside.
+    [[nodiscard]] static std::recursive_mutex& after_close() noexcept;
     // Runs `work` as the owner, at once if possible; after close(), here. Any thread.
     void run_owned(Work& work) noexcept {
-        if (closed_) return work.run(work);
+        if (closed_) {
+            const std::lock_guard lock(after_close());
+            return work.run(work);
+        }
         na->run_owned(work);
     }
     [[nodiscard]] const std::shared_ptr<na::Transport>& transport_of(const na::Port& port) const noexcept;
@@ -160,6 +179,7 @@ class ContextCore final : public na::Receiver {
     std::vector<PeerBook*> reply_waiters;  // books that could send but for a reply slot
     std::uint32_t budgets = 0;             // credits made, of all peers
     std::uint32_t budgets_max = 0;
+    std::uint32_t recall_next = 0;  // the book that is looked at next
     std::size_t queued_bytes = 0;
     std::uint32_t queued_calls = 0;
     std::atomic<std::uint64_t> overflow_bytes{0};

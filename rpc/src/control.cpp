@@ -134,6 +134,12 @@ void ContextCore::apply_control(PeerBook& book, const ControlRecord& record) noe
             break;
         case ControlType::pong:
             break;
+        case ControlType::recall:
+            return_credits(book, record.value);
+            break;
+        case ControlType::returned:
+            credits_returned(book, record.value);
+            break;
         default:
             break;  // of a newer peer
     }

@@ -45,12 +45,15 @@ void ContextCore::open_book(PeerBook& book) noexcept {
     budgets += book.budget;
     book.control_unacked = false;
     book.owes_ack = false;
+    book.active = book.recalled = false;
+    if (options.heartbeat.count() != 0 && !book.sent.empty()) watch_peer(book);
 }
 
 void ContextCore::close_book(PeerBook& book, Errc why) noexcept {
     if (book.open) budgets -= book.budget;
     book.open = false;
     na->disarm(book.starved);
+    na->disarm(book.beat);
     replies_owed -= book.replies_owed;
     book.replies_owed = book.credits = book.budget = book.granted = book.returnable = 0;
     wake_reply_waiter();
@@ -154,13 +157,15 @@ void ContextCore::add_credits(PeerBook& book, std::uint32_t credits) noexcept {
 // What goes along with a reply: what came back, and more for a peer that asks while slots are left.
 std::uint16_t ContextCore::credits_for(PeerBook& book) noexcept {
     if (!book.open) return 0;
-    if (book.hungry && book.budget < options.credits_per_peer_max && budgets < budgets_max) {
+    if (book.hungry && book.budget < options.credits_per_peer_max) {
+        const std::uint32_t left = budgets < budgets_max ? budgets_max - budgets : 0;
         const std::uint32_t more =
-            std::min({std::max(book.budget, 1u), options.credits_per_peer_max - book.budget, budgets_max - budgets});
+            std::min({std::max(book.budget, 1u), options.credits_per_peer_max - book.budget, left});
         book.budget += more;
         book.returnable += more;
         budgets += more;
-        book.hungry = false;
+        book.hungry = more == 0;
+        if (book.hungry) recall_idle_credits();
     }
     const auto give = std::min<std::uint32_t>(book.returnable, std::numeric_limits<std::uint16_t>::max());
     book.returnable -= give;

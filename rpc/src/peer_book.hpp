@@ -35,6 +35,11 @@ struct PeerBook : PoolSlot {
     bool stalled = false;            // the transport answered `again`: tried again soon
     Work retry;
 
+    // While calls are out and heartbeats are on.
+    Timer beat;
+    TimeUs heard = 0;   // when the last message came
+    TimeUs pinged = 0;  // 0: not since
+
     bool dropping = false;  // `drop` is queued
     Work drop;
 
@@ -45,6 +50,8 @@ struct PeerBook : PoolSlot {
     std::uint32_t returnable = 0;  // of these, back here and free to be granted again
     Timer starved;                 // runs while the peer has no credit and some could be given
     bool hungry = false;           // the peer said that it has more to send
+    bool active = false;           // it has sent since the recall looked last
+    bool recalled = false;         // it was asked to return what it does not use
 
     // Control: one message that wants an acknowledgement at a time, besides one acknowledgement: two slots there.
     std::vector<ControlRecord> control;

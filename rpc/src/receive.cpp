@@ -13,6 +13,7 @@ void ContextCore::on_unexpected(na::Arrival& arrival) noexcept {
     PeerBook* book = book_of(*arrival.source);
     if (!book) return;
     if (!book->open) open_book(*book);
+    book->heard = na->now_us();
     if (frame_kind(arrival.bytes) == static_cast<std::uint8_t>(FrameKind::control)) {
         on_control(*book, arrival.bytes);
     } else {
@@ -24,6 +25,7 @@ void ContextCore::on_notify(na::Peer&, std::uint32_t) noexcept {}
 
 void ContextCore::accept_request(PeerBook& book, na::Arrival& arrival) noexcept {
     if (book.granted > 0) --book.granted;
+    book.active = true;
     watch_starving(book);
     Request* request = requests.acquire();
     if (!request) {

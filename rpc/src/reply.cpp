@@ -9,6 +9,7 @@ namespace cinnabar::rpc {
 void ContextCore::on_expected(na::Arrival& arrival) noexcept {
     PeerBook* book = book_of(*arrival.source);
     if (!book) return;
+    book->heard = na->now_us();
     ReplyHeader header;
     ConstBytes payload;
     const Errc decoded = book->codec->decode_reply(arrival.bytes, header, payload);

@@ -65,13 +65,14 @@ class RpcTest : public ::testing::TestWithParam<support::NetworkKind> {
         target_.context.reset();
     }
 
-    void open(Side& side, na::ContextId id, bool listen) {
+    void open(Side& side, na::ContextId id, bool listen) { open(side, id, listen, listen ? "target" : "origin"); }
+    void open(Side& side, na::ContextId id, bool listen, const char* process) {
         na::TransportOptions network;
         network.listen = listen;
         if (network_.one_process() && (target_.transport || origin_.transport)) {
             side.transport = target_.transport ? target_.transport : origin_.transport;
         } else {
-            auto opened = network_.open(listen ? "target" : "origin", network);
+            auto opened = network_.open(process, network);
             ASSERT_TRUE(opened.ok()) << opened.error().message();
             side.transport = *std::move(opened);
         }

@@ -5,6 +5,7 @@
 
 #include <cinnabar/base/assert.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -28,10 +29,12 @@ class SlotPool {
   public:
     static constexpr std::uint32_t block_slots = 64;
 
-    // Allocates nothing but a table of slots_max / 64 pointers.
+    static constexpr std::uint32_t slots_limit = (1u << 21) - block_slots;
+
+    // Allocates nothing but a table of slots_max / 64 pointers. More than slots_limit counts as slots_limit.
     SlotPool(Threads threads, std::uint32_t slots_max)
         : threads_(threads),
-          blocks_max_((slots_max + block_slots - 1) / block_slots),
+          blocks_max_((std::min(slots_max, slots_limit) + block_slots - 1) / block_slots),
           blocks_(std::make_unique<std::atomic<T*>[]>(blocks_max_)) {}
 
     SlotPool(const SlotPool&) = delete;
@@ -45,18 +48,12 @@ class SlotPool {
     // Null when the limit is reached or memory is short.
     [[nodiscard]] T* acquire() noexcept {
         for (;;) {
-            if (T* slot = pop()) {
-                count_taken(1);
-                return slot;
-            }
+            if (T* slot = pop()) return slot;
             if (!grow()) return nullptr;
         }
     }
 
-    void release(T& slot) noexcept {
-        count_taken(-1);
-        push(slot, slot);
-    }
+    void release(T& slot) noexcept { push(slot, slot, one_release); }
 
     // Null when no slot of that index was ever made. Any index is safe to ask.
     [[nodiscard]] T* at(std::uint32_t index) const noexcept {
@@ -68,7 +65,8 @@ class SlotPool {
 
     // Slots that are out; exact on one thread, a snapshot on many.
     [[nodiscard]] std::uint32_t taken() const noexcept {
-        return static_cast<std::uint32_t>(taken_.load(std::memory_order_relaxed));
+        const std::uint64_t head = head_.load(std::memory_order_relaxed);
+        return static_cast<std::uint32_t>((head >> acquired_shift) - (head >> released_shift)) & count_mask;
     }
     [[nodiscard]] std::uint32_t slots_max() const noexcept { return blocks_max_ * block_slots; }
     // Visits every slot ever made, taken or not.
@@ -81,25 +79,28 @@ class SlotPool {
     }
 
   private:
-    // The head packs a counter (against the ABA problem) above index + 1.
-    static constexpr std::uint64_t count_one = std::uint64_t{1} << 32;
+    // The head packs index + 1 of the first free slot (22 bits) and how often slots were acquired and released (21 bits
+    // each, against the ABA problem, and for taken()).
+    static constexpr unsigned acquired_shift = 22;
+    static constexpr unsigned released_shift = 43;
+    static constexpr std::uint32_t count_mask = (1u << 21) - 1;
+    static constexpr std::uint64_t index_mask = (std::uint64_t{1} << acquired_shift) - 1;
+    static constexpr std::uint64_t one_release = std::uint64_t{1} << released_shift;
 
-    void count_taken(std::int32_t by) noexcept {
-        if (threads_ == Threads::one) {
-            taken_.store(taken_.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
-        } else {
-            taken_.fetch_add(by, std::memory_order_relaxed);
-        }
+    // The head with another first slot and one more acquisition, whose count wraps without a carry.
+    static constexpr std::uint64_t acquired(std::uint64_t head, std::uint32_t first) noexcept {
+        constexpr std::uint64_t counted = std::uint64_t{count_mask} << acquired_shift;
+        const std::uint64_t count = (head + (std::uint64_t{1} << acquired_shift)) & counted;
+        return (head & ~(counted | index_mask)) | count | first;
     }
 
     T* pop() noexcept {
         std::uint64_t head = head_.load(std::memory_order_acquire);
         for (;;) {
-            const auto index = static_cast<std::uint32_t>(head);
+            const auto index = static_cast<std::uint32_t>(head & index_mask);
             if (index == 0) return nullptr;
             T* slot = at(index - 1);
-            const std::uint64_t next =
-                (head & ~std::uint64_t{0xffffffff}) + count_one + slot->slot_next.load(std::memory_order_relaxed);
+            const std::uint64_t next = acquired(head, slot->slot_next.load(std::memory_order_relaxed));
             if (threads_ == Threads::one) {
                 head_.store(next, std::memory_order_relaxed);
                 return slot;
@@ -109,12 +110,12 @@ class SlotPool {
         }
     }
 
-    // Pushes the chain first..last, already linked through slot_next.
-    void push(T& first, T& last) noexcept {
+    // Pushes the chain first..last, already linked through slot_next; `count` is added to the head.
+    void push(T& first, T& last, std::uint64_t count) noexcept {
         std::uint64_t head = head_.load(std::memory_order_relaxed);
         for (;;) {
-            last.slot_next.store(static_cast<std::uint32_t>(head), std::memory_order_relaxed);
-            const std::uint64_t next = (head & ~std::uint64_t{0xffffffff}) + count_one + first.slot_index + 1;
+            last.slot_next.store(static_cast<std::uint32_t>(head & index_mask), std::memory_order_relaxed);
+            const std::uint64_t next = ((head & ~index_mask) + count) | (first.slot_index + 1);
             if (threads_ == Threads::one) {
                 head_.store(next, std::memory_order_relaxed);
                 return;
@@ -125,7 +126,7 @@ class SlotPool {
 
     bool grow() noexcept {
         const std::lock_guard lock(grow_mutex_);
-        if (static_cast<std::uint32_t>(head_.load(std::memory_order_acquire)) != 0) return true;
+        if ((head_.load(std::memory_order_acquire) & index_mask) != 0) return true;
         if (blocks_used_ == blocks_max_) return false;
         T* slots = new (std::nothrow) T[block_slots];
         if (!slots) return false;
@@ -136,7 +137,7 @@ class SlotPool {
         }
         blocks_[blocks_used_].store(slots, std::memory_order_release);
         ++blocks_used_;
-        push(slots[0], slots[block_slots - 1]);
+        push(slots[0], slots[block_slots - 1], 0);
         return true;
     }
 
@@ -144,7 +145,6 @@ class SlotPool {
     const std::uint32_t blocks_max_;
     std::unique_ptr<std::atomic<T*>[]> blocks_;
     std::atomic<std::uint64_t> head_{0};
-    std::atomic<std::int32_t> taken_{0};
     std::mutex grow_mutex_;
     std::uint32_t blocks_used_ = 0;
 };

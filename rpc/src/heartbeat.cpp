@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Heartbeats: a peer that is alive but stopped, or behind a cable that was pulled, keeps its connection for long. Only
+// while calls are out; anything that comes from the peer counts as a sign of life.
+#include "context_core.hpp"
+
+#include <cinnabar/base/log.hpp>
+
+namespace cinnabar::rpc {
+
+void ContextCore::watch_peer(PeerBook& book) noexcept {
+    if (!book.open || book.beat.armed()) return;
+    book.heard = na->now_us();
+    book.pinged = 0;
+    book.beat.user = &book;
+    book.beat.fire = [](Timer& timer) noexcept {
+        PeerBook& watched = *static_cast<PeerBook*>(timer.user);
+        watched.core->beat(watched);
+    };
+    na->arm(book.beat, after(book.heard, options.heartbeat));
+}
+
+void ContextCore::beat(PeerBook& book) noexcept {
+    if (!book.open || book.sent.empty()) return;
+    const TimeUs now = na->now_us();
+    if (book.pinged != 0 && book.heard < book.pinged) {
+        log(LogLevel::warning, "%s has not answered for %llu us and counts as lost",
+            book.peer->addr().to_string().c_str(), static_cast<unsigned long long>(now - book.heard));
+        return book.peer->port().disconnect(*book.peer);
+    }
+    // Asked anew at each beat, so that a stop of this process itself is not held against the peer.
+    book.pinged = 0;
+    if (after(book.heard, options.heartbeat) <= now) {
+        book.pinged = now;
+        send_control(book, {ControlType::ping, 0, 0});
+    }
+    na->arm(book.beat, after(now, options.heartbeat));
+}
+
+}  // namespace cinnabar::rpc

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rpc_fixture.hpp"
+
+namespace cinnabar::rpc {
+namespace {
+
+class RecallTest : public RpcTest {
+  protected:
+    void TearDown() override {
+        close(other_);
+        RpcTest::TearDown();
+    }
+    // Far more calls than there are credits, so that the peer asks for more and more.
+    void flood(Side& from) {
+        constexpr int calls = 4000;
+        std::vector<Ending> endings(calls);
+        for (Ending& ending : endings) {
+            Errc why = Errc::ok;
+            Call* call = from.context->make_call(to_, why);
+            ASSERT_NE(call, nullptr) << to_string(why);
+            call->args.rpc = rpc_id("echo");
+            ASSERT_EQ(call->forward(0, &Ending::take, &ending), Errc::ok);
+        }
+        ASSERT_TRUE(pump_of({&origin_, &other_, &target_}).until([&] { return from.context->counts().calls == 0; }));
+        for (const Ending& ending : endings) ASSERT_EQ(ending.result, Errc::ok) << to_string(ending.result);
+    }
+    Side other_;
+};
+
+// 1024 receive slots allow 384 credits for requests, and a peer at most 256: two peers that are busy one after the
+// other can both have that many only if the first one's go to the second.
+TEST_P(RecallTest, IdleCreditsGoToWhoAsks) {
+    open(other_, 2, false, "other");
+    serve_echo();
+    flood(origin_);
+    const auto first = target_.context->counts().credits_granted;
+    EXPECT_EQ(first, options_.credits_per_peer_max);
+    flood(other_);
+    flood(other_);
+    EXPECT_LE(target_.context->counts().credits_granted,
+              options_.credits_per_peer_max + 2 * options_.context.initial_credits)
+        << "the idle peer keeps what it does not use";
+    flood(origin_);  // it still has its first credits, and gets more again
+}
+
+CINNABAR_OVER_ALL(RecallTest);
+
+}  // namespace
+}  // namespace cinnabar::rpc
