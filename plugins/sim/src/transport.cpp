@@ -77,6 +77,7 @@ SimTransport::SimTransport(std::shared_ptr<WorldState> world, std::string name, 
 
 SimTransport::~SimTransport() {
     CINNABAR_ASSERT(std::all_of(ports_.begin(), ports_.end(), [](const SimPort* port) { return !port; }));
+    for (const auto& fence : failed_fences_) leases_.revoke(fence->copy);
     world_->remove(*this);
 }
 
@@ -179,10 +180,13 @@ void SimTransport::finish_fence(const std::shared_ptr<Fence>& fence) {
     CINNABAR_ASSERT(open != ports_.end());
     if (fence->failed) {
         // The memory is quarantined by its lender; the table keeps it open for the stragglers of a while.
+        failed_fences_.push_back(fence);
         world_->schedule(world_->now_us() + failed_fence_lasts_us, EventKind::fence,
                          [world = world_.get(), name = name_, life = incarnation_, fence] {
                              SimTransport* host = world->find(name);
-                             if (host && host->incarnation() == life) host->leases().revoke(fence->copy);
+                             if (!host || host->incarnation() != life) return;
+                             host->leases_.revoke(fence->copy);
+                             std::erase(host->failed_fences_, fence);
                          });
     } else {
         leases_.revoke(fence->copy);

@@ -70,6 +70,7 @@ class SimTransport final : public na::Transport {
     std::vector<SimPort*> ports_;           // by context id; null where none is open
     std::set<const na::Memory*> memories_;  // asked for membership only
     std::vector<std::shared_ptr<Fence>> fences_;
+    std::vector<std::shared_ptr<Fence>> failed_fences_;  // whose memory is still open to stragglers
     std::vector<std::function<void()>> stalled_;
     bool alive_ = true;
     bool stopped_ = false;
