@@ -163,6 +163,27 @@ TEST_P(CallTest, TheTargetCanCallBackOverTheSameConnection) {
     EXPECT_EQ(back.output, "origin");
 }
 
+TEST_P(CallTest, AHandlerThatHoldsItsContextIsNamedInTheLog) {
+    if (network_.is_sim()) GTEST_SKIP() << "its time does not pass while a handler runs";
+    close(target_);
+    options_.handler_time_max = Microseconds{1'000};
+    open(target_, 2, true);
+    to_ = target_.context->self_addr();
+    serve("slow", [this](Request& request) {
+        const TimeUs until = target_.context->now_us() + 1'500;
+        while (target_.context->now_us() < until) {
+        }
+        request.respond(0);
+        request.release();
+    });
+    log_.allow("the handler of slow held its context");
+    Ending ending;
+    send("slow", "", ending);
+    ASSERT_TRUE(until([&] { return ending.count == 1; }));
+    EXPECT_EQ(ending.result, Errc::ok);
+    EXPECT_EQ(log_.allowed(), 1u);
+}
+
 TEST_P(CallTest, TwoNamesOfOneIdCollideAtRegistration) {
     serve("first", [](Request& request) { request.release(); });
     Handler other;

@@ -30,19 +30,28 @@ class LogWatch {
         allowed_.push_back(std::move(part));
     }
 
+    // How many lines were fine only because of that.
+    [[nodiscard]] unsigned allowed() {
+        const std::lock_guard lock(mutex_);
+        return allowed_lines_;
+    }
+
   private:
     static void take(LogLevel level, std::string_view line, void* user) {
         if (level < LogLevel::warning) return;
         auto& watch = *static_cast<LogWatch*>(user);
         const std::lock_guard lock(watch.mutex_);
         for (const std::string& part : watch.allowed_) {
-            if (line.find(part) != std::string_view::npos) return;
+            if (line.find(part) == std::string_view::npos) continue;
+            ++watch.allowed_lines_;
+            return;
         }
         watch.lines_.emplace_back(line);
     }
     std::mutex mutex_;
     std::vector<std::string> allowed_;
     std::vector<std::string> lines_;
+    unsigned allowed_lines_ = 0;
 };
 
 }  // namespace cinnabar::support
