@@ -4,6 +4,8 @@
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/hl/waiter.hpp>
 
+#include <sched.h>
+
 #include <algorithm>
 
 namespace cinnabar::hl {
@@ -24,6 +26,8 @@ Loop::Loop(NodeCore& node, std::unique_ptr<rpc::Context> context, bool threaded)
 Loop::~Loop() { CINNABAR_ASSERT(!thread_.joinable() && !context_); }
 
 void Loop::post(Job& job) noexcept {
+    // The job may be what a closing node waits for, and done before this thread has left the context.
+    posting_.fetch_add(1, std::memory_order_relaxed);
     job.loop = this;
     job.work.user = &job;
     // The owner may not run user code: it puts the job among the completions.
@@ -32,6 +36,7 @@ void Loop::post(Job& job) noexcept {
         job_of(submitted).loop->context_->na().enqueue(submitted);
     };
     context_->na().submit(job.work);
+    posting_.fetch_sub(1, std::memory_order_release);
 }
 
 void Loop::run_completions() noexcept {
@@ -90,6 +95,7 @@ void Loop::close() noexcept {
     do {
         drive(Microseconds{0});
     } while (context_->na().has_completions());
+    while (posting_.load(std::memory_order_acquire) != 0) ::sched_yield();
     const Turn turn(*this);  // what is in flight is completed inside
     closed_.store(true, std::memory_order_release);
     context_.reset();

@@ -75,6 +75,7 @@ class Loop final : public Executor {
     std::atomic<std::uint32_t> references_{1};
     std::atomic<bool> leaving_{false};
     std::atomic<bool> closed_{false};
+    std::atomic<std::uint32_t> posting_{0};  // threads inside post()
     std::thread thread_;
     Work ring_;
 

@@ -55,6 +55,50 @@ TEST_F(Shutdown, an_unsent_call_outlives_its_node) {
     server_.reset();
 }
 
+// Suspends a task, and has a thread of its own post it back once `go` is set.
+struct Elsewhere {
+    std::atomic<bool>& waiting;
+    std::atomic<bool>& go;
+    std::jthread& thread;
+    hl::Job job{};
+
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    template <typename Promise>
+    void await_suspend(std::coroutine_handle<Promise> handle) {
+        job.resumes(handle);
+        thread = std::jthread([this, executor = hl::context_of(handle)->executor] {
+            waiting.store(true);
+            waiting.notify_all();
+            go.wait(false);
+            executor->post(job);  // this may be gone before it returns
+        });
+    }
+    void await_resume() const noexcept {}
+};
+
+// For the thread sanitizer: the job that is posted is the last thing that the node waits for.
+TEST_F(Shutdown, a_node_that_goes_waits_for_a_thread_that_posts) {
+    constexpr Rpc<int(int)> away{"away"};
+    for (int round = 0; round < 20; ++round) {
+        std::atomic<bool> waiting{false};
+        std::atomic<bool> go{false};
+        std::jthread thread;
+        auto node = std::optional(Node::listen("tcp://127.0.0.1:0", {.progress_thread = true}).value());
+        ASSERT_TRUE(node->serve(away,
+                                [&](int value) -> Task<int> {
+                                    co_await Elsewhere{waiting, go, thread};
+                                    co_return value;
+                                })
+                        .ok());
+        Future<int> answer = client_->call(away, node->self_addr(), round).future();
+        waiting.wait(false);
+        go.store(true);
+        go.notify_all();
+        node.reset();
+        (void)answer.get();  // answered, or lost with the node
+    }
+}
+
 TEST_F(Shutdown, a_server_goes_while_its_handlers_run) {
     std::vector<Future<void>> calls;
     for (int i = 0; i < 20; ++i) calls.push_back(client_->call(hang, to_).future());
