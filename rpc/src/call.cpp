@@ -42,7 +42,10 @@ Call* Context::make_call(const na::Addr& to, Errc& why) noexcept {
 
 Context& Call::context() const noexcept { return *core_->facade; }
 
-Bytes Call::input_room() const noexcept { return message_->bytes().subspan(cinnabar_codec.request_bytes); }
+Bytes Call::input_room() const noexcept {
+    const Bytes room = message_->bytes().subspan(cinnabar_codec.request_bytes);
+    return room.first(room.size() - trace_bytes);
+}
 
 Errc Call::forward(std::size_t input_bytes, CallDone done, void* user) noexcept {
     CINNABAR_ASSERT(state_ == State::made);
@@ -184,21 +187,24 @@ bool ContextCore::send(Call& call) noexcept {
     PeerBook& book = *call.book_;
     const bool hungry = PeerBook::Calls::next(call) != nullptr && book.credits <= 1;
     RequestHeader header;
-    header.flags = static_cast<std::uint16_t>((call.overflow_ ? flag_overflow : 0) |
-                                              (call.args.one_way ? flag_one_way : 0) | (hungry ? flag_hungry : 0));
+    header.flags = static_cast<std::uint16_t>(
+        (call.overflow_ ? flag_overflow : 0) | (call.args.one_way ? flag_one_way : 0) | (hungry ? flag_hungry : 0) |
+        (options.checksums ? flag_checksum : 0) | (call.args.trace ? flag_trace : 0));
     header.payload_bytes = call.input_bytes_;
     header.rpc = call.args.rpc;
     const TimeUs now = na->now_us();
     if (call.args.deadline != time_never) header.time_left_us = call.args.deadline > now ? call.args.deadline - now : 0;
     header.shape = call.args.shape;
     header.provider = call.args.provider;
+    header.trace = call.args.trace;
     book.codec->encode_request(header, call.message_->bytes());
 
     na::Op& op = call.op_;
     op.kind = na::OpKind::send_unexpected;
     op.peer = book.peer;
     op.message = call.message_;
-    op.message_bytes = static_cast<std::uint32_t>(book.codec->request_bytes) + call.input_bytes_;
+    op.message_bytes =
+        static_cast<std::uint32_t>(book.codec->request_bytes + call.input_bytes_ + (call.args.trace ? trace_bytes : 0));
     op.tag = call.id();
     Errc taken = na->post_owned(op);
     if (taken == Errc::too_large && !call.overflow_) {

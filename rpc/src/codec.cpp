@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "codec.hpp"
 
+#include <cinnabar/base/crc32c.hpp>
+
 namespace cinnabar::rpc {
 namespace {
 
@@ -8,7 +10,12 @@ constexpr std::size_t request_header_bytes = 32;
 constexpr std::size_t reply_header_bytes = 16;
 constexpr std::uint8_t version = 1;
 
-// Requests: 0 kind, 1 version, 2 flags, 4 payload bytes, 8 rpc id, 16 time left, 24 shape, 26 provider, 28 zero.
+std::uint32_t sum_of(std::uint16_t flags, ConstBytes payload) noexcept {
+    return (flags & flag_checksum) != 0 ? crc32c(payload) : 0;
+}
+
+// Requests: 0 kind, 1 version, 2 flags, 4 payload bytes, 8 rpc id, 16 time left, 24 shape, 26 provider, 28 checksum;
+// the payload; a trace context, if there is one: 0 trace id, 16 span.
 void encode_request(const RequestHeader& header, Bytes out) noexcept {
     Writer writer(out.first(request_header_bytes));
     writer.u8(static_cast<std::uint8_t>(FrameKind::request));
@@ -19,7 +26,12 @@ void encode_request(const RequestHeader& header, Bytes out) noexcept {
     writer.u64(header.time_left_us);
     writer.u16(header.shape);
     writer.u16(header.provider);
-    writer.u32(0);
+    writer.u32(sum_of(header.flags, out.subspan(request_header_bytes, header.payload_bytes)));
+    if ((header.flags & flag_trace) == 0) return;
+    Writer behind(out.subspan(request_header_bytes + header.payload_bytes, trace_bytes));
+    behind.u64(header.trace.id[0]);
+    behind.u64(header.trace.id[1]);
+    behind.u64(header.trace.span);
 }
 
 Errc decode_request(ConstBytes in, RequestHeader& header, ConstBytes& payload) noexcept {
@@ -32,16 +44,24 @@ Errc decode_request(ConstBytes in, RequestHeader& header, ConstBytes& payload) n
     header.time_left_us = reader.u64();
     header.shape = reader.u16();
     header.provider = reader.u16();
-    reader.skip(4);
+    const std::uint32_t sum = reader.u32();
     if (!reader.ok() || kind != static_cast<std::uint8_t>(FrameKind::request) || seen_version != version) {
         return Errc::protocol;
     }
-    if ((header.flags & ~flags_known) != 0 || header.payload_bytes != reader.left()) return Errc::protocol;
+    const std::size_t behind = (header.flags & flag_trace) != 0 ? trace_bytes : 0;
+    if ((header.flags & ~request_flags_known) != 0 || header.payload_bytes + behind != reader.left()) {
+        return Errc::protocol;
+    }
     payload = reader.view(header.payload_bytes);
-    return Errc::ok;
+    if (behind != 0) {
+        header.trace.id[0] = reader.u64();
+        header.trace.id[1] = reader.u64();
+        header.trace.span = reader.u64();
+    }
+    return sum == sum_of(header.flags, payload) ? Errc::ok : Errc::protocol;
 }
 
-// Replies: 0 kind, 1 result, 2 flags, 4 payload bytes, 8 shape, 10 credits, 12 zero.
+// Replies: 0 kind, 1 result, 2 flags, 4 payload bytes, 8 shape, 10 credits, 12 checksum; the payload.
 void encode_reply(const ReplyHeader& header, Bytes out) noexcept {
     Writer writer(out.first(reply_header_bytes));
     writer.u8(static_cast<std::uint8_t>(FrameKind::reply));
@@ -50,7 +70,7 @@ void encode_reply(const ReplyHeader& header, Bytes out) noexcept {
     writer.u32(header.payload_bytes);
     writer.u16(header.shape);
     writer.u16(header.credits);
-    writer.u32(0);
+    writer.u32(sum_of(header.flags, out.subspan(reply_header_bytes, header.payload_bytes)));
 }
 
 Errc decode_reply(ConstBytes in, ReplyHeader& header, ConstBytes& payload) noexcept {
@@ -61,11 +81,11 @@ Errc decode_reply(ConstBytes in, ReplyHeader& header, ConstBytes& payload) noexc
     header.payload_bytes = reader.u32();
     header.shape = reader.u16();
     header.credits = reader.u16();
-    reader.skip(4);
+    const std::uint32_t sum = reader.u32();
     if (!reader.ok() || kind != static_cast<std::uint8_t>(FrameKind::reply)) return Errc::protocol;
-    if ((header.flags & ~flags_known) != 0 || header.payload_bytes != reader.left()) return Errc::protocol;
+    if ((header.flags & ~reply_flags_known) != 0 || header.payload_bytes != reader.left()) return Errc::protocol;
     payload = reader.view(header.payload_bytes);
-    return Errc::ok;
+    return sum == sum_of(header.flags, payload) ? Errc::ok : Errc::protocol;
 }
 
 }  // namespace

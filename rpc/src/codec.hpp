@@ -18,7 +18,10 @@ enum class FrameKind : std::uint8_t { request = 1, reply = 2, control = 3 };
 inline constexpr std::uint16_t flag_overflow = 1;  // the payload is the descriptor of the real one
 inline constexpr std::uint16_t flag_one_way = 2;   // requests: no reply
 inline constexpr std::uint16_t flag_hungry = 4;    // requests: the origin has more and no credit for it
-inline constexpr std::uint16_t flags_known = 7;
+inline constexpr std::uint16_t flag_checksum = 8;  // the CRC-32C of the payload is in the header
+inline constexpr std::uint16_t flag_trace = 16;    // requests: a trace context follows the payload
+inline constexpr std::uint16_t request_flags_known = 31;
+inline constexpr std::uint16_t reply_flags_known = flag_overflow | flag_checksum;
 
 inline constexpr std::uint64_t time_left_none = ~std::uint64_t{0};
 
@@ -29,7 +32,10 @@ struct RequestHeader {
     std::uint64_t time_left_us = time_left_none;  // 0: expired
     std::uint16_t shape = 0;
     ProviderId provider = 0;
+    TraceContext trace;  // with flag_trace
 };
+
+inline constexpr std::size_t trace_bytes = 24;
 
 struct ReplyHeader {
     Errc result = Errc::ok;
@@ -63,10 +69,10 @@ inline constexpr std::size_t control_record_bytes = 16;
 struct Codec {
     std::size_t request_bytes;
     std::size_t reply_bytes;
-    // Requires: room for the header.
+    // Requires: room for the header, the payload, which is in its place already, and what follows it.
     void (*encode_request)(const RequestHeader& header, Bytes out) noexcept;
     void (*encode_reply)(const ReplyHeader& header, Bytes out) noexcept;
-    // protocol: cut short, unknown flags or kind, a payload size that is not that of the rest.
+    // protocol: cut short, unknown flags or kind, a payload size that is not that of the rest, a wrong checksum.
     Errc (*decode_request)(ConstBytes in, RequestHeader& header, ConstBytes& payload) noexcept;
     Errc (*decode_reply)(ConstBytes in, ReplyHeader& header, ConstBytes& payload) noexcept;
 };

@@ -48,7 +48,7 @@ void ContextCore::accept_request(PeerBook& book, na::Arrival& arrival) noexcept 
     if (refused == Errc::ok) refused = admit(*request, header);
     if (refused == Errc::ok) refused = arrival.port->keep(arrival, request->kept_);
     if (refused != Errc::ok) return answer_now(*request, refused);
-    request->input_ = request->kept_.bytes.last(payload.size());
+    request->input_ = request->kept_.bytes.subspan(book.codec->request_bytes, payload.size());
     if ((header.flags & flag_overflow) != 0) return pull_input(*request, request->input_);
     start(*request);
 }
@@ -58,6 +58,7 @@ Errc ContextCore::admit(Request& request, const RequestHeader& header) noexcept 
     request.rpc_ = header.rpc;
     request.provider_ = header.provider;
     request.shape_ = header.shape;
+    request.trace_ = header.trace;
     request.book_->hungry |= (header.flags & flag_hungry) != 0;
     if (header.time_left_us != time_left_none) {
         const TimeUs now = na->now_us();

@@ -42,7 +42,7 @@ void Request::detach() noexcept {
         if (!kept_ || kept_.detached) return;
         const std::size_t input_bytes = input_.size();
         if (kept_.port->detach(kept_) != Errc::ok) return;
-        input_ = kept_.bytes.last(input_bytes);
+        input_ = kept_.bytes.subspan(book_->codec->request_bytes, input_bytes);
         if (!slot_returned_) {
             slot_returned_ = true;
             if (!orphaned_ && book_->open) ++book_->returnable;
@@ -136,7 +136,8 @@ void ContextCore::post_reply(Request& request) noexcept {
     if (taken == Errc::ok) {
         ReplyHeader header;
         header.result = request.answer_;
-        header.flags = request.lend_ ? flag_overflow : 0;
+        header.flags =
+            static_cast<std::uint16_t>((request.lend_ ? flag_overflow : 0) | (options.checksums ? flag_checksum : 0));
         header.payload_bytes = request.output_bytes_;
         header.shape = request.output_shape_;
         header.credits = credits_for(book);
@@ -321,6 +322,7 @@ void ContextCore::free_request_if_over(Request& request) noexcept {
     request.handler_ = nullptr;
     request.on_cancel_.store(nullptr, std::memory_order_relaxed);
     request.deadline_ = time_never;
+    request.trace_ = {};
     request.user_data = nullptr;
     request.answer_ = Errc::ok;
     request.output_bytes_ = 0;

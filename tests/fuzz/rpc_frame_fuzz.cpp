@@ -12,8 +12,9 @@ using namespace cinnabar::rpc;
 
 namespace {
 
-void check_payload(ConstBytes in, ConstBytes payload, std::size_t header_bytes, std::uint32_t told) {
-    CINNABAR_ASSERT(payload.size() == told && in.size() == header_bytes + told);
+void check_payload(ConstBytes in, ConstBytes payload, std::size_t header_bytes, std::uint32_t told,
+                   std::size_t behind) {
+    CINNABAR_ASSERT(payload.size() == told && in.size() == header_bytes + told + behind);
     CINNABAR_ASSERT(payload.empty() || payload.data() == in.data() + header_bytes);
 }
 
@@ -21,20 +22,22 @@ void try_request(ConstBytes in) {
     RequestHeader header;
     ConstBytes payload;
     if (cinnabar_codec.decode_request(in, header, payload) != Errc::ok) return;
-    check_payload(in, payload, cinnabar_codec.request_bytes, header.payload_bytes);
+    check_payload(in, payload, cinnabar_codec.request_bytes, header.payload_bytes,
+                  (header.flags & flag_trace) != 0 ? trace_bytes : 0);
     std::vector<std::byte> bytes(in.begin(), in.end());
     cinnabar_codec.encode_request(header, bytes);
     RequestHeader again;
     CINNABAR_ASSERT(cinnabar_codec.decode_request(bytes, again, payload) == Errc::ok);
     CINNABAR_ASSERT(again.flags == header.flags && again.rpc == header.rpc && again.shape == header.shape);
     CINNABAR_ASSERT(again.time_left_us == header.time_left_us && again.provider == header.provider);
+    CINNABAR_ASSERT(again.trace == header.trace);
 }
 
 void try_reply(ConstBytes in) {
     ReplyHeader header;
     ConstBytes payload;
     if (cinnabar_codec.decode_reply(in, header, payload) != Errc::ok) return;
-    check_payload(in, payload, cinnabar_codec.reply_bytes, header.payload_bytes);
+    check_payload(in, payload, cinnabar_codec.reply_bytes, header.payload_bytes, 0);
     std::vector<std::byte> bytes(in.begin(), in.end());
     cinnabar_codec.encode_reply(header, bytes);
     ReplyHeader again;

@@ -44,6 +44,7 @@ struct CallArgs {
     std::uint16_t shape = 0;       // of the argument type; 0: not checked
     bool one_way = false;          // no reply comes; the call completes when it is sent
     TimeUs deadline = time_never;  // on the context's clock: Context::deadline_in
+    TraceContext trace;            // the handler finds it in Request::trace
 };
 
 class CINNABAR_API Call : public PoolSlot {

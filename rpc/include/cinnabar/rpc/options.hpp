@@ -25,12 +25,16 @@ struct Options {
     std::uint32_t lends_max = 65'536;               // leases that calls hold
     std::uint32_t eager_bytes_max = 2'048;          // lent read-only memory up to this travels in the descriptor
 
+    // Adds a CRC-32C to the arguments and results that are sent in messages, for networks that have none of their own.
+    // What comes with one is checked always; a wrong one is `protocol`.
+    bool checksums = false;
+
     std::uint32_t credits_per_peer_max = 256;  // requests that one peer may have on its way or held here
     // A peer that calls wait on, and that leaves a ping of this age without a sound, counts as lost; 0: off. What runs
     // on pools and in coroutines does not disturb it; a handler that holds its context for longer does.
     Microseconds heartbeat{0};
-    Microseconds fence_grace{200'000};         // how long a lost lease is asked for before it is taken
-    Microseconds handler_time_max{100'000};    // a callback that holds trigger() longer is named in the log; 0: never
+    Microseconds fence_grace{200'000};       // how long a lost lease is asked for before it is taken
+    Microseconds handler_time_max{100'000};  // a callback that holds trigger() longer is named in the log; 0: never
 };
 
 }  // namespace cinnabar::rpc

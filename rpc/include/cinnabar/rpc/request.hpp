@@ -47,6 +47,7 @@ class CINNABAR_API Request : public PoolSlot {
     [[nodiscard]] bool one_way() const noexcept { return one_way_; }
     // On the context's clock; time_never when the origin set none.
     [[nodiscard]] TimeUs deadline() const noexcept { return deadline_; }
+    [[nodiscard]] const TraceContext& trace() const noexcept { return trace_; }  // the origin's; all zero if none
     [[nodiscard]] Context& context() const noexcept;
 
     // The encoded arguments, 8-byte aligned; valid until detach, release_input or the last release.
@@ -113,6 +114,7 @@ class CINNABAR_API Request : public PoolSlot {
     std::uint64_t tag_ = 0;
     RpcId rpc_ = 0;
     TimeUs deadline_ = time_never;
+    TraceContext trace_;
     RequestTransfer* transfers_ = nullptr;  // under way, a list
     std::atomic<std::uint32_t> references_{0};
     std::uint32_t output_bytes_ = 0;

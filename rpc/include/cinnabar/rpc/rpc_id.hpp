@@ -19,4 +19,14 @@ using ProviderId = std::uint16_t;
     return hash;
 }
 
+// Where a call belongs in a trace, for whoever records one: a trace id and the span that made the call. It travels as
+// it is and means nothing here. All zero: none.
+struct TraceContext {
+    std::uint64_t id[2] = {0, 0};
+    std::uint64_t span = 0;
+
+    explicit operator bool() const noexcept { return (id[0] | id[1]) != 0; }
+    friend bool operator==(const TraceContext&, const TraceContext&) = default;
+};
+
 }  // namespace cinnabar::rpc
