@@ -27,19 +27,23 @@ void TimerWheel::arm(Timer& timer, TimeUs expires) noexcept {
     CINNABAR_ASSERT(!timer.armed());
     timer.expires = expires;
     if (expires == time_never) return;
-    place(timer);
     ++armed_;
+    if (!advancing_ || expires > now_) return place(timer);
+    timer.level = levels;
+    late_.push_back(timer);
 }
 
 void TimerWheel::disarm(Timer& timer) noexcept {
     if (!timer.armed()) return;
+    --armed_;
+    if (timer.level == levels) return late_.remove(timer);
     List& list = lists_[timer.level][timer.digit];
     list.remove(timer);
     if (list.empty()) used_[timer.level] &= ~(std::uint64_t{1} << timer.digit);
-    --armed_;
 }
 
 TimeUs TimerWheel::next() const noexcept {
+    if (!late_.empty()) return now_;
     for (unsigned level = 0; level < levels; ++level) {
         if (used_[level]) return slot_start(level, static_cast<unsigned>(std::countr_zero(used_[level])));
     }
@@ -48,6 +52,7 @@ TimeUs TimerWheel::next() const noexcept {
 
 unsigned TimerWheel::advance(TimeUs now) noexcept {
     unsigned fired = 0;
+    advancing_ = true;
     while (armed_ != 0) {
         unsigned level = 0;
         while (level < levels && !used_[level]) ++level;
@@ -70,7 +75,9 @@ unsigned TimerWheel::advance(TimeUs now) noexcept {
         moved.splice_back(list);
         while (Timer* timer = moved.pop_front()) place(*timer);
     }
+    advancing_ = false;
     now_ = std::max(now_, now);
+    while (Timer* timer = late_.pop_front()) place(*timer);
     return fired;
 }
 

@@ -105,5 +105,12 @@ TEST(ResultDeathTest, TheWrongSideIsABug) {
     EXPECT_DEATH((void)half(8).error(), "bug:");
 }
 
+TEST(ResultDeathTest, OkIsNoError) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_DEATH((void)Result<int>(Errc::ok), "bug:");
+    EXPECT_DEATH((void)Result<int>(Error(Errc::ok)), "bug:");
+    EXPECT_DEATH((void)Result<void>(Error(Errc::ok)), "bug:");
+}
+
 }  // namespace
 }  // namespace cinnabar

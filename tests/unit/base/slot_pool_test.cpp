@@ -102,6 +102,16 @@ TEST_P(SlotPoolOfBothKinds, AnyOrderOfReleaseIsFine) {
     }
 }
 
+TEST_P(SlotPoolOfBothKinds, ASlotThatIsOutWhenThePoolGoesIsABug) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_DEATH(
+        {
+            Pool pool(GetParam(), 64);
+            (void)pool.acquire();
+        },
+        "bug: taken\\(\\) == 0");
+}
+
 // Fewer slots than the threads ask for, so that they meet on the free list and at the limit.
 TEST(SlotPoolThreads, NoSlotHasTwoHolders) {
     constexpr int threads = 4;

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 #include <vector>
@@ -160,6 +161,62 @@ TEST(TimerWheel, ATimerMayArmItselfAndOthersWhileItFires) {
     EXPECT_EQ(wheel.advance(1000), 3u) << "the third beat took the other one off";
     EXPECT_EQ(fired.size(), 1u);
     EXPECT_EQ(beat.beats, (std::vector<TimeUs>{100, 200, 300, 400, 500}));
+}
+
+TEST(TimerWheel, ATimerThatArmsItselfInThePastFiresOnceAnAdvance) {
+    struct Again : Timer {
+        TimerWheel* wheel = nullptr;
+        TimeUs back = 0;  // how far in the past
+        unsigned fired = 0;
+    };
+    for (const TimeUs back : {TimeUs{0}, TimeUs{1}, TimeUs{500}}) {
+        SCOPED_TRACE(back);
+        TimerWheel wheel(1000);
+        Again again;
+        again.wheel = &wheel;
+        again.back = back;
+        again.fire = [](Timer& self) noexcept {
+            auto& me = static_cast<Again&>(self);
+            if (++me.fired < 100) me.wheel->arm(me, 1500 - me.back);
+        };
+        wheel.arm(again, 1500);
+        EXPECT_EQ(wheel.advance(1500), 1u);
+        EXPECT_EQ(wheel.armed(), 1u);
+        EXPECT_EQ(wheel.next(), 1500u) << "at once, but not in the same advance";
+        EXPECT_EQ(wheel.advance(1500), 1u);
+        EXPECT_EQ(wheel.advance(90'000), 1u);
+        wheel.disarm(again);
+        EXPECT_EQ(wheel.next(), time_never);
+        EXPECT_EQ(wheel.advance(100'000), 0u);
+        EXPECT_EQ(again.fired, 3u);
+    }
+}
+
+TEST(TimerWheel, ATimerArmedInThePastByAnotherMayBeDisarmedByAThird) {
+    struct Armer : Timer {
+        TimerWheel* wheel = nullptr;
+        Timer* other = nullptr;
+        bool arms = false;
+    };
+    std::vector<Recorder*> fired;
+    Recorder other(fired);
+    TimerWheel wheel(0);
+    std::array<Armer, 2> armers;
+    for (Armer& armer : armers) {
+        armer.wheel = &wheel;
+        armer.other = &other;
+        armer.arms = &armer == armers.data();
+        armer.fire = [](Timer& self) noexcept {
+            auto& me = static_cast<Armer&>(self);
+            me.arms ? me.wheel->arm(*me.other, 1) : me.wheel->disarm(*me.other);
+        };
+        wheel.arm(armer, 100);
+    }
+    EXPECT_EQ(wheel.advance(200), 2u);
+    EXPECT_FALSE(other.armed());
+    EXPECT_EQ(wheel.armed(), 0u);
+    EXPECT_EQ(wheel.next(), time_never);
+    EXPECT_EQ(wheel.advance(300), 0u);
 }
 
 // The model: what is armed, and until when. Timers choose at random to arm and disarm others while they fire.

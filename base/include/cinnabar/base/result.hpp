@@ -30,8 +30,9 @@ class [[nodiscard]] Result {
     using value_type = T;
 
     Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
-    Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
-    Result(Errc code) : state_(std::in_place_index<1>, Error{code}) {}
+    // Requires: not `ok`, which would be neither a value nor an error.
+    Result(Error error) : state_(std::in_place_index<1>, std::move(error)) { CINNABAR_ASSERT(code() != Errc::ok); }
+    Result(Errc code) : Result(Error{code}) {}
 
     [[nodiscard]] bool ok() const noexcept { return state_.index() == 0; }
     explicit operator bool() const noexcept { return ok(); }
@@ -77,7 +78,7 @@ class [[nodiscard]] Result<void> {
     using value_type = void;
 
     Result() = default;
-    Result(Error error) : error_(std::move(error)) {}
+    Result(Error error) : error_(std::move(error)) { CINNABAR_ASSERT(code() != Errc::ok); }
     Result(Errc code) {
         if (code != Errc::ok) error_.emplace(code);
     }

@@ -42,6 +42,7 @@ class SlotPool {
 
     // Requires: every slot was given back.
     ~SlotPool() {
+        CINNABAR_ASSERT(taken() == 0);
         for (std::uint32_t i = 0; i < blocks_max_; ++i) delete[] blocks_[i].load(std::memory_order_relaxed);
     }
 

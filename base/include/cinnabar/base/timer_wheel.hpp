@@ -31,7 +31,8 @@ class TimerWheel {
   public:
     explicit TimerWheel(TimeUs now) noexcept : now_(now) {}
 
-    // Requires: not armed. An expiry in the past fires at the next advance; time_never is never.
+    // Requires: not armed. An expiry in the past fires at the next advance, also when a timer that fires arms it;
+    // time_never is never.
     CINNABAR_API void arm(Timer& timer, TimeUs expires) noexcept;
     // Nothing happens when it is not armed.
     CINNABAR_API void disarm(Timer& timer) noexcept;
@@ -53,6 +54,10 @@ class TimerWheel {
     std::uint32_t armed_ = 0;
     std::array<std::uint64_t, levels> used_{};
     std::array<std::array<List, 64>, levels> lists_;
+    // Armed for the past or the present by a timer that fired: these wait for the end of advance(), which would never
+    // come if they fired in it and did so again. Their level is `levels`.
+    List late_;
+    bool advancing_ = false;
 };
 
 }  // namespace cinnabar
