@@ -6,11 +6,25 @@
 #include <cinnabar/hl/call.hpp>
 #include <cinnabar/hl/sync_wait.hpp>
 
+#include <tuple>
+
 namespace cinnabar::hl {
+namespace detail {
+
+// As std::tuple_element, but no `type` beyond the end, where that one is an error. Compilers may substitute the
+// arguments of an overload before they look at its requires clause; clang 14 does.
+template <std::size_t Index, typename Arguments>
+struct ArgumentAt {};
+template <std::size_t Index, typename... A>
+requires(Index < sizeof...(A)) struct ArgumentAt<Index, std::tuple<A...>>
+    : std::tuple_element<Index, std::tuple<A...>> {
+};
+
+}  // namespace detail
 
 class CINNABAR_API Calls {
-    template <typename R, std::size_t i>
-    using Arg = std::tuple_element_t<i, typename R::Arguments>;
+    template <typename R, std::size_t Index>
+    using Arg = typename detail::ArgumentAt<Index, typename R::Arguments>::type;
 
   public:
     // Makes a call; its arguments are encoded here and now. See Pending for the ways to send it. It fails with:

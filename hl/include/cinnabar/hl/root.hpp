@@ -43,7 +43,7 @@ struct Root {
 template <typename A, typename R>
 Root run_into(A awaitable, std::optional<R>& out) {
     try {
-        if constexpr (std::is_void_v<awaited<A&&>>) {
+        if constexpr (std::is_void_v<Awaited<A&&>>) {
             co_await std::move(awaitable);
             out.emplace();
         } else {

@@ -47,8 +47,8 @@ template <typename T>
 inline constexpr bool is_view<std::span<T>> = true;
 
 // Whether decoding a T leaves views of the message in it. A type with a proc function of its own says so by a member
-// `static constexpr bool proc_borrows`; otherwise `unknown` is taken for it.
-template <bool unknown, typename T, typename... Seen>
+// `static constexpr bool proc_borrows`; otherwise `Unknown` is taken for it.
+template <bool Unknown, typename T, typename... Seen>
 consteval bool borrows() {
     if constexpr ((false || ... || std::is_same_v<T, Seen>))
         return false;
@@ -57,10 +57,10 @@ consteval bool borrows() {
     else if constexpr (requires { T::proc_borrows; })
         return T::proc_borrows;
     else if constexpr (rpc::Codec<T>::kind.letter == 'x')
-        return unknown;
+        return Unknown;
     else
         return []<typename... Part>(rpc::TypeList<Part...>) {
-            return (false || ... || borrows<unknown, Part, T, Seen...>());
+            return (false || ... || borrows<Unknown, Part, T, Seen...>());
         }(typename rpc::Codec<T>::Parts{});
 }
 

@@ -13,8 +13,8 @@ namespace cinnabar::hl {
 // thread or inside a task: nothing was started. What a task throws comes as an error: that of a BadResult, otherwise
 // handler_failed with the exception's text.
 template <typename A>
-[[nodiscard]] auto sync_wait(A awaitable, std::stop_token stop = {}) -> detail::as_result<detail::awaited<A&&>> {
-    using R = detail::as_result<detail::awaited<A&&>>;
+[[nodiscard]] auto sync_wait(A awaitable, std::stop_token stop = {}) -> detail::ResultOf<detail::Awaited<A&&>> {
+    using R = detail::ResultOf<detail::Awaited<A&&>>;
     if (!Waiter::may_block()) return Error{Errc::would_deadlock, advice(Errc::would_deadlock)};
     StopScope scope;
     Waiter waiter;

@@ -203,7 +203,7 @@ struct AsResult<Errc> {
     using type = Result<void>;
 };
 template <typename T>
-using as_result = typename AsResult<T>::type;
+using ResultOf = typename AsResult<T>::type;
 
 template <typename A>
 decltype(auto) awaiter_of(A&& awaitable) {
@@ -216,7 +216,7 @@ decltype(auto) awaiter_of(A&& awaitable) {
 }
 // What `co_await` of an A gives.
 template <typename A>
-using awaited = decltype(awaiter_of(std::declval<A>()).await_resume());
+using Awaited = decltype(awaiter_of(std::declval<A>()).await_resume());
 
 // The error that an exception stands for. Call it inside a catch block.
 [[nodiscard]] CINNABAR_API Error error_of_exception() noexcept;

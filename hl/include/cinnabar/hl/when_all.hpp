@@ -84,8 +84,8 @@ JoinAwaiter<Start> join_all(std::size_t children, Start start) {
 // A tuple of the outcomes; std::monostate for void.
 template <typename... A>
 requires(sizeof...(A) >
-         0) Task<std::tuple<typename detail::Child<detail::awaited<A&&>>::Value...>> when_all(A... awaitables) {
-    std::tuple<detail::Child<detail::awaited<A&&>>...> children;
+         0) Task<std::tuple<typename detail::Child<detail::Awaited<A&&>>::Value...>> when_all(A... awaitables) {
+    std::tuple<detail::Child<detail::Awaited<A&&>>...> children;
     std::tuple<A*...> sources{&awaitables...};
     auto all = detail::join_all(sizeof...(A), [&](detail::Join& join, const TaskContext* context) {
         [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -94,21 +94,21 @@ requires(sizeof...(A) >
         (std::index_sequence_for<A...>{});
     });
     co_await all;
-    using Outcomes = std::tuple<typename detail::Child<detail::awaited<A&&>>::Value...>;
+    using Outcomes = std::tuple<typename detail::Child<detail::Awaited<A&&>>::Value...>;
     co_return std::apply([](auto&... child) { return Outcomes(child.take()...); }, children);
 }
 
 // A vector of the outcomes.
 template <typename A>
-Task<std::vector<typename detail::Child<detail::awaited<A&&>>::Value>> when_all(std::vector<A> awaitables) {
-    std::vector<detail::Child<detail::awaited<A&&>>> children(awaitables.size());
+Task<std::vector<typename detail::Child<detail::Awaited<A&&>>::Value>> when_all(std::vector<A> awaitables) {
+    std::vector<detail::Child<detail::Awaited<A&&>>> children(awaitables.size());
     auto all = detail::join_all(awaitables.size(), [&](detail::Join& join, const TaskContext* context) {
         for (std::size_t i = 0; i < awaitables.size(); ++i) {
             join.child(detail::run_child<A>(std::move(awaitables[i]), children[i]), context);
         }
     });
     co_await all;
-    std::vector<typename detail::Child<detail::awaited<A&&>>::Value> outcomes;
+    std::vector<typename detail::Child<detail::Awaited<A&&>>::Value> outcomes;
     outcomes.reserve(children.size());
     for (auto& child : children) outcomes.push_back(child.take());
     co_return outcomes;

@@ -230,14 +230,16 @@ concept SerializesItself = requires(T& value, AnyArchive& archive) {
 || requires(const T& value, AnyArchive& archive) { save(archive, value, 0U); };
 
 template <class T>
+concept BaselessAggregate =
+    std::is_class_v<T> && std::is_aggregate_v<T> && !is_std_array<T> && !SerializesItself<T> && !has_base<T>;
+
+template <class T>
 consteval bool is_plain_aggregate() {
-    if constexpr (!std::is_class_v<T> || !std::is_aggregate_v<T> || is_std_array<T> || SerializesItself<T>)
-        return false;
-    else if constexpr (has_base<T>)
-        return false;
-    else  // a class with a field that has no default may look as if it had none
+    if constexpr (BaselessAggregate<T>)  // a class with a field that has no default may look as if it had none
         return aggregate_field_count<T>() <= aggregate_fields_max &&
                (aggregate_field_count<T>() > 0 || std::is_empty_v<T>);
+    else
+        return false;
 }
 template <class T>
 concept PlainAggregate = is_plain_aggregate<T>();

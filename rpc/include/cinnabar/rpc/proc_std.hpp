@@ -112,7 +112,7 @@ void read_contiguous(Decoder& in, Container& values) {
     }
 }
 
-template <class Container, std::size_t overhead_bytes>
+template <class Container, std::size_t OverheadBytes>
 struct SequenceCodec : SequenceTraits<typename Container::value_type> {
     using T = typename Container::value_type;
     template <class Out>
@@ -121,7 +121,7 @@ struct SequenceCodec : SequenceTraits<typename Container::value_type> {
     }
     static void read(Decoder& in, Container& values) {
         values.clear();
-        const std::size_t count = in.count(Codec<T>::min_size, sizeof(T) + overhead_bytes);
+        const std::size_t count = in.count(Codec<T>::min_size, sizeof(T) + OverheadBytes);
         if constexpr (requires { values.reserve(count); }) values.reserve(count);
         read_elements<T>(in, count, [&] {
             if constexpr (std::is_same_v<T, bool>) {  // the elements of a vector<bool> have no address
