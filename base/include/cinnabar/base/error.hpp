@@ -65,9 +65,9 @@ enum class Blast : std::uint8_t { nothing, operation, peer, context };
 // A failure of the set-up path.
 struct Error {
     Errc code = Errc::ok;
-    int os_errno = 0;       // 0 when the system was not the cause
-    std::string_view hint;  // static storage: what was being done and what to do
-    std::string subject;    // the peer, address or path that it is about; may be empty
+    int os_errno = 0;            // 0 when the system was not the cause
+    std::string_view hint;       // static storage: what was being done and what to do
+    std::string subject;         // the peer, address or path that it is about; may be empty
     std::uint32_t app_code = 0;  // of Errc::application: the handler's own; the subject is its text
 
     Error(Errc c, std::string_view h = {}, std::string s = {}, int e = 0)
