@@ -43,7 +43,7 @@ TEST_P(Allocations, calls_of_a_task_to_a_plain_function_and_to_a_coroutine) {
     ASSERT_TRUE(node_.serve(sum, [](Pair p) { return p.a + p.b; }).ok());
     ASSERT_TRUE(node_
                     .serve(slow_sum,
-                           [this](Request<Pair> request) -> Task<int> {
+                           [](Request<Pair> request) -> Task<int> {
                                const Result<int> nested = co_await request.node().call(sum, request.source(), *request);
                                co_return nested.ok() ? *nested : 0;
                            })
