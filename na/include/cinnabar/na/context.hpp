@@ -64,8 +64,8 @@ class CINNABAR_API Context {
     // Owner. Asks for the end of a posted op; nothing happens when it is not posted.
     void cancel_owned(Op& op) noexcept;
 
-    // Runs `work` as the owner: at once if nobody owns the context (then `flush` follows), else soon, by whoever does. In
-    // a callback of a `many` context: as trigger() ends. Any thread of a `many` context; the thread of a `one` context.
+    // Runs `work` as the owner: at once if nobody owns the context (then `flush` follows), else soon, by whoever does;
+    // in a callback of a `many` context as trigger() ends. Any thread of a `many` context; the thread of a `one` one.
     void run_owned(Work& work) noexcept;
     // Hands `work` to the owner, to run inside progress(). Any thread, either kind; never lost, rings a sleeper.
     void submit(Work& work) noexcept;
