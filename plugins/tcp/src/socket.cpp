@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <string_view>
 
 namespace cinnabar::tcp {
 namespace {
@@ -21,6 +22,14 @@ Moved moved(ssize_t count, bool reading) noexcept {
     if (count == 0) return {0, reading ? Errc::peer_lost : Errc::again};
     if (errno == EAGAIN || errno == EINTR || errno == ENOBUFS || errno == ENOMEM) return {0, Errc::again};
     return {0, Errc::peer_lost};
+}
+
+// Processes of one host share no path with others: an algorithm that paces (BBR) would only make them wait.
+void stop_pacing_within_host(int fd) noexcept {
+    const SocketAddress peer = SocketAddress::peer_of(fd);
+    if (!peer.is_loopback() && !peer.same_host(SocketAddress::local_of(fd))) return;
+    constexpr std::string_view unpaced = "reno";  // the one that every kernel has
+    (void)::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, unpaced.data(), unpaced.size());
 }
 
 }  // namespace
@@ -72,6 +81,7 @@ Errc connect_outcome(int fd) noexcept {
 
 void tune(int fd, Microseconds keepalive) noexcept {
     set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    stop_pacing_within_host(fd);
     if (keepalive.count() <= 0) return;
     const auto ms = static_cast<int>(std::clamp<std::int64_t>(keepalive.count() / 1000, 1000, 3'600'000));
     const int seconds = ms / 1000;

@@ -22,7 +22,8 @@ namespace cinnabar::tcp {
 // How a connect that was under way ended: ok, again (still under way), or why it failed.
 [[nodiscard]] Errc connect_outcome(int fd) noexcept;
 
-// No Nagle, keepalive and user timeout so that a dead host is noticed within `keepalive` (0: never).
+// Of a connected socket: no Nagle; no pacing within a host; keepalive and user timeout so that a dead host is noticed
+// within `keepalive` (0: never).
 void tune(int fd, Microseconds keepalive) noexcept;
 
 // What connect() and SO_ERROR say, as the code that the waiting operations get.

@@ -15,7 +15,7 @@ struct TcpPair {
     UniqueFd server;
 };
 
-// Blocking sockets with TCP_NODELAY.
+// Blocking sockets with TCP_NODELAY and without pacing.
 [[nodiscard]] TcpPair make_tcp_pair();
 
 // The same in pieces, for two processes.
