@@ -51,6 +51,7 @@ class BulkLane final : public Connection {
 
     unsigned receive() noexcept override;  // bulk_receive.cpp
     void transmit() noexcept override;     // bulk_send.cpp
+    [[nodiscard]] bool urgent() const noexcept override { return false; }
 
     void cancel(Posted& posted) noexcept;  // rma_origin.cpp
 

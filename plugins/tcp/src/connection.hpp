@@ -31,6 +31,9 @@ class Connection : public PoolSlot, public na::FdEvents {
     // Writes what waits, within a bound. Afterwards the connection is dirty again, blocked, or has nothing to send.
     virtual void transmit() noexcept = 0;
 
+    // Looked at and written before those that move much at a time.
+    [[nodiscard]] virtual bool urgent() const noexcept = 0;
+
     // Whether the kernel tells when there is room to write.
     void watch_room(bool wanted) noexcept;
 

@@ -20,6 +20,7 @@ class MessageLane final : public Connection {
 
     unsigned receive() noexcept override;  // message_receive.cpp
     void transmit() noexcept override;     // message_send.cpp
+    [[nodiscard]] bool urgent() const noexcept override { return true; }
 
     // Asks the dialler of the session for lane 1.
     void want_bulk() noexcept;

@@ -12,9 +12,10 @@ namespace {
 constexpr std::uint16_t misses_max = 256;
 // How long hot_ stays unused after more connections were active than it holds.
 constexpr std::uint32_t wide_rounds = 1024;
-// While small messages were about this recently, bulk moves in small steps between them.
-constexpr TimeUs small_traffic_us = 1000;
-constexpr std::size_t bulk_slice_small = 64 * 1024;
+// While small messages were about this recently, bulk moves in small steps between them. Messages that follow each
+// other come closer than that; a call now and then, such as one a window of a file, does not slow bulk down for long.
+constexpr TimeUs small_traffic_us = 100;
+constexpr std::size_t bulk_slice_small = 8 * 1024;
 constexpr std::size_t bulk_slice_large = 1024 * 1024;
 // Completions that one settle() runs: those that they post in turn wait for the next.
 constexpr unsigned settle_max = 4096;
@@ -77,7 +78,12 @@ TcpPort::~TcpPort() {
 
 void TcpPort::dirty(Connection& connection) noexcept {
     if (connection.blocked) return;
-    if (!Connections::linked(connection)) dirty_.push_back(connection);
+    if (Connections::linked(connection)) return;
+    if (connection.urgent()) {
+        dirty_.push_front(connection);
+    } else {
+        dirty_.push_back(connection);
+    }
 }
 
 void TcpPort::blocked(Connection& connection) noexcept {
@@ -104,6 +110,7 @@ void TcpPort::touched(Connection& connection) noexcept {
     }
     connection.hot = true;
     hot_[hot_count_++] = &connection;
+    if (connection.urgent()) std::swap(hot_[0], hot_[hot_count_ - 1]);
 }
 
 void TcpPort::cool(std::size_t index) noexcept {
