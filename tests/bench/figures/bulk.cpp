@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bulk over tcp: contiguous against a raw stream, segmented against contiguous.
 #include "../ours/ours.hpp"
+#include "../ours/rtt_under_bulk.hpp"
 #include "figures.hpp"
 
 namespace cinnabar::bench {
@@ -25,6 +26,20 @@ Figure against(std::string name, double bar, std::string limit_name, MakeSubject
             [=](const Settings& settings) { return std::vector{run_contest(contest, our_side, limit, settings)}; }};
 }
 
+// What a transfer of 1 GiB does to small calls between the same two contexts.
+std::vector<Row> run_under_bulk(const Settings& settings) {
+    constexpr std::size_t payload_bytes = 64;
+    Contest contest{"tcp.rpc.rtt.under_bulk", "us", 1e6, Metric::seconds_per_work, Bar{Sense::at_most, 3}, "no bulk"};
+    std::vector<Row> rows;
+    for (const auto direction : {Direction::to_client, Direction::to_server}) {
+        contest.name += direction == Direction::to_client ? ".pull" : ".push";
+        const auto both = make_rtt_under_bulk(settings.cores, direction, payload_bytes);
+        rows.push_back(row_of(contest, compare(*both.loaded, *both.idle, *both.idle, contest.metric, settings.effort)));
+        contest.name = "tcp.rpc.rtt.under_bulk";
+    }
+    return rows;
+}
+
 }  // namespace
 
 std::vector<Figure> bulk_figures() {
@@ -34,6 +49,7 @@ std::vector<Figure> bulk_figures() {
         against("tcp.bulk.pull.1m", 0.95, "raw stream", ours(pull, 1), raw(pull)),
         against("tcp.bulk.push.1m", 0.95, "raw stream", ours(push, 1), raw(push)),
         against("tcp.bulk.pull.256seg", 0.90, "ours, contiguous", ours(pull, 256), ours(pull, 1)),
+        {"tcp.rpc.rtt.under_bulk", run_under_bulk},
     };
 }
 

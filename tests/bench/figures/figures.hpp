@@ -12,6 +12,8 @@ namespace cinnabar::bench {
 [[nodiscard]] std::vector<Figure> bulk_figures();
 [[nodiscard]] std::vector<Figure> save_figures();
 [[nodiscard]] std::vector<Figure> peer_figures();
+[[nodiscard]] std::vector<Figure> failure_figures();
+[[nodiscard]] std::vector<Figure> flood_figures();
 [[nodiscard]] std::vector<Figure> machine_figures();
 
 [[nodiscard]] std::vector<Figure> all_figures();

@@ -33,6 +33,7 @@ ProcessStatus status_of(pid_t pid) {
     const auto root = fs::path{"/proc"} / std::to_string(pid);
     ProcessStatus status;
     status.resident_bytes = number_after(root / "status", "VmRSS:") * 1024;
+    status.resident_bytes_max = number_after(root / "status", "VmHWM:") * 1024;
     for (const auto& task : fs::directory_iterator{root / "task"}) {
         status.wake_ups += number_after(task.path() / "status", "voluntary_ctxt_switches:");
     }

@@ -10,8 +10,9 @@ namespace cinnabar::bench {
 
 struct ProcessStatus {
     std::uint64_t resident_bytes = 0;
-    std::uint64_t wake_ups = 0;  // voluntary context switches of all its threads: each sleep ends with one
-    double cpu_seconds = 0;      // its process clock
+    std::uint64_t resident_bytes_max = 0;  // since it began
+    std::uint64_t wake_ups = 0;            // voluntary context switches of all its threads: each sleep ends with one
+    double cpu_seconds = 0;                // its process clock
 };
 [[nodiscard]] ProcessStatus status_of(pid_t pid);
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "../harness/buffers.hpp"
 #include "endpoint.hpp"
+#include "lent.hpp"
 #include "ours.hpp"
 
 #include <cinnabar/bulk/transfer.hpp>
 
-#include <array>
+#include <memory>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -15,24 +16,6 @@ namespace cinnabar::bench {
 namespace {
 
 constexpr Microseconds no_wait{0};
-
-std::string to_hex(ConstBytes bytes) {
-    static constexpr char digits[] = "0123456789abcdef";
-    std::string text;
-    for (const auto byte : bytes) {
-        const auto value = std::to_integer<unsigned>(byte);
-        text += {digits[value >> 4], digits[value & 15]};
-    }
-    return text;
-}
-
-std::vector<std::byte> from_hex(const std::string& text) {
-    std::vector<std::byte> bytes(text.size() / 2);
-    for (std::size_t i = 0; i < bytes.size(); ++i) {
-        bytes[i] = static_cast<std::byte>(std::stoul(text.substr(2 * i, 2), nullptr, 16));
-    }
-    return bytes;
-}
 
 // The memory of one process: a region for each slot. Segments are a gap apart, so that none can be joined.
 class Regions {
@@ -59,28 +42,17 @@ class Regions {
 void serve(PartnerSide& side, const BulkShape& shape) {
     Endpoint endpoint{true};
     const Regions regions{shape};
-    std::vector<na::Lease> leases(shape.in_flight);
+    std::vector<std::unique_ptr<LentRegion>> lent;
     std::string line = endpoint.address();
     for (std::size_t slot = 0; slot < shape.in_flight; ++slot) {
-        auto& lease = leases[slot];
-        lease.memory = regions.at(slot).memory_on(endpoint.transport()).value();
-        lease.bytes = shape.buffer_bytes;
-        lease.access = na::Access::read_write;
-        if (endpoint.transport()->grant(lease) != Errc::ok) throw std::runtime_error{"grant failed"};
-        const std::array<na::Lease*, 1> granted{&lease};
-        const bulk::Description description{granted, {}, {}};
-        std::vector<std::byte> bytes(bulk::described_bytes(description));
-        Writer writer{bytes};
-        bulk::describe(description, writer);
-        line += ' ';
-        line += to_hex(writer.written());
+        lent.push_back(std::make_unique<LentRegion>(endpoint.transport(), regions.at(slot)));
+        line += ' ' + lent.back()->word();
     }
     side.announce(line);
     while (side.wait_slice()) {
         while (side.running()) endpoint.context().progress(no_wait);
         side.end_slice();
     }
-    for (auto& lease : leases) (void)endpoint.transport()->revoke(lease);
 }
 
 class OurBulk : public Subject {
@@ -97,9 +69,7 @@ class OurBulk : public Subject {
         for (std::size_t i = 0; i < shape.in_flight; ++i) {
             auto& slot = slots_[i];
             words >> word;
-            slot.descriptor = from_hex(word);
-            Reader reader{slot.descriptor};
-            if (bulk::RemoteRegion::decode(reader, slot.remote) != Errc::ok) throw std::runtime_error{"descriptor"};
+            slot.lent = std::make_unique<BorrowedRegion>(word);
             slot.owner = this;
             slot.index = i;
         }
@@ -126,14 +96,13 @@ class OurBulk : public Subject {
     struct Slot {
         OurBulk* owner = nullptr;
         std::size_t index = 0;
-        std::vector<std::byte> descriptor;
-        bulk::RemoteRegion remote;
+        std::unique_ptr<BorrowedRegion> lent;
     };
 
     void start(Slot& slot) {
         bulk::TransferArgs args;
         args.direction = shape_.direction == Direction::to_client ? bulk::Direction::pull : bulk::Direction::push;
-        args.remote = &slot.remote;
+        args.remote = &slot.lent->remote();
         args.local = regions_.at(slot.index);
         args.bytes = shape_.buffer_bytes;
         args.peer = peer_;
