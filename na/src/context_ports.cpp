@@ -142,6 +142,11 @@ Result<Peer*> Context::peer(const Addr& addr) {
     Port* port = route(addr);
     if (!port) return Error(Errc::unreachable, "no open transport reaches that address", addr.to_string());
     auto peer = port->peer(addr);
+    if (peer && (*peer)->references() == 0) {
+        // The caller may have no use for it after all: then the port must know that nobody else has.
+        (*peer)->acquire();
+        (*peer)->release();
+    }
     if (peer && short_cut && (*peer)->addr() == addr) addr.body().peers[impl_->ordinal_] = *peer;
     return peer;
 }

@@ -10,6 +10,9 @@
 namespace cinnabar::rpc {
 namespace {
 
+// Between two tries of what the transport has no room for.
+constexpr Microseconds retry_after{20};
+
 Call& call_of(void* user) { return *static_cast<Call*>(user); }
 
 }  // namespace
@@ -117,11 +120,12 @@ void ContextCore::submit(Call& call) noexcept {
     if (&(*peer)->port() != call.port_) return finish(call, Errc::unreachable);
     PeerBook* book = book_of(**peer);
     if (!book) return finish(call, Errc::overloaded);
+    call.book_ = book;
+    ++book->users;
     if (queued_bytes + call.input_bytes_ > options.queued_bytes_max) return finish(call, Errc::overloaded);
     if (call.large_input_) {
         if (const Errc failed = lend_overflow(call); failed != Errc::ok) return finish(call, failed);
     }
-    call.book_ = book;
     call.timer_.user = &call;
     call.timer_.fire = [](Timer& timer) noexcept {
         Call& late = call_of(timer.user);
@@ -136,9 +140,8 @@ void ContextCore::submit(Call& call) noexcept {
 
 // Before the connection is made nobody knows how many credits there will be; one call goes ahead and dials.
 bool ContextCore::may_send(PeerBook& book) noexcept {
-    if (book.stalled) return false;
-    if (!book.open) return book.sent.empty();
-    if (book.credits == 0) return false;
+    if (book.looks_again) return false;
+    if (book.open ? book.credits == 0 : !book.sent.empty() || book.posted != 0) return false;
     if (replies_owed + replies_kept < replies_owed_max) return true;
     if (!book.awaits_reply_slot) {
         book.awaits_reply_slot = true;
@@ -158,21 +161,41 @@ void ContextCore::settle_reply(PeerBook& book) noexcept {
 // Not now, but in a moment: the caller may be in the middle of any list.
 void ContextCore::wake_reply_waiter() noexcept {
     if (reply_waiters.empty() || closed_) return;
-    PeerBook& waiter = *reply_waiters.back();
-    reply_waiters.pop_back();
+    PeerBook& waiter = *reply_waiters.front();
+    reply_waiters.pop_front();
     waiter.awaits_reply_slot = false;
-    if (waiter.stalled) return;  // looks again by itself
-    waiter.stalled = true;
-    waiter.retry.user = &waiter;
-    waiter.retry.run = [](Work& work) noexcept {
+    if (waiter.looks_again) return;
+    waiter.looks_again = true;
+    waiter.look.user = &waiter;
+    waiter.look.run = [](Work& work) noexcept {
         PeerBook& next = *static_cast<PeerBook*>(work.user);
-        ContextCore& core = *next.core;
-        next.stalled = false;
-        core.pump(next);
-        if (core.replies_owed + core.replies_kept < core.replies_owed_max) core.wake_reply_waiter();
-        core.drop_book_if_idle(next);
+        next.core->look_again(next);
     };
-    na->submit(waiter.retry);
+    na->submit(waiter.look);
+}
+
+// The transport has no room. It says nothing when it has some again, so it is asked a little later.
+void ContextCore::try_later(PeerBook& book) noexcept {
+    if (book.looks_again || closed_) return;
+    book.looks_again = true;
+    book.retry.user = &book;
+    book.retry.fire = [](Timer& timer) noexcept {
+        PeerBook& stalled = *static_cast<PeerBook*>(timer.user);
+        stalled.core->look_again(stalled);
+    };
+    na->arm(book.retry, after(na->now_us(), retry_after));
+}
+
+// Whatever had to wait: replies, control messages, calls.
+void ContextCore::look_again(PeerBook& book) noexcept {
+    book.looks_again = false;
+    WorkQueue replies;
+    replies.splice_back(book.unsent_replies);
+    while (Work* reply = replies.pop_front()) reply->run(*reply);
+    flush_control(book);
+    pump(book);
+    if (replies_owed + replies_kept < replies_owed_max) wake_reply_waiter();
+    drop_book_if_idle(book);
 }
 
 void ContextCore::pump(PeerBook& book) noexcept {
@@ -212,15 +235,7 @@ bool ContextCore::send(Call& call) noexcept {
         if (taken == Errc::ok) return send(call);
     }
     if (taken == Errc::again || taken == Errc::connecting) {
-        book.stalled = true;
-        book.retry.user = &book;
-        book.retry.run = [](Work& work) noexcept {
-            PeerBook& stalled = *static_cast<PeerBook*>(work.user);
-            stalled.stalled = false;
-            stalled.core->pump(stalled);
-            stalled.core->drop_book_if_idle(stalled);
-        };
-        na->submit(book.retry);
+        try_later(book);
         return false;
     }
     if (taken != Errc::ok) {
@@ -233,6 +248,8 @@ bool ContextCore::send(Call& call) noexcept {
     book.sent.push_back(call);
     call.state_ = Call::State::sent;
     call.was_sent_ = true;
+    call.connection_ = book.connection;
+    ++book.posted;
     if (book.open && book.credits > 0) --book.credits;
     if (options.heartbeat.count() != 0) watch_peer(book);
     if (!call.args.one_way) {
@@ -244,25 +261,37 @@ bool ContextCore::send(Call& call) noexcept {
 
 void ContextCore::request_sent(Call& call) noexcept {
     const Errc result = call.op_.result;
-    if (call.state_ == Call::State::ended) return complete_if_over(call);
-    if (result == Errc::ok) {
-        if (call.args.one_way) finish(call, Errc::ok);
-        return;
-    }
     PeerBook& book = *call.book_;
-    if (!call.args.one_way) settle_reply(book);
+    const bool ended = call.state_ == Call::State::ended;
+    if (call.connection_ == book.connection) {
+        --book.posted;
+        if (result != Errc::ok) {
+            // It never left: its credit is free again, and so is the slot for its reply.
+            add_credits(book, 1);
+            if (!call.args.one_way && (!ended || book.strict)) settle_reply(book);
+        }
+    }
+    if (ended) {
+        pump(book);
+        return complete_if_over(call);
+    }
+    if (result == Errc::ok) {
+        if (call.args.one_way && !call.overflow_) finish(call, Errc::ok);
+        return;  // else a reply ends it, or `released` a one-way call whose arguments are still to be fetched
+    }
     call.was_sent_ = false;
-    if (result == Errc::too_large && !call.overflow_ && move_to_overflow(call) == Errc::ok) {
+    const bool too_large = result == Errc::too_large && !call.overflow_;
+    const Errc by_bulk = too_large ? move_to_overflow(call) : result;
+    if (by_bulk == Errc::ok) {
         // The peer's limit became known with its Hello: the same call again, by bulk.
         book.sent.remove(call);
         call.state_ = Call::State::queued;
         book.queued.push_front(call);
         queued_bytes += call.input_bytes_;
         ++queued_calls;
-        add_credits(book, 1);
         return pump(book);
     }
-    finish(call, result);
+    finish(call, by_bulk);
     // What waited for this dial has the same answer; dialling again for each would be a storm.
     if (!book.open) close_book(book, result);
 }
@@ -297,16 +326,24 @@ void ContextCore::finish(Call& call, Errc result) noexcept {
     complete_if_over(call);
 }
 
+// The completion does not wait for the transport to let go of the message: what cannot be recalled may take until the
+// connection is lost. The slot does.
 void ContextCore::complete_if_over(Call& call) noexcept {
-    if (call.state_ != Call::State::ended || call.op_.state != na::OpState::idle) return;
-    if (call.awaiting_release_ || call.fences_ != 0 || call.pull_) return;
-    if (PeerBook* book = std::exchange(call.book_, nullptr)) drop_book_if_idle(*book);
-    call.work_.user = &call;
-    call.work_.run = [](Work& work) noexcept {
-        Call& over = call_of(work.user);
-        over.core_->deliver(over);
-    };
-    na->enqueue(call.work_);
+    if (call.state_ != Call::State::ended || call.awaiting_release_ || call.fences_ != 0) return;
+    if (!std::exchange(call.completed_, true)) {
+        call.work_.user = &call;
+        call.work_.run = [](Work& work) noexcept {
+            Call& over = call_of(work.user);
+            over.core_->deliver(over);
+        };
+        na->enqueue(call.work_);
+    }
+    if (call.op_.state != na::OpState::idle || call.pull_) return;
+    if (PeerBook* book = std::exchange(call.book_, nullptr)) {
+        --book->users;
+        drop_book_if_idle(*book);
+    }
+    if (call.free_when_over_) free_call(call);
 }
 
 void ContextCore::deliver(Call& call) noexcept {
@@ -326,11 +363,15 @@ void ContextCore::free_call(Call& call) noexcept {
         call.free_after_cancel_ = true;
         return;
     }
-    call.free_after_cancel_ = false;
+    if (call.op_.state != na::OpState::idle || call.pull_) {
+        call.free_when_over_ = true;
+        return;
+    }
+    call.free_after_cancel_ = call.free_when_over_ = call.completed_ = false;
     while (Loan* lend = call.lends_) {  // a call that was never forwarded
         call.lends_ = lend->next;
         lend->next = nullptr;
-        (void)take_back(*lend, call.to_, nullptr, nullptr);
+        (void)take_back(*lend, nullptr, nullptr, nullptr);
     }
     if (call.reply_) {
         call.reply_.port->release(call.reply_);

@@ -40,14 +40,28 @@ Result<void> ContextCore::open() {
         transports.push_back(transport.get());
         slots = std::min(slots, transport->limits().receive_slots);
     }
-    // Receive slots in two halves, less what control messages may need.
+    // Receive slots in two halves. The last of the requests' are for connections to come.
     replies_owed_max = std::max(slots / 2, 1u);
-    budgets_max = std::max(slots / 2 - std::min(slots / 8, slots / 2), 1u);
+    request_slots_max = std::max(slots / 2 - std::min(slots / 8, slots / 2), 1u);
     auto opened = na::Context::open(transports, options.context, *this);
     if (!opened) return std::move(opened).error();
     na = *std::move(opened);
     mover = std::make_unique<bulk::Mover>(*na, engine.transports(), options.bulk);
     return {};
+}
+
+// Their memory goes with the ports.
+void ContextCore::drop_replies() noexcept {
+    calls.for_each([](Call& call) {
+        if (!call.reply_) return;
+        call.reply_.port->release(call.reply_);
+        call.reply_ = {};
+        call.app_text_ = {};
+        if (call.large_output_) return;
+        call.output_ = {};
+        // Answered, but its fence is still under way.
+        if (call.phase_.load() == Call::Phase::in_flight && call.result_ == Errc::ok) call.result_ = Errc::canceled;
+    });
 }
 
 // Everything that is in flight ends with `canceled`, and the endings are delivered.
@@ -73,6 +87,7 @@ void ContextCore::close() noexcept {
         deliver_all();
     }
     end_loans();
+    deliver_all();  // what has ended may show its reply still
     // Before the ports close: their memory goes with them.
     {
         const na::Context::Ownership ownership(*na);
@@ -80,16 +95,16 @@ void ContextCore::close() noexcept {
             if (request.kept_) return_slot(request);
             request.input_ = request.large_input_ ? request.input_ : ConstBytes();
         });
-        calls.for_each([](Call& call) {
-            if (call.reply_) call.reply_.port->release(call.reply_);
-            call.reply_ = {};
-        });
+        drop_replies();
     }
     na->close();
     closed_ = true;
     books.for_each([this](PeerBook& book) {
         na->disarm(book.starved);
         na->disarm(book.beat);
+        na->disarm(book.retry);
+        while (Work* reply = book.unsent_replies.pop_front()) reply->run(*reply);
+        book.looks_again = false;
     });
     abandon_fences();
     deliver_all();
@@ -100,15 +115,16 @@ void ContextCore::close() noexcept {
         if (request.message_) request.port_->give_message(*std::exchange(request.message_, nullptr));
         request.orphaned_ = true;
     });
+    end_quarantine(nullptr);
     books.for_each([this](PeerBook& book) {
         if (!book.peer) return;
         book.open = false;
+        book.users = 0;
         CINNABAR_ASSERT(!book.starved.armed());
         book.peer->upper = nullptr;
         std::exchange(book.peer, nullptr)->release();
         books.release(book);
     });
-    end_quarantine(nullptr);
     CINNABAR_ASSERT(mover->transfers() == 0);
     mover.reset();
 }
@@ -154,6 +170,12 @@ Context::Counts Context::counts() {
         counts.queued = core_->queued_calls;
         counts.credits_granted = core_->budgets;
         counts.overflow_bytes = core_->overflow_bytes.load();
+        counts.loans = core_->loans.taken();
+        counts.quarantined = static_cast<std::uint32_t>(core_->quarantined.size());
+        counts.transfers = core_->mover->transfers();
+        counts.replies_owed = core_->replies_owed;
+        counts.replies_kept = core_->replies_kept;
+        CINNABAR_DEBUG_ASSERT(core_->books_add_up());
     });
     return counts;
 }

@@ -14,6 +14,7 @@
 
 #include <array>
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <mutex>
 
@@ -26,9 +27,10 @@ struct Loan : bulk::Lend {
     Loan* next = nullptr;  // of the same holder
     // While its fence is under way:
     ContextCore* core = nullptr;
-    void* holder = nullptr;  // whom `ended` tells
-    Ended ended = nullptr;   // null: nobody waits for it any more
-    na::Addr peer;
+    void* holder = nullptr;    // whom `ended` tells
+    Ended ended = nullptr;     // null: nobody waits for it any more
+    PeerBook* peer = nullptr;  // who knows of it; also while it is in quarantine
+    std::uint32_t connection = 0;
     bool fencing = false;
 };
 
@@ -49,11 +51,14 @@ class ContextCore final : public na::Receiver {
     ~ContextCore();
     [[nodiscard]] Result<void> open();
     void close() noexcept;
+    void drop_replies() noexcept;
 
     // Calls, as origin (call.cpp).
     void submit(Call& call) noexcept;
     void pump(PeerBook& book) noexcept;
     [[nodiscard]] bool may_send(PeerBook& book) noexcept;
+    void try_later(PeerBook& book) noexcept;
+    void look_again(PeerBook& book) noexcept;
     void settle_reply(PeerBook& book) noexcept;
     void wake_reply_waiter() noexcept;
     [[nodiscard]] bool send(Call& call) noexcept;
@@ -73,11 +78,12 @@ class ContextCore final : public na::Receiver {
     void release_came(Call& call) noexcept;
     void revoke_lends(Call& call) noexcept;
     // True: taken back and given to the pool. False: `ended` will be called, once.
-    [[nodiscard]] bool take_back(Loan& loan, const na::Addr& peer, void* holder, Loan::Ended ended) noexcept;
+    [[nodiscard]] bool take_back(Loan& loan, PeerBook* peer, void* holder, Loan::Ended ended) noexcept;
     void fence_ended(Loan& loan) noexcept;
     void end_loans() noexcept;
     void abandon_fences() noexcept;
-    void end_quarantine(const na::Addr* peer) noexcept;
+    void end_quarantine(const PeerBook* peer) noexcept;
+    void forget_loan(Loan& loan) noexcept;
     void give_loan(Loan& loan) noexcept { loans.release(loan); }
 
     // Arguments and results that do not fit a message (overflow.cpp). The budget: any thread.
@@ -91,6 +97,7 @@ class ContextCore final : public na::Receiver {
     void pull_input(Request& request, ConstBytes descriptor) noexcept;
     void output_pulled(Call& call) noexcept;
     void input_pulled(Request& request) noexcept;
+    void release_arguments(Request& request) noexcept;
     [[nodiscard]] Errc lend_result(Request& request) noexcept;
     void result_released(Request& request) noexcept;
 
@@ -103,6 +110,7 @@ class ContextCore final : public na::Receiver {
     void run_handler(Request& request) noexcept;  // trigger
     void answer_now(Request& request, Errc code) noexcept;
     void post_reply(Request& request) noexcept;
+    void post_reply_later(Request& request) noexcept;
     void reply_sent(Request& request) noexcept;
     void users_gone(Request& request) noexcept;
     void cancel_request(Request& request) noexcept;
@@ -127,6 +135,7 @@ class ContextCore final : public na::Receiver {
     [[nodiscard]] std::uint16_t credits_for(PeerBook& book) noexcept;
     void watch_starving(PeerBook& book) noexcept;
     void grant_if_starved(PeerBook& book) noexcept;
+    [[nodiscard]] bool books_add_up() noexcept;
     void add_credits(PeerBook& book, std::uint32_t credits) noexcept;
 
     // Idle grants (recall.cpp).
@@ -176,10 +185,11 @@ class ContextCore final : public na::Receiver {
     std::uint32_t replies_owed = 0;  // of all peers
     std::uint32_t replies_kept = 0;  // that came, and still hold their slots
     std::uint32_t replies_owed_max = 0;
-    std::vector<PeerBook*> reply_waiters;  // books that could send but for a reply slot
-    std::uint32_t budgets = 0;             // credits made, of all peers
-    std::uint32_t budgets_max = 0;
-    std::uint32_t recall_next = 0;  // the book that is looked at next
+    std::deque<PeerBook*> reply_waiters;  // books that could send but for a reply slot
+    std::uint32_t budgets = 0;            // credits made, of all peers
+    std::uint32_t connections = 0;        // books that are open
+    std::uint32_t request_slots_max = 0;  // receive slots up to which budgets grow
+    std::uint32_t recall_next = 0;        // the book that is looked at next
     std::size_t queued_bytes = 0;
     std::uint32_t queued_calls = 0;
     std::atomic<std::uint64_t> overflow_bytes{0};
@@ -196,13 +206,8 @@ class ContextCore final : public na::Receiver {
     std::atomic<Context::PeerFunction> peer_function{nullptr};
     std::atomic<void*> peer_user{nullptr};
 
-    // Loans that a peer may still write to, until it is gone.
-    struct Quarantined {
-        Loan* loan;
-        na::Addr peer;
-    };
-    std::vector<Quarantined> quarantined;
-    std::uint32_t fences = 0;  // loans whose fence is under way
+    std::vector<Loan*> quarantined;  // that a peer may still write to, until it is gone
+    std::uint32_t fences = 0;        // loans whose fence is under way
 
     // What outlives close(): requests that handlers hold, calls that were never sent, fences that take their time.
     [[nodiscard]] bool held() const noexcept { return requests.taken() != 0 || calls.taken() != 0 || fences != 0; }

@@ -31,7 +31,7 @@ void ContextCore::flush_control(PeerBook& book) noexcept {
     const bool records = !book.control.empty() && !book.control_unacked;
     if (!book.open || book.control_message || (!records && !book.owes_ack)) return;
     na::Message* message = book.peer->port().take_message();
-    if (!message) return;  // the next reply or control message tries again
+    if (!message) return try_later(book);
     const std::size_t room =
         std::min<std::size_t>(message->payload_bytes_max, book.peer->message_bytes_max()) - control_header_bytes;
     const std::size_t count =
@@ -56,18 +56,7 @@ void ContextCore::flush_control(PeerBook& book) noexcept {
     const Errc taken = na->post_owned(op);
     if (taken != Errc::ok) {
         book.peer->port().give_message(*message);
-        if (taken != Errc::again && taken != Errc::connecting) return;
-        if (book.stalled) return;
-        book.stalled = true;
-        book.retry.user = &book;
-        book.retry.run = [](Work& work) noexcept {
-            PeerBook& stalled = *static_cast<PeerBook*>(work.user);
-            stalled.stalled = false;
-            stalled.core->flush_control(stalled);
-            stalled.core->pump(stalled);
-            stalled.core->drop_book_if_idle(stalled);
-        };
-        na->submit(book.retry);
+        if (taken == Errc::again || taken == Errc::connecting) try_later(book);
         return;
     }
     book.control_message = message;
@@ -125,8 +114,12 @@ void ContextCore::apply_control(PeerBook& book, const ControlRecord& record) noe
         case ControlType::released:
             if (Request* request = held()) result_released(*request);
             if (Call* call = calls.at(static_cast<std::uint32_t>(record.call & ((1u << call_slot_bits) - 1)));
-                call && call->id() == record.call && call->book_ == &book && call->awaiting_release_) {
-                release_came(*call);
+                call && call->id() == record.call && call->book_ == &book) {
+                if (call->awaiting_release_) {
+                    release_came(*call);
+                } else if (call->args.one_way && call->state_ == Call::State::sent) {
+                    finish(*call, Errc::ok);
+                }
             }
             break;
         case ControlType::ping:

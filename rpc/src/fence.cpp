@@ -33,16 +33,18 @@ void ContextCore::revoke_lends(Call& call) noexcept {
         --lender.fences_;
         lender.core_->complete_if_over(lender);
     };
+    // What was never sent nobody can know.
+    PeerBook* const knows = call.was_sent_ ? call.book_ : nullptr;
     ++call.fences_;  // holds the completion until all of them were asked
     while (Loan* loan = call.lends_) {
         call.lends_ = loan->next;
         loan->next = nullptr;
-        if (!take_back(*loan, call.to_, &call, ended)) ++call.fences_;
+        if (!take_back(*loan, knows, &call, ended)) ++call.fences_;
     }
     --call.fences_;
 }
 
-bool ContextCore::take_back(Loan& loan, const na::Addr& peer, void* holder, Loan::Ended ended) noexcept {
+bool ContextCore::take_back(Loan& loan, PeerBook* peer, void* holder, Loan::Ended ended) noexcept {
     loan.fenced.run = [](Work& work) noexcept {
         Loan& fenced = static_cast<Loan&>(bulk::Lend::of(work));
         fenced.core->fence_ended(fenced);
@@ -55,6 +57,10 @@ bool ContextCore::take_back(Loan& loan, const na::Addr& peer, void* holder, Loan
         return true;
     }
     loan.peer = peer;
+    if (peer) {
+        loan.connection = peer->connection;
+        ++peer->users;
+    }
     loan.fencing = true;
     ++fences;
     return false;
@@ -62,21 +68,31 @@ bool ContextCore::take_back(Loan& loan, const na::Addr& peer, void* holder, Loan
 
 void ContextCore::fence_ended(Loan& loan) noexcept {
     const std::shared_ptr<ContextCore> alive = keep_alive;  // what ends may be the last that held it
-    const na::Addr peer = std::exchange(loan.peer, {});
+    const PeerBook* const peer = loan.peer;
     const Loan::Ended ended = std::exchange(loan.ended, nullptr);
-    const bool safe = !loan.quarantined();
+    // A peer whose connection went meanwhile, or who was never told, cannot write to it any more.
+    const bool gone = !peer || !peer->open || peer->connection != loan.connection;
+    const bool safe = !loan.quarantined() || gone;
     loan.fencing = false;
     --fences;
-    if (!safe && ended) {
-        log(LogLevel::warning, "memory lent to %s stays in quarantine: the peer may still write to it",
-            peer.to_string().c_str());
-        quarantined.push_back({&loan, peer});
+    if (safe || !ended) {
+        forget_loan(loan);
     } else {
-        if (!safe) loan.forget();  // nobody was ever told of it, or the context is closed
-        give_loan(loan);
+        log(LogLevel::warning, "memory lent to %s stays in quarantine: the peer may still write to it",
+            peer->peer->addr().to_string().c_str());
+        quarantined.push_back(&loan);
     }
     if (ended) ended(loan.holder, safe);
     go_if_over();
+}
+
+void ContextCore::forget_loan(Loan& loan) noexcept {
+    if (loan.quarantined()) loan.forget();
+    if (PeerBook* peer = std::exchange(loan.peer, nullptr)) {
+        --peer->users;
+        drop_book_if_idle(*peer);
+    }
+    give_loan(loan);
 }
 
 // The context closes: what was lent is taken back by force. Fences that take time need the ports, and get some.
@@ -101,16 +117,16 @@ void ContextCore::end_loans() noexcept {
 void ContextCore::abandon_fences() noexcept {
     loans.for_each([](Loan& loan) {
         if (!loan.fencing) return;
+        loan.peer = nullptr;  // the books go now
         if (const Loan::Ended ended = std::exchange(loan.ended, nullptr)) ended(loan.holder, false);
     });
 }
 
 // Of one peer, or of all.
-void ContextCore::end_quarantine(const na::Addr* peer) noexcept {
-    std::erase_if(quarantined, [&](const Quarantined& entry) {
-        if (peer && entry.peer != *peer) return false;
-        entry.loan->forget();
-        give_loan(*entry.loan);
+void ContextCore::end_quarantine(const PeerBook* peer) noexcept {
+    std::erase_if(quarantined, [&](Loan* loan) {
+        if (peer && loan->peer != peer) return false;
+        forget_loan(*loan);
         return true;
     });
 }

@@ -117,7 +117,8 @@ void ContextCore::output_pulled(Call& call) noexcept {
     if (call.book_ && call.book_->open) send_control(*call.book_, {ControlType::released, 0, call.id()});
     if (call.state_ == Call::State::ended) return complete_if_over(call);
     call.output_ = call.large_output_.contiguous();
-    finish(call, result);
+    // A result that was taken back: the target lost this side, or is closing, and we do not know it yet.
+    finish(call, result == Errc::permission ? Errc::peer_lost : result);
 }
 
 void ContextCore::pull_input(Request& request, ConstBytes descriptor) noexcept {
@@ -139,12 +140,20 @@ void ContextCore::pull_input(Request& request, ConstBytes descriptor) noexcept {
             },
             &request, bulk::Deliver::internal, nullptr, failed);
     }
-    if (!request.pull_) answer_now(request, failed);
+    if (request.pull_) return;
+    release_arguments(request);
+    answer_now(request, failed);
+}
+
+// No reply will tell the origin of a one-way call that its large arguments are not read any more.
+void ContextCore::release_arguments(Request& request) noexcept {
+    if (request.one_way_) send_control(*request.book_, {ControlType::released, 0, request.tag_});
 }
 
 void ContextCore::input_pulled(Request& request) noexcept {
     const Errc result = request.pull_->result();
     mover->release(*std::exchange(request.pull_, nullptr));
+    release_arguments(request);
     if (result != Errc::ok) return answer_now(request, result);
     return_slot(request);  // only the descriptor was in it
     request.input_ = request.large_input_.contiguous();
@@ -170,7 +179,8 @@ Errc ContextCore::lend_result(Request& request) noexcept {
         Request& kept = *static_cast<Request*>(timer.user);
         kept.core_->result_released(kept);
     };
-    na->arm(request.timer_, request.deadline_);
+    // The origin gives up at the deadline, but what it reads may still be on its way: it tells when that is over.
+    na->arm(request.timer_, after(request.deadline_, options.fence_grace));
     return Errc::ok;
 }
 
@@ -183,7 +193,7 @@ void ContextCore::result_released(Request& request) noexcept {
         answered.lend_ = nullptr;
         answered.core_->free_request_if_over(answered);
     };
-    if (take_back(*loan, request.source_, &request, ended)) ended(&request, true);
+    if (take_back(*loan, request.book_, &request, ended)) ended(&request, true);
 }
 
 }  // namespace cinnabar::rpc

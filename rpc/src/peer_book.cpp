@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Opening and closing the books of a peer, and the credits in them.
 //
-// Requests: the sum of all budgets never exceeds the receive slots set aside for requests, once every peer has its
-// first credits; a budget is in the peer's hands (granted), held here by requests, or back (returnable). Replies: the
-// origin reserves a slot of its own before it sends. Control: two slots for each connection (control.cpp).
+// Requests: budgets grow only while the receive slots that are not for replies hold them and the control messages of
+// all connections, and leave room for the first credits of some more. A budget is in the peer's hands (granted), held
+// here by requests, or back (returnable). Replies: the origin reserves a slot of its own before it sends. Control: two
+// slots for each connection (control.cpp).
 #include "context_core.hpp"
 
 #include <cinnabar/base/assert.hpp>
@@ -14,6 +15,8 @@
 
 namespace cinnabar::rpc {
 namespace {
+
+constexpr std::uint32_t control_slots = 2;  // of each connection
 
 // Longer than an ordinary reply takes, shorter than anybody would notice.
 constexpr Microseconds starving_max{100};
@@ -37,12 +40,13 @@ void ContextCore::open_book(PeerBook& book) noexcept {
     if (book.open) return;
     book.open = true;
     const std::uint32_t first = std::max(book.peer->initial_credits(), 1u);
-    const std::uint32_t used = book.replies_owed;  // calls that went ahead to dial
+    const std::uint32_t used = book.posted;  // went ahead to dial
     book.credits = first > used ? first - used : 0;
     book.budget = na->options().initial_credits;
     book.granted = book.budget;
     book.returnable = 0;
     budgets += book.budget;
+    ++connections;
     book.control_unacked = false;
     book.owes_ack = false;
     book.active = book.recalled = false;
@@ -50,8 +54,13 @@ void ContextCore::open_book(PeerBook& book) noexcept {
 }
 
 void ContextCore::close_book(PeerBook& book, Errc why) noexcept {
-    if (book.open) budgets -= book.budget;
+    if (book.open) {
+        budgets -= book.budget;
+        --connections;
+    }
     book.open = false;
+    book.posted = 0;
+    ++book.connection;
     na->disarm(book.starved);
     na->disarm(book.beat);
     replies_owed -= book.replies_owed;
@@ -84,7 +93,7 @@ void ContextCore::close_book(PeerBook& book, Errc why) noexcept {
     for (Tombstone& tombstone : tombstones) {
         if (tombstone.peer == book.peer) tombstone = {};
     }
-    end_quarantine(&book.peer->addr());
+    end_quarantine(&book);
     drop_book_if_idle(book);
 }
 
@@ -149,6 +158,26 @@ void ContextCore::on_peer(na::Peer& peer, na::PeerEvent event, Errc why) noexcep
     na->enqueue(notice->work);
 }
 
+// For debug builds: the sums that are kept along the way are those of the books.
+bool ContextCore::books_add_up() noexcept {
+    std::uint32_t owed = 0;
+    std::uint32_t made = 0;
+    std::uint32_t open = 0;
+    bool each = true;
+    books.for_each([&](const PeerBook& book) {
+        if (!book.peer) return;
+        owed += book.replies_owed;
+        if (!book.open) return;
+        ++open;
+        made += book.budget;
+        each &= book.granted + book.returnable <= book.budget;
+    });
+    const std::uint32_t first = open * na->options().initial_credits;
+    const std::uint32_t grown = made - std::min(made, first);
+    return each && owed == replies_owed && made == budgets && open == connections && grown <= request_slots_max &&
+           replies_owed + replies_kept <= replies_owed_max;
+}
+
 void ContextCore::add_credits(PeerBook& book, std::uint32_t credits) noexcept {
     if (!book.open) return;
     book.credits += credits;
@@ -158,7 +187,8 @@ void ContextCore::add_credits(PeerBook& book, std::uint32_t credits) noexcept {
 std::uint16_t ContextCore::credits_for(PeerBook& book) noexcept {
     if (!book.open) return 0;
     if (book.hungry && book.budget < options.credits_per_peer_max) {
-        const std::uint32_t left = budgets < budgets_max ? budgets_max - budgets : 0;
+        const std::uint32_t used = budgets + control_slots * connections;
+        const std::uint32_t left = used < request_slots_max ? request_slots_max - used : 0;
         const std::uint32_t more =
             std::min({std::max(book.budget, 1u), options.credits_per_peer_max - book.budget, left});
         book.budget += more;

@@ -23,17 +23,21 @@ struct PeerBook : PoolSlot {
     ContextCore* core = nullptr;
     na::Peer* peer = nullptr;
     const Codec* codec = &cinnabar_codec;
-    bool open = false;  // connected, and the counts below are of this connection
+    std::uint32_t users = 0;  // calls that refer to it
+    bool open = false;        // connected, and the counts below are of this connection
 
     // As origin.
     Calls queued;                    // wait for a credit
     Calls sent;                      // wait for a reply
     std::uint32_t credits = 0;       // requests that may be sent
+    std::uint32_t posted = 0;        // requests that the transport has not sent yet
+    std::uint32_t connection = 0;    // counts connections: what was posted for an older one is no matter of this one
     std::uint32_t replies_owed = 0;  // reply slots that are reserved
     bool strict = false;             // the transport counts receive slots: a late reply still needs its own
     bool awaits_reply_slot = false;  // in ContextCore::reply_waiters
-    bool stalled = false;            // the transport answered `again`: tried again soon
-    Work retry;
+    bool looks_again = false;        // `look` is queued or `retry` armed: what waits is tried again soon
+    Work look;
+    Timer retry;
 
     // While calls are out and heartbeats are on.
     Timer beat;
@@ -45,6 +49,7 @@ struct PeerBook : PoolSlot {
 
     // As target.
     Requests held;
+    WorkQueue unsent_replies;      // that the transport had no room for
     std::uint32_t budget = 0;      // credits made for this peer, wherever they are
     std::uint32_t granted = 0;     // of these, in the peer's hands
     std::uint32_t returnable = 0;  // of these, back here and free to be granted again
@@ -61,7 +66,7 @@ struct PeerBook : PoolSlot {
     bool owes_ack = false;
 
     [[nodiscard]] bool idle() const noexcept {
-        return queued.empty() && sent.empty() && held.empty() && control_message == nullptr && !stalled;
+        return users == 0 && held.empty() && control_message == nullptr && !looks_again;
     }
 };
 

@@ -47,9 +47,13 @@ void ContextCore::accept_request(PeerBook& book, na::Arrival& arrival) noexcept 
     Errc refused = book.codec->decode_request(arrival.bytes, header, payload);
     if (refused == Errc::ok) refused = admit(*request, header);
     if (refused == Errc::ok) refused = arrival.port->keep(arrival, request->kept_);
-    if (refused != Errc::ok) return answer_now(*request, refused);
+    const bool overflow = (header.flags & flag_overflow) != 0;
+    if (refused != Errc::ok) {
+        if (overflow) release_arguments(*request);
+        return answer_now(*request, refused);
+    }
     request->input_ = request->kept_.bytes.subspan(book.codec->request_bytes, payload.size());
-    if ((header.flags & flag_overflow) != 0) return pull_input(*request, request->input_);
+    if (overflow) return pull_input(*request, request->input_);
     start(*request);
 }
 

@@ -161,20 +161,31 @@ void ContextCore::post_reply(Request& request) noexcept {
         book.granted -= header.credits;
         book.returnable += header.credits;
     }
-    if (taken == Errc::again || taken == Errc::connecting) return na->submit(request.work_);
+    if (taken == Errc::again || taken == Errc::connecting) return post_reply_later(request);
     if (taken == Errc::too_large && request.answer_ == Errc::ok) {
         // The origin takes smaller messages than this side: by bulk after all, or an error.
-        if (allocate_overflow(request.output_bytes_, request.large_output_) == Errc::ok) {
+        if (const Errc failed = allocate_overflow(request.output_bytes_, request.large_output_); failed == Errc::ok) {
             request.large_output_.copy_in(
                 0, request.message_->bytes().subspan(book.codec->reply_bytes, request.output_bytes_));
         } else {
-            request.answer_ = Errc::too_large;
+            request.answer_ = failed;
             request.output_bytes_ = 0;
         }
         return post_reply(request);
     }
     request.reply_done_ = true;
     free_request_if_over(request);
+}
+
+void ContextCore::post_reply_later(Request& request) noexcept {
+    // The work may be anything of the past: an answer without a handler is posted without it.
+    request.work_.user = &request;
+    request.work_.run = [](Work& work) noexcept {
+        Request& later = request_of(work.user);
+        later.core_->post_reply(later);
+    };
+    request.book_->unsent_replies.push_back(request.work_);
+    try_later(*request.book_);
 }
 
 void ContextCore::reply_sent(Request& request) noexcept {
@@ -218,9 +229,9 @@ void ContextCore::tell_canceled(Request& request) noexcept {
     request.cancel_work_.user = &request;
     request.cancel_work_.run = [](Work& work) noexcept {
         Request& told = request_of(work.user);
-        if (const CancelFunction function = told.on_cancel_.load(std::memory_order_acquire)) {
-            function(told, told.on_cancel_user_);
-        }
+        // Nobody is told after the last release: what the function was given may be gone by then.
+        const CancelFunction function = told.on_cancel_.load(std::memory_order_acquire);
+        if (function && told.references_.load(std::memory_order_acquire) > 1) function(told, told.on_cancel_user_);
         told.release();
     };
     na->enqueue(request.cancel_work_);

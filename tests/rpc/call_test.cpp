@@ -85,6 +85,36 @@ TEST_P(CallTest, OneWayEndsWhenSentAndRunsOnceEach) {
     for (const Ending& ending : endings) EXPECT_EQ(ending.result, Errc::ok);
 }
 
+TEST_P(CallTest, LargeArgumentsOfAOneWayCallArrive) {
+    std::string got;
+    serve("note", [&](Request& request) {
+        got = as_text(request.input());
+        request.release();
+    });
+    Call* call = make("note");
+    call->args.one_way = true;
+    Bytes room;
+    const std::string sent(200'000, 'n');
+    ASSERT_EQ(call->grow_input(sent.size(), room), Errc::ok);
+    std::copy(sent.begin(), sent.end(), reinterpret_cast<char*>(room.data()));
+    Ending ending;
+    ASSERT_EQ(call->forward(sent.size(), &Ending::take, &ending), Errc::ok);
+    ASSERT_TRUE(until([&] { return ending.count == 1; }));
+    EXPECT_EQ(ending.result, Errc::ok) << to_string(ending.result);
+    ASSERT_TRUE(until([&] { return !got.empty(); }));
+    EXPECT_TRUE(got == sent);
+}
+
+TEST_P(CallTest, LargeArgumentsOfAOneWayCallThatNobodyServesAreGivenBack) {
+    Call* call = make("nobody");
+    call->args.one_way = true;
+    Bytes room;
+    ASSERT_EQ(call->grow_input(100'000, room), Errc::ok);
+    Ending ending;
+    ASSERT_EQ(call->forward(100'000, &Ending::take, &ending), Errc::ok);
+    ASSERT_TRUE(until([&] { return ending.count == 1; }));
+}
+
 TEST_P(CallTest, AnUnansweredRequestAnswersCanceled) {
     serve("forget", [](Request& request) { request.release(); });
     Ending ending;

@@ -50,6 +50,22 @@ TEST_P(CancelTest, ReachesTheHandlerAndEndsOnce) {
     EXPECT_EQ(ending.count, 1);
 }
 
+TEST_P(CancelTest, NobodyIsToldAfterTheLastRelease) {
+    serve_held();
+    Ending ending;
+    Call* call = send("hold", "", ending);
+    ASSERT_TRUE(until([&] { return held_.size() == 1; }));
+    call->cancel();
+    // The cancel has come in, and its callback is queued, when the handler lets go.
+    while (!held_.front()->canceled()) {
+        for (Side* side : {&origin_, &target_}) (void)side->context->progress(Microseconds(0));
+        if (!held_.front()->canceled() && network_.is_sim()) network_.world().run_to(network_.world().now_us() + 1);
+    }
+    let_go();
+    ASSERT_TRUE(until([&] { return ending.count == 1 && target_.context->counts().requests == 0; }));
+    EXPECT_EQ(told_, 0);
+}
+
 TEST_P(CancelTest, AfterTheEndDoesNothing) {
     serve_echo();
     struct Late {

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <iostream>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -47,6 +48,8 @@ class LogWatch {
             return;
         }
         watch.lines_.emplace_back(line);
+        // Said at once, too: a bug aborts the program before anybody could look.
+        if (level == LogLevel::error) std::cerr << line << '\n';
     }
     std::mutex mutex_;
     std::vector<std::string> allowed_;

@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The seeds that random tests walk. CINNABAR_SEEDS says how many (300 by default, more in `./dev test --full` and
-// `./dev soak`); CINNABAR_SEED=n runs seed n alone, which is how a failure is replayed.
+// `./dev soak`), CINNABAR_FIRST_SEED where they begin; CINNABAR_SEED=n runs seed n alone, which is how a failure is
+// replayed.
 #pragma once
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#include <sanitizer/common_interface_defs.h>
+#endif
 
 namespace cinnabar::test {
 
@@ -16,6 +24,31 @@ inline std::uint64_t number_from_environment(const char* name, std::uint64_t oth
     return text && *text ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
+// The command that runs this seed of the present test again. It is also said when the program dies of it.
+class Replay {
+  public:
+    explicit Replay(std::uint64_t seed) {
+        const testing::TestInfo& test = *testing::UnitTest::GetInstance()->current_test_info();
+        command() = "replay with: CINNABAR_SEED=" + std::to_string(seed) + " " + program_invocation_name +
+                    " --gtest_filter=" + test.test_suite_name() + "." + test.name() + "\n";
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+        __sanitizer_set_death_callback([] { say(); });
+#endif
+        ::signal(SIGABRT, [](int) { say(); });  // abort() goes on when this returns
+    }
+    ~Replay() { command().clear(); }
+    Replay(const Replay&) = delete;
+    Replay& operator=(const Replay&) = delete;
+
+    [[nodiscard]] static std::string& command() {
+        static std::string text;
+        return text;
+    }
+
+  private:
+    static void say() noexcept { (void)!::write(STDERR_FILENO, command().data(), command().size()); }
+};
+
 // Calls `body(seed)` for each seed and stops at the first that fails; the failure names the seed. A test whose seeds
 // are dear divides their number by `cost`.
 template <typename F>
@@ -23,10 +56,11 @@ void for_each_seed(F&& body, std::uint64_t cost = 1) {
     const std::uint64_t none = ~std::uint64_t{0};
     const std::uint64_t only = number_from_environment("CINNABAR_SEED", none);
     const std::uint64_t count = number_from_environment("CINNABAR_SEEDS", 300);
-    const std::uint64_t first = only == none ? 0 : only;
-    const std::uint64_t last = only == none ? (count + cost - 1) / cost : only + 1;
+    const std::uint64_t first = only == none ? number_from_environment("CINNABAR_FIRST_SEED", 0) : only;
+    const std::uint64_t last = only == none ? first + (count + cost - 1) / cost : only + 1;
     for (std::uint64_t seed = first; seed < last; ++seed) {
-        SCOPED_TRACE("replay with CINNABAR_SEED=" + std::to_string(seed));
+        const Replay replay(seed);
+        SCOPED_TRACE(Replay::command());
         body(seed);
         if (::testing::Test::HasFailure()) return;
     }

@@ -101,9 +101,13 @@ void SimPort::on_dial(Item& item) {
         // Both dial: the connection dialled by the larger incarnation stays, within one process by the larger context.
         const auto mine = std::pair(transport_.incarnation(), context_);
         if (mine > std::pair(question.incarnation, question.context)) {
-            return;  // its ops go with our connection, which it is being asked for
+            // It gives this one up when ours reaches it, unless ours did before it dialled: once ours is settled we
+            // know.
+            deferred_.push_back(std::move(item));
+            return;
         }
         give_up_dial(*meeting);
+        look_at_deferred_dials();
         return accept(*meeting, dial, question);
     }
     accept(idle_peer(question), dial, question);
@@ -168,7 +172,12 @@ void SimPort::accept(SimPeer& peer, const DialPtr& dial, const na::Hello& questi
     connected(peer, link, 1, question);
 }
 
+void SimPort::look_at_deferred_dials() {
+    for (Item& item : std::exchange(deferred_, {})) push(std::move(item));
+}
+
 void SimPort::on_accepted(Item& item) {
+    look_at_deferred_dials();
     if (!item.dial->peer) {  // given up since
         close_end(item.link, 0);
         return;
@@ -182,12 +191,14 @@ void SimPort::on_accepted(Item& item) {
 }
 
 void SimPort::on_dial_failed(Item& item) {
+    look_at_deferred_dials();
     if (!item.dial->peer) return;  // given up since
     SimPeer& peer = *item.dial->peer;
     peer.dial_.reset();
     peer.state_ = na::PeerState::idle;
     end_all(peer, item.why);
     host_.receiver().on_peer(peer, na::PeerEvent::lost, item.why);
+    if (peer.references() == 0) unreferenced(peer);  // let go while it was dialled
 }
 
 void SimPort::connected(SimPeer& peer, LinkPtr link, unsigned end, const na::Hello& hello) {
@@ -268,6 +279,7 @@ void SimPort::disconnect(na::Peer& any_peer) noexcept {
     if (closed_ || dead()) return;
     if (peer.dial_) {
         give_up_dial(peer);
+        look_at_deferred_dials();
         peer.state_ = na::PeerState::idle;
         peer.acquire();  // for the event
         end_all(peer, Errc::peer_lost);

@@ -103,6 +103,7 @@ void SimPort::take_in(Packet packet) {
         return;
     }
     if (takes_slot && slots_used_ >= transport_.options().receive_slots) {
+        world_.count_slot_miss();
         if (!strict) {
             blocked_.push_back(std::move(packet));
         } else if (++packet.tries > no_slot_tries_max) {

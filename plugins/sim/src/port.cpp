@@ -41,6 +41,7 @@ void SimPort::close() noexcept {
         peer->state_ = na::PeerState::idle;
         end_all(*peer, Errc::canceled);
     }
+    look_at_deferred_dials();
     // What was accepted for a connection that is not told yet: its other end hears that we are gone.
     for (Item& item : std::exchange(inbox_, {})) {
         if (item.kind == Item::Kind::dial) answer_failure(item.dial, Errc::refused);
@@ -59,6 +60,7 @@ void SimPort::die() {
         tell_other_end(peer->link_, peer->end_);
         peer->link_->ends[peer->end_].up = false;
     }
+    look_at_deferred_dials();
     for (Item& item : inbox_) {
         if (item.kind == Item::Kind::dial) answer_failure(item.dial, Errc::refused);
         if (item.kind == Item::Kind::accepted) close_end(item.link, 0);
@@ -255,6 +257,14 @@ na::Message* SimPort::take_message() noexcept {
         message->payload_bytes_max = static_cast<std::uint32_t>(bytes);
     }
     return message;
+}
+
+void SimPort::add_to(World::HostCounts& counts) const noexcept {
+    counts.slots += slots_used_;
+    counts.detached += spares_used_ + copies_;
+    counts.messages += messages_.taken();
+    counts.peers += static_cast<std::uint32_t>(peers_.size());
+    counts.connections += connections_;
 }
 
 void SimPort::give_message(na::Message& message) noexcept { messages_.release(static_cast<SimMessage&>(message)); }

@@ -81,6 +81,7 @@ class SimPort final : public na::Port {
     [[nodiscard]] SimTransport& transport() noexcept { return transport_; }
     [[nodiscard]] TimeUs idle_until() const noexcept { return idle_until_; }  // 0: not idle
     void set_idle_until(TimeUs until) noexcept { idle_until_ = until; }
+    void add_to(World::HostCounts& counts) const noexcept;
     void run_soon(Work& work) noexcept { host_.submit(work); }
     void die();
     void break_links_to(const std::string& host);
@@ -113,6 +114,7 @@ class SimPort final : public na::Port {
     [[nodiscard]] SimPeer* find_dialling(const na::Hello& question, const std::string& host) noexcept;
     [[nodiscard]] SimPeer& idle_peer(const na::Hello& question);
     void accept(SimPeer& peer, const DialPtr& dial, const na::Hello& hello);
+    void look_at_deferred_dials();
     void on_accepted(Item& item);
     void on_dial_failed(Item& item);
     void connected(SimPeer& peer, LinkPtr link, unsigned end, const na::Hello& hello);
@@ -160,6 +162,7 @@ class SimPort final : public na::Port {
     std::vector<std::unique_ptr<SimPeer>> peers_;
     std::vector<SimPeer*> unreferenced_;
     std::deque<Item> inbox_;
+    std::vector<Item> deferred_;  // dials of those that this port is dialling itself
     std::map<std::uint64_t, SimOp*> flying_;
     SimOps done_;
     std::deque<Packet> blocked_;  // friendly: came while no slot was free

@@ -116,6 +116,16 @@ void SimTransport::close_port(na::ContextId context) {
     ports_[context] = nullptr;
 }
 
+World::HostCounts SimTransport::counts() const noexcept {
+    World::HostCounts counts;
+    counts.leases = leases_.granted();
+    counts.registrations = static_cast<std::uint32_t>(memories_.size());
+    for (const SimPort* port : ports_) {
+        if (port) port->add_to(counts);
+    }
+    return counts;
+}
+
 void SimTransport::kill() {
     alive_ = false;
     stopped_ = false;

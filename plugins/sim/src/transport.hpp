@@ -52,6 +52,7 @@ class SimTransport final : public na::Transport {
     void resume();
     // Runs when the process is resumed.
     void stall(std::function<void()> later) { stalled_.push_back(std::move(later)); }
+    [[nodiscard]] World::HostCounts counts() const noexcept;
     [[nodiscard]] bool registered(const na::Memory* memory) const { return memories_.contains(memory); }
     void forget(const na::Memory* memory) { memories_.erase(memory); }
 

@@ -181,6 +181,11 @@ TimeUs World::now_us() const noexcept { return state_->now_us(); }
 TimeUs World::next_event_us() const noexcept { return state_->next_event_us(); }
 void World::run_to(TimeUs when) { state_->run_to(when); }
 bool World::advance() { return state_->advance(); }
+World::HostCounts World::counts(std::string_view name) const {
+    const SimTransport* host = state_->find(name);
+    return host ? host->counts() : HostCounts{};
+}
+std::uint64_t World::slot_misses() const noexcept { return state_->slot_misses(); }
 std::uint64_t World::trace_hash() const noexcept { return state_->trace_hash(); }
 std::uint64_t World::events_run() const noexcept { return state_->events_run(); }
 

@@ -55,6 +55,8 @@ class WorldState final : public Clock, public std::enable_shared_from_this<World
     void trace(EventKind kind, std::uint64_t a, std::uint64_t b) noexcept;
     [[nodiscard]] std::uint64_t trace_hash() const noexcept { return trace_hash_; }
     [[nodiscard]] std::uint64_t events_run() const noexcept { return events_run_; }
+    [[nodiscard]] std::uint64_t slot_misses() const noexcept { return slot_misses_; }
+    void count_slot_miss() noexcept { ++slot_misses_; }
     [[nodiscard]] std::uint64_t next_id() noexcept { return ++last_id_; }
 
     void add(SimTransport& host) { hosts_.push_back(&host); }
@@ -104,6 +106,7 @@ class WorldState final : public Clock, public std::enable_shared_from_this<World
     std::uint64_t last_id_ = 0;
     std::uint64_t trace_hash_ = 0xcbf29ce484222325u;
     std::uint64_t events_run_ = 0;
+    std::uint64_t slot_misses_ = 0;
     bool running_ = false;
     std::vector<SimTransport*> hosts_;                                   // in the order in which they were opened
     std::map<std::pair<std::string, std::string>, std::uint64_t> cuts_;  // names in order

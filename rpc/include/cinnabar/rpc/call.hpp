@@ -126,11 +126,14 @@ class CINNABAR_API Call : public PoolSlot {
     bool awaiting_release_ = false;  // lent memory may be in use; the target has been asked
     bool fence_failed_ = false;
     bool overflow_ = false;
+    bool completed_ = false;  // the completion is queued or delivered
     bool free_after_cancel_ = false;
+    bool free_when_over_ = false;  // released, but the transport holds the message still
     std::uint16_t output_shape_ = 0;
     std::uint32_t input_bytes_ = 0;
-    std::uint32_t fences_ = 0;  // revocations under way
-    Loan* lends_ = nullptr;     // a list through Loan::next
+    std::uint32_t fences_ = 0;      // revocations under way
+    std::uint32_t connection_ = 0;  // of its book, when it was posted
+    Loan* lends_ = nullptr;         // a list through Loan::next
     na::Kept reply_;
     ConstBytes output_;
     std::uint32_t app_code_ = 0;

@@ -57,6 +57,11 @@ class CINNABAR_API Context {
         std::uint32_t queued = 0;           // calls that wait for credits
         std::uint64_t credits_granted = 0;  // in the hands of peers
         std::uint64_t overflow_bytes = 0;
+        std::uint32_t loans = 0;         // leases held, those in quarantine among them
+        std::uint32_t quarantined = 0;   // lent memory that a peer may still touch
+        std::uint32_t transfers = 0;     // bulk, not released
+        std::uint32_t replies_owed = 0;  // receive slots set aside for replies
+        std::uint32_t replies_kept = 0;  // receive slots that replies hold until their calls are released
     };
     [[nodiscard]] Counts counts();
 

@@ -92,6 +92,21 @@ class CINNABAR_API World {
     // Moves to the next event, or the earliest moment that an idle context waits for. False: nothing will ever happen.
     bool advance();
 
+    // What the living process on a host holds at this moment; all zero when there is none.
+    struct HostCounts {
+        std::uint32_t leases = 0;
+        std::uint32_t registrations = 0;
+        std::uint32_t slots = 0;     // receive slots that are taken
+        std::uint32_t detached = 0;  // arrivals that were given spare slots or copied out
+        std::uint32_t messages = 0;  // send buffers that are out
+        std::uint32_t peers = 0;
+        std::uint32_t connections = 0;
+        friend bool operator==(const HostCounts&, const HostCounts&) = default;
+    };
+    [[nodiscard]] HostCounts counts(std::string_view name) const;
+    // How often a message found no receive slot. Under rdma_strict upper layers see to it that none ever does.
+    [[nodiscard]] std::uint64_t slot_misses() const noexcept;
+
     // A digest of every event so far, in order: equal for equal runs.
     [[nodiscard]] std::uint64_t trace_hash() const noexcept;
     [[nodiscard]] std::uint64_t events_run() const noexcept;

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Makes calls whose arguments tell the handler what to do, and writes them into the ledger.
+#pragma once
+
+#include "ledger.hpp"
+
+#include <cinnabar/na/addr.hpp>
+
+#include <functional>
+
+namespace cinnabar::seeds {
+
+// In front of all arguments.
+struct Ask {
+    std::uint64_t id = 0;
+    std::uint64_t dice = 0;  // what the handler may decide by
+    std::uint32_t reply_bytes = 0;
+    std::uint32_t pattern_bytes = 0;  // at the end of the arguments, of pattern `id`
+    std::uint8_t depth = 0;           // of a relay: how many more may follow
+    std::uint8_t lent = 0;            // descriptors that follow, each behind {u64 seed, u8 access}
+
+    void encode(Writer& writer) const noexcept;
+    [[nodiscard]] static Ask decode(Reader& reader) noexcept;
+    static constexpr std::size_t wire_bytes = 26;
+};
+
+struct Wish {
+    Kind kind = Kind::echo;
+    na::Addr to;
+    TimeUs deadline = time_never;
+    std::uint32_t argument_bytes = 0;
+    std::uint32_t reply_bytes = 0;
+    std::uint8_t depth = 0;
+    std::function<void(Sent&, Errc)> then = {};
+};
+
+class Calls {
+  public:
+    explicit Calls(Mesh& mesh) : mesh_(mesh) {}
+
+    // Null: nothing was sent, and `then` does not run.
+    Sent* send(Process& from, Wish wish);
+    // Sizes as random calls have them.
+    [[nodiscard]] std::uint32_t any_bytes();
+    [[nodiscard]] TimeUs any_deadline();
+
+  private:
+    [[nodiscard]] Bytes room_for(rpc::Call& call, std::size_t bytes);
+    [[nodiscard]] bool lend(Sent& sent, rpc::Call& call, Writer& writer);
+    [[nodiscard]] std::unique_ptr<Lent> make_lent(std::uint64_t seed);
+    Sent* give_up(Sent& sent);
+
+    Mesh& mesh_;
+};
+
+}  // namespace cinnabar::seeds

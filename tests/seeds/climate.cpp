@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "climate.hpp"
+
+namespace cinnabar::seeds {
+
+Climate::Climate(std::uint64_t seed, sim::Profile profile) {
+    Random random(seed ^ 0xc11a7e);
+    world.seed = seed;
+    world.profile = profile;
+    world.late_one_in = random.chance(2) ? 10 : 0;
+    processes = 2 + static_cast<unsigned>(random.below(3));
+    actions = 100 + static_cast<unsigned>(random.below(300));
+
+    // A quarter of the seeds are calm: there every call has to end as if nothing could go wrong.
+    if (!random.chance(4)) {
+        kills = random.chance(2);
+        drains = random.chance(3);
+        partitions = random.chance(2);
+        resets = random.chance(3);
+        stops = random.chance(3);
+        rogues = random.chance(3);
+        world.reset_one_in = random.chance(4) ? 200 : 0;
+        world.dial_lost_one_in = random.chance(4) ? 10 : 0;
+        world.fence_failed_one_in = random.chance(4) ? 5 : 0;
+    }
+    world.again_one_in = random.chance(2) ? 8 : 0;
+
+    transport.receive_slots = random.chance(2) ? 128 : 1024;
+    transport.connect_timeout = Microseconds(random.chance(2) ? 50'000 : 5'000'000);
+    transport.keepalive = Microseconds(random.chance(2) ? 100'000 : 10'000'000);
+
+    rpc.context.threads = Threads::one;
+    rpc.fence_grace = Microseconds(random.chance(2) ? 200'000 : 20'000);
+    rpc.bulk.chunk_bytes = random.chance(2) ? 4'096 : 1024 * 1024;
+    rpc.bulk.window = 1 + static_cast<std::uint32_t>(random.below(8));
+    rpc.credits_per_peer_max = random.chance(3) ? 4 : 256;
+    tight = random.chance(4);
+    if (!tight) return;
+    rpc.calls_max = 64;
+    rpc.queued_bytes_max = 16'384;
+    rpc.requests_held_max = 8;
+    rpc.overflow_bytes_max = 256 * 1024;
+    rpc.lends_max = 64;
+    rpc.bulk.transfers_max = 64;
+    transport.send_slots_max = random.chance(2) ? 64 : 65'536;
+}
+
+std::string Climate::describe() const {
+    std::string text = std::to_string(processes) + " processes";
+    const auto add = [&text](bool is, const std::string& what) {
+        if (is) text += ", " + what;
+    };
+    add(kills, "kills");
+    add(drains, "drains");
+    add(partitions, "partitions");
+    add(resets, "resets");
+    add(stops, "stops");
+    add(rogues, "rogues");
+    add(tight, "tight limits");
+    add(world.again_one_in != 0, "again");
+    add(world.late_one_in != 0, "late");
+    add(world.reset_one_in != 0, "random resets");
+    add(world.dial_lost_one_in != 0, "lost dials");
+    add(world.fence_failed_one_in != 0, "failed fences");
+    add(rpc.fence_grace < Microseconds(100'000), "short grace");
+    add(transport.receive_slots < 1'000, "few slots");
+    return text;
+}
+
+}  // namespace cinnabar::seeds

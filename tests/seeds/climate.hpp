@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a seed lets happen: how many processes there are, which faults come over them, how tight their limits are.
+#pragma once
+
+#include <cinnabar/base/random.hpp>
+#include <cinnabar/plugins/sim.hpp>
+#include <cinnabar/rpc/options.hpp>
+
+#include <string>
+
+namespace cinnabar::seeds {
+
+struct Climate {
+    Climate(std::uint64_t seed, sim::Profile profile);
+
+    [[nodiscard]] bool strict() const noexcept { return world.profile == sim::Profile::rdma_strict; }
+    // Whether connections may be lost at all.
+    [[nodiscard]] bool stormy() const noexcept {
+        return kills || drains || partitions || resets || ((rogues || stops) && strict()) || world.reset_one_in != 0;
+    }
+    // Whether a dial may run into its timeout.
+    [[nodiscard]] bool slow_dials() const noexcept { return partitions || stops || world.dial_lost_one_in != 0; }
+
+    [[nodiscard]] std::string describe() const;
+
+    sim::WorldOptions world;
+    na::TransportOptions transport;  // of each process, but for its message size
+    rpc::Options rpc;
+    unsigned processes = 2;
+    unsigned actions = 200;
+    bool kills = false;       // processes die and come back
+    bool drains = false;      // processes drain, close and come back
+    bool partitions = false;  // cables are pulled
+    bool resets = false;      // connections break
+    bool stops = false;       // processes are stopped and resumed
+    bool rogues = false;      // handlers go on with transfers after their call has ended
+    bool tight = false;       // limits that calls run into
+};
+
+}  // namespace cinnabar::seeds

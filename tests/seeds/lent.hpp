@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory of several segments that is lent, or moved into, with guards around each segment. It knows at any time which
+// bytes it must hold.
+#pragma once
+
+#include <cinnabar/base/random.hpp>
+#include <cinnabar/bulk/region.hpp>
+
+#include <cstdint>
+#include <vector>
+
+namespace cinnabar::seeds {
+
+// The byte of pattern `seed` at `position`.
+[[nodiscard]] std::byte pattern_byte(std::uint64_t seed, std::uint64_t position) noexcept;
+void fill_pattern(Bytes bytes, std::uint64_t seed, std::uint64_t first) noexcept;
+[[nodiscard]] bool holds_pattern(ConstBytes bytes, std::uint64_t seed, std::uint64_t first) noexcept;
+
+class Lent {
+  public:
+    // `bytes` in one to `segments_max` segments of random sizes, filled with pattern `seed`.
+    Lent(Random& random, std::size_t bytes, unsigned segments_max, na::Access access, std::uint64_t seed);
+    Lent(const Lent&) = delete;
+    Lent& operator=(const Lent&) = delete;
+
+    [[nodiscard]] const bulk::Region& region() const noexcept { return region_; }
+    [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+    [[nodiscard]] na::Access access() const noexcept { return access_; }
+    [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
+    // All of it, with the pattern from `position` on.
+    void fill(std::uint64_t seed, std::uint64_t position) noexcept;
+    // Whether that part, which lies at `offset` here and at `position` of the pattern, holds it.
+    [[nodiscard]] bool holds(std::uint64_t offset, std::uint64_t bytes, std::uint64_t seed,
+                             std::uint64_t position) const noexcept;
+
+    // Nobody may write to it from now on; it is overwritten and deregistered to make sure that nobody does.
+    void bury() noexcept;
+    // Its peer may still write when it is buried: then only the guards are looked at.
+    void quarantine() noexcept { quarantined_ = true; }
+    [[nodiscard]] bool intact() const noexcept;
+
+  private:
+    [[nodiscard]] std::vector<na::Segment> pieces(std::uint64_t offset, std::uint64_t bytes) const;
+    std::vector<std::byte> storage_;
+    std::vector<na::Segment> segments_;
+    bulk::Region region_;
+    const std::uint64_t bytes_;
+    const na::Access access_;
+    const std::uint64_t seed_;
+    bool buried_ = false;
+    bool quarantined_ = false;
+};
+
+}  // namespace cinnabar::seeds

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mesh.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace cinnabar::seeds {
+namespace {
+
+// More rounds than any burst needs; then something spins while time stands still.
+constexpr std::uint64_t rounds_at_once_max = 100'000;
+
+}  // namespace
+
+Mesh::Mesh(std::uint64_t seed, sim::Profile profile)
+    : climate_(seed, profile),
+      random_(seed ^ 0x5eed),
+      world_(sim::World::make(climate_.world)),
+      ledger_(*this),
+      calls_(*this) {
+    for (unsigned i = 0; i < climate_.processes; ++i) {
+        const bool listens = i < 2 || !random_.chance(4);
+        processes_.push_back(std::make_unique<Process>(*this, std::string(1, static_cast<char>('a' + i)), listens));
+        processes_.back()->start();
+    }
+}
+
+Mesh::~Mesh() { processes_.clear(); }
+
+bool Mesh::round() {
+    bool busy = false;
+    for (const auto& process : processes_) {
+        if (!process->runs()) continue;
+        if (!prompt_ && random_.chance(8)) {
+            busy = true;
+            continue;
+        }
+        const auto callbacks = prompt_ ? 64 : 1 + static_cast<unsigned>(random_.below(16));
+        busy |= process->context().progress(Microseconds(0)) != 0;
+        busy |= process->context().trigger(callbacks) != 0;
+    }
+    return busy;
+}
+
+TimeUs Mesh::next_us() const {
+    TimeUs next = world_->next_event_us();
+    for (const auto& process : processes_) {
+        if (process->runs()) next = std::min(next, process->context().na().next_timer_us());
+    }
+    return next;
+}
+
+bool Mesh::stuck() noexcept {
+    if (std::exchange(rounds_at_, now_us()) != now_us()) rounds_ = 0;
+    if (++rounds_ < rounds_at_once_max) return false;
+    ADD_FAILURE() << "busy for ever while time stands still at " << now_us();
+    return true;
+}
+
+void Mesh::run_for(TimeUs span) {
+    const TimeUs end = now_us() + span;
+    while (!stuck()) {
+        if (round()) continue;
+        if (now_us() >= end) return;
+        world_->run_to(std::min(next_us(), end));
+    }
+}
+
+bool Mesh::run_until(const std::function<bool()>& done, TimeUs limit) {
+    const TimeUs end = now_us() + limit;
+    while (!stuck()) {
+        if (done()) return true;
+        if (round()) continue;
+        if (done()) return true;
+        const TimeUs next = next_us();
+        if (next == time_never || next > end) return false;
+        world_->run_to(next);
+    }
+    return false;
+}
+
+}  // namespace cinnabar::seeds

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The world of one seed: its processes, its clock, and whose turn it is.
+#pragma once
+
+#include "calls.hpp"
+#include "climate.hpp"
+#include "ledger.hpp"
+#include "process.hpp"
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace cinnabar::seeds {
+
+class Mesh {
+  public:
+    Mesh(std::uint64_t seed, sim::Profile profile);
+    ~Mesh();
+    Mesh(const Mesh&) = delete;
+    Mesh& operator=(const Mesh&) = delete;
+
+    [[nodiscard]] const Climate& climate() const noexcept { return climate_; }
+    [[nodiscard]] Random& random() noexcept { return random_; }
+    [[nodiscard]] sim::World& world() noexcept { return *world_; }
+    [[nodiscard]] Ledger& ledger() noexcept { return ledger_; }
+    [[nodiscard]] Calls& calls() noexcept { return calls_; }
+    [[nodiscard]] std::vector<std::unique_ptr<Process>>& processes() noexcept { return processes_; }
+    [[nodiscard]] Process& any_process() noexcept { return *processes_[random_.below(processes_.size())]; }
+    [[nodiscard]] TimeUs now_us() const noexcept { return world_->now_us(); }
+
+    // Lets that much time pass, while all processes have their turns.
+    void run_for(TimeUs span);
+    // Until `done()`; false when `limit` has passed first, or nothing will ever happen.
+    [[nodiscard]] bool run_until(const std::function<bool()>& done, TimeUs limit);
+    // Processes have their turns at once and in full from now on.
+    void be_prompt() noexcept { prompt_ = true; }
+
+  private:
+    // A turn for each process, but for those that are late. Whether anything was done, or anybody was late.
+    bool round();
+    [[nodiscard]] TimeUs next_us() const;
+    [[nodiscard]] bool stuck() noexcept;
+
+    const Climate climate_;
+    Random random_;
+    std::shared_ptr<sim::World> world_;
+    Ledger ledger_;
+    Calls calls_;
+    std::vector<std::unique_ptr<Process>> processes_;
+    bool prompt_ = false;
+    TimeUs rounds_at_ = 0;  // since when time has not moved
+    std::uint64_t rounds_ = 0;
+};
+
+}  // namespace cinnabar::seeds

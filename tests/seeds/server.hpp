@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What every process serves, one handler for each kind of call, and what its handlers hold at the moment.
+#pragma once
+
+#include "calls.hpp"
+
+#include <cinnabar/rpc/engine.hpp>
+#include <cinnabar/rpc/request.hpp>
+
+#include <list>
+#include <memory>
+#include <vector>
+
+namespace cinnabar::seeds {
+
+// In place of how many windows there are: some are still being written to.
+inline constexpr unsigned still_writing = 255;
+
+// Bytes that a handler pushed into what it was lent.
+struct Pushed {
+    std::uint8_t index;
+    std::uint64_t offset;
+    std::uint64_t bytes;
+};
+
+class Server {
+  public:
+    explicit Server(Process& process);
+    ~Server();
+    Server(const Server&) = delete;
+    Server& operator=(const Server&) = delete;
+
+    // Ends one of the requests that are held: answered, failed, or released as it is. False: none is held.
+    bool end_one();
+    void end_all();
+    void cancel_one_transfer();
+    // Releases everything unanswered; for a process that ends.
+    void let_go();
+
+  private:
+    struct Task;      // a request that is held for whatever reason
+    struct Movement;  // one transfer of it
+
+    void serve(Kind kind, void (Server::*handler)(Task&));
+    [[nodiscard]] Task& take(rpc::Request& request);
+    void echo(Task& task);
+    void hold(Task& task);
+    void relay(Task& task);
+    void move(Task& task);
+    void note(Task& task);
+    void start(Task& task, Movement& movement);
+    void moved(Movement& movement, Errc result);
+    void moves_over(Task& task);
+    void answer(Task& task);
+    void fail(Task& task, Errc why);
+    // Lets the request go.
+    void finish(Task& task);
+    static void on_cancel(rpc::Request& request, void* user) noexcept;
+
+    Process& process_;
+    Mesh& mesh_;
+    std::list<Task> tasks_;
+    std::vector<Task*> held_;
+};
+
+}  // namespace cinnabar::seeds
