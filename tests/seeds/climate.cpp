@@ -62,7 +62,7 @@ std::string Climate::describe() const {
     add(world.reset_one_in != 0, "random resets");
     add(world.dial_lost_one_in != 0, "lost dials");
     add(world.fence_failed_one_in != 0, "failed fences");
-    add(rpc.fence_grace < Microseconds(100'000), "short grace");
+    add(short_grace(), "short grace");
     add(transport.receive_slots < 1'000, "few slots");
     return text;
 }

@@ -16,8 +16,11 @@ struct Climate {
     [[nodiscard]] bool strict() const noexcept { return world.profile == sim::Profile::rdma_strict; }
     // Whether connections may be lost at all.
     [[nodiscard]] bool stormy() const noexcept {
-        return kills || drains || partitions || resets || ((rogues || stops) && strict()) || world.reset_one_in != 0;
+        return kills || drains || partitions || resets || ((rogues || stops || short_grace()) && strict()) ||
+               world.reset_one_in != 0;
     }
+    // A lease may be taken by force while its peer still reads: there that ends the connection.
+    [[nodiscard]] bool short_grace() const noexcept { return rpc.fence_grace < Microseconds(100'000); }
     // Whether a dial may run into its timeout.
     [[nodiscard]] bool slow_dials() const noexcept { return partitions || stops || world.dial_lost_one_in != 0; }
 
