@@ -29,6 +29,16 @@ hl::CallOptions within(Microseconds deadline) {
     return options;
 }
 
+// Of a call that is made while a file is under way: the server was there a moment ago, so a refused connection means
+// that it has gone.
+Error in_the_middle(Error error) {
+    error = from_remote(std::move(error));
+    if (error.code != Errc::refused) return error;
+    error.code = Errc::peer_lost;
+    error.hint = "the server has gone while a file was under way: start it and repeat the command";
+    return error;
+}
+
 }  // namespace
 
 // A file on its way there. Its lanes share it; it lives in the task that started them.
@@ -159,7 +169,7 @@ hl::Task<Result<Moved>> ClientSession::save(const std::string& path, const std::
     commit.file = file.file;
     commit.checksum = file.sum.digest();
     auto committed = co_await node_.call(commit_rpc, server_, commit, within(commit_deadline));
-    if (!committed) co_return from_remote(std::move(committed).error());
+    if (!committed) co_return in_the_middle(std::move(committed).error());
     co_return Moved{open.bytes, commit.checksum};
 }
 
@@ -199,7 +209,7 @@ hl::Task<Result<void>> ClientSession::send_window(Sending& file, std::uint64_t o
     window.offset = offset;
     window.window = hl::Bulk(buffer->region().slice(0, bytes), na::Access::read);
     Result<void> sent = co_await node_.call(window_rpc, server_, window, within(window_deadline));
-    if (!sent) co_return from_remote(std::move(sent).error());
+    if (!sent) co_return in_the_middle(std::move(sent).error());
     if (file.progress) file.progress(bytes);
     co_return sent;
 }
@@ -229,7 +239,7 @@ hl::Task<Result<Moved>> ClientSession::fetch(const std::string& name, const Root
     finish.token = token_;
     finish.file = file.file;
     auto finished = co_await node_.call(finish_rpc, server_, finish, within(open_deadline));
-    if (!finished) co_return from_remote(std::move(finished).error());
+    if (!finished) co_return in_the_middle(std::move(finished).error());
     if (finished->checksum != file.sum.digest())
         co_return Error{Errc::bad_checksum, "what arrived is not what was sent", printable(name)};
     Result<void> committed = co_await disk_.run([&file] { return file.target.commit(); });
@@ -266,7 +276,7 @@ hl::Task<Result<void>> ClientSession::receive_window(Receiving& file, std::uint6
     read.offset = offset;
     read.window = hl::Bulk(buffer->region().slice(0, bytes), na::Access::write);
     Result<void> arrived = co_await node_.call(read_rpc, server_, read, within(window_deadline));
-    if (!arrived) co_return from_remote(std::move(arrived).error());
+    if (!arrived) co_return in_the_middle(std::move(arrived).error());
     if (const Errc turn = co_await file.writing.reach(offset); turn != Errc::ok) co_return turn;
     const ConstBytes content = buffer->bytes().first(bytes);
     Result<void> written = co_await disk_.run([&file, content, offset] {
