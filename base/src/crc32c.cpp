@@ -34,9 +34,7 @@ __attribute__((target("sse4.2"))) std::uint32_t by_instruction(ConstBytes bytes,
         wide = __builtin_ia32_crc32di(wide, word);
         bytes = bytes.subspan(8);
     }
-    sum = static_cast<std::uint32_t>(wide);
-    for (const std::byte b : bytes) sum = __builtin_ia32_crc32qi(sum, std::to_integer<unsigned char>(b));
-    return sum;
+    return by_table(bytes, static_cast<std::uint32_t>(wide));
 }
 bool has_instruction() noexcept { return __builtin_cpu_supports("sse4.2") != 0; }
 #else

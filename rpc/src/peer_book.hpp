@@ -23,7 +23,7 @@ struct PeerBook : PoolSlot {
     ContextCore* core = nullptr;
     na::Peer* peer = nullptr;
     const Codec* codec = &cinnabar_codec;
-    std::uint32_t users = 0;  // calls that refer to it
+    std::uint32_t users = 0;  // calls and loans that refer to it
     bool open = false;        // connected, and the counts below are of this connection
 
     // As origin.

@@ -333,7 +333,6 @@ void ContextCore::free_request_if_over(Request& request) noexcept {
     request.handler_ = nullptr;
     request.on_cancel_.store(nullptr, std::memory_order_relaxed);
     request.deadline_ = time_never;
-    request.trace_ = {};
     request.user_data = nullptr;
     request.answer_ = Errc::ok;
     request.output_bytes_ = 0;

@@ -39,13 +39,7 @@ void serve(PartnerSide& side) {
     handler.name = "bench.hold";
     endpoint.engine().serve(hold_id, 0, handler).value();
     side.announce(endpoint.address());
-    while (side.wait_slice()) {
-        while (side.running()) {
-            endpoint.context().progress(long_wait);
-            endpoint.context().trigger(64);
-        }
-        side.end_slice();
-    }
+    endpoint.serve_slices(side, long_wait);
 }
 
 // Calls that no answer will come to.

@@ -23,13 +23,7 @@ void serve(PartnerSide& side) {
     RpcEndpoint endpoint{true, rpc::Options{}};
     endpoint.serve_echo();
     side.announce(endpoint.address());
-    while (side.wait_slice()) {
-        while (side.running()) {
-            endpoint.context().progress(long_wait);
-            endpoint.context().trigger(64);
-        }
-        side.end_slice();
-    }
+    endpoint.serve_slices(side, long_wait);
 }
 
 // Peers of that server in this process, each with a transport and a context of its own, so that each is a connection.

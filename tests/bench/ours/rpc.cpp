@@ -41,15 +41,7 @@ class OurRpc : public Subject {
         RpcEndpoint endpoint{true, options_of(shape)};
         endpoint.serve_echo();
         side.announce(endpoint.address());
-        auto& context = endpoint.context();
-        const auto wait = shape.sleep ? long_wait : no_wait;
-        while (side.wait_slice()) {
-            while (side.running()) {
-                context.progress(wait);
-                context.trigger(64);
-            }
-            side.end_slice();
-        }
+        endpoint.serve_slices(side, shape.sleep ? long_wait : no_wait);
     }
 
     double call_for(std::chrono::milliseconds duration) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rpc_endpoint.hpp"
 
+#include "../harness/partner.hpp"
 #include "endpoint.hpp"
 
 #include <cstring>
@@ -32,6 +33,16 @@ struct Outcome {
 
 RpcEndpoint::RpcEndpoint(bool listen, const rpc::Options& options)
     : engine_(rpc::Engine::open({open_tcp(listen)}).value()), context_(engine_->open_context(options).value()) {}
+
+void RpcEndpoint::serve_slices(PartnerSide& side, Microseconds wait) {
+    while (side.wait_slice()) {
+        while (side.running()) {
+            context_->progress(wait);
+            context_->trigger(64);
+        }
+        side.end_slice();
+    }
+}
 
 void RpcEndpoint::serve_echo() {
     rpc::Handler handler;

@@ -12,6 +12,8 @@
 
 namespace cinnabar::bench {
 
+class PartnerSide;
+
 inline constexpr rpc::RpcId echo_id = rpc::rpc_id("bench.echo");
 
 class RpcEndpoint {
@@ -23,6 +25,8 @@ class RpcEndpoint {
     [[nodiscard]] rpc::Context& context() noexcept { return *context_; }
     [[nodiscard]] std::string address() const { return engine_->transports().front()->endpoints().at(0); }
 
+    // Serves slice after slice, to the last one. A round of progress waits for at most `wait`.
+    void serve_slices(PartnerSide& side, Microseconds wait);
     // Answers with the bytes that came.
     void serve_echo();
     // One call of `bytes` to the echo, to its end; up to 5 seconds. Throws when it fails.

@@ -43,13 +43,7 @@ void serve(PartnerSide& side) {
     const Gibibyte memory;
     const LentRegion lent{endpoint.engine().transports().front(), memory.region()};
     side.announce(endpoint.address() + ' ' + lent.word());
-    while (side.wait_slice()) {
-        while (side.running()) {
-            endpoint.context().progress(no_wait);
-            endpoint.context().trigger(64);
-        }
-        side.end_slice();
-    }
+    endpoint.serve_slices(side, no_wait);
 }
 
 class Pair {

@@ -148,4 +148,11 @@ class MoverFixture : public ::testing::Test {
     const Threads threads_;
 };
 
+class MoverTest : public MoverFixture {};
+
+class MoverOfBothKinds : public MoverFixture, public ::testing::WithParamInterface<Threads> {
+  protected:
+    MoverOfBothKinds() : MoverFixture(GetParam()) {}
+};
+
 }  // namespace cinnabar::bulk

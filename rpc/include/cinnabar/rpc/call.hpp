@@ -42,7 +42,7 @@ struct CallArgs {
     RpcId rpc = 0;
     ProviderId provider = 0;
     std::uint16_t shape = 0;       // of the argument type; 0: not checked
-    bool one_way = false;          // no reply comes; the call completes when it is sent
+    bool one_way = false;          // no reply comes; it completes when sent, or when what is large was fetched
     TimeUs deadline = time_never;  // on the context's clock: Context::deadline_in
     TraceContext trace;            // the handler finds it in Request::trace
 };
