@@ -133,13 +133,17 @@ Errc Mover::Impl::prepare(TransferSlot& slot) noexcept {
 Errc Mover::Impl::find_way(TransferSlot& slot, na::Peer*& peer, std::size_t& port_index) noexcept {
     const RemoteRegion& remote = *slot.args.remote;
     const na::Addr& whom = remote.owner().empty() ? slot.args.peer : remote.owner();
-    auto best = context_.peer(whom);
-    if (!best) return best.error().code;
+    na::Peer* best = remote.owner().empty() ? slot.args.connected : nullptr;
+    if (!best) {
+        auto found = context_.peer(whom);
+        if (!found) return found.error().code;
+        best = *found;
+    }
     const auto ports = context_.ports();
     for (std::size_t i = 0; i < ports.size(); ++i) {
-        if (ports[i].get() != &(*best)->port()) continue;
+        if (ports[i].get() != &best->port()) continue;
         slot.key = remote.key_for(transports_[i]->scheme());
-        peer = *best;
+        peer = best;
         port_index = i;
     }
     for (std::size_t i = 0; i < ports.size() && slot.key.empty(); ++i) {

@@ -371,7 +371,7 @@ void ContextCore::free_call(Call& call) noexcept {
     while (Loan* lend = call.lends_) {  // a call that was never forwarded
         call.lends_ = lend->next;
         lend->next = nullptr;
-        (void)take_back(*lend, nullptr, nullptr, nullptr);
+        (void)take_back(*lend, nullptr, 0, nullptr, nullptr);
     }
     if (call.reply_) {
         call.reply_.port->release(call.reply_);

@@ -48,11 +48,12 @@ struct ReplyHeader {
 enum class ControlType : std::uint8_t {
     grant = 1,     // value: credits
     cancel = 2,    // call: whom
-    released = 3,  // call: lent memory or a large result is not used any more
+    released = 3,  // to the origin: what the call lent is not used any more
     ping = 4,
     pong = 5,
     recall = 6,    // value: credits to keep; the others are wanted back, if no call waits for them
     returned = 7,  // value: credits given back, 0 if none
+    fetched = 8,   // to the target: the large result of the call is not used any more
 };
 
 struct ControlRecord {

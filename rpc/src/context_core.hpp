@@ -27,10 +27,10 @@ struct Loan : bulk::Lend {
     Loan* next = nullptr;  // of the same holder
     // While its fence is under way:
     ContextCore* core = nullptr;
-    void* holder = nullptr;    // whom `ended` tells
-    Ended ended = nullptr;     // null: nobody waits for it any more
-    PeerBook* peer = nullptr;  // who knows of it; also while it is in quarantine
-    std::uint32_t connection = 0;
+    void* holder = nullptr;        // whom `ended` tells
+    Ended ended = nullptr;         // null: nobody waits for it any more
+    PeerBook* peer = nullptr;      // who knows of it; also while it is in quarantine
+    std::uint32_t connection = 0;  // of the peer, when it was told
     bool fencing = false;
 };
 
@@ -77,8 +77,10 @@ class ContextCore final : public na::Receiver {
     void begin_fence(Call& call) noexcept;
     void release_came(Call& call) noexcept;
     void revoke_lends(Call& call) noexcept;
-    // True: taken back and given to the pool. False: `ended` will be called, once.
-    [[nodiscard]] bool take_back(Loan& loan, PeerBook* peer, void* holder, Loan::Ended ended) noexcept;
+    // `peer`: who was told of it, on which of its connections; null: nobody. True: taken back and given to the pool.
+    // False: `ended` will be called, once.
+    [[nodiscard]] bool take_back(Loan& loan, PeerBook* peer, std::uint32_t connection, void* holder,
+                                 Loan::Ended ended) noexcept;
     void fence_ended(Loan& loan) noexcept;
     void end_loans() noexcept;
     void abandon_fences() noexcept;

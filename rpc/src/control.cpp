@@ -112,7 +112,6 @@ void ContextCore::apply_control(PeerBook& book, const ControlRecord& record) noe
             }
             break;
         case ControlType::released:
-            if (Request* request = held()) result_released(*request);
             if (Call* call = calls.at(static_cast<std::uint32_t>(record.call & ((1u << call_slot_bits) - 1)));
                 call && call->id() == record.call && call->book_ == &book) {
                 if (call->awaiting_release_) {
@@ -121,6 +120,9 @@ void ContextCore::apply_control(PeerBook& book, const ControlRecord& record) noe
                     finish(*call, Errc::ok);
                 }
             }
+            break;
+        case ControlType::fetched:
+            if (Request* request = held()) result_released(*request);
             break;
         case ControlType::ping:
             send_control(book, {ControlType::pong, record.value, record.call});

@@ -39,12 +39,13 @@ void ContextCore::revoke_lends(Call& call) noexcept {
     while (Loan* loan = call.lends_) {
         call.lends_ = loan->next;
         loan->next = nullptr;
-        if (!take_back(*loan, knows, &call, ended)) ++call.fences_;
+        if (!take_back(*loan, knows, call.connection_, &call, ended)) ++call.fences_;
     }
     --call.fences_;
 }
 
-bool ContextCore::take_back(Loan& loan, PeerBook* peer, void* holder, Loan::Ended ended) noexcept {
+bool ContextCore::take_back(Loan& loan, PeerBook* peer, std::uint32_t connection, void* holder,
+                            Loan::Ended ended) noexcept {
     loan.fenced.run = [](Work& work) noexcept {
         Loan& fenced = static_cast<Loan&>(bulk::Lend::of(work));
         fenced.core->fence_ended(fenced);
@@ -58,7 +59,7 @@ bool ContextCore::take_back(Loan& loan, PeerBook* peer, void* holder, Loan::Ende
     }
     loan.peer = peer;
     if (peer) {
-        loan.connection = peer->connection;
+        loan.connection = connection;
         ++peer->users;
     }
     loan.fencing = true;
@@ -70,8 +71,8 @@ void ContextCore::fence_ended(Loan& loan) noexcept {
     const std::shared_ptr<ContextCore> alive = keep_alive;  // what ends may be the last that held it
     const PeerBook* const peer = loan.peer;
     const Loan::Ended ended = std::exchange(loan.ended, nullptr);
-    // A peer whose connection went meanwhile, or who was never told, cannot write to it any more.
-    const bool gone = !peer || !peer->open || peer->connection != loan.connection;
+    // A peer whose connection of then is gone, or who was never told, cannot write to it any more.
+    const bool gone = !peer || peer->connection != loan.connection;
     const bool safe = !loan.quarantined() || gone;
     loan.fencing = false;
     --fences;

@@ -94,6 +94,7 @@ void ContextCore::pull_output(Call& call, ConstBytes descriptor) noexcept {
         args.local = call.large_output_;
         args.bytes = call.large_output_.bytes();
         args.peer = call.to_;
+        args.connected = call.book_->peer;
         args.deadline = call.args.deadline;
         call.pull_ = mover->start(
             args,
@@ -104,7 +105,7 @@ void ContextCore::pull_output(Call& call, ConstBytes descriptor) noexcept {
             &call, bulk::Deliver::internal, nullptr, failed);
     }
     if (!call.pull_) {
-        send_control(*call.book_, {ControlType::released, 0, call.id()});
+        send_control(*call.book_, {ControlType::fetched, 0, call.id()});
         return finish(call, failed);
     }
     call.state_ = Call::State::pulling;
@@ -114,7 +115,7 @@ void ContextCore::pull_output(Call& call, ConstBytes descriptor) noexcept {
 void ContextCore::output_pulled(Call& call) noexcept {
     const Errc result = call.pull_->result();
     mover->release(*std::exchange(call.pull_, nullptr));
-    if (call.book_ && call.book_->open) send_control(*call.book_, {ControlType::released, 0, call.id()});
+    if (call.book_ && call.book_->open) send_control(*call.book_, {ControlType::fetched, 0, call.id()});
     if (call.state_ == Call::State::ended) return complete_if_over(call);
     call.output_ = call.large_output_.contiguous();
     // A result that was taken back: the target lost this side, or is closing, and we do not know it yet.
@@ -131,6 +132,7 @@ void ContextCore::pull_input(Request& request, ConstBytes descriptor) noexcept {
         args.local = request.large_input_;
         args.bytes = request.large_input_.bytes();
         args.peer = request.source_;
+        args.connected = request.book_->peer;
         args.deadline = request.deadline_;
         request.pull_ = mover->start(
             args,
@@ -188,12 +190,18 @@ void ContextCore::result_released(Request& request) noexcept {
     Loan* const loan = request.lend_;
     if (!loan || loan->fencing) return;
     na->disarm(request.timer_);
+    if (!request.reply_posted_ && !request.reply_done_) {
+        // The reply still waits for room, and now has nothing to tell.
+        request.answer_ = Errc::timed_out;
+        request.output_bytes_ = 0;
+    }
     const auto ended = [](void* holder, bool) noexcept {
         Request& answered = *static_cast<Request*>(holder);
         answered.lend_ = nullptr;
         answered.core_->free_request_if_over(answered);
     };
-    if (take_back(*loan, request.book_, &request, ended)) ended(&request, true);
+    PeerBook* const knows = request.orphaned_ ? nullptr : request.book_;
+    if (take_back(*loan, knows, request.book_->connection, &request, ended)) ended(&request, true);
 }
 
 }  // namespace cinnabar::rpc

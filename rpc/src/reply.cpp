@@ -23,7 +23,7 @@ void ContextCore::on_expected(na::Arrival& arrival) noexcept {
     // Late replies fail the generation; hostile ones also the peer.
     const bool matches = call && call->id() == arrival.tag && call->book_ == book;
     if (decoded == Errc::ok && (header.flags & flag_overflow) != 0 && (!matches || call->state_ != Call::State::sent)) {
-        send_control(*book, {ControlType::released, 0, arrival.tag});  // a large result that comes too late
+        send_control(*book, {ControlType::fetched, 0, arrival.tag});  // a large result that comes too late
     }
     if (matches) {
         if (call->state_ == Call::State::sent) {

@@ -84,7 +84,10 @@ void Request::respond(std::size_t output_bytes, std::uint16_t shape) noexcept {
     output_bytes_ = static_cast<std::uint32_t>(output_bytes);
     output_shape_ = shape;
     answer_ = Errc::ok;
-    if (large_output_ && output_room().empty()) answer_ = Errc::overloaded;
+    if (large_output_ && output_room().empty()) {
+        answer_ = Errc::overloaded;
+        output_bytes_ = 0;
+    }
     answered_.store(true, std::memory_order_release);
     work_.user = this;
     work_.run = [](Work& work) noexcept {
@@ -195,6 +198,8 @@ void ContextCore::reply_sent(Request& request) noexcept {
     free_request_if_over(request);
 }
 
+na::Peer& Request::peer() const noexcept { return *book_->peer; }
+
 bool Request::canceled() const noexcept {
     return canceled_.load(std::memory_order_acquire) ||
            (deadline_ != time_never && core_->na->clock().now_us() >= deadline_);
@@ -251,6 +256,7 @@ bulk::Transfer* Request::transfer(bulk::TransferArgs args, bulk::TransferDone do
         node->progress = progress;
         node->user = user;
         args.peer = source_;
+        args.connected = &peer();
         args.deadline = std::min(args.deadline, deadline_);
         const auto finished = [](bulk::Transfer& transfer, void* context) noexcept {
             auto& over = *static_cast<RequestTransfer*>(context);

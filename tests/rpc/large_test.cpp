@@ -84,6 +84,49 @@ TEST_P(LargeTest, CancelDuringThePullReleasesBothSides) {
     }
 }
 
+// Both sides number their calls alike: an ending of the one must not be taken for that of the other.
+TEST_P(LargeTest, ACanceledCallTheOtherWayDoesNotReleaseTheResult) {
+    na::Addr back;
+    serve("big", [&back](Request& request) {
+        back = request.source();
+        Bytes room;
+        ASSERT_EQ(request.grow_output(1'000'000, room), Errc::ok);
+        request.respond(room.size());
+        request.release();
+    });
+    std::vector<Request*> held;
+    serve(origin_, "hold", [&held](Request& request) {
+        request.detach();
+        held.push_back(&request);
+    });
+    const auto release_held = [&held] {
+        for (Request* request : std::exchange(held, {})) request->release();
+    };
+    for (int rounds = 0; rounds < 40; ++rounds) {
+        Ending there;
+        Ending here;
+        const Call* call = send("big", "", there);
+        if (rounds == 0) {
+            ASSERT_TRUE(until([&] { return there.count == 1; }));
+        }
+        Errc why = Errc::ok;
+        Call* other = target_.context->make_call(back, why);
+        ASSERT_NE(other, nullptr) << to_string(why);
+        if (rounds == 0) {
+            other->release();
+            continue;
+        }
+        ASSERT_EQ(other->id(), call->id()) << "what this test is about";
+        other->args.rpc = rpc_id("hold");
+        ASSERT_EQ(other->forward(0, &Ending::take, &here), Errc::ok);
+        for (int i = 0; i < rounds; ++i) pump();
+        if (here.count == 0) other->cancel();
+        ASSERT_TRUE(until([&] { return there.count == 1 && here.count == 1; }));
+        EXPECT_EQ(there.result, Errc::ok) << to_string(there.result) << " after " << rounds << " rounds";
+        release_held();
+    }
+}
+
 TEST_P(LargeTest, ClosingTheTargetTakesBackAResultThatNobodyFetched) {
     if (network_.one_process()) GTEST_SKIP() << "both sides share their transport";
     bool answered = false;

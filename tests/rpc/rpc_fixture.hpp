@@ -110,12 +110,15 @@ class RpcTest : public ::testing::TestWithParam<support::NetworkKind> {
 
     using Function = std::function<void(Request&)>;
     void serve(const char* name, Function function, std::uint16_t shape = 0) {
+        serve(target_, name, std::move(function), shape);
+    }
+    static void serve(Side& side, const char* name, Function function, std::uint16_t shape = 0) {
         Handler handler;
         handler.name = name;
         handler.shape = shape;
         handler.target = std::make_shared<Function>(std::move(function));
         handler.run = [](Request& request, void* target) noexcept { (*static_cast<Function*>(target))(request); };
-        ASSERT_TRUE(target_.engine->serve(rpc_id(name), 0, std::move(handler)).ok());
+        ASSERT_TRUE(side.engine->serve(rpc_id(name), 0, std::move(handler)).ok());
     }
     void serve_echo() {
         serve("echo", [](Request& request) {

@@ -17,6 +17,7 @@ struct Server::Movement {
     bulk::Direction direction = bulk::Direction::pull;
     std::uint64_t offset = 0;  // in the remote region
     std::unique_ptr<Lent> local;
+    na::Peer* peer = nullptr;  // held, where the request may go before the transfer
     bulk::Transfer* transfer = nullptr;
 };
 
@@ -175,12 +176,15 @@ void Server::start(Task& task, Movement& movement) {
         const Errc result = transfer.result();
         over.transfer = nullptr;
         server.process_.context().mover().release(transfer);
+        if (na::Peer* held = std::exchange(over.peer, nullptr)) held->release();
         server.moved(over, result);
     };
     Errc why = Errc::ok;
     const bool rogue = mesh_.climate().rogues && mesh_.random().chance(4);
     if (rogue) {
         args.peer = task.request->source();
+        args.connected = movement.peer = &task.request->peer();
+        movement.peer->acquire();
         auto& mover = process_.context().mover();
         movement.transfer = mover.start(args, done, &movement, bulk::Deliver::queued, nullptr, why);
     } else {
@@ -190,6 +194,7 @@ void Server::start(Task& task, Movement& movement) {
         ++task.under_way;
         return;
     }
+    if (na::Peer* held = std::exchange(movement.peer, nullptr)) held->release();
     EXPECT_TRUE(mesh_.climate().tight || task.request->canceled() || process_.closing) << to_string(why);
     task.failed = why;
     mesh_.ledger().bury(std::move(movement.local));

@@ -44,6 +44,9 @@ class CINNABAR_API Request : public PoolSlot {
     [[nodiscard]] ProviderId provider() const noexcept { return provider_; }
     // Who called; stays until the request goes. Serves for calls back, too.
     [[nodiscard]] const na::Addr& source() const noexcept { return source_; }
+    // The peer it came from, for bulk::TransferArgs::connected: what was lent with this call was told to that
+    // connection alone. Owner of the context only.
+    [[nodiscard]] na::Peer& peer() const noexcept;
     [[nodiscard]] bool one_way() const noexcept { return one_way_; }
     // On the context's clock; time_never when the origin set none.
     [[nodiscard]] TimeUs deadline() const noexcept { return deadline_; }
