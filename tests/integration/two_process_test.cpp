@@ -1,77 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Two processes over loopback TCP: they work together, and the one that is left is told when the other is killed.
-#include <cinnabar/cinnabar.hpp>
+#include "two_process.hpp"
 
-#include <fcntl.h>
+#include "server_process.hpp"
+
 #include <gtest/gtest.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <csignal>
-#include <cstdio>
-#include <memory>
 #include <numeric>
-#include <string>
 #include <vector>
 
 using namespace std::chrono_literals;
 
-namespace cinnabar {
+namespace cinnabar::test {
 namespace {
-
-constexpr Rpc<int(int)> twice{"twice"};
-constexpr Rpc<void()> hang{"hang"};
-constexpr Rpc<std::uint64_t(Bulk)> checksum{"checksum"};
-
-// A server process; killed, if it still lives, when this goes.
-class ServerProcess {
-  public:
-    ServerProcess() {
-        int in[2];
-        int out[2];
-        EXPECT_EQ(::pipe2(in, O_CLOEXEC), 0);
-        EXPECT_EQ(::pipe2(out, O_CLOEXEC), 0);
-        posix_spawn_file_actions_t actions;
-        posix_spawn_file_actions_init(&actions);
-        posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
-        posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
-        std::string program = CINNABAR_TWO_PROCESS_SERVER;
-        char* arguments[] = {program.data(), nullptr};
-        EXPECT_EQ(::posix_spawn(&pid_, program.c_str(), &actions, nullptr, arguments, environ), 0);
-        posix_spawn_file_actions_destroy(&actions);
-        ::close(in[0]);
-        ::close(out[1]);
-        stdin_ = in[1];
-        char letter = 0;
-        while (::read(out[0], &letter, 1) == 1 && letter != '\n') address_ += letter;
-        ::close(out[0]);
-    }
-    ~ServerProcess() { kill(SIGKILL); }
-    ServerProcess(const ServerProcess&) = delete;
-    ServerProcess& operator=(const ServerProcess&) = delete;
-
-    [[nodiscard]] const std::string& address() const { return address_; }
-    void signal(int number) const { ::kill(pid_, number); }
-    // Returns when it has stopped.
-    void stop() const {
-        signal(SIGSTOP);
-        int status = 0;
-        EXPECT_EQ(::waitpid(pid_, &status, WUNTRACED), pid_);
-        EXPECT_TRUE(WIFSTOPPED(status));
-    }
-    void kill(int number) {
-        if (pid_ <= 0) return;
-        ::kill(pid_, number);
-        ::waitpid(std::exchange(pid_, -1), nullptr, 0);
-        ::close(stdin_);
-    }
-
-  private:
-    pid_t pid_ = -1;
-    int stdin_ = -1;
-    std::string address_;
-};
 
 class TwoProcesses : public testing::Test {
   protected:
@@ -124,10 +66,10 @@ TEST_F(TwoProcesses, a_transfer_under_way_ends_with_its_process) {
     const Region region = client_.expose(std::span<const std::byte>(bytes)).value();
     Future<std::uint64_t> call = client_.call(checksum, to_, region, 60s).future();
     (void)client_.run_for(20ms);
-    server_.kill(SIGKILL);
+    server_.end(SIGKILL);
     ASSERT_TRUE(call.wait_for(60s));
     EXPECT_EQ(call.get().code(), Errc::peer_lost);
 }
 
 }  // namespace
-}  // namespace cinnabar
+}  // namespace cinnabar::test
