@@ -35,6 +35,12 @@ class PeerDeath : public testing::Test {
         ASSERT_TRUE(drive_until(client_, [this] { return now_at_server().held == calls_held; }));
         ASSERT_EQ(calls_.pending(), std::size_t{calls_held});
     }
+    // It lets go of what it held, since nobody waits for that any more, and serves as before.
+    void goes_on_after_a_stop() {
+        server_.signal(SIGCONT);
+        EXPECT_EQ(client_.call_sync(twice, to_, 3, 30s).value(), 6);
+        EXPECT_TRUE(drive_until(client_, [this] { return now_at_server().held == 0; }));
+    }
     ServerLoad now_at_server() { return client_.call_sync(load, to_, 30s).value(); }
 
     ServerProcess server_{{"tcp://127.0.0.1:0", "1100"}};
@@ -48,6 +54,53 @@ TEST_F(PeerDeath, a_killed_server_ends_the_calls_that_it_held) {
     const auto killed = Clock::now();
     server_.signal(SIGKILL);
     calls_.expect_to_end(client_, Errc::peer_lost, killed, patience);
+}
+
+TEST_F(PeerDeath, a_stopped_server_ends_calls_by_their_deadline) {
+    constexpr auto deadline = 4s;  // long enough for all of them to get there first
+    ASSERT_NO_FATAL_FAILURE(hold_calls(deadline));
+    server_.stop();
+    const Clock::time_point made = calls_.each().back().made;
+    calls_.expect_to_end(client_, Errc::timed_out, made, deadline + patience);
+    for (const PendingCalls::Each& call : calls_.each()) ASSERT_GE(call.ended - call.made, deadline) << "too early";
+    goes_on_after_a_stop();
+}
+
+// The connection is made by the kernel of the stopped process, and then nobody answers on it.
+TEST_F(PeerDeath, a_server_that_is_stopped_before_the_first_call_ends_it_by_its_deadline) {
+    server_.stop();
+    calls_.make(client_, to_, calls_held, 200ms);
+    calls_.expect_to_end(client_, Errc::timed_out, Clock::now(), 200ms + patience);
+    goes_on_after_a_stop();
+}
+
+class PeerSilence : public PeerDeath {
+  protected:
+    PeerSilence() : PeerDeath(attentive()) {}
+
+  private:
+    static NodeOptions attentive() {
+        NodeOptions options = roomy();
+        options.rpc.heartbeat = 1s;
+        options.transport.connect_timeout = 1s;
+        return options;
+    }
+};
+
+TEST_F(PeerSilence, a_stopped_server_ends_calls_without_deadline_by_the_heartbeat) {
+    ASSERT_NO_FATAL_FAILURE(hold_calls(no_deadline));
+    const auto stopped = Clock::now();
+    server_.stop();
+    // One beat finds that something was heard since the last, the next asks, and the third has no answer.
+    calls_.expect_to_end(client_, Errc::peer_lost, stopped, 3s + patience);
+    goes_on_after_a_stop();
+}
+
+TEST_F(PeerSilence, a_server_that_does_not_say_hello_ends_calls_without_deadline) {
+    server_.stop();
+    calls_.make(client_, to_, calls_held, no_deadline);
+    calls_.expect_to_end(client_, Errc::timed_out, Clock::now(), 1s + patience);
+    goes_on_after_a_stop();
 }
 
 }  // namespace

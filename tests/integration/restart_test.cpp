@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A server process that is killed and comes back at the same address: whoever calls it afterwards reaches the new one,
+// without doing anything for it, and can tell that it is another.
+#include "pending_calls.hpp"
+#include "server_process.hpp"
+#include "two_process.hpp"
+
+#include <cinnabar/base/unique_fd.hpp>
+#include <cinnabar/rpc/context.hpp>
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+using namespace std::chrono_literals;
+
+namespace cinnabar::test {
+namespace {
+
+using Clock = PendingCalls::Clock;
+
+constexpr auto patience = 5s;  // for what should take milliseconds, on a machine that is busy with other things
+
+// A port of the loopback that nobody else is given meanwhile: bound here, without listening, so that servers may.
+class HeldPort {
+  public:
+    HeldPort() {
+        const int yes = 1;
+        EXPECT_EQ(::setsockopt(fd_.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes), 0);
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t bytes = sizeof address;
+        EXPECT_EQ(::bind(fd_.get(), reinterpret_cast<sockaddr*>(&address), bytes), 0);
+        EXPECT_EQ(::getsockname(fd_.get(), reinterpret_cast<sockaddr*>(&address), &bytes), 0);
+        uri_ = "tcp://127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+    }
+    [[nodiscard]] const std::string& uri() const { return uri_; }
+
+  private:
+    UniqueFd fd_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    std::string uri_;
+};
+
+class Restart : public testing::Test {
+  protected:
+    Restart() {
+        client_.rpc_context().on_peer(
+            [](const na::Addr&, na::PeerEvent event, Errc, void* events) noexcept {
+                static_cast<std::vector<na::PeerEvent>*>(events)->push_back(event);
+            },
+            &events_);
+        server_.emplace(at_port());
+    }
+    ~Restart() override { client_.rpc_context().on_peer(nullptr, nullptr); }
+
+    [[nodiscard]] std::vector<std::string> at_port() const { return {port_.uri()}; }
+    [[nodiscard]] Result<int> call() const { return client_.call_sync(twice, to_, 21, 10s); }
+    // Of the process behind the last connection.
+    [[nodiscard]] na::Incarnation incarnation() const {
+        na::Context& context = client_.rpc_context().na();
+        const na::Context::Ownership own(context);
+        return context.peer(to_).value()->incarnation();
+    }
+    // With calls that some handlers hold, while others wait here for a credit.
+    void kill_with_calls_pending() {
+        PendingCalls calls;
+        calls.make(client_, to_, 300, no_deadline);
+        ASSERT_TRUE(drive_until(client_, [this] { return client_.rpc_context().counts().queued < 300; }));
+        const auto killed = Clock::now();
+        server_.reset();
+        calls.expect_to_end(client_, Errc::peer_lost, killed, patience);
+    }
+    void expect_refusals(int count) const {
+        for (int i = 0; i < count; ++i) {
+            const auto began = Clock::now();
+            EXPECT_EQ(call().code(), Errc::refused) << i;
+            EXPECT_LE(Clock::now() - began, patience) << "at once, not at the deadline";
+        }
+    }
+
+    HeldPort port_;
+    std::vector<na::PeerEvent> events_;
+    std::optional<ServerProcess> server_;
+    Node client_ = Node::open("tcp://").value();
+    na::Addr to_ = client_.lookup(port_.uri()).value();
+};
+
+TEST_F(Restart, the_next_call_reaches_the_new_process) {
+    ASSERT_EQ(call().value(), 42);
+    const na::Incarnation before = incarnation();
+    ASSERT_NO_FATAL_FAILURE(kill_with_calls_pending());
+    server_.emplace(at_port());
+    ASSERT_EQ(call().value(), 42);
+    EXPECT_NE(incarnation(), before);
+    (void)client_.run_for(1ms);
+    using enum na::PeerEvent;
+    EXPECT_EQ(events_, (std::vector{connected, lost, restarted, connected}));
+}
+
+TEST_F(Restart, calls_are_refused_until_the_new_process_is_there) {
+    ASSERT_EQ(call().value(), 42);
+    const na::Incarnation before = incarnation();
+    ASSERT_NO_FATAL_FAILURE(kill_with_calls_pending());
+    expect_refusals(2);
+    server_.emplace(at_port());
+    // So soon after the loss each call dials.
+    ASSERT_EQ(call().value(), 42);
+    EXPECT_NE(incarnation(), before);
+    server_.reset();
+    (void)call();  // tells of the loss, or dials already
+    // By now calls are refused without a dial for moments of up to 100 ms.
+    expect_refusals(20);
+    server_.emplace(at_port());
+    Result<int> reached = call();
+    const auto end = Clock::now() + patience;
+    while (reached.code() == Errc::refused && Clock::now() < end) {
+        (void)client_.run_for(1ms);
+        reached = call();
+    }
+    EXPECT_EQ(reached.value(), 42);
+    (void)client_.run_for(1ms);
+    EXPECT_EQ(std::count(events_.begin(), events_.end(), na::PeerEvent::restarted), 2);
+}
+
+}  // namespace
+}  // namespace cinnabar::test
