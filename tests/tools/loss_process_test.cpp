@@ -102,6 +102,29 @@ TEST_F(LossProcess, ATerminatedServerLetsFilesFinish) {
     EXPECT_FALSE(fs::exists(staging)) << "nothing of the server stays";
 }
 
+TEST_F(LossProcess, AServerThatDrainsTakesNoNewFiles) {
+    Serving serving(root, {"--drain", "60"});
+    fs::resize_file(large, 512 << 20);
+    Process client({"save", large, serving.uri()});
+    ASSERT_TRUE(under_way()) << client.err();
+    client.send(SIGSTOP);  // so that the save lasts as long as this test wants
+    serving.process().send(SIGTERM);
+    // The signal may arrive a moment after the next client; each saves a file of its own until one is turned away.
+    Outcome refused;
+    int saves = 0;
+    ASSERT_TRUE(eventually([&] {
+        refused = run({"save", folder.put("late" + std::to_string(saves++), "x"), serving.uri()});
+        return refused.exit != 0;
+    }));
+    EXPECT_EQ(refused.exit, 9) << refused.err;
+    EXPECT_NE(refused.err.find("it takes no new files"), std::string::npos) << refused.err;
+    EXPECT_FALSE(fs::exists(fs::path(root) / ("late" + std::to_string(saves - 1))));
+    client.send(SIGCONT);
+    EXPECT_EQ(client.wait(), 0) << client.err();
+    EXPECT_EQ(serving.process().wait(), 0) << serving.process().err();
+    EXPECT_EQ(fs::file_size(fs::path(root) / "large"), 512u << 20);
+}
+
 TEST_F(LossProcess, ATerminatedServerWithoutPatienceGivesFilesUp) {
     Serving serving(root, {"--drain", "0"});
     Process client({"save", large, serving.uri()});
