@@ -114,7 +114,9 @@ void ContextCore::submit(Call& call) noexcept {
     };
     if (call.phase_.load(std::memory_order_relaxed) == Call::Phase::abandoned) return finish(call, Errc::canceled);
     if (closed_) return finish(call, Errc::canceled);
-    if (call.args.deadline <= na->now_us()) return finish(call, Errc::timed_out);
+    const TimeUs now = na->now_us();
+    if (call.args.deadline <= now) return finish(call, Errc::timed_out);
+    call.stale_at_ = call.args.deadline == time_never ? time_never : now + (call.args.deadline - now) / 2;
     auto peer = na->peer(call.to_);
     if (!peer) return finish(call, peer.code());
     if (&(*peer)->port() != call.port_) return finish(call, Errc::unreachable);
@@ -198,17 +200,24 @@ void ContextCore::look_again(PeerBook& book) noexcept {
     drop_book_if_idle(book);
 }
 
+// The oldest, unless half its time is over: then the peer takes less than it is offered, and an answer to the oldest
+// would come too late. The newest still has its time; those passed over go when the load falls, or expire.
+Call& ContextCore::next_to_send(PeerBook& book) noexcept {
+    Call& oldest = *book.queued.front();
+    return oldest.stale_at_ > na->now_us() ? oldest : *book.queued.back();
+}
+
 void ContextCore::pump(PeerBook& book) noexcept {
-    while (Call* call = book.queued.front()) {
+    while (!book.queued.empty()) {
         if (!may_send(book)) return;
-        if (!send(*call)) return;
+        if (!send(next_to_send(book))) return;
     }
 }
 
 // False when the transport cannot take it now.
 bool ContextCore::send(Call& call) noexcept {
     PeerBook& book = *call.book_;
-    const bool hungry = PeerBook::Calls::next(call) != nullptr && book.credits <= 1;
+    const bool hungry = book.queued.front() != book.queued.back() && book.credits <= 1;
     RequestHeader header;
     header.flags = static_cast<std::uint16_t>(
         (call.overflow_ ? flag_overflow : 0) | (call.args.one_way ? flag_one_way : 0) | (hungry ? flag_hungry : 0) |

@@ -55,6 +55,7 @@ class ContextCore final : public na::Receiver {
 
     // Calls, as origin (call.cpp).
     void submit(Call& call) noexcept;
+    [[nodiscard]] Call& next_to_send(PeerBook& book) noexcept;
     void pump(PeerBook& book) noexcept;
     [[nodiscard]] bool may_send(PeerBook& book) noexcept;
     void try_later(PeerBook& book) noexcept;
@@ -118,6 +119,7 @@ class ContextCore final : public na::Receiver {
     void cancel_request(Request& request) noexcept;
     void tell_canceled(Request& request) noexcept;
     void return_slot(Request& request) noexcept;
+    void return_credit(Request& request) noexcept;
     void free_request_if_over(Request& request) noexcept;
     void transfer_finished(RequestTransfer& node) noexcept;
 

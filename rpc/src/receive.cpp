@@ -48,6 +48,11 @@ void ContextCore::accept_request(PeerBook& book, na::Arrival& arrival) noexcept 
     if (refused == Errc::ok) refused = admit(*request, header);
     if (refused == Errc::ok) refused = arrival.port->keep(arrival, request->kept_);
     const bool overflow = (header.flags & flag_overflow) != 0;
+    if (refused == Errc::overloaded && book.budget > 1) {
+        // The first credits of all peers can be more than are held: this one does not come back until it is grown anew.
+        --book.budget;
+        --budgets;
+    }
     if (refused != Errc::ok) {
         if (overflow) release_arguments(*request);
         return answer_now(*request, refused);

@@ -43,11 +43,7 @@ void Request::detach() noexcept {
         const std::size_t input_bytes = input_.size();
         if (kept_.port->detach(kept_) != Errc::ok) return;
         input_ = kept_.bytes.subspan(book_->codec->request_bytes, input_bytes);
-        if (!slot_returned_) {
-            slot_returned_ = true;
-            if (!orphaned_ && book_->open) ++book_->returnable;
-            core_->watch_starving(*book_);
-        }
+        core_->return_credit(*this);
     });
 }
 
@@ -65,13 +61,15 @@ void ContextCore::return_slot(Request& request) noexcept {
         if (!closed_) request.kept_.port->release(request.kept_);
         request.kept_ = {};
     }
-    if (request.slot_returned_) return;
-    request.slot_returned_ = true;
-    if (request.book_ && request.book_->open && !request.orphaned_ &&
-        request.book_->granted + request.book_->returnable < request.book_->budget) {
-        ++request.book_->returnable;
-        watch_starving(*request.book_);
-    }
+    return_credit(request);
+}
+
+void ContextCore::return_credit(Request& request) noexcept {
+    if (std::exchange(request.credit_returned_, true) || request.orphaned_) return;
+    PeerBook* const book = request.book_;
+    if (!book || !book->open || book->granted + book->returnable >= book->budget) return;
+    ++book->returnable;
+    watch_starving(*book);
 }
 
 Bytes Request::output_room() noexcept {
@@ -343,7 +341,7 @@ void ContextCore::free_request_if_over(Request& request) noexcept {
     request.answer_ = Errc::ok;
     request.output_bytes_ = 0;
     request.output_shape_ = 0;
-    request.one_way_ = request.slot_returned_ = request.reply_posted_ = request.reply_done_ = false;
+    request.one_way_ = request.credit_returned_ = request.reply_posted_ = request.reply_done_ = false;
     request.users_gone_ = request.orphaned_ = false;
     request.answered_.store(false, std::memory_order_relaxed);
     request.canceled_.store(false, std::memory_order_relaxed);

@@ -74,6 +74,7 @@ class IntrusiveList {
 
     [[nodiscard]] bool empty() const noexcept { return head_ == nullptr; }
     [[nodiscard]] T* front() const noexcept { return head_; }
+    [[nodiscard]] T* back() const noexcept { return tail_; }
     [[nodiscard]] static T* next(const T& element) noexcept { return (element.*Link).next; }
     [[nodiscard]] static bool linked(const T& element) noexcept { return (element.*Link).linked; }
 

@@ -107,9 +107,10 @@ class CINNABAR_API Call : public PoolSlot {
 
     Work work_;  // handing over, then the completion, then the release
     Work cancel_work_;
-    na::Op op_;            // the request
-    Timer timer_;          // the deadline, then the fence's grace
-    ListLink<Call> link_;  // queued or sent, in its peer's book
+    na::Op op_;                     // the request
+    Timer timer_;                   // the deadline, then the fence's grace
+    TimeUs stale_at_ = time_never;  // half its time is over
+    ListLink<Call> link_;           // queued or sent, in its peer's book
     ContextCore* core_ = nullptr;
     PeerBook* book_ = nullptr;
     na::Addr to_;

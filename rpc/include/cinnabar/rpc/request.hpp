@@ -126,7 +126,7 @@ class CINNABAR_API Request : public PoolSlot {
     ProviderId provider_ = 0;
     Errc answer_ = Errc::ok;
     bool one_way_ = false;
-    bool slot_returned_ = false;  // the receive slot is free again: its credit can be given back
+    bool credit_returned_ = false;
     bool reply_posted_ = false;
     bool reply_done_ = false;
     bool users_gone_ = false;

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A target that is offered more than it takes.
+#include "rpc_fixture.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace cinnabar::rpc {
+namespace {
+
+class OverloadTest : public RpcTest {
+  protected:
+    OverloadTest() {
+        options_.context.initial_credits = 1;
+        options_.credits_per_peer_max = 1;
+    }
+    // Keeps its requests, and with the first of them the only credit.
+    void serve_hold() {
+        serve("hold", [this](Request& request) {
+            order_ += as_text(request.input());
+            held_.push_back(&request);
+        });
+    }
+    void answer_all() {
+        for (Request* request : std::exchange(held_, {})) {
+            request->respond(0);
+            request->release();
+        }
+    }
+
+    std::string order_;
+    std::vector<Request*> held_;
+};
+
+TEST_P(OverloadTest, ACallWhoseTimeIsHalfOverIsPassedBy) {
+    serve_hold();
+    Ending first;
+    Ending stale;
+    Ending fresh;
+    send("hold", "1", first);
+    ASSERT_TRUE(until([&] { return !held_.empty(); }));
+    send("hold", "2", stale, Microseconds{1'000'000});
+    const TimeUs half = origin_.context->deadline_in(Microseconds{500'000});
+    ASSERT_TRUE(until([&] { return origin_.context->na().now_us() > half; }));
+    send("hold", "3", fresh);
+    EXPECT_EQ(origin_.context->counts().queued, 2u);
+    answer_all();
+    ASSERT_TRUE(until([&] { return held_.size() == 1; }));
+    EXPECT_EQ(order_, "13");
+    answer_all();
+    ASSERT_TRUE(until([&] {
+        answer_all();
+        return first.count + stale.count + fresh.count == 3;
+    }));
+    EXPECT_EQ(first.result, Errc::ok);
+    EXPECT_EQ(fresh.result, Errc::ok);
+}
+
+TEST_P(OverloadTest, InTimeTheOldestGoesFirst) {
+    serve_hold();
+    Ending endings[4];
+    send("hold", "1", endings[0], Microseconds{60'000'000});
+    ASSERT_TRUE(until([&] { return !held_.empty(); }));
+    send("hold", "2", endings[1], Microseconds{60'000'000});
+    send("hold", "3", endings[2]);
+    send("hold", "4", endings[3], Microseconds{60'000'000});
+    ASSERT_TRUE(until([&] {
+        answer_all();
+        return order_.size() == 4;
+    }));
+    EXPECT_EQ(order_, "1234");
+    ASSERT_TRUE(until([&] {
+        answer_all();
+        return endings[3].count == 1;
+    }));
+}
+
+CINNABAR_OVER_ALL(OverloadTest);
+
+class FewHeldTest : public RpcTest {
+  protected:
+    FewHeldTest() {
+        options_.context.initial_credits = 8;
+        options_.requests_held_max = 2;
+    }
+};
+
+// What is held is the limit. Turned away, the origin comes back with less at a time.
+TEST_P(FewHeldTest, ARequestThatIsTurnedAwayTakesItsCreditAlong) {
+    std::vector<Request*> held;
+    serve("hold", [&held](Request& request) {
+        request.detach();
+        held.push_back(&request);
+    });
+    Ending endings[8];
+    for (Ending& ending : endings) send("hold", "", ending);
+    const auto ended = [&] {
+        return std::count_if(std::begin(endings), std::end(endings), [](const Ending& e) { return e.count == 1; });
+    };
+    ASSERT_TRUE(until([&] { return ended() == 6; }));
+    for (const Ending& ending : endings) {
+        if (ending.count == 1) {
+            EXPECT_EQ(ending.result, Errc::overloaded);
+        }
+    }
+    EXPECT_EQ(target_.context->counts().credits_granted, 2u);
+    for (Request* request : std::exchange(held, {})) {
+        request->respond(0);
+        request->release();
+    }
+    ASSERT_TRUE(until([&] { return ended() == 8; }));
+}
+
+CINNABAR_OVER_ALL(FewHeldTest);
+
+}  // namespace
+}  // namespace cinnabar::rpc
