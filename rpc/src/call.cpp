@@ -142,7 +142,7 @@ void ContextCore::submit(Call& call) noexcept {
 
 // Before the connection is made nobody knows how many credits there will be; one call goes ahead and dials.
 bool ContextCore::may_send(PeerBook& book) noexcept {
-    if (book.looks_again) return false;
+    if (book.looks_again || book.leaving != Leaving::no) return false;
     if (book.open ? book.credits == 0 : !book.sent.empty() || book.posted != 0) return false;
     if (replies_owed + replies_kept < replies_owed_max) return true;
     if (!book.awaits_reply_slot) {
@@ -166,14 +166,18 @@ void ContextCore::wake_reply_waiter() noexcept {
     PeerBook& waiter = *reply_waiters.front();
     reply_waiters.pop_front();
     waiter.awaits_reply_slot = false;
-    if (waiter.looks_again) return;
-    waiter.looks_again = true;
-    waiter.look.user = &waiter;
-    waiter.look.run = [](Work& work) noexcept {
+    look_soon(waiter);
+}
+
+void ContextCore::look_soon(PeerBook& book) noexcept {
+    if (book.looks_again || closed_) return;
+    book.looks_again = true;
+    book.look.user = &book;
+    book.look.run = [](Work& work) noexcept {
         PeerBook& next = *static_cast<PeerBook*>(work.user);
         next.core->look_again(next);
     };
-    na->submit(waiter.look);
+    na->submit(book.look);
 }
 
 // The transport has no room. It says nothing when it has some again, so it is asked a little later.

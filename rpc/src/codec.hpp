@@ -54,6 +54,8 @@ enum class ControlType : std::uint8_t {
     recall = 6,    // value: credits to keep; the others are wanted back, if no call waits for them
     returned = 7,  // value: credits given back, 0 if none
     fetched = 8,   // to the target: the large result of the call is not used any more
+    leave = 9,     // the connection is wanted for somebody else: close it, if it has no use
+    stay = 10,     // it has
 };
 
 struct ControlRecord {

@@ -39,6 +39,9 @@ Result<void> ContextCore::open() {
     for (const auto& transport : engine.transports()) {
         transports.push_back(transport.get());
         slots = std::min(slots, transport->limits().receive_slots);
+        if (const std::uint32_t most = transport->limits().connections_max) {
+            connections_max = std::min(connections_max, most);
+        }
     }
     // Receive slots in two halves. The last of the requests' are for connections to come.
     replies_owed_max = std::max(slots / 2, 1u);
@@ -167,6 +170,7 @@ Context::Counts Context::counts() {
         counts.calls = core_->calls.taken();
         counts.requests = core_->requests.taken();
         counts.peers = core_->books.taken();
+        counts.connections = core_->connections;
         counts.queued = core_->queued_calls;
         counts.credits_granted = core_->budgets;
         counts.overflow_bytes = core_->overflow_bytes.load();

@@ -59,6 +59,7 @@ class ContextCore final : public na::Receiver {
     void pump(PeerBook& book) noexcept;
     [[nodiscard]] bool may_send(PeerBook& book) noexcept;
     void try_later(PeerBook& book) noexcept;
+    void look_soon(PeerBook& book) noexcept;
     void look_again(PeerBook& book) noexcept;
     void settle_reply(PeerBook& book) noexcept;
     void wake_reply_waiter() noexcept;
@@ -147,6 +148,11 @@ class ContextCore final : public na::Receiver {
     void return_credits(PeerBook& book, std::uint32_t keep) noexcept;
     void credits_returned(PeerBook& book, std::uint32_t credits) noexcept;
 
+    // Connections that nobody uses (evict.cpp).
+    void make_room() noexcept;
+    void asked_to_leave(PeerBook& book) noexcept;
+    void peer_stays(PeerBook& book) noexcept;
+
     // Heartbeats (heartbeat.cpp).
     void watch_peer(PeerBook& book) noexcept;
     void beat(PeerBook& book) noexcept;
@@ -192,6 +198,9 @@ class ContextCore final : public na::Receiver {
     std::deque<PeerBook*> reply_waiters;  // books that could send but for a reply slot
     std::uint32_t budgets = 0;            // credits made, of all peers
     std::uint32_t connections = 0;        // books that are open
+    std::uint32_t connections_max = ~0u;
+    std::uint32_t connections_leaving = 0;
+    std::uint32_t evict_next = 0;         // the book that is looked at next
     std::uint32_t request_slots_max = 0;  // receive slots up to which budgets grow
     std::uint32_t recall_next = 0;        // the book that is looked at next
     std::size_t queued_bytes = 0;

@@ -29,7 +29,7 @@ void ContextCore::send_control(PeerBook& book, const ControlRecord& record) noex
 
 void ContextCore::flush_control(PeerBook& book) noexcept {
     const bool records = !book.control.empty() && !book.control_unacked;
-    if (!book.open || book.control_message || (!records && !book.owes_ack)) return;
+    if (!book.open || book.leaving == Leaving::gone || book.control_message || (!records && !book.owes_ack)) return;
     na::Message* message = book.peer->port().take_message();
     if (!message) return try_later(book);
     const std::size_t room =
@@ -134,6 +134,12 @@ void ContextCore::apply_control(PeerBook& book, const ControlRecord& record) noe
             break;
         case ControlType::returned:
             credits_returned(book, record.value);
+            break;
+        case ControlType::leave:
+            asked_to_leave(book);
+            break;
+        case ControlType::stay:
+            peer_stays(book);
             break;
         default:
             break;  // of a newer peer

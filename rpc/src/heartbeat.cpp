@@ -20,7 +20,7 @@ void ContextCore::watch_peer(PeerBook& book) noexcept {
 }
 
 void ContextCore::beat(PeerBook& book) noexcept {
-    if (!book.open || book.sent.empty()) return;
+    if (!book.open || (book.sent.empty() && book.leaving == Leaving::no)) return;
     const TimeUs now = na->now_us();
     if (book.pinged != 0 && book.heard < book.pinged) {
         log(LogLevel::warning, "%s has not answered for %llu us and counts as lost",

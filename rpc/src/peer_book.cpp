@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace cinnabar::rpc {
 namespace {
@@ -39,6 +40,7 @@ PeerBook* ContextCore::book_of(na::Peer& peer) noexcept {
 void ContextCore::open_book(PeerBook& book) noexcept {
     if (book.open) return;
     book.open = true;
+    book.heard = na->now_us();
     const std::uint32_t first = std::max(book.peer->initial_credits(), 1u);
     const std::uint32_t used = book.posted;  // went ahead to dial
     book.credits = first > used ? first - used : 0;
@@ -51,6 +53,7 @@ void ContextCore::open_book(PeerBook& book) noexcept {
     book.owes_ack = false;
     book.active = book.recalled = false;
     if (options.heartbeat.count() != 0 && !book.sent.empty()) watch_peer(book);
+    make_room();
 }
 
 void ContextCore::close_book(PeerBook& book, Errc why) noexcept {
@@ -75,7 +78,10 @@ void ContextCore::close_book(PeerBook& book, Errc why) noexcept {
         if (call->awaiting_release_) book.sent.remove(*call);
         finish(*call, why);
     }
-    while (Call* call = book.queued.front()) finish(*call, why);
+    // Those that waited while the peer was asked to leave have lost nothing.
+    const bool left = std::exchange(book.leaving, Leaving::no) != Leaving::no;
+    if (left) --connections_leaving;
+    while (Call* call = left ? nullptr : book.queued.front()) finish(*call, why);
     calls.for_each([&](Call& call) {
         if (call.book_ == &book && call.awaiting_release_) release_came(call);
     });
@@ -94,6 +100,7 @@ void ContextCore::close_book(PeerBook& book, Errc why) noexcept {
         if (tombstone.peer == book.peer) tombstone = {};
     }
     end_quarantine(&book);
+    if (left && !book.queued.empty()) look_soon(book);
     drop_book_if_idle(book);
 }
 

@@ -16,6 +16,13 @@ namespace cinnabar::rpc {
 
 class ContextCore;
 
+// Of a connection that is about to end for want of use: no call is sent on it any more.
+enum class Leaving : std::uint8_t {
+    no,
+    asked,  // the peer was asked to close it
+    gone,   // it is closed here, and the event is to come
+};
+
 struct PeerBook : PoolSlot {
     using Calls = IntrusiveList<Call, &Call::link_>;
     using Requests = IntrusiveList<Request, &Request::link_>;
@@ -44,6 +51,7 @@ struct PeerBook : PoolSlot {
     TimeUs heard = 0;   // when the last message came
     TimeUs pinged = 0;  // 0: not since
 
+    Leaving leaving = Leaving::no;
     bool dropping = false;  // `drop` is queued
     Work drop;
 

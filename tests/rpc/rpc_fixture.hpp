@@ -69,7 +69,7 @@ class RpcTest : public ::testing::TestWithParam<support::NetworkKind> {
 
     void open(Side& side, na::ContextId id, bool listen) { open(side, id, listen, listen ? "target" : "origin"); }
     void open(Side& side, na::ContextId id, bool listen, const char* process) {
-        na::TransportOptions network;
+        na::TransportOptions network = listen ? transport_options_ : na::TransportOptions();
         network.listen = listen;
         if (network_.one_process() && (target_.transport || origin_.transport)) {
             side.transport = target_.transport ? target_.transport : origin_.transport;
@@ -154,6 +154,7 @@ class RpcTest : public ::testing::TestWithParam<support::NetworkKind> {
         options.handler_time_max = Microseconds(0);
         return options;
     }();
+    na::TransportOptions transport_options_;  // of the target
     Side target_;
     Side origin_;
     na::Addr to_;

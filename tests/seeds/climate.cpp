@@ -43,6 +43,7 @@ Climate::Climate(std::uint64_t seed, sim::Profile profile) {
     rpc.lends_max = 64;
     rpc.bulk.transfers_max = 64;
     transport.send_slots_max = random.chance(2) ? 64 : 65'536;
+    transport.connections_max = random.chance(2) ? 3 : 16'384;
 }
 
 std::string Climate::describe() const {
@@ -64,6 +65,7 @@ std::string Climate::describe() const {
     add(world.fence_failed_one_in != 0, "failed fences");
     add(short_grace(), "short grace");
     add(transport.receive_slots < 1'000, "few slots");
+    add(transport.connections_max < 1'000, "few connections");
     return text;
 }
 

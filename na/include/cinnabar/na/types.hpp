@@ -44,6 +44,7 @@ struct Limits {
     unsigned tag_bits = 64;               // bits of a tag that travel
     std::uint32_t rma_inflight_max = 0;   // puts and gets worth having in flight to one peer
     std::uint32_t receive_slots = 0;      // messages that can wait unread; the sum of all credits stays below it
+    std::uint32_t connections_max = 0;    // per context; 0: as many as there may be
 };
 
 enum class Access : std::uint8_t { read = 1, write = 2, read_write = 3 };  // what the peer may do

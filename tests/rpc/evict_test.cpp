@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// More peers than connections: those that are quiet make room, and come back unseen.
+#include "rpc_fixture.hpp"
+
+#include <algorithm>
+
+namespace cinnabar::rpc {
+namespace {
+
+constexpr std::uint32_t connections_max = 16;
+constexpr std::size_t peers = 40;
+
+class EvictTest : public RpcTest {
+  protected:
+    void SetUp() override {
+        if (network_.one_process()) GTEST_SKIP() << "both sides share their transport";
+        transport_options_.connections_max = connections_max;
+        open(target_, 0, true);
+        to_ = target_.context->self_addr();
+        serve_echo();
+        origins_.resize(peers);
+    }
+    void TearDown() override {
+        for (Side& origin : origins_) origin.context.reset();
+        RpcTest::TearDown();
+    }
+    void open_peer(std::size_t i) { open(origins_[i], 0, false, ("origin" + std::to_string(i)).c_str()); }
+
+    [[nodiscard]] bool all_until(const std::function<bool()>& done) {
+        support::Pump pump(network_.world_or_null());
+        pump.add(target_.context->na());
+        for (const Side& origin : origins_) {
+            if (origin.context) pump.add(origin.context->na());
+        }
+        return pump.until(done, std::chrono::seconds(20));
+    }
+    Call* call_from(std::size_t i, const char* name, Ending& ending, Microseconds time = Microseconds::max()) {
+        Errc why = Errc::ok;
+        Call* call = origins_[i].context->make_call(to_, why);
+        EXPECT_NE(call, nullptr) << to_string(why);
+        call->args.rpc = rpc_id(name);
+        call->args.deadline = origins_[i].context->deadline_in(time);
+        EXPECT_EQ(call->forward(0, &Ending::take, &ending), Errc::ok);
+        return call;
+    }
+    void echo_from(std::size_t i) {
+        Ending ending;
+        call_from(i, "echo", ending);
+        ASSERT_TRUE(all_until([&] { return ending.count == 1; })) << i;
+        EXPECT_EQ(ending.result, Errc::ok) << i << ": " << to_string(ending.result);
+        ASSERT_TRUE(has_room());
+    }
+    // The quiet have left.
+    [[nodiscard]] bool has_room() {
+        return all_until(
+            [&] { return target_.context->counts().connections <= connections_max - connections_max / 8; });
+    }
+
+    std::vector<Side> origins_;
+};
+
+TEST_P(EvictTest, ManyPeersTakeTurnsWithFewConnections) {
+    for (std::size_t i = 0; i < peers; ++i) {
+        open_peer(i);
+        echo_from(i);
+    }
+    for (std::size_t i = 0; i < peers; ++i) echo_from(i);
+}
+
+TEST_P(EvictTest, WhoHasACallUnderWayStays) {
+    Request* held = nullptr;
+    serve("hold", [&held](Request& request) {
+        request.detach();
+        held = &request;
+    });
+    open_peer(0);
+    Ending busy;
+    call_from(0, "hold", busy);
+    ASSERT_TRUE(all_until([&] { return held != nullptr; }));
+    for (std::size_t i = 1; i < peers; ++i) {
+        open_peer(i);
+        echo_from(i);
+    }
+    EXPECT_EQ(busy.count, 0);
+    held->respond(0);
+    held->release();
+    ASSERT_TRUE(all_until([&] { return busy.count == 1; }));
+    EXPECT_EQ(busy.result, Errc::ok) << to_string(busy.result);
+}
+
+// A call made while the peer is asked to leave waits for the answer, and is lost to neither.
+TEST_P(EvictTest, ACallThatCrossesTheQuestionIsNotLost) {
+    for (std::size_t i = 0; i < peers; ++i) open_peer(i);
+    std::vector<Ending> endings(4 * peers);
+    std::size_t next = 0;
+    for (int rounds = 0; rounds < 4; ++rounds) {
+        // Few at a time: beyond the limit at once, peers are turned away.
+        for (std::size_t begin = 0; begin < peers; begin += 2) {
+            const std::size_t first = next;
+            for (std::size_t i = begin; i < begin + 2; ++i) call_from(i, "echo", endings[next++]);
+            ASSERT_TRUE(all_until([&] {
+                return std::all_of(endings.begin() + static_cast<std::ptrdiff_t>(first),
+                                   endings.begin() + static_cast<std::ptrdiff_t>(next),
+                                   [](const Ending& ending) { return ending.count == 1; });
+            }));
+            ASSERT_TRUE(has_room());
+        }
+    }
+    for (const Ending& ending : endings) EXPECT_EQ(ending.result, Errc::ok) << to_string(ending.result);
+}
+
+CINNABAR_OVER_ALL(EvictTest);
+
+}  // namespace
+}  // namespace cinnabar::rpc
