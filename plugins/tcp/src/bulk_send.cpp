@@ -91,7 +91,6 @@ bool BulkLane::refill_data() noexcept {
 }
 
 void BulkLane::transmit() noexcept {
-    blocked = false;
     if (peer().ending) return;
     for (std::size_t budget = port().bulk_slice(); refill();) {
         if (budget == 0) return port().dirty(*this);

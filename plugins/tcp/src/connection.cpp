@@ -43,6 +43,7 @@ void Connection::on_ready(std::uint32_t epoll_events) noexcept {
     if (!is_open()) return;
     TcpPort& port = *port_;
     if ((epoll_events & EPOLLOUT) != 0) {
+        port.unlist(*this);
         transmit();
         if (is_open() && !blocked) watch_room(false);
     }

@@ -29,6 +29,7 @@ class Connection : public PoolSlot, public na::FdEvents {
     // Reads what is there, within a bound, and hands it out; returns how much it did.
     virtual unsigned receive() noexcept = 0;
     // Writes what waits, within a bound. Afterwards the connection is dirty again, blocked, or has nothing to send.
+    // Requires: it is in no list of the port's.
     virtual void transmit() noexcept = 0;
 
     // Looked at and written before those that move much at a time.

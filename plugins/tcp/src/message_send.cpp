@@ -89,7 +89,6 @@ std::size_t MessageLane::gather(Batch& batch) noexcept {
 }
 
 void MessageLane::transmit() noexcept {
-    blocked = false;
     if (peer().ending) return;
     PostedList& waiting = peer().messages;
     for (unsigned calls = 0; !waiting.empty() || want_left_ > 0; ++calls) {

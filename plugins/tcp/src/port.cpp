@@ -87,14 +87,18 @@ void TcpPort::dirty(Connection& connection) noexcept {
 }
 
 void TcpPort::blocked(Connection& connection) noexcept {
-    if (Connections::linked(connection)) (connection.blocked ? blocked_ : dirty_).remove(connection);
+    unlist(connection);
     connection.blocked = true;
     blocked_.push_back(connection);
 }
 
-void TcpPort::closing(Connection& connection) noexcept {
+void TcpPort::unlist(Connection& connection) noexcept {
     if (Connections::linked(connection)) (connection.blocked ? blocked_ : dirty_).remove(connection);
     connection.blocked = false;
+}
+
+void TcpPort::closing(Connection& connection) noexcept {
+    unlist(connection);
     for (std::size_t i = 0; connection.hot && i < hot_count_; ++i) {
         if (hot_[i] == &connection) cool(i);
     }

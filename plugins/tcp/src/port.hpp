@@ -59,6 +59,7 @@ class TcpPort final : public na::Port {
     // What the connections report (port.cpp).
     void dirty(Connection& connection) noexcept;    // it has something to write
     void blocked(Connection& connection) noexcept;  // it has, and the kernel has no room
+    void unlist(Connection& connection) noexcept;   // it is about to write: neither dirty nor blocked
     void closing(Connection& connection) noexcept;  // it is about to close: forget it
     void touched(Connection& connection) noexcept;  // something came: look at it first for a while
     void small_traffic() noexcept { small_at_ = host_.now_us(); }

@@ -4,6 +4,8 @@
 #include "raw_socket.hpp"
 #include "support/system_calls.hpp"
 
+#include <algorithm>
+
 namespace cinnabar::tcp {
 namespace {
 
@@ -155,6 +157,28 @@ TEST_F(Messages, ABlockedSenderGoesOnWhenThereIsRoom) {
     pump_.add(*server.context);
     EXPECT_TRUE(until([&] { return server.receiver.messages.size() == 65; }));
     EXPECT_TRUE(support::holds_pattern(server.receiver.messages.back().bytes, 64));
+}
+
+// The kernel says that there is room, and again there is less than wanted; another connection has something to write.
+TEST_F(Messages, ABlockedSenderThatSleepsGoesOnWhenThereIsSomeRoom) {
+    Process& client = open("tcp://", {}, {.spin_max = Microseconds(0)});
+    std::vector<Process*> servers;
+    for (int i = 0; i < 2; ++i) {
+        Process& server = *servers.emplace_back(&open());
+        na::Peer& there = peer(client, server);
+        connect(client, there, server);
+        pump_.remove(*server.context);
+        for (na::Tag tag = 1; tag <= 2000; ++tag) (void)send(client, there, tag, 16 * 1024);
+    }
+    pump_.run_for(Microseconds(5000));
+    ASSERT_FALSE(ops_.back().done()) << "the kernel takes it all";
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (servers[0]->receiver.messages.size() + servers[1]->receiver.messages.size() < 4002) {
+        ASSERT_LT(std::chrono::steady_clock::now(), limit);
+        for (Process* server : servers) (void)server->context->progress(Microseconds(0));
+        (void)client.context->progress(Microseconds(1000));
+    }
+    EXPECT_TRUE(std::all_of(ops_.begin(), ops_.end(), [](const TestOp& op) { return op.result == Errc::ok; }));
 }
 
 TEST_F(Messages, ACanceledSendIsNotSent) {
