@@ -8,9 +8,13 @@ Errc TcpPort::post(na::Op& op) noexcept {
     auto& peer = static_cast<TcpPeer&>(*op.peer);
     Posted& posted = Posted::make(op);
     // A peer that cannot be dialled, and dials that are turned down here, end the op as any other loss would.
-    if (!peer.lane && !peer.dial && !peer.ending && !connect(peer)) {
-        end(posted, peer.last_failure);
-        return Errc::ok;
+    if (!peer.lane && !peer.dial && !peer.ending) {
+        const bool dialled = connect(peer);
+        // The kernel may know at once that there is no way: then the op is no matter of the next dial.
+        if (!dialled || peer.ending) {
+            end(posted, dialled ? peer.ending_why : peer.last_failure);
+            return Errc::ok;
+        }
     }
     return is_message(op.kind) ? post_message(peer, posted) : post_rma(peer, posted);
 }

@@ -116,6 +116,16 @@ TEST_F(Loss, ALostLaneEndsTheSession) {
     EXPECT_EQ(server.receiver.count(na::PeerEvent::lost), 1u);
 }
 
+// To where no way leads, which the kernel says at once.
+TEST_F(Loss, ADialThatFailsInsideThePostIsOneDial) {
+    Process& client = open("tcp://");
+    const TestOp& op = send(client, peer(client, "tcp://255.255.255.255:9"), 1);
+    ASSERT_TRUE(until([&] { return op.done(); }));
+    EXPECT_EQ(op.result, Errc::unreachable) << to_string(op.result);
+    pump_.run_for(Microseconds(1000));
+    EXPECT_EQ(client.receiver.count(na::PeerEvent::lost), 1u);
+}
+
 TEST_F(Loss, DisconnectIsALossForBoth) {
     Process& server = open();
     Process& client = open("tcp://");
