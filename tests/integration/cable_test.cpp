@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A cable that is unplugged between two processes, which no end of a connection is told of: calls end by their deadline
+// or by the keepalive, whatever they were about, and work again when it is back. At either end: on one side the
+// interface and its routes are gone, on the other packets vanish.
+#include "cable.hpp"
+
+#include "pending_calls.hpp"
+#include "server_process.hpp"
+#include "two_process.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+using namespace std::chrono_literals;
+
+namespace cinnabar::test {
+namespace {
+
+using Clock = PendingCalls::Clock;
+
+constexpr int calls_held = 1000;
+constexpr auto patience = 5s;  // for what should take milliseconds, on a machine that is busy with other things
+
+class CableTest : public testing::TestWithParam<Cable::End> {
+  protected:
+    void SetUp() override {
+        std::string why_not;
+        cable_ = Cable::lay(why_not);
+        if (!cable_) GTEST_SKIP() << why_not;
+    }
+    void start(std::chrono::milliseconds keepalive) {
+        std::vector<std::string> arguments{"tcp://", "1100", std::to_string(keepalive.count())};
+        arguments.front() += Cable::far_host;
+        arguments.front() += ":0";
+        cable_->at_the_far_end([&] { server_.emplace(arguments); });
+        NodeOptions options;
+        options.transport.receive_slots = 4096;  // half of them are for replies that are owed
+        options.transport.keepalive = keepalive;
+        options.transport.connect_timeout = 2s;
+        client_.emplace(Node::open("tcp://", options).value());
+        to_ = client_->lookup(server_->address()).value();
+    }
+    ServerLoad now_at_server() { return client_->call_sync(load, to_, 30s).value(); }
+    // Returns when the server has pulled all of it and goes on.
+    void begin_transfer(Microseconds deadline) {
+        memory_.resize(16u << 20);
+        const Region region = client_->expose(std::span<const std::byte>(memory_)).value();
+        transfer_made_ = Clock::now();
+        client_->call(pull_again, to_, region, deadline).then([this](const Result<void>& result) {
+            transfer_ended_ = Clock::now();
+            transfer_ = result.code();
+        });
+        ASSERT_TRUE(drive_until(*client_, [this] { return now_at_server().pulls > 0; }));
+        ASSERT_FALSE(transfer_);
+    }
+    [[nodiscard]] bool transfer_ends() {
+        return drive_until(*client_, [this] { return transfer_.has_value(); });
+    }
+    void works_when_plugged_in() {
+        cable_->plug_in(GetParam());
+        EXPECT_EQ(client_->call_sync(twice, to_, 3, 30s).value(), 6);
+        EXPECT_TRUE(drive_until(*client_, [this] {
+            const ServerLoad now = now_at_server();
+            return now.held == 0 && now.pulling == 0;
+        })) << "the server did not notice";
+    }
+
+    std::unique_ptr<Cable> cable_;
+    std::optional<ServerProcess> server_;
+    PendingCalls calls_;
+    std::vector<std::byte> memory_;
+    std::optional<Errc> transfer_;
+    Clock::time_point transfer_made_;
+    Clock::time_point transfer_ended_;
+    std::optional<Node> client_;
+    na::Addr to_;
+};
+
+INSTANTIATE_TEST_SUITE_P(UnpluggedAt, CableTest, testing::Values(Cable::End::near, Cable::End::far),
+                         [](const auto& at) { return at.param == Cable::End::near ? "near" : "far"; });
+
+TEST_P(CableTest, ends_calls_and_a_transfer_by_the_keepalive) {
+    start(1s);
+    calls_.make(*client_, to_, calls_held, no_deadline);
+    ASSERT_TRUE(drive_until(*client_, [this] { return now_at_server().held == calls_held; }));
+    ASSERT_NO_FATAL_FAILURE(begin_transfer(no_deadline));
+    const auto unplugged = Clock::now();
+    cable_->unplug(GetParam());
+    calls_.expect_to_end(*client_, Errc::peer_lost, unplugged, 1s + patience);
+    ASSERT_TRUE(transfer_ends());
+    EXPECT_EQ(*transfer_, Errc::peer_lost);
+    EXPECT_LE(transfer_ended_ - unplugged, 1s + patience);
+    works_when_plugged_in();
+}
+
+TEST_P(CableTest, ends_calls_that_are_made_afterwards) {
+    start(1s);
+    ASSERT_EQ(client_->call_sync(twice, to_, 1, 30s).value(), 2);
+    const auto unplugged = Clock::now();
+    cable_->unplug(GetParam());
+    calls_.make(*client_, to_, calls_held, no_deadline);
+    calls_.expect_to_end(*client_, Errc::peer_lost, unplugged, 1s + patience);
+    works_when_plugged_in();
+}
+
+// Before the keepalive knows of it. The server cannot say that it lets go of the memory: that is taken from it.
+TEST_P(CableTest, ends_a_transfer_by_its_deadline) {
+    start(20s);
+    constexpr auto deadline = 2s;  // long enough to get there first
+    ASSERT_NO_FATAL_FAILURE(begin_transfer(deadline));
+    cable_->unplug(GetParam());
+    ASSERT_TRUE(transfer_ends());
+    EXPECT_EQ(*transfer_, Errc::timed_out);
+    EXPECT_GE(transfer_ended_ - transfer_made_, deadline);
+    EXPECT_LE(transfer_ended_ - transfer_made_, deadline + patience);
+    works_when_plugged_in();
+}
+
+TEST_P(CableTest, ends_a_first_call_by_its_deadline_and_by_the_limit_on_connecting) {
+    start(1s);
+    cable_->unplug(GetParam());
+    // Without a route that is known at once; else nothing comes back.
+    const Errc expected = GetParam() == Cable::End::near ? Errc::unreachable : Errc::timed_out;
+    auto began = Clock::now();
+    EXPECT_EQ(client_->call_sync(twice, to_, 1, 500ms).code(), expected);
+    EXPECT_LE(Clock::now() - began, 500ms + patience);
+    began = Clock::now();
+    EXPECT_EQ(client_->call_sync(twice, to_, 1, no_deadline).code(), Errc::unreachable);
+    EXPECT_LE(Clock::now() - began, 2s + patience);
+    works_when_plugged_in();
+}
+
+}  // namespace
+}  // namespace cinnabar::test
