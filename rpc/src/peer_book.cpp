@@ -210,15 +210,15 @@ std::uint16_t ContextCore::credits_for(PeerBook& book) noexcept {
     const auto give = std::min<std::uint32_t>(book.returnable, std::numeric_limits<std::uint16_t>::max());
     book.returnable -= give;
     book.granted += give;
-    if (give != 0) na->disarm(book.starved);
+    if (give != 0 && book.starved.armed()) na->disarm(book.starved);
     CINNABAR_DEBUG_ASSERT(book.granted + book.returnable <= book.budget);
     return static_cast<std::uint16_t>(give);
 }
 
-// Called whenever a credit was used or came back. A peer without any is told by a message of its own if no reply does
-// it in a moment: handlers may be holding all that it has sent.
+// Called whenever a credit was used or came back and the peer has none. It is told by a message of its own if no reply
+// does it in a moment: handlers may be holding all that it has sent.
 void ContextCore::watch_starving(PeerBook& book) noexcept {
-    if (!book.open || book.granted != 0 || book.returnable == 0 || book.starved.armed()) return;
+    if (!book.open || book.returnable == 0 || book.starved.armed()) return;
     book.starved.user = &book;
     book.starved.fire = [](Timer& timer) noexcept {
         PeerBook& starving = *static_cast<PeerBook*>(timer.user);

@@ -26,7 +26,7 @@ void ContextCore::on_notify(na::Peer&, std::uint32_t) noexcept {}
 void ContextCore::accept_request(PeerBook& book, na::Arrival& arrival) noexcept {
     if (book.granted > 0) --book.granted;
     book.active = true;
-    watch_starving(book);
+    if (book.granted == 0) watch_starving(book);
     Request* request = requests.acquire();
     if (!request) {
         // Only a peer that ignores its credits gets here. Its call ends by its deadline.

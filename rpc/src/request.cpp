@@ -43,7 +43,7 @@ void Request::detach() noexcept {
         const std::size_t input_bytes = input_.size();
         if (kept_.port->detach(kept_) != Errc::ok) return;
         input_ = kept_.bytes.subspan(book_->codec->request_bytes, input_bytes);
-        core_->return_credit(*this);
+        if (!credit_returned_) core_->return_credit(*this);
     });
 }
 
@@ -61,15 +61,15 @@ void ContextCore::return_slot(Request& request) noexcept {
         if (!closed_) request.kept_.port->release(request.kept_);
         request.kept_ = {};
     }
-    return_credit(request);
+    if (!request.credit_returned_) return_credit(request);
 }
 
 void ContextCore::return_credit(Request& request) noexcept {
-    if (std::exchange(request.credit_returned_, true) || request.orphaned_) return;
-    PeerBook* const book = request.book_;
-    if (!book || !book->open || book->granted + book->returnable >= book->budget) return;
-    ++book->returnable;
-    watch_starving(*book);
+    request.credit_returned_ = true;
+    PeerBook& book = *request.book_;
+    if (request.orphaned_ || book.granted + book.returnable >= book.budget) return;
+    ++book.returnable;
+    if (book.granted == 0) watch_starving(book);
 }
 
 Bytes Request::output_room() noexcept {
@@ -120,6 +120,8 @@ void ContextCore::post_reply(Request& request) noexcept {
         return free_request_if_over(request);
     }
     PeerBook& book = *request.book_;
+    // The handler has let go as well: its credit goes along with the reply.
+    if (request.references_.load(std::memory_order_acquire) == 0) return_slot(request);
     if (!request.message_) request.message_ = request.port_->take_message();
     Errc taken = request.message_ ? Errc::ok : Errc::again;
     const bool large = request.answer_ == Errc::ok && request.large_output_;

@@ -1,36 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Instructions of a small call in steady state, both sides together, counted by callgrind: the same for the same
-// program, however busy the machine is. The bounds are a tenth above what this build took when they were written; a
-// change that goes past them is either a mistake or worth a new bound and its reason in the commit.
+// Instructions of a small call in steady state, both sides together. The bounds are a tenth above what this build took
+// when they were written; a change that goes past them is either a mistake or worth a new bound and its reason in the
+// commit.
+#include "callgrind.hpp"
+
 #include <gtest/gtest.h>
 
-#include <array>
-#include <cstdio>
-#include <cstdlib>
-#include <memory>
 #include <string>
 
+namespace cinnabar {
 namespace {
 
 constexpr unsigned long calls_few = 500;
 constexpr unsigned long calls_many = 1500;
 
-std::string output_of(const std::string& command) {
-    std::string output;
-    const std::unique_ptr<FILE, int (*)(FILE*)> pipe(::popen(command.c_str(), "r"), &::pclose);
-    std::array<char, 4096> part{};
-    while (pipe && std::fgets(part.data(), part.size(), pipe.get()) != nullptr) output += part.data();
-    return output;
-}
-
-// 0 when the run failed.
 unsigned long instructions(const std::string& scheme, unsigned long calls, unsigned in_flight) {
-    const std::string output =
-        output_of("valgrind --tool=callgrind --callgrind-out-file=/dev/null " CINNABAR_CALL_LOOP " " + scheme + " " +
-                  std::to_string(calls) + " " + std::to_string(in_flight) + " 2>&1");
-    constexpr const char* label = "Collected : ";
-    const std::size_t at = output.find(label);
-    return at == std::string::npos ? 0 : std::strtoul(output.c_str() + at + std::string(label).size(), nullptr, 10);
+    return counts::instructions(CINNABAR_CALL_LOOP " " + scheme + " " + std::to_string(calls) + " " +
+                                std::to_string(in_flight));
 }
 
 struct Bound {
@@ -42,7 +28,7 @@ struct Bound {
 class CallInstructions : public testing::TestWithParam<Bound> {};
 
 TEST_P(CallInstructions, StayWithinTheirBound) {
-    if (std::system("valgrind --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "valgrind is not installed";
+    if (!counts::has_valgrind()) GTEST_SKIP() << "valgrind is not installed";
     const Bound& bound = GetParam();
     const unsigned long few = instructions(bound.scheme, calls_few, bound.in_flight);
     const unsigned long many = instructions(bound.scheme, calls_many, bound.in_flight);
@@ -58,3 +44,4 @@ INSTANTIATE_TEST_SUITE_P(Over, CallInstructions,
                          [](const auto& i) { return i.param.scheme + std::to_string(i.param.in_flight); });
 
 }  // namespace
+}  // namespace cinnabar

@@ -14,6 +14,7 @@ namespace cinnabar::bench {
 [[nodiscard]] std::vector<Figure> peer_figures();
 [[nodiscard]] std::vector<Figure> failure_figures();
 [[nodiscard]] std::vector<Figure> flood_figures();
+[[nodiscard]] std::vector<Figure> credit_figures();
 [[nodiscard]] std::vector<Figure> machine_figures();
 
 [[nodiscard]] std::vector<Figure> all_figures();

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "callgrind.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+
+namespace cinnabar::counts {
+namespace {
+
+std::string output_of(const std::string& command) {
+    std::string output;
+    const std::unique_ptr<FILE, int (*)(FILE*)> pipe(::popen(command.c_str(), "r"), &::pclose);
+    std::array<char, 4096> part{};
+    while (pipe && std::fgets(part.data(), part.size(), pipe.get()) != nullptr) output += part.data();
+    return output;
+}
+
+unsigned long run(const std::string& command, const std::string& out) {
+    const std::string output =
+        output_of("valgrind --tool=callgrind --callgrind-out-file=" + out + " " + command + " 2>&1");
+    constexpr const char* label = "Collected : ";
+    const std::size_t at = output.find(label);
+    return at == std::string::npos ? 0 : std::strtoul(output.c_str() + at + std::string(label).size(), nullptr, 10);
+}
+
+// "fl=(3) some/name.cpp" the first time, "fl=(3)" from then on.
+std::string name_of(const std::string& text, std::map<std::string, std::string>& names) {
+    const std::size_t end = text.find(')');
+    if (end == std::string::npos) return text;
+    const std::string number = text.substr(0, end + 1);
+    if (text.size() > end + 2) names[number] = text.substr(end + 2);
+    return names[number];
+}
+
+}  // namespace
+
+bool has_valgrind() { return std::system("valgrind --version > /dev/null 2>&1") == 0; }
+
+unsigned long instructions(const std::string& command) { return run(command, "/dev/null"); }
+
+bool instructions_by_line(const std::string& command, const SeeLine& see) {
+    const auto out = std::filesystem::temp_directory_path() / ("callgrind." + std::to_string(::getpid()));
+    const bool ran = run("--compress-pos=no " + command, out.string()) != 0;
+    std::ifstream lines(out);
+    std::map<std::string, std::string> names;
+    std::string file;
+    std::string text;
+    while (std::getline(lines, text)) {
+        const std::string key = text.substr(0, 3);
+        if (key == "fl=" || key == "fi=" || key == "fe=") {
+            file = name_of(text.substr(3), names);
+        } else if (text.starts_with("cfi=") || text.starts_with("cfl=")) {
+            (void)name_of(text.substr(4), names);
+        } else if (text.starts_with("calls=")) {
+            std::getline(lines, text);  // what the callee took
+        } else if (!text.empty() && text[0] >= '0' && text[0] <= '9') {
+            char* next = nullptr;
+            const auto line = static_cast<unsigned>(std::strtoul(text.c_str(), &next, 10));
+            see(file, line, std::strtoul(next, nullptr, 10));
+        }
+    }
+    std::error_code ignored;
+    std::filesystem::remove(out, ignored);
+    return ran;
+}
+
+}  // namespace cinnabar::counts

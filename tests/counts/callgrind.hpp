@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Runs a program under callgrind. Counts are the same for the same program, however busy the machine is.
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace cinnabar::counts {
+
+[[nodiscard]] bool has_valgrind();
+
+// Of the whole run; 0 when it failed.
+[[nodiscard]] unsigned long instructions(const std::string& command);
+
+// Calls `see(file, line, instructions)` for what each source line of the program cost, inlined or not. The line's file
+// is as the compiler knew it. False when the run failed.
+using SeeLine = std::function<void(const std::string& file, unsigned line, unsigned long instructions)>;
+[[nodiscard]] bool instructions_by_line(const std::string& command, const SeeLine& see);
+
+}  // namespace cinnabar::counts
