@@ -98,7 +98,10 @@ std::unique_ptr<Cable> Cable::lay(std::string& why_not) {
     return nullptr;
 }
 
-Cable::~Cable() { EXPECT_TRUE(!home_ || enter(home_)); }
+Cable::~Cable() {
+    const bool left = static_cast<bool>(far_);
+    EXPECT_TRUE(!left || enter(home_));
+}
 
 bool Cable::lay_it() {
     for (UniqueFd* place : {&far_, &near_}) {
