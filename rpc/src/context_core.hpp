@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The inside of an rpc::Context. Functions are the owner's (na/context.hpp) unless they say "any thread" or "trigger".
-// They are spread over files by what happens: call.cpp, reply.cpp, receive.cpp, request.cpp, overflow.cpp, fence.cpp,
-// control.cpp, peer_book.cpp.
+// They are spread over files by what happens, which the sections below name.
 #pragma once
 
 #include "codec.hpp"
@@ -55,6 +54,15 @@ class ContextCore final : public na::Receiver {
 
     // Calls, as origin (call.cpp).
     void submit(Call& call) noexcept;
+    [[nodiscard]] bool send(Call& call) noexcept;
+    void request_sent(Call& call) noexcept;
+    void finish(Call& call, Errc result) noexcept;
+    void complete_if_over(Call& call) noexcept;
+    void cancel_requested(Call& call) noexcept;
+    void free_call(Call& call) noexcept;
+    void deliver(Call& call) noexcept;  // trigger
+
+    // What waits to be sent (queue.cpp).
     [[nodiscard]] Call& next_to_send(PeerBook& book) noexcept;
     void pump(PeerBook& book) noexcept;
     [[nodiscard]] bool may_send(PeerBook& book) noexcept;
@@ -63,13 +71,6 @@ class ContextCore final : public na::Receiver {
     void look_again(PeerBook& book) noexcept;
     void settle_reply(PeerBook& book) noexcept;
     void wake_reply_waiter() noexcept;
-    [[nodiscard]] bool send(Call& call) noexcept;
-    void request_sent(Call& call) noexcept;
-    void finish(Call& call, Errc result) noexcept;
-    void complete_if_over(Call& call) noexcept;
-    void cancel_requested(Call& call) noexcept;
-    void free_call(Call& call) noexcept;
-    void deliver(Call& call) noexcept;  // trigger
 
     // Replies (reply.cpp).
     void on_expected(na::Arrival& arrival) noexcept override;
