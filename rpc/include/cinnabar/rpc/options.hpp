@@ -30,8 +30,9 @@ struct Options {
     bool checksums = false;
 
     std::uint32_t credits_per_peer_max = 256;  // requests that one peer may have on its way or held here
-    // A peer that calls wait on, and that leaves a ping of this age without a sound, counts as lost; 0: off. What runs
-    // on pools and in coroutines does not disturb it; a handler that holds its context for longer does.
+    // A peer that calls wait on, and that leaves a ping of this age without a sound, counts as lost; 0: off. With the
+    // silence before the ping that takes up to three times as long. What runs on pools and in coroutines does not
+    // disturb it; a handler that holds its context for longer does.
     Microseconds heartbeat{0};
     Microseconds fence_grace{200'000};       // how long a lost lease is asked for before it is taken
     Microseconds handler_time_max{100'000};  // a callback that holds trigger() longer is named in the log; 0: never
