@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The cinnabar command: reads the command line and hands over to a subcommand.
 #include "commands/commands.hpp"
+#include "file/name.hpp"
 #include "terminal/units.hpp"
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
+#include <cstdio>
 #include <exception>
 #include <functional>
 #include <string>
@@ -31,7 +34,7 @@ void add_transfer_options(CLI::App& command, TransferOptions& options) {
 
 void add_save(CLI::App& app, SaveOptions& options, Run& run) {
     auto& command = *app.add_subcommand("save", "Save files on a server: cinnabar save FILE... URI[/FOLDER]");
-    auto* files = command.add_option("FILE... URI", options.files, "Files, and where to: tcp://HOST:PORT[/FOLDER]");
+    auto* files = command.add_option("FILE URI", options.files, "Files, and where to: tcp://HOST:PORT[/FOLDER]");
     files->required()->expected(2, -1);
     command.add_option("--as", options.as, "The name on the server, for a single file");
     add_transfer_options(command, options);
@@ -46,7 +49,7 @@ void add_save(CLI::App& app, SaveOptions& options, Run& run) {
 
 void add_fetch(CLI::App& app, FetchOptions& options, Run& run) {
     auto& command = *app.add_subcommand("fetch", "Fetch files from a server: cinnabar fetch URI/NAME... [-o DIR]");
-    command.add_option("URI/NAME...", options.from, "What to fetch: tcp://HOST:PORT/NAME")->required();
+    command.add_option("URI/NAME", options.from, "What to fetch: tcp://HOST:PORT/NAME")->required();
     command.add_option("-o,--output", options.folder, "The directory to put files in")->capture_default_str();
     add_transfer_options(command, options);
     command.callback([&] { run = [&] { return run_fetch(options); }; });
@@ -55,7 +58,7 @@ void add_fetch(CLI::App& app, FetchOptions& options, Run& run) {
 void add_serve(CLI::App& app, ServeOptions& options, Run& run) {
     auto& command = *app.add_subcommand("serve", "Keep files of clients in a directory");
     command.add_option("--root", options.root, "The directory; nothing outside of it is touched")->required();
-    command.add_option("--listen", options.listen, "Where to listen; may be given several times")
+    command.add_option("--listen", options.listen, "Where to listen, tcp://HOST[:PORT]; may be given several times")
         ->default_str("tcp://127.0.0.1:0");
     command.add_option("--ready-file", options.ready_file, "A file that gets the addresses, one a line, once ready");
     command.add_option("--key-file", options.key_file, "Serve only who proves the key in this file");
@@ -121,6 +124,14 @@ int run_command_line(int count, char** words) {
     add_fetch(app, fetch, run);
     add_ping(app, ping, run);
     add_info(app, info, run);
+    if (const std::string word = count > 1 ? words[1] : ""; !word.empty() && word[0] != '-') {
+        const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
+        if (std::ranges::none_of(commands, [&](const CLI::App* command) { return command->get_name() == word; })) {
+            (void)std::fprintf(stderr, "cinnabar: unknown command: %s; there are serve, save, fetch, ping and info\n",
+                               printable(word).c_str());
+            return static_cast<int>(ExitCode::usage);
+        }
+    }
     try {
         app.parse(count, words);
     } catch (const CLI::ParseError& failure) {

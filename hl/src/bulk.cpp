@@ -10,7 +10,7 @@ namespace cinnabar::hl {
 
 TransferOp::TransferOp(bulk::Direction direction, const bulk::RemoteRegion& remote, bulk::Region local,
                        TransferOptions options) noexcept
-    : options_(std::move(options)) {
+    : options_(options) {
     args_.direction = direction;
     args_.remote = &remote;
     args_.local = std::move(local);
@@ -18,7 +18,7 @@ TransferOp::TransferOp(bulk::Direction direction, const bulk::RemoteRegion& remo
 
 TransferOp::TransferOp(TransferOp&& other) noexcept
     : args_(std::move(other.args_)),
-      options_(std::move(other.options_)),
+      options_(other.options_),
       request_(other.request_),
       node_(other.node_),
       error_(std::move(other.error_)) {
@@ -77,9 +77,10 @@ bool TransferOp::start(const TaskContext* task) noexcept {
     in_flight_ = true;
     const bool watched = scope_ != nullptr;
     const bulk::TransferProgress progress =
-        options_.progress ? [](bulk::Transfer&, std::uint64_t bytes_done,
-                               void* user) noexcept { static_cast<TransferOp*>(user)->options_.progress(bytes_done); }
-                          : bulk::TransferProgress(nullptr);
+        options_.progress
+            ? [](bulk::Transfer&, std::uint64_t bytes_done,
+                 void* user) noexcept { (*static_cast<TransferOp*>(user)->options_.progress)(bytes_done); }
+            : bulk::TransferProgress(nullptr);
     Errc why = Errc::ok;
     bulk::Transfer* const transfer =
         request_ ? request_->transfer(args_, &TransferOp::on_done, this, progress, why)

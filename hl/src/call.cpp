@@ -9,8 +9,9 @@
 namespace cinnabar::hl {
 
 CallOp::CallOp(NodeCore& node, const RpcName& name, std::uint16_t shape, const na::Addr& to,
-               CallOptions options) noexcept
-    : loop_(&node.pick_loop(options.context)), name_(name.text), to_(to), options_(std::move(options)) {
+               const CallOptions& options) noexcept
+    : loop_(&node.pick_loop(options.context)), name_(name.text), to_(to), options_(options) {
+    if (options.stop) stop_ = *options.stop;
     loop_->acquire();
     if (loop_->leaving()) {
         fail(Errc::closed);
@@ -36,7 +37,8 @@ CallOp::CallOp(CallOp&& other) noexcept
       stats_(other.stats_),
       name_(other.name_),
       to_(std::move(other.to_)),
-      options_(std::move(other.options_)),
+      options_(other.options_),
+      stop_(std::move(other.stop_)),
       input_bytes_(other.input_bytes_),
       untaken_(std::exchange(other.untaken_, false)),
       error_(other.error_),
@@ -84,8 +86,8 @@ bool CallOp::start(const TaskContext* task, Finished finished) noexcept {
     call_->args.deadline = deadline;
     finished_ = finished;
     scope_ = task ? task->stop_scope() : nullptr;
-    watched_ = scope_ != nullptr || options_.stop.stop_possible();
-    if ((scope_ && scope_->stopped()) || options_.stop.stop_requested()) return fail(Errc::canceled), false;
+    watched_ = scope_ != nullptr || stop_.stop_possible();
+    if ((scope_ && scope_->stopped()) || stop_.stop_requested()) return fail(Errc::canceled), false;
     in_flight_ = true;
     const bool watched = watched_;
     if (const Errc refused = call_->forward(input_bytes_, &CallOp::on_done, this); refused != Errc::ok) {
@@ -114,7 +116,7 @@ void CallOp::watch() noexcept {
     stop_node_.user = this;
     stop_node_.fire = [](StopNode& node) noexcept { static_cast<CallOp*>(node.user)->call_->cancel(); };
     if (scope_ && !scope_->add(stop_node_)) call_->cancel();
-    if (options_.stop.stop_possible()) stop_callback_.emplace(options_.stop, CancelCall{this});
+    if (stop_.stop_possible()) stop_callback_.emplace(stop_, CancelCall{this});
 }
 
 void CallOp::cancel() noexcept {

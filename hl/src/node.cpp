@@ -34,7 +34,11 @@ std::vector<std::string> NodeRef::endpoints() const {
 
 std::string NodeRef::address() const {
     const std::vector<std::string> all = endpoints();
-    return all.empty() ? std::string() : all.front();
+    for (const std::string& endpoint : all) {
+        if (!endpoint.starts_with("self://")) return endpoint;
+    }
+    // A node also reaches itself, which is of no use to others.
+    return core_->engine().transports().size() == 1 && !all.empty() ? all.front() : std::string();
 }
 
 TransferOp NodeRef::pull(const bulk::RemoteRegion& remote, const na::Addr& peer, bulk::Region local,

@@ -52,6 +52,23 @@ TEST_F(Coroutines, a_task_awaits_calls_one_after_the_other) {
     EXPECT_EQ(sync_wait(add_twice(client_, to(), 2, 3)).value(), 10);
 }
 
+Task<Result<int>> with_options_in_braces(NodeRef node, Addr to, std::stop_token stop) {
+    int sum = 0;
+    for (int i = 0; i < 20; ++i) {
+        CINNABAR_CO_TRY(const int doubled, co_await node.call(twice, to, i, {.deadline = 20s, .stop = &stop}));
+        sum += doubled;
+    }
+    co_return sum;
+}
+
+// g++ 12 would destroy options that own something twice.
+TEST_F(Coroutines, options_may_stand_in_braces_behind_co_await) {
+    std::stop_source stop;
+    EXPECT_EQ(sync_wait(with_options_in_braces(client_, to(), stop.get_token())).value(), 380);
+    stop.request_stop();
+    EXPECT_EQ(sync_wait(with_options_in_braces(client_, to(), stop.get_token())).code(), Errc::canceled);
+}
+
 TEST_F(Coroutines, a_node_without_a_thread_is_driven_by_whoever_waits) {
     Node unthreaded = Node::open("tcp://").value();
     EXPECT_EQ(sync_wait(add_twice(unthreaded, to(), 1, 1)).value(), 4);
@@ -131,7 +148,8 @@ TEST_F(Coroutines, nested_calls_inherit_the_deadline) {
 
 TEST_F(Coroutines, a_cancel_reaches_the_handler) {
     std::stop_source stop;
-    Future<void> call = client_.call(hang, to(), {.stop = stop.get_token()}).future();
+    const std::stop_token token = stop.get_token();
+    Future<void> call = client_.call(hang, to(), {.stop = &token}).future();
     ASSERT_TRUE(hanging_.wait());
     stop.request_stop();
     EXPECT_EQ(call.get().code(), Errc::canceled);

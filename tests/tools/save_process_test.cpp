@@ -92,6 +92,27 @@ TEST_F(SaveProcess, TwoOfOneNameOneWins) {
     EXPECT_TRUE(saved("name") == pattern(20'000'000, *of_a == 0 ? 1 : 2));
 }
 
+TEST_F(SaveProcess, TwoSourcesOfOneNameAreToldBeforeAnythingMoves) {
+    Serving serving(root);
+    fs::create_directory(here + "/one");
+    fs::create_directory(here + "/two");
+    const auto first = source("one/same", "1");
+    const auto second = source("two/same", "2");
+    const auto save = run({"save", "--replace", first, second, serving.uri()});
+    EXPECT_EQ(save.exit, 1);
+    EXPECT_NE(save.err.find("would both be saved as same"), std::string::npos) << save.err;
+    EXPECT_FALSE(on_server("same"));
+    const auto fetch = run({"fetch", serving.uri() + "/one/same", serving.uri() + "/two/same"});
+    EXPECT_EQ(fetch.exit, 1);
+    EXPECT_NE(fetch.err.find("would both become same"), std::string::npos) << fetch.err;
+}
+
+TEST_F(SaveProcess, AnUnknownCommandIsNamed) {
+    const auto unknown = run({"sve"});
+    EXPECT_EQ(unknown.exit, 1);
+    EXPECT_NE(unknown.err.find("unknown command: sve"), std::string::npos) << unknown.err;
+}
+
 TEST_F(SaveProcess, WhatExistsIsKeptUnlessReplaced) {
     Serving serving(root);
     folder.put("root/a", "old");

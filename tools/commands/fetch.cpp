@@ -22,10 +22,16 @@ std::string path_in(const std::string& folder, std::string_view leaf) {
 ExitCode run_fetch(const FetchOptions& options) {
     const Interrupt interrupt;
     std::map<std::string, std::vector<std::string>> names_by_server;
+    std::map<std::string, std::string> from_by_leaf;
     for (const auto& from : options.from) {
         auto place = parse_place(from);
         if (!place || place->path.empty()) {
             complain(printable(from) + ": what to fetch is SCHEME://HOST:PORT/NAME");
+            return ExitCode::usage;
+        }
+        if (const auto [other, fresh] = from_by_leaf.try_emplace(std::string(leaf_of(place->path)), from); !fresh) {
+            complain(printable(other->second) + " and " + printable(from) + " would both become " +
+                     printable(other->first) + ": fetch them into different directories");
             return ExitCode::usage;
         }
         names_by_server[place->server].push_back(std::move(place->path));

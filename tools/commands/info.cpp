@@ -37,6 +37,8 @@ std::vector<Offer> look_at_transports() {
     for (const auto& plugin : registry.plugins()) {
         Offer offer{std::string(plugin.scheme), std::string(plugin.description), nullptr, std::nullopt};
         auto opened = registry.open(offer.scheme + "://", {});
+        if (opened.code() == Errc::bad_address)
+            opened = registry.open(offer.scheme + "://info", {});  // it wants a name
         if (opened)
             offer.transport = *std::move(opened);
         else
@@ -156,7 +158,6 @@ void print_people(const InfoOptions& options, const std::vector<Offer>& offers,
         print_line(fmt::format("{} answers in {}", options.to, human_latency(std::chrono::duration<double>(**server))));
     } else {
         complain(options.to + ": " + server->error().message());
-        complain("what to do: " + std::string(advice(server->code())));
     }
 }
 

@@ -85,11 +85,12 @@ Result<ExitCode> ping(const PingOptions& options, const Interrupt& interrupt) {
     std::vector<double> samples;
     auto exit = ExitCode::ok;
     std::uint64_t sent = 0;
+    const std::stop_token stop = interrupt.token();
     for (std::uint32_t number = 1; number <= options.count && !interrupt.happened(); ++number) {
         ++sent;
         hl::CallOptions call;
         call.deadline = timeout;
-        call.stop = interrupt.token();
+        call.stop = &stop;
         const auto begin = std::chrono::steady_clock::now();
         const auto answer = reached.node.call_sync(ping_rpc, reached.server, std::uint64_t{number}, call);
         const Seconds took = std::chrono::steady_clock::now() - begin;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <map>
 #include <system_error>
 
 namespace cinnabar::tools {
@@ -28,9 +29,15 @@ ExitCode run_save(const SaveOptions& options) {
     Report report(style_of(options), "saved", bar);
     const auto existing = options.replace ? Existing::replace : Existing::keep;
     std::vector<Errand> errands;
+    std::map<std::string, std::string> path_by_name;
     for (const auto& path : options.files) {
         const std::string_view leaf = options.as.empty() ? leaf_of(path) : std::string_view(options.as);
         const auto name = join_name(place->path, leaf);
+        if (const auto [other, fresh] = path_by_name.try_emplace(name, path); !fresh) {
+            complain(printable(other->second) + " and " + printable(path) + " would both be saved as " +
+                     printable(name) + ": save them one by one, with --as or into different folders");
+            return ExitCode::usage;
+        }
         errands.push_back({Report::File{name, path}, [path, name, existing, &bar](ClientSession& session) {
                                return session.save(path, name, existing,
                                                    [&bar](std::uint64_t moved) { bar.add_bytes(moved); });

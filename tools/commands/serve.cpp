@@ -22,7 +22,7 @@ Result<void> check_listen(const ServeOptions& options) {
     for (const auto& uri : options.listen) {
         CINNABAR_TRY(const bool local, stays_on_host(uri));
         if (!local && options.key_file.empty() && !options.insecure)
-            return Error{Errc::permission, "others can reach that address: give --key-file, or --insecure", uri};
+            return Error{Errc::invalid_argument, "others can reach that address: give --key-file, or --insecure", uri};
     }
     return {};
 }
@@ -63,7 +63,7 @@ void tell(const ServeOptions& options, const ServerEvent& event) {
         }
         return print_line(object.line());
     }
-    if (!options.verbose) return;
+    if (!options.verbose && event.kind != ServerEvent::Kind::refused) return;
     const auto name = event.name.empty() ? std::string("a session") : printable(event.name);
     const auto outcome = event.error ? explain(*event.error, event.name) : fmt::format("{} bytes", event.bytes);
     complain(fmt::format("{} {} for {}: {}", name_of(event.kind), name, event.client, outcome));
@@ -101,6 +101,7 @@ Result<void> serve(const ServeOptions& options, const Interrupt& interrupt) {
     auto endpoints = node.endpoints();
     // A node also reaches itself; that way is of no use to others.
     std::erase_if(endpoints, [](const std::string& endpoint) { return endpoint.starts_with("self://"); });
+    if (endpoints.empty()) return Error{Errc::bad_address, "nobody could reach that: listen on tcp://HOST:PORT"};
     if (!options.ready_file.empty()) CINNABAR_TRY_VOID(write_ready_file(options.ready_file, endpoints));
     tell_ready(options, endpoints);
     interrupt.wait();

@@ -143,7 +143,8 @@ Root::~Root() {
 Result<UniqueFd> Root::open_parent(std::string_view name) const {
     const std::string parent(parent_of(name));
     auto fd = open_beneath(directory_.get(), parent.empty() ? "." : parent, O_RDONLY | O_DIRECTORY);
-    if (!fd && errno == ENOENT) return Error{Errc::not_found, "its directory is missing", printable(name)};
+    if (!fd && errno == ENOENT)
+        return Error{Errc::not_found, "its directory is missing, and none is made", printable(name)};
     if (!fd) return file_error(errno, "cannot open its directory", name);
     struct stat status {};
     if (::fstat(fd.get(), &status) != 0) return file_error(errno, "cannot look at its directory", name);

@@ -19,18 +19,22 @@
 
 #include <functional>
 #include <optional>
+#include <type_traits>
 
 namespace cinnabar::hl {
 
 class NodeCore;
 
+// Stays without a destructor, as CallOptions.
 struct TransferOptions {
     std::uint64_t offset = 0;                   // where in the remote memory the window starts
     std::optional<std::uint64_t> bytes = {};    // unset: what both sides have room for
     std::optional<Microseconds> deadline = {};  // unset: that of the task around it
-    // Told how many bytes have moved so far, from inside progress: it must be short, and must not block or throw.
-    std::function<void(std::uint64_t bytes_done)> progress = {};
+    // Told how many bytes have moved so far, from inside progress: it must be short, and must not block or throw. Lives
+    // until the transfer has ended.
+    const std::function<void(std::uint64_t bytes_done)>* progress = nullptr;
 };
+static_assert(std::is_trivially_destructible_v<TransferOptions>);
 
 // A transfer that starts when it is awaited; gives the number of bytes moved. Must not be destroyed in flight.
 // invalid_argument: the window does not lie in both memories. permission: the descriptor does not allow it. Otherwise

@@ -2,7 +2,7 @@
 // A call that was made and waits to be sent: what Node::call returns. Its arguments are encoded already, so nothing of
 // the caller's must live on but memory that it lends. Send it in one of four ways, once:
 //
-//     Result<int> a = co_await node.call(sum, peer, {2, 3});               // in a task
+//     Result<int> a = co_await node.call(sum, peer, {2, 3});               // in a task (g++ 12: see task.hpp)
 //     Result<int> b = sync_wait(node.call(sum, peer, {2, 3}));             // from plain code (also: node.call_sync)
 //     node.call(sum, peer, {2, 3}).then([](Result<int> c) { ... });        // callback, from the node's loop
 //     Future<int> d = node.call(sum, peer, {2, 3}).future();               // ask later
@@ -23,6 +23,7 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <type_traits>
 
 namespace cinnabar::hl {
 
@@ -32,14 +33,16 @@ inline constexpr Microseconds default_deadline{30'000'000};
 // Must be said: a call without it ends at the latest after default_deadline.
 inline constexpr Microseconds no_deadline = Microseconds::max();
 
+// Stays without a destructor: g++ 12 destroys such temporaries twice when they are written in braces inside co_await.
 struct CallOptions {
     // From the moment it is sent: covers queueing, connecting, transfer, the handler and the reply. Unset: that of the
     // task around it (in a handler: what the caller gave), or default_deadline. In a task the earlier one holds.
     std::optional<Microseconds> deadline = {};
-    std::stop_token stop = {};             // besides that of the task around it
-    rpc::ProviderId provider = 0;          // which of several services of one kind
-    std::optional<unsigned> context = {};  // of this node; unset: the one whose loop runs here, or the first
+    const std::stop_token* stop = nullptr;  // besides that of the task around it; copied when the call is made
+    rpc::ProviderId provider = 0;           // which of several services of one kind
+    std::optional<unsigned> context = {};   // of this node; unset: the one whose loop runs here, or the first
 };
+static_assert(std::is_trivially_destructible_v<CallOptions>);
 
 // The part of a call that does not depend on its types.
 class CINNABAR_API CallOp {
@@ -63,7 +66,8 @@ class CINNABAR_API CallOp {
     void* user = nullptr;  // for whoever started it
 
   protected:
-    CallOp(NodeCore& node, const RpcName& name, std::uint16_t shape, const na::Addr& to, CallOptions options) noexcept;
+    CallOp(NodeCore& node, const RpcName& name, std::uint16_t shape, const na::Addr& to,
+           const CallOptions& options) noexcept;
 
     template <typename... In>
     void encode(const In&... in) noexcept;
@@ -97,6 +101,7 @@ class CINNABAR_API CallOp {
     std::string_view name_;
     na::Addr to_;
     CallOptions options_;
+    std::stop_token stop_;
     std::size_t input_bytes_ = 0;
     TimeUs started_us_ = 0;
     Finished finished_ = nullptr;
@@ -124,9 +129,9 @@ class [[nodiscard]] Pending : public CallOp {
     using Output = detail::OutputOf<Out>;
 
     template <typename... In>
-    Pending(NodeCore& node, const RpcName& name, std::uint16_t shape, const na::Addr& to, CallOptions options,
+    Pending(NodeCore& node, const RpcName& name, std::uint16_t shape, const na::Addr& to, const CallOptions& options,
             const In&... in) noexcept
-        : CallOp(node, name, shape, to, std::move(options)) {
+        : CallOp(node, name, shape, to, options) {
         encode(in...);
     }
     Pending(Pending&&) noexcept = default;

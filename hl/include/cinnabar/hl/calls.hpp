@@ -33,8 +33,8 @@ class CINNABAR_API Calls {
     // the handler answered. A OneWay call ends when its message was sent.
     template <typename R>
     requires(R::arity == 0) [[nodiscard]] Pending<typename R::Result> call(const R& rpc, const na::Addr& to,
-                                                                           CallOptions options = {}) const {
-        return make(rpc, to, std::move(options));
+                                                                           const CallOptions& options = {}) const {
+        return make(rpc, to, options);
     }
     template <typename R>
     requires(R::arity == 0)
@@ -44,8 +44,8 @@ class CINNABAR_API Calls {
     template <typename R>
     requires(R::arity == 1)
         [[nodiscard]] Pending<typename R::Result> call(const R& rpc, const na::Addr& to, const Arg<R, 0>& a,
-                                                       CallOptions options = {}) const {
-        return make(rpc, to, std::move(options), a);
+                                                       const CallOptions& options = {}) const {
+        return make(rpc, to, options, a);
     }
     template <typename R>
     requires(R::arity == 1)
@@ -56,8 +56,8 @@ class CINNABAR_API Calls {
     template <typename R>
     requires(R::arity == 2)
         [[nodiscard]] Pending<typename R::Result> call(const R& rpc, const na::Addr& to, const Arg<R, 0>& a,
-                                                       const Arg<R, 1>& b, CallOptions options = {}) const {
-        return make(rpc, to, std::move(options), a, b);
+                                                       const Arg<R, 1>& b, const CallOptions& options = {}) const {
+        return make(rpc, to, options, a, b);
     }
     template <typename R>
     requires(R::arity == 2)
@@ -69,8 +69,8 @@ class CINNABAR_API Calls {
     requires(R::arity == 3)
         [[nodiscard]] Pending<typename R::Result> call(const R& rpc, const na::Addr& to, const Arg<R, 0>& a,
                                                        const Arg<R, 1>& b, const Arg<R, 2>& c,
-                                                       CallOptions options = {}) const {
-        return make(rpc, to, std::move(options), a, b, c);
+                                                       const CallOptions& options = {}) const {
+        return make(rpc, to, options, a, b, c);
     }
     template <typename R>
     requires(R::arity == 3)
@@ -83,8 +83,8 @@ class CINNABAR_API Calls {
     requires(R::arity == 4)
         [[nodiscard]] Pending<typename R::Result> call(const R& rpc, const na::Addr& to, const Arg<R, 0>& a,
                                                        const Arg<R, 1>& b, const Arg<R, 2>& c, const Arg<R, 3>& d,
-                                                       CallOptions options = {}) const {
-        return make(rpc, to, std::move(options), a, b, c, d);
+                                                       const CallOptions& options = {}) const {
+        return make(rpc, to, options, a, b, c, d);
     }
     template <typename R>
     requires(R::arity == 4)
@@ -97,8 +97,8 @@ class CINNABAR_API Calls {
     // The same and waits for the outcome. would_deadlock on a loop or pool thread and inside tasks: nothing was sent.
     template <typename R>
     requires(R::arity == 0) [[nodiscard]] Result<typename R::Result> call_sync(const R& rpc, const na::Addr& to,
-                                                                               CallOptions options = {}) const {
-        return sync_wait(make(rpc, to, std::move(options)));
+                                                                               const CallOptions& options = {}) const {
+        return sync_wait(make(rpc, to, options));
     }
     template <typename R>
     requires(R::arity == 0) [[nodiscard]] Result<typename R::Result> call_sync(const R& rpc, const na::Addr& to,
@@ -108,8 +108,8 @@ class CINNABAR_API Calls {
     template <typename R>
     requires(R::arity == 1)
         [[nodiscard]] Result<typename R::Result> call_sync(const R& rpc, const na::Addr& to, const Arg<R, 0>& a,
-                                                           CallOptions options = {}) const {
-        return sync_wait(make(rpc, to, std::move(options), a));
+                                                           const CallOptions& options = {}) const {
+        return sync_wait(make(rpc, to, options, a));
     }
     template <typename R>
     requires(R::arity == 1)
@@ -120,8 +120,8 @@ class CINNABAR_API Calls {
     template <typename R>
     requires(R::arity == 2)
         [[nodiscard]] Result<typename R::Result> call_sync(const R& rpc, const na::Addr& to, const Arg<R, 0>& a,
-                                                           const Arg<R, 1>& b, CallOptions options = {}) const {
-        return sync_wait(make(rpc, to, std::move(options), a, b));
+                                                           const Arg<R, 1>& b, const CallOptions& options = {}) const {
+        return sync_wait(make(rpc, to, options, a, b));
     }
     template <typename R>
     requires(R::arity == 2)
@@ -133,8 +133,8 @@ class CINNABAR_API Calls {
     requires(R::arity == 3)
         [[nodiscard]] Result<typename R::Result> call_sync(const R& rpc, const na::Addr& to, const Arg<R, 0>& a,
                                                            const Arg<R, 1>& b, const Arg<R, 2>& c,
-                                                           CallOptions options = {}) const {
-        return sync_wait(make(rpc, to, std::move(options), a, b, c));
+                                                           const CallOptions& options = {}) const {
+        return sync_wait(make(rpc, to, options, a, b, c));
     }
     template <typename R>
     requires(R::arity == 3)
@@ -147,8 +147,8 @@ class CINNABAR_API Calls {
     requires(R::arity == 4)
         [[nodiscard]] Result<typename R::Result> call_sync(const R& rpc, const na::Addr& to, const Arg<R, 0>& a,
                                                            const Arg<R, 1>& b, const Arg<R, 2>& c, const Arg<R, 3>& d,
-                                                           CallOptions options = {}) const {
-        return sync_wait(make(rpc, to, std::move(options), a, b, c, d));
+                                                           const CallOptions& options = {}) const {
+        return sync_wait(make(rpc, to, options, a, b, c, d));
     }
     template <typename R>
     requires(R::arity == 4)
@@ -164,10 +164,10 @@ class CINNABAR_API Calls {
 
   private:
     template <typename R, typename... In>
-    Pending<typename R::Result> make(const R& rpc, const na::Addr& to, CallOptions options,
+    Pending<typename R::Result> make(const R& rpc, const na::Addr& to, const CallOptions& options,
                                      const In&... in) const noexcept {
         constexpr std::uint16_t shape = rpc::shape_of<typename R::Input>();
-        return Pending<typename R::Result>(*core_, rpc.name(), shape, to, std::move(options), in...);
+        return Pending<typename R::Result>(*core_, rpc.name(), shape, to, options, in...);
     }
 };
 

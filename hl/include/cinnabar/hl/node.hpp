@@ -103,7 +103,8 @@ class CINNABAR_API NodeRef : public Calls {
     // --- driving, from plain code
     // Drives for that long (or lets the node's own threads do it). would_deadlock on a loop or pool thread.
     Errc run_for(Microseconds span) const;
-    // Until stop_running() is called; any thread may do that, and a handler.
+    // Until stop_running() is called; any thread may do that, and the handler of a call, but no signal handler: block
+    // the signal and wait for it in a thread.
     Errc run() const;
     void stop_running() const noexcept;
     // One look without waiting: progress, then callbacks. For programs with a loop of their own.

@@ -4,6 +4,11 @@
 // not ended is a bug, and asserted: ask for an early end and await it.
 //
 // What a task throws comes out of the `co_await` of it; handlers, spawn and sync_wait turn it into an error.
+//
+// g++ 12 destroys some temporaries of a co_await twice: aggregates with a destructor that are made in braces, such as
+// `co_await node.call(put, peer, Item{"a", 3})`, and capturing lambdas in them. Name them first, or call in one
+// statement and await in the next: `auto call = node.call(...); co_await std::move(call)`. clang and later g++ are
+// fine.
 #pragma once
 
 #include <cinnabar/base/assert.hpp>
@@ -229,3 +234,11 @@ CINNABAR_API void log_exception(std::string_view whom) noexcept;
 [[nodiscard]] inline detail::ReadContext this_task() noexcept { return {}; }
 
 }  // namespace cinnabar::hl
+
+// As CINNABAR_TRY, in a coroutine: CINNABAR_CO_TRY(const auto answer, co_await node.call(sum, peer, {2, 3}));
+#define CINNABAR_CO_TRY(declaration, expression) CINNABAR_CO_TRY_NAMED(declaration, expression, __LINE__)
+#define CINNABAR_CO_TRY_NAMED(declaration, expression, line) CINNABAR_CO_TRY_WITH(declaration, expression, line)
+#define CINNABAR_CO_TRY_WITH(declaration, expression, line)                     \
+    auto cinnabar_try_##line = (expression);                                    \
+    if (!cinnabar_try_##line) co_return std::move(cinnabar_try_##line).error(); \
+    declaration = *std::move(cinnabar_try_##line)
