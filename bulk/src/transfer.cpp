@@ -28,6 +28,7 @@ Errc check(const TransferArgs& args) noexcept {
     if (args.remote_offset > remote_bytes || args.bytes > remote_bytes - args.remote_offset) {
         return Errc::invalid_argument;
     }
+    if (!args.follow_owner && !args.remote->owner().empty()) return Errc::permission;
     const bool pull = args.direction == Direction::pull;
     if (!allows(args.remote->access(), pull ? na::Access::read : na::Access::write)) return Errc::permission;
     if (pull && args.bytes > 0 && !allows(args.local.access(), na::Access::write)) return Errc::permission;

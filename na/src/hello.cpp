@@ -50,7 +50,8 @@ Errc Hello::decode(ConstBytes in, Hello& out) noexcept {
     if (!reader.ok() || seen_magic != magic || seen_version != hello_version) return Errc::protocol;
     if (kind < 1 || kind > static_cast<std::uint8_t>(HelloKind::lane)) return Errc::protocol;
     out.kind = static_cast<HelloKind>(kind);
-    if (out.kind != HelloKind::reject && (out.incarnation == 0 || out.message_bytes_max == 0)) return Errc::protocol;
+    if (out.kind != HelloKind::reject && (out.incarnation == 0 || out.message_bytes_max < message_bytes_min))
+        return Errc::protocol;
     return Errc::ok;
 }
 

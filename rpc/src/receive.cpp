@@ -24,7 +24,12 @@ void ContextCore::on_unexpected(na::Arrival& arrival) noexcept {
 void ContextCore::on_notify(na::Peer&, std::uint32_t) noexcept {}
 
 void ContextCore::accept_request(PeerBook& book, na::Arrival& arrival) noexcept {
-    if (book.granted > 0) --book.granted;
+    if (book.granted == 0) {
+        log(LogLevel::warning, "%s sends requests without credits and is cut off",
+            book.peer->addr().to_string().c_str());
+        return book.peer->port().disconnect(*book.peer);
+    }
+    --book.granted;
     book.active = true;
     if (book.granted == 0) watch_starving(book);
     Request* request = requests.acquire();

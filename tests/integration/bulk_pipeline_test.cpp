@@ -73,6 +73,7 @@ TEST_P(BulkPipeline, AThirdPartyMovesWhatIsBound) {
     there.fill(1);
     Outcome outcome;
     TransferArgs args = bulk.args_of(bulk.lend(owner, there.region, na::Access::read, true), here.region);
+    args.follow_owner = true;
     args.peer = sender.addr;  // whoever handed it on
     bulk.start(third, args, outcome);
     ASSERT_TRUE(bulk.until_done(outcome));

@@ -331,6 +331,7 @@ hg_return_t HG_Bulk_transfer(hg_context_t* context, hg_cb_t callback, void* arg,
     args.local = local_handle->local.slice(local_offset, bytes);
     args.bytes = bytes;
     args.peer = origin->addr;
+    args.follow_owner = true;
     auto pending = std::make_unique<Pending>(Pending{context, callback, arg});
     Errc why = Errc::ok;
     const auto done = [](bulk::Transfer& transfer, void* user) noexcept {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A target that is offered more than it takes.
+#include "codec.hpp"
 #include "rpc_fixture.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <utility>
 
@@ -77,6 +79,41 @@ TEST_P(OverloadTest, InTimeTheOldestGoesFirst) {
 }
 
 CINNABAR_OVER_ALL(OverloadTest);
+
+// Not one of ours: it sends what it likes.
+TEST_P(OverloadTest, APeerThatSendsBeyondItsCreditsIsCutOff) {
+    if (network_.one_process()) GTEST_SKIP() << "both sides share their transport";
+    if (GetParam() == support::NetworkKind::sim_strict) GTEST_SKIP() << "there the slots are counted by the network";
+    serve_hold();
+    support::Node rogue;
+    rogue.transport = network_.open("rogue", {}).value();
+    na::Transport* const transport = rogue.transport.get();
+    na::ContextOptions one;
+    one.threads = Threads::one;
+    rogue.context = na::Context::open({&transport, 1}, one, rogue.receiver).value();
+    na::Peer* const peer = rogue.context->peer(to_).value();
+    RequestHeader header;
+    header.rpc = rpc_id("hold");
+    std::array<na::Op, 3> ops;
+    for (na::Op& op : ops) {
+        op.kind = na::OpKind::send_unexpected;
+        op.peer = peer;
+        op.message = rogue.port().take_message();
+        op.message_bytes = static_cast<std::uint32_t>(cinnabar_codec.request_bytes);
+        op.tag = 1;
+        op.complete = [](na::Op&) noexcept {};
+        cinnabar_codec.encode_request(header, op.message->bytes());
+        ASSERT_EQ(rogue.context->post(op), Errc::ok);
+    }
+    log_.allow("without credits");
+    support::Pump both(network_.world_or_null());
+    both.add(target_.context->na());
+    both.add(*rogue.context);
+    ASSERT_TRUE(both.until([&] { return rogue.receiver.count(na::PeerEvent::lost) == 1; }, std::chrono::seconds(20)));
+    EXPECT_LE(held_.size(), 1u);
+    answer_all();
+    for (na::Op& op : ops) rogue.port().give_message(*op.message);
+}
 
 class FewHeldTest : public RpcTest {
   protected:

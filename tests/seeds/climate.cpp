@@ -65,7 +65,7 @@ std::string Climate::describe() const {
     add(world.fence_failed_one_in != 0, "failed fences");
     add(short_grace(), "short grace");
     add(transport.receive_slots < 1'000, "few slots");
-    add(transport.connections_max < 1'000, "few connections");
+    add(few_connections(), "few connections");
     return text;
 }
 

@@ -24,6 +24,8 @@ struct Climate {
     // Whether a dial may run into its timeout.
     [[nodiscard]] bool slow_dials() const noexcept { return partitions || stops || world.dial_lost_one_in != 0; }
 
+    [[nodiscard]] bool few_connections() const noexcept { return transport.connections_max < 1'000; }
+
     [[nodiscard]] std::string describe() const;
 
     sim::WorldOptions world;

@@ -109,7 +109,8 @@ bool Ledger::plausible(const Sent& sent, Errc result) const {
         case Errc::refused:
             return climate.stormy();
         case Errc::unreachable:
-            return climate.stormy();
+            // Also a process that listens nowhere, and whose idle connection made room for another.
+            return climate.stormy() || climate.few_connections();
         case Errc::overloaded:
             return climate.tight;
         case Errc::no_such_rpc:

@@ -265,7 +265,12 @@ TEST_F(MoverTest, ABoundDescriptorLeadsToItsOwner) {
     const Lent lent(there.region, {transport}, na::Access::read, owner);
     EXPECT_EQ(lent.remote.owner(), owner);
     Outcome outcome;
-    start(args_of(lent, here.region), outcome);
+    TransferArgs args = args_of(lent, here.region);
+    Errc why = Errc::ok;
+    EXPECT_EQ(mover->start(args, &Outcome::done, &outcome, Deliver::queued, nullptr, why), nullptr);
+    EXPECT_EQ(why, Errc::permission) << "only who asks for it is led anywhere";
+    args.follow_owner = true;
+    start(args, outcome);
     ASSERT_EQ(port().posted.size(), 1u);
     EXPECT_EQ(port().posted[0]->peer->addr(), owner);
     port().end_all();

@@ -86,7 +86,7 @@ TEST(Hello, NobodyAndNoRoomAreRefused) {
     Hello hello;
     EXPECT_EQ(Hello::decode(bytes, hello), Errc::protocol);
     Hello no_room = sample();
-    no_room.message_bytes_max = 0;
+    no_room.message_bytes_max = message_bytes_min - 1;
     no_room.encode(bytes);
     EXPECT_EQ(Hello::decode(bytes, hello), Errc::protocol);
     // A reject needs neither: it may come before anything is known.

@@ -41,9 +41,12 @@ struct TransferArgs {
     // Must live, with what it borrows, until the completion.
     const RemoteRegion* remote = nullptr;
     std::uint64_t remote_offset = 0;
-    Region local;                   // the transfer keeps a handle; a pull needs Access::write
-    std::uint64_t bytes = 0;        // from the start of `local`; at most local.bytes()
-    na::Addr peer;                  // whom to move from or to; ignored when the descriptor is bound to an owner
+    Region local;             // the transfer keeps a handle; a pull needs Access::write
+    std::uint64_t bytes = 0;  // from the start of `local`; at most local.bytes()
+    na::Addr peer;            // whom to move from or to; ignored when the descriptor is bound to an owner
+    // Whether a descriptor that is bound to an owner may lead there: whoever made the descriptor chooses whom this
+    // process connects to. Otherwise such a transfer is refused with `permission`.
+    bool follow_owner = false;
     na::Peer* connected = nullptr;  // the peer itself, where it is known: no other connection to the same process will
                                     // do, since leases end with the one they were told on; referenced until completion
     TimeUs deadline = time_never;   // on the context's clock

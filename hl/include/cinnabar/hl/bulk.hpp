@@ -33,6 +33,7 @@ struct TransferOptions {
     // Told how many bytes have moved so far, from inside progress: it must be short, and must not block or throw. Lives
     // until the transfer has ended.
     const std::function<void(std::uint64_t bytes_done)>* progress = nullptr;
+    bool follow_owner = false;  // as bulk::TransferArgs
 };
 static_assert(std::is_trivially_destructible_v<TransferOptions>);
 

@@ -16,6 +16,8 @@ namespace cinnabar::na {
 
 inline constexpr std::size_t hello_bytes = 48;
 inline constexpr std::uint8_t hello_version = 1;
+// What every peer accepts in one message: room for a header, a descriptor and an error with its text.
+inline constexpr std::uint32_t message_bytes_min = 512;
 
 enum class HelloKind : std::uint8_t {
     dial = 1,    // the first lane of a session
@@ -39,7 +41,8 @@ struct Hello {
     std::uint32_t nonce = 0;       // reserved for them
 
     CINNABAR_API void encode(std::span<std::byte, hello_bytes> out) const noexcept;
-    // protocol: wrong magic, another version, an unknown kind, a zero incarnation or message limit.
+    // protocol: wrong magic, another version, an unknown kind, a zero incarnation, a message limit below the
+    // least.
     [[nodiscard]] CINNABAR_API static Errc decode(ConstBytes in, Hello& out) noexcept;
 };
 
