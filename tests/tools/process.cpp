@@ -89,14 +89,28 @@ void Process::drain(std::chrono::milliseconds limit) {
     }
 }
 
+void Process::reap() {
+    int status = 0;
+    if (::waitpid(pid_, &status, WNOHANG) == pid_)
+        exit_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+std::optional<int> Process::wait_unread(std::chrono::seconds limit) {
+    (void)eventually(
+        [this] {
+            if (!exit_) reap();
+            return exit_.has_value();
+        },
+        limit);
+    return exit_;
+}
+
 std::optional<int> Process::wait(std::chrono::seconds limit) {
     const auto end = Clock::now() + limit;
     while (!exit_ && Clock::now() < end) {
         // The pipes are read meanwhile, so that it never waits for us. Both closed is its end, or nearly.
         drain(std::chrono::milliseconds(out_.fd < 0 && err_.fd < 0 ? 1 : 10));
-        int status = 0;
-        if (::waitpid(pid_, &status, WNOHANG) == pid_)
-            exit_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+        reap();
     }
     if (exit_) {
         while ((out_.fd >= 0 || err_.fd >= 0) && Clock::now() < end) drain(std::chrono::milliseconds(100));

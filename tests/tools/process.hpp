@@ -29,6 +29,9 @@ class Process {
     void send(int signal) const;
     // The exit code; 128 + the signal that ended it; nothing when it still runs after `limit`.
     [[nodiscard]] std::optional<int> wait(std::chrono::seconds limit = std::chrono::seconds(60));
+    // The same, but its pipes are not read meanwhile: it must end by itself.
+    [[nodiscard]] std::optional<int> wait_unread(std::chrono::seconds limit = std::chrono::seconds(60));
+    [[nodiscard]] int pid() const { return pid_; }
     // What it has written so far; all of it after wait().
     [[nodiscard]] std::string out();
     [[nodiscard]] std::string err();
@@ -41,6 +44,7 @@ class Process {
         std::string text;
     };
     void drain(std::chrono::milliseconds limit);
+    void reap();
     int pid_ = -1;
     std::optional<int> exit_;
     Stream out_;

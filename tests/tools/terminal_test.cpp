@@ -2,13 +2,18 @@
 // What people and programs are told: units, JSON, the progress line, exit codes.
 #include "terminal/exit_code.hpp"
 #include "terminal/json.hpp"
+#include "terminal/outlet.hpp"
 #include "terminal/progress.hpp"
 #include "terminal/units.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
 #include <unistd.h>
 
+#include <array>
+#include <chrono>
 #include <limits>
 #include <set>
 
@@ -135,6 +140,47 @@ TEST(Progress, NothingIsDrawnOnAPipe) {
     EXPECT_EQ(::read(ends[0], &byte, 1), -1);
     ::close(ends[0]);
     ::close(ends[1]);
+}
+
+TEST(Outlet, WhatNobodyReadsIsDroppedAndCounted) {
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+    constexpr std::uint64_t told = 3 * Outlet::lines_max;
+    // Long enough that the pipe takes few of them.
+    const std::string text = std::string(500, 'x') + "\n";
+    std::string got;
+    {
+        Outlet outlet([&](std::uint64_t count) { return Outlet::Line{ends[1], std::to_string(count) + " lost\n"}; });
+        for (std::uint64_t i = 0; i < told; ++i) outlet.tell({ends[1], text});
+        std::array<char, 65536> buffer{};
+        while (got.find("lost") == std::string::npos) {
+            pollfd wanted{ends[0], POLLIN, 0};
+            ASSERT_EQ(::poll(&wanted, 1, 30'000), 1) << "the count never came";
+            const ssize_t count = ::read(ends[0], buffer.data(), buffer.size());
+            ASSERT_GT(count, 0);
+            got.append(buffer.data(), static_cast<std::size_t>(count));
+        }
+    }
+    const auto notice = got.rfind('\n', got.find("lost")) + 1;
+    EXPECT_GE(notice / text.size(), Outlet::lines_max);
+    EXPECT_EQ(notice / text.size() + std::stoull(got.substr(notice)), told) << "each is written or counted";
+    ::close(ends[0]);
+    ::close(ends[1]);
+}
+
+TEST(Outlet, ItsEndDoesNotWaitForAReaderThatNeverReads) {
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+    // A test that ends lets the thread go by closing the pipe, and the write should fail and not be a signal.
+    (void)::signal(SIGPIPE, SIG_IGN);
+    const auto begin = std::chrono::steady_clock::now();
+    {
+        Outlet outlet([&](std::uint64_t) { return Outlet::Line{ends[1], "lost\n"}; });
+        for (std::size_t i = 0; i < Outlet::lines_max; ++i) outlet.tell({ends[1], std::string(500, 'x') + "\n"});
+    }
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+    ::close(ends[0]);
+    // The thread may still be on its way out of the write, so the other end and the signal stay as they are.
 }
 
 TEST(ExitCode, EveryErrorHasOne) {

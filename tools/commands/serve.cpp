@@ -6,11 +6,14 @@
 #include "session/server.hpp"
 #include "terminal/interrupt.hpp"
 #include "terminal/json.hpp"
+#include "terminal/outlet.hpp"
 #include "terminal/report.hpp"
 
 #include <cinnabar/hl/node.hpp>
 
 #include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
@@ -52,7 +55,27 @@ std::string_view name_of(ServerEvent::Kind kind) {
     return "unknown";
 }
 
-void tell(const ServeOptions& options, const ServerEvent& event) {
+// Each client takes a descriptor, and so does each file under way; the soft limit is often 1,024.
+void allow_descriptors() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+    limit.rlim_cur = limit.rlim_max;
+    (void)::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// What a server says goes through its outlet: whoever should read it may never do so, and the loop must not wait.
+void print(Outlet& outlet, const std::string& text) { outlet.tell({STDOUT_FILENO, text + "\n"}); }
+void complain(Outlet& outlet, const std::string& text) { outlet.tell({STDERR_FILENO, "cinnabar: " + text + "\n"}); }
+
+Outlet::Line dropped_line(const ServeOptions& options, std::uint64_t count) {
+    if (!options.json)
+        return {STDERR_FILENO, fmt::format("cinnabar: {} messages are missing here: nobody read them\n", count)};
+    JsonObject object;
+    object.text("event", "dropped").number("count", count);
+    return {STDOUT_FILENO, object.line() + "\n"};
+}
+
+void tell(const ServeOptions& options, Outlet& outlet, const ServerEvent& event) {
     if (options.json) {
         JsonObject object;
         object.text("event", name_of(event.kind)).name("name", event.name).text("client", event.client);
@@ -61,27 +84,27 @@ void tell(const ServeOptions& options, const ServerEvent& event) {
         } else {
             object.number("bytes", event.bytes).text("checksum", fmt::format("xxh3:{:016x}", event.checksum));
         }
-        return print_line(object.line());
+        return print(outlet, object.line());
     }
     if (!options.verbose && event.kind != ServerEvent::Kind::refused) return;
     const auto name = event.name.empty() ? std::string("a session") : printable(event.name);
     const auto outcome = event.error ? explain(*event.error, event.name) : fmt::format("{} bytes", event.bytes);
-    complain(fmt::format("{} {} for {}: {}", name_of(event.kind), name, event.client, outcome));
+    complain(outlet, fmt::format("{} {} for {}: {}", name_of(event.kind), name, event.client, outcome));
 }
 
-void tell_ready(const ServeOptions& options, const std::vector<std::string>& endpoints) {
+void tell_ready(const ServeOptions& options, Outlet& outlet, const std::vector<std::string>& endpoints) {
     if (!options.json) {
-        for (const auto& endpoint : endpoints) print_line("listening on " + endpoint);
+        for (const auto& endpoint : endpoints) print(outlet, "listening on " + endpoint);
         return;
     }
     std::string list = "[";
     for (const auto& endpoint : endpoints) list += (list.size() > 1 ? ", " : "") + json_string(endpoint);
     JsonObject object;
     object.text("event", "listening").raw("endpoints", list + "]").name("root", options.root);
-    print_line(object.line());
+    print(outlet, object.line());
 }
 
-Result<void> serve(const ServeOptions& options, const Interrupt& interrupt) {
+Result<void> serve(const ServeOptions& options, Outlet& outlet, const Interrupt& interrupt) {
     std::optional<Key> key;
     if (!options.key_file.empty()) {
         CINNABAR_TRY(auto loaded, Key::load(options.key_file));
@@ -89,13 +112,13 @@ Result<void> serve(const ServeOptions& options, const Interrupt& interrupt) {
     }
     CINNABAR_TRY(auto root, options.read_only ? Root::serve_read_only(options.root) : Root::serve(options.root));
     if (root.removed() > 0 && options.verbose)
-        complain(fmt::format("removed {} unfinished files of a server that was killed", root.removed()));
+        complain(outlet, fmt::format("removed {} unfinished files of a server that was killed", root.removed()));
     ServerOptions server_options;
     server_options.disk_threads = options.writers;
     server_options.buffers = static_cast<std::uint32_t>(
         std::clamp<std::uint64_t>(options.buffer_bytes / server_options.window_bytes, 2, 1u << 16));
     CINNABAR_TRY(const auto server, Server::make(std::move(root), std::move(key), server_options,
-                                                 [&options](const ServerEvent& event) { tell(options, event); }));
+                                                 [&](const ServerEvent& event) { tell(options, outlet, event); }));
     CINNABAR_TRY(const auto node, hl::Node::listen(std::span<const std::string>(options.listen)));
     CINNABAR_TRY_VOID(server->serve_on(node));
     auto endpoints = node.endpoints();
@@ -103,7 +126,7 @@ Result<void> serve(const ServeOptions& options, const Interrupt& interrupt) {
     std::erase_if(endpoints, [](const std::string& endpoint) { return endpoint.starts_with("self://"); });
     if (endpoints.empty()) return Error{Errc::bad_address, "nobody could reach that: listen on tcp://HOST:PORT"};
     if (!options.ready_file.empty()) CINNABAR_TRY_VOID(write_ready_file(options.ready_file, endpoints));
-    tell_ready(options, endpoints);
+    tell_ready(options, outlet, endpoints);
     interrupt.wait();
     if (!server->drain(std::chrono::duration<double>(options.drain_seconds)))
         return Error{Errc::timed_out, "files were still under way; they were given up"};
@@ -118,9 +141,11 @@ ExitCode run_serve(const ServeOptions& options) {
         complain(may.error().message());
         return ExitCode::usage;
     }
-    const auto served = serve(options, interrupt);
+    allow_descriptors();
+    Outlet outlet([&options](std::uint64_t count) { return dropped_line(options, count); });
+    const auto served = serve(options, outlet, interrupt);
     if (served) return ExitCode::ok;
-    complain(served.error().message());
+    complain(outlet, served.error().message());
     return exit_code(served.code());
 }
 
