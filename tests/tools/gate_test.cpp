@@ -81,11 +81,25 @@ TEST_F(GateTest, AnotherVersionIsTold) {
 
 TEST_F(GateTest, StrangersAreBoundedInNumberAndTime) {
     Gate gate(std::nullopt, clock);
-    for (std::size_t i = 0; i < Gate::challenges_max; ++i) ASSERT_TRUE(gate.hello({protocol_version, nonce}, ann).ok());
+    for (std::size_t i = 0; i < Gate::challenges_max; ++i)
+        ASSERT_TRUE(gate.hello({protocol_version, nonce}, na::Addr::make_session("tcp", 0, 1000 + i)).ok());
     EXPECT_EQ(gate.hello({protocol_version, nonce}, bob).code(), Errc::overloaded);
     clock.now += Gate::challenge_us;
     EXPECT_TRUE(gate.expire().empty());
     EXPECT_TRUE(gate.hello({protocol_version, nonce}, bob).ok());
+}
+
+TEST_F(GateTest, OneThatNeverLogsInShutsNobodyOut) {
+    Gate gate(std::nullopt, clock);
+    const auto early = hello(gate, bob);
+    std::vector<HelloOut> of_ann;
+    for (std::size_t i = 0; i <= Gate::challenges_max; ++i) of_ann.push_back(hello(gate, ann));
+    EXPECT_TRUE(gate.login({early.challenge, {}}, bob).ok());
+    EXPECT_TRUE(gate.hello({protocol_version, nonce}, bob).ok());
+    const auto first_kept = of_ann.size() - Gate::source_challenges_max;
+    EXPECT_EQ(gate.login({of_ann[first_kept - 1].challenge, {}}, ann).code(), Errc::permission) << "its own goes";
+    for (std::size_t i = first_kept; i < of_ann.size(); ++i)
+        EXPECT_TRUE(gate.login({of_ann[i].challenge, {}}, ann).ok()) << i;
 }
 
 TEST_F(GateTest, SessionsThatNobodyHoldsAreForgotten) {

@@ -16,8 +16,20 @@ std::vector<std::shared_ptr<Session>> Gate::expire() {
     return late;
 }
 
+void Gate::make_room_for(const na::Addr& source) {
+    std::size_t count = 0;
+    auto oldest = challenges_.end();
+    for (auto i = challenges_.begin(); i != challenges_.end(); ++i) {
+        if (!(i->second.source == source)) continue;
+        ++count;
+        if (oldest == challenges_.end() || i->second.number < oldest->second.number) oldest = i;
+    }
+    if (count >= source_challenges_max) challenges_.erase(oldest);
+}
+
 Result<HelloOut> Gate::hello(const HelloIn& in, const na::Addr& source) {
     if (in.version != protocol_version) return Error{Errc::unsupported, "the server speaks version 1 of the protocol"};
+    make_room_for(source);
     if (challenges_.size() >= challenges_max) return Error{Errc::overloaded, "too many clients are logging in"};
     HelloOut out;
     out.version = protocol_version;
@@ -26,7 +38,8 @@ Result<HelloOut> Gate::hello(const HelloIn& in, const na::Addr& source) {
     do {
         out.challenge = secret_u64();
     } while (challenges_.contains(out.challenge));
-    challenges_.emplace(out.challenge, Challenge{source, in.nonce, out.nonce, clock_.now_us() + challenge_us});
+    challenges_.emplace(out.challenge,
+                        Challenge{source, in.nonce, out.nonce, clock_.now_us() + challenge_us, next_number_++});
     return out;
 }
 

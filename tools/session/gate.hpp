@@ -34,11 +34,13 @@ struct Session {
 class Gate {
   public:
     static constexpr std::size_t challenges_max = 4096;
+    static constexpr std::size_t source_challenges_max = 8;  // of one client
     static constexpr std::size_t sessions_max = 4096;
     static constexpr TimeUs challenge_us = 10'000'000;  // from hello to login, and from login to hold
 
     explicit Gate(std::optional<Key> key, Clock& clock = steady_clock()) : key_(std::move(key)), clock_(clock) {}
 
+    // A client that asks again and again loses its own oldest challenge and takes no room of others.
     // unsupported: another version. overloaded: too many that did not go on to log in.
     [[nodiscard]] Result<HelloOut> hello(const HelloIn& in, const na::Addr& source);
     // permission: no such challenge of this client (it is good once), or a wrong proof. overloaded.
@@ -59,12 +61,15 @@ class Gate {
         Nonce client;
         Nonce server;
         TimeUs until;
+        std::uint64_t number;  // counts up
     };
     struct Entry {
         std::shared_ptr<Session> session;
         TimeUs until;  // for the hold call
     };
+    void make_room_for(const na::Addr& source);
     std::optional<Key> key_;
+    std::uint64_t next_number_ = 0;
     Clock& clock_;
     std::map<std::uint64_t, Challenge> challenges_;
     std::map<Token, Entry> sessions_;
