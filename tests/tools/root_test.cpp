@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <thread>
 
 namespace cinnabar::tools {
@@ -127,6 +128,30 @@ TEST_F(RootTest, APipeInPlaceIsNotReplaced) {
     EXPECT_EQ(save(root, "pipe", "new", Existing::replace).code(), Errc::invalid_argument);
     EXPECT_TRUE(fs::is_fifo(base / "pipe"));
     EXPECT_EQ(root.open_source("pipe").code(), Errc::invalid_argument) << "and reading it does not block";
+}
+
+TEST_F(RootTest, APipeThatCameUpMeanwhileIsNotReplaced) {
+    const auto root = serve();
+    auto file = root.create("a", 3, 0644, Existing::replace).value();
+    ASSERT_TRUE(file.write(0, as_bytes("abc")).ok());
+    ASSERT_EQ(::mkfifo((base / "a").c_str(), 0600), 0);
+    EXPECT_EQ(file.commit().code(), Errc::invalid_argument);
+    EXPECT_TRUE(fs::is_fifo(base / "a"));
+    EXPECT_TRUE(fs::is_empty(base / staging_folder));
+}
+
+TEST_F(RootTest, AFileDoesNotFollowItsDirectoryOut) {
+    const auto root = serve();
+    fs::create_directory(base / "sub");
+    auto gone = root.create("sub/a", 3, 0644, Existing::keep).value();
+    auto replaced = root.create("sub/b", 3, 0644, Existing::replace).value();
+    fs::rename(base / "sub", folder.path() / "outside");
+    EXPECT_EQ(gone.commit().code(), Errc::not_found);
+    fs::create_directory(base / "sub");
+    EXPECT_EQ(replaced.commit().code(), Errc::not_found);
+    EXPECT_TRUE(fs::is_empty(folder.path() / "outside"));
+    EXPECT_TRUE(fs::is_empty(base / "sub"));
+    EXPECT_TRUE(fs::is_empty(base / staging_folder));
 }
 
 TEST_F(RootTest, FoldersBelowTheRootAreReachedAndMissingOnesNamed) {
@@ -309,6 +334,27 @@ TEST(SourceFile, AFileThatGrowsIsNotSettled) {
     const auto path = folder.put("a", "abc");
     const auto file = SourceFile::open(path).value();
     std::ofstream(path, std::ios::app) << "d";
+    EXPECT_EQ(file.settled().code(), Errc::bad_checksum);
+}
+
+TEST(SourceFile, AFileThatIsLongerThanItSaysIsNotSettled) {
+    const auto file = SourceFile::open("/proc/self/status").value();
+    EXPECT_EQ(file.bytes(), 0u);
+    EXPECT_EQ(file.settled().code(), Errc::bad_checksum);
+}
+
+TEST(SourceFile, AChangeIsSeenAlsoWhenTheTimeIsSetBack) {
+    const Folder folder;
+    const auto path = folder.put("a", "abc");
+    const auto before = fs::last_write_time(path);
+    const auto file = SourceFile::open(path).value();
+    // The kernel's clock for files is coarse: the change counts once it has moved on.
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    do {
+        folder.put("a", "abd");
+        fs::last_write_time(path, before);
+    } while (file.settled().ok() && std::chrono::steady_clock::now() < limit);
+    EXPECT_EQ(fs::last_write_time(path), before);
     EXPECT_EQ(file.settled().code(), Errc::bad_checksum);
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "file/new_file.hpp"
 
+#include "file/beneath.hpp"
 #include "file/file_error.hpp"
+#include "file/name.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -23,6 +25,7 @@ constexpr std::uint64_t flush_bytes = 8u << 20;
 NewFile& NewFile::operator=(NewFile&& other) noexcept {
     if (this == &other) return *this;
     discard();
+    root_ = std::move(other.root_);
     staging_ = std::move(other.staging_);
     parent_ = std::move(other.parent_);
     file_ = std::move(other.file_);
@@ -58,7 +61,9 @@ Result<void> NewFile::commit() {
         discard();
         return file_error(failure, "cannot sync the file", name_);
     }
-    if (auto named = give_name(); !named) {
+    auto named = check_place();
+    if (named) named = give_name();
+    if (!named) {
         discard();
         return named;
     }
@@ -68,6 +73,23 @@ Result<void> NewFile::commit() {
     if (::fsync(parent_.get()) != 0 && errno != EINVAL)
         return file_error(errno, "the file has its name, but the directory could not be synced", name_);
     return {};
+}
+
+// The directory was opened with the file, perhaps long ago: others may have moved it out of the root since, or put
+// something else than a file under the name. No call of the kernel looks and renames in one, so a moment is left in
+// which they can still do so.
+Result<void> NewFile::check_place() const {
+    const Error moved{Errc::not_found, "its directory was moved or removed while the file was under way",
+                      printable(name_)};
+    const auto now = open_parent_beneath(root_->get(), name_);
+    if (!now && (errno == ENOENT || errno == ENOTDIR)) return moved;
+    if (!now) return file_error(errno, "cannot open its directory", name_);
+    struct stat then_status {};
+    struct stat now_status {};
+    if (::fstat(parent_.get(), &then_status) != 0 || ::fstat(now.get(), &now_status) != 0)
+        return file_error(errno, "cannot look at its directory", name_);
+    if (then_status.st_dev != now_status.st_dev || then_status.st_ino != now_status.st_ino) return moved;
+    return check_target(parent_.get(), leaf_, name_, existing_);
 }
 
 Result<void> NewFile::give_name() {

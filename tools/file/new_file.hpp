@@ -26,10 +26,11 @@ class NewFile {
     // no_space, io.
     [[nodiscard]] Result<void> write(std::uint64_t offset, ConstBytes from);
 
-    // Syncs the bytes, gives the name, syncs the directory. After an error before the naming the file is gone and what
-    // was there before is untouched.
+    // Syncs the bytes, looks at the place again, gives the name, syncs the directory. After an error before the naming
+    // the file is gone and what was there before is untouched.
     //   exists            a file (or link) of that name came up meanwhile and is to be kept
-    //   invalid_argument  a directory has that name
+    //   invalid_argument  a directory, or something else than a file, has that name
+    //   not_found         its directory has been moved, removed or replaced meanwhile
     //   no_space, io      the sync failed. Only when syncing the directory failed does the whole file have its name.
     [[nodiscard]] Result<void> commit();
     // Removes it. Nothing after commit().
@@ -40,8 +41,10 @@ class NewFile {
   private:
     friend class Root;
     NewFile() = default;
+    [[nodiscard]] Result<void> check_place() const;
     [[nodiscard]] Result<void> give_name();
 
+    std::shared_ptr<const UniqueFd> root_;
     std::shared_ptr<const UniqueFd> staging_;
     UniqueFd parent_;
     UniqueFd file_;

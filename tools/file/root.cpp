@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "file/root.hpp"
 
+#include "file/beneath.hpp"
 #include "file/file_error.hpp"
 #include "file/name.hpp"
 
@@ -8,11 +9,9 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
@@ -23,19 +22,6 @@
 namespace cinnabar::tools {
 namespace {
 
-// Opens what `path` names below `directory`, and fails with EXDEV when it leads out. glibc has no wrapper.
-UniqueFd open_beneath(int directory, const std::string& path, std::uint64_t flags) {
-    open_how how{};
-    how.flags = flags | O_CLOEXEC;
-    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
-    for (;;) {
-        const long fd = ::syscall(SYS_openat2, directory, path.c_str(), &how, sizeof how);
-        // EAGAIN: something on the way was renamed meanwhile, and the kernel could not be sure. It passes.
-        if (fd < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-        return UniqueFd(static_cast<int>(fd));
-    }
-}
-
 constexpr int attempts_max = 16;
 
 std::string staged_name() {
@@ -43,20 +29,6 @@ std::string staged_name() {
     (void)std::snprintf(name.data(), name.size(), ".cinnabar-%016llx.part",
                         static_cast<unsigned long long>(secret_u64()));
     return name.data();
-}
-
-// What stands under the name already; ENOENT is what a new file wants to see.
-Result<void> check_target(int parent, const std::string& leaf, std::string_view name, Existing existing) {
-    struct stat status {};
-    if (::fstatat(parent, leaf.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
-        if (errno == ENOENT) return {};
-        return file_error(errno, "cannot look at the name", name);
-    }
-    if (S_ISDIR(status.st_mode)) return file_error(EISDIR, {}, name);
-    if (existing == Existing::keep) return file_error(EEXIST, {}, name);
-    if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode))
-        return Error{Errc::invalid_argument, "what has that name is not a file", printable(name)};
-    return {};
 }
 
 Result<void> check_room(int parent, std::uint64_t bytes, std::string_view name) {
@@ -71,12 +43,12 @@ Result<void> check_room(int parent, std::uint64_t bytes, std::string_view name) 
 
 Result<Root> Root::open_directory(const std::string& path) {
     Root root;
-    root.directory_.reset(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!root.directory_) return file_error(errno, "cannot open the directory", path);
+    root.directory_ = std::make_shared<UniqueFd>(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!*root.directory_) return file_error(errno, "cannot open the directory", path);
     struct stat status {};
-    if (::fstat(root.directory_.get(), &status) != 0) return file_error(errno, "cannot look at the directory", path);
+    if (::fstat(root.directory_->get(), &status) != 0) return file_error(errno, "cannot look at the directory", path);
     root.device_ = status.st_dev;
-    if (!open_beneath(root.directory_.get(), ".", O_PATH))
+    if (!open_beneath(root.directory_->get(), ".", O_PATH))
         return Error{Errc::unsupported, "the system call openat2 is needed (Linux 5.6 or later)", printable(path),
                      errno};
     return root;
@@ -84,9 +56,7 @@ Result<Root> Root::open_directory(const std::string& path) {
 
 Result<Root> Root::open(const std::string& path) {
     CINNABAR_TRY(auto root, open_directory(path));
-    auto staging = std::make_shared<UniqueFd>(::fcntl(root.directory_.get(), F_DUPFD_CLOEXEC, 0));
-    if (!*staging) return file_error(errno, "cannot open the directory", path);
-    root.staging_ = std::move(staging);
+    root.staging_ = root.directory_;
     return root;
 }
 
@@ -101,17 +71,17 @@ Result<Root> Root::serve(const std::string& path) {
 }
 
 Result<void> Root::lock(const std::string& path) const {
-    if (::flock(directory_.get(), LOCK_EX | LOCK_NB) == 0) return {};
+    if (::flock(directory_->get(), LOCK_EX | LOCK_NB) == 0) return {};
     if (errno == EWOULDBLOCK) return Error{Errc::busy, "another server serves this directory", printable(path)};
     return file_error(errno, "cannot lock the directory", path);
 }
 
 Result<void> Root::make_staging() {
     const std::string name(staging_folder);
-    if (::mkdirat(directory_.get(), name.c_str(), 0700) != 0 && errno != EEXIST)
+    if (::mkdirat(directory_->get(), name.c_str(), 0700) != 0 && errno != EEXIST)
         return file_error(errno, "cannot make the folder for unfinished files", name);
     auto folder = std::make_shared<UniqueFd>(
-        ::openat(directory_.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+        ::openat(directory_->get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!*folder) return file_error(errno, "cannot open the folder for unfinished files", name);
     staging_ = std::move(folder);
     own_staging_ = true;
@@ -137,12 +107,11 @@ void Root::clean_staging() {
 Root::~Root() {
     // Fails, rightly, while something is in it.
     if (own_staging_ && directory_)
-        (void)::unlinkat(directory_.get(), std::string(staging_folder).c_str(), AT_REMOVEDIR);
+        (void)::unlinkat(directory_->get(), std::string(staging_folder).c_str(), AT_REMOVEDIR);
 }
 
 Result<UniqueFd> Root::open_parent(std::string_view name) const {
-    const std::string parent(parent_of(name));
-    auto fd = open_beneath(directory_.get(), parent.empty() ? "." : parent, O_RDONLY | O_DIRECTORY);
+    auto fd = open_parent_beneath(directory_->get(), name);
     if (!fd && errno == ENOENT)
         return Error{Errc::not_found, "its directory is missing, and none is made", printable(name)};
     if (!fd) return file_error(errno, "cannot open its directory", name);
@@ -164,6 +133,7 @@ Result<NewFile> Root::create(std::string_view name, std::uint64_t bytes, std::ui
     if (::faccessat(parent.get(), ".", W_OK | X_OK, AT_EACCESS) != 0)
         return file_error(errno, "cannot write into its directory", name);
     CINNABAR_TRY_VOID(check_room(parent.get(), bytes, name));
+    file.root_ = directory_;
     file.staging_ = staging_;
     file.parent_ = std::move(parent);
     file.existing_ = existing;
@@ -182,7 +152,7 @@ Result<NewFile> Root::create(std::string_view name, std::uint64_t bytes, std::ui
 
 Result<SourceFile> Root::open_source(std::string_view name) const {
     CINNABAR_TRY_VOID(check_name(name));
-    auto fd = open_beneath(directory_.get(), std::string(name), O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    auto fd = open_beneath(directory_->get(), std::string(name), O_RDONLY | O_NONBLOCK | O_NOCTTY);
     if (!fd && errno == ENOENT) return Error{Errc::not_found, "there is no such file", printable(name)};
     if (!fd) return file_error(errno, "cannot open the file", name);
     return SourceFile::from(std::move(fd), name);

@@ -57,7 +57,7 @@ class Root {
     void clean_staging();
     [[nodiscard]] Result<UniqueFd> open_parent(std::string_view name) const;
 
-    UniqueFd directory_;
+    std::shared_ptr<const UniqueFd> directory_;
     std::shared_ptr<const UniqueFd> staging_;  // null: read-only
     bool own_staging_ = false;                 // the folder is ours: clean it, remove it at the end
     std::uint64_t device_ = 0;

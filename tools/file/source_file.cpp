@@ -8,8 +8,14 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 
 namespace cinnabar::tools {
+namespace {
+
+bool same(const timespec& a, const timespec& b) { return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec; }
+
+}  // namespace
 
 Result<SourceFile> SourceFile::open(const std::string& path) {
     UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
@@ -29,6 +35,7 @@ Result<SourceFile> SourceFile::from(UniqueFd file, std::string_view name) {
     source.bytes_ = static_cast<std::uint64_t>(status.st_size);
     source.mode_ = status.st_mode & 0777u;
     source.modified_ = status.st_mtim;
+    source.changed_ = status.st_ctim;
     return source;
 }
 
@@ -49,9 +56,16 @@ Result<void> SourceFile::read(std::uint64_t offset, Bytes to) const {
 Result<void> SourceFile::settled() const {
     struct stat status {};
     if (::fstat(file_.get(), &status) != 0) return file_error(errno, "cannot look at the file", name_);
-    const bool same = static_cast<std::uint64_t>(status.st_size) == bytes_ &&
-                      status.st_mtim.tv_sec == modified_.tv_sec && status.st_mtim.tv_nsec == modified_.tv_nsec;
-    if (!same) return Error{Errc::bad_checksum, "the file was changed while it was read", printable(name_)};
+    const bool settled = static_cast<std::uint64_t>(status.st_size) == bytes_ && same(status.st_mtim, modified_) &&
+                         same(status.st_ctim, changed_);
+    if (!settled) return Error{Errc::bad_checksum, "the file was changed while it was read", printable(name_)};
+    std::byte beyond{};
+    ssize_t count = 0;
+    do {
+        count = ::pread(file_.get(), &beyond, 1, static_cast<off_t>(bytes_));
+    } while (count < 0 && errno == EINTR);
+    if (count < 0) return file_error(errno, "cannot read the file", name_);
+    if (count > 0) return Error{Errc::bad_checksum, "the file is longer than its size says", printable(name_)};
     return {};
 }
 

@@ -28,7 +28,8 @@ class SourceFile {
     // Fills all of `to` from `offset`. bad_checksum: the file ends before. io and others: file_error.
     // Threads: any, also at once.
     [[nodiscard]] Result<void> read(std::uint64_t offset, Bytes to) const;
-    // bad_checksum: size or modification time are not those of the opening.
+    // bad_checksum: size, time of modification or of change (which no program can set back) are not those of the
+    // opening; or the file has more bytes than its size says, as those of /proc do.
     [[nodiscard]] Result<void> settled() const;
 
   private:
@@ -38,6 +39,7 @@ class SourceFile {
     std::uint64_t bytes_ = 0;
     std::uint32_t mode_ = 0;
     timespec modified_{};
+    timespec changed_{};
 };
 
 }  // namespace cinnabar::tools
