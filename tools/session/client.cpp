@@ -133,7 +133,8 @@ hl::Task<void> ClientSession::close() {
 }
 
 std::uint64_t ClientSession::lanes_for(std::uint64_t bytes) const noexcept {
-    return std::min<std::uint64_t>(windows_max_, (bytes + window_bytes_ - 1) / window_bytes_);
+    const std::uint64_t windows = bytes / window_bytes_ + (bytes % window_bytes_ != 0 ? 1 : 0);
+    return std::min<std::uint64_t>(windows_max_, windows);
 }
 
 hl::Task<void> ClientSession::give_up(std::uint64_t file) {
@@ -223,6 +224,10 @@ hl::Task<Result<Moved>> ClientSession::fetch(const std::string& name, const Root
     ask.name = name;
     auto asked = co_await node_.call(ask_rpc, server_, ask, within(open_deadline));
     if (!asked) co_return from_remote(std::move(asked).error());
+    if (asked->bytes > file_bytes_max) {
+        co_await give_up(asked->file);
+        co_return Error{Errc::protocol, "the server tells of a file of an impossible size", printable(name)};
+    }
     if (announced) announced(asked->bytes);
     auto target = co_await disk_.run([&] { return into.create(leaf_of(name), asked->bytes, asked->mode, existing); });
     if (!target) {
@@ -252,6 +257,7 @@ hl::Task<Result<void>> ClientSession::receive_windows(Receiving& file) {
     for (std::uint64_t i = 0; i < lanes_for(file.bytes); ++i) lanes.push_back(receive_lane(file));
     if (!lanes.empty()) (void)co_await hl::when_all(std::move(lanes));
     if (file.failure) co_return *file.failure;
+    if (file.writing.position() != file.bytes) co_return Error{Errc::protocol, "not all of the file was written"};
     co_return Result<void>();
 }
 

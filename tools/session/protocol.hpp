@@ -56,6 +56,9 @@ struct HoldIn {
 // forgets the session and removes what it had not finished.
 inline constexpr hl::Rpc<void(HoldIn)> hold_rpc{"cinnabar.save.hold"};
 
+// Files are no larger, as the operating system counts (off_t). Whoever is told of more refuses the file.
+inline constexpr std::uint64_t file_bytes_max = (std::uint64_t{1} << 63) - 1;
+
 // --- saving a file
 
 struct OpenIn {

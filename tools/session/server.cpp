@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "session/server.hpp"
 
+#include "file/name.hpp"
 #include "session/remote_error.hpp"
 
 #include <cinnabar/hl/serve.hpp>
@@ -55,7 +56,9 @@ Result<void> Server::serve_on(const hl::NodeRef& node) {
     CINNABAR_TRY_VOID(node.serve(hello_rpc, [this](hl::Request<HelloIn> request) { return hello(request); }));
     CINNABAR_TRY_VOID(node.serve(login_rpc, [this](hl::Request<LoginIn> request) { return login(request); }));
     CINNABAR_TRY_VOID(node.serve(hold_rpc, [this](hl::Request<HoldIn> request) { return hold(std::move(request)); }));
-    return serve_files_on(node);
+    CINNABAR_TRY_VOID(serve_files_on(node));
+    if (const Errc spawned = node.spawn(watch_sessions(node)); spawned != Errc::ok) return spawned;
+    return {};
 }
 
 Result<void> Server::serve_files_on(const hl::NodeRef& node) {
@@ -121,6 +124,11 @@ void Server::end_late_sessions() {
     for (const auto& session : gate_.expire()) end_session(*session);
 }
 
+hl::Task<void> Server::watch_sessions(hl::NodeRef node) {
+    constexpr Microseconds interval = std::chrono::seconds(1);
+    while (co_await node.sleep_for(interval) == Errc::ok) end_late_sessions();
+}
+
 Result<void> Server::may_begin(const Session& session) const {
     if (draining_.load(std::memory_order_relaxed)) return Error{Errc::shutting_down, "it takes no new files"};
     if (session.savings.size() + session.givings.size() >= options_.session_files_max)
@@ -136,6 +144,8 @@ hl::Task<Result<OpenOut>> Server::open(hl::Request<OpenIn> request) {
         return failed(ServerEvent::Kind::failed, request.source(), request->name, error);
     };
     if (auto may = may_begin(**session); !may) co_return refuse(may.error());
+    if (request->bytes > file_bytes_max)
+        co_return refuse(Error{Errc::too_large, "no file can be of that size", printable(request->name)});
     if (claims_.taken(request->name))
         co_return refuse(Error{Errc::busy, "another client is saving that name right now"});
     // What was made so far goes away with this, also when the session ends meanwhile.

@@ -147,6 +147,8 @@ class Server {
     [[nodiscard]] Result<void> abort(const hl::Request<AbortIn>& request);
     void end_session(Session& session);
     void end_late_sessions();
+    // Ends sessions that nobody came to hold, also when no other client comes by.
+    [[nodiscard]] hl::Task<void> watch_sessions(hl::NodeRef node);
     // Tells the listener, and gives the error in the form in which it travels.
     [[nodiscard]] Error failed(ServerEvent::Kind kind, const na::Addr& client, std::string_view name,
                                const Error& error) const;
