@@ -11,6 +11,7 @@
 #include <exception>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace cinnabar::tools {
 namespace {
@@ -106,6 +107,25 @@ void add_info(CLI::App& app, InfoOptions& options, Run& run) {
     command.callback([&] { run = [&] { return run_info(options); }; });
 }
 
+// CLI11 takes a positional in brackets for a list and splits it at commas, but `[a,b]` is a fine name of a file: with
+// "./" in front it is the same path and no list. Values of options are left alone. The words are in reverse, as CLI11
+// wants them.
+std::vector<std::string> words_for(const CLI::App* command, int count, char** words) {
+    std::vector<std::string> result;
+    bool is_value = false;
+    bool only_files = false;
+    for (int i = 1; i < count; ++i) {
+        std::string word = words[i];
+        const auto* option = is_value || only_files || !command ? nullptr : command->get_option_no_throw(word);
+        const bool in_brackets = word.starts_with('[') && word.ends_with(']');
+        result.push_back(in_brackets && !is_value ? "./" + word : word);
+        only_files = only_files || (word == "--" && !is_value);
+        is_value = option && !option->get_positional() && option->get_expected_min() > 0;
+    }
+    std::ranges::reverse(result);
+    return result;
+}
+
 int run_command_line(int count, char** words) {
     CLI::App app{"Cinnabar: files and calls between processes and hosts", "cinnabar"};
     app.set_version_flag("--version", std::string("cinnabar ") + CINNABAR_VERSION);
@@ -124,16 +144,18 @@ int run_command_line(int count, char** words) {
     add_fetch(app, fetch, run);
     add_ping(app, ping, run);
     add_info(app, info, run);
+    const CLI::App* command = nullptr;
     if (const std::string word = count > 1 ? words[1] : ""; !word.empty() && word[0] != '-') {
-        const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
-        if (std::ranges::none_of(commands, [&](const CLI::App* command) { return command->get_name() == word; })) {
+        const auto found = app.get_subcommands([&](const CLI::App* known) { return known->get_name() == word; });
+        if (!found.empty()) command = found.front();
+        if (!command) {
             (void)std::fprintf(stderr, "cinnabar: unknown command: %s; there are serve, save, fetch, ping and info\n",
                                printable(word).c_str());
             return static_cast<int>(ExitCode::usage);
         }
     }
     try {
-        app.parse(count, words);
+        app.parse(words_for(command, count, words));
     } catch (const CLI::ParseError& failure) {
         return app.exit(failure) == 0 ? 0 : static_cast<int>(ExitCode::usage);
     }

@@ -7,6 +7,8 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -177,6 +179,26 @@ TEST_F(SaveProcess, LongAndOddNames) {
     EXPECT_EQ(missing.err.find('\x1b'), std::string::npos) << "nothing of a name reaches the terminal raw";
 }
 
+TEST_F(SaveProcess, NamesInBracketsAreNames) {
+    Serving serving(root);
+    source("x", "not meant");
+    source("[x]", "one");
+    source("[a,b]", "two");
+    ASSERT_EQ(::chdir(here.c_str()), 0);
+    const auto both = run({"save", "[x]", "--jobs", "2", "[a,b]", serving.uri()});
+    const auto under_another = run({"save", "[x]", serving.uri(), "--as", "[y]"});
+    const auto after_dashes = run({"save", "--as", "z", "--", "[a,b]", serving.uri()});
+    ASSERT_EQ(::chdir("/"), 0);
+    EXPECT_EQ(both.exit, 0) << both.err;
+    EXPECT_EQ(under_another.exit, 0) << under_another.err;
+    EXPECT_EQ(after_dashes.exit, 0) << after_dashes.err;
+    EXPECT_EQ(saved("[x]"), "one");
+    EXPECT_EQ(saved("[a,b]"), "two");
+    EXPECT_EQ(saved("[y]"), "one");
+    EXPECT_EQ(saved("z"), "two");
+    EXPECT_FALSE(on_server("x"));
+}
+
 TEST_F(SaveProcess, FoldersAreReachedAndNotMade) {
     Serving serving(root);
     fs::create_directory(fs::path(root) / "logs");
@@ -282,6 +304,32 @@ TEST_F(SaveProcess, TheReadyFileHasTheAddresses) {
     Serving serving(root, {"--ready-file", folder.at("ready"), "--listen", "tcp://127.0.0.1:0"});
     EXPECT_EQ(folder.get("ready"), serving.uri() + "\n");
     EXPECT_FALSE(serving.uri().ends_with(":0"));
+}
+
+TEST_F(SaveProcess, AServerWhoseMessagesNobodyReadsServesAndEnds) {
+    Serving serving(root, {"-v"});
+    // Each of these is told with its long name, together far more than the pipe takes.
+    const std::string filler(200, 'x');
+    Words missing{"fetch", "-q", "-o", here};
+    for (int i = 0; i < 1000; ++i) missing.push_back(serving.uri() + "/" + filler + std::to_string(i));
+    EXPECT_EQ(run(missing).exit, 10);
+    EXPECT_EQ(run({"save", source("a", "abc"), serving.uri()}).exit, 0);
+    EXPECT_EQ(saved("a"), "abc");
+    serving.process().send(SIGTERM);
+    EXPECT_EQ(serving.process().wait_unread(), 0);
+}
+
+TEST_F(SaveProcess, AServerTakesTheDescriptorsItMayHave) {
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+    if (before.rlim_max <= 256) GTEST_SKIP() << "the hard limit leaves nothing to raise";
+    const rlimit low{256, before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
+    Serving serving(root);
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    rlimit of_server{};
+    ASSERT_EQ(::prlimit(serving.process().pid(), RLIMIT_NOFILE, nullptr, &of_server), 0);
+    EXPECT_EQ(of_server.rlim_cur, before.rlim_max);
 }
 
 TEST_F(SaveProcess, PingAndInfo) {
