@@ -45,8 +45,8 @@ void ContextCore::peer_stays(PeerBook& book) noexcept {
     if (book.leaving != Leaving::asked) return;
     book.leaving = Leaving::no;
     --connections_leaving;
-    pump(book);
-    make_room();
+    pump(
+        book);  // the next connection that is made asks again: at once, those that have to stay would be asked for ever
 }
 
 }  // namespace cinnabar::rpc

@@ -197,8 +197,9 @@ std::uint16_t ContextCore::credits_for(PeerBook& book) noexcept {
         const std::uint32_t used = budgets + control_slots * connections;
         const std::uint32_t slots = used < request_slots_max ? request_slots_max - used : 0;
         // Some requests are on their way while others are held; many more would only be turned away.
-        const std::uint32_t held_max = 2 * options.requests_held_max;
-        const std::uint32_t left = std::min(slots, budgets < held_max ? held_max - budgets : 0);
+        const std::uint64_t held_max = std::uint64_t{2} * options.requests_held_max;
+        const auto left =
+            static_cast<std::uint32_t>(std::min<std::uint64_t>(slots, budgets < held_max ? held_max - budgets : 0));
         const std::uint32_t more =
             std::min({std::max(book.budget, 1u), options.credits_per_peer_max - book.budget, left});
         book.budget += more;

@@ -34,8 +34,8 @@ void ContextCore::accept_request(PeerBook& book, na::Arrival& arrival) noexcept 
     if (book.granted == 0) watch_starving(book);
     Request* request = requests.acquire();
     if (!request) {
-        // Only a peer that ignores its credits gets here. Its call ends by its deadline.
-        log(LogLevel::warning, "%s sends beyond its credits; a request was dropped",
+        // Even those that are turned away wait for room to be told so. Its call ends by its deadline.
+        log(LogLevel::warning, "a request from %s was dropped: too many wait for their answers",
             book.peer->addr().to_string().c_str());
         return;
     }

@@ -22,9 +22,6 @@ namespace {
 
 using Clock = PendingCalls::Clock;
 
-constexpr int calls_held = 1000;
-constexpr auto patience = 5s;  // for what should take milliseconds, on a machine that is busy with other things
-
 class CableTest : public testing::TestWithParam<Cable::End> {
   protected:
     void SetUp() override {

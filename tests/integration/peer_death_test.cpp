@@ -16,9 +16,6 @@ namespace {
 
 using Clock = PendingCalls::Clock;
 
-constexpr int calls_held = 1000;
-constexpr auto patience = 5s;  // for what should take milliseconds, on a machine that is busy with other things
-
 NodeOptions roomy() {
     NodeOptions options;
     options.transport.receive_slots = 4096;  // half of them are for replies that are owed

@@ -11,6 +11,10 @@
 
 namespace cinnabar::test {
 
+inline constexpr int calls_held = 1000;
+// For what should take milliseconds, on a machine that is busy with other things.
+inline constexpr std::chrono::seconds patience{5};
+
 // Drives `client` until `happened`; false after `limit`.
 [[nodiscard]] bool drive_until(const Node& client, const std::function<bool()>& happened,
                                std::chrono::seconds limit = std::chrono::seconds(60));

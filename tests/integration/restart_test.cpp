@@ -24,8 +24,6 @@ namespace {
 
 using Clock = PendingCalls::Clock;
 
-constexpr auto patience = 5s;  // for what should take milliseconds, on a machine that is busy with other things
-
 // A port of the loopback that nobody else is given meanwhile: bound here, without listening, so that servers may.
 class HeldPort {
   public:

@@ -322,8 +322,7 @@ TEST_F(SaveProcess, AServerWhoseMessagesNobodyReadsServesAndEnds) {
 TEST_F(SaveProcess, AServerTakesTheDescriptorsItMayHave) {
     rlimit before{};
     ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
-    if (before.rlim_max <= 256) GTEST_SKIP() << "the hard limit leaves nothing to raise";
-    const rlimit low{256, before.rlim_max};
+    const rlimit low{std::min<rlim_t>(256, before.rlim_max / 2), before.rlim_max};
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
     Serving serving(root);
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
