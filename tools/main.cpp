@@ -37,11 +37,12 @@ void add_save(CLI::App& app, SaveOptions& options, Run& run) {
     auto& command = *app.add_subcommand("save", "Save files on a server: cinnabar save FILE... URI[/FOLDER]");
     auto* files = command.add_option("FILE URI", options.files, "Files, and where to: tcp://HOST:PORT[/FOLDER]");
     files->required()->expected(2, -1);
-    command.add_option("--as", options.as, "The name on the server, for a single file");
+    const auto* as = command.add_option("--as", options.as, "The name on the server, for a single file");
     add_transfer_options(command, options);
-    command.callback([&] {
+    command.callback([&options, &run, as] {
         options.to = options.files.back();
         options.files.pop_back();
+        if (as->count() > 0 && options.as.empty()) throw CLI::ValidationError("--as", "a file needs a name");
         if (!options.as.empty() && options.files.size() != 1)
             throw CLI::ValidationError("--as", "names a single file, and there are several");
         run = [&] { return run_save(options); };
@@ -159,7 +160,13 @@ int run_command_line(int count, char** words) {
     } catch (const CLI::ParseError& failure) {
         return app.exit(failure) == 0 ? 0 : static_cast<int>(ExitCode::usage);
     }
-    return static_cast<int>(run());
+    ExitCode exit = run();
+    // What was asked for on stdout and is not there is missing, however well the rest went.
+    if ((std::fflush(stdout) != 0 || std::ferror(stdout) != 0) && exit == ExitCode::ok) {
+        (void)std::fprintf(stderr, "cinnabar: cannot write to standard output; what was to be done is done\n");
+        exit = ExitCode::io;
+    }
+    return static_cast<int>(exit);
 }
 
 }  // namespace

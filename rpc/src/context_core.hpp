@@ -100,9 +100,11 @@ class ContextCore final : public na::Receiver {
     [[nodiscard]] Errc lend_overflow(Call& call) noexcept;
     void pull_output(Call& call, ConstBytes descriptor) noexcept;
     void pull_input(Request& request, ConstBytes descriptor) noexcept;
+    void watch_pull(Request& request) noexcept;
     void output_pulled(Call& call) noexcept;
     void input_pulled(Request& request) noexcept;
     void release_arguments(Request& request) noexcept;
+    void drop_arguments(Request& request) noexcept;
     [[nodiscard]] Errc lend_result(Request& request) noexcept;
     void result_released(Request& request) noexcept;
 

@@ -31,7 +31,8 @@ void ContextCore::make_room() noexcept {
         send_control(*quietest, {ControlType::leave, 0, 0});
         quietest->leaving = Leaving::asked;
         ++connections_leaving;
-        if (options.heartbeat.count() != 0) watch_peer(*quietest);
+        quietest->asked = na->now_us();
+        watch_peer(*quietest);
     }
 }
 
@@ -45,8 +46,8 @@ void ContextCore::peer_stays(PeerBook& book) noexcept {
     if (book.leaving != Leaving::asked) return;
     book.leaving = Leaving::no;
     --connections_leaving;
-    pump(
-        book);  // the next connection that is made asks again: at once, those that have to stay would be asked for ever
+    // The next connection that is made asks again: at once, those that have to stay would be asked for ever.
+    pump(book);
 }
 
 }  // namespace cinnabar::rpc

@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Heartbeats: a peer that is alive but stopped, or behind a cable that was pulled, keeps its connection for long. Only
-// while calls are out; anything that comes from the peer counts as a sign of life.
+// while calls are out; anything that comes from the peer counts as a sign of life. A peer that was asked to leave
+// (evict.cpp) is watched as well, heartbeats or not: nothing is sent to it until it answers.
 #include "context_core.hpp"
 
 #include <cinnabar/base/log.hpp>
 
 namespace cinnabar::rpc {
+namespace {
+
+// Whoever is asked to leave answers at once, unless it is not one of ours.
+constexpr Microseconds leave_answer_max{5'000'000};
+
+}  // namespace
 
 void ContextCore::watch_peer(PeerBook& book) noexcept {
     if (!book.open || book.beat.armed()) return;
@@ -16,16 +23,22 @@ void ContextCore::watch_peer(PeerBook& book) noexcept {
         PeerBook& watched = *static_cast<PeerBook*>(timer.user);
         watched.core->beat(watched);
     };
-    na->arm(book.beat, after(book.heard, options.heartbeat));
+    na->arm(book.beat, after(book.heard, options.heartbeat.count() != 0 ? options.heartbeat : leave_answer_max));
 }
 
 void ContextCore::beat(PeerBook& book) noexcept {
     if (!book.open || (book.sent.empty() && book.leaving == Leaving::no)) return;
     const TimeUs now = na->now_us();
-    if (book.pinged != 0 && book.heard < book.pinged) {
+    const bool silent = book.pinged != 0 && book.heard < book.pinged;
+    if (silent || (book.leaving == Leaving::asked && after(book.asked, leave_answer_max) <= now)) {
         log(LogLevel::warning, "%s has not answered for %llu us and counts as lost",
-            book.peer->addr().to_string().c_str(), static_cast<unsigned long long>(now - book.heard));
+            book.peer->addr().to_string().c_str(),
+            static_cast<unsigned long long>(now - (silent ? book.heard : book.asked)));
         return book.peer->port().disconnect(*book.peer);
+    }
+    if (options.heartbeat.count() == 0) {
+        if (book.leaving == Leaving::asked) na->arm(book.beat, after(book.asked, leave_answer_max));
+        return;
     }
     // Asked anew at each beat, so that a stop of this process itself is not held against the peer.
     book.pinged = 0;

@@ -6,6 +6,7 @@
 #include <cinnabar/base/assert.hpp>
 
 #include <cstring>
+#include <utility>
 
 namespace cinnabar::rpc {
 
@@ -125,14 +126,22 @@ void ContextCore::output_pulled(Call& call) noexcept {
 void ContextCore::pull_input(Request& request, ConstBytes descriptor) noexcept {
     Reader reader(descriptor);
     Errc failed = bulk::RemoteRegion::decode(reader, request.remote_input_);
-    if (failed == Errc::ok) failed = allocate_overflow(request.remote_input_.bytes(), request.large_input_);
+    const std::uint64_t bytes = request.remote_input_.bytes();
+    const std::uint64_t share = options.overflow_bytes_max / 2;
+    PeerBook& book = *request.book_;
+    if (failed == Errc::ok && bytes <= options.argument_bytes_max && book.input_bytes + bytes > share) {
+        failed = Errc::overloaded;
+    }
+    if (failed == Errc::ok) failed = allocate_overflow(bytes, request.large_input_);
     if (failed == Errc::ok) {
+        request.charged_ = bytes;
+        book.input_bytes += bytes;
         bulk::TransferArgs args;
         args.remote = &request.remote_input_;
         args.local = request.large_input_;
-        args.bytes = request.large_input_.bytes();
+        args.bytes = bytes;
         args.peer = request.source_;
-        args.connected = request.book_->peer;
+        args.connected = book.peer;
         args.deadline = request.deadline_;
         request.pull_ = mover->start(
             args,
@@ -142,9 +151,23 @@ void ContextCore::pull_input(Request& request, ConstBytes descriptor) noexcept {
             },
             &request, bulk::Deliver::internal, nullptr, failed);
     }
-    if (request.pull_) return;
+    if (request.pull_) return watch_pull(request);
     release_arguments(request);
     answer_now(request, failed);
+}
+
+// An origin that stops in the middle, and set no deadline, keeps the budget no longer than this.
+void ContextCore::watch_pull(Request& request) noexcept {
+    request.pulled_ = request.pull_->bytes_done();
+    request.timer_.user = &request;
+    request.timer_.fire = [](Timer& timer) noexcept {
+        Request& watched = *static_cast<Request*>(timer.user);
+        ContextCore& core = *watched.core_;
+        if (watched.pull_->bytes_done() > watched.pulled_) return core.watch_pull(watched);
+        watched.stalled_ = true;
+        core.mover->cancel(*watched.pull_);
+    };
+    na->arm(request.timer_, after(na->now_us(), options.stall_max));
 }
 
 // No reply will tell the origin of a one-way call that its large arguments are not read any more.
@@ -152,11 +175,17 @@ void ContextCore::release_arguments(Request& request) noexcept {
     if (request.one_way_) send_control(*request.book_, {ControlType::released, 0, request.tag_});
 }
 
+void ContextCore::drop_arguments(Request& request) noexcept {
+    request.book_->input_bytes -= std::exchange(request.charged_, 0);
+    drop_overflow(request.large_input_);
+}
+
 void ContextCore::input_pulled(Request& request) noexcept {
     const Errc result = request.pull_->result();
     mover->release(*std::exchange(request.pull_, nullptr));
+    na->disarm(request.timer_);
     release_arguments(request);
-    if (result != Errc::ok) return answer_now(request, result);
+    if (result != Errc::ok) return answer_now(request, request.stalled_ ? Errc::timed_out : result);
     return_slot(request);  // only the descriptor was in it
     request.input_ = request.large_input_.contiguous();
     start(request);

@@ -52,19 +52,21 @@ struct PeerBook : PoolSlot {
     TimeUs pinged = 0;  // 0: not since
 
     Leaving leaving = Leaving::no;
+    TimeUs asked = 0;       // to leave
     bool dropping = false;  // `drop` is queued
     Work drop;
 
     // As target.
     Requests held;
-    WorkQueue unsent_replies;      // that the transport had no room for
-    std::uint32_t budget = 0;      // credits made for this peer, wherever they are
-    std::uint32_t granted = 0;     // of these, in the peer's hands
-    std::uint32_t returnable = 0;  // of these, back here and free to be granted again
-    Timer starved;                 // runs while the peer has no credit and some could be given
-    bool hungry = false;           // the peer said that it has more to send
-    bool active = false;           // it has sent since the recall looked last
-    bool recalled = false;         // it was asked to return what it does not use
+    std::uint64_t input_bytes = 0;  // large arguments of its requests
+    WorkQueue unsent_replies;       // that the transport had no room for
+    std::uint32_t budget = 0;       // credits made for this peer, wherever they are
+    std::uint32_t granted = 0;      // of these, in the peer's hands
+    std::uint32_t returnable = 0;   // of these, back here and free to be granted again
+    Timer starved;                  // runs while the peer has no credit and some could be given
+    bool hungry = false;            // the peer said that it has more to send
+    bool active = false;            // it has sent since the recall looked last
+    bool recalled = false;          // it was asked to return what it does not use
 
     // Control: one message that wants an acknowledgement at a time, besides one acknowledgement: two slots there.
     std::vector<ControlRecord> control;

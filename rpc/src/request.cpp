@@ -51,7 +51,7 @@ void Request::release_input() noexcept {
     core_->owned([this] {
         input_ = {};
         core_->return_slot(*this);
-        core_->drop_overflow(large_input_);
+        core_->drop_arguments(*this);
     });
 }
 
@@ -332,7 +332,7 @@ void ContextCore::free_request_if_over(Request& request) noexcept {
     if (request.message_) {
         request.port_->give_message(*std::exchange(request.message_, nullptr));
     }
-    drop_overflow(request.large_input_);
+    drop_arguments(request);
     drop_overflow(request.large_output_);
     request.input_ = {};
     request.source_ = {};
@@ -344,7 +344,7 @@ void ContextCore::free_request_if_over(Request& request) noexcept {
     request.output_bytes_ = 0;
     request.output_shape_ = 0;
     request.one_way_ = request.credit_returned_ = request.reply_posted_ = request.reply_done_ = false;
-    request.users_gone_ = request.orphaned_ = false;
+    request.users_gone_ = request.stalled_ = request.orphaned_ = false;
     request.answered_.store(false, std::memory_order_relaxed);
     request.canceled_.store(false, std::memory_order_relaxed);
     request.cancel_told_.store(false, std::memory_order_relaxed);

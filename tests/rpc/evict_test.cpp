@@ -109,6 +109,28 @@ TEST_P(EvictTest, ACallThatCrossesTheQuestionIsNotLost) {
     for (const Ending& ending : endings) EXPECT_EQ(ending.result, Errc::ok) << to_string(ending.result);
 }
 
+TEST_P(EvictTest, WhoDoesNotAnswerIsCutOff) {
+    if (!network_.is_sim()) GTEST_SKIP() << "the seconds that it has are real ones here";
+    constexpr std::size_t full = connections_max - connections_max / 8;
+    for (std::size_t i = 0; i < full; ++i) {
+        open_peer(i);
+        echo_from(i);
+    }
+    for (std::size_t i = 0; i < full; ++i) network_.world().stop("origin" + std::to_string(i));
+    log_.allow("has not answered");
+    open_peer(full);
+    Ending ending;
+    call_from(full, "echo", ending);
+    support::Pump awake(network_.world_or_null());
+    awake.add(target_.context->na());
+    awake.add(origins_[full].context->na());
+    const auto connections = [&] { return target_.context->counts().connections; };
+    ASSERT_TRUE(awake.until([&] { return ending.count == 1; }, std::chrono::seconds(20)));
+    EXPECT_EQ(connections(), full + 1);
+    ASSERT_TRUE(awake.until([&] { return connections() == full; }, std::chrono::seconds(20)));
+    for (std::size_t i = 0; i < full; ++i) network_.world().resume("origin" + std::to_string(i));
+}
+
 CINNABAR_OVER_ALL(EvictTest);
 
 }  // namespace

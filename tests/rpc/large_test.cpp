@@ -147,7 +147,52 @@ TEST_P(LargeTest, ClosingTheTargetTakesBackAResultThatNobodyFetched) {
     EXPECT_NE(ending.result, Errc::ok);
 }
 
+TEST_P(LargeTest, OnePeerTakesHalfOfTheBudgetForItsArguments) {
+    std::vector<Request*> held;
+    serve("echo", [&held](Request& request) { held.push_back(&request); });
+    Ending first;
+    Ending second;
+    Ending third;
+    send_large(pattern(3u << 20), first);
+    ASSERT_TRUE(until([&] { return held.size() == 1; }));
+    send_large(pattern(3u << 20), second);
+    ASSERT_TRUE(until([&] { return second.count == 1; }));
+    EXPECT_EQ(second.result, Errc::overloaded) << to_string(second.result);
+    held.front()->release_input();
+    send_large(pattern(3u << 20), third);
+    ASSERT_TRUE(until([&] { return held.size() == 2; })) << "what was released is free again";
+    for (Request* request : held) {
+        request->respond(0);
+        request->release();
+    }
+    ASSERT_TRUE(until([&] { return first.count + third.count == 2; }));
+    EXPECT_EQ(first.result, Errc::ok);
+    EXPECT_EQ(third.result, Errc::ok);
+}
+
 CINNABAR_OVER_ALL(LargeTest);
+
+class StalledTest : public LargeTest {
+  protected:
+    StalledTest() { options_.stall_max = Microseconds{50'000}; }
+};
+
+// Its call has no deadline, so nothing else would ever end this.
+TEST_P(StalledTest, ArgumentsThatDoNotComeTimeOut) {
+    if (network_.kind() != support::NetworkKind::tcp) GTEST_SKIP() << "the bytes come without the origin's help";
+    serve_large_echo();
+    Ending ending;
+    send_large(pattern(4u << 20), ending);
+    ASSERT_TRUE(until([&] { return target_.context->counts().overflow_bytes != 0; }));
+    const auto target_alone = [&](const std::function<bool()>& done) {
+        return pump_of({&target_}).until(done, std::chrono::seconds(20));
+    };
+    ASSERT_TRUE(target_alone([&] { return target_.context->counts().overflow_bytes == 0; }));
+    ASSERT_TRUE(until([&] { return ending.count == 1; }));
+    EXPECT_EQ(ending.result, Errc::timed_out) << to_string(ending.result);
+}
+
+CINNABAR_OVER_ALL(StalledTest);
 
 }  // namespace
 }  // namespace cinnabar::rpc

@@ -48,13 +48,13 @@ bool eventually(const std::function<bool()>& happened, std::chrono::seconds limi
     return true;
 }
 
-Process::Process(const Words& words, std::size_t file_bytes_max) {
+Process::Process(const Words& words, std::size_t file_bytes_max, int out_fd) {
     std::array<int, 2> out{};
     std::array<int, 2> err{};
     EXPECT_EQ(::pipe2(out.data(), O_CLOEXEC), 0);
     EXPECT_EQ(::pipe2(err.data(), O_CLOEXEC), 0);
     pid_ = ::fork();
-    if (pid_ == 0) become(words, out[1], err[1], file_bytes_max);
+    if (pid_ == 0) become(words, out_fd < 0 ? out[1] : out_fd, err[1], file_bytes_max);
     ::close(out[1]);
     ::close(err[1]);
     out_.fd = out[0];

@@ -20,8 +20,8 @@ using Words = std::vector<std::string>;
 
 class Process {
   public:
-    // `file_bytes_max` limits the size of its files; 0: no limit.
-    explicit Process(const Words& words, std::size_t file_bytes_max = 0);
+    // `file_bytes_max` limits the size of its files; 0: no limit. `out_fd` takes its stdout in place of the pipe.
+    explicit Process(const Words& words, std::size_t file_bytes_max = 0, int out_fd = -1);
     ~Process();
     Process(const Process&) = delete;
     Process& operator=(const Process&) = delete;

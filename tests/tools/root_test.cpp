@@ -190,6 +190,13 @@ TEST_F(RootTest, LinksThatStayInsideAreFollowed) {
     EXPECT_TRUE(root.open_source("alias/a").ok());
 }
 
+TEST_F(RootTest, NoLinkLeadsToUnfinishedFiles) {
+    const auto root = serve();
+    fs::create_symlink(".cinnabar-staging", base / "alias");
+    EXPECT_EQ(save(root, "alias/a", "x").code(), Errc::permission);
+    EXPECT_EQ(Folder::list_of(base / ".cinnabar-staging"), Names{});
+}
+
 TEST_F(RootTest, BadNamesTouchNothing) {
     const auto root = serve();
     for (const std::string name : {"../x", "/tmp/x", "a/../../x", "", "a/", ".cinnabar-staging/x"}) {

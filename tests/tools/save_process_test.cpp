@@ -4,7 +4,10 @@
 #include "limits.hpp"
 #include "process.hpp"
 
+#include <cinnabar/base/unique_fd.hpp>
+
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -319,6 +322,14 @@ TEST_F(SaveProcess, AServerWhoseMessagesNobodyReadsServesAndEnds) {
     EXPECT_EQ(serving.process().wait_unread(), 0);
 }
 
+TEST_F(SaveProcess, AReportThatCannotBeWrittenIsAnError) {
+    Serving serving(root);
+    const UniqueFd full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
+    Process client({"save", source("a", "x"), serving.uri()}, 0, full.get());
+    EXPECT_EQ(client.wait(), 12) << client.err();
+    EXPECT_EQ(saved("a"), "x");
+}
+
 TEST_F(SaveProcess, AServerTakesTheDescriptorsItMayHave) {
     rlimit before{};
     ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -344,11 +355,11 @@ TEST_F(SaveProcess, PingAndInfo) {
 }
 
 TEST_F(SaveProcess, CommandLinesThatMakeNoSense) {
-    for (const Words& words :
-         {Words{}, Words{"save"}, Words{"save", "file"}, Words{"bogus"}, Words{"serve"},
-          Words{"save", "file", "not-an-address"}, Words{"save", "a", "b", "tcp://x", "--as", "c"},
-          Words{"fetch", "tcp://127.0.0.1:1"}, Words{"serve", "--root", root, "--listen", "tcp://0.0.0.0:0"},
-          Words{"serve", "--root", root, "--listen", "tcp://:0"}})
+    for (const Words& words : {Words{}, Words{"save"}, Words{"save", "file"}, Words{"bogus"}, Words{"serve"},
+                               Words{"save", "file", "not-an-address"}, Words{"save", "a", "b", "tcp://x", "--as", "c"},
+                               Words{"save", "a", "tcp://127.0.0.1:1", "--as", ""}, Words{"fetch", "tcp://127.0.0.1:1"},
+                               Words{"serve", "--root", root, "--listen", "tcp://0.0.0.0:0"},
+                               Words{"serve", "--root", root, "--listen", "tcp://:0"}})
         EXPECT_EQ(run(words).exit, 1);
     EXPECT_EQ(run({"--help"}).exit, 0);
     EXPECT_EQ(run({"save", "--help"}).exit, 0);

@@ -83,6 +83,9 @@ Result<void> Root::make_staging() {
     auto folder = std::make_shared<UniqueFd>(
         ::openat(directory_->get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!*folder) return file_error(errno, "cannot open the folder for unfinished files", name);
+    struct stat status {};
+    if (::fstat(folder->get(), &status) != 0) return file_error(errno, "cannot look at the folder", name);
+    staging_inode_ = status.st_ino;
     staging_ = std::move(folder);
     own_staging_ = true;
     return {};
@@ -118,6 +121,9 @@ Result<UniqueFd> Root::open_parent(std::string_view name) const {
     struct stat status {};
     if (::fstat(fd.get(), &status) != 0) return file_error(errno, "cannot look at its directory", name);
     if (status.st_dev != device_) return file_error(EXDEV, {}, name);
+    // Its name is refused by check_name, but a link inside the root may lead there.
+    if (own_staging_ && status.st_ino == staging_inode_)
+        return Error{Errc::permission, "that is the folder for unfinished files", printable(name)};
     return fd;
 }
 

@@ -61,6 +61,7 @@ class Root {
     std::shared_ptr<const UniqueFd> staging_;  // null: read-only
     bool own_staging_ = false;                 // the folder is ours: clean it, remove it at the end
     std::uint64_t device_ = 0;
+    std::uint64_t staging_inode_ = 0;  // of the folder that is ours
     std::uint32_t removed_ = 0;
 };
 

@@ -26,6 +26,7 @@ class Share {
     Share& operator=(const Share&) = delete;
     // Whoever waits goes on with `why`, and nobody waits any more.
     void close(Errc why) noexcept;
+    [[nodiscard]] bool idle() const noexcept { return held_ == 0 && !waiting_; }
 
   private:
     friend class Buffers;

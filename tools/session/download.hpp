@@ -29,6 +29,8 @@ class Download {
     // The checksum of all of it. invalid_argument: windows are missing. bad_checksum: the file changed meanwhile.
     [[nodiscard]] Result<std::uint64_t> finish();
     void close(Error why);
+    // Its windows wait for one before them that has not come, and nothing else of it is under way.
+    [[nodiscard]] bool has_gap() const noexcept { return reading_.waited_for() && share_.idle(); }
 
     [[nodiscard]] std::uint64_t bytes() const noexcept { return file_.bytes(); }
     [[nodiscard]] std::uint32_t mode() const noexcept { return file_.mode(); }

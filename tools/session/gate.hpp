@@ -51,6 +51,10 @@ class Gate {
     [[nodiscard]] Result<std::shared_ptr<Session>> find(const Token& token, const na::Addr& source) const;
     // Forgets what came to nothing in time, and gives the sessions among it.
     [[nodiscard]] std::vector<std::shared_ptr<Session>> expire();
+    template <typename F>
+    void for_each(F each) const {
+        for (const auto& [token, entry] : sessions_) each(*entry.session);
+    }
     void end(const Session& session) { sessions_.erase(session.token); }
 
     [[nodiscard]] std::size_t sessions() const noexcept { return sessions_.size(); }

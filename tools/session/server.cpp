@@ -47,9 +47,9 @@ Server::Server(Root root, std::optional<Key> key, const ServerOptions& options, 
     : root_(std::move(root)),
       disk_(options.disk_threads),
       buffers_(std::move(buffers)),
-      gate_(std::move(key)),
       options_(options),
-      listener_(std::move(listener)) {}
+      listener_(std::move(listener)),
+      gate_(std::move(key)) {}
 
 Result<void> Server::serve_on(const hl::NodeRef& node) {
     CINNABAR_TRY_VOID(node.serve(ping_rpc, [](std::uint64_t number) { return number; }));
@@ -124,9 +124,23 @@ void Server::end_late_sessions() {
     for (const auto& session : gate_.expire()) end_session(*session);
 }
 
+// Windows that wait for one that never comes would wait as long as their session.
+void Server::end_files_with_gaps(Session& session) const {
+    const Error why{Errc::timed_out, "a window of the file did not come"};
+    const auto look = [&](unsigned& gaps, auto& file) {
+        gaps = file.has_gap() ? gaps + 1 : 0;
+        if (gaps > options_.gap_seconds_max) file.close(why);
+    };
+    for (auto& [number, saving] : session.savings) look(saving->gaps, *saving->upload);
+    for (auto& [number, giving] : session.givings) look(giving->gaps, *giving->download);
+}
+
 hl::Task<void> Server::watch_sessions(hl::NodeRef node) {
     constexpr Microseconds interval = std::chrono::seconds(1);
-    while (co_await node.sleep_for(interval) == Errc::ok) end_late_sessions();
+    while (co_await node.sleep_for(interval) == Errc::ok) {
+        end_late_sessions();
+        gate_.for_each([this](Session& session) { end_files_with_gaps(session); });
+    }
 }
 
 Result<void> Server::may_begin(const Session& session) const {
@@ -149,7 +163,7 @@ hl::Task<Result<OpenOut>> Server::open(hl::Request<OpenIn> request) {
     if (claims_.taken(request->name))
         co_return refuse(Error{Errc::busy, "another client is saving that name right now"});
     // What was made so far goes away with this, also when the session ends meanwhile.
-    const std::shared_ptr<Saving> saving(new Saving{UnderWay::Entry(under_way_), {claims_, request->name}, {}});
+    const std::shared_ptr<Saving> saving(new Saving{UnderWay::Entry(under_way_), {claims_, request->name}, {}, 0});
     auto file = co_await disk_.run([this, &request] {
         const auto existing = request->replace ? Existing::replace : Existing::keep;
         return root_.create(request->name, request->bytes, request->mode, existing);
@@ -199,7 +213,7 @@ hl::Task<Result<AskOut>> Server::ask(hl::Request<AskIn> request) {
         return failed(ServerEvent::Kind::failed, request.source(), request->name, error);
     };
     if (auto may = may_begin(**session); !may) co_return refuse(may.error());
-    const std::shared_ptr<Giving> giving(new Giving{UnderWay::Entry(under_way_), request->name, {}});
+    const std::shared_ptr<Giving> giving(new Giving{UnderWay::Entry(under_way_), request->name, {}, 0});
     auto file = co_await disk_.run([this, &request] { return root_.open_source(request->name); });
     if (!file) co_return refuse(file.error());
     giving->download.emplace(buffers_, disk_, *std::move(file));

@@ -34,6 +34,7 @@ struct ServerOptions {
     std::uint32_t windows_max = 8;        // of one file at once, as clients are told
     std::size_t session_files_max = 256;  // under way at once
     std::uint32_t files_max = 4096;       // of all sessions
+    unsigned gap_seconds_max = 30;        // how long windows wait for one before them
 };
 
 // Something that came to its end, for whoever runs the server.
@@ -103,11 +104,13 @@ struct Saving {
     UnderWay::Entry entry;
     Claims::Claim claim;
     std::optional<Upload> upload;  // once the file was made
+    unsigned gaps = 0;             // looks in a row that found one
 };
 struct Giving {
     UnderWay::Entry entry;
     std::string name;
     std::optional<Download> download;
+    unsigned gaps = 0;
 };
 
 class Server {
@@ -147,6 +150,7 @@ class Server {
     [[nodiscard]] Result<void> abort(const hl::Request<AbortIn>& request);
     void end_session(Session& session);
     void end_late_sessions();
+    void end_files_with_gaps(Session& session) const;
     // Ends sessions that nobody came to hold, also when no other client comes by.
     [[nodiscard]] hl::Task<void> watch_sessions(hl::NodeRef node);
     // Tells the listener, and gives the error in the form in which it travels.
@@ -156,13 +160,13 @@ class Server {
     Root root_;
     Disk disk_;
     Buffers buffers_;
-    Gate gate_;
     ServerOptions options_;
     ServerListener listener_;
     Claims claims_;
     UnderWay under_way_;
     std::uint64_t next_file_ = 1;
     std::atomic<bool> draining_{false};
+    Gate gate_;  // goes first: the files of its sessions refer to all that stands before it
 };
 
 }  // namespace cinnabar::tools

@@ -32,6 +32,8 @@ class Upload {
     [[nodiscard]] hl::Task<Result<void>> commit(std::uint64_t checksum);
     // Ends it early: windows that wait, or come later, end with `why`.
     void close(Error why);
+    // Its windows wait for one before them that has not come, and nothing else of it is under way.
+    [[nodiscard]] bool has_gap() const noexcept { return taking_.waited_for() && share_.idle(); }
 
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
 

@@ -42,6 +42,8 @@ class Sequence {
     Sequence& operator=(const Sequence&) = delete;
 
     [[nodiscard]] std::uint64_t position() const noexcept { return position_; }
+    // Somebody waits here, for what somebody else has yet to bring.
+    [[nodiscard]] bool waited_for() const noexcept { return !waiting_.empty(); }
 
     struct Reach : Waiting {
         Sequence* sequence;

@@ -21,7 +21,8 @@ struct Options {
     std::size_t queued_bytes_max = 64u << 20;       // arguments of calls that wait for credits; then `overloaded`
     std::uint32_t requests_held_max = 16'384;       // requests whose handlers have not ended; then `overloaded`
     std::uint64_t argument_bytes_max = 64u << 20;   // one argument or result that goes by bulk; then `too_large`
-    std::uint64_t overflow_bytes_max = 256u << 20;  // all of them together; then `overloaded`
+    std::uint64_t overflow_bytes_max = 256u << 20;  // all of them together, arguments of one peer at most half of it;
+                                                    // then `overloaded`
     std::uint32_t lends_max = 65'536;               // leases that calls hold
     std::uint32_t eager_bytes_max = 2'048;          // lent read-only memory up to this travels in the descriptor
 
@@ -34,6 +35,7 @@ struct Options {
     // silence before the ping that takes up to three times as long. What runs on pools and in coroutines does not
     // disturb it; a handler that holds its context for longer does.
     Microseconds heartbeat{0};
+    Microseconds stall_max{10'000'000};      // large arguments of which nothing came for so long are `timed_out`
     Microseconds fence_grace{200'000};       // how long a lost lease is asked for before it is taken
     Microseconds handler_time_max{100'000};  // a callback that holds trigger() longer is named in the log; 0: never
 };

@@ -97,7 +97,7 @@ class CINNABAR_API Request : public PoolSlot {
     Work release_work_;       // the last release
     Work cancel_work_;        // telling the handler
     na::Op op_;               // the reply
-    Timer timer_;             // how long a large result is kept
+    Timer timer_;             // how long large arguments are waited for, or a large result is kept
     ListLink<Request> link_;  // held, in its peer's book
     ContextCore* core_ = nullptr;
     PeerBook* book_ = nullptr;
@@ -115,6 +115,8 @@ class CINNABAR_API Request : public PoolSlot {
     std::atomic<CancelFunction> on_cancel_{nullptr};
     void* on_cancel_user_ = nullptr;
     std::uint64_t tag_ = 0;
+    std::uint64_t pulled_ = 0;   // of the large arguments, when the timer was armed
+    std::uint64_t charged_ = 0;  // for them, to its peer
     RpcId rpc_ = 0;
     TimeUs deadline_ = time_never;
     TraceContext trace_;
@@ -130,6 +132,7 @@ class CINNABAR_API Request : public PoolSlot {
     bool reply_posted_ = false;
     bool reply_done_ = false;
     bool users_gone_ = false;
+    bool stalled_ = false;   // its large arguments did not come
     bool orphaned_ = false;  // its connection is gone: no reply is sent
     std::atomic<bool> answered_{false};
     std::atomic<bool> canceled_{false};

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The server of the save service, called by a client that does not keep to the protocol.
+#include "session/server.hpp"
+
+#include "folder.hpp"
+#include "session/protocol.hpp"
+#include "session/remote_error.hpp"
+
+#include <cinnabar/hl/node.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+namespace cinnabar::tools {
+namespace {
+
+struct ServerTest : testing::Test {
+    Folder folder;
+    ServerOptions options;
+    std::unique_ptr<Server> server;
+    std::optional<hl::Node> there;
+    std::optional<hl::Node> here;
+    na::Addr to;
+    Token token;
+
+    void begin() {
+        server = Server::make(Root::serve(folder.path().string()).value(), std::nullopt, options, nullptr).value();
+        there = hl::Node::listen("tcp://127.0.0.1:0").value();
+        ASSERT_TRUE(server->serve_on(*there).ok());
+        here = hl::Node::open("tcp://").value();
+        to = here->lookup(there->endpoints().front()).value();
+        HelloIn hello;
+        hello.version = protocol_version;
+        const auto greeted = here->call_sync(hello_rpc, to, hello);
+        ASSERT_TRUE(greeted.ok()) << greeted.error().message();
+        LoginIn login;
+        login.challenge = greeted->challenge;
+        token = here->call_sync(login_rpc, to, login).value().token;
+    }
+    void TearDown() override {
+        here.reset();
+        there.reset();
+    }
+    [[nodiscard]] std::uint64_t open(const std::string& name, std::uint64_t bytes) const {
+        OpenIn in;
+        in.token = token;
+        in.name = name;
+        in.bytes = bytes;
+        in.mode = 0600;
+        return here->call_sync(open_rpc, to, in).value().file;
+    }
+    [[nodiscard]] Result<void> send(std::uint64_t file, std::uint64_t offset, std::size_t bytes) const {
+        std::vector<std::byte> content(bytes);
+        WindowIn in;
+        in.token = token;
+        in.file = file;
+        in.offset = offset;
+        in.window = hl::Bulk(bulk::Region::expose(ConstBytes(content)).value(), na::Access::read);
+        hl::CallOptions call;
+        call.deadline = std::chrono::seconds(60);
+        auto sent = here->call_sync(window_rpc, to, in, call);
+        if (!sent) return from_remote(std::move(sent).error());
+        return sent;
+    }
+};
+
+TEST_F(ServerTest, AWindowWhoseForerunnerNeverComesTimesOut) {
+    options.gap_seconds_max = 1;
+    begin();
+    const std::uint64_t file = open("a", 2 * options.window_bytes);
+    const auto second = send(file, options.window_bytes, options.window_bytes);
+    EXPECT_EQ(second.code(), Errc::timed_out) << second.error().message();
+    EXPECT_EQ(send(file, 0, options.window_bytes).code(), Errc::timed_out) << "the file has ended";
+}
+
+}  // namespace
+}  // namespace cinnabar::tools
