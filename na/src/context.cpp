@@ -18,14 +18,16 @@ Op& op_of(Work& work) {
 }
 
 // The context whose trigger() this thread is inside, if any. What callbacks hand to the owner waits until so much has
-// gathered, or the end: the context is then owned once, and what was posted leaves together.
+// gathered, or the end: the context is then owned once, and what was posted leaves together. Not more than this, so
+// that the peer works on the first of it while this side is at the rest; not much less, since each send costs as much
+// as several calls.
 struct Triggering {
     const void* context = nullptr;
     unsigned handed_over = 0;  // by run_owned: not run yet
     unsigned unsent = 0;       // ownerships that left without sending
 };
 thread_local Triggering triggering;
-constexpr unsigned handed_over_max = 128;
+constexpr unsigned handed_over_max = 64;
 
 class SpinGuard {
   public:

@@ -55,12 +55,18 @@ std::string_view name_of(ServerEvent::Kind kind) {
     return "unknown";
 }
 
-// Each client takes a descriptor, and so does each file under way; the soft limit is often 1,024.
-void allow_descriptors() {
+// A client takes two descriptors, a file under way one; the soft limit is often 1,024. Clients beyond what the hard
+// limit allows take turns: those that are quiet are asked to leave.
+void allow_descriptors(std::uint32_t files_max, na::TransportOptions& transport) {
     rlimit limit{};
-    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
-    limit.rlim_cur = limit.rlim_max;
-    (void)::setrlimit(RLIMIT_NOFILE, &limit);
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    if (limit.rlim_cur != limit.rlim_max) {
+        const rlimit all{limit.rlim_max, limit.rlim_max};
+        if (::setrlimit(RLIMIT_NOFILE, &all) == 0) limit = all;
+    }
+    const auto files = std::min<rlim_t>(files_max, limit.rlim_cur / 4);
+    const auto clients = (limit.rlim_cur - files) / 2;
+    transport.connections_max = static_cast<std::uint32_t>(std::clamp<rlim_t>(clients, 8, transport.connections_max));
 }
 
 // What a server says goes through its outlet: whoever should read it may never do so, and the loop must not wait.
@@ -119,7 +125,9 @@ Result<void> serve(const ServeOptions& options, Outlet& outlet, const Interrupt&
         std::clamp<std::uint64_t>(options.buffer_bytes / server_options.window_bytes, 2, 1u << 16));
     CINNABAR_TRY(const auto server, Server::make(std::move(root), std::move(key), server_options,
                                                  [&](const ServerEvent& event) { tell(options, outlet, event); }));
-    CINNABAR_TRY(const auto node, hl::Node::listen(std::span<const std::string>(options.listen)));
+    hl::NodeOptions node_options;
+    allow_descriptors(server_options.files_max, node_options.transport);
+    CINNABAR_TRY(const auto node, hl::Node::listen(std::span<const std::string>(options.listen), node_options));
     CINNABAR_TRY_VOID(server->serve_on(node));
     auto endpoints = node.endpoints();
     // A node also reaches itself; that way is of no use to others.
@@ -141,7 +149,6 @@ ExitCode run_serve(const ServeOptions& options) {
         complain(may.error().message());
         return ExitCode::usage;
     }
-    allow_descriptors();
     Outlet outlet([&options](std::uint64_t count) { return dropped_line(options, count); });
     const auto served = serve(options, outlet, interrupt);
     if (served) return ExitCode::ok;
