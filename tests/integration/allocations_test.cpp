@@ -59,7 +59,7 @@ TEST_P(Allocations, calls_of_a_task_to_a_plain_function_and_to_a_coroutine) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Transports, Allocations, testing::Values("self://", "tcp://127.0.0.1:0"),
+INSTANTIATE_TEST_SUITE_P(Transports, Allocations, testing::Values("self://", "tcp://127.0.0.1:0", "shm://"),
                          [](const auto& tested) { return tested.param.substr(0, tested.param.find(':')); });
 
 }  // namespace

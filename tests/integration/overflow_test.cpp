@@ -21,7 +21,7 @@ constexpr Rpc<std::uint64_t(std::span<const std::uint64_t>)> total{"total"};
 class Overflow : public testing::TestWithParam<std::string> {
   protected:
     Node server_ = Node::listen(GetParam(), small()).value();
-    Node client_ = Node::open(GetParam() == "self://" ? "self://" : "tcp://", small()).value();
+    Node client_ = Node::open(GetParam().substr(0, GetParam().find(':')) + "://", small()).value();
     Node& caller() { return GetParam() == "self://" ? server_ : client_; }
     static NodeOptions small() {
         NodeOptions options;
@@ -73,7 +73,7 @@ TEST_P(Overflow, beyond_the_limit_is_too_large_at_both_ends) {
     EXPECT_EQ(caller().call_sync(make, server_.self_addr(), 3).value().size(), 3u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Transports, Overflow, testing::Values("self://", "tcp://127.0.0.1:0"),
+INSTANTIATE_TEST_SUITE_P(Transports, Overflow, testing::Values("self://", "tcp://127.0.0.1:0", "shm://"),
                          [](const auto& tested) { return tested.param.substr(0, tested.param.find(':')); });
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "pending_calls.hpp"
 #include "server_process.hpp"
 #include "two_process.hpp"
+#include "ways.hpp"
 
 #include <gtest/gtest.h>
 
@@ -22,9 +23,9 @@ NodeOptions roomy() {
     return options;
 }
 
-class PeerDeath : public testing::Test {
+class PeerDeath : public testing::TestWithParam<Way> {
   protected:
-    explicit PeerDeath(const NodeOptions& options = roomy()) : client_(Node::open("tcp://", options).value()) {}
+    explicit PeerDeath(const NodeOptions& options = roomy()) : client_(Node::open(GetParam().open, options).value()) {}
 
     // Returns when handlers of the server hold them all.
     void hold_calls(Microseconds deadline) {
@@ -40,20 +41,22 @@ class PeerDeath : public testing::Test {
     }
     ServerLoad now_at_server() { return client_.call_sync(load, to_, 30s).value(); }
 
-    ServerProcess server_{{"tcp://127.0.0.1:0", "1100"}};
+    ServerProcess server_{{GetParam().listen, "1100"}};
     PendingCalls calls_;
     Node client_;
     na::Addr to_ = client_.lookup(server_.address()).value();
 };
 
-TEST_F(PeerDeath, a_killed_server_ends_the_calls_that_it_held) {
+CINNABAR_ON_EACH_WAY(PeerDeath);
+
+TEST_P(PeerDeath, a_killed_server_ends_the_calls_that_it_held) {
     ASSERT_NO_FATAL_FAILURE(hold_calls(no_deadline));
     const auto killed = Clock::now();
     server_.signal(SIGKILL);
     calls_.expect_to_end(client_, Errc::peer_lost, killed, patience);
 }
 
-TEST_F(PeerDeath, a_stopped_server_ends_calls_by_their_deadline) {
+TEST_P(PeerDeath, a_stopped_server_ends_calls_by_their_deadline) {
     constexpr auto deadline = 4s;  // long enough for all of them to get there first
     ASSERT_NO_FATAL_FAILURE(hold_calls(deadline));
     server_.stop();
@@ -64,7 +67,7 @@ TEST_F(PeerDeath, a_stopped_server_ends_calls_by_their_deadline) {
 }
 
 // The connection is made by the kernel of the stopped process, and then nobody answers on it.
-TEST_F(PeerDeath, a_server_that_is_stopped_before_the_first_call_ends_it_by_its_deadline) {
+TEST_P(PeerDeath, a_server_that_is_stopped_before_the_first_call_ends_it_by_its_deadline) {
     server_.stop();
     calls_.make(client_, to_, calls_held, 200ms);
     calls_.expect_to_end(client_, Errc::timed_out, Clock::now(), 200ms + patience);
@@ -84,7 +87,9 @@ class PeerSilence : public PeerDeath {
     }
 };
 
-TEST_F(PeerSilence, a_stopped_server_ends_calls_without_deadline_by_the_heartbeat) {
+CINNABAR_ON_EACH_WAY(PeerSilence);
+
+TEST_P(PeerSilence, a_stopped_server_ends_calls_without_deadline_by_the_heartbeat) {
     ASSERT_NO_FATAL_FAILURE(hold_calls(no_deadline));
     const auto stopped = Clock::now();
     server_.stop();
@@ -93,7 +98,7 @@ TEST_F(PeerSilence, a_stopped_server_ends_calls_without_deadline_by_the_heartbea
     goes_on_after_a_stop();
 }
 
-TEST_F(PeerSilence, a_server_that_does_not_say_hello_ends_calls_without_deadline) {
+TEST_P(PeerSilence, a_server_that_does_not_say_hello_ends_calls_without_deadline) {
     server_.stop();
     calls_.make(client_, to_, calls_held, no_deadline);
     calls_.expect_to_end(client_, Errc::timed_out, Clock::now(), 1s + patience);

@@ -4,6 +4,7 @@
 #include "pending_calls.hpp"
 #include "server_process.hpp"
 #include "two_process.hpp"
+#include "ways.hpp"
 
 #include <cinnabar/base/unique_fd.hpp>
 #include <cinnabar/rpc/context.hpp>
@@ -11,6 +12,7 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <optional>
@@ -45,7 +47,24 @@ class HeldPort {
     std::string uri_;
 };
 
-class Restart : public testing::Test {
+// Where the server comes back.
+class HeldPlace {
+  public:
+    explicit HeldPlace(const Way& way) {
+        if (way.name == "tcp") {
+            uri_ = port_.emplace().uri();
+        } else {
+            uri_ = "shm://restart-" + std::to_string(::getpid());
+        }
+    }
+    [[nodiscard]] const std::string& uri() const { return uri_; }
+
+  private:
+    std::optional<HeldPort> port_;
+    std::string uri_;
+};
+
+class Restart : public testing::TestWithParam<Way> {
   protected:
     Restart() {
         client_.rpc_context().on_peer(
@@ -57,7 +76,7 @@ class Restart : public testing::Test {
     }
     ~Restart() override { client_.rpc_context().on_peer(nullptr, nullptr); }
 
-    [[nodiscard]] std::vector<std::string> at_port() const { return {port_.uri()}; }
+    [[nodiscard]] std::vector<std::string> at_port() const { return {place_.uri()}; }
     [[nodiscard]] Result<int> call() const { return client_.call_sync(twice, to_, 21, 10s); }
     // Of the process behind the last connection.
     [[nodiscard]] na::Incarnation incarnation() const {
@@ -82,14 +101,16 @@ class Restart : public testing::Test {
         }
     }
 
-    HeldPort port_;
+    HeldPlace place_{GetParam()};
     std::vector<na::PeerEvent> events_;
     std::optional<ServerProcess> server_;
-    Node client_ = Node::open("tcp://").value();
-    na::Addr to_ = client_.lookup(port_.uri()).value();
+    Node client_ = Node::open(GetParam().open).value();
+    na::Addr to_ = client_.lookup(place_.uri()).value();
 };
 
-TEST_F(Restart, the_next_call_reaches_the_new_process) {
+CINNABAR_ON_EACH_WAY(Restart);
+
+TEST_P(Restart, the_next_call_reaches_the_new_process) {
     ASSERT_EQ(call().value(), 42);
     const na::Incarnation before = incarnation();
     ASSERT_NO_FATAL_FAILURE(kill_with_calls_pending());
@@ -101,7 +122,7 @@ TEST_F(Restart, the_next_call_reaches_the_new_process) {
     EXPECT_EQ(events_, (std::vector{connected, lost, restarted, connected}));
 }
 
-TEST_F(Restart, calls_are_refused_until_the_new_process_is_there) {
+TEST_P(Restart, calls_are_refused_until_the_new_process_is_there) {
     ASSERT_EQ(call().value(), 42);
     const na::Incarnation before = incarnation();
     ASSERT_NO_FATAL_FAILURE(kill_with_calls_pending());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Typed calls from end to end, over every transport that needs nothing: to oneself and over loopback TCP.
+// Typed calls from end to end, over every transport that needs nothing: to oneself, over TCP, and in shared memory.
 #include <cinnabar/base/log.hpp>
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/rpc/context.hpp>
@@ -36,7 +36,7 @@ constexpr OneWay<int> note{"note"};
 class RoundTrip : public testing::TestWithParam<std::string> {
   protected:
     Node server_ = Node::listen(GetParam()).value();
-    Node client_ = Node::open(GetParam() == "self://" ? "self://" : "tcp://").value();
+    Node client_ = Node::open(GetParam().substr(0, GetParam().find(':')) + "://").value();
     // `self` joins the contexts of one node only.
     Node& caller() { return GetParam() == "self://" ? server_ : client_; }
     Addr to_ = server_.self_addr();
@@ -203,7 +203,7 @@ TEST_P(RoundTrip, bulk_pull_and_push) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Transports, RoundTrip, testing::Values("self://", "tcp://127.0.0.1:0"),
+INSTANTIATE_TEST_SUITE_P(Transports, RoundTrip, testing::Values("self://", "tcp://127.0.0.1:0", "shm://"),
                          [](const auto& tested) { return tested.param.substr(0, tested.param.find(':')); });
 
 }  // namespace

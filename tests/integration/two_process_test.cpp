@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two processes over loopback TCP: they work together, and the one that is left is told when the other is killed.
+// Two processes over each transport between processes: they work together, and the one that is left is told when the
+// other is killed.
 #include "two_process.hpp"
 
 #include "server_process.hpp"
+#include "ways.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,14 +17,16 @@ using namespace std::chrono_literals;
 namespace cinnabar::test {
 namespace {
 
-class TwoProcesses : public testing::Test {
+class TwoProcesses : public testing::TestWithParam<Way> {
   protected:
-    ServerProcess server_;
-    Node client_ = Node::open("tcp://").value();
+    ServerProcess server_{{GetParam().listen}};
+    Node client_ = Node::open(GetParam().open).value();
     Addr to_ = client_.lookup(server_.address()).value();
 };
 
-TEST_F(TwoProcesses, calls_and_bulk) {
+CINNABAR_ON_EACH_WAY(TwoProcesses);
+
+TEST_P(TwoProcesses, calls_and_bulk) {
     EXPECT_EQ(client_.call_sync(twice, to_, 21).value(), 42);
     std::vector<std::uint8_t> bytes(5'000'000);
     std::iota(bytes.begin(), bytes.end(), std::uint8_t{3});
@@ -32,7 +36,7 @@ TEST_F(TwoProcesses, calls_and_bulk) {
     EXPECT_EQ(client_.call_sync(checksum, to_, region, 30s).value(), expected);
 }
 
-TEST_F(TwoProcesses, a_killed_process_ends_all_calls_with_peer_lost) {
+TEST_P(TwoProcesses, a_killed_process_ends_all_calls_with_peer_lost) {
     ASSERT_EQ(client_.call_sync(twice, to_, 1).value(), 2);
     std::vector<Future<void>> calls;
     // Some of them on their way or held there, the rest queued here for want of credits.
@@ -48,7 +52,7 @@ TEST_F(TwoProcesses, a_killed_process_ends_all_calls_with_peer_lost) {
     EXPECT_TRUE(next == Errc::refused || next == Errc::peer_lost) << to_string(next);
 }
 
-TEST_F(TwoProcesses, a_stopped_process_ends_calls_by_their_deadline) {
+TEST_P(TwoProcesses, a_stopped_process_ends_calls_by_their_deadline) {
     ASSERT_EQ(client_.call_sync(twice, to_, 1).value(), 2);
     server_.stop();
     std::vector<Future<int>> calls;
@@ -61,7 +65,7 @@ TEST_F(TwoProcesses, a_stopped_process_ends_calls_by_their_deadline) {
     EXPECT_EQ(client_.call_sync(twice, to_, 3, 20s).value(), 6);
 }
 
-TEST_F(TwoProcesses, a_transfer_under_way_ends_with_its_process) {
+TEST_P(TwoProcesses, a_transfer_under_way_ends_with_its_process) {
     std::vector<std::byte> bytes(256u << 20);
     const Region region = client_.expose(std::span<const std::byte>(bytes)).value();
     Future<std::uint64_t> call = client_.call(checksum, to_, region, 60s).future();

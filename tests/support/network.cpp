@@ -22,6 +22,10 @@ const char* to_string(NetworkKind kind) noexcept {
             return "sim_strict";
         case NetworkKind::tcp:
             return "tcp";
+        case NetworkKind::shm:
+            return "shm";
+        case NetworkKind::shm_buffers:
+            return "shm_buffers";
     }
     return "unknown";
 }
@@ -31,9 +35,11 @@ std::vector<NetworkKind> networks() {
     add_builtin(registry);
     std::vector<NetworkKind> all{NetworkKind::self, NetworkKind::sim_friendly, NetworkKind::sim_strict};
     const auto plugins = registry.plugins();
-    if (std::any_of(plugins.begin(), plugins.end(), [](const auto& plugin) { return plugin.scheme == "tcp"; })) {
-        all.push_back(NetworkKind::tcp);
-    }
+    const auto built = [&](std::string_view scheme) {
+        return std::any_of(plugins.begin(), plugins.end(), [&](const auto& plugin) { return plugin.scheme == scheme; });
+    };
+    if (built("tcp")) all.push_back(NetworkKind::tcp);
+    if (built("shm")) all.insert(all.end(), {NetworkKind::shm, NetworkKind::shm_buffers});
     return all;
 }
 
@@ -51,12 +57,15 @@ Network::~Network() = default;
 Result<std::unique_ptr<na::Transport>> Network::open(const std::string& name, const na::TransportOptions& options) {
     if (world_) return world_->open(name, options);
     if (kind_ == NetworkKind::self) return registry_.open("self://", options);
+    if (kind_ == NetworkKind::shm) return registry_.open("shm://", options);
+    if (kind_ == NetworkKind::shm_buffers) return registry_.open("shm://?copy=buffers", options);
     return registry_.open("tcp://127.0.0.1:0", options);
 }
 
 std::string Network::nobody() {
     if (world_) return "sim://nobody";
     if (kind_ == NetworkKind::self) return "self://?context=63";
+    if (kind_ == NetworkKind::shm || kind_ == NetworkKind::shm_buffers) return "shm://nobody-listens-here";
     // A port that the system has just given out and taken back: it is not handed to anybody else soon.
     const int probe = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in name{};

@@ -16,7 +16,14 @@
 
 namespace cinnabar::support {
 
-enum class NetworkKind : std::uint8_t { self, sim_friendly, sim_strict, tcp };
+enum class NetworkKind : std::uint8_t {
+    self,
+    sim_friendly,
+    sim_strict,
+    tcp,
+    shm,          // copies across address spaces, where the kernel lets it
+    shm_buffers,  // and as where it does not
+};
 [[nodiscard]] const char* to_string(NetworkKind kind) noexcept;
 inline std::ostream& operator<<(std::ostream& out, NetworkKind kind) { return out << to_string(kind); }
 // Those whose plugins are in this build.

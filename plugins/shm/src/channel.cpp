@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "channel.hpp"
+
+#include <fcntl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+namespace cinnabar::shm {
+namespace {
+
+// Reads a word whose value the peer has told. Asking the kernel is the only way to know what ptrace scopes, namespaces
+// and security modules allow.
+bool may_copy(const Credentials& who, const Terms& terms) noexcept {
+    if (who.pid == 0 || terms.probe_value == 0) return false;
+    std::uint64_t found = 0;
+    const iovec here{&found, sizeof found};
+    const iovec there{reinterpret_cast<void*>(static_cast<std::uintptr_t>(terms.probe_address)), sizeof found};
+    return ::process_vm_readv(who.pid, &here, 1, &there, 1, 0) == static_cast<ssize_t>(sizeof found) &&
+           found == terms.probe_value;
+}
+
+}  // namespace
+
+Errc open_channel(const ShmTransport& transport, Caller& caller, Channel& out) noexcept {
+    const Terms& terms = caller.greeting.terms;
+    GreetingFds& fds = caller.greeting.fds;
+    Errc why = Segment::attach(fds.ring.get(), ring_header_bytes + terms.ring_bytes, out.peer_ring);
+    if (why != Errc::ok) return why;
+    const int flags = ::fcntl(fds.bell.get(), F_GETFL);
+    if (flags < 0 || (flags & O_NONBLOCK) == 0) return Errc::protocol;
+    if (caller.who.uid == ::geteuid()) out.bell = std::move(fds.bell);
+    out.copies = transport.copies_across() && terms.lease_slots > 0 && may_copy(caller.who, terms);
+    if (out.copies) {
+        why = out.board.attach(fds.board.get(), terms.lease_slots);
+        if (why != Errc::ok) return why;
+    }
+    out.hello = caller.greeting.hello;
+    out.peer_ring_bytes = terms.ring_bytes;
+    out.peer_record_bytes_max = terms.record_bytes_max;
+    out.board_slots = terms.lease_slots;
+    out.who = caller.who;
+    return Errc::ok;
+}
+
+Errc make_ring(const ShmTransport& transport, Segment& out, UniqueFd& fd) noexcept {
+    return Segment::make("cinnabar-ring", ring_header_bytes + transport.ring_bytes(), out, fd);
+}
+
+}  // namespace cinnabar::shm

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Operations that copy across address spaces by themselves, window by window, so that progress goes on in between.
+// Each system call stands between a pin of the lease and its end; the ring says which lease that is, for the case that
+// this process dies in it.
+#include "port.hpp"
+#include "rma_copy.hpp"
+
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+namespace cinnabar::shm {
+namespace {
+
+constexpr std::size_t pieces_max = 128;
+constexpr std::size_t pieces_read_max = 64;
+
+Errc errc_of_copy(int os_errno) noexcept {
+    switch (os_errno) {
+        case ESRCH:
+            return Errc::peer_lost;
+        case ENOMEM:
+            return Errc::out_of_memory;
+        case EPERM:
+            return Errc::unsupported;  // the kernel has changed its mind
+        default:
+            return Errc::io;  // EFAULT: memory that is not there, here or at the peer
+    }
+}
+
+bool read_from(pid_t pid, std::uint64_t address, void* to, std::size_t bytes) noexcept {
+    const iovec here{to, bytes};
+    const iovec there{reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)), bytes};
+    return ::process_vm_readv(pid, &here, 1, &there, 1, 0) == static_cast<ssize_t>(bytes);
+}
+
+std::uint32_t board_slot_of(ConstBytes key) noexcept {
+    Reader reader(key.subspan(na::LeaseKey::wire_bytes));
+    return reader.u32();
+}
+
+}  // namespace
+
+// The pieces of both sides that one system call copies.
+struct Session::Window {
+    std::array<iovec, pieces_max> here;
+    std::array<iovec, pieces_read_max> there;
+    std::size_t here_count = 0;
+    std::size_t there_count = 0;
+    std::uint64_t bytes = 0;
+
+    void add_there(std::uint64_t address, std::uint64_t size) noexcept {
+        there[there_count++] =
+            iovec{reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)), static_cast<std::size_t>(size)};
+        bytes += size;
+    }
+};
+
+// The owner's segments from `position` of its registration on, read from the owner's memory.
+Errc Session::find_pieces(const BoardView::Pinned& pinned, std::uint64_t position, std::uint64_t bytes,
+                          Window& out) noexcept {
+    const auto read = [&](std::uint32_t index, BoardPiece* to, std::uint32_t count) {
+        return read_from(channel_.who.pid, pinned.address + std::uint64_t{index} * sizeof(BoardPiece), to,
+                         count * sizeof(BoardPiece));
+    };
+    // The first piece that ends behind `position` is in [low, high).
+    std::uint32_t low = 0;
+    std::uint32_t high = pinned.pieces;
+    while (high - low > pieces_read_max - 1) {
+        const std::uint32_t middle = low + (high - low) / 2;
+        BoardPiece piece;
+        if (!read(middle, &piece, 1)) return errc_of_copy(errno);
+        (piece.end > position ? high : low) = middle + 1;
+    }
+    const std::uint32_t first = low > 0 ? low - 1 : 0;
+    const auto count = std::min<std::uint32_t>(pinned.pieces - first, pieces_read_max);
+    std::array<BoardPiece, pieces_read_max> pieces;
+    if (!read(first, pieces.data(), count)) return errc_of_copy(errno);
+    std::uint64_t begin = 0;  // known for the first piece, else for those behind it
+    for (std::uint32_t i = 0; i < count && out.bytes < bytes; ++i) {
+        const std::uint64_t end = pieces[i].end;
+        const bool begin_known = i > 0 || first == 0;
+        if (begin_known && end > position && begin <= position) {
+            const std::uint64_t take = std::min(end - position, bytes - out.bytes);
+            out.add_there(pieces[i].address + (position - begin), take);
+            position += take;
+        }
+        begin = end;
+    }
+    return out.bytes > 0 ? Errc::ok : Errc::protocol;
+}
+
+Errc Session::find_window(const na::Op& op, std::uint64_t moved, std::uint64_t bytes_max,
+                          const BoardView::Pinned& pinned, Window& out) noexcept {
+    std::uint64_t want = std::min(op.bytes - moved, bytes_max);
+    const std::uint64_t offset = pinned.offset + op.remote_offset + moved;
+    if (pinned.pieces == 0) {
+        out.add_there(pinned.address + offset, want);
+    } else if (const Errc why = find_pieces(pinned, offset, want, out); why != Errc::ok) {
+        return why;
+    }
+    want = out.bytes;
+    out.here_count = op.local->gather(op.local_offset + moved, want, out.here.data(), out.here.size(), out.bytes);
+    // What the own side cannot take in one call waits for the next one.
+    for (std::uint64_t over = want - out.bytes; over > 0;) {
+        iovec& last = out.there[out.there_count - 1];
+        const std::uint64_t cut = std::min<std::uint64_t>(over, last.iov_len);
+        last.iov_len -= static_cast<std::size_t>(cut);
+        over -= cut;
+        if (last.iov_len == 0) --out.there_count;
+    }
+    return Errc::ok;
+}
+
+// ok: `copied` more bytes are in place.
+Errc Session::copy_window(Posted& posted, std::uint64_t bytes_max, std::uint64_t& copied) noexcept {
+    const na::Op& op = *posted.op;
+    const std::uint32_t slot = board_slot_of(op.remote.key);
+    const RmaBody body = body_of(op);
+    const bool get = op.kind == na::OpKind::get;
+    std::atomic<std::uint64_t>& holding = writer_.header().holding;
+    holding.store(std::uint64_t{slot} + 1, std::memory_order_seq_cst);
+    BoardView::Pinned pinned;
+    Errc why =
+        channel_.board.pin(slot, body.key, body.offset, body.left, get ? na::Access::read : na::Access::write, pinned);
+    if (why == Errc::ok) {
+        Window window;
+        if (op.bytes > posted.moved) why = find_window(op, posted.moved, bytes_max, pinned, window);
+        if (why == Errc::ok && window.bytes > 0) {
+            const auto call = get ? ::process_vm_readv : ::process_vm_writev;
+            const ssize_t done = call(channel_.who.pid, window.here.data(), window.here_count, window.there.data(),
+                                      window.there_count, 0);
+            if (done > 0) copied = static_cast<std::uint64_t>(done);
+            if (done <= 0) why = done < 0 ? errc_of_copy(errno) : Errc::io;
+        }
+        channel_.board.unpin(slot);
+    }
+    holding.store(0, std::memory_order_release);
+    return why;
+}
+
+std::uint64_t Session::copy_next(std::uint64_t bytes_max) noexcept {
+    Posted* posted = copying_.front();
+    if (!posted || peer().ending) return 0;
+    std::uint64_t done = 0;
+    const Errc why = copy_window(*posted, bytes_max, done);
+    posted->moved += done;
+    if (why == Errc::unsupported) {
+        // The peer carries them out from now on, from their begin.
+        channel_.copies = false;
+        while (Posted* each = copying_.pop_front()) {
+            each->place = Place::rma;
+            peer().rma.push_back(*each);
+        }
+        port_->dirty(*this);
+    } else if (why != Errc::ok || posted->moved == posted->op->bytes) {
+        copying_.remove(*posted);
+        copied(*posted, why);
+    }
+    return done;
+}
+
+void Session::copied(Posted& posted, Errc result) noexcept {
+    if (result != Errc::ok || posted.op->kind != na::OpKind::put_notify) return port_->end(posted, result);
+    posted.place = Place::notifies;
+    notifies_.push_back(posted);
+    port_->dirty(*this);
+}
+
+}  // namespace cinnabar::shm

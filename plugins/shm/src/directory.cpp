@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "directory.hpp"
+
+#include "local_socket.hpp"
+
+#include <cinnabar/base/log.hpp>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <memory>
+#include <utility>
+
+namespace cinnabar::shm {
+namespace {
+
+constexpr std::string_view lock_ending = ".lock";
+constexpr std::string_view socket_ending = ".sock";
+// Transports of one process that take their names from the process id.
+constexpr unsigned own_names_max = 4096;
+
+// Not the runtime directory of a login: a service that was started before it would not be found there.
+std::string root_path() {
+    const char* chosen = ::secure_getenv("CINNABAR_SHM_DIR");
+    return chosen && *chosen ? chosen : "/dev/shm";
+}
+
+std::string folder_of(const Audience& audience) {
+    const std::string begin = root_path() + "/cinnabar-";
+    return audience.group ? begin + "group-" + std::to_string(*audience.group) : begin + std::to_string(audience.user);
+}
+
+UniqueFd lock_folder(const std::string& path) noexcept {
+    UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+    if (fd && ::flock(fd.get(), LOCK_EX) != 0) fd.reset();
+    return fd;
+}
+
+// A lock file that nobody holds.
+bool is_dead(const std::string& lock_path) noexcept {
+    const UniqueFd fd(::open(lock_path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+    return fd && ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0;
+}
+
+void remove_both(const std::string& base) noexcept {
+    (void)::unlink((base + std::string(socket_ending)).c_str());
+    (void)::unlink((base + std::string(lock_ending)).c_str());
+}
+
+std::vector<std::string> names_in(const std::string& path) {
+    std::vector<std::string> names;
+    const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()), &::closedir);
+    while (const dirent* entry = folder ? ::readdir(folder.get()) : nullptr) {
+        const std::string_view file = entry->d_name;
+        if (!file.ends_with(lock_ending)) continue;
+        const std::string_view name = file.substr(0, file.size() - lock_ending.size());
+        if (good_name(name)) names.emplace_back(name);
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+}  // namespace
+
+Result<Audience> Audience::of(const na::Uri& uri) {
+    Audience audience;
+    audience.user = ::geteuid();
+    audience.group_name = uri.option("group");
+    if (audience.group_name.empty()) return audience;
+    gid_t number = 0;
+    const char* const begin = audience.group_name.data();
+    const auto [end, failed] = std::from_chars(begin, begin + audience.group_name.size(), number);
+    if (failed == std::errc() && end == begin + audience.group_name.size()) {
+        audience.group = number;
+        return audience;
+    }
+    struct group record {};
+    struct group* found = nullptr;
+    std::vector<char> room(16 * 1024);
+    (void)::getgrnam_r(audience.group_name.c_str(), &record, room.data(), room.size(), &found);
+    if (!found) return Error(Errc::bad_address, "no group of that name", audience.group_name);
+    audience.group = found->gr_gid;
+    return audience;
+}
+
+NameHolder::NameHolder(NameHolder&& other) noexcept
+    : base_(std::exchange(other.base_, {})),
+      name_(std::move(other.name_)),
+      lock_(std::move(other.lock_)),
+      socket_(std::move(other.socket_)) {}
+
+NameHolder& NameHolder::operator=(NameHolder&& other) noexcept {
+    if (this == &other) return *this;
+    reset();
+    base_ = std::exchange(other.base_, {});
+    name_ = std::move(other.name_);
+    lock_ = std::move(other.lock_);
+    socket_ = std::move(other.socket_);
+    return *this;
+}
+
+void NameHolder::reset() noexcept {
+    socket_.reset();
+    // While the lock is held nobody else takes the name.
+    if (lock_) remove_both(base_);
+    lock_.reset();
+}
+
+Directory::Directory(Audience audience) : audience_(std::move(audience)), path_(folder_of(audience_)) {}
+
+std::string Directory::socket_path(std::string_view name) const {
+    return path_ + '/' + std::string(name) + std::string(socket_ending);
+}
+
+Result<void> Directory::make() const {
+    const mode_t mode = audience_.group ? S_ISVTX | S_ISGID | S_IRWXU | S_IRWXG : S_IRWXU;
+    if (::mkdir(path_.c_str(), S_IRWXU) == 0) {
+        const bool shared = !audience_.group || ::chown(path_.c_str(), static_cast<uid_t>(-1), *audience_.group) == 0;
+        if (!shared || ::chmod(path_.c_str(), mode) != 0) {
+            const int why = errno;
+            (void)::rmdir(path_.c_str());
+            return Error(errc_from_errno(why), "opening the folder of shared memory to the group", path_, why);
+        }
+    } else if (errno != EEXIST) {
+        const int why = errno;
+        return Error(errc_from_errno(why), "making the folder of shared memory; CINNABAR_SHM_DIR names another place",
+                     path_, why);
+    }
+    struct stat status {};
+    const bool there = ::lstat(path_.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+    const bool ours = audience_.group ? status.st_gid == *audience_.group && (status.st_mode & S_IRWXO) == 0
+                                      : status.st_uid == audience_.user && (status.st_mode & (S_IRWXG | S_IRWXO)) == 0;
+    if (!there || !ours) {
+        return Error(Errc::permission, "the folder of shared memory belongs to somebody else, or is open to others",
+                     path_);
+    }
+    return {};
+}
+
+void Directory::sweep() {
+    for (const std::string& name : names_in(path_)) {
+        const std::string base = path_ + '/' + name;
+        if (!is_dead(base + std::string(lock_ending))) continue;
+        remove_both(base);
+        ++swept_;
+    }
+}
+
+Errc Directory::take(std::string_view name, NameHolder& out) const {
+    const std::string base = path_ + '/' + std::string(name);
+    const mode_t mode = audience_.group ? S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP : S_IRUSR | S_IWUSR;
+    UniqueFd lock(::open((base + std::string(lock_ending)).c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode));
+    if (!lock) return errc_from_errno(errno);
+    if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return Errc::address_in_use;
+    const std::string path = base + std::string(socket_ending);
+    (void)::unlink(path.c_str());
+    UniqueFd socket = listen_at(path, mode);
+    if (!socket) {
+        const Errc why = errc_from_errno(errno);
+        (void)::unlink((base + std::string(lock_ending)).c_str());
+        return why == Errc::ok ? Errc::io : why;
+    }
+    out.base_ = base;
+    out.name_ = name;
+    out.lock_ = std::move(lock);
+    out.socket_ = std::move(socket);
+    return Errc::ok;
+}
+
+Result<NameHolder> Directory::listen(std::string_view name) {
+    CINNABAR_TRY_VOID(make());
+    const UniqueFd folder = lock_folder(path_);
+    if (!folder) return Error(Errc::io, "locking the folder of shared memory", path_, errno);
+    sweep();
+    NameHolder holder;
+    const std::string own = std::to_string(::getpid());
+    Errc taken = name.empty() ? take(own, holder) : take(name, holder);
+    for (unsigned i = 2; name.empty() && taken == Errc::address_in_use && i < own_names_max; ++i) {
+        taken = take(own + '-' + std::to_string(i), holder);
+    }
+    if (taken == Errc::address_in_use) {
+        return Error(taken, "another process listens under that name", std::string(name));
+    }
+    if (taken != Errc::ok) return Error(taken, "making a socket in the folder of shared memory", path_);
+    return holder;
+}
+
+std::vector<Directory::Entry> Directory::entries() const {
+    std::vector<Entry> entries;
+    const UniqueFd folder = lock_folder(path_);
+    if (!folder) return entries;
+    for (std::string& name : names_in(path_)) {
+        const bool dead = is_dead(path_ + '/' + name + std::string(lock_ending));
+        entries.push_back({std::move(name), !dead});
+    }
+    return entries;
+}
+
+}  // namespace cinnabar::shm

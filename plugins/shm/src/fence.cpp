@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a lease is taken back from peers that copy by themselves. The board's slot is closed, so that nobody begins an
+// access any more; then the pins have to go. They go within one system call, unless their holder was stopped or killed
+// in it: what a dead one left is told by the rings, in which each peer says what it holds.
+#include "port.hpp"
+#include "transport.hpp"
+
+#include <sched.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace cinnabar::shm {
+namespace {
+
+// How long a revocation waits in place. A system call takes a fraction of a millisecond, but its thread may have lost
+// its core in it.
+constexpr TimeUs patience_us = 100'000;
+// Afterwards the fence has so long, then it has failed: the memory stays with its lender until the peer moves or dies.
+constexpr TimeUs fence_us = 200'000;
+constexpr unsigned yields_per_look = 32;
+
+std::uint32_t slot_of(const na::Lease& lease) noexcept {
+    return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(lease.registration)) - 1;
+}
+
+}  // namespace
+
+Errc ShmTransport::grant(na::Lease& lease) noexcept {
+    const Errc granted = leases_.grant(lease);
+    if (granted != Errc::ok) return granted;
+    const auto& pieces = static_cast<const ShmMemory*>(lease.memory)->pieces();
+    const std::uint32_t slot = board_.show(lease, pieces.data(), pieces.size());
+    lease.registration = reinterpret_cast<void*>(std::uintptr_t{slot} + 1);
+    return Errc::ok;
+}
+
+void ShmTransport::describe(const na::Lease& lease, Writer& writer) const noexcept {
+    na::LeaseKey{lease.slot, lease.generation, lease.key}.encode(writer);
+    writer.u32(slot_of(lease));
+}
+
+void ShmTransport::watch(const RingHeader& ring) {
+    const std::lock_guard lock(fence_mutex_);
+    rings_.push_back(&ring);
+}
+
+void ShmTransport::unwatch(const RingHeader& ring) noexcept {
+    const std::lock_guard lock(fence_mutex_);
+    std::erase(rings_, &ring);
+}
+
+// The peer may be within a system call, if its end of the session is open still.
+void ShmTransport::linger(Segment ring, pid_t pid) {
+    const std::lock_guard lock(fence_mutex_);
+    lingering_.push_back({std::move(ring), pid});
+}
+
+// Whether a process that lives holds it. Requires: it is closed, and the lock.
+bool ShmTransport::held(std::uint32_t slot) noexcept {
+    const auto holding = [](const RingHeader& ring) { return ring.holding.load(std::memory_order_seq_cst); };
+    std::erase_if(lingering_, [&](const Lingering& one) {
+        const bool dead = one.pid == 0 || (::kill(one.pid, 0) != 0 && errno == ESRCH);
+        return dead || holding(*reinterpret_cast<const RingHeader*>(one.ring.base())) == 0;
+    });
+    const std::uint64_t sought = std::uint64_t{slot} + 1;
+    return std::any_of(rings_.begin(), rings_.end(),
+                       [&](const RingHeader* ring) { return holding(*ring) == sought; }) ||
+           std::any_of(lingering_.begin(), lingering_.end(), [&](const Lingering& one) {
+               return holding(*reinterpret_cast<const RingHeader*>(one.ring.base())) == sought;
+           });
+}
+
+Errc ShmTransport::revoke(na::Lease& lease) noexcept {
+    const std::uint32_t slot = slot_of(lease);
+    const std::uint64_t key = lease.key;
+    if (slot != LeaseBoard::no_slot) board_.close(slot);
+    leases_.revoke(lease);
+    if (slot == LeaseBoard::no_slot) return Errc::ok;
+    const TimeUs begun = steady_clock().now_us();
+    for (unsigned yields = 1; board_.pinned(slot); ++yields) {
+        if (yields % yields_per_look == 0) {
+            const std::lock_guard lock(fence_mutex_);
+            if (!held(slot)) break;
+            const TimeUs now = steady_clock().now_us();
+            if (now - begun > patience_us) {
+                lease.key = key;  // granted until the fence is done
+                fences_.push_back({&lease, slot, now + fence_us});
+                fences_count_.store(static_cast<std::uint32_t>(fences_.size()), std::memory_order_seq_cst);
+                return Errc::again;
+            }
+        }
+        (void)::sched_yield();
+    }
+    board_.give_back(slot);
+    return Errc::ok;
+}
+
+unsigned ShmTransport::check_fences(na::PortHost& host) noexcept {
+    const std::lock_guard lock(fence_mutex_);
+    const TimeUs now = steady_clock().now_us();
+    unsigned done = 0;
+    std::erase_if(fences_, [&](Fence& fence) {
+        const bool over = !board_.pinned(fence.slot) || !held(fence.slot);
+        if (fence.lease && (over || now > fence.until)) {
+            na::Lease& lease = *std::exchange(fence.lease, nullptr);
+            lease.key = 0;
+            lease.fence_failed = !over;
+            host.submit(lease.fenced);
+            ++done;
+        }
+        if (over) board_.give_back(fence.slot);
+        return over;
+    });
+    const auto waiting = std::count_if(fences_.begin(), fences_.end(), [](const Fence& fence) { return fence.lease; });
+    fences_count_.store(static_cast<std::uint32_t>(waiting), std::memory_order_seq_cst);
+    return done;
+}
+
+}  // namespace cinnabar::shm

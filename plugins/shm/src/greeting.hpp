@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The first message on a session's socket, each way: na's Hello, what is particular to shared memory, and descriptors.
+// docs/wire-format-shm.md, "Greeting". The bytes are hostile input.
+#pragma once
+
+#include <cinnabar/base/bytes.hpp>
+#include <cinnabar/base/unique_fd.hpp>
+#include <cinnabar/na/hello.hpp>
+
+#include <array>
+#include <string>
+
+namespace cinnabar::shm {
+
+inline constexpr std::size_t name_bytes_max = 63;
+
+// What the sender lays open of itself.
+struct Terms {
+    std::uint32_t ring_bytes = 0;        // of the ring that the receiver of this writes into
+    std::uint32_t record_bytes_max = 0;  // in it, behind the header
+    std::uint32_t lease_slots = 0;       // of the lease board
+    std::uint64_t probe_address = 0;     // where 8 bytes lie ...
+    std::uint64_t probe_value = 0;       // ... that hold this: whoever reads them there may read everything
+    std::string name;                    // under which the sender listens; may be empty
+};
+
+inline constexpr std::size_t greeting_bytes_max = na::hello_bytes + 32 + 1 + name_bytes_max;
+
+// The descriptors, in this order; none comes with a reject.
+struct GreetingFds {
+    UniqueFd ring;   // the ring that the receiver of this writes into
+    UniqueFd bell;   // an eventfd
+    UniqueFd board;  // the lease board
+    static constexpr std::size_t count = 3;
+    [[nodiscard]] bool all() const noexcept { return ring && bell && board; }
+};
+
+struct Greeting {
+    na::Hello hello;
+    Terms terms;
+    GreetingFds fds;
+};
+
+// Returns the length.
+[[nodiscard]] std::size_t encode_greeting(const na::Hello& hello, const Terms& terms,
+                                          std::span<std::byte, greeting_bytes_max> out) noexcept;
+// protocol: what Hello::decode refuses, sizes that no ring has, a name with other characters than a name has.
+[[nodiscard]] Errc decode_greeting(ConstBytes in, na::Hello& hello, Terms& terms);
+
+// 1 to 63 letters, digits, '.', '-' and '_', of which the first is no '.'.
+[[nodiscard]] bool good_name(std::string_view name) noexcept;
+
+}  // namespace cinnabar::shm

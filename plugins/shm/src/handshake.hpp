@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sockets on which the greetings are not done: those that this side dials and those that came in. Both live in pools of
+// the port whose memory stays, so that an event which the kernel gave out before finds an object that knows better.
+// Owner of the context only.
+#pragma once
+
+#include "timer_of.hpp"
+#include "transport.hpp"
+
+#include <cinnabar/base/slot_pool.hpp>
+#include <cinnabar/na/transport.hpp>
+
+namespace cinnabar::shm {
+
+class ShmPeer;
+class ShmPort;
+
+// A session in the making, towards one peer.
+class Dial final : public PoolSlot, public na::FdEvents {
+  public:
+    // The outcome goes to ShmPort::dial_done or ShmPort::dial_failed, never from inside this call.
+    void start(ShmPort& port, ShmPeer& peer) noexcept;
+    void abandon() noexcept;
+
+    void on_ready(std::uint32_t epoll_events) noexcept override;
+
+    [[nodiscard]] ShmPeer& peer() const noexcept { return *peer_; }
+    // Whether that caller is the process that is dialled.
+    [[nodiscard]] bool towards(const Caller& caller) const noexcept;
+    // The peer dials as well, and its call is the one that stays: waits for that for a moment.
+    void wait_for_call() noexcept;
+
+  private:
+    [[nodiscard]] Errc go() noexcept;
+    void go_on() noexcept;
+    void fail(Errc why) noexcept;
+    void unwatch() noexcept;
+    static void time_out(Timer& timer) noexcept;
+
+    ShmPort* port_ = nullptr;
+    ShmPeer* peer_ = nullptr;  // null: not in use
+    UniqueFd fd_;
+    Segment ring_;
+    UniqueFd ring_fd_;
+    bool watched_ = false;
+    Errc failed_ = Errc::ok;  // from inside start(): told by the timer
+    enum class Stage : std::uint8_t { connecting, greeted, waiting_for_call } stage_ = Stage::connecting;
+    TimeUs until_ = 0;
+    TimerOf<Dial> timer_;
+};
+
+// A socket that was accepted and has not said who it is.
+class Newcomer final : public PoolSlot, public na::FdEvents {
+  public:
+    void start(ShmPort& port, UniqueFd fd) noexcept;
+    void drop() noexcept;
+    void on_ready(std::uint32_t epoll_events) noexcept override;
+
+    ListLink<Newcomer> link;  // in the port's list, oldest first
+
+  private:
+    void stop_watching() noexcept;
+    static void time_out(Timer& timer) noexcept;
+
+    ShmPort* port_ = nullptr;  // null: not in use
+    UniqueFd fd_;
+    TimerOf<Newcomer> timer_;
+};
+
+}  // namespace cinnabar::shm

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Callers that another context's port accepted for this one. Filled by any thread under the transport's lock, which is
+// why the port is alive then; emptied by the owner.
+#pragma once
+
+#include "transport.hpp"
+
+#include <atomic>
+#include <mutex>
+#include <vector>
+
+namespace cinnabar::shm {
+
+class Inbox {
+  public:
+    void put(Caller caller) {
+        const std::lock_guard lock(mutex_);
+        callers_.push_back(std::move(caller));
+        filled_.store(true, std::memory_order_seq_cst);
+    }
+    // seq_cst: pairs with a sleeper that is about to sleep.
+    [[nodiscard]] bool empty() const noexcept { return !filled_.load(std::memory_order_seq_cst); }
+    [[nodiscard]] bool seems_empty() const noexcept { return !filled_.load(std::memory_order_relaxed); }
+    [[nodiscard]] std::vector<Caller> take_all() {
+        const std::lock_guard lock(mutex_);
+        filled_.store(false, std::memory_order_relaxed);
+        return std::exchange(callers_, {});
+    }
+
+  private:
+    std::mutex mutex_;
+    std::atomic<bool> filled_{false};
+    std::vector<Caller> callers_;
+};
+
+}  // namespace cinnabar::shm

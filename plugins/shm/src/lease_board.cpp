@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lease_board.hpp"
+
+#include <cinnabar/base/assert.hpp>
+
+namespace cinnabar::shm {
+namespace {
+
+std::uint64_t name_of(const na::LeaseKey& key) noexcept { return std::uint64_t{key.generation} << 32 | key.slot; }
+
+}  // namespace
+
+// Pages that no lease reaches are never touched, and cost nothing.
+Errc LeaseBoard::open() noexcept {
+    return Segment::make("cinnabar-leases", sizeof(BoardSlot) * slots_max, segment_, fd_);
+}
+
+std::uint32_t LeaseBoard::show(const na::Lease& lease, const BoardPiece* pieces, std::size_t count) noexcept {
+    Place* place = places_.acquire();
+    if (!place) return no_slot;
+    BoardSlot& slot = at(place->slot_index);
+    slot.access = static_cast<std::uint32_t>(lease.access);
+    slot.bytes = lease.bytes;
+    slot.pieces = static_cast<std::uint32_t>(count);
+    if (count != 0) {
+        slot.address = reinterpret_cast<std::uintptr_t>(pieces);
+        slot.offset = lease.offset;
+    } else {
+        const auto segments = lease.memory->segments();
+        const std::byte* base = segments.empty() ? nullptr : segments.front().base;
+        slot.address = reinterpret_cast<std::uintptr_t>(base) + lease.offset;
+        slot.offset = 0;
+    }
+    slot.name = name_of({lease.slot, lease.generation, lease.key});
+    slot.key.store(lease.key, std::memory_order_relaxed);
+    slot.pins.store(0, std::memory_order_release);
+    return place->slot_index;
+}
+
+void LeaseBoard::close(std::uint32_t slot) noexcept {
+    (void)at(slot).pins.fetch_or(BoardSlot::closed, std::memory_order_seq_cst);
+}
+
+bool LeaseBoard::pinned(std::uint32_t slot) const noexcept {
+    return (at(slot).pins.load(std::memory_order_seq_cst) & ~BoardSlot::closed) != 0;
+}
+
+void LeaseBoard::give_back(std::uint32_t slot) noexcept {
+    at(slot).key.store(0, std::memory_order_relaxed);
+    at(slot).pins.store(BoardSlot::closed, std::memory_order_release);
+    Place* place = places_.at(slot);
+    CINNABAR_ASSERT(place);
+    places_.release(*place);
+}
+
+Errc BoardView::attach(int fd, std::uint32_t slots) noexcept {
+    slots_ = slots;
+    return Segment::attach(fd, sizeof(BoardSlot) * slots, segment_);
+}
+
+Errc BoardView::pin(std::uint32_t slot, const na::LeaseKey& key, std::uint64_t offset, std::uint64_t bytes,
+                    na::Access want, Pinned& out) noexcept {
+    if (!segment_ || slot >= slots_ || key.key == 0) return Errc::permission;
+    BoardSlot& shared = reinterpret_cast<BoardSlot*>(segment_.base())[slot];
+    std::uint32_t pins = shared.pins.load(std::memory_order_relaxed);
+    do {
+        if ((pins & BoardSlot::closed) != 0) return Errc::permission;
+    } while (!shared.pins.compare_exchange_weak(pins, pins + 1, std::memory_order_seq_cst, std::memory_order_relaxed));
+    // While it is pinned the owner does not change it.
+    const std::uint64_t lease_bytes = shared.bytes;
+    const auto access = static_cast<na::Access>(shared.access & 3);
+    Errc why = Errc::ok;
+    if (shared.key.load(std::memory_order_relaxed) != key.key || shared.name != name_of(key) ||
+        !na::allows(access, want)) {
+        why = Errc::permission;
+    } else if (offset > lease_bytes || bytes > lease_bytes - offset) {
+        why = Errc::too_large;
+    }
+    out = {shared.address, shared.offset, shared.pieces};
+    if (why != Errc::ok) unpin(slot);
+    return why;
+}
+
+void BoardView::unpin(std::uint32_t slot) noexcept {
+    reinterpret_cast<BoardSlot*>(segment_.base())[slot].pins.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+}  // namespace cinnabar::shm

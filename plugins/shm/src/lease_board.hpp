@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Leases as peers see them that copy across address spaces by themselves: a table in shared memory, one slot a lease,
+// with where its bytes lie and a word of pins. Whoever accesses a lease adds a pin by compare-and-swap, unless the word
+// says closed, and takes it off after the system call; the owner closes the word, and then waits for the pins.
+//
+// Permissions on it bind only peers that cooperate: whoever may copy across address spaces needs no lease to do so.
+#pragma once
+
+#include "segment.hpp"
+
+#include <cinnabar/base/slot_pool.hpp>
+#include <cinnabar/na/lease_table.hpp>
+#include <cinnabar/na/memory.hpp>
+
+#include <atomic>
+
+namespace cinnabar::shm {
+
+// 64 bytes of shared memory; docs/wire-format-shm.md, "Lease board".
+struct BoardSlot {
+    static constexpr std::uint32_t closed = 0x8000'0000;
+
+    std::atomic<std::uint32_t> pins;  // closed | count
+    std::uint32_t access;
+    std::atomic<std::uint64_t> key;
+    std::uint64_t bytes;    // of the lease
+    std::uint64_t address;  // of its first byte; of an array of BoardPiece where `pieces` is not 0
+    std::uint64_t offset;   // of the lease within that array
+    std::uint64_t name;     // slot | generation << 32 of the LeaseKey
+    std::uint32_t pieces;
+    std::uint32_t unused;
+    std::uint64_t unused_more;
+};
+static_assert(sizeof(BoardSlot) == 64);
+
+// Of a registration of several segments: where a segment lies, and the sum of all sizes up to its end. In the owner's
+// own memory, read across address spaces.
+struct BoardPiece {
+    std::uint64_t address = 0;
+    std::uint64_t end = 0;
+};
+
+// The owner's side. Any thread, but for what is said at fence().
+class LeaseBoard {
+  public:
+    static constexpr std::uint32_t slots_max = 256 * 1024;
+    static constexpr std::uint32_t no_slot = 0xffff'ffff;
+
+    LeaseBoard() : places_(Threads::many, slots_max) {}
+
+    // Makes the shared memory. unsupported, out_of_memory, overloaded.
+    [[nodiscard]] Errc open() noexcept;
+    [[nodiscard]] int fd() const noexcept { return fd_.get(); }
+
+    // Lays a lease open; no_slot when all slots are out. `pieces`: of a registration of several segments; it must live
+    // until the slot is given back.
+    [[nodiscard]] std::uint32_t show(const na::Lease& lease, const BoardPiece* pieces, std::size_t count) noexcept;
+    // Nobody may begin an access any more.
+    void close(std::uint32_t slot) noexcept;
+    [[nodiscard]] bool pinned(std::uint32_t slot) const noexcept;
+    // Makes a closed slot free for another lease; whatever pins it still has belong to the dead.
+    void give_back(std::uint32_t slot) noexcept;
+
+  private:
+    struct Place : PoolSlot {};
+    [[nodiscard]] BoardSlot& at(std::uint32_t slot) const noexcept {
+        return reinterpret_cast<BoardSlot*>(segment_.base())[slot];
+    }
+    Segment segment_;
+    UniqueFd fd_;
+    SlotPool<Place> places_;
+};
+
+// A peer's board, mapped here. Its content is hostile input: it can only name memory of the peer's own.
+class BoardView {
+  public:
+    [[nodiscard]] Errc attach(int fd, std::uint32_t slots) noexcept;
+    void reset() noexcept { segment_.reset(); }
+
+    // What an access needs to know, copied once.
+    struct Pinned {
+        std::uint64_t address = 0;
+        std::uint64_t offset = 0;
+        std::uint32_t pieces = 0;
+    };
+    // Pins the slot for one system call. permission: closed, another key, not that access; too_large: out of bounds.
+    // Requires: nothing is pinned through this view.
+    [[nodiscard]] Errc pin(std::uint32_t slot, const na::LeaseKey& key, std::uint64_t offset, std::uint64_t bytes,
+                           na::Access want, Pinned& out) noexcept;
+    void unpin(std::uint32_t slot) noexcept;
+
+  private:
+    Segment segment_;
+    std::uint32_t slots_ = 0;
+};
+
+}  // namespace cinnabar::shm

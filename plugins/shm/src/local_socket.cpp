@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "local_socket.hpp"
+
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+namespace cinnabar::shm {
+namespace {
+
+UniqueFd make_socket() noexcept {
+    return UniqueFd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+}
+
+bool fill_path(const std::string& path, sockaddr_un& address) noexcept {
+    address = {};
+    address.sun_family = AF_UNIX;
+    if (path.size() >= sizeof address.sun_path) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    std::memcpy(address.sun_path, path.data(), path.size());
+    return true;
+}
+
+union FdRoom {
+    std::array<char, CMSG_SPACE(sizeof(int) * GreetingFds::count)> bytes;
+    cmsghdr aligned;
+};
+
+void take_fds(msghdr& message, GreetingFds& out) noexcept {
+    for (cmsghdr* header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header)) {
+        if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+        const std::size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        std::array<UniqueFd*, GreetingFds::count> places{&out.ring, &out.bell, &out.board};
+        for (std::size_t i = 0; i < count; ++i) {
+            int fd = -1;
+            std::memcpy(&fd, CMSG_DATA(header) + i * sizeof(int), sizeof fd);
+            UniqueFd owned(fd);
+            if (i < places.size()) *places[i] = std::move(owned);
+        }
+    }
+}
+
+}  // namespace
+
+UniqueFd listen_at(const std::string& path, mode_t mode) noexcept {
+    sockaddr_un address{};
+    UniqueFd fd = make_socket();
+    if (!fd || !fill_path(path, address)) return {};
+    // The mode holds from the first moment: the directory lets nobody else in until it is set.
+    const bool up = ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
+                    ::chmod(path.c_str(), mode) == 0 && ::listen(fd.get(), 4096) == 0;
+    return up ? std::move(fd) : UniqueFd();
+}
+
+Errc connect_to(const std::string& path, UniqueFd& out) noexcept {
+    sockaddr_un address{};
+    if (!fill_path(path, address)) return Errc::bad_address;
+    if (!out) out = make_socket();
+    if (!out) return Errc::overloaded;
+    if (::connect(out.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return Errc::ok;
+    switch (errno) {
+        case EAGAIN:
+            return Errc::again;
+        case ECONNREFUSED:
+        case ENOENT:
+        case ENOTDIR:
+            return Errc::refused;
+        case EACCES:
+        case EPERM:
+            return Errc::permission;
+        default:
+            return Errc::unreachable;
+    }
+}
+
+Credentials credentials_of(int fd) noexcept {
+    ucred found{};
+    socklen_t bytes = sizeof found;
+    if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &found, &bytes) != 0) return {0, static_cast<uid_t>(-1), 0};
+    return {found.pid, found.uid, found.gid};
+}
+
+bool peer_in_group(int fd, const Credentials& who, gid_t group) noexcept {
+    if (who.gid == group) return true;
+    std::array<gid_t, 1024> groups{};
+    socklen_t bytes = sizeof groups;
+    if (::getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &bytes) != 0) return false;
+    const auto end = groups.begin() + static_cast<std::ptrdiff_t>(bytes / sizeof(gid_t));
+    return std::find(groups.begin(), end, group) != end;
+}
+
+bool send_greeting(int fd, const na::Hello& hello, const Terms& terms, const OwnFds* fds) noexcept {
+    std::array<std::byte, greeting_bytes_max> bytes{};
+    iovec piece{bytes.data(), encode_greeting(hello, terms, bytes)};
+    msghdr message{};
+    message.msg_iov = &piece;
+    message.msg_iovlen = 1;
+    FdRoom room{};
+    if (fds) {
+        message.msg_control = room.bytes.data();
+        message.msg_controllen = room.bytes.size();
+        cmsghdr* header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(sizeof(int) * GreetingFds::count);
+        const std::array<int, GreetingFds::count> numbers{fds->ring, fds->bell, fds->board};
+        std::memcpy(CMSG_DATA(header), numbers.data(), sizeof numbers);
+    }
+    const ssize_t sent = ::sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    return sent == static_cast<ssize_t>(piece.iov_len);
+}
+
+Errc receive_greeting(int fd, Greeting& out) noexcept {
+    std::array<std::byte, greeting_bytes_max + 1> bytes;
+    iovec piece{bytes.data(), bytes.size()};
+    FdRoom room{};
+    msghdr message{};
+    message.msg_iov = &piece;
+    message.msg_iovlen = 1;
+    message.msg_control = room.bytes.data();
+    message.msg_controllen = room.bytes.size();
+    const ssize_t came = ::recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (came < 0) return errno == EAGAIN || errno == EINTR ? Errc::again : Errc::peer_lost;
+    if (came == 0) return Errc::peer_lost;
+    take_fds(message, out.fds);
+    const Errc wrong = decode_greeting(ConstBytes(bytes).first(static_cast<std::size_t>(came)), out.hello, out.terms);
+    if (wrong != Errc::ok) return wrong;
+    if (out.hello.kind == na::HelloKind::reject) return Errc::ok;
+    if (!out.fds.all()) return (message.msg_flags & MSG_CTRUNC) != 0 ? Errc::overloaded : Errc::protocol;
+    return Errc::ok;
+}
+
+void ring_socket(int fd) noexcept {
+    const char bell = 1;
+    (void)!::send(fd, &bell, sizeof bell, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+Heard listen_for_bells(int fd) noexcept {
+    constexpr int bells_max = 16;  // in one go
+    Heard heard = Heard::nothing;
+    for (int i = 0; i < bells_max; ++i) {
+        char bell = 0;
+        const ssize_t came = ::recv(fd, &bell, sizeof bell, MSG_DONTWAIT);
+        if (came > 0) {
+            heard = Heard::bell;
+        } else if (came == 0 || (errno != EAGAIN && errno != EINTR)) {
+            return Heard::end;
+        } else {
+            break;
+        }
+    }
+    return heard;
+}
+
+bool hung_up(int fd) noexcept {
+    pollfd look{fd, POLLRDHUP, 0};
+    return ::poll(&look, 1, 0) == 1 && (look.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
+}  // namespace cinnabar::shm

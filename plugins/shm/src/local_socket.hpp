@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// UNIX sockets that keep message borders: greetings with their descriptors, bells, and the end of the peer's process.
+// All of them non-blocking and closed on exec.
+#pragma once
+
+#include "greeting.hpp"
+
+#include <cinnabar/base/error.hpp>
+#include <cinnabar/base/unique_fd.hpp>
+
+#include <sys/socket.h>
+
+#include <string>
+
+namespace cinnabar::shm {
+
+// Who is at the other end, as the kernel says.
+struct Credentials {
+    pid_t pid = 0;  // 0: not visible from here (another pid namespace)
+    uid_t uid = 0;
+    gid_t gid = 0;
+};
+
+// A listening socket at that path; its directory is locked by the caller. Empty, with errno, when it cannot be made.
+[[nodiscard]] UniqueFd listen_at(const std::string& path, mode_t mode) noexcept;
+// refused: nobody listens there; again: its queue is full just now; permission; overloaded: no descriptor is left.
+[[nodiscard]] Errc connect_to(const std::string& path, UniqueFd& out) noexcept;
+[[nodiscard]] Credentials credentials_of(int fd) noexcept;
+// Whether the process at the other end is in that group.
+[[nodiscard]] bool peer_in_group(int fd, const Credentials& who, gid_t group) noexcept;
+
+// What is sent beside the bytes; borrowed.
+struct OwnFds {
+    int ring = -1;
+    int bell = -1;
+    int board = -1;
+};
+// False when the peer is gone. `fds` may be null.
+[[nodiscard]] bool send_greeting(int fd, const na::Hello& hello, const Terms& terms, const OwnFds* fds) noexcept;
+// again: none came; protocol; peer_lost; overloaded: no room for the descriptors.
+[[nodiscard]] Errc receive_greeting(int fd, Greeting& out) noexcept;
+
+// Wakes a peer that sleeps. Never blocks: if there is no room, there are unread bells.
+void ring_socket(int fd) noexcept;
+enum class Heard : std::uint8_t { nothing, bell, end };
+// Takes what came.
+[[nodiscard]] Heard listen_for_bells(int fd) noexcept;
+// Whether the peer has closed its end already. What it sent before stays.
+[[nodiscard]] bool hung_up(int fd) noexcept;
+
+}  // namespace cinnabar::shm

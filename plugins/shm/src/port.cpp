@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Progress: who is looked at, who writes, and what was put off until the stack had unwound.
+#include "port.hpp"
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace cinnabar::shm {
+namespace {
+
+// So few sessions are looked at in every round whether they are active or not: a look costs next to nothing.
+constexpr std::size_t always_hot = 8;
+// More than this are looked at only while they are the most active.
+constexpr std::size_t hot_max = 64;
+// Looks in a row that find nothing before one of more than that cools.
+constexpr std::uint32_t misses_max = 4096;
+// While small messages were about this recently, copies move in small steps between them. Messages that follow each
+// other come closer than that.
+constexpr TimeUs small_traffic_us = 100;
+constexpr std::uint64_t copy_bytes_small = 128 * 1024;
+constexpr std::uint64_t copy_bytes_large = 1024 * 1024;
+// Completions that one settle() runs: those that they post in turn wait for the next.
+constexpr unsigned settle_max = 4096;
+
+// Over all peers: own operations that peers carry out, and what is owed to peers.
+constexpr std::uint32_t rma_slots_max = 16 * 1024;
+constexpr std::uint32_t owed_slots_max = 64 * 1024;
+
+}  // namespace
+
+bool ContextBell::open() noexcept {
+    fd_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    epoll_event event{};
+    event.events = EPOLLIN | EPOLLET;  // never read: each ring is an edge
+    event.data.ptr = static_cast<na::FdEvents*>(this);
+    return fd_ && ::epoll_ctl(port_.host().epoll_fd(), EPOLL_CTL_ADD, fd_.get(), &event) == 0;
+}
+
+void ContextBell::close() noexcept {
+    if (fd_) (void)::epoll_ctl(port_.host().epoll_fd(), EPOLL_CTL_DEL, fd_.get(), nullptr);
+    fd_.reset();
+}
+
+void ContextBell::on_ready(std::uint32_t) noexcept {
+    (void)port_.look_at_hot();
+    (void)port_.settle();
+}
+
+ShmPort::ShmPort(ShmTransport& transport, na::PortHost& host)
+    : transport_(transport),
+      host_(host),
+      messages_(host.threads(), transport.options().send_slots_max, transport.limits().message_bytes_max),
+      blocks_(transport.limits().message_bytes_max, transport.options().receive_slots),
+      sessions_(Threads::one, transport.options().connections_max),
+      dials_(Threads::one, transport.options().connections_max),
+      rma_slots_(Threads::one, rma_slots_max),
+      owed_(Threads::one, owed_slots_max),
+      newcomers_(*this),
+      bell_(*this) {}
+
+void ShmPort::close() noexcept {
+    if (std::exchange(closed_, true)) return;
+    transport_.port_closed(*this, host_.context_id());
+    newcomers_.close();
+    accepting_ = false;
+    settling_ = true;  // no event and no new session from what follows
+    while (ShmPeer* peer = endings_.pop_front()) peer->ending = false;
+    for (ShmPeer* peer = peers_.all().front(); peer; peer = PeerTable::All::next(*peer)) {
+        if (Session* session = std::exchange(peer->session, nullptr)) {
+            session->end(Errc::canceled);
+            sessions_.release(*session);
+        }
+        drop_dial(*peer);
+        peer->set_idle();
+        fail_waiting(*peer, Errc::canceled);
+    }
+    bell_.close();
+    while (Posted* posted = ended_.pop_front()) host_.complete(*posted->op, posted->result);
+}
+
+ShmPort::~ShmPort() {
+    close();
+    while (ShmPeer* peer = peers_.all().front()) destroy(*peer);
+}
+
+void ShmPort::dirty(Session& session) noexcept {
+    // What is new may be smaller, or go first, than what the ring has no room for.
+    if (session.blocked) unlist(session);
+    if (!Outputs::linked(session)) dirty_.push_back(session);
+}
+
+void ShmPort::blocked(Session& session) noexcept {
+    unlist(session);
+    session.blocked = true;
+    blocked_.push_back(session);
+}
+
+void ShmPort::unlist(Session& session) noexcept {
+    if (Outputs::linked(session)) (session.blocked ? blocked_ : dirty_).remove(session);
+    session.blocked = false;
+}
+
+void ShmPort::wrote(Session& session) noexcept {
+    if (!Announcements::linked(session)) announcing_.push_back(session);
+}
+
+void ShmPort::copying(Session& session) noexcept {
+    if (!Copies::linked(session)) copying_.push_back(session);
+}
+
+void ShmPort::closing(Session& session) noexcept {
+    unlist(session);
+    if (Announcements::linked(session)) announcing_.remove(session);
+    if (Copies::linked(session)) copying_.remove(session);
+    if (session.hot_at != 0) forget_hot(session);
+}
+
+void ShmPort::forget_hot(Session& session) noexcept {
+    Session* const last = hot_.back();
+    hot_[session.hot_at - 1] = last;
+    last->hot_at = session.hot_at;
+    hot_.pop_back();
+    session.hot_at = 0;
+}
+
+void ShmPort::cool(Session& session) noexcept {
+    session.arm(Session::Bell::socket);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    // For what came in between nobody rang.
+    if (!session.missed()) forget_hot(session);
+}
+
+void ShmPort::touched(Session& session) noexcept {
+    session.misses = 0;
+    if (session.hot_at != 0) return;
+    if (hot_.size() >= hot_max) {
+        cool(**std::max_element(hot_.begin(), hot_.end(),
+                                [](const Session* a, const Session* b) { return a->misses < b->misses; }));
+    }
+    hot_.push_back(&session);
+    session.hot_at = hot_.size();
+}
+
+unsigned ShmPort::look_at_hot() noexcept {
+    unsigned did = 0;
+    for (std::size_t i = 0; i < hot_.size(); ++i) {
+        Session& session = *hot_[i];
+        const unsigned came = session.receive();
+        did += came;
+        if (came != 0) {
+            session.misses = 0;
+        } else if (++session.misses > misses_max && hot_.size() > always_hot) {
+            cool(session);  // the last one takes its place, and is looked at in the next round
+        }
+    }
+    return did;
+}
+
+unsigned ShmPort::retry_blocked() noexcept {
+    unsigned did = 0;
+    for (Session* session = blocked_.front(); session;) {
+        Session& now = *std::exchange(session, Outputs::next(*session));
+        if (!now.room_came()) continue;
+        dirty(now);
+        ++did;
+    }
+    return did;
+}
+
+unsigned ShmPort::copy_some() noexcept {
+    const bool small = host_.now_us() - small_at_ < small_traffic_us;
+    std::uint64_t left = small ? copy_bytes_small : copy_bytes_large;
+    unsigned did = 0;
+    for (; left > 0; ++did) {
+        Session* session = copying_.pop_front();
+        if (!session) break;
+        // Each takes its turn; an operation of no bytes counts for a little as well.
+        left -= std::min(left, std::max<std::uint64_t>(session->copy_next(left), 4096));
+        if (session->has_copies()) copying_.push_back(*session);
+    }
+    return did;
+}
+
+unsigned ShmPort::poll() noexcept {
+    unsigned did = 0;
+    if (!inbox_.seems_empty()) {
+        for (Caller& caller : inbox_.take_all()) came_in(std::move(caller)), ++did;
+    }
+    did += look_at_hot();
+    if (!blocked_.empty()) did += retry_blocked();
+    if (!copying_.empty()) did += copy_some();
+    if (transport_.fences_pending()) did += transport_.check_fences(host_);
+    did += settle();
+    if (!dirty_.empty()) write_out();  // what arrivals and completions posted
+    if (spares_changed_) forget_spares();
+    return did;
+}
+
+void ShmPort::write_out() noexcept {
+    Outputs now;
+    now.splice_back(dirty_);
+    while (Session* session = now.pop_front()) session->transmit();
+    if (announcing_.empty()) return;
+    // Between the writing and the look at who sleeps; pairs with the fence of prepare_wait().
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    while (Session* session = announcing_.pop_front()) session->announce();
+}
+
+void ShmPort::flush() noexcept {
+    write_out();
+    (void)settle();
+}
+
+bool ShmPort::prepare_wait() noexcept {
+    if (!dirty_.empty() || !ended_.empty() || !endings_.empty() || !inbox_.empty() || !copying_.empty() ||
+        !announcing_.empty()) {
+        return false;
+    }
+    if (transport_.fences_pending()) return false;
+    for (Session* session : hot_) session->arm(Session::Bell::context);
+    for (Session* session = blocked_.front(); session; session = Outputs::next(*session)) session->await_room();
+    // Between the wish to be rung and the last look; pairs with the fence of flush() and of Session::receive().
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    for (const Session* session : hot_) {
+        if (session->missed()) return false;
+    }
+    for (const Session* session = blocked_.front(); session; session = Outputs::next(*session)) {
+        if (session->room_came()) return false;
+    }
+    return true;
+}
+
+void ShmPort::end(Posted& posted, Errc result) noexcept {
+    posted.place = Place::ended;
+    posted.result = result;
+    ended_.push_back(posted);
+}
+
+unsigned ShmPort::settle() noexcept {
+    if (settling_) return 0;
+    settling_ = true;
+    unsigned did = 0;
+    do {
+        while (ShmPeer* peer = endings_.pop_front()) {
+            session_over(*peer);
+            ++did;
+        }
+        while (did < settle_max) {
+            Posted* posted = ended_.pop_front();
+            if (!posted) break;
+            host_.complete(*posted->op, posted->result);
+            ++did;
+        }
+    } while (!endings_.empty());
+    settling_ = false;
+    return did;
+}
+
+Errc ShmPort::keep(na::Arrival& arrival, na::Kept& out) noexcept {
+    if (!blocks_.count_kept()) return Errc::overloaded;
+    auto* block = static_cast<ReceiveBlock*>(arrival.token);
+    ++block->references;
+    out = na::Kept{arrival.bytes, this, block, 0, false};
+    if (blocks_.shared(*block) && blocks_.crowded()) (void)detach(out);
+    return Errc::ok;
+}
+
+Errc ShmPort::detach(na::Kept& kept) noexcept {
+    auto* block = static_cast<ReceiveBlock*>(kept.token);
+    if (kept.detached || !blocks_.shared(*block)) {
+        kept.detached = true;
+        return Errc::ok;
+    }
+    if (closed_) return Errc::ok;  // nothing will come that could need the room
+    ReceiveBlock* own = blocks_.take(std::max<std::size_t>(kept.bytes.size(), 1));
+    if (!own) return Errc::overloaded;
+    if (!kept.bytes.empty()) std::memcpy(own->bytes(), kept.bytes.data(), kept.bytes.size());
+    kept.bytes = {own->bytes(), kept.bytes.size()};
+    kept.token = own;
+    kept.detached = true;
+    blocks_.unreference(*block);
+    return Errc::ok;
+}
+
+void ShmPort::release(na::Kept& kept) noexcept {
+    CINNABAR_ASSERT(kept.port == this);
+    blocks_.unreference(*static_cast<ReceiveBlock*>(kept.token));
+    blocks_.count_released();
+    kept = {};
+}
+
+}  // namespace cinnabar::shm

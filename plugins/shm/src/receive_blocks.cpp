@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "receive_blocks.hpp"
+
+#include <cinnabar/base/assert.hpp>
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+namespace cinnabar::shm {
+namespace {
+
+// One read takes at most this much, so that what it brought is still in the cache when it is parsed.
+constexpr std::size_t shared_bytes_min = 64 * 1024;
+
+// Free blocks that are kept for the next burst, by class: about 1 MiB in all.
+constexpr std::array<std::uint32_t, 5> free_max{1024, 256, 64, 16, 4};
+
+}  // namespace
+
+ReceiveBlocks::ReceiveBlocks(std::size_t frame_bytes_max, std::uint32_t kept_max)
+    : sizes_{256, 1024, 4096, std::max<std::size_t>(frame_bytes_max, 4096),
+             std::max(shared_bytes_min, 2 * frame_bytes_max)},
+      frame_bytes_max_(frame_bytes_max),
+      kept_max_(kept_max) {}
+
+ReceiveBlocks::~ReceiveBlocks() {
+    CINNABAR_ASSERT(kept_ == 0);
+    if (reading_) ::operator delete(reading_);
+    for (ReceiveBlock* block : free_) {
+        while (block) ::operator delete(std::exchange(block, block->next));
+    }
+}
+
+Bytes ReceiveBlocks::room() noexcept {
+    if (reading_ && reading_->references == 0) offset_ = 0;  // nobody looks at what was read before
+    if (reading_ && sizes_[shared_class] - offset_ < frame_bytes_max_) {
+        reading_->reading = false;
+        ++shared_out_;
+        reading_ = nullptr;
+    }
+    if (!reading_) {
+        reading_ = take_class(shared_class);
+        if (!reading_) return {};
+        reading_->reading = true;
+        offset_ = 0;
+    }
+    return {reading_->bytes() + offset_, sizes_[shared_class] - offset_};
+}
+
+void ReceiveBlocks::consumed(std::size_t bytes) noexcept { offset_ += (bytes + 7) & ~std::size_t{7}; }
+
+ReceiveBlock* ReceiveBlocks::take(std::size_t bytes) noexcept {
+    const auto fits = std::find_if(sizes_.begin(), sizes_.end() - 1, [bytes](std::size_t s) { return s >= bytes; });
+    CINNABAR_ASSERT(fits != sizes_.end() - 1);
+    ReceiveBlock* block = take_class(static_cast<std::uint8_t>(fits - sizes_.begin()));
+    if (block) block->references = 1;
+    return block;
+}
+
+void ReceiveBlocks::unreference(ReceiveBlock& block) noexcept {
+    CINNABAR_ASSERT(block.references > 0);
+    if (--block.references != 0 || block.reading) return;
+    if (block.size_class == shared_class) --shared_out_;
+    give(block);
+}
+
+bool ReceiveBlocks::count_kept() noexcept {
+    if (kept_ == kept_max_) return false;
+    ++kept_;
+    return true;
+}
+
+ReceiveBlock* ReceiveBlocks::take_class(std::uint8_t size_class) noexcept {
+    if (ReceiveBlock* block = free_[size_class]) {
+        free_[size_class] = block->next;
+        --free_count_[size_class];
+        return block;
+    }
+    void* memory = ::operator new(sizeof(ReceiveBlock) + sizes_[size_class], std::nothrow);
+    if (!memory) return nullptr;
+    auto* block = new (memory) ReceiveBlock;
+    block->size_class = size_class;
+    return block;
+}
+
+void ReceiveBlocks::give(ReceiveBlock& block) noexcept {
+    if (free_count_[block.size_class] >= free_max[block.size_class]) {
+        ::operator delete(&block);
+        return;
+    }
+    block.next = free_[block.size_class];
+    free_[block.size_class] = &block;
+    ++free_count_[block.size_class];
+}
+
+}  // namespace cinnabar::shm

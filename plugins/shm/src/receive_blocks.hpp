@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The memory that messages arrive in, one set per port: a block that all connections read into, and smaller ones for
+// what has to be kept. Nothing here grows with the number of connections: a connection holds a block only between the
+// two halves of a message that came in parts. Owner of the context only.
+#pragma once
+
+#include <cinnabar/base/bytes.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace cinnabar::shm {
+
+// The bytes follow the struct, 16-byte aligned.
+struct alignas(16) ReceiveBlock {
+    ReceiveBlock* next = nullptr;
+    std::uint32_t references = 0;
+    std::uint8_t size_class = 0;
+    bool reading = false;  // the one that is read into now
+
+    [[nodiscard]] std::byte* bytes() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
+};
+
+class ReceiveBlocks {
+  public:
+    // `frame_bytes_max`: the largest frame, with its header. `kept_max`: arrivals that may be held at once.
+    ReceiveBlocks(std::size_t frame_bytes_max, std::uint32_t kept_max);
+    ~ReceiveBlocks();
+    ReceiveBlocks(const ReceiveBlocks&) = delete;
+    ReceiveBlocks& operator=(const ReceiveBlocks&) = delete;
+
+    // Where the next read may put its bytes, at least one whole frame's room, 8-byte aligned. Empty when memory is out.
+    [[nodiscard]] Bytes room() noexcept;
+    [[nodiscard]] ReceiveBlock* reading() noexcept { return reading_; }
+    // The read filled `bytes` of the room, and every arrival in them has been delivered.
+    void consumed(std::size_t bytes) noexcept;
+
+    // A block of at least `bytes` for one message, with one reference; null when memory is out.
+    [[nodiscard]] ReceiveBlock* take(std::size_t bytes) noexcept;
+    void unreference(ReceiveBlock& block) noexcept;
+
+    // Kept arrivals are counted, so that their number has an end. False: `kept_max` are out already.
+    [[nodiscard]] bool count_kept() noexcept;
+    void count_released() noexcept { --kept_; }
+    // True when so many shared blocks are held that a further arrival must be copied out rather than hold its own.
+    [[nodiscard]] bool crowded() const noexcept { return shared_out_ >= shared_max; }
+    [[nodiscard]] bool shared(const ReceiveBlock& block) const noexcept { return block.size_class == shared_class; }
+    [[nodiscard]] std::uint32_t kept() const noexcept { return kept_; }
+
+  private:
+    // Three sizes for small messages, one for the largest, and the shared block.
+    static constexpr std::size_t classes = 5;
+    static constexpr std::uint8_t shared_class = classes - 1;
+    static constexpr std::uint32_t shared_max = 16;
+
+    [[nodiscard]] ReceiveBlock* take_class(std::uint8_t size_class) noexcept;
+    void give(ReceiveBlock& block) noexcept;
+
+    std::array<std::size_t, classes> sizes_;
+    std::array<ReceiveBlock*, classes> free_{};
+    std::array<std::uint32_t, classes> free_count_{};
+    const std::size_t frame_bytes_max_;
+    const std::uint32_t kept_max_;
+    std::uint32_t kept_ = 0;
+    std::uint32_t shared_out_ = 0;  // shared blocks that only kept arrivals hold
+    ReceiveBlock* reading_ = nullptr;
+    std::size_t offset_ = 0;  // of the next read
+};
+
+}  // namespace cinnabar::shm

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "segment.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace cinnabar::shm {
+namespace {
+
+// Kernels before 6.3 do not know it, later ones want it said that the memory holds no code.
+constexpr unsigned no_exec_seal = 0x0008U;
+
+UniqueFd make_file(const char* name) noexcept {
+    constexpr unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+    UniqueFd fd(::memfd_create(name, flags | no_exec_seal));
+    if (!fd && errno == EINVAL) fd.reset(::memfd_create(name, flags));
+    return fd;
+}
+
+}  // namespace
+
+Segment::Segment(Segment&& other) noexcept
+    : base_(std::exchange(other.base_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+
+Segment& Segment::operator=(Segment&& other) noexcept {
+    if (this != &other) {
+        reset();
+        base_ = std::exchange(other.base_, nullptr);
+        bytes_ = std::exchange(other.bytes_, 0);
+    }
+    return *this;
+}
+
+void Segment::reset() noexcept {
+    if (base_) (void)::munmap(base_, bytes_);
+    base_ = nullptr;
+    bytes_ = 0;
+}
+
+bool Segment::map(int fd, std::size_t bytes) noexcept {
+    void* at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (at == MAP_FAILED) return false;
+    base_ = static_cast<std::byte*>(at);
+    bytes_ = bytes;
+    // A forked child is no party to it.
+    (void)::madvise(base_, bytes_, MADV_DONTFORK);
+    return true;
+}
+
+Errc Segment::make(const char* name, std::size_t bytes, Segment& out, UniqueFd& fd) noexcept {
+    out.reset();
+    fd = make_file(name);
+    if (!fd) return errno == EMFILE || errno == ENFILE ? Errc::overloaded : Errc::unsupported;
+    const bool sized = ::ftruncate(fd.get(), static_cast<off_t>(bytes)) == 0 &&
+                       ::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0;
+    return sized && out.map(fd.get(), bytes) ? Errc::ok : Errc::out_of_memory;
+}
+
+Errc Segment::attach(int fd, std::size_t bytes, Segment& out) noexcept {
+    out.reset();
+    // A file that could shrink would kill whoever touches what is gone.
+    struct stat status {};
+    const int seals = ::fcntl(fd, F_GET_SEALS);
+    if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) return Errc::protocol;
+    if (::fstat(fd, &status) != 0 || status.st_size < 0 || static_cast<std::size_t>(status.st_size) != bytes) {
+        return Errc::protocol;
+    }
+    return out.map(fd, bytes) ? Errc::ok : Errc::out_of_memory;
+}
+
+}  // namespace cinnabar::shm

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Begin and end of a session, its bells, and what comes out of its ring.
+#include "session.hpp"
+
+#include "port.hpp"
+
+#include <cinnabar/base/log.hpp>
+
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace cinnabar::shm {
+namespace {
+
+constexpr unsigned records_max = 64;  // of one session, before others have their turn
+
+}  // namespace
+
+bool Session::start(ShmPort& port, ShmPeer& peer, Channel channel) noexcept {
+    CINNABAR_ASSERT(!is_open());
+    epoll_event event{};
+    event.events = EPOLLIN | EPOLLRDHUP;
+    event.data.ptr = static_cast<na::FdEvents*>(this);
+    if (::epoll_ctl(port.host().epoll_fd(), EPOLL_CTL_ADD, channel.socket.get(), &event) != 0) return false;
+    channel_ = std::move(channel);
+    port_ = &port;
+    peer_ = &peer;
+    reader_.attach(channel_.own_ring.base(), port.transport().ring_bytes(), port.transport().record_bytes_max());
+    writer_.attach(channel_.peer_ring.base(), channel_.peer_ring_bytes);
+    armed_ = arms_ = rung_ = room_asked_ = room_served_ = 0;
+    peer_closed_ = false;
+    get_turn_ = false;
+    refused_any_ = false;
+    misses = 0;
+    port.transport().watch(reader_.header());
+    return true;
+}
+
+void Session::end(Errc why) noexcept {
+    CINNABAR_ASSERT(is_open());
+    for (PostedList* list : {&copying_, &notifies_}) {
+        while (Posted* posted = list->pop_front()) port_->end(*posted, why);
+    }
+    for (PostedList* list : {&requests_, &puts_, &awaiting_}) {
+        while (Posted* posted = list->front()) retire(*posted, why);
+    }
+    while (Owed* owed = answers_.pop_front()) release(*owed);
+    while (Owed* owed = gets_.pop_front()) release(*owed);
+    CINNABAR_ASSERT(admitted_ == 0 && owed_ == 0);
+    // Sooner seen than the end of the socket, by a peer that does not ask the kernel in every round.
+    if (!peer_closed_ && writer_.reserve(0)) writer_.publish({RecordKind::bye, 0, 0, 0, 0});
+    port_->closing(*this);
+    (void)::epoll_ctl(port_->host().epoll_fd(), EPOLL_CTL_DEL, channel_.socket.get(), nullptr);
+    port_->transport().unwatch(reader_.header());
+    if (!peer_closed_ && reader_.header().holding.load(std::memory_order_seq_cst) != 0) {
+        port_->transport().linger(std::move(channel_.own_ring), channel_.who.pid);
+    }
+    channel_ = {};
+    peer_ = nullptr;
+}
+
+void Session::fail(Errc why) noexcept { port_->end_session(*peer_, why); }
+
+void Session::on_ready(std::uint32_t) noexcept {
+    if (!is_open()) return;
+    ShmPort& port = *port_;
+    const Heard heard = listen_for_bells(channel_.socket.get());
+    if (heard == Heard::end) {
+        lost();
+    } else if (heard == Heard::bell) {
+        port.touched(*this);
+        (void)receive();
+    }
+    (void)port.settle();
+}
+
+// The process at the other end is gone, or is done with this session. What it wrote before counts.
+void Session::lost() noexcept {
+    peer_closed_ = true;
+    const std::size_t looks_max = port_->transport().ring_bytes() / record_header_bytes / records_max + 1;
+    for (std::size_t i = 0; i < looks_max && receive() != 0; ++i) {
+    }
+    fail(Errc::peer_lost);
+}
+
+void Session::arm(Bell bell) noexcept {
+    arms_ += 2;
+    armed_ = arms_ | static_cast<std::uint64_t>(bell);
+    reader_.header().armed.store(armed_, std::memory_order_relaxed);
+}
+
+void Session::await_room() noexcept { writer_.header().room_wanted.store(++room_asked_, std::memory_order_relaxed); }
+
+void Session::announce() noexcept {
+    const std::uint64_t armed = writer_.header().armed.load(std::memory_order_relaxed);
+    if (armed == 0 || armed == rung_) return;
+    rung_ = armed;
+    ring_bell(armed);
+}
+
+void Session::ring_bell(std::uint64_t armed) noexcept {
+    const std::uint64_t one = 1;
+    const bool for_context = (armed & static_cast<std::uint64_t>(Bell::context)) != 0;
+    if (!for_context || !channel_.bell || ::write(channel_.bell.get(), &one, sizeof one) != sizeof one) {
+        ring_socket(channel_.socket.get());
+    }
+}
+
+void Session::give_room_back() noexcept {
+    reader_.give_back();
+    // Between the room and the look at who waits for it; pairs with the fence of ShmPort::prepare_wait().
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    const std::uint64_t wanted = reader_.header().room_wanted.load(std::memory_order_relaxed);
+    if (wanted == room_served_) return;
+    room_served_ = wanted;
+    announce();
+}
+
+unsigned Session::receive() noexcept {
+    if (armed_ != 0) {
+        armed_ = 0;
+        reader_.header().armed.store(0, std::memory_order_relaxed);
+    }
+    unsigned did = 0;
+    for (; did < records_max && !peer().ending; ++did) {
+        Record record;
+        const RingReader::Look look = reader_.next(record);
+        if (look == RingReader::Look::none) break;
+        if (look == RingReader::Look::broken) {
+            nonsense();
+            break;
+        }
+        if (deliver(record) == 0) break;
+        reader_.consume();
+    }
+    if (reader_.room_due()) give_room_back();
+    return did;
+}
+
+void Session::nonsense() noexcept {
+    log(LogLevel::warning, "shm: bytes that make no sense came from %s: its session is closed",
+        peer().addr().to_string().c_str());
+    fail(Errc::protocol);
+}
+
+// 0: it stays in the ring, for want of memory, or because it ends the session.
+unsigned Session::deliver(const Record& record) noexcept {
+    std::array<std::byte, rma_body_bytes_max> bytes{};
+    RmaBody body;
+    if (const std::size_t size = std::min<std::size_t>(body_bytes(record.kind), record.bytes); size > 0) {
+        std::memcpy(bytes.data(), reader_.payload(), size);
+    }
+    if (decode_body(record, bytes, body) != Errc::ok) {
+        nonsense();
+        return 0;
+    }
+    switch (record.kind) {
+        case RecordKind::unexpected:
+        case RecordKind::expected:
+            return deliver_message(record);
+        case RecordKind::notify:
+            port_->host().receiver().on_notify(peer(), static_cast<std::uint32_t>(record.id));
+            return 1;
+        case RecordKind::bye:
+            peer_closed_ = true;
+            fail(Errc::peer_lost);
+            return 1;
+        case RecordKind::get_data:
+            get_data_came(record);
+            return 1;
+        case RecordKind::get_failed:
+        case RecordKind::put_done:
+        case RecordKind::atomic_done:
+            answered(record, body);
+            return 1;
+        default:
+            asked(record, body);
+            return 1;
+    }
+}
+
+// Copied out at once: the ring is free again, and nobody can change the bytes any more.
+unsigned Session::deliver_message(const Record& record) noexcept {
+    if (record.bytes > port_->transport().limits().message_bytes_max) {
+        nonsense();
+        return 0;
+    }
+    ReceiveBlocks& blocks = port_->blocks();
+    const Bytes room = blocks.room();
+    if (room.empty()) return 0;
+    std::memcpy(room.data(), reader_.payload(), record.bytes);
+    port_->small_traffic();
+    na::Arrival arrival{room.first(record.bytes), &peer(), record.id, port_, blocks.reading(), 0};
+    if (record.kind == RecordKind::unexpected) {
+        port_->host().receiver().on_unexpected(arrival);
+    } else {
+        port_->host().receiver().on_expected(arrival);
+    }
+    blocks.consumed(record.bytes);
+    return 1;
+}
+
+}  // namespace cinnabar::shm

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A connection of two contexts: a ring each way, a socket that tells the end of the peer and rings its bell, and what
+// is under way of either side's memory. It lives in a pool of its port whose memory stays, so that an event which the
+// kernel gave out before the socket was closed finds an object that knows better. Owner of the context only.
+//
+// Bells. While a context looks at a ring in every round (the session is hot) nobody rings. Before it stops looking, it
+// writes into the ring's `armed` how it wants to be rung, and looks once more: an even number for the socket, which
+// says whose ring it is (the session cools), an odd one for the context's eventfd (the context goes to sleep and will
+// look at all hot sessions). A writer looks at `armed` after it has published, and rings once for each number.
+#pragma once
+
+#include "channel.hpp"
+#include "posted.hpp"
+#include "rma_body.hpp"
+
+#include <cinnabar/base/slot_pool.hpp>
+#include <cinnabar/na/transport.hpp>
+
+namespace cinnabar::shm {
+
+class Session;
+class ShmPeer;
+class ShmPort;
+
+// An operation of this side that the peer carries out. Its id in records is generation << 32 | slot index.
+struct RmaSlot : PoolSlot {
+    Posted* posted = nullptr;
+    Session* session = nullptr;
+    std::uint32_t generation = 1;
+};
+
+// What this side owes the peer: the data of a get, or a small answer.
+struct Owed : PoolSlot {
+    ListLink<Owed> link;
+    RecordKind kind = RecordKind::get_data;
+    Errc status = Errc::ok;
+    std::uint64_t id = 0;
+    std::uint64_t value = 0;  // atomic_done
+    na::LeaseKey key;         // get_data
+    std::uint64_t offset = 0;
+    std::uint64_t left = 0;
+};
+using OwedList = IntrusiveList<Owed, &Owed::link>;
+
+class Session final : public PoolSlot, public na::FdEvents {
+  public:
+    // Operations that the peer carries out for this side, at most; others wait.
+    static constexpr std::uint32_t admitted_max = 64;
+    // What a peer may have this side owe it: more than it can ask for while it keeps to admitted_max.
+    static constexpr std::uint32_t owed_max = 16 * admitted_max;
+
+    // False when the kernel refuses to watch the socket.
+    [[nodiscard]] bool start(ShmPort& port, ShmPeer& peer, Channel channel) noexcept;
+    // Operations of this side that were begun end with `why`; what waits to be sent stays with the peer.
+    void end(Errc why) noexcept;
+    [[nodiscard]] bool is_open() const noexcept { return peer_ != nullptr; }
+    [[nodiscard]] ShmPeer& peer() const noexcept { return *peer_; }
+
+    void on_ready(std::uint32_t epoll_events) noexcept override;
+
+    // Hands out records, within a bound, and returns how many. While it is looked at, nobody has to ring.
+    unsigned receive() noexcept;
+    // Writes what waits into the ring. Afterwards the session is blocked, or has nothing to write.
+    void transmit() noexcept;
+    // Rings the peer if it sleeps and something was written. Requires: a full fence after the writing.
+    void announce() noexcept;
+
+    // Says how this side wants to be rung from now on.
+    enum class Bell : std::uint8_t { socket = 0, context = 1 };
+    void arm(Bell bell) noexcept;
+    // Whether there is something to do in spite of it. Requires: a full fence after arm() and await_room().
+    [[nodiscard]] bool missed() const noexcept { return !reader_.empty(); }
+    void await_room() noexcept;
+    [[nodiscard]] bool room_came() const noexcept { return writer_.room_came(); }
+
+    // Copies across address spaces: the next window of the first operation, at most `bytes_max`. Returns the bytes.
+    [[nodiscard]] std::uint64_t copy_next(std::uint64_t bytes_max) noexcept;
+    [[nodiscard]] bool has_copies() const noexcept { return !copying_.empty(); }
+    [[nodiscard]] bool copies() const noexcept { return channel_.copies; }
+
+    void cancel(Posted& posted) noexcept;
+
+    // The port's books.
+    ListLink<Session> output_link;    // in the port's dirty or blocked list
+    ListLink<Session> announce_link;  // in the port's list of those whose peer has to be told
+    ListLink<Session> copy_link;      // in the port's list of those that copy
+    bool blocked = false;             // in the former, the latter: the ring had no room
+    std::size_t hot_at = 0;           // index in the port's hot list + 1; 0: cold
+    std::uint32_t misses = 0;         // looks in a row that found nothing, while hot
+
+  private:
+    void fail(Errc why) noexcept;
+    void ring_bell(std::uint64_t armed) noexcept;
+    void lost() noexcept;
+    [[nodiscard]] unsigned deliver(const Record& record) noexcept;
+    [[nodiscard]] unsigned deliver_message(const Record& record) noexcept;
+    void nonsense() noexcept;
+    void give_room_back() noexcept;
+
+    // session_send.cpp
+    [[nodiscard]] bool send_messages() noexcept;
+    [[nodiscard]] bool send_notifies() noexcept;
+    [[nodiscard]] bool send_answers() noexcept;
+    [[nodiscard]] bool send_requests() noexcept;
+    [[nodiscard]] bool send_data() noexcept;
+    [[nodiscard]] bool send_put(Posted& posted) noexcept;
+    [[nodiscard]] bool send_get(Owed& owed) noexcept;
+    [[nodiscard]] bool write(const Record& record, const RmaBody& body) noexcept;
+    [[nodiscard]] std::uint32_t data_room() noexcept;
+
+    // copy.cpp
+    struct Window;
+    [[nodiscard]] Errc find_window(const na::Op& op, std::uint64_t moved, std::uint64_t bytes_max,
+                                   const BoardView::Pinned& pinned, Window& out) noexcept;
+    [[nodiscard]] Errc find_pieces(const BoardView::Pinned& pinned, std::uint64_t position, std::uint64_t bytes,
+                                   Window& out) noexcept;
+    [[nodiscard]] Errc copy_window(Posted& posted, std::uint64_t bytes_max, std::uint64_t& copied) noexcept;
+    void copied(Posted& posted, Errc result) noexcept;
+
+    // rma_origin.cpp
+    void admit_waiting() noexcept;
+    void admitted(Posted& posted, RmaSlot& slot) noexcept;
+    [[nodiscard]] Posted* find(std::uint64_t id) noexcept;
+    void retire(Posted& posted, Errc result) noexcept;
+    void get_data_came(const Record& record) noexcept;
+    void answered(const Record& record, const RmaBody& body) noexcept;
+
+    // rma_owner.cpp
+    [[nodiscard]] Owed* owe(RecordKind kind, std::uint64_t id, Errc status) noexcept;
+    void release(Owed& owed) noexcept;
+    void asked(const Record& record, const RmaBody& body) noexcept;
+    void get_asked(const Record& record, const RmaBody& body) noexcept;
+    void put_came(const Record& record, const RmaBody& body) noexcept;
+    void stop_asked(std::uint64_t id) noexcept;
+    void atomic_asked(const Record& record, const RmaBody& body) noexcept;
+
+    ShmPort* port_ = nullptr;
+    ShmPeer* peer_ = nullptr;  // null: not open
+    Channel channel_;
+    RingReader reader_;
+    RingWriter writer_;
+    std::uint64_t armed_ = 0;        // what the ring says
+    std::uint64_t arms_ = 0;         // the last number
+    std::uint64_t rung_ = 0;         // the peer's number that was answered
+    std::uint64_t room_asked_ = 0;   // how often this side began to wait for room
+    std::uint64_t room_served_ = 0;  // the peer's count of that, when last looked at
+    bool peer_closed_ = false;
+
+    PostedList copying_;
+    PostedList notifies_;
+    PostedList requests_;  // admitted, the question is not written
+    PostedList puts_;
+    PostedList awaiting_;
+    OwedList answers_;
+    OwedList gets_;
+    bool get_turn_ = false;  // puts and gets take turns
+    std::uint32_t admitted_ = 0;
+    std::uint32_t owed_ = 0;
+    std::uint64_t refused_id_ = 0;  // the last put that was answered with a failure
+    bool refused_any_ = false;
+};
+
+}  // namespace cinnabar::shm

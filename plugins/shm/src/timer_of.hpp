@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A timer that knows whose it is.
+#pragma once
+
+#include <cinnabar/base/timer_wheel.hpp>
+
+namespace cinnabar::shm {
+
+template <typename T>
+struct TimerOf : Timer {
+    T* owner = nullptr;
+    [[nodiscard]] static T& owner_of(Timer& timer) noexcept { return *static_cast<TimerOf&>(timer).owner; }
+};
+
+}  // namespace cinnabar::shm

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport.hpp"
+
+#include "port.hpp"
+
+#include <cinnabar/base/random.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+
+namespace cinnabar::shm {
+namespace {
+
+// Lease slots; a transfer of the layers above takes one.
+constexpr std::uint32_t leases_max = LeaseBoard::slots_max;
+constexpr std::size_t segments_max = 64 * 1024;
+// Of one operation: more would only make its cancellation and the report of its progress coarse.
+constexpr std::size_t rma_bytes_max = 16 * 1024 * 1024;
+// Copies run one after the other; more in flight only wait for each other.
+constexpr std::uint32_t rma_inflight_max = 16;
+// A ring holds three of the largest messages, so these have a limit of their own.
+constexpr std::size_t message_bytes_limit = 4 * 1024 * 1024;
+// Data that a peer carries for us travel in pieces of this at least.
+constexpr std::size_t data_bytes = 8 * 1024;
+
+}  // namespace
+
+ShmMemory::ShmMemory(na::Transport& transport, std::span<const na::Segment> segments, na::Access access,
+                     std::shared_ptr<std::atomic<std::size_t>> count)
+    : Memory(transport, segments, access), count_(std::move(count)) {
+    const auto own = this->segments();
+    if (own.size() < 2) return;
+    pieces_.reserve(own.size());
+    std::uint64_t end = 0;
+    for (const na::Segment& segment : own) {
+        pieces_.push_back({reinterpret_cast<std::uintptr_t>(segment.base), end += segment.bytes});
+    }
+}
+
+ShmTransport::ShmTransport(const na::TransportOptions& options)
+    : options_(options), incarnation_(secret_u64()), probe_word_(secret_u64()), leases_(leases_max) {
+    caps_.ordered = true;
+    caps_.put_notify = true;
+    caps_.atomics = true;
+    caps_.offset_addressing = true;
+    caps_.revocable = true;
+    caps_.detects_loss = true;
+    caps_.wait_fd = true;
+    caps_.same_host_only = true;
+    limits_.message_bytes_max = std::min(options.message_bytes_max, message_bytes_limit);
+    limits_.rma_bytes_max = rma_bytes_max;
+    limits_.segments_max = segments_max;
+    limits_.op_segments_max = segments_max;
+    limits_.lease_key_bytes_max = key_bytes;
+    limits_.rma_inflight_max = rma_inflight_max;
+    limits_.receive_slots = options.receive_slots;
+    limits_.connections_max = options.connections_max;
+    record_bytes_max_ = static_cast<std::uint32_t>(std::max(limits_.message_bytes_max, data_bytes + 64));
+    ring_bytes_ = static_cast<std::uint32_t>(ring_bytes_for(record_bytes_max_));
+}
+
+ShmTransport::~ShmTransport() {
+    CINNABAR_ASSERT(ports_.empty());
+    for (const Fence& fence : fences_) board_.give_back(fence.slot);
+}
+
+Result<std::unique_ptr<na::Transport>> ShmTransport::open(const na::Uri& uri, const na::TransportOptions& options) {
+    if (options.message_bytes_max < na::message_bytes_min) {
+        return Error(Errc::invalid_argument, "message_bytes_max is at least 512 bytes");
+    }
+    if (options.receive_slots == 0 || options.contexts_max == 0 || options.connections_max == 0 ||
+        options.send_slots_max == 0) {
+        return Error(Errc::invalid_argument, "a limit of a transport is not 0");
+    }
+    if (uri.port || (!uri.host.empty() && !good_name(uri.host))) {
+        return Error(Errc::bad_address, "a name in shared memory is at most 63 letters, digits, '.', '-' and '_'",
+                     uri.to_string());
+    }
+    const std::string_view copy = uri.option("copy");
+    if (!copy.empty() && copy != "across" && copy != "buffers") {
+        return Error(Errc::bad_address, "copy is 'across' address spaces, or through 'buffers'", uri.to_string());
+    }
+    CINNABAR_TRY(Audience audience, Audience::of(uri));
+    std::unique_ptr<ShmTransport> transport(new ShmTransport(options));
+    transport->copies_across_ = copy != "buffers";
+    if (const Errc why = transport->board_.open(); why != Errc::ok) {
+        return Error(why, "making shared memory: memfd_create", {}, errno);
+    }
+    transport->directory_.emplace(std::move(audience));
+    if (options.listen) {
+        CINNABAR_TRY(transport->holder_, transport->directory_->listen(uri.host));
+    }
+    return std::unique_ptr<na::Transport>(std::move(transport));
+}
+
+std::vector<std::string> ShmTransport::endpoints() const {
+    if (!holder_) return {};
+    const std::string& group = directory_->audience().group_name;
+    return {"shm://" + holder_.name() + (group.empty() ? std::string() : "?group=" + group)};
+}
+
+bool ShmTransport::reaches(std::string_view endpoint) const noexcept { return endpoint.starts_with("shm://"); }
+
+bool ShmTransport::welcome(int fd, const Credentials& who) const noexcept {
+    // Whoever is root needs no leave of ours.
+    if (who.uid == ::geteuid() || who.uid == 0) return true;
+    const auto group = directory_->audience().group;
+    return group && peer_in_group(fd, who, *group);
+}
+
+Result<std::unique_ptr<na::Port>> ShmTransport::open_port(na::PortHost& host) {
+    auto port = std::make_unique<ShmPort>(*this, host);
+    {
+        const std::lock_guard lock(mutex_);
+        if (ports_.contains(host.context_id())) return Error(Errc::exists, "that context id is open already");
+        if (ports_.size() >= options_.contexts_max) return Error(Errc::too_large, "contexts_max are open already");
+        ports_.emplace(host.context_id(), port.get());
+    }
+    if (!port->open()) return Error(errc_from_errno(errno), "opening the descriptors of a port", {}, errno);
+    return std::unique_ptr<na::Port>(std::move(port));
+}
+
+void ShmTransport::port_closed(const ShmPort& port, na::ContextId context) noexcept {
+    const std::lock_guard lock(mutex_);
+    // A port that was never let in is closed as well.
+    if (const auto at = ports_.find(context); at != ports_.end() && at->second == &port) ports_.erase(at);
+}
+
+bool ShmTransport::hand_over(Caller& caller) noexcept {
+    const std::lock_guard lock(mutex_);
+    const auto at = ports_.find(caller.greeting.hello.peer_context);
+    if (at == ports_.end()) return false;
+    at->second->inbox().put(std::move(caller));
+    at->second->host().wake();
+    return true;
+}
+
+Result<std::unique_ptr<na::Memory>> ShmTransport::register_memory(std::span<const na::Segment> segments,
+                                                                  na::Access access) {
+    if (segments.size() > segments_max) return Error(Errc::too_large, "too many segments in one registration");
+    if (registrations_->fetch_add(1, std::memory_order_relaxed) >= options_.registrations_max) {
+        registrations_->fetch_sub(1, std::memory_order_relaxed);
+        return Error(Errc::too_large, "registrations_max are in use");
+    }
+    return std::unique_ptr<na::Memory>(std::make_unique<ShmMemory>(*this, segments, access, registrations_));
+}
+
+std::string ShmTransport::diagnosis() const {
+    std::string text = holder_ ? "listens at " + endpoints().front() : std::string("does not listen");
+    text += "; sockets in " + directory_->path();
+    if (directory_->swept() > 0) {
+        text += "; removed what " + std::to_string(directory_->swept()) + " dead processes left";
+    }
+    std::ifstream scope("/proc/sys/kernel/yama/ptrace_scope");
+    if (int value = 0; scope >> value && value > 0) {
+        text +=
+            "; ptrace_scope is " + std::to_string(value) + ": copies go through buffers, but between parent and child";
+    }
+    if (!copies_across_) text += "; copies go through buffers, as asked for";
+    const auto copying = copying_sessions_.load(std::memory_order_relaxed);
+    const auto buffered = buffered_sessions_.load(std::memory_order_relaxed);
+    if (copying + buffered > 0) {
+        text += "; sessions so far: " + std::to_string(copying) + " with cross-memory copy, " +
+                std::to_string(buffered) + " through buffers";
+    }
+    return text;
+}
+
+}  // namespace cinnabar::shm
