@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The first message on a socket of shared memory: what is taken keeps the limits that a session relies on, and encodes
+// to something that is taken as the same.
+#include "greeting.hpp"
+#include "ring.hpp"
+
+#include <cinnabar/base/assert.hpp>
+
+using namespace cinnabar;
+using namespace cinnabar::shm;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+    na::Hello hello;
+    Terms terms;
+    if (decode_greeting(std::as_bytes(std::span(bytes, size)), hello, terms) != Errc::ok) return 0;
+    CINNABAR_ASSERT(terms.name.size() <= name_bytes_max);
+    CINNABAR_ASSERT(terms.name.empty() || good_name(terms.name));
+    if (hello.kind != na::HelloKind::reject) {
+        CINNABAR_ASSERT(terms.ring_bytes >= ring_bytes_min && terms.ring_bytes <= ring_bytes_max);
+        CINNABAR_ASSERT(3 * record_size(terms.record_bytes_max) <= terms.ring_bytes);
+    }
+    std::array<std::byte, greeting_bytes_max> room{};
+    const std::size_t length = encode_greeting(hello, terms, room);
+    na::Hello hello_again;
+    Terms again;
+    CINNABAR_ASSERT(decode_greeting(ConstBytes(room).first(length), hello_again, again) == Errc::ok);
+    CINNABAR_ASSERT(again.name == terms.name && again.ring_bytes == terms.ring_bytes);
+    CINNABAR_ASSERT(again.probe_address == terms.probe_address && again.probe_value == terms.probe_value);
+    return 0;
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Names: taken once, found, given up, and taken from the dead.
+#include "directory.hpp"
+
+#include "local_socket.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+namespace cinnabar::shm {
+namespace {
+
+class Names : public testing::Test {
+  protected:
+    Names() {
+        char made[] = "/tmp/cinnabar-names-XXXXXX";
+        root_ = ::mkdtemp(made);
+        ::setenv("CINNABAR_SHM_DIR", root_.c_str(), 1);
+    }
+    ~Names() override {
+        ::unsetenv("CINNABAR_SHM_DIR");
+        std::filesystem::remove_all(root_);
+    }
+    [[nodiscard]] static Directory directory(const std::string& uri = "shm://") {
+        return Directory(Audience::of(na::Uri::parse(uri).value()).value());
+    }
+    // A process that takes a name and dies with it.
+    static void die_with(const std::string& name) {
+        const pid_t child = ::fork();
+        if (child == 0) {
+            auto held = directory().listen(name);
+            ::_exit(held.ok() ? 0 : 1);  // without a destructor
+        }
+        int status = 0;
+        ASSERT_EQ(::waitpid(child, &status, 0), child);
+        ASSERT_EQ(status, 0);
+    }
+    [[nodiscard]] static mode_t mode_of(const std::string& path) {
+        struct stat status {};
+        EXPECT_EQ(::lstat(path.c_str(), &status), 0) << path;
+        return status.st_mode & 07777;
+    }
+    std::string root_;
+};
+
+TEST_F(Names, are_for_their_user_alone) {
+    Directory place = directory();
+    const NameHolder held = place.listen("one").value();
+    EXPECT_EQ(mode_of(place.path()), 0700u);
+    EXPECT_EQ(mode_of(place.socket_path("one")), 0600u);
+    EXPECT_EQ(mode_of(place.path() + "/one.lock"), 0600u);
+    UniqueFd caller;
+    EXPECT_EQ(connect_to(place.socket_path("one"), caller), Errc::ok);
+}
+
+TEST_F(Names, are_taken_once) {
+    const NameHolder held = directory().listen("one").value();
+    EXPECT_EQ(directory().listen("one").code(), Errc::address_in_use);
+    EXPECT_TRUE(directory().listen("two").ok());
+}
+
+TEST_F(Names, go_with_their_holder) {
+    Directory place = directory();
+    { const NameHolder held = place.listen("one").value(); }
+    UniqueFd caller;
+    EXPECT_EQ(connect_to(place.socket_path("one"), caller), Errc::refused);
+    EXPECT_TRUE(place.entries().empty());
+    EXPECT_TRUE(place.listen("one").ok());
+}
+
+TEST_F(Names, of_ones_own_come_from_the_process_id) {
+    const std::string pid = std::to_string(::getpid());
+    const NameHolder first = directory().listen("").value();
+    const NameHolder second = directory().listen("").value();
+    EXPECT_EQ(first.name(), pid);
+    EXPECT_EQ(second.name(), pid + "-2");
+}
+
+TEST_F(Names, of_the_dead_are_told_and_removed_by_the_next) {
+    die_with("late");
+    Directory place = directory();
+    ASSERT_EQ(place.entries().size(), 1u);
+    EXPECT_FALSE(place.entries().front().alive);
+    UniqueFd caller;
+    EXPECT_EQ(connect_to(place.socket_path("late"), caller), Errc::refused);
+    const NameHolder held = place.listen("other").value();
+    EXPECT_EQ(place.swept(), 1u);
+    ASSERT_EQ(place.entries().size(), 1u);
+    EXPECT_EQ(place.entries().front().name, "other");
+    EXPECT_TRUE(place.entries().front().alive);
+    EXPECT_NE(::access(place.socket_path("late").c_str(), F_OK), 0);
+}
+
+TEST_F(Names, of_the_dead_can_be_taken) {
+    die_with("again");
+    const NameHolder held = directory().listen("again").value();
+    UniqueFd caller;
+    EXPECT_EQ(connect_to(directory().socket_path("again"), caller), Errc::ok);
+}
+
+TEST_F(Names, in_a_folder_that_others_may_enter_are_refused) {
+    ASSERT_EQ(::mkdir(directory().path().c_str(), 0755), 0);
+    ASSERT_EQ(::chmod(directory().path().c_str(), 0755), 0);
+    EXPECT_EQ(directory().listen("one").code(), Errc::permission);
+}
+
+TEST_F(Names, behind_a_link_are_refused) {
+    ASSERT_EQ(::mkdir((root_ + "/elsewhere").c_str(), 0700), 0);
+    ASSERT_EQ(::symlink((root_ + "/elsewhere").c_str(), directory().path().c_str()), 0);
+    EXPECT_EQ(directory().listen("one").code(), Errc::permission);
+}
+
+TEST_F(Names, of_a_group_are_open_to_it) {
+    const std::string uri = "shm://one?group=" + std::to_string(::getegid());
+    Directory place = directory(uri);
+    const NameHolder held = place.listen("one").value();
+    EXPECT_EQ(mode_of(place.path()) & 0777, 0770u);
+    EXPECT_EQ(mode_of(place.socket_path("one")), 0660u);
+    EXPECT_NE(place.path(), directory().path());
+    EXPECT_EQ(Audience::of(na::Uri::parse("shm://x?group=no-such-group").value()).code(), Errc::bad_address);
+}
+
+}  // namespace
+}  // namespace cinnabar::shm

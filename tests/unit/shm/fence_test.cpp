@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Leases that a peer holds while they are taken back: it lets go, it does not, it dies.
+#include "raw_peer.hpp"
+
+namespace cinnabar::shm {
+namespace {
+
+class Fence : public ShmTest {
+  protected:
+    Fence() {
+        const na::Segment segment{bytes_.data(), bytes_.size()};
+        memory_ = transport_->register_memory({&segment, 1}, na::Access::read_write).value();
+        lease_.memory = memory_.get();
+        lease_.bytes = bytes_.size();
+        lease_.access = na::Access::write;
+        lease_.fenced.user = this;
+        lease_.fenced.run = [](Work& work) noexcept { ++static_cast<Fence*>(work.user)->fenced_; };
+        EXPECT_EQ(transport_->grant(lease_), Errc::ok);
+        std::array<std::byte, 20> key{};
+        Writer writer(key);
+        transport_->describe(lease_, writer);
+        Reader reader(key);
+        key_ = na::LeaseKey::decode(reader);
+        slot_ = reader.u32();
+    }
+    void pin(RawPeer& peer) {
+        connect(peer);
+        if (HasFatalFailure()) return;
+        peer.writer.header().holding.store(slot_ + 1);
+        BoardView::Pinned pinned;
+        ASSERT_EQ(peer.view.pin(slot_, key_, 0, 8, na::Access::write, pinned), Errc::ok);
+        EXPECT_EQ(pinned.address, reinterpret_cast<std::uintptr_t>(bytes_.data()));
+    }
+    void unpin(RawPeer& peer) {
+        peer.view.unpin(slot_);
+        peer.writer.header().holding.store(0);
+    }
+    std::vector<std::byte> bytes_ = std::vector<std::byte>(4096);
+    std::unique_ptr<na::Memory> memory_;
+    na::Lease lease_;
+    na::LeaseKey key_;
+    std::uint32_t slot_ = 0;
+    int fenced_ = 0;
+};
+
+TEST_F(Fence, of_what_nobody_holds_is_done_at_once) {
+    RawPeer peer;
+    ASSERT_NO_FATAL_FAILURE(pin(peer));
+    unpin(peer);
+    EXPECT_EQ(transport_->revoke(lease_), Errc::ok);
+    EXPECT_FALSE(lease_.granted());
+    BoardView::Pinned pinned;
+    EXPECT_EQ(peer.view.pin(slot_, key_, 0, 8, na::Access::write, pinned), Errc::permission);
+}
+
+TEST_F(Fence, of_what_a_peer_holds_is_done_when_it_lets_go) {
+    RawPeer peer;
+    ASSERT_NO_FATAL_FAILURE(pin(peer));
+    EXPECT_EQ(transport_->revoke(lease_), Errc::again);
+    EXPECT_TRUE(lease_.granted());
+    EXPECT_EQ(fenced_, 0);
+    unpin(peer);
+    ASSERT_TRUE(until([this] { return fenced_ == 1; }));
+    EXPECT_FALSE(lease_.granted());
+    EXPECT_FALSE(lease_.fence_failed);
+}
+
+TEST_F(Fence, of_what_a_peer_does_not_let_go_fails) {
+    RawPeer peer;
+    ASSERT_NO_FATAL_FAILURE(pin(peer));
+    EXPECT_EQ(transport_->revoke(lease_), Errc::again);
+    ASSERT_TRUE(until([this] { return fenced_ == 1; }));
+    EXPECT_TRUE(lease_.fence_failed);
+    EXPECT_FALSE(lease_.granted());
+}
+
+TEST_F(Fence, of_what_the_dead_held_is_done_at_once) {
+    RawPeer peer;
+    ASSERT_NO_FATAL_FAILURE(pin(peer));
+    peer.socket.reset();
+    ASSERT_TRUE(until([this] { return lost() == 1; }));
+    EXPECT_EQ(transport_->revoke(lease_), Errc::ok);
+}
+
+// The peer is cut off, but it is a process that lives, and may be within a system call.
+TEST_F(Fence, of_what_is_held_beyond_a_session_that_this_side_ended_waits) {
+    RawPeer peer;
+    ASSERT_NO_FATAL_FAILURE(pin(peer));
+    na::Peer& known = *receiver_.events.front().peer;
+    context_->ports().front()->disconnect(known);
+    ASSERT_TRUE(until([this] { return lost() == 1; }));
+    EXPECT_EQ(transport_->revoke(lease_), Errc::again);
+    unpin(peer);
+    ASSERT_TRUE(until([this] { return fenced_ == 1; }));
+    EXPECT_FALSE(lease_.fence_failed);
+}
+
+}  // namespace
+}  // namespace cinnabar::shm

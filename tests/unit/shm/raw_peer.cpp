@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "raw_peer.hpp"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+namespace cinnabar::shm {
+
+RawPeer::RawPeer() {
+    hello.incarnation = 4711;
+    hello.message_bytes_max = 16 * 1024;
+    hello.credits = 2;
+    terms.ring_bytes = ring_bytes_min;
+    terms.record_bytes_max = 16 * 1024;
+    terms.lease_slots = 16;
+    EXPECT_EQ(Segment::make("raw-ring", ring_header_bytes + ring_bytes_min, own_ring, ring_fd), Errc::ok);
+    EXPECT_EQ(Segment::make("raw-board", sizeof(BoardSlot) * 16, board, board_fd), Errc::ok);
+    bell_fd.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+}
+
+void RawPeer::dial(const std::string& path) { ASSERT_EQ(connect_to(path, socket), Errc::ok); }
+
+void RawPeer::greet() {
+    const OwnFds fds{ring_fd.get(), bell_fd.get(), board_fd.get()};
+    ASSERT_TRUE(send_greeting(socket.get(), hello, terms, &fds));
+}
+
+void RawPeer::take_answer() {
+    const Terms& theirs = answer.terms;
+    ASSERT_EQ(Segment::attach(answer.fds.ring.get(), ring_header_bytes + theirs.ring_bytes, peer_ring), Errc::ok);
+    ASSERT_EQ(view.attach(answer.fds.board.get(), theirs.lease_slots), Errc::ok);
+    writer.attach(peer_ring.base(), theirs.ring_bytes);
+    reader.attach(own_ring.base(), terms.ring_bytes, terms.record_bytes_max);
+}
+
+void RawPeer::write(const Record& record, ConstBytes payload) {
+    std::byte* to = writer.reserve(record.bytes);
+    ASSERT_NE(to, nullptr);
+    std::memcpy(to, payload.data(), payload.size());
+    writer.publish(record);
+}
+
+ShmTest::ShmTest() {
+    char made[] = "/tmp/cinnabar-shm-XXXXXX";
+    root_ = ::mkdtemp(made);
+    ::setenv("CINNABAR_SHM_DIR", root_.c_str(), 1);
+    na::TransportOptions options;
+    options.listen = true;
+    transport_ = plugin_info.open(na::Uri::parse("shm://server").value(), options).value();
+    na::Transport* raw = transport_.get();
+    na::ContextOptions one;
+    one.threads = Threads::one;
+    context_ = na::Context::open({&raw, 1}, one, receiver_).value();
+    pump_.add(*context_);
+}
+
+ShmTest::~ShmTest() {
+    pump_.clear();
+    context_.reset();
+    transport_.reset();
+    ::unsetenv("CINNABAR_SHM_DIR");
+    std::filesystem::remove_all(root_);
+}
+
+std::string ShmTest::path() const { return root_ + "/cinnabar-" + std::to_string(::geteuid()) + "/server.sock"; }
+
+testing::AssertionResult ShmTest::until(const std::function<bool()>& done) {
+    if (pump_.until(done)) return testing::AssertionSuccess();
+    return testing::AssertionFailure() << "nothing more happens";
+}
+
+// ok: accepted; else the reason of the reject, or peer_lost without an answer.
+Errc ShmTest::answer_to(RawPeer& peer) {
+    Errc came = Errc::again;
+    EXPECT_TRUE(until([&] { return (came = receive_greeting(peer.socket.get(), peer.answer)) != Errc::again; }));
+    if (came != Errc::ok) return came;
+    if (peer.answer.hello.kind == na::HelloKind::reject) return static_cast<Errc>(peer.answer.hello.reason);
+    return Errc::ok;
+}
+
+void ShmTest::connect(RawPeer& peer) {
+    ASSERT_NO_FATAL_FAILURE(peer.dial(path()));
+    ASSERT_NO_FATAL_FAILURE(peer.greet());
+    ASSERT_EQ(answer_to(peer), Errc::ok);
+    ASSERT_NO_FATAL_FAILURE(peer.take_answer());
+    ASSERT_TRUE(until([this] { return receiver_.count(na::PeerEvent::connected) > 0; }));
+}
+
+}  // namespace cinnabar::shm

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A peer made by hand, which says and writes what no peer of ours would, and a process of ours for it to talk to.
+#pragma once
+
+#include "lease_board.hpp"
+#include "local_socket.hpp"
+#include "ring.hpp"
+#include "support/log_watch.hpp"
+#include "support/patterns.hpp"
+#include "support/pump.hpp"
+#include "support/recording_receiver.hpp"
+
+#include <cinnabar/na/context.hpp>
+#include <cinnabar/plugins/shm.hpp>
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cinnabar::shm {
+
+class RawPeer {
+  public:
+    // Ready to greet; what it will say may be changed before.
+    RawPeer();
+
+    na::Hello hello;
+    Terms terms;
+    UniqueFd socket;
+    UniqueFd ring_fd;
+    UniqueFd bell_fd;
+    UniqueFd board_fd;
+    Segment own_ring;
+    Segment board;
+    Greeting answer;  // what came back
+    Segment peer_ring;
+    RingWriter writer;
+    RingReader reader;
+    BoardView view;  // of the other's leases
+
+    void dial(const std::string& path);
+    void greet();
+    // Maps what the answer brought.
+    void take_answer();
+    void write(const Record& record, ConstBytes payload = {});
+    void ring_bell() { ring_socket(socket.get()); }
+};
+
+class ShmTest : public testing::Test {
+  protected:
+    ShmTest();
+    ~ShmTest() override;
+
+    // Reaches the point at which records may be written.
+    void connect(RawPeer& peer);
+    [[nodiscard]] Errc answer_to(RawPeer& peer);
+    [[nodiscard]] std::string path() const;
+    [[nodiscard]] testing::AssertionResult until(const std::function<bool()>& done);
+    [[nodiscard]] unsigned lost() const { return static_cast<unsigned>(receiver_.count(na::PeerEvent::lost)); }
+
+    support::LogWatch log_;
+    std::string root_;
+    support::Pump pump_;
+    std::unique_ptr<na::Transport> transport_;
+    support::RecordingReceiver receiver_;
+    std::unique_ptr<na::Context> context_;
+};
+
+}  // namespace cinnabar::shm

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Segments: shared once handed over, refused where touching them could kill.
+#include "segment.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace cinnabar::shm {
+namespace {
+
+constexpr std::size_t bytes = 8192;
+
+TEST(Segment, is_the_same_memory_for_both) {
+    Segment made;
+    Segment mapped;
+    UniqueFd fd;
+    ASSERT_EQ(Segment::make("test", bytes, made, fd), Errc::ok);
+    ASSERT_EQ(Segment::attach(fd.get(), bytes, mapped), Errc::ok);
+    EXPECT_EQ(made.base()[5000], std::byte{0});
+    made.base()[5000] = std::byte{7};
+    EXPECT_EQ(mapped.base()[5000], std::byte{7});
+    EXPECT_NE(::ftruncate(fd.get(), 0), 0) << "whoever has it could kill the others";
+}
+
+TEST(Segment, of_another_size_is_refused) {
+    Segment made;
+    Segment mapped;
+    UniqueFd fd;
+    ASSERT_EQ(Segment::make("test", bytes, made, fd), Errc::ok);
+    EXPECT_EQ(Segment::attach(fd.get(), bytes / 2, mapped), Errc::protocol);
+    EXPECT_EQ(Segment::attach(fd.get(), bytes * 2, mapped), Errc::protocol);
+    EXPECT_FALSE(mapped);
+}
+
+TEST(Segment, that_could_shrink_is_refused) {
+    const UniqueFd fd(::memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    ASSERT_EQ(::ftruncate(fd.get(), bytes), 0);
+    Segment mapped;
+    EXPECT_EQ(Segment::attach(fd.get(), bytes, mapped), Errc::protocol);
+    ASSERT_EQ(::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
+    EXPECT_EQ(Segment::attach(fd.get(), bytes, mapped), Errc::ok);
+}
+
+TEST(Segment, that_is_something_else_is_refused) {
+    Segment mapped;
+    const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    EXPECT_EQ(Segment::attach(null.get(), bytes, mapped), Errc::protocol);
+    EXPECT_EQ(Segment::attach(-1, bytes, mapped), Errc::protocol);
+}
+
+}  // namespace
+}  // namespace cinnabar::shm
