@@ -74,6 +74,33 @@ TEST_P(PeerDeath, a_server_that_is_stopped_before_the_first_call_ends_it_by_its_
     goes_on_after_a_stop();
 }
 
+// At whatever point of a copy it is.
+TEST_P(PeerDeath, a_server_that_is_killed_while_it_pulls_ends_the_call) {
+    std::vector<std::byte> bytes(8u << 20);
+    const Region region = client_.expose(std::span<const std::byte>(bytes)).value();
+    Future<void> call = client_.call(pull_again, to_, region, no_deadline).future();
+    ASSERT_TRUE(drive_until(client_, [this] { return now_at_server().pulls > 3; }));
+    const auto killed = Clock::now();
+    server_.signal(SIGKILL);
+    ASSERT_TRUE(call.wait_for(60s));
+    EXPECT_EQ(call.get().code(), Errc::peer_lost);
+    EXPECT_LE(Clock::now() - killed, patience);
+}
+
+TEST_P(PeerDeath, a_server_that_is_stopped_while_it_pulls_ends_the_call_by_its_deadline) {
+    std::vector<std::byte> bytes(8u << 20);
+    const Region region = client_.expose(std::span<const std::byte>(bytes)).value();
+    Future<void> call = client_.call(pull_again, to_, region, 2s).future();
+    ASSERT_TRUE(drive_until(client_, [this] { return now_at_server().pulls > 3; }));
+    const auto began = Clock::now();
+    server_.stop();
+    ASSERT_TRUE(call.wait_for(60s));
+    EXPECT_EQ(call.get().code(), Errc::timed_out);
+    EXPECT_LE(Clock::now() - began, 2s + patience);
+    server_.signal(SIGCONT);
+    EXPECT_TRUE(drive_until(client_, [this] { return now_at_server().pulling == 0; }));
+}
+
 class PeerSilence : public PeerDeath {
   protected:
     PeerSilence() : PeerDeath(attentive()) {}

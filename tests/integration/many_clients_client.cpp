@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One of many clients: calls the server of its first argument as often as the second says, lends it memory once, and
+// ends with 0 when everything came out right. It stays until its standard input ends, so that all are there at once.
+#include "two_process.hpp"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <numeric>
+#include <vector>
+
+using namespace std::chrono_literals;
+
+int main(int, char** arguments) {
+    using namespace cinnabar;
+    (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const std::string server = arguments[1];
+    const int calls = std::atoi(arguments[2]);
+    auto node = Node::open(server.substr(0, server.find(':')) + "://").value();
+    const Addr to = node.lookup(server).value();
+    for (int i = 0; i < calls; ++i) {
+        if (node.call_sync(test::twice, to, i, 60s).value() != 2 * i) return 1;
+    }
+    std::vector<std::uint8_t> bytes(100'000);
+    std::iota(bytes.begin(), bytes.end(), static_cast<std::uint8_t>(::getpid()));
+    std::uint64_t expected = 0;
+    for (const std::uint8_t byte : bytes) expected = expected * 31 + byte;
+    const Region region = node.expose(std::span<const std::uint8_t>(bytes)).value();
+    if (node.call_sync(test::checksum, to, region, 60s).value() != expected) return 2;
+    std::printf("done\n");
+    std::fflush(stdout);
+    char byte = 0;
+    while (::read(STDIN_FILENO, &byte, 1) > 0) {
+    }
+    // Still there, however long it was quiet.
+    return node.call_sync(test::twice, to, 21, 60s).value() == 42 ? 0 : 3;
+}
