@@ -35,7 +35,8 @@ void add_transfer_options(CLI::App& command, TransferOptions& options) {
 
 void add_save(CLI::App& app, SaveOptions& options, Run& run) {
     auto& command = *app.add_subcommand("save", "Save files on a server: cinnabar save FILE... URI[/FOLDER]");
-    auto* files = command.add_option("FILE URI", options.files, "Files, and where to: tcp://HOST:PORT[/FOLDER]");
+    auto* files = command.add_option("FILE URI", options.files,
+                                     "Files, and where to: tcp://HOST:PORT[/FOLDER], shm://NAME[/FOLDER]");
     files->required()->expected(2, -1);
     const auto* as = command.add_option("--as", options.as, "The name on the server, for a single file");
     add_transfer_options(command, options);
@@ -51,7 +52,7 @@ void add_save(CLI::App& app, SaveOptions& options, Run& run) {
 
 void add_fetch(CLI::App& app, FetchOptions& options, Run& run) {
     auto& command = *app.add_subcommand("fetch", "Fetch files from a server: cinnabar fetch URI/NAME... [-o DIR]");
-    command.add_option("URI/NAME", options.from, "What to fetch: tcp://HOST:PORT/NAME")->required();
+    command.add_option("URI/NAME", options.from, "What to fetch: tcp://HOST:PORT/NAME, shm://SERVER/NAME")->required();
     command.add_option("-o,--output", options.folder, "The directory to put files in")->capture_default_str();
     add_transfer_options(command, options);
     command.callback([&] { run = [&] { return run_fetch(options); }; });
@@ -60,7 +61,9 @@ void add_fetch(CLI::App& app, FetchOptions& options, Run& run) {
 void add_serve(CLI::App& app, ServeOptions& options, Run& run) {
     auto& command = *app.add_subcommand("serve", "Keep files of clients in a directory");
     command.add_option("--root", options.root, "The directory; nothing outside of it is touched")->required();
-    command.add_option("--listen", options.listen, "Where to listen, tcp://HOST[:PORT]; may be given several times")
+    command
+        .add_option("--listen", options.listen,
+                    "Where to listen, tcp://HOST[:PORT] or shm://NAME; may be given several times")
         ->default_str("tcp://127.0.0.1:0");
     command.add_option("--ready-file", options.ready_file, "A file that gets the addresses, one a line, once ready");
     command.add_option("--key-file", options.key_file, "Serve only who proves the key in this file");
@@ -88,7 +91,7 @@ void add_serve(CLI::App& app, ServeOptions& options, Run& run) {
 
 void add_ping(CLI::App& app, PingOptions& options, Run& run) {
     auto& command = *app.add_subcommand("ping", "Measure the round trip to a server");
-    command.add_option("URI", options.to, "tcp://HOST:PORT")->required();
+    command.add_option("URI", options.to, "tcp://HOST:PORT, shm://NAME")->required();
     command.add_option("-c,--count", options.count, "How many")->capture_default_str()->check(CLI::Range(1u, 1u << 30));
     command.add_option("-i,--interval", options.interval_seconds, "Seconds between them")
         ->capture_default_str()

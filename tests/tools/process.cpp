@@ -9,7 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdlib>
 
 namespace cinnabar::tools {
 namespace {
@@ -19,6 +21,11 @@ using Clock = std::chrono::steady_clock;
 Words with_defaults(const std::string& root, const Words& more) {
     Words words{"serve", "--root", root};
     words.insert(words.end(), more.begin(), more.end());
+    // The same tests run over each transport (CMakeLists.txt).
+    const char* const where = std::getenv("CINNABAR_TEST_LISTEN");
+    if (where && std::find(more.begin(), more.end(), "--listen") == more.end()) {
+        words.insert(words.end(), {"--listen", where});
+    }
     return words;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `cinnabar serve`, `save` and `fetch` as real processes over loopback TCP: what gets there, and what is refused.
+// `cinnabar serve`, `save` and `fetch` as real processes: what gets there, and what is refused.
 #include "folder.hpp"
 #include "limits.hpp"
 #include "process.hpp"
@@ -351,7 +351,9 @@ TEST_F(SaveProcess, PingAndInfo) {
     const auto info = run({"info", "-v", serving.uri()});
     EXPECT_EQ(info.exit, 0) << info.err;
     EXPECT_NE(info.out.find("tcp://"), std::string::npos) << info.out;
+    EXPECT_NE(info.out.find("shm://"), std::string::npos) << info.out;
     EXPECT_NE(info.out.find("answers in"), std::string::npos) << info.out;
+    EXPECT_NE(info.out.find("reached by"), std::string::npos) << info.out;
 }
 
 TEST_F(SaveProcess, CommandLinesThatMakeNoSense) {

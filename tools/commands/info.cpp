@@ -11,6 +11,7 @@
 #include <cinnabar/hl/node.hpp>
 #include <cinnabar/na/registry.hpp>
 #include <cinnabar/plugins/builtin.hpp>
+#include <cinnabar/rpc/context.hpp>
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -90,8 +91,24 @@ std::vector<std::string> obstacles() {
     return found;
 }
 
-// A server's answer, and how long it took.
-Result<double> look_at_server(const std::string& uri) {
+// A server's answer: how long it took, and what the transport says that it went by.
+struct Answer {
+    double seconds = 0;
+    std::string by;
+};
+
+std::string diagnosis_of(const hl::Node& node) {
+    na::Context& context = node.rpc_context().na();
+    std::string text;
+    for (const auto& port : context.ports()) {
+        const na::Transport& transport = context.transport_of(*port);
+        if (transport.scheme() == "self") continue;
+        text += (text.empty() ? "" : "; ") + std::string(transport.scheme()) + ": " + transport.diagnosis();
+    }
+    return text;
+}
+
+Result<Answer> look_at_server(const std::string& uri) {
     CINNABAR_TRY(const auto place, parse_place(uri));
     CINNABAR_TRY(const auto reached, reach(place.server));
     hl::CallOptions options;
@@ -102,7 +119,8 @@ Result<double> look_at_server(const std::string& uri) {
     const auto begin = std::chrono::steady_clock::now();
     CINNABAR_TRY(const auto second, reached.node.call_sync(ping_rpc, reached.server, std::uint64_t{1}, options));
     (void)second;
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    return Answer{took.count(), diagnosis_of(reached.node)};
 }
 
 std::string json_of(const Offer& offer) {
@@ -111,6 +129,7 @@ std::string json_of(const Offer& offer) {
     if (offer.obstacle) return object.failure(*offer.obstacle).line();
     const auto& limits = offer.transport->limits();
     object.text("capabilities", caps_of(offer.transport->caps()));
+    object.text("found", offer.transport->diagnosis());
     object.number("message_bytes_max", std::uint64_t{limits.message_bytes_max});
     object.number("rma_bytes_max", std::uint64_t{limits.rma_bytes_max});
     object.number("segments_max", std::uint64_t{limits.segments_max});
@@ -118,7 +137,7 @@ std::string json_of(const Offer& offer) {
     return object.line();
 }
 
-void print_json(const std::vector<Offer>& offers, const std::optional<Result<double>>& server) {
+void print_json(const std::vector<Offer>& offers, const std::optional<Result<Answer>>& server) {
     std::string transports = "[";
     for (const auto& offer : offers) transports += (transports.size() > 1 ? ", " : "") + json_of(offer);
     std::string problems = "[";
@@ -129,7 +148,7 @@ void print_json(const std::vector<Offer>& offers, const std::optional<Result<dou
         JsonObject answer;
         answer.flag("ok", server->ok());
         if (server->ok())
-            answer.number("round_trip_seconds", **server);
+            answer.number("round_trip_seconds", (*server)->seconds).text("reached_by", (*server)->by);
         else
             answer.failure(server->error());
         object.raw("server", answer.line());
@@ -138,7 +157,7 @@ void print_json(const std::vector<Offer>& offers, const std::optional<Result<dou
 }
 
 void print_people(const InfoOptions& options, const std::vector<Offer>& offers,
-                  const std::optional<Result<double>>& server) {
+                  const std::optional<Result<Answer>>& server) {
     print_line(fmt::format("cinnabar {}", CINNABAR_VERSION));
     print_line("transports:");
     for (const auto& offer : offers) {
@@ -150,12 +169,17 @@ void print_people(const InfoOptions& options, const std::vector<Offer>& offers,
         if (options.verbose) {
             print_line("      can                    " + caps_of(offer.transport->caps()));
             print_limits(offer.transport->limits());
+            if (const auto found = offer.transport->diagnosis(); !found.empty()) {
+                print_line("      found                  " + found);
+            }
         }
     }
     for (const auto& problem : obstacles()) print_line("note: " + problem);
     if (!server) return;
     if (server->ok()) {
-        print_line(fmt::format("{} answers in {}", options.to, human_latency(std::chrono::duration<double>(**server))));
+        const std::chrono::duration<double> took((*server)->seconds);
+        print_line(fmt::format("{} answers in {}", options.to, human_latency(took)));
+        if (options.verbose) print_line("      reached by             " + (*server)->by);
     } else {
         complain(options.to + ": " + server->error().message());
     }
@@ -165,7 +189,7 @@ void print_people(const InfoOptions& options, const std::vector<Offer>& offers,
 
 ExitCode run_info(const InfoOptions& options) {
     const auto offers = look_at_transports();
-    std::optional<Result<double>> server;
+    std::optional<Result<Answer>> server;
     if (!options.to.empty()) server.emplace(look_at_server(options.to));
     if (options.json)
         print_json(offers, server);

@@ -8,16 +8,25 @@ namespace {
 
 std::uint64_t name_of(const na::LeaseKey& key) noexcept { return std::uint64_t{key.generation} << 32 | key.slot; }
 
+// Where the size of files is limited (ulimit -f).
+constexpr std::uint32_t slots_few = 1024;
+
 }  // namespace
 
 // Pages that no lease reaches are never touched, and cost nothing.
 Errc LeaseBoard::open() noexcept {
-    return Segment::make("cinnabar-leases", sizeof(BoardSlot) * slots_max, segment_, fd_);
+    const Errc made = Segment::make("cinnabar-leases", sizeof(BoardSlot) * slots_max, segment_, fd_);
+    if (made != Errc::out_of_memory) return made;
+    return Segment::make("cinnabar-leases", sizeof(BoardSlot) * slots_few, segment_, fd_);
 }
 
 std::uint32_t LeaseBoard::show(const na::Lease& lease, const BoardPiece* pieces, std::size_t count) noexcept {
     Place* place = places_.acquire();
     if (!place) return no_slot;
+    if (place->slot_index >= slots()) {
+        places_.release(*place);
+        return no_slot;
+    }
     BoardSlot& slot = at(place->slot_index);
     slot.access = static_cast<std::uint32_t>(lease.access);
     slot.bytes = lease.bytes;

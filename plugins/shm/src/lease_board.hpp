@@ -43,17 +43,20 @@ struct BoardPiece {
 // The owner's side. Any thread, but for what is said at fence().
 class LeaseBoard {
   public:
-    static constexpr std::uint32_t slots_max = 256 * 1024;
+    static constexpr std::uint32_t slots_max = 64 * 1024;
     static constexpr std::uint32_t no_slot = 0xffff'ffff;
 
     LeaseBoard() : places_(Threads::many, slots_max) {}
 
-    // Makes the shared memory. unsupported, out_of_memory, overloaded.
+    // Makes the shared memory, smaller where files may not be large. unsupported, out_of_memory, overloaded.
     [[nodiscard]] Errc open() noexcept;
+    [[nodiscard]] std::uint32_t slots() const noexcept {
+        return static_cast<std::uint32_t>(segment_.bytes() / sizeof(BoardSlot));
+    }
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
 
-    // Lays a lease open; no_slot when all slots are out. `pieces`: of a registration of several segments; it must live
-    // until the slot is given back.
+    // Lays a lease open; no_slot when all slots are out, and its peers will not copy by themselves. `pieces`: of a
+    // registration of several segments; it must live until the slot is given back.
     [[nodiscard]] std::uint32_t show(const na::Lease& lease, const BoardPiece* pieces, std::size_t count) noexcept;
     // Nobody may begin an access any more.
     void close(std::uint32_t slot) noexcept;

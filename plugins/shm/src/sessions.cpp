@@ -47,7 +47,7 @@ Terms ShmPort::terms() const {
     Terms terms;
     terms.ring_bytes = transport_.ring_bytes();
     terms.record_bytes_max = transport_.record_bytes_max();
-    terms.lease_slots = LeaseBoard::slots_max;
+    terms.lease_slots = transport_.board().slots();
     terms.probe_address = reinterpret_cast<std::uintptr_t>(&transport_.probe_word());
     terms.probe_value = transport_.probe_word();
     terms.name = transport_.name();

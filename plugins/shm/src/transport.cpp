@@ -15,7 +15,7 @@ namespace cinnabar::shm {
 namespace {
 
 // Lease slots; a transfer of the layers above takes one.
-constexpr std::uint32_t leases_max = LeaseBoard::slots_max;
+constexpr std::uint32_t leases_max = 256 * 1024;
 constexpr std::size_t segments_max = 64 * 1024;
 // Of one operation: more would only make its cancellation and the report of its progress coarse.
 constexpr std::size_t rma_bytes_max = 16 * 1024 * 1024;
@@ -151,6 +151,13 @@ Result<std::unique_ptr<na::Memory>> ShmTransport::register_memory(std::span<cons
 std::string ShmTransport::diagnosis() const {
     std::string text = holder_ ? "listens at " + endpoints().front() : std::string("does not listen");
     text += "; sockets in " + directory_->path();
+    unsigned alive = 0;
+    unsigned dead = 0;
+    for (const Directory::Entry& entry : directory_->entries()) ++(entry.alive ? alive : dead);
+    text += ", names in use: " + std::to_string(alive);
+    if (dead > 0) {
+        text += "; left by dead processes: " + std::to_string(dead) + ", which the next that listens will remove";
+    }
     if (directory_->swept() > 0) {
         text += "; removed what " + std::to_string(directory_->swept()) + " dead processes left";
     }
