@@ -108,6 +108,27 @@ void for_each_piece(const RegionBody& body, std::uint64_t offset, std::uint64_t 
     }
 }
 
+// Null when there is none. What is large begins on a huge page, and asks for such: registering and copying them, also
+// across address spaces, takes half the time or less.
+void* map_memory(std::size_t bytes) noexcept {
+    constexpr std::size_t huge = 2 * 1024 * 1024;
+    const std::size_t spare = bytes >= huge ? huge : 0;
+    if (bytes > SIZE_MAX - spare) return nullptr;
+    void* const mapped = ::mmap(nullptr, bytes + spare, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED) return nullptr;
+    auto* memory = static_cast<std::byte*>(mapped);
+    if (spare > 0) {
+        const std::size_t skip = (huge - reinterpret_cast<std::uintptr_t>(memory) % huge) % huge;
+        if (skip > 0) (void)::munmap(memory, skip);
+        memory += skip;
+        if (spare > skip) (void)::munmap(memory + bytes, spare - skip);
+        (void)::madvise(memory, bytes, MADV_HUGEPAGE);
+    }
+    // A child that writes to a page would otherwise part it from the one that the hardware has pinned.
+    (void)::madvise(memory, bytes, MADV_DONTFORK);
+    return memory;
+}
+
 }  // namespace
 
 Region::Region(std::shared_ptr<RegionBody> body, std::uint64_t offset, std::uint64_t bytes)
@@ -140,12 +161,8 @@ Result<Region> Region::allocate(std::size_t bytes, na::Access access, const std:
     const std::size_t mapped = (bytes + page - 1) / page * page;
     void* memory = preferred ? preferred->allocate_memory(mapped) : nullptr;
     const bool provided = memory != nullptr;
-    if (!provided) {
-        memory = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (memory == MAP_FAILED) return Error(Errc::out_of_memory, "mapping memory for a region", {}, errno);
-        // A child that writes to a page would otherwise part it from the one that the hardware has pinned.
-        (void)::madvise(memory, mapped, MADV_DONTFORK);
-    }
+    if (!provided) memory = map_memory(mapped);
+    if (!memory) return Error(Errc::out_of_memory, "mapping memory for a region", {}, errno);
     const na::Segment segment{static_cast<std::byte*>(memory), bytes};
     auto body = std::make_shared<RegionBody>(std::span(&segment, 1), access);
     body->adopt(memory, mapped, provided ? preferred : nullptr);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Allocations and system calls of a call in steady state, at the rpc layer over tcp. These are promises of the design
+// Allocations and system calls of a call in steady state, at the rpc layer. These are promises of the design
 // (section 2, "What flows through it"), so they are exact, or bounds.
 #include "support/allocation_count.hpp"
 #include "support/system_calls.hpp"
@@ -32,13 +32,18 @@ void echo(Request& request, void*) noexcept {
     request.release();
 }
 
+// A listener at a place of its own.
+constexpr const char* tcp = "tcp://127.0.0.1:0";
+constexpr const char* shm = "shm://";
+
 struct Node {
-    explicit Node(bool listen, Microseconds spin_max = Microseconds{50}) {
+    explicit Node(bool listen, const std::string& uri = tcp, Microseconds spin_max = Microseconds{50}) {
         na::Registry registry;
         add_builtin(registry);
         na::TransportOptions transport;
         transport.listen = listen;
-        engine = Engine::open({registry.open(listen ? "tcp://127.0.0.1:0" : "tcp://", transport).value()}).value();
+        const std::string scheme = uri.substr(0, uri.find(':')) + "://";
+        engine = Engine::open({registry.open(listen ? uri : scheme, transport).value()}).value();
         Options options;
         options.context.spin_max = spin_max;
         context = engine->open_context(options).value();
@@ -90,8 +95,10 @@ class Caller {
     Errc failure_ = Errc::ok;
 };
 
-class RpcCounts : public testing::Test {
+class RpcCountsOver : public testing::Test {
   protected:
+    explicit RpcCountsOver(const std::string& uri) : server_(true, uri), client_(false, uri) {}
+
     // Both sides in one thread, polling in turn.
     void run(std::size_t calls, std::size_t in_flight) {
         caller_.start(calls, in_flight);
@@ -109,18 +116,39 @@ class RpcCounts : public testing::Test {
         ASSERT_EQ(caller_.failure(), Errc::ok) << to_string(caller_.failure());
     }
 
-    Node server_{true};
-    Node client_{false};
+    void expect_no_allocations() {
+        for (const std::size_t in_flight : {1, 16}) {
+            run(5'000, in_flight);
+            const auto before = support::allocations();
+            run(5'000, in_flight);
+            EXPECT_EQ(support::allocations() - before, 0u) << in_flight << " in flight";
+        }
+    }
+
+    Node server_;
+    Node client_;
     Caller caller_{*client_.context, server_.engine->self_addr()};
 };
 
-TEST_F(RpcCounts, SteadyStateAllocatesNothing) {
-    for (const std::size_t in_flight : {1, 16}) {
-        run(5'000, in_flight);
-        const auto before = support::allocations();
-        run(5'000, in_flight);
-        EXPECT_EQ(support::allocations() - before, 0u) << in_flight << " in flight";
-    }
+struct RpcCounts : RpcCountsOver {
+    RpcCounts() : RpcCountsOver(tcp) {}
+};
+struct RpcCountsInSharedMemory : RpcCountsOver {
+    RpcCountsInSharedMemory() : RpcCountsOver(shm) {}
+};
+
+TEST_F(RpcCounts, SteadyStateAllocatesNothing) { expect_no_allocations(); }
+TEST_F(RpcCountsInSharedMemory, SteadyStateAllocatesNothing) { expect_no_allocations(); }
+
+// The kernel is asked in every 64th round, whether there are calls or not.
+TEST_F(RpcCountsInSharedMemory, CallsAreNoMatterOfTheKernel) {
+    constexpr std::uint64_t calls = 5'000;
+    run(5'000, 1);
+    const auto before = support::system_calls();
+    const auto sends_before = support::socket_traffic().sends;
+    run(calls, 1);
+    EXPECT_EQ(support::socket_traffic().sends - sends_before, 0u) << support::system_calls_by_name();
+    EXPECT_LE(support::system_calls() - before, calls / 8) << support::system_calls_by_name();
 }
 
 // Small sends that were made in one round of progress leave in one system call.
@@ -146,11 +174,11 @@ TEST_F(RpcCounts, OneCallIsOneSendAndOneReceiveASide) {
     EXPECT_LE(after.bytes_sent - before.bytes_sent, calls * 2 * (payload_bytes + 64)) << "headers of over 64 bytes";
 }
 
-// With a spin budget of 0 each side of a call may send, sleep and receive: three system calls.
-TEST(RpcCountsAsleep, AtMostThreeSystemCallsASideAndCall) {
+// Each side of a call sleeps until it comes.
+void expect_calls_asleep(const std::string& uri, double system_calls_max) {
     constexpr std::size_t calls = 2'000;
-    Node server{true, no_wait};
-    Node client{false, no_wait};
+    Node server{true, uri, no_wait};
+    Node client{false, uri, no_wait};
     std::atomic<bool> stop{false};
     std::uint64_t server_calls = 0;
     std::thread serving{[&] {
@@ -175,9 +203,14 @@ TEST(RpcCountsAsleep, AtMostThreeSystemCallsASideAndCall) {
     EXPECT_FALSE(caller.busy());
     EXPECT_EQ(caller.failure(), Errc::ok) << to_string(caller.failure());
     // Connecting and the wake-up at the end are spread over the calls.
-    EXPECT_LE(static_cast<double>(client_calls) / calls, 3.05) << support::system_calls_by_name();
-    EXPECT_LE(static_cast<double>(server_calls) / calls, 3.05) << support::system_calls_by_name();
+    EXPECT_LE(static_cast<double>(client_calls) / calls, system_calls_max + 0.05) << support::system_calls_by_name();
+    EXPECT_LE(static_cast<double>(server_calls) / calls, system_calls_max + 0.05) << support::system_calls_by_name();
 }
+
+// With a spin budget of 0 each side of a call may send, sleep and receive: three system calls.
+TEST(RpcCountsAsleep, AtMostThreeSystemCallsASideAndCall) { expect_calls_asleep(tcp, 3); }
+// In shared memory it rings and sleeps.
+TEST(RpcCountsAsleep, AtMostTwoSystemCallsASideAndCallInSharedMemory) { expect_calls_asleep(shm, 2); }
 
 }  // namespace
 }  // namespace cinnabar::rpc

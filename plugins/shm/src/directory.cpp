@@ -93,7 +93,8 @@ Result<Audience> Audience::of(const na::Uri& uri) {
 }
 
 NameHolder::NameHolder(NameHolder&& other) noexcept
-    : base_(std::exchange(other.base_, {})),
+    : owner_(other.owner_),
+      base_(std::exchange(other.base_, {})),
       name_(std::move(other.name_)),
       lock_(std::move(other.lock_)),
       socket_(std::move(other.socket_)) {}
@@ -101,6 +102,7 @@ NameHolder::NameHolder(NameHolder&& other) noexcept
 NameHolder& NameHolder::operator=(NameHolder&& other) noexcept {
     if (this == &other) return *this;
     reset();
+    owner_ = other.owner_;
     base_ = std::exchange(other.base_, {});
     name_ = std::move(other.name_);
     lock_ = std::move(other.lock_);
@@ -110,8 +112,12 @@ NameHolder& NameHolder::operator=(NameHolder&& other) noexcept {
 
 void NameHolder::reset() noexcept {
     socket_.reset();
-    // While the lock is held nobody else takes the name.
-    if (lock_) remove_both(base_);
+    // A forked child that ends takes nothing from its parent.
+    if (lock_ && owner_ == ::getpid()) {
+        // Who takes the name meanwhile would hold a lock on a file that nobody else finds.
+        const UniqueFd folder = lock_folder(base_.substr(0, base_.rfind('/')));
+        remove_both(base_);
+    }
     lock_.reset();
 }
 
@@ -169,6 +175,7 @@ Errc Directory::take(std::string_view name, NameHolder& out) const {
         (void)::unlink((base + std::string(lock_ending)).c_str());
         return why == Errc::ok ? Errc::io : why;
     }
+    out.owner_ = ::getpid();
     out.base_ = base;
     out.name_ = name;
     out.lock_ = std::move(lock);

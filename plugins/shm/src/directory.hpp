@@ -42,6 +42,7 @@ class NameHolder {
   private:
     friend class Directory;
     void reset() noexcept;
+    pid_t owner_ = 0;
     std::string base_;  // of both files, without their endings
     std::string name_;
     UniqueFd lock_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The memory of a bulk figure: some buffers of one size that both sides of a comparison go round through, so that
-// neither works from a warmer cache than the other. Page-aligned, ordinary pages, each touched by the constructor, so a
-// process has pages of its own when it makes its own.
+// neither works from a warmer cache than the other. Page-aligned, ordinary pages or huge ones, each touched by the
+// constructor, so a process has pages of its own when it makes its own.
 #pragma once
 
 #include <string.h>
@@ -14,13 +14,17 @@
 
 namespace cinnabar::bench {
 
+enum class Pages : bool { small, huge };
+
 class Buffers {
   public:
-    Buffers(std::size_t count, std::size_t bytes_each)
+    // Requires, for huge pages: all of it is a multiple of 2 MiB.
+    Buffers(std::size_t count, std::size_t bytes_each, Pages pages = Pages::small)
         : count_(count),
           bytes_each_(bytes_each),
-          memory_(static_cast<std::byte*>(std::aligned_alloc(page_bytes, count * bytes_each))) {
-        madvise(memory_.get(), count * bytes_each, MADV_NOHUGEPAGE);
+          memory_(static_cast<std::byte*>(
+              std::aligned_alloc(pages == Pages::huge ? huge_page_bytes : page_bytes, count * bytes_each))) {
+        madvise(memory_.get(), count * bytes_each, pages == Pages::huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
         memset(memory_.get(), 0x5a, count * bytes_each);
     }
 
@@ -35,6 +39,7 @@ class Buffers {
         void operator()(std::byte* memory) const noexcept { std::free(memory); }
     };
     static constexpr std::size_t page_bytes = 4096;
+    static constexpr std::size_t huge_page_bytes = 2 * 1024 * 1024;
 
     std::size_t count_;
     std::size_t bytes_each_;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copies within a process and across two.
-#include "../harness/buffers.hpp"
 #include "limits.hpp"
 
 #include <sys/prctl.h>
@@ -19,7 +18,8 @@ constexpr std::size_t blocks = 8;
 
 class MemoryCopy : public Subject {
   public:
-    explicit MemoryCopy(std::size_t block_bytes) : from_(blocks, block_bytes), to_(blocks, block_bytes) {}
+    MemoryCopy(std::size_t block_bytes, Pages pages)
+        : from_(blocks, block_bytes, pages), to_(blocks, block_bytes, pages) {}
 
     Slice run_slice(std::chrono::milliseconds duration) override {
         const auto used = usage_now();
@@ -42,8 +42,9 @@ class MemoryCopy : public Subject {
 
 class CrossMemoryCopy : public Subject {
   public:
-    CrossMemoryCopy(Cores cores, std::size_t block_bytes)
-        : to_(blocks, block_bytes), partner_(cores.server, [&](PartnerSide& side) { serve(side, block_bytes); }) {
+    CrossMemoryCopy(Cores cores, std::size_t block_bytes, Pages pages)
+        : to_(blocks, block_bytes, pages),
+          partner_(cores.server, [&](PartnerSide& side) { serve(side, block_bytes, pages); }) {
         const auto& text = partner_.announced();
         std::from_chars(text.data(), text.data() + text.size(), from_);
     }
@@ -64,8 +65,8 @@ class CrossMemoryCopy : public Subject {
 
   private:
     // Only its memory serves; it waits for the end of the slice where it waits for the next one.
-    static void serve(PartnerSide& side, std::size_t block_bytes) {
-        Buffers from{blocks, block_bytes};
+    static void serve(PartnerSide& side, std::size_t block_bytes, Pages pages) {
+        Buffers from{blocks, block_bytes, pages};
         prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
         side.announce(std::to_string(reinterpret_cast<std::uintptr_t>(from.at(0))));
         while (side.wait_slice()) side.end_slice();
@@ -78,12 +79,12 @@ class CrossMemoryCopy : public Subject {
 
 }  // namespace
 
-std::unique_ptr<Subject> make_memory_copy(Cores, std::size_t block_bytes) {
-    return std::make_unique<MemoryCopy>(block_bytes);
+std::unique_ptr<Subject> make_memory_copy(Cores, std::size_t block_bytes, Pages pages) {
+    return std::make_unique<MemoryCopy>(block_bytes, pages);
 }
 
-std::unique_ptr<Subject> make_cross_memory_copy(Cores cores, std::size_t block_bytes) {
-    return std::make_unique<CrossMemoryCopy>(cores, block_bytes);
+std::unique_ptr<Subject> make_cross_memory_copy(Cores cores, std::size_t block_bytes, Pages pages) {
+    return std::make_unique<CrossMemoryCopy>(cores, block_bytes, pages);
 }
 
 }  // namespace cinnabar::bench

@@ -13,6 +13,7 @@ namespace cinnabar::bench {
 enum class Duties : std::uint8_t {
     hashed,    // client: map, XXH3, send; server: a thread receives, another hashes, pwrites; XXH3 compared, fsync,
                // rename
+    copied,    // client: map, XXH3; server: a thread reads it by process_vm_readv, the rest as above
     sendfile,  // client: sendfile; server: the same without the sums
 };
 

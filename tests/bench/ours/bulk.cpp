@@ -6,7 +6,9 @@
 
 #include <cinnabar/bulk/transfer.hpp>
 
+#include <cstring>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -20,13 +22,22 @@ constexpr Microseconds no_wait{0};
 // The memory of one process: a region for each slot. Segments are a gap apart, so that none can be joined.
 class Regions {
   public:
-    explicit Regions(const BulkShape& shape)
-        : memory_(shape.in_flight, shape.buffer_bytes * (shape.segments > 1 ? 2 : 1)) {
+    explicit Regions(const BulkShape& shape) {
+        if (shape.allocated) {
+            const auto all =
+                bulk::Region::allocate(shape.in_flight * shape.buffer_bytes, na::Access::read_write).value();
+            std::memset(all.contiguous().data(), 0x5a, all.contiguous().size());
+            for (std::size_t slot = 0; slot < shape.in_flight; ++slot) {
+                regions_.push_back(all.slice(slot * shape.buffer_bytes, shape.buffer_bytes));
+            }
+            return;
+        }
+        memory_.emplace(shape.in_flight, shape.buffer_bytes * (shape.segments > 1 ? 2 : 1));
         const auto segment_bytes = shape.buffer_bytes / shape.segments;
         for (std::size_t slot = 0; slot < shape.in_flight; ++slot) {
             std::vector<na::Segment> segments;
             for (std::size_t i = 0; i < shape.segments; ++i) {
-                segments.push_back({memory_.at(slot) + 2 * i * segment_bytes, segment_bytes});
+                segments.push_back({memory_->at(slot) + 2 * i * segment_bytes, segment_bytes});
             }
             regions_.push_back(bulk::Region::expose(segments, na::Access::read_write).value());
         }
@@ -34,13 +45,13 @@ class Regions {
     [[nodiscard]] const bulk::Region& at(std::size_t slot) const { return regions_[slot]; }
 
   private:
-    Buffers memory_;
+    std::optional<Buffers> memory_;
     std::vector<bulk::Region> regions_;
 };
 
 // Announces its address and one descriptor a region, then only makes progress.
 void serve(PartnerSide& side, const BulkShape& shape) {
-    Endpoint endpoint{true};
+    Endpoint endpoint{shape.wire, true};
     const Regions regions{shape};
     std::vector<std::unique_ptr<LentRegion>> lent;
     std::string line = endpoint.address();
@@ -124,7 +135,7 @@ class OurBulk : public Subject {
 
     BulkShape shape_;
     Partner partner_;
-    Endpoint endpoint_{false};
+    Endpoint endpoint_{shape_.wire, false};
     Regions regions_;
     std::vector<Slot> slots_;
     na::Addr peer_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One opened transport with one context, for the figures below rpc. Throws std::runtime_error (or BadResult).
+// Opened transports, and one with one context, for the figures below rpc. Throws std::runtime_error (or BadResult).
 #pragma once
 
 #include <cinnabar/na/context.hpp>
@@ -9,12 +9,15 @@
 
 namespace cinnabar::bench {
 
-// A listener on a free port of the loopback, or a transport that only dials.
-[[nodiscard]] std::shared_ptr<na::Transport> open_tcp(bool listen);
+// What a figure goes over: sockets on the loopback, or shared memory.
+enum class Wire : std::uint8_t { tcp, shm };
+
+// A listener at a place of its own, or a transport that only dials.
+[[nodiscard]] std::shared_ptr<na::Transport> open_wire(Wire wire, bool listen);
 
 class Endpoint {
   public:
-    explicit Endpoint(bool listen);
+    Endpoint(Wire wire, bool listen);
 
     [[nodiscard]] na::Context& context() noexcept { return *context_; }
     [[nodiscard]] const std::shared_ptr<na::Transport>& transport() const noexcept { return transport_; }

@@ -30,6 +30,7 @@ std::vector<std::byte> from_hex(const std::string& text) {
 LentRegion::LentRegion(std::shared_ptr<na::Transport> transport, const bulk::Region& region)
     : transport_(std::move(transport)) {
     lease_.memory = region.memory_on(transport_).value();
+    lease_.offset = region.offset();
     lease_.bytes = region.bytes();
     lease_.access = na::Access::read_write;
     if (transport_->grant(lease_) != Errc::ok) throw std::runtime_error{"grant failed"};

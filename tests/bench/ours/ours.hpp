@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Our side of each figure, over tcp on the loopback, with a server process of its own. Contexts are opened for many
+// Our side of each figure, with a server process of its own. Contexts are opened for many
 // threads.
 #pragma once
 
 #include "../harness/subject.hpp"
 #include "../limits/limits.hpp"
+#include "endpoint.hpp"
 
 #include <cstddef>
 #include <memory>
@@ -18,6 +19,8 @@ struct BulkShape {
     std::size_t buffer_bytes;
     std::size_t segments;
     std::size_t in_flight;
+    Wire wire = Wire::tcp;
+    bool allocated = false;  // by the library; of one segment
 };
 [[nodiscard]] std::unique_ptr<Subject> make_our_bulk(Cores cores, const BulkShape& shape);
 
@@ -26,6 +29,7 @@ struct RpcShape {
     std::size_t payload_bytes;
     std::size_t in_flight;
     bool sleep;  // spin budget 0 on both sides; otherwise both poll without end
+    Wire wire = Wire::tcp;
 };
 [[nodiscard]] std::unique_ptr<Subject> make_our_rpc(Cores cores, const RpcShape& shape);
 

@@ -23,7 +23,7 @@ class OurRpc : public Subject {
     OurRpc(Cores cores, const RpcShape& shape)
         : shape_(shape),
           partner_(cores.server, [&](PartnerSide& side) { serve(side, shape); }),
-          endpoint_(false, options_of(shape)),
+          endpoint_(false, options_of(shape), shape.wire),
           peer_(na::Addr::parse(partner_.announced()).value()) {}
 
     Slice run_slice(std::chrono::milliseconds duration) override {
@@ -38,7 +38,7 @@ class OurRpc : public Subject {
 
   private:
     static void serve(PartnerSide& side, const RpcShape& shape) {
-        RpcEndpoint endpoint{true, options_of(shape)};
+        RpcEndpoint endpoint{true, options_of(shape), shape.wire};
         endpoint.serve_echo();
         side.announce(endpoint.address());
         endpoint.serve_slices(side, shape.sleep ? long_wait : no_wait);

@@ -2,7 +2,6 @@
 #include "rpc_endpoint.hpp"
 
 #include "../harness/partner.hpp"
-#include "endpoint.hpp"
 
 #include <cstring>
 #include <stdexcept>
@@ -31,8 +30,8 @@ struct Outcome {
 
 }  // namespace
 
-RpcEndpoint::RpcEndpoint(bool listen, const rpc::Options& options)
-    : engine_(rpc::Engine::open({open_tcp(listen)}).value()), context_(engine_->open_context(options).value()) {}
+RpcEndpoint::RpcEndpoint(bool listen, const rpc::Options& options, Wire wire)
+    : engine_(rpc::Engine::open({open_wire(wire, listen)}).value()), context_(engine_->open_context(options).value()) {}
 
 void RpcEndpoint::serve_slices(PartnerSide& side, Microseconds wait) {
     while (side.wait_slice()) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One engine with one context over tcp on the loopback, and the echo that figures call. Throws std::runtime_error (or
+// One engine with one context, and the echo that figures call. Throws std::runtime_error (or
 // BadResult).
 #pragma once
+
+#include "endpoint.hpp"
 
 #include <cinnabar/rpc/context.hpp>
 #include <cinnabar/rpc/engine.hpp>
@@ -18,8 +20,8 @@ inline constexpr rpc::RpcId echo_id = rpc::rpc_id("bench.echo");
 
 class RpcEndpoint {
   public:
-    // With a listener on a free port, or without.
-    RpcEndpoint(bool listen, const rpc::Options& options);
+    // With a listener at a place of its own, or without.
+    RpcEndpoint(bool listen, const rpc::Options& options, Wire wire = Wire::tcp);
 
     [[nodiscard]] rpc::Engine& engine() noexcept { return *engine_; }
     [[nodiscard]] rpc::Context& context() noexcept { return *context_; }

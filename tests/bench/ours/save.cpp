@@ -10,11 +10,11 @@ namespace fs = std::filesystem;
 
 class OurSave : public Subject {
   public:
-    OurSave(Cores cores, std::string tool, fs::path source, fs::path root)
+    OurSave(Cores cores, std::string tool, fs::path source, fs::path root, const std::string& listen)
         : tool_(std::move(tool)),
           source_(std::move(source)),
           target_(root / source_.filename()),
-          server_({tool_, "serve", "--root", root.string(), "--listen", "tcp://127.0.0.1:0"}, cores.server) {
+          server_({tool_, "serve", "--root", root.string(), "--listen", listen}, cores.server) {
         // "listening on tcp://127.0.0.1:40001"
         const auto& line = server_.first_line();
         address_ = line.substr(line.find_last_of(' ') + 1);
@@ -40,8 +40,9 @@ class OurSave : public Subject {
 
 }  // namespace
 
-std::unique_ptr<Subject> make_our_save(Cores cores, std::string tool, fs::path source, fs::path target_root) {
-    return std::make_unique<OurSave>(cores, std::move(tool), std::move(source), std::move(target_root));
+std::unique_ptr<Subject> make_our_save(Cores cores, std::string tool, fs::path source, fs::path target_root,
+                                       const std::string& listen) {
+    return std::make_unique<OurSave>(cores, std::move(tool), std::move(source), std::move(target_root), listen);
 }
 
 }  // namespace cinnabar::bench

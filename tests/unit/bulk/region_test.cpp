@@ -106,6 +106,10 @@ TEST(Region, CopiesGoAcrossSegments) {
 }
 
 TEST(Region, AllocatedMemoryIsZeroedAlignedAndKeptFromChildren) {
+    // What is large begins where a huge page may.
+    const Region large = Region::allocate(5'000'000, na::Access::read_write).value();
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(large.contiguous().data()) % (2u << 20), 0u);
+    EXPECT_EQ(large.contiguous()[4'999'999], std::byte{0});
     const Region region = Region::allocate(10'000, na::Access::read_write).value();
     const Bytes bytes = region.contiguous();
     ASSERT_EQ(bytes.size(), 10'000u);
