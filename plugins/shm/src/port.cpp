@@ -2,6 +2,8 @@
 // Progress: who is looked at, who writes, and what was put off until the stack had unwound.
 #include "port.hpp"
 
+#include "full_fence.hpp"
+
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
@@ -17,6 +19,9 @@ constexpr std::size_t always_hot = 8;
 constexpr std::size_t hot_max = 64;
 // Looks in a row that find nothing before one of more than that cools.
 constexpr std::uint32_t misses_max = 4096;
+// So long after something came, the kernel is asked only now and then (newcomers, cold sessions, the ends of sockets).
+// One that looks seldom must not wait for many rounds.
+constexpr TimeUs hot_us = 200;
 // While small messages were about this recently, copies move in small steps between them. Messages that follow each
 // other come closer than that.
 constexpr TimeUs small_traffic_us = 100;
@@ -25,8 +30,7 @@ constexpr std::uint64_t copy_bytes_large = 1024 * 1024;
 // Completions that one settle() runs: those that they post in turn wait for the next.
 constexpr unsigned settle_max = 4096;
 
-// Over all peers: own operations that peers carry out, and what is owed to peers.
-constexpr std::uint32_t rma_slots_max = 16 * 1024;
+// What is owed to all peers together.
 constexpr std::uint32_t owed_slots_max = 64 * 1024;
 
 }  // namespace
@@ -56,7 +60,8 @@ ShmPort::ShmPort(ShmTransport& transport, na::PortHost& host)
       blocks_(transport.limits().message_bytes_max, transport.options().receive_slots),
       sessions_(Threads::one, transport.options().connections_max),
       dials_(Threads::one, transport.options().connections_max),
-      rma_slots_(Threads::one, rma_slots_max),
+      // As many as all sessions may have: who waits for a slot waits for its own session alone.
+      rma_slots_(Threads::one, std::min(transport.options().connections_max, 1u << 15) * Session::admitted_max),
       owed_(Threads::one, owed_slots_max),
       newcomers_(*this),
       bell_(*this) {}
@@ -128,7 +133,7 @@ void ShmPort::forget_hot(Session& session) noexcept {
 
 void ShmPort::cool(Session& session) noexcept {
     session.arm(Session::Bell::socket);
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+    full_fence();
     // For what came in between nobody rang.
     if (!session.missed()) forget_hot(session);
 }
@@ -144,6 +149,8 @@ void ShmPort::touched(Session& session) noexcept {
     session.hot_at = hot_.size();
 }
 
+bool ShmPort::hot() const noexcept { return !hot_.empty() && host_.now_us() - active_at_ < hot_us; }
+
 unsigned ShmPort::look_at_hot() noexcept {
     unsigned did = 0;
     for (std::size_t i = 0; i < hot_.size(); ++i) {
@@ -156,6 +163,7 @@ unsigned ShmPort::look_at_hot() noexcept {
             cool(session);  // the last one takes its place, and is looked at in the next round
         }
     }
+    if (did != 0) active_at_ = host_.now_us();
     return did;
 }
 
@@ -205,7 +213,7 @@ void ShmPort::write_out() noexcept {
     while (Session* session = now.pop_front()) session->transmit();
     if (announcing_.empty()) return;
     // Between the writing and the look at who sleeps; pairs with the fence of prepare_wait().
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+    full_fence();
     while (Session* session = announcing_.pop_front()) session->announce();
 }
 
@@ -223,7 +231,7 @@ bool ShmPort::prepare_wait() noexcept {
     for (Session* session : hot_) session->arm(Session::Bell::context);
     for (Session* session = blocked_.front(); session; session = Outputs::next(*session)) session->await_room();
     // Between the wish to be rung and the last look; pairs with the fence of flush() and of Session::receive().
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+    full_fence();
     for (const Session* session : hot_) {
         if (session->missed()) return false;
     }

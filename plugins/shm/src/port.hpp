@@ -50,7 +50,7 @@ class ShmPort final : public na::Port {
     [[nodiscard]] Errc post(na::Op& op) noexcept override;
     void cancel(na::Op& op) noexcept override;
     unsigned poll() noexcept override;
-    [[nodiscard]] bool hot() const noexcept override { return !hot_.empty(); }
+    [[nodiscard]] bool hot() const noexcept override;
     void flush() noexcept override;
     [[nodiscard]] bool prepare_wait() noexcept override;
     [[nodiscard]] na::Message* take_message() noexcept override { return messages_.take(*this); }
@@ -142,7 +142,8 @@ class ShmPort final : public na::Port {
     bool spares_changed_ = false;
 
     std::vector<Session*> hot_;  // looked at in each round; room for all is reserved
-    TimeUs small_at_ = 0;
+    TimeUs small_at_ = 0;        // when a message last came or went
+    TimeUs active_at_ = 0;       // when a hot session last brought something
     bool accepting_ = true;
     bool closed_ = false;
     bool settling_ = false;

@@ -2,6 +2,7 @@
 // Begin and end of a session, its bells, and what comes out of its ring.
 #include "session.hpp"
 
+#include "full_fence.hpp"
 #include "port.hpp"
 
 #include <cinnabar/base/log.hpp>
@@ -113,7 +114,7 @@ void Session::ring_bell(std::uint64_t armed) noexcept {
 void Session::give_room_back() noexcept {
     reader_.give_back();
     // Between the room and the look at who waits for it; pairs with the fence of ShmPort::prepare_wait().
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+    full_fence();
     const std::uint64_t wanted = reader_.header().room_wanted.load(std::memory_order_relaxed);
     if (wanted == room_served_) return;
     room_served_ = wanted;

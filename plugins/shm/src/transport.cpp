@@ -5,6 +5,7 @@
 
 #include <cinnabar/base/random.hpp>
 
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -86,6 +87,8 @@ Result<std::unique_ptr<na::Transport>> ShmTransport::open(const na::Uri& uri, co
     CINNABAR_TRY(Audience audience, Audience::of(uri));
     std::unique_ptr<ShmTransport> transport(new ShmTransport(options));
     transport->copies_across_ = copy != "buffers";
+    // Yama's ptrace_scope 1 lets only a parent copy, unless the process itself allows more. It is for its owner to say.
+    if (copy == "across") (void)::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
     if (const Errc why = transport->board_.open(); why != Errc::ok) {
         return Error(why, "making shared memory: memfd_create", {}, errno);
     }
@@ -163,8 +166,8 @@ std::string ShmTransport::diagnosis() const {
     }
     std::ifstream scope("/proc/sys/kernel/yama/ptrace_scope");
     if (int value = 0; scope >> value && value > 0) {
-        text +=
-            "; ptrace_scope is " + std::to_string(value) + ": copies go through buffers, but between parent and child";
+        text += "; ptrace_scope is " + std::to_string(value) + ": copies go through buffers";
+        if (value == 1) text += " unless the peer was opened with ?copy=across";
     }
     if (!copies_across_) text += "; copies go through buffers, as asked for";
     const auto copying = copying_sessions_.load(std::memory_order_relaxed);

@@ -47,6 +47,19 @@ TEST_F(SessionTest, tells_its_own_word_to_be_probed) {
     EXPECT_EQ(peer.answer.terms.name, "server");
 }
 
+// While it is busy with a ring the kernel is asked seldom; when it is not, in every round.
+TEST_F(SessionTest, a_context_that_looks_seldom_lets_newcomers_in_at_once) {
+    RawPeer first;
+    ASSERT_NO_FATAL_FAILURE(connect(first));
+    pump_.run_for(Microseconds(2000));
+    RawPeer second;
+    second.hello.incarnation = 4712;
+    ASSERT_NO_FATAL_FAILURE(second.dial(path()));
+    ASSERT_NO_FATAL_FAILURE(second.greet());
+    for (int looks = 0; looks < 3; ++looks) (void)context_->progress(Microseconds(0));
+    EXPECT_EQ(receive_greeting(second.socket.get(), second.answer), Errc::ok);
+}
+
 // Runs `body` in a child that is another user; skips where this process may not do that.
 int as_another_user(const std::function<int()>& body) {
     const pid_t child = ::fork();
