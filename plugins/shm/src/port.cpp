@@ -202,7 +202,11 @@ unsigned ShmPort::poll() noexcept {
     if (!copying_.empty()) did += copy_some();
     if (transport_.fences_pending()) did += transport_.check_fences(host_);
     did += settle();
-    if (!dirty_.empty()) write_out();  // what arrivals and completions posted
+    // What arrivals and completions posted. It completes before anything else comes: the peer may answer at once.
+    if (!dirty_.empty()) {
+        write_out();
+        did += settle();
+    }
     if (spares_changed_) forget_spares();
     return did;
 }
