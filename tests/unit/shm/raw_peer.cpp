@@ -40,7 +40,7 @@ void RawPeer::take_answer() {
 void RawPeer::write(const Record& record, ConstBytes payload) {
     std::byte* to = writer.reserve(record.bytes);
     ASSERT_NE(to, nullptr);
-    std::memcpy(to, payload.data(), payload.size());
+    if (!payload.empty()) std::memcpy(to, payload.data(), payload.size());
     writer.publish(record);
 }
 
