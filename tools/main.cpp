@@ -23,7 +23,12 @@ std::string check_size(const std::string& text) {
     return bytes ? std::string() : bytes.error().message();
 }
 
+void add_transport(CLI::App& command, std::string& transport) {
+    command.add_option("--transport", transport, "The transport to take of several that the address names: tcp, shm");
+}
+
 void add_transfer_options(CLI::App& command, TransferOptions& options) {
+    add_transport(command, options.transport);
     command.add_option("--key-file", options.key_file, "Prove the key in this file, and have the server prove it");
     command.add_flag("--replace", options.replace, "Replace files that exist");
     command.add_flag("--json", options.json, "One line of JSON for each file, and one for all, on stdout");
@@ -63,9 +68,9 @@ void add_serve(CLI::App& app, ServeOptions& options, Run& run) {
     command.add_option("--root", options.root, "The directory; nothing outside of it is touched")->required();
     command
         .add_option("--listen", options.listen,
-                    "Where to listen, tcp://HOST[:PORT] or shm://NAME; may be given several times")
+                    "Where to listen, tcp://HOST[:PORT] or shm://[NAME]; may be given several times")
         ->default_str("tcp://127.0.0.1:0");
-    command.add_option("--ready-file", options.ready_file, "A file that gets the addresses, one a line, once ready");
+    command.add_option("--ready-file", options.ready_file, "A file that gets the address once ready");
     command.add_option("--key-file", options.key_file, "Serve only who proves the key in this file");
     command.add_flag("--insecure", options.insecure, "Listen beyond this machine without a key");
     command.add_flag("--read-only", options.read_only, "Give files, take none");
@@ -99,6 +104,7 @@ void add_ping(CLI::App& app, PingOptions& options, Run& run) {
     command.add_option("-W,--timeout", options.timeout_seconds, "Seconds to wait for each")
         ->capture_default_str()
         ->check(CLI::Range(0.001, 3600.0));
+    add_transport(command, options.transport);
     command.add_flag("--json", options.json, "One line of JSON for each, and one for all");
     command.callback([&] { run = [&] { return run_ping(options); }; });
 }

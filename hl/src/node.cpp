@@ -34,11 +34,20 @@ std::vector<std::string> NodeRef::endpoints() const {
 
 std::string NodeRef::address() const {
     const std::vector<std::string> all = endpoints();
+    std::string text;
     for (const std::string& endpoint : all) {
-        if (!endpoint.starts_with("self://")) return endpoint;
+        // A node also reaches itself, which is of no use to others.
+        if (endpoint.starts_with("self://")) continue;
+        if (!text.empty()) text += ',';
+        text += endpoint;
     }
-    // A node also reaches itself, which is of no use to others.
-    return core_->engine().transports().size() == 1 && !all.empty() ? all.front() : std::string();
+    return text.empty() && core_->engine().transports().size() == 1 && !all.empty() ? all.front() : text;
+}
+
+std::string_view NodeRef::transport_to(const na::Addr& addr) const {
+    const na::Context& context = core_->loops().front()->context()->na();
+    const na::Port* port = context.route(addr);
+    return port ? context.transport_of(*port).scheme() : std::string_view();
 }
 
 TransferOp NodeRef::pull(const bulk::RemoteRegion& remote, const na::Addr& peer, bulk::Region local,

@@ -81,9 +81,11 @@ void Addr::release() noexcept {
     AddrTable::get().release_last(std::exchange(body_, nullptr));
 }
 
-Result<Addr> Addr::parse(std::string_view text) {
+namespace {
+
+// An endpoint as it is kept. Its "context" goes to `context`.
+Result<std::string> parse_endpoint(std::string_view text, ContextId& context) {
     CINNABAR_TRY(Uri uri, Uri::parse(text));
-    ContextId context = 0;
     if (const std::string_view option = uri.option("context"); !option.empty()) {
         const auto [end, failed] = std::from_chars(option.data(), option.data() + option.size(), context);
         if (failed != std::errc() || end != option.data() + option.size()) {
@@ -95,8 +97,29 @@ Result<Addr> Addr::parse(std::string_view text) {
     if (endpoint.size() > endpoint_bytes_max) {
         return Error(Errc::bad_address, "an address of a peer is at most 255 bytes long");
     }
+    return endpoint;
+}
+
+// The first of a list: up to a comma that another address follows.
+std::string_view first_of(std::string_view list) noexcept {
+    std::size_t comma = list.find(',');
+    while (comma != list.npos && !Uri::begins(list.substr(comma + 1))) comma = list.find(',', comma + 1);
+    return list.substr(0, comma);
+}
+
+}  // namespace
+
+Result<Addr> Addr::parse(std::string_view text) {
     std::vector<std::string> endpoints;
-    endpoints.push_back(std::move(endpoint));
+    ContextId context = 0;
+    for (bool more = true; more;) {
+        const std::string_view first = first_of(text);
+        CINNABAR_TRY(std::string endpoint, parse_endpoint(first, context));
+        if (endpoints.size() == endpoints_max) return Error(Errc::bad_address, "a peer has at most 8 endpoints");
+        endpoints.push_back(std::move(endpoint));
+        more = first.size() < text.size();
+        if (more) text.remove_prefix(first.size() + 1);
+    }
     return make(std::move(endpoints), context, 0);
 }
 
@@ -131,6 +154,7 @@ std::string Addr::to_string() const {
     if (body_->context != 0) {
         text += (text.find('?') == std::string::npos ? "?context=" : "&context=") + std::to_string(body_->context);
     }
+    for (std::size_t i = 1; i < body_->endpoints.size(); ++i) text += "," + body_->endpoints[i];
     return text;
 }
 

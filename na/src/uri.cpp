@@ -39,6 +39,11 @@ bool parse_port(std::string_view text, std::optional<std::uint16_t>& port) {
 
 }  // namespace
 
+bool Uri::begins(std::string_view text) noexcept {
+    const auto end = std::find_if_not(text.begin(), text.end(), scheme_character);
+    return end != text.begin() && text.substr(static_cast<std::size_t>(end - text.begin())).starts_with("://");
+}
+
 Result<Uri> Uri::parse(std::string_view text) {
     if (text.size() > uri_bytes_max) return malformed("an address is at most 1024 bytes long", text);
     if (!printable(text)) return malformed("an address holds printable characters without blanks", text);

@@ -17,6 +17,15 @@ TEST(Place, ServerAndPath) {
         EXPECT_EQ(parse_place(bad).code(), Errc::bad_address) << bad;
 }
 
+TEST(Place, ServersOfSeveralEndpoints) {
+    const auto place = parse_place("tcp://[::1]:7000,shm://work?host=0a/logs/a,b://c").value();
+    EXPECT_EQ(place.server, "tcp://[::1]:7000,shm://work?host=0a");
+    EXPECT_EQ(place.path, "logs/a,b://c");
+    EXPECT_EQ(parse_place("tcp://a,b/x").value().server, "tcp://a,b");
+    EXPECT_EQ(parse_place("tcp://a,shm://b").value().server, "tcp://a,shm://b");
+    EXPECT_EQ(parse_place("tcp://h:1/x,tcp://h:2").value().path, "x,tcp://h:2");
+}
+
 TEST(Place, FolderAndLeaf) {
     EXPECT_EQ(join_name("", "a"), "a");
     EXPECT_EQ(join_name("logs", "a"), "logs/a");

@@ -303,7 +303,18 @@ TEST_F(SaveProcess, JsonHasOneObjectALine) {
     EXPECT_TRUE(lines[2].ends_with(R"(, "exit": 3})")) << lines[2];
 }
 
-TEST_F(SaveProcess, TheReadyFileHasTheAddresses) {
+TEST_F(SaveProcess, AServerOnTwoEndpointsHasOneAddress) {
+    Serving serving(root, {"--listen", "tcp://127.0.0.1:0", "--listen", "tcp://127.0.0.2:0"});
+    EXPECT_EQ(std::count(serving.uri().begin(), serving.uri().end(), ','), 1) << serving.uri();
+    EXPECT_EQ(run({"save", "--as", "b", source("a", "x"), serving.uri()}).exit, 0);
+    EXPECT_EQ(saved("b"), "x");
+    const auto ping = run({"ping", "-c", "1", "--transport", "tcp", serving.uri()});
+    EXPECT_EQ(ping.exit, 0) << ping.err;
+    EXPECT_TRUE(ping.out.starts_with("over tcp\n")) << ping.out;
+    EXPECT_EQ(run({"ping", "-c", "1", "--transport", "self", serving.uri()}).exit, 2);
+}
+
+TEST_F(SaveProcess, TheReadyFileHasTheAddress) {
     Serving serving(root, {"--ready-file", folder.at("ready"), "--listen", "tcp://127.0.0.1:0"});
     EXPECT_EQ(folder.get("ready"), serving.uri() + "\n");
     EXPECT_FALSE(serving.uri().ends_with(":0"));

@@ -11,12 +11,17 @@
 namespace cinnabar::tools {
 
 Result<Place> parse_place(std::string_view text) {
-    const auto colon = text.find("://");
-    if (colon == std::string_view::npos || colon == 0)
-        return Error{Errc::bad_address, "an address is SCHEME://HOST:PORT", printable(text)};
-    const auto slash = text.find('/', colon + 3);
-    if (slash == std::string_view::npos) return Place{std::string(text), {}};
-    return Place{std::string(text.substr(0, slash)), std::string(text.substr(slash + 1))};
+    std::size_t begin = 0;  // of the last endpoint so far
+    for (;;) {
+        if (!na::Uri::begins(text.substr(begin)))
+            return Error{Errc::bad_address, "an address is SCHEME://HOST:PORT", printable(text)};
+        auto end = text.find_first_of(",/", text.find("://", begin) + 3);
+        while (end != text.npos && text[end] == ',' && !na::Uri::begins(text.substr(end + 1)))
+            end = text.find_first_of(",/", end + 1);
+        if (end == text.npos) return Place{std::string(text), {}};
+        if (text[end] == '/') return Place{std::string(text.substr(0, end)), std::string(text.substr(end + 1))};
+        begin = end + 1;
+    }
 }
 
 std::string join_name(std::string_view folder, std::string_view leaf) {

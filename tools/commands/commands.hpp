@@ -15,6 +15,7 @@ namespace cinnabar::tools {
 // What save and fetch have in common.
 struct TransferOptions {
     std::string key_file;
+    std::string transport;  // a scheme; empty: the best that the address names
     bool replace = false;
     bool json = false;
     bool quiet = false;
@@ -51,6 +52,7 @@ struct ServeOptions {
 
 struct PingOptions {
     std::string to;
+    std::string transport;  // as above
     std::uint32_t count = 4;
     double interval_seconds = 1;
     double timeout_seconds = 5;

@@ -59,11 +59,15 @@ void print_failure(const PingOptions& options, std::uint32_t number, const Error
     print_line(object.line());
 }
 
-void print_summary(const PingOptions& options, std::uint64_t sent, const std::vector<double>& samples, ExitCode exit) {
+void print_summary(const PingOptions& options, std::string_view transport, std::uint64_t sent,
+                   const std::vector<double>& samples, ExitCode exit) {
     const auto statistics = statistics_of(samples);
     if (options.json) {
         JsonObject object;
-        object.text("event", "summary").number("sent", sent).number("received", std::uint64_t{samples.size()});
+        object.text("event", "summary")
+            .text("transport", transport)
+            .number("sent", sent)
+            .number("received", std::uint64_t{samples.size()});
         if (!samples.empty()) {
             object.number("min_seconds", statistics.least).number("mean_seconds", statistics.mean);
             object.number("max_seconds", statistics.most).number("deviation_seconds", statistics.deviation);
@@ -80,7 +84,8 @@ void print_summary(const PingOptions& options, std::uint64_t sent, const std::ve
 
 Result<ExitCode> ping(const PingOptions& options, const Interrupt& interrupt) {
     CINNABAR_TRY(const auto place, parse_place(options.to));
-    CINNABAR_TRY(const auto reached, reach(place.server));
+    CINNABAR_TRY(const auto reached, reach(place.server, options.transport));
+    if (!options.json) print_line("over " + way_to(reached));
     const auto timeout = std::chrono::duration_cast<Microseconds>(Seconds(options.timeout_seconds));
     std::vector<double> samples;
     auto exit = ExitCode::ok;
@@ -104,7 +109,7 @@ Result<ExitCode> ping(const PingOptions& options, const Interrupt& interrupt) {
         }
         if (number < options.count && interrupt.wait_for(Seconds(options.interval_seconds))) break;
     }
-    print_summary(options, sent, samples, exit);
+    print_summary(options, reached.node.transport_to(reached.server), sent, samples, exit);
     return exit;
 }
 

@@ -13,7 +13,11 @@ struct Reached {
     na::Addr server;
 };
 
-// A node with the transport that the address needs. bad_address: no such transport, or it cannot be parsed.
-[[nodiscard]] Result<Reached> reach(const std::string& server);
+// A node with the transports that the address names, or with `transport` alone. bad_address: no such transport, or it
+// cannot be parsed.
+[[nodiscard]] Result<Reached> reach(const std::string& server, const std::string& transport = {});
+
+// Which of them calls take, and why.
+[[nodiscard]] std::string way_to(const Reached& reached);
 
 }  // namespace cinnabar::tools

@@ -31,11 +31,10 @@ Result<void> check_listen(const ServeOptions& options) {
 }
 
 // Whole or not at all: whoever waits for the file never reads half of it.
-Result<void> write_ready_file(const std::string& path, const std::vector<std::string>& endpoints) {
+Result<void> write_ready_file(const std::string& path, const std::string& address) {
     const auto folder = path.find('/') == std::string::npos ? std::string(".") : std::string(parent_of(path));
     CINNABAR_TRY(const auto root, Root::open(folder.empty() ? "/" : folder));
-    std::string text;
-    for (const auto& endpoint : endpoints) text += endpoint + "\n";
+    const auto text = address + "\n";
     CINNABAR_TRY(auto file, root.create(leaf_of(path), text.size(), 0644, Existing::replace));
     CINNABAR_TRY_VOID(file.write(0, as_bytes(text)));
     return file.commit();
@@ -98,15 +97,13 @@ void tell(const ServeOptions& options, Outlet& outlet, const ServerEvent& event)
     complain(outlet, fmt::format("{} {} for {}: {}", name_of(event.kind), name, event.client, outcome));
 }
 
-void tell_ready(const ServeOptions& options, Outlet& outlet, const std::vector<std::string>& endpoints) {
-    if (!options.json) {
-        for (const auto& endpoint : endpoints) print(outlet, "listening on " + endpoint);
-        return;
-    }
+void tell_ready(const ServeOptions& options, Outlet& outlet, const std::string& address,
+                const std::vector<std::string>& endpoints) {
+    if (!options.json) return print(outlet, "listening on " + address);
     std::string list = "[";
     for (const auto& endpoint : endpoints) list += (list.size() > 1 ? ", " : "") + json_string(endpoint);
     JsonObject object;
-    object.text("event", "listening").raw("endpoints", list + "]").name("root", options.root);
+    object.text("event", "listening").text("address", address).raw("endpoints", list + "]").name("root", options.root);
     print(outlet, object.line());
 }
 
@@ -133,8 +130,8 @@ Result<void> serve(const ServeOptions& options, Outlet& outlet, const Interrupt&
     // A node also reaches itself; that way is of no use to others.
     std::erase_if(endpoints, [](const std::string& endpoint) { return endpoint.starts_with("self://"); });
     if (endpoints.empty()) return Error{Errc::bad_address, "nobody could reach that: listen on tcp://HOST:PORT"};
-    if (!options.ready_file.empty()) CINNABAR_TRY_VOID(write_ready_file(options.ready_file, endpoints));
-    tell_ready(options, outlet, endpoints);
+    if (!options.ready_file.empty()) CINNABAR_TRY_VOID(write_ready_file(options.ready_file, node.address()));
+    tell_ready(options, outlet, node.address(), endpoints);
     interrupt.wait();
     if (!server->drain(std::chrono::duration<double>(options.drain_seconds)))
         return Error{Errc::timed_out, "files were still under way; they were given up"};

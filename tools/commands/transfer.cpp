@@ -87,7 +87,7 @@ Result<void> try_move_all(const std::string& server, const TransferOptions& opti
         CINNABAR_TRY(auto loaded, Key::load(options.key_file));
         key.emplace(std::move(loaded));
     }
-    CINNABAR_TRY(const auto reached, reach(server));
+    CINNABAR_TRY(const auto reached, reach(server, options.transport));
     ClientSession session(reached.node, reached.server, key ? &*key : nullptr);
     Movement movement(session, errands, report, bar);
     return hl::sync_wait(movement.run(options.jobs), interrupt.token());

@@ -52,6 +52,20 @@ TEST(Addr, ContextInTheText) {
     EXPECT_EQ(Addr::parse("tcp://" + std::string(300, 'a')).code(), Errc::bad_address);
 }
 
+TEST(Addr, SeveralEndpointsOfOnePeer) {
+    const Addr addr = Addr::parse("tcp://[::1]:1?context=7,shm://x?host=0a,b&y=1,ofi+tcp;ofi_rxm://h/p").value();
+    EXPECT_EQ(addr.body().endpoints,
+              (std::vector<std::string>{"tcp://[::1]:1", "shm://x?host=0a,b&y=1", "ofi+tcp;ofi_rxm://h/p"}));
+    EXPECT_EQ(addr.body().context, 7);
+    EXPECT_EQ(Addr::parse(addr.to_string()).value(), addr);
+    for (const char* text : {"tcp://h,", ",tcp://h", "tcp://h:1,shm://x:70000", "tcp://h,://x"}) {
+        EXPECT_EQ(Addr::parse(text).code(), Errc::bad_address) << text;
+    }
+    std::string many = "tcp://h:1";
+    for (int i = 2; i <= 9; ++i) many += ",tcp://h:" + std::to_string(i);
+    EXPECT_EQ(Addr::parse(many).code(), Errc::bad_address);
+}
+
 TEST(Addr, OfASessionMeansNothingElsewhere) {
     const Addr addr = Addr::make_session("tcp", 3, 99);
     EXPECT_FALSE(addr.listens());

@@ -65,9 +65,12 @@ class CINNABAR_API NodeRef : public Calls {
 
     // Where others reach this node; empty endpoints when it does not listen.
     [[nodiscard]] na::Addr self_addr() const;
-    // Its first endpoint as text; empty when it does not listen.
+    // The same as text, its endpoints between commas; empty when it does not listen. Whoever looks it up takes shared
+    // memory on this host, if both sides have it and may, and else the first transport that both sides have.
     [[nodiscard]] std::string address() const;
     [[nodiscard]] std::vector<std::string> endpoints() const;
+    // The scheme of the transport that calls to `addr` take; empty when none reaches it.
+    [[nodiscard]] std::string_view transport_to(const na::Addr& addr) const;
 
     // --- memory
     // Lends the caller's memory to calls; it must stay until the region and all calls with it are gone.

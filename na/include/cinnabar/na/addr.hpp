@@ -45,8 +45,8 @@ class Addr {
     }
     ~Addr() { release(); }
 
-    // One endpoint, context 0 unless "?context=N" says otherwise, any incarnation. Host names are not resolved here.
-    // bad_address when it does not parse.
+    // One endpoint, or several of one peer between commas, the preferred one first; context 0 unless "?context=N" says
+    // otherwise, any incarnation. Host names are not resolved here. bad_address when it does not parse.
     [[nodiscard]] CINNABAR_API static Result<Addr> parse(std::string_view text);
     [[nodiscard]] CINNABAR_API static Addr make(std::vector<std::string> endpoints, ContextId context,
                                                 Incarnation incarnation);
@@ -63,8 +63,8 @@ class Addr {
     [[nodiscard]] const AddrBody& body() const noexcept { return *body_; }
     [[nodiscard]] bool listens() const noexcept { return body_ && !body_->endpoints.empty(); }
 
-    // The first endpoint, with "?context=N" when N is not 0; "session:INCARNATION/CONTEXT" for a peer that does not
-    // listen (such a string cannot be parsed back: it means nothing elsewhere).
+    // The endpoints between commas, with "?context=N" when N is not 0; "session:INCARNATION/CONTEXT" for a peer that
+    // does not listen (such a string cannot be parsed back: it means nothing elsewhere).
     [[nodiscard]] CINNABAR_API std::string to_string() const;
 
     // The wire form (docs/wire-format.md, "Addresses"). decode: `protocol` on anything malformed, at most 8 endpoints

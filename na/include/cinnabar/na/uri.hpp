@@ -24,6 +24,8 @@ struct Uri {
 
     // bad_address: empty or unknown characters in the scheme, a port over 65535, an open bracket, over 1024 bytes.
     [[nodiscard]] CINNABAR_API static Result<Uri> parse(std::string_view text);
+    // Whether it begins with a scheme and "://".
+    [[nodiscard]] CINNABAR_API static bool begins(std::string_view text) noexcept;
     // The shortest text that parses to the same; IPv6 hosts in brackets.
     [[nodiscard]] CINNABAR_API std::string to_string() const;
     [[nodiscard]] CINNABAR_API std::string_view option(std::string_view name) const noexcept;
