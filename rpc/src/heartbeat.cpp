@@ -30,14 +30,16 @@ void ContextCore::beat(PeerBook& book) noexcept {
     if (!book.open || (book.sent.empty() && book.leaving == Leaving::no)) return;
     const TimeUs now = na->now_us();
     const bool silent = book.pinged != 0 && book.heard < book.pinged;
-    if (silent || (book.leaving == Leaving::asked && after(book.asked, leave_answer_max) <= now)) {
+    // What it still has here it has sent before it was asked.
+    const bool leaves = book.leaving == Leaving::asked && book.held.empty();
+    if (silent || (leaves && after(book.asked, leave_answer_max) <= now)) {
         log(LogLevel::warning, "%s has not answered for %llu us and counts as lost",
             book.peer->addr().to_string().c_str(),
             static_cast<unsigned long long>(now - (silent ? book.heard : book.asked)));
         return book.peer->port().disconnect(*book.peer);
     }
     if (options.heartbeat.count() == 0) {
-        if (book.leaving == Leaving::asked) na->arm(book.beat, after(book.asked, leave_answer_max));
+        if (book.leaving == Leaving::asked) na->arm(book.beat, after(now, leave_answer_max));
         return;
     }
     // Asked anew at each beat, so that a stop of this process itself is not held against the peer.

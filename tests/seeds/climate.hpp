@@ -14,10 +14,10 @@ struct Climate {
     Climate(std::uint64_t seed, sim::Profile profile);
 
     [[nodiscard]] bool strict() const noexcept { return world.profile == sim::Profile::rdma_strict; }
-    // Whether connections may be lost at all.
+    // Whether connections may be lost at all. A process that is stopped when it is asked to leave is cut off.
     [[nodiscard]] bool stormy() const noexcept {
         return kills || drains || partitions || resets || ((rogues || stops || short_grace()) && strict()) ||
-               world.reset_one_in != 0;
+               (stops && few_connections()) || world.reset_one_in != 0;
     }
     // A lease may be taken by force while its peer still reads: there that ends the connection.
     [[nodiscard]] bool short_grace() const noexcept { return rpc.fence_grace < Microseconds(100'000); }

@@ -21,6 +21,7 @@ class Workload {
         }
     };
     [[nodiscard]] Outcome outcome();
+    [[nodiscard]] const Climate& climate() const noexcept { return mesh_.climate(); }
 
   private:
     void act();

@@ -16,6 +16,8 @@ Workload::Outcome run(std::uint64_t seed, sim::Profile profile) {
     support::LogWatch log;
     log.allow("stays in quarantine");
     Workload workload(seed, profile);
+    const Climate& climate = workload.climate();
+    if (climate.few_connections() && (climate.stops || climate.partitions)) log.allow("has not answered");
     workload.run();
     return workload.outcome();
 }

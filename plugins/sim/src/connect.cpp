@@ -156,7 +156,7 @@ void SimPort::accept(SimPeer& peer, const DialPtr& dial, const na::Hello& questi
         if (std::exchange(dial->settled, true)) return reset_end(link, 1);
         Item item;
         item.dial = dial;
-        if (!link->ends[1].up) {  // accepted, and gone since
+        if (!link->ends[1].up || link->ends[0].lost_early) {  // accepted, and gone since
             item.kind = Item::Kind::dial_failed;
             item.why = Errc::peer_lost;
             return dial->from->push(std::move(item));
@@ -248,6 +248,7 @@ void SimPort::tell_other_end(const LinkPtr& link, unsigned own_end) {
 
 void SimPort::reset_end(const LinkPtr& link, unsigned end) {
     Link::End& side = link->ends[end];
+    side.lost_early |= !side.ever_up;
     if (!side.up || !side.port) return;
     side.up = false;
     Item item;

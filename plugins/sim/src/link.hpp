@@ -25,6 +25,7 @@ struct Link {
         bool ever_up = false;
         TimeUs last_arrival = 0;  // friendly: nothing arrives before it
         std::string host;
+        bool lost_early = false;  // before it was up
     };
     std::uint64_t id = 0;
     std::array<End, 2> ends;
