@@ -42,13 +42,13 @@ void SelfPort::dial_failed(SelfPeer& peer, Errc why) noexcept {
 
 void SelfPort::connected(SelfPeer& peer, std::shared_ptr<Mailbox> mailbox, std::uint64_t connection) noexcept {
     peer.initial_credits_ = mailbox->initial_credits();
-    peer.mailbox = std::move(mailbox);
-    peer.connection = connection;
+    peer.mailbox_ = std::move(mailbox);
+    peer.connection_ = connection;
     peer.incarnation_ = transport_.incarnation();
     peer.state_ = na::PeerState::connected;
     ++peer.epoch_;
     peer.acquire();
-    if (peer.lost_why != Errc::ok) tell_lost(peer);  // of the connection before
+    if (peer.lost_why_ != Errc::ok) tell_lost(peer);  // of the connection before
     host_.receiver().on_peer(peer, na::PeerEvent::connected, Errc::ok);
 }
 
@@ -65,24 +65,24 @@ void SelfPort::tell_disconnect(Mailbox& mailbox, std::uint64_t connection) noexc
 
 // The end of a connection or of a dial.
 void SelfPort::lost(SelfPeer& peer, Errc why) noexcept {
-    const bool was_connected = std::exchange(peer.mailbox, nullptr) != nullptr;
+    const bool was_connected = std::exchange(peer.mailbox_, nullptr) != nullptr;
     peer.state_ = na::PeerState::idle;
     end_waiting(peer, why);
-    if (peer.lost_why == Errc::ok) ++events_;
-    peer.lost_why = why;
+    if (peer.lost_why_ == Errc::ok) ++events_;
+    peer.lost_why_ = why;
     if (was_connected) peer.release();
 }
 
 void SelfPort::tell_lost(SelfPeer& peer) noexcept {
     --events_;
-    host_.receiver().on_peer(peer, na::PeerEvent::lost, std::exchange(peer.lost_why, Errc::ok));
+    host_.receiver().on_peer(peer, na::PeerEvent::lost, std::exchange(peer.lost_why_, Errc::ok));
 }
 
 void SelfPort::disconnect(na::Peer& any_peer) noexcept {
     SelfPeer& peer = static_cast<SelfPeer&>(any_peer);
     if (peer.state() == na::PeerState::idle) return;
-    if (peer.mailbox && peer.mailbox != mailbox_) tell_disconnect(*peer.mailbox, peer.connection);
-    peer.refuse_below = transport_.next_connection();
+    if (peer.mailbox_ && peer.mailbox_ != mailbox_) tell_disconnect(*peer.mailbox_, peer.connection_);
+    peer.refuse_below_ = transport_.next_connection();
     lost(peer, Errc::peer_lost);
 }
 
@@ -91,10 +91,10 @@ void SelfPort::stop_accepting() noexcept { mailbox_->stop_accepting(); }
 void SelfPort::on_connect(Letter& letter) noexcept {
     SelfPeer* peer = peer_of(letter.source);
     CINNABAR_ASSERT(peer);
-    if (letter.connection < peer->refuse_below) {
+    if (letter.connection < peer->refuse_below_) {
         tell_disconnect(*letter.from, letter.connection);
     } else if (peer->state() == na::PeerState::connected) {
-        peer->connection = std::max(peer->connection, letter.connection);
+        peer->connection_ = std::max(peer->connection_, letter.connection);
     } else {
         connected(*peer, letter.from, letter.connection);
     }
@@ -104,13 +104,13 @@ void SelfPort::deliver(Letter& letter) noexcept {
     SelfPeer* peer = peer_of(letter.source);
     CINNABAR_ASSERT(peer);
     arrival_kept_ = false;
-    const bool live = peer->state() == na::PeerState::connected && letter.connection >= peer->refuse_below;
+    const bool live = peer->state() == na::PeerState::connected && letter.connection >= peer->refuse_below_;
     switch (letter.kind) {
         case LetterKind::connect:
             on_connect(letter);
             break;
         case LetterKind::disconnect:
-            if (live && letter.connection >= peer->connection) {
+            if (live && letter.connection >= peer->connection_) {
                 lost(*peer, Errc::peer_lost);
                 tell_lost(*peer);
             }

@@ -34,8 +34,8 @@ void SelfPort::close() noexcept {
     for (auto& peer : peers_) {
         if (!peer) continue;
         end_waiting(*peer, Errc::canceled);
-        if (peer->mailbox && peer->mailbox != mailbox_) tell_disconnect(*peer->mailbox, peer->connection);
-        if (std::exchange(peer->mailbox, nullptr)) peer->release();
+        if (peer->mailbox_ && peer->mailbox_ != mailbox_) tell_disconnect(*peer->mailbox_, peer->connection_);
+        if (std::exchange(peer->mailbox_, nullptr)) peer->release();
         peer->state_ = na::PeerState::idle;
     }
     while (SelfOp* self_op = done_.pop_front()) host_.complete(*self_op->op, self_op->result);
@@ -68,7 +68,7 @@ Result<na::Peer*> SelfPort::peer(const na::Addr& addr) {
 Errc SelfPort::post(na::Op& op) noexcept {
     if (closed_) return Errc::closed;
     SelfPeer& peer = static_cast<SelfPeer&>(*op.peer);
-    if (peer.state() == na::PeerState::connected && peer.waiting.empty()) {
+    if (peer.state() == na::PeerState::connected && peer.waiting_.empty()) {
         const Errc result = carry_out(op, peer);
         if (result == Errc::again) return result;
         SelfOp& self_op = *new (op.private_bytes) SelfOp;
@@ -79,8 +79,8 @@ Errc SelfPort::post(na::Op& op) noexcept {
     SelfOp& self_op = *new (op.private_bytes) SelfOp;
     self_op.op = &op;
     self_op.waiting = true;
-    peer.waiting.push_back(self_op);
-    if (!peer.busy_link.linked) busy_.push_back(peer);
+    peer.waiting_.push_back(self_op);
+    if (!peer.busy_link_.linked) busy_.push_back(peer);
     if (peer.state() == na::PeerState::idle) peer.state_ = na::PeerState::connecting;
     return Errc::ok;
 }
@@ -92,8 +92,8 @@ void SelfPort::finish(SelfOp& self_op, Errc result) noexcept {
 }
 
 void SelfPort::end_waiting(SelfPeer& peer, Errc result) noexcept {
-    while (SelfOp* self_op = peer.waiting.pop_front()) finish(*self_op, result);
-    if (peer.busy_link.linked) busy_.remove(peer);
+    while (SelfOp* self_op = peer.waiting_.pop_front()) finish(*self_op, result);
+    if (peer.busy_link_.linked) busy_.remove(peer);
 }
 
 void SelfPort::cancel(na::Op& op) noexcept {
@@ -120,12 +120,12 @@ Errc SelfPort::carry_out(na::Op& op, SelfPeer& peer) noexcept {
 }
 
 Errc SelfPort::send(na::Op& op, SelfPeer& peer) noexcept {
-    Mailbox::Visit visit(*peer.mailbox);
+    Mailbox::Visit visit(*peer.mailbox_);
     if (!visit.ok()) return Errc::peer_lost;
     Letter* letter = visit.take(op.kind == na::OpKind::send_expected ? LetterKind::expected : LetterKind::unexpected);
     if (!letter) return Errc::again;
     letter->source = mailbox_->context();
-    letter->connection = peer.connection;
+    letter->connection = peer.connection_;
     letter->tag = op.tag;
     letter->bytes = op.message_bytes;
     std::memcpy(letter->buffer.get(), op.message->payload, op.message_bytes);
@@ -134,17 +134,17 @@ Errc SelfPort::send(na::Op& op, SelfPeer& peer) noexcept {
 }
 
 Errc SelfPort::put_notify(na::Op& op, SelfPeer& peer) noexcept {
-    Mailbox::Visit visit(*peer.mailbox);
+    Mailbox::Visit visit(*peer.mailbox_);
     if (!visit.ok()) return Errc::peer_lost;
     Letter* letter = visit.take(LetterKind::notify);
     if (!letter) return Errc::again;
     const Errc result = access_memory(transport_.leases(), op);
     if (result != Errc::ok) {
-        peer.mailbox->give_back(*letter);
+        peer.mailbox_->give_back(*letter);
         return result;
     }
     letter->source = mailbox_->context();
-    letter->connection = peer.connection;
+    letter->connection = peer.connection_;
     letter->tag = op.notify;
     visit.push(*letter);
     return Errc::ok;
@@ -154,7 +154,7 @@ unsigned SelfPort::poll() noexcept {
     unsigned done = 0;
     for (auto& peer : peers_) {
         if (events_ == 0) break;
-        if (!peer || peer->lost_why == Errc::ok) continue;
+        if (!peer || peer->lost_why_ == Errc::ok) continue;
         tell_lost(*peer);
         ++done;
     }
@@ -175,15 +175,15 @@ unsigned SelfPort::poll_busy() noexcept {
             dial(*peer);
             ++done;
         }
-        while (SelfOp* self_op = peer->waiting.front()) {
+        while (SelfOp* self_op = peer->waiting_.front()) {
             if (peer->state() != na::PeerState::connected) break;
             const Errc result = carry_out(*self_op->op, *peer);
             if (result == Errc::again) break;
-            peer->waiting.remove(*self_op);
+            peer->waiting_.remove(*self_op);
             finish(*self_op, result);
             ++done;
         }
-        if (peer->waiting.empty() && peer->busy_link.linked) busy_.remove(*peer);
+        if (peer->waiting_.empty() && peer->busy_link_.linked) busy_.remove(*peer);
     }
     return done;
 }

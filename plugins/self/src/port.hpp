@@ -31,12 +31,12 @@ class SelfPeer final : public na::Peer {
 
   private:
     friend class SelfPort;
-    std::shared_ptr<Mailbox> mailbox;  // null unless connected
-    std::uint64_t connection = 0;      // when both dialled at once, the later of the two
-    std::uint64_t refuse_below = 0;    // connections dialled before the last disconnect are dead
-    SelfOps waiting;
-    ListLink<SelfPeer> busy_link;  // in SelfPort::busy_ while ops wait
-    Errc lost_why = Errc::ok;      // an event that poll has yet to tell
+    std::shared_ptr<Mailbox> mailbox_;  // null unless connected
+    std::uint64_t connection_ = 0;      // when both dialled at once, the later of the two
+    std::uint64_t refuse_below_ = 0;    // connections dialled before the last disconnect are dead
+    SelfOps waiting_;
+    ListLink<SelfPeer> busy_link_;  // in SelfPort::busy_ while ops wait
+    Errc lost_why_ = Errc::ok;      // an event that poll has yet to tell
 };
 
 class SelfPort final : public na::Port {
@@ -64,7 +64,7 @@ class SelfPort final : public na::Port {
     struct SelfMessage : na::Message {
         std::unique_ptr<std::byte[]> storage;
     };
-    using BusyPeers = IntrusiveList<SelfPeer, &SelfPeer::busy_link>;
+    using BusyPeers = IntrusiveList<SelfPeer, &SelfPeer::busy_link_>;
 
     SelfPeer* peer_of(na::ContextId context) noexcept;
     [[nodiscard]] Errc carry_out(na::Op& op, SelfPeer& peer) noexcept;
