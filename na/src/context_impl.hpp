@@ -69,7 +69,8 @@ class Context::Impl final : public PortHost {
     Receiver& receiver_;
     Clock& clock_;
     const bool virtual_clock_;
-    const std::uint32_t ordinal_;
+    const std::uint32_t ordinal_;  // of those that are open
+    const std::uint64_t serial_;   // of all that ever were
     std::vector<Transport*> transports_;
     std::vector<std::unique_ptr<Port>> ports_;
 

@@ -8,6 +8,7 @@
 #include <sys/eventfd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <mutex>
 
@@ -43,6 +44,11 @@ Ordinals& ordinals() {
     return *all;
 }
 
+std::uint64_t next_serial() noexcept {
+    static std::atomic<std::uint64_t> last{0};
+    return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
 }  // namespace
 
 Context::Impl::Impl(std::span<Transport* const> transports, const ContextOptions& options, Receiver& receiver,
@@ -52,6 +58,7 @@ Context::Impl::Impl(std::span<Transport* const> transports, const ContextOptions
       clock_(clock),
       virtual_clock_(&clock != &steady_clock()),
       ordinal_(ordinals().take()),
+      serial_(next_serial()),
       transports_(transports.begin(), transports.end()),
       wheel_(clock.now_us()),
       now_(clock.now_us()) {}
@@ -116,21 +123,27 @@ Result<std::unique_ptr<Context>> Context::open(std::span<Transport* const> trans
     return std::unique_ptr<Context>(new Context(std::move(impl)));
 }
 
+// Whether a transport reaches an endpoint may take system calls to tell, so it is asked once for each address.
 Port* Context::route(const Addr& addr) const noexcept {
     if (addr.empty()) return nullptr;
     const AddrBody& body = addr.body();
-    Port* found = nullptr;
+    auto* const known = impl_->ordinal_ < AddrBody::shortcuts ? &body.routes[impl_->ordinal_] : nullptr;
+    const std::uint64_t route = known ? known->load(std::memory_order_relaxed) : 0;
+    if (route >> 8 == impl_->serial_) return impl_->ports_[route & 0xff].get();
+    std::size_t found = impl_->ports_.size();
     for (std::size_t i = 0; i < impl_->ports_.size(); ++i) {
         const Transport& transport = *impl_->transports_[i];
         const bool reached = body.endpoints.empty()
                                  ? body.session_scheme.empty() || body.session_scheme == transport.scheme()
                                  : std::any_of(body.endpoints.begin(), body.endpoints.end(),
                                                [&](const std::string& e) { return transport.reaches(e); });
-        if (!reached) continue;
-        if (transport.caps().same_host_only) return impl_->ports_[i].get();
-        if (!found) found = impl_->ports_[i].get();
+        if (!reached || (found < i && !transport.caps().same_host_only)) continue;
+        found = i;
+        if (transport.caps().same_host_only) break;
     }
-    return found;
+    if (found == impl_->ports_.size()) return nullptr;
+    if (known && found <= 0xff) known->store(impl_->serial_ << 8 | found, std::memory_order_relaxed);
+    return impl_->ports_[found].get();
 }
 
 Result<Peer*> Context::peer(const Addr& addr) {

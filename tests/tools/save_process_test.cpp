@@ -314,6 +314,16 @@ TEST_F(SaveProcess, AServerOnTwoEndpointsHasOneAddress) {
     EXPECT_EQ(run({"ping", "-c", "1", "--transport", "self", serving.uri()}).exit, 2);
 }
 
+TEST_F(SaveProcess, OnThisHostSharedMemoryIsTakenByItself) {
+    Serving serving(root, {"--listen", "tcp://127.0.0.1:0", "--listen", "shm://"});
+    EXPECT_EQ(run({"save", "--as", "b", source("a", pattern(3 << 20)), serving.uri()}).exit, 0);
+    EXPECT_EQ(saved("b"), pattern(3 << 20));
+    const auto itself = run({"ping", "-c", "1", serving.uri()});
+    EXPECT_TRUE(itself.out.starts_with("over shm: the server is on this host\n")) << itself.out << itself.err;
+    const auto forced = run({"ping", "-c", "1", "--transport", "tcp", serving.uri()});
+    EXPECT_TRUE(forced.out.starts_with("over tcp: ")) << forced.out << forced.err;
+}
+
 TEST_F(SaveProcess, TheReadyFileHasTheAddress) {
     Serving serving(root, {"--ready-file", folder.at("ready"), "--listen", "tcp://127.0.0.1:0"});
     EXPECT_EQ(folder.get("ready"), serving.uri() + "\n");

@@ -16,6 +16,8 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <utility>
@@ -199,6 +201,23 @@ Result<NameHolder> Directory::listen(std::string_view name) {
     }
     if (taken != Errc::ok) return Error(taken, "making a socket in the folder of shared memory", path_);
     return holder;
+}
+
+std::string Directory::tag() const {
+    struct stat status {};
+    if (::stat(path_.c_str(), &status) != 0) return {};
+    std::array<char, 36> boot{};  // a random UUID
+    const UniqueFd fd(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
+    if (!fd || ::read(fd.get(), boot.data(), boot.size()) != static_cast<ssize_t>(boot.size())) return {};
+    std::uint64_t hash = status.st_dev * 0x9e3779b97f4a7c15u ^ status.st_ino;
+    for (const char digit : boot) hash = (hash ^ static_cast<unsigned char>(digit)) * 0x100000001b3u;
+    std::array<char, 17> text{};
+    (void)std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(hash));
+    return text.data();
+}
+
+bool Directory::has(std::string_view name) const noexcept {
+    return ::access(socket_path(name).c_str(), R_OK | W_OK) == 0;
 }
 
 std::vector<Directory::Entry> Directory::entries() const {

@@ -60,6 +60,12 @@ class Directory {
     // Where to dial that name.
     [[nodiscard]] std::string socket_path(std::string_view name) const;
 
+    // Tells this folder from those of other hosts, users and file systems, for as long as this host is up: hex digits
+    // of the boot and of the folder. Empty when it is not there.
+    [[nodiscard]] std::string tag() const;
+    // Whether somebody has a socket of that name there that this process may open.
+    [[nodiscard]] bool has(std::string_view name) const noexcept;
+
     struct Entry {
         std::string name;
         bool alive = false;

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
+#include <new>
 
 namespace cinnabar::shm {
 namespace {
@@ -102,10 +103,26 @@ Result<std::unique_ptr<na::Transport>> ShmTransport::open(const na::Uri& uri, co
 std::vector<std::string> ShmTransport::endpoints() const {
     if (!holder_) return {};
     const std::string& group = directory_->audience().group_name;
-    return {"shm://" + holder_.name() + (group.empty() ? std::string() : "?group=" + group)};
+    std::string endpoint = "shm://" + holder_.name() + "?place=" + directory_->tag();
+    if (!group.empty()) endpoint += "&group=" + group;
+    return {std::move(endpoint)};
 }
 
-bool ShmTransport::reaches(std::string_view endpoint) const noexcept { return endpoint.starts_with("shm://"); }
+// An endpoint that a process gave out, perhaps among others, says whose folder it is in.
+bool ShmTransport::reaches(std::string_view endpoint) const noexcept {
+    if (!endpoint.starts_with("shm://")) return false;
+    try {
+        const auto uri = na::Uri::parse(endpoint);
+        const std::string_view place = uri ? uri->option("place") : std::string_view();
+        if (place.empty()) return true;
+        auto audience = Audience::of(*uri);
+        if (!audience) return false;
+        const Directory directory(*std::move(audience));
+        return directory.tag() == place && directory.has(uri->host);
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+}
 
 bool ShmTransport::welcome(int fd, const Credentials& who) const noexcept {
     // Whoever is root needs no leave of ours.

@@ -32,6 +32,8 @@ struct AddrBody {
 
     static constexpr std::size_t shortcuts = 8;
     mutable std::array<Peer*, shortcuts> peers{};  // by context ordinal; see Context::peer
+    // By context ordinal as well, any thread: its serial number << 8 | which port leads there; see Context::route.
+    mutable std::array<std::atomic<std::uint64_t>, shortcuts> routes{};
 };
 
 class Addr {
