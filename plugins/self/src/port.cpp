@@ -99,7 +99,7 @@ void SelfPort::end_waiting(SelfPeer& peer, Errc result) noexcept {
 void SelfPort::cancel(na::Op& op) noexcept {
     SelfOp& self_op = self_op_of(op);
     if (!self_op.waiting) return;
-    static_cast<SelfPeer&>(*op.peer).waiting.remove(self_op);
+    static_cast<SelfPeer&>(*op.peer).waiting_.remove(self_op);
     finish(self_op, Errc::canceled);
 }
 

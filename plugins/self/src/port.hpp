@@ -95,7 +95,7 @@ class SelfPort final : public na::Port {
     SelfOps done_;
     std::uint32_t detached_ = 0;
     bool closed_ = false;
-    unsigned events_ = 0;        // peers whose lost_why is set
+    unsigned events_ = 0;        // peers whose lost_why_ is set
     bool arrival_kept_ = false;  // the one being handed out
 };
 
