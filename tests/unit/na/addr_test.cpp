@@ -58,7 +58,7 @@ TEST(Addr, SeveralEndpointsOfOnePeer) {
               (std::vector<std::string>{"tcp://[::1]:1", "shm://x?host=0a,b&y=1", "ofi+tcp;ofi_rxm://h/p"}));
     EXPECT_EQ(addr.body().context, 7);
     EXPECT_EQ(Addr::parse(addr.to_string()).value(), addr);
-    for (const char* text : {"tcp://h,", ",tcp://h", "tcp://h:1,shm://x:70000", "tcp://h,://x"}) {
+    for (const char* text : {",tcp://h", "tcp://h:1,shm://x:70000", "tcp://h:1,"}) {
         EXPECT_EQ(Addr::parse(text).code(), Errc::bad_address) << text;
     }
     std::string many = "tcp://h:1";
