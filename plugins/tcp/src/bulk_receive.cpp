@@ -12,6 +12,9 @@ namespace cinnabar::tcp {
 namespace {
 
 constexpr std::size_t pieces_max = 512;
+// Into many segments: a read seldom brings more, and the pieces of what it does not bring were gathered for nothing.
+constexpr std::uint64_t scattered_bytes_max = 256 * 1024;
+constexpr std::size_t few_segments = 16;
 // What one read may take beyond the data that it places: the part of a chunk that is copied once more.
 constexpr std::size_t staging_bytes = 4096;
 
@@ -25,6 +28,16 @@ struct BulkLane::Destination {
     std::uint64_t bytes = 0;
 };
 
+namespace {
+
+void gather_into(const na::Memory& memory, std::uint64_t offset, std::uint64_t want, std::size_t& count, iovec* pieces,
+                 std::uint64_t& bytes) noexcept {
+    if (memory.segments().size() > few_segments) want = std::min(want, scattered_bytes_max);
+    count = memory.gather(offset, want, pieces, pieces_max, bytes);
+}
+
+}  // namespace
+
 // The place of the next data, at most `bytes_max` of them; changes the sink to discard when it is gone.
 void BulkLane::find_destination(std::uint64_t bytes_max, Destination& to) noexcept {
     const std::uint64_t want = std::min(in_left_, bytes_max);
@@ -34,7 +47,7 @@ void BulkLane::find_destination(std::uint64_t bytes_max, Destination& to) noexce
         if (slot->posted && slot->lane == this && slot->generation == static_cast<std::uint32_t>(in_.id >> 32)) {
             const Posted& posted = *slot->posted;
             const na::Op& op = *posted.op;
-            to.count = op.local->gather(op.local_offset + posted.moved, want, to.pieces.data(), pieces_max, to.bytes);
+            gather_into(*op.local, op.local_offset + posted.moved, want, to.count, to.pieces.data(), to.bytes);
             return;
         }
         sink_ = Sink::discard;  // canceled
@@ -42,7 +55,7 @@ void BulkLane::find_destination(std::uint64_t bytes_max, Destination& to) noexce
     if (sink_ == Sink::put) {
         to.pin.emplace(port().transport().leases().pin(body_.key, body_.offset + came, want, na::Access::write));
         if (to.pin->ok()) {
-            to.count = to.pin->memory().gather(to.pin->offset(), want, to.pieces.data(), pieces_max, to.bytes);
+            gather_into(to.pin->memory(), to.pin->offset(), want, to.count, to.pieces.data(), to.bytes);
             return;
         }
         refuse_put(to.pin->why());
