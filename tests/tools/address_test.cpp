@@ -18,8 +18,8 @@ TEST(Place, ServerAndPath) {
 }
 
 TEST(Place, ServersOfSeveralEndpoints) {
-    const auto place = parse_place("tcp://[::1]:7000,shm://work?host=0a/logs/a,b://c").value();
-    EXPECT_EQ(place.server, "tcp://[::1]:7000,shm://work?host=0a");
+    const auto place = parse_place("tcp://[::1]:7000,shm://files?host=0a/logs/a,b://c").value();
+    EXPECT_EQ(place.server, "tcp://[::1]:7000,shm://files?host=0a");
     EXPECT_EQ(place.path, "logs/a,b://c");
     EXPECT_EQ(parse_place("tcp://a,b/x").value().server, "tcp://a,b");
     EXPECT_EQ(parse_place("tcp://a,shm://b").value().server, "tcp://a,shm://b");

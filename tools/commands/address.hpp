@@ -11,7 +11,7 @@ namespace cinnabar::tools {
 
 // "tcp://127.0.0.1:7000/logs/a.txt": a server and a path on it. The path is what follows the first '/' behind the
 // authority, byte for byte: it is not decoded, since names are bytes and '%' or '?' may be part of one. The server may
-// be a list, as a server prints it: "tcp://127.0.0.1:7000,shm://work/logs/a.txt".
+// be a list, as a server prints it: "tcp://127.0.0.1:7000,shm://files/logs/a.txt".
 struct Place {
     std::string server;  // "tcp://127.0.0.1:7000"
     std::string path;    // "logs/a.txt"; may be empty

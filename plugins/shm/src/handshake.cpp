@@ -38,7 +38,7 @@ void Dial::start(ShmPort& port, ShmPeer& peer) noexcept {
 
 // again: the listener's queue is full.
 Errc Dial::go() noexcept {
-    if (const Errc why = connect_to(peer_->place.path, fd_); why != Errc::ok) return why;
+    if (const Errc why = connect_to(peer_->listens_at.path, fd_); why != Errc::ok) return why;
     epoll_event event{};
     event.events = EPOLLIN;
     event.data.ptr = static_cast<na::FdEvents*>(this);
@@ -71,7 +71,7 @@ bool Dial::towards(const Caller& caller) const noexcept {
     const na::Incarnation wanted = peer_->addr().body().incarnation;
     if (peer_->remote_context() != caller.greeting.hello.context) return false;
     if (wanted != 0 && wanted != caller.greeting.hello.incarnation) return false;
-    if (peer_->place.name != caller.greeting.terms.name) return false;
+    if (peer_->listens_at.name != caller.greeting.terms.name) return false;
     if (stage_ != Stage::greeted) return true;
     const Credentials who = credentials_of(fd_.get());
     return who.pid == caller.who.pid && who.uid == caller.who.uid;
@@ -136,7 +136,8 @@ void Newcomer::start(ShmPort& port, UniqueFd fd) noexcept {
     epoll_event event{};
     event.events = EPOLLIN;
     event.data.ptr = static_cast<na::FdEvents*>(this);
-    if (::epoll_ctl(port.host().epoll_fd(), EPOLL_CTL_ADD, fd_.get(), &event) != 0) drop();
+    if (::epoll_ctl(port.host().epoll_fd(), EPOLL_CTL_ADD, fd_.get(), &event) != 0) return drop();
+    on_ready(EPOLLIN);  // callers greet as soon as they are in the queue
 }
 
 void Newcomer::stop_watching() noexcept {

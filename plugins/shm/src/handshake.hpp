@@ -4,10 +4,10 @@
 // Owner of the context only.
 #pragma once
 
-#include "timer_of.hpp"
 #include "transport.hpp"
 
 #include <cinnabar/base/slot_pool.hpp>
+#include <cinnabar/base/timer_of.hpp>
 #include <cinnabar/na/transport.hpp>
 
 namespace cinnabar::shm {

@@ -7,19 +7,15 @@
 
 namespace cinnabar::shm {
 
-ShmPeer::ShmPeer(ShmPort& port, na::Addr addr, ListeningPlace where) noexcept
-    : Peer(port, std::move(addr)), place(std::move(where)) {
-    message_bytes_max_ = static_cast<std::uint32_t>(port.transport().limits().message_bytes_max);
-    initial_credits_ = port.host().initial_credits();
+ShmPeer::ShmPeer(ShmPort& port, na::Addr addr, ListeningPlace at)
+    : SessionPeer(port, addr, port.transport(), port.host(), place_of(at, addr)), listens_at(std::move(at)) {}
+
+std::string ShmPeer::place_of(const ListeningPlace& at, const na::Addr& addr) {
+    return at.path.empty() ? std::string() : na::PeerTable::place_of(at.path, addr.body());
 }
 
 void ShmPeer::set_connected(const na::Hello& hello, std::uint32_t own_message_bytes_max) noexcept {
-    identity = {hello.incarnation, hello.context};
-    incarnation_ = hello.incarnation;
-    message_bytes_max_ = std::min(own_message_bytes_max, hello.message_bytes_max);
-    initial_credits_ = hello.credits;
-    ++epoch_;
-    state_ = na::PeerState::connected;
+    SessionPeer::set_connected(std::min(own_message_bytes_max, hello.message_bytes_max), hello.credits);
 }
 
 }  // namespace cinnabar::shm

@@ -27,8 +27,6 @@ constexpr TimeUs hot_us = 200;
 constexpr TimeUs small_traffic_us = 100;
 constexpr std::uint64_t copy_bytes_small = 128 * 1024;
 constexpr std::uint64_t copy_bytes_large = 1024 * 1024;
-// Completions that one settle() runs: those that they post in turn wait for the next.
-constexpr unsigned settle_max = 4096;
 
 // What is owed to all peers together.
 constexpr std::uint32_t owed_slots_max = 64 * 1024;
@@ -58,12 +56,13 @@ ShmPort::ShmPort(ShmTransport& transport, na::PortHost& host)
       host_(host),
       messages_(host.threads(), transport.options().send_slots_max, transport.limits().message_bytes_max),
       blocks_(transport.limits().message_bytes_max, transport.options().receive_slots),
+      peers_(host),
       sessions_(Threads::one, transport.options().connections_max),
       dials_(Threads::one, transport.options().connections_max),
       // As many as all sessions may have: who waits for a slot waits for its own session alone.
       rma_slots_(Threads::one, std::min(transport.options().connections_max, 1u << 15) * Session::admitted_max),
       owed_(Threads::one, owed_slots_max),
-      newcomers_(*this),
+      newcomers_(*this, host, "shm"),
       bell_(*this) {}
 
 void ShmPort::close() noexcept {
@@ -71,24 +70,23 @@ void ShmPort::close() noexcept {
     transport_.port_closed(*this, host_.context_id());
     newcomers_.close();
     accepting_ = false;
-    settling_ = true;  // no event and no new session from what follows
-    while (ShmPeer* peer = endings_.pop_front()) peer->ending = false;
-    for (ShmPeer* peer = peers_.all().front(); peer; peer = PeerTable::All::next(*peer)) {
-        if (Session* session = std::exchange(peer->session, nullptr)) {
+    put_off_.close();  // no event and no new session from what follows
+    peers_.each([this](ShmPeer& peer) {
+        if (Session* session = std::exchange(peer.session, nullptr)) {
             session->end(Errc::canceled);
             sessions_.release(*session);
         }
-        drop_dial(*peer);
-        peer->set_idle();
-        fail_waiting(*peer, Errc::canceled);
-    }
+        drop_dial(peer);
+        peer.set_idle();
+        fail_waiting(peer, Errc::canceled);
+    });
     bell_.close();
-    while (Posted* posted = ended_.pop_front()) host_.complete(*posted->op, posted->result);
+    put_off_.complete_all(host_);
 }
 
 ShmPort::~ShmPort() {
     close();
-    while (ShmPeer* peer = peers_.all().front()) destroy(*peer);
+    peers_.remove_all();
 }
 
 void ShmPort::dirty(Session& session) noexcept {
@@ -207,7 +205,7 @@ unsigned ShmPort::poll() noexcept {
         write_out();
         did += settle();
     }
-    if (spares_changed_) forget_spares();
+    if (peers_.spares_changed()) peers_.forget_spares();
     return did;
 }
 
@@ -227,8 +225,7 @@ void ShmPort::flush() noexcept {
 }
 
 bool ShmPort::prepare_wait() noexcept {
-    if (!dirty_.empty() || !ended_.empty() || !endings_.empty() || !inbox_.empty() || !copying_.empty() ||
-        !announcing_.empty()) {
+    if (!dirty_.empty() || !put_off_.empty() || !inbox_.empty() || !copying_.empty() || !announcing_.empty()) {
         return false;
     }
     if (transport_.fences_pending()) return false;
@@ -245,63 +242,8 @@ bool ShmPort::prepare_wait() noexcept {
     return true;
 }
 
-void ShmPort::end(Posted& posted, Errc result) noexcept {
-    posted.place = Place::ended;
-    posted.result = result;
-    ended_.push_back(posted);
-}
-
 unsigned ShmPort::settle() noexcept {
-    if (settling_) return 0;
-    settling_ = true;
-    unsigned did = 0;
-    do {
-        while (ShmPeer* peer = endings_.pop_front()) {
-            session_over(*peer);
-            ++did;
-        }
-        while (did < settle_max) {
-            Posted* posted = ended_.pop_front();
-            if (!posted) break;
-            host_.complete(*posted->op, posted->result);
-            ++did;
-        }
-    } while (!endings_.empty());
-    settling_ = false;
-    return did;
-}
-
-Errc ShmPort::keep(na::Arrival& arrival, na::Kept& out) noexcept {
-    if (!blocks_.count_kept()) return Errc::overloaded;
-    auto* block = static_cast<ReceiveBlock*>(arrival.token);
-    ++block->references;
-    out = na::Kept{arrival.bytes, this, block, 0, false};
-    if (blocks_.shared(*block) && blocks_.crowded()) (void)detach(out);
-    return Errc::ok;
-}
-
-Errc ShmPort::detach(na::Kept& kept) noexcept {
-    auto* block = static_cast<ReceiveBlock*>(kept.token);
-    if (kept.detached || !blocks_.shared(*block)) {
-        kept.detached = true;
-        return Errc::ok;
-    }
-    if (closed_) return Errc::ok;  // nothing will come that could need the room
-    ReceiveBlock* own = blocks_.take(std::max<std::size_t>(kept.bytes.size(), 1));
-    if (!own) return Errc::overloaded;
-    if (!kept.bytes.empty()) std::memcpy(own->bytes(), kept.bytes.data(), kept.bytes.size());
-    kept.bytes = {own->bytes(), kept.bytes.size()};
-    kept.token = own;
-    kept.detached = true;
-    blocks_.unreference(*block);
-    return Errc::ok;
-}
-
-void ShmPort::release(na::Kept& kept) noexcept {
-    CINNABAR_ASSERT(kept.port == this);
-    blocks_.unreference(*static_cast<ReceiveBlock*>(kept.token));
-    blocks_.count_released();
-    kept = {};
+    return put_off_.settle(host_, [this](ShmPeer& peer, Errc why) { session_over(peer, why); });
 }
 
 }  // namespace cinnabar::shm

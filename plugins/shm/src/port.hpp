@@ -4,15 +4,16 @@
 #pragma once
 
 #include "handshake.hpp"
-#include "inbox.hpp"
-#include "message_pool.hpp"
-#include "newcomers.hpp"
 #include "peer.hpp"
-#include "peer_table.hpp"
-#include "receive_blocks.hpp"
 #include "session.hpp"
 #include "transport.hpp"
 
+#include <cinnabar/na/session/inbox.hpp>
+#include <cinnabar/na/session/message_pool.hpp>
+#include <cinnabar/na/session/newcomers.hpp>
+#include <cinnabar/na/session/peer_table.hpp>
+#include <cinnabar/na/session/put_off.hpp>
+#include <cinnabar/na/session/receive_blocks.hpp>
 #include <cinnabar/na/transport.hpp>
 
 #include <memory>
@@ -40,7 +41,7 @@ class ShmPort final : public na::Port {
     ShmPort(ShmTransport& transport, na::PortHost& host);
     ~ShmPort() override;
     // False, with errno, when the kernel refuses a descriptor.
-    [[nodiscard]] bool open() noexcept { return bell_.open() && newcomers_.watch(); }
+    [[nodiscard]] bool open() noexcept { return bell_.open() && newcomers_.watch(transport_.listener()); }
 
     // na::Port
     void close() noexcept override;
@@ -55,20 +56,22 @@ class ShmPort final : public na::Port {
     [[nodiscard]] bool prepare_wait() noexcept override;
     [[nodiscard]] na::Message* take_message() noexcept override { return messages_.take(*this); }
     void give_message(na::Message& message) noexcept override { messages_.give(message); }
-    [[nodiscard]] Errc keep(na::Arrival& arrival, na::Kept& out) noexcept override;
-    [[nodiscard]] Errc detach(na::Kept& kept) noexcept override;
-    void release(na::Kept& kept) noexcept override;
+    [[nodiscard]] Errc keep(na::Arrival& arrival, na::Kept& out) noexcept override {
+        return blocks_.keep(arrival, *this, out);
+    }
+    [[nodiscard]] Errc detach(na::Kept& kept) noexcept override { return blocks_.detach(kept, closed_); }
+    void release(na::Kept& kept) noexcept override { blocks_.release(kept); }
     void stop_accepting() noexcept override { accepting_ = false; }
 
     [[nodiscard]] ShmTransport& transport() const noexcept { return transport_; }
     [[nodiscard]] const na::TransportOptions& options() const noexcept { return transport_.options(); }
     [[nodiscard]] na::PortHost& host() const noexcept { return host_; }
     [[nodiscard]] Identity identity() const noexcept { return {transport_.incarnation(), host_.context_id()}; }
-    [[nodiscard]] ReceiveBlocks& blocks() noexcept { return blocks_; }
+    [[nodiscard]] na::ReceiveBlocks& blocks() noexcept { return blocks_; }
     [[nodiscard]] SlotPool<RmaSlot>& rma_slots() noexcept { return rma_slots_; }
     [[nodiscard]] SlotPool<Owed>& owed() noexcept { return owed_; }
-    [[nodiscard]] Inbox& inbox() noexcept { return inbox_; }
-    [[nodiscard]] Newcomers& newcomers() noexcept { return newcomers_; }
+    [[nodiscard]] na::Inbox<Caller>& inbox() noexcept { return inbox_; }
+    [[nodiscard]] na::Newcomers<ShmPort, Newcomer>& newcomers() noexcept { return newcomers_; }
 
     // What the sessions report (port.cpp).
     void dirty(Session& session) noexcept;    // it has something to write
@@ -79,13 +82,16 @@ class ShmPort final : public na::Port {
     void closing(Session& session) noexcept;  // it is about to close: forget it
     void touched(Session& session) noexcept;  // something came: look at it in each round
     void small_traffic() noexcept { small_at_ = host_.now_us(); }
-    void end(Posted& posted, Errc result) noexcept;  // completes it once the stack has unwound
+    // Completes it once the stack has unwound.
+    void end(Posted& posted, Errc result) noexcept { put_off_.end(posted, result); }
     // Runs what was put off until the stack had unwound: completions, ends of sessions.
     unsigned settle() noexcept;
     unsigned look_at_hot() noexcept;
 
     // Sessions (sessions.cpp).
-    [[nodiscard]] na::Hello hello(na::HelloKind kind, const Identity& to) const noexcept;
+    [[nodiscard]] na::Hello hello(na::HelloKind kind, const Identity& to) const noexcept {
+        return na::make_hello(kind, transport_, host_, to);
+    }
     [[nodiscard]] Terms terms() const;
     [[nodiscard]] OwnFds own_fds(int ring) const noexcept;
     void reject(const Caller& caller, Errc why) noexcept;
@@ -101,13 +107,10 @@ class ShmPort final : public na::Port {
     void drop_dial(ShmPeer& peer) noexcept;
     [[nodiscard]] bool full() const noexcept { return sessions_.taken() >= options().connections_max; }
     [[nodiscard]] ShmPeer* dialled_as(const Caller& caller) noexcept;
-    [[nodiscard]] ShmPeer* idle_peer(const Identity& identity) noexcept;
     void let_in(Caller caller, ShmPeer* peer) noexcept;
     void begin_session(ShmPeer& peer, Channel channel) noexcept;
-    void session_over(ShmPeer& peer) noexcept;
+    void session_over(ShmPeer& peer, Errc why) noexcept;
     void fail_waiting(ShmPeer& peer, Errc why) noexcept;
-    void forget_spares() noexcept;
-    void destroy(ShmPeer& peer) noexcept;
     void write_out() noexcept;
     void forget_hot(Session& session) noexcept;
     void cool(Session& session) noexcept;
@@ -116,16 +119,16 @@ class ShmPort final : public na::Port {
 
     ShmTransport& transport_;
     na::PortHost& host_;
-    MessagePool messages_;
-    ReceiveBlocks blocks_;
+    na::MessagePool messages_;
+    na::ReceiveBlocks blocks_;
 
-    PeerTable peers_;
+    na::PeersOf<ShmPeer> peers_;
     SlotPool<Session> sessions_;
     SlotPool<Dial> dials_;
     SlotPool<RmaSlot> rma_slots_;
     SlotPool<Owed> owed_;
-    Inbox inbox_;
-    Newcomers newcomers_;
+    na::Inbox<Caller> inbox_;
+    na::Newcomers<ShmPort, Newcomer> newcomers_;
     ContextBell bell_;
 
     using Outputs = IntrusiveList<Session, &Session::output_link>;
@@ -135,18 +138,13 @@ class ShmPort final : public na::Port {
     Outputs blocked_;
     Announcements announcing_;
     Copies copying_;
-    PostedList ended_;
-    IntrusiveList<ShmPeer, &ShmPeer::ending_link> endings_;
-    IntrusiveList<ShmPeer, &ShmPeer::spare_link> spares_;
-    std::size_t spares_count_ = 0;
-    bool spares_changed_ = false;
+    na::PutOff<ShmPeer, Posted> put_off_;
 
     std::vector<Session*> hot_;  // looked at in each round; room for all is reserved
     TimeUs small_at_ = 0;        // when a message last came or went
     TimeUs active_at_ = 0;       // when a hot session last brought something
     bool accepting_ = true;
     bool closed_ = false;
-    bool settling_ = false;
 };
 
 }  // namespace cinnabar::shm

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From addresses to peers, and how peers that nobody uses are forgotten.
+// From addresses to peers.
 #include "port.hpp"
 
 namespace cinnabar::shm {
 namespace {
-
-// Peers that were dialled once and are not in use: kept for a while, because they know how often dialling failed.
-constexpr std::size_t spares_max = 256;
 
 // Where the first endpoint of an address that is ours can be dialled.
 Result<ListeningPlace> place_of(const na::AddrBody& body, const na::Transport& transport) {
@@ -40,43 +37,16 @@ Result<na::Peer*> ShmPort::peer(const na::Addr& addr) {
                      addr.to_string());
     }
     CINNABAR_TRY(ListeningPlace place, place_of(body, transport_));
-    if (ShmPeer* known = peers_.find_place(place, body)) {
+    if (ShmPeer* known = peers_.find_place(ShmPeer::place_of(place, addr))) {
         peers_.add_name(*known, addr);
         return known;
     }
-    auto made = std::make_unique<ShmPeer>(*this, addr, std::move(place));
-    ShmPeer* peer = made.get();
-    peers_.add(std::move(made));
-    return peer;
+    return &peers_.add(std::make_unique<ShmPeer>(*this, addr, std::move(place)));
 }
 
 void ShmPort::unreferenced(na::Peer& peer) noexcept {
     auto& own = static_cast<ShmPeer&>(peer);
-    if (closed_ || own.in_use() || decltype(spares_)::linked(own)) return;
-    spares_.push_back(own);
-    ++spares_count_;
-    spares_changed_ = true;
-}
-
-void ShmPort::forget_spares() noexcept {
-    spares_changed_ = false;
-    for (ShmPeer* peer = spares_.front(); peer;) {
-        ShmPeer& now = *std::exchange(peer, decltype(spares_)::next(*peer));
-        const bool keep = !now.in_use() && now.can_be_dialled() && spares_count_ <= spares_max;
-        if (keep) continue;
-        spares_.remove(now);
-        --spares_count_;
-        if (!now.in_use()) destroy(now);
-    }
-}
-
-void ShmPort::destroy(ShmPeer& peer) noexcept {
-    if (decltype(spares_)::linked(peer)) {
-        spares_.remove(peer);
-        --spares_count_;
-    }
-    host_.peer_gone(peer);
-    peers_.remove(peer);
+    if (!closed_ && !own.in_use()) peers_.spare(own);
 }
 
 }  // namespace cinnabar::shm

@@ -11,7 +11,7 @@ Errc ShmPort::post(na::Op& op) noexcept {
     if (!peer.session && !peer.dial && !peer.ending) {
         const bool dialled = connect(peer);
         if (!dialled || peer.ending) {
-            end(posted, dialled ? peer.ending_why : peer.last_failure);
+            end(posted, dialled ? peer.ending_why : peer.backoff.last_failure);
             return Errc::ok;
         }
     }

@@ -190,7 +190,7 @@ unsigned Session::deliver_message(const Record& record) noexcept {
         nonsense();
         return 0;
     }
-    ReceiveBlocks& blocks = port_->blocks();
+    na::ReceiveBlocks& blocks = port_->blocks();
     const Bytes room = blocks.room();
     if (room.empty()) return 0;
     std::memcpy(room.data(), reader_.payload(), record.bytes);

@@ -8,40 +8,9 @@
 namespace cinnabar::shm {
 namespace {
 
-// Dials that may fail in a row before posts begin to fail without a dial.
-constexpr std::uint32_t failures_free = 3;
-constexpr TimeUs retry_us_max = 100'000;
-
-// What an answer may say; anything else would reach the operations as nonsense.
-Errc reason_of(const na::Hello& answer) noexcept {
-    switch (const auto code = static_cast<Errc>(answer.reason); code) {
-        case Errc::refused:
-        case Errc::unreachable:
-        case Errc::peer_lost:
-        case Errc::overloaded:
-        case Errc::permission:
-        case Errc::shutting_down:
-            return code;
-        default:
-            return Errc::protocol;
-    }
-}
-
 bool says_exists(const na::Hello& hello) noexcept { return hello.reason == static_cast<std::uint8_t>(Errc::exists); }
 
 }  // namespace
-
-na::Hello ShmPort::hello(na::HelloKind kind, const Identity& to) const noexcept {
-    na::Hello hello;
-    hello.kind = kind;
-    hello.incarnation = transport_.incarnation();
-    hello.peer_incarnation = to.incarnation;
-    hello.context = host_.context_id();
-    hello.peer_context = to.context;
-    hello.message_bytes_max = static_cast<std::uint32_t>(transport_.limits().message_bytes_max);
-    hello.credits = static_cast<std::uint16_t>(std::min<std::uint32_t>(host_.initial_credits(), 0xffff));
-    return hello;
-}
 
 Terms ShmPort::terms() const {
     Terms terms;
@@ -58,14 +27,14 @@ OwnFds ShmPort::own_fds(int ring) const noexcept { return {ring, bell_.fd(), tra
 
 void ShmPort::reject(const Caller& caller, Errc why) noexcept {
     const na::Hello& from = caller.greeting.hello;
-    na::Hello answer = hello(na::HelloKind::reject, {from.incarnation, from.context});
+    na::Hello answer = hello(na::HelloKind::reject, na::sender_of(from));
     answer.reason = static_cast<std::uint8_t>(why);
     (void)send_greeting(caller.fd.get(), answer, {}, nullptr);
 }
 
 void ShmPort::came_in(Caller caller) noexcept {
     const na::Hello& hello = caller.greeting.hello;
-    const Identity who{hello.incarnation, hello.context};
+    const Identity who = na::sender_of(hello);
     if (hello.kind != na::HelloKind::dial || hung_up(caller.fd.get())) return;
     if (!accepting_) return reject(caller, Errc::shutting_down);
     if (hello.peer_incarnation != 0 && hello.peer_incarnation != transport_.incarnation()) {
@@ -80,30 +49,18 @@ void ShmPort::came_in(Caller caller) noexcept {
     ShmPeer* const dialled = says_exists(hello) || who == identity() ? nullptr : dialled_as(caller);
     if (dialled && who < identity()) return reject(caller, Errc::exists);
     if (dialled) drop_dial(*dialled);  // before the answer: the peer reads what it finds of that dial as given up
-    let_in(std::move(caller), dialled ? dialled : idle_peer(who));
+    let_in(std::move(caller), dialled ? dialled : peers_.find_idle(who));
 }
 
 // Both sides dial each other: the call of the larger identity stays.
 ShmPeer* ShmPort::dialled_as(const Caller& caller) noexcept {
     if (dials_.taken() == 0) return nullptr;
-    for (ShmPeer* peer = peers_.all().front(); peer; peer = PeerTable::All::next(*peer)) {
-        if (peer->dial && !peer->ending && peer->dial->towards(caller)) return peer;
-    }
-    return nullptr;
-}
-
-// A peer of that identity without a session, which gets the new one.
-ShmPeer* ShmPort::idle_peer(const Identity& who) noexcept {
-    ShmPeer* found = nullptr;
-    peers_.each_of(who, [&](ShmPeer& peer) {
-        if (!peer.session && !peer.dial && !peer.ending) found = &peer;
-    });
-    return found;
+    return peers_.find_if([&](const ShmPeer& peer) { return peer.dial && !peer.ending && peer.dial->towards(caller); });
 }
 
 void ShmPort::let_in(Caller caller, ShmPeer* peer) noexcept {
     const na::Hello from = caller.greeting.hello;
-    const Identity who{from.incarnation, from.context};
+    const Identity who = na::sender_of(from);
     Channel channel;
     UniqueFd ring;
     Errc why = make_ring(transport_, channel.own_ring, ring);
@@ -120,10 +77,8 @@ void ShmPort::let_in(Caller caller, ShmPeer* peer) noexcept {
     }
     channel.socket = std::move(caller.fd);
     if (!peer) {
-        auto made = std::make_unique<ShmPeer>(*this, na::Addr::make_session("shm", who.context, who.incarnation),
-                                              ListeningPlace());
-        peer = made.get();
-        peers_.add(std::move(made));
+        peer = &peers_.add(std::make_unique<ShmPeer>(*this, na::Addr::make_session("shm", who.context, who.incarnation),
+                                                     ListeningPlace()));
     }
     begin_session(*peer, std::move(channel));
 }
@@ -139,9 +94,9 @@ void ShmPort::begin_session(ShmPeer& peer, Channel channel) noexcept {
     transport_.count_session(copies);
     hot_.reserve(sessions_.taken());
     const bool restarted = peer.incarnation() != 0 && peer.incarnation() != hello.incarnation;
-    peers_.identify(peer, {hello.incarnation, hello.context});
+    peers_.identify(peer, na::sender_of(hello));
     peer.session = session;
-    peer.failures = 0;
+    peer.backoff.succeeded();
     peer.set_connected(hello, static_cast<std::uint32_t>(transport_.limits().message_bytes_max));
     // Posted under the own limit; the peer's may be smaller.
     for (Posted* posted = peer.messages.front(); posted;) {
@@ -162,10 +117,10 @@ bool ShmPort::connect(ShmPeer& peer) noexcept {
     if (!peer.can_be_dialled()) why = Errc::unreachable;
     if (why == Errc::ok && full()) why = Errc::overloaded;
     if (why != Errc::ok) {
-        peer.last_failure = why;
+        peer.backoff.last_failure = why;
         return false;
     }
-    if (peer.failures > failures_free && host_.now_us() < peer.retry_at) return false;
+    if (!peer.backoff.may_dial(host_.now_us())) return false;
     dial(peer);
     return true;
 }
@@ -191,7 +146,7 @@ void ShmPort::dial_done(Dial& dial, Caller answer, Segment ring) noexcept {
     const na::Incarnation wanted = peer.addr().body().incarnation;
     if (hello.kind == na::HelloKind::reject && says_exists(hello)) return dial.wait_for_call();
     drop_dial(peer);
-    if (hello.kind == na::HelloKind::reject) return end_session(peer, reason_of(hello));
+    if (hello.kind == na::HelloKind::reject) return end_session(peer, na::rejection(hello));
     if (hello.kind != na::HelloKind::accept || hello.context != peer.remote_context()) {
         return end_session(peer, Errc::protocol);
     }
@@ -218,33 +173,22 @@ void ShmPort::dial_again(Dial& dial) noexcept {
 }
 
 void ShmPort::end_session(ShmPeer& peer, Errc why) noexcept {
-    if (peer.ending) return;
-    peer.ending = true;
-    peer.ending_why = why;
-    endings_.push_back(peer);
-    fail_waiting(peer, why);  // what is posted from now on is for the next session
+    if (put_off_.end_session(peer, why)) fail_waiting(peer, why);  // what is posted from now on is for the next session
 }
 
-void ShmPort::session_over(ShmPeer& peer) noexcept {
-    const Errc why = peer.ending_why;
+void ShmPort::session_over(ShmPeer& peer, Errc why) noexcept {
     const bool was_connected = peer.session != nullptr;
     const bool asked = std::exchange(peer.ending_asked, false);
-    peer.ending = false;
     if (Session* session = std::exchange(peer.session, nullptr)) {
         session->end(why);
         sessions_.release(*session);
     }
     drop_dial(peer);
     peer.set_idle();
-    if (!was_connected && !asked) {
-        peer.last_failure = why;
-        ++peer.failures;
-        const std::uint32_t doublings = std::min(peer.failures, 20u);
-        peer.retry_at = host_.now_us() + std::min<TimeUs>(retry_us_max, TimeUs{100} << doublings);
-    }
+    if (!was_connected && !asked) peer.backoff.failed(why, host_.now_us());
     host_.receiver().on_peer(peer, na::PeerEvent::lost, why);
     const bool wanted = !peer.messages.empty() || !peer.rma.empty();
-    if (wanted && !peer.dial && !peer.ending && !connect(peer)) fail_waiting(peer, peer.last_failure);
+    if (wanted && !peer.dial && !peer.ending && !connect(peer)) fail_waiting(peer, peer.backoff.last_failure);
     if (peer.references() == 0) unreferenced(peer);
 }
 

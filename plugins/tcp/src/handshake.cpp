@@ -106,7 +106,7 @@ void Dial::connected() noexcept {
     connected_ = true;
     // A dial to a port of the ephemeral range that nobody listens on can meet itself.
     if (SocketAddress::local_of(fd_.get()) == SocketAddress::peer_of(fd_.get())) return try_next(Errc::refused);
-    const na::Incarnation wanted = lane_ == Lane::bulk ? peer_->terms.identity.incarnation  //
+    const na::Incarnation wanted = lane_ == Lane::bulk ? peer_->identity.incarnation  //
                                                        : peer_->addr().body().incarnation;
     na::Hello hello = port_->hello(lane_ == Lane::bulk ? na::HelloKind::lane : na::HelloKind::dial,
                                    {wanted, peer_->remote_context()});

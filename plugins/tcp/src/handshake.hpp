@@ -5,9 +5,9 @@
 
 #include "address.hpp"
 #include "framing.hpp"
-#include "timer_of.hpp"
 
 #include <cinnabar/base/slot_pool.hpp>
+#include <cinnabar/base/timer_of.hpp>
 #include <cinnabar/base/unique_fd.hpp>
 #include <cinnabar/na/hello.hpp>
 #include <cinnabar/na/transport.hpp>

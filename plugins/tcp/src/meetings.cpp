@@ -11,8 +11,6 @@ namespace {
 // How long a newcomer waits at most for a dial of this side to be answered. The usual answer takes a round trip.
 constexpr TimeUs wait_us = 200'000;
 
-Identity identity_of(const na::Hello& hello) noexcept { return {hello.incarnation, hello.context}; }
-
 }  // namespace
 
 Meetings::Meetings(TcpPort& port) noexcept : port_(port) {
@@ -28,19 +26,17 @@ void Meetings::close() noexcept {
 // Whether this side is dialling what may turn out to be that context.
 bool Meetings::may_be_dialled(const Identity& identity, const SocketAddress& host) const noexcept {
     if (!port_.dialling()) return false;
-    for (const TcpPeer* peer = port_.peers().all().front(); peer; peer = PeerTable::All::next(*peer)) {
-        if (!peer->dial || peer->dial->separate() || peer->remote_context() != identity.context) continue;
-        if (const na::Incarnation wanted = peer->addr().body().incarnation; wanted != 0) {
-            if (wanted == identity.incarnation) return true;
-        } else if (peer->incarnation() == identity.incarnation || peer->dial->towards(host)) {
-            return true;
+    return port_.peers().find_if([&](const TcpPeer& peer) {
+        if (!peer.dial || peer.dial->separate() || peer.remote_context() != identity.context) return false;
+        if (const na::Incarnation wanted = peer.addr().body().incarnation; wanted != 0) {
+            return wanted == identity.incarnation;
         }
-    }
-    return false;
+        return peer.incarnation() == identity.incarnation || peer.dial->towards(host);
+    }) != nullptr;
 }
 
 bool Meetings::take(UniqueFd& fd, const na::Hello& hello, std::uint32_t token) {
-    const Identity who = identity_of(hello);
+    const Identity who = na::sender_of(hello);
     const SocketAddress host = SocketAddress::peer_of(fd.get());
     if (who == port_.identity() || !may_be_dialled(who, host)) return false;
     const bool accepted = who > port_.identity();
@@ -57,7 +53,7 @@ bool Meetings::take(UniqueFd& fd, const na::Hello& hello, std::uint32_t token) {
 
 void Meetings::dial_succeeded(const Identity& identity) {
     std::erase_if(waiting_, [&](Waiting& waiting) {
-        if (waiting.accepted || identity_of(waiting.hello) != identity) return false;
+        if (waiting.accepted || na::sender_of(waiting.hello) != identity) return false;
         na::Hello answer = port_.hello(na::HelloKind::reject, identity);
         answer.reason = static_cast<std::uint8_t>(Errc::exists);
         (void)send_hello(waiting.fd.get(), answer);
@@ -67,7 +63,7 @@ void Meetings::dial_succeeded(const Identity& identity) {
 
 bool Meetings::met(TcpPeer& peer, const Identity& identity) {
     const auto at = std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& waiting) {
-        return waiting.accepted && identity_of(waiting.hello) == identity;
+        return waiting.accepted && na::sender_of(waiting.hello) == identity;
     });
     if (at == waiting_.end()) return false;
     Waiting kept = std::move(*at);
@@ -89,7 +85,7 @@ void Meetings::let_in_if(Predicate predicate) {
 }
 
 void Meetings::dial_ended() {
-    let_in_if([this](const Waiting& waiting) { return !may_be_dialled(identity_of(waiting.hello), waiting.host); });
+    let_in_if([this](const Waiting& waiting) { return !may_be_dialled(na::sender_of(waiting.hello), waiting.host); });
 }
 
 void Meetings::time_out(Timer& timer) noexcept {

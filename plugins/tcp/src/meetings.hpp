@@ -8,8 +8,8 @@
 
 #include "address.hpp"
 #include "peer.hpp"
-#include "timer_of.hpp"
 
+#include <cinnabar/base/timer_of.hpp>
 #include <cinnabar/base/unique_fd.hpp>
 #include <cinnabar/na/hello.hpp>
 

@@ -4,8 +4,9 @@
 
 #include "connection.hpp"
 #include "framing.hpp"
-#include "receive_blocks.hpp"
 #include "socket.hpp"
+
+#include <cinnabar/na/session/receive_blocks.hpp>
 
 #include <array>
 
@@ -35,7 +36,7 @@ class MessageLane final : public Connection {
     [[nodiscard]] Moved receive_into(Bytes room, std::size_t& asked) noexcept;
     unsigned parse(std::byte* from, std::size_t bytes) noexcept;
     [[nodiscard]] bool store_rest(ConstBytes rest) noexcept;
-    unsigned deliver(const Frame& frame, const std::byte* payload, ReceiveBlock& block) noexcept;
+    unsigned deliver(const Frame& frame, const std::byte* payload, na::ReceiveBlock& block) noexcept;
     unsigned deliver_partial() noexcept;
 
     std::size_t front_sent_ = 0;  // bytes of the first waiting message that are with the kernel
@@ -44,7 +45,7 @@ class MessageLane final : public Connection {
     // A frame that came in parts: at first within head_, then, once its length is known, in a block of its own.
     std::array<std::byte, frame_header_bytes> head_{};
     std::uint8_t head_have_ = 0;
-    ReceiveBlock* partial_ = nullptr;
+    na::ReceiveBlock* partial_ = nullptr;
     std::size_t partial_have_ = 0;
     std::size_t partial_need_ = 0;
 };

@@ -115,7 +115,7 @@ bool MessageLane::store_rest(ConstBytes rest) noexcept {
 }
 
 unsigned MessageLane::deliver_partial() noexcept {
-    ReceiveBlock& block = *std::exchange(partial_, nullptr);
+    na::ReceiveBlock& block = *std::exchange(partial_, nullptr);
     Frame frame;
     const Errc wrong =
         decode_header({block.bytes(), partial_need_}, Lane::messages, port().options().message_bytes_max, frame);
@@ -125,7 +125,7 @@ unsigned MessageLane::deliver_partial() noexcept {
     return did;
 }
 
-unsigned MessageLane::deliver(const Frame& frame, const std::byte* payload, ReceiveBlock& block) noexcept {
+unsigned MessageLane::deliver(const Frame& frame, const std::byte* payload, na::ReceiveBlock& block) noexcept {
     if (frame.kind == FrameKind::lane_wanted) {
         // Only the side that dialled the session dials its lanes; from another the frame means nothing.
         if (peer().terms.dialled) port().want_bulk(peer());

@@ -7,19 +7,16 @@
 
 namespace cinnabar::tcp {
 
-TcpPeer::TcpPeer(TcpPort& port, na::Addr addr, std::vector<SocketAddress> places) noexcept
-    : Peer(port, std::move(addr)), candidates(std::move(places)) {
-    message_bytes_max_ = static_cast<std::uint32_t>(port.options().message_bytes_max);
-    initial_credits_ = port.host().initial_credits();
+TcpPeer::TcpPeer(TcpPort& port, na::Addr addr, std::vector<SocketAddress> places)
+    : SessionPeer(port, addr, port.transport(), port.host(), place_of(places, addr)), candidates(std::move(places)) {}
+
+std::string TcpPeer::place_of(const std::vector<SocketAddress>& places, const na::Addr& addr) {
+    return places.empty() ? std::string() : na::PeerTable::place_of(places.front().endpoint(), addr.body());
 }
 
 void TcpPeer::set_connected(const SessionTerms& agreed, std::uint32_t own_message_bytes_max) noexcept {
     terms = agreed;
-    incarnation_ = agreed.identity.incarnation;
-    message_bytes_max_ = std::min(own_message_bytes_max, agreed.message_bytes_max);
-    initial_credits_ = agreed.credits;
-    ++epoch_;
-    state_ = na::PeerState::connected;
+    SessionPeer::set_connected(std::min(own_message_bytes_max, agreed.message_bytes_max), agreed.credits);
 }
 
 }  // namespace cinnabar::tcp

@@ -3,7 +3,6 @@
 #include "port.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 namespace cinnabar::tcp {
 namespace {
@@ -17,8 +16,6 @@ constexpr std::uint32_t wide_rounds = 1024;
 constexpr TimeUs small_traffic_us = 100;
 constexpr std::size_t bulk_slice_small = 8 * 1024;
 constexpr std::size_t bulk_slice_large = 1024 * 1024;
-// Completions that one settle() runs: those that they post in turn wait for the next.
-constexpr unsigned settle_max = 4096;
 
 // Over all peers: own operations that peers know of, and what is owed to peers.
 constexpr std::uint32_t rma_slots_max = 16 * 1024;
@@ -29,15 +26,17 @@ constexpr std::uint32_t owed_slots_max = 64 * 1024;
 TcpPort::TcpPort(TcpTransport& transport, na::PortHost& host)
     : transport_(transport),
       host_(host),
-      messages_(host.threads(), transport.options().send_slots_max, transport.options().message_bytes_max),
+      messages_(host.threads(), transport.options().send_slots_max, transport.options().message_bytes_max,
+                frame_header_bytes, 7 + frame_header_bytes /* padding, the next header */),
       blocks_(frame_header_bytes + padded(transport.options().message_bytes_max), transport.options().receive_slots),
       scratch_(new std::byte[scratch_bytes]),
+      peers_(host),
       lanes_(Threads::one, transport.options().connections_max),
       bulk_lanes_(Threads::one, transport.options().connections_max),
       dials_(Threads::one, transport.options().connections_max),
       rma_slots_(Threads::one, rma_slots_max),
       owed_(Threads::one, owed_slots_max),
-      newcomers_(*this),
+      newcomers_(*this, host, "tcp"),
       meetings_(*this) {}
 
 void TcpPort::close() noexcept {
@@ -46,34 +45,33 @@ void TcpPort::close() noexcept {
     newcomers_.close();
     meetings_.close();
     accepting_ = false;
-    settling_ = true;  // no event and no new session from what follows
-    while (TcpPeer* peer = endings_.pop_front()) peer->ending = false;
-    for (TcpPeer* peer = peers_.all().front(); peer; peer = PeerTable::All::next(*peer)) {
-        if (peer->bulk) {
-            peer->bulk->end(Errc::canceled);
-            bulk_lanes_.release(*peer->bulk);
+    put_off_.close();  // no event and no new session from what follows
+    peers_.each([this](TcpPeer& peer) {
+        if (peer.bulk) {
+            peer.bulk->end(Errc::canceled);
+            bulk_lanes_.release(*peer.bulk);
         }
-        if (peer->lane) {
-            peer->lane->end();
-            lanes_.release(*peer->lane);
+        if (peer.lane) {
+            peer.lane->end();
+            lanes_.release(*peer.lane);
         }
-        for (Dial* dial : {peer->dial, peer->bulk_dial}) {
+        for (Dial* dial : {peer.dial, peer.bulk_dial}) {
             if (!dial) continue;
             dial->abandon();
             dials_.release(*dial);
         }
-        peer->lane = nullptr;
-        peer->bulk = nullptr;
-        peer->dial = peer->bulk_dial = nullptr;
-        peer->set_idle();
-        fail_waiting(*peer, Errc::canceled);
-    }
-    while (Posted* posted = ended_.pop_front()) host_.complete(*posted->op, posted->result);
+        peer.lane = nullptr;
+        peer.bulk = nullptr;
+        peer.dial = peer.bulk_dial = nullptr;
+        peer.set_idle();
+        fail_waiting(peer, Errc::canceled);
+    });
+    put_off_.complete_all(host_);
 }
 
 TcpPort::~TcpPort() {
     close();
-    while (TcpPeer* peer = peers_.all().front()) destroy(*peer);
+    peers_.remove_all();
 }
 
 void TcpPort::dirty(Connection& connection) noexcept {
@@ -159,7 +157,7 @@ unsigned TcpPort::poll() noexcept {
         }
     }
     did += settle();
-    if (spares_changed_) forget_spares();
+    if (peers_.spares_changed()) peers_.forget_spares();
     return did;
 }
 
@@ -171,70 +169,15 @@ void TcpPort::flush() noexcept {
 }
 
 bool TcpPort::prepare_wait() noexcept {
-    if (!dirty_.empty() || !ended_.empty() || !endings_.empty() || !inbox_.empty()) return false;
+    if (!dirty_.empty() || !put_off_.empty() || !inbox_.empty()) return false;
     for (Connection* connection = blocked_.front(); connection; connection = Connections::next(*connection)) {
         connection->watch_room(true);
     }
     return true;
 }
 
-void TcpPort::end(Posted& posted, Errc result) noexcept {
-    posted.place = Place::ended;
-    posted.result = result;
-    ended_.push_back(posted);
-}
-
 unsigned TcpPort::settle() noexcept {
-    if (settling_) return 0;
-    settling_ = true;
-    unsigned did = 0;
-    do {
-        while (TcpPeer* peer = endings_.pop_front()) {
-            session_over(*peer);
-            ++did;
-        }
-        while (did < settle_max) {
-            Posted* posted = ended_.pop_front();
-            if (!posted) break;
-            host_.complete(*posted->op, posted->result);
-            ++did;
-        }
-    } while (!endings_.empty());
-    settling_ = false;
-    return did;
-}
-
-Errc TcpPort::keep(na::Arrival& arrival, na::Kept& out) noexcept {
-    if (!blocks_.count_kept()) return Errc::overloaded;
-    auto* block = static_cast<ReceiveBlock*>(arrival.token);
-    ++block->references;
-    out = na::Kept{arrival.bytes, this, block, 0, false};
-    if (blocks_.shared(*block) && blocks_.crowded()) (void)detach(out);
-    return Errc::ok;
-}
-
-Errc TcpPort::detach(na::Kept& kept) noexcept {
-    auto* block = static_cast<ReceiveBlock*>(kept.token);
-    if (kept.detached || !blocks_.shared(*block)) {
-        kept.detached = true;
-        return Errc::ok;
-    }
-    if (closed_) return Errc::ok;  // nothing will come that could need the room
-    ReceiveBlock* own = blocks_.take(std::max<std::size_t>(kept.bytes.size(), 1));
-    if (!own) return Errc::overloaded;
-    if (!kept.bytes.empty()) std::memcpy(own->bytes(), kept.bytes.data(), kept.bytes.size());
-    kept.bytes = {own->bytes(), kept.bytes.size()};
-    kept.token = own;
-    kept.detached = true;
-    blocks_.unreference(*block);
-    return Errc::ok;
-}
-
-void TcpPort::release(na::Kept& kept) noexcept {
-    CINNABAR_ASSERT(kept.port == this);
-    blocks_.unreference(*static_cast<ReceiveBlock*>(kept.token));
-    blocks_.count_released();
-    kept = {};
+    return put_off_.settle(host_, [this](TcpPeer& peer, Errc why) { session_over(peer, why); });
 }
 
 }  // namespace cinnabar::tcp

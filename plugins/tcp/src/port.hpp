@@ -5,16 +5,17 @@
 
 #include "bulk_lane.hpp"
 #include "handshake.hpp"
-#include "inbox.hpp"
 #include "meetings.hpp"
 #include "message_lane.hpp"
-#include "message_pool.hpp"
-#include "newcomers.hpp"
 #include "peer.hpp"
-#include "peer_table.hpp"
-#include "receive_blocks.hpp"
 #include "transport.hpp"
 
+#include <cinnabar/na/session/inbox.hpp>
+#include <cinnabar/na/session/message_pool.hpp>
+#include <cinnabar/na/session/newcomers.hpp>
+#include <cinnabar/na/session/peer_table.hpp>
+#include <cinnabar/na/session/put_off.hpp>
+#include <cinnabar/na/session/receive_blocks.hpp>
 #include <cinnabar/na/transport.hpp>
 
 #include <array>
@@ -40,19 +41,21 @@ class TcpPort final : public na::Port {
     [[nodiscard]] bool prepare_wait() noexcept override;
     [[nodiscard]] na::Message* take_message() noexcept override { return messages_.take(*this); }
     void give_message(na::Message& message) noexcept override { messages_.give(message); }
-    [[nodiscard]] Errc keep(na::Arrival& arrival, na::Kept& out) noexcept override;
-    [[nodiscard]] Errc detach(na::Kept& kept) noexcept override;
-    void release(na::Kept& kept) noexcept override;
+    [[nodiscard]] Errc keep(na::Arrival& arrival, na::Kept& out) noexcept override {
+        return blocks_.keep(arrival, *this, out);
+    }
+    [[nodiscard]] Errc detach(na::Kept& kept) noexcept override { return blocks_.detach(kept, closed_); }
+    void release(na::Kept& kept) noexcept override { blocks_.release(kept); }
     void stop_accepting() noexcept override;
 
     [[nodiscard]] TcpTransport& transport() const noexcept { return transport_; }
     [[nodiscard]] const na::TransportOptions& options() const noexcept { return transport_.options(); }
     [[nodiscard]] na::PortHost& host() const noexcept { return host_; }
     [[nodiscard]] Identity identity() const noexcept { return {transport_.incarnation(), host_.context_id()}; }
-    [[nodiscard]] ReceiveBlocks& blocks() noexcept { return blocks_; }
+    [[nodiscard]] na::ReceiveBlocks& blocks() noexcept { return blocks_; }
     [[nodiscard]] SlotPool<RmaSlot>& rma_slots() noexcept { return rma_slots_; }
     [[nodiscard]] SlotPool<Owed>& owed() noexcept { return owed_; }
-    [[nodiscard]] Inbox& inbox() noexcept { return inbox_; }
+    [[nodiscard]] na::Inbox<Handover>& inbox() noexcept { return inbox_; }
     // Working room for one system call: coalesced sends, discarded data.
     [[nodiscard]] Bytes scratch() noexcept { return {scratch_.get(), scratch_bytes}; }
 
@@ -65,12 +68,15 @@ class TcpPort final : public na::Port {
     void small_traffic() noexcept { small_at_ = host_.now_us(); }
     // How much a bulk lane may move in one go: less while small messages are about.
     [[nodiscard]] std::size_t bulk_slice() const noexcept;
-    void end(Posted& posted, Errc result) noexcept;  // completes it once the stack has unwound
+    // Completes it once the stack has unwound.
+    void end(Posted& posted, Errc result) noexcept { put_off_.end(posted, result); }
     // Runs what was put off until the stack had unwound: completions, ends of sessions.
     unsigned settle() noexcept;
 
     // Sessions (sessions.cpp).
-    [[nodiscard]] na::Hello hello(na::HelloKind kind, const Identity& to) const noexcept;
+    [[nodiscard]] na::Hello hello(na::HelloKind kind, const Identity& to) const noexcept {
+        return na::make_hello(kind, transport_, host_, to);
+    }
     void came_in(UniqueFd fd, const na::Hello& hello) noexcept;  // a newcomer's Hello is done
     void dial_done(Dial& dial, UniqueFd fd, const na::Hello& answer) noexcept;
     void dial_failed(Dial& dial, Errc why) noexcept;
@@ -82,8 +88,8 @@ class TcpPort final : public na::Port {
     // Lets a newcomer in that asks for a session; `accepted`: the answer is sent already.
     void let_in(UniqueFd fd, const na::Hello& hello, std::uint32_t token, bool accepted) noexcept;
     [[nodiscard]] bool dialling() const noexcept { return dials_.taken() > 0; }
-    [[nodiscard]] PeerTable& peers() noexcept { return peers_; }
-    [[nodiscard]] Newcomers& newcomers() noexcept { return newcomers_; }
+    [[nodiscard]] na::PeersOf<TcpPeer>& peers() noexcept { return peers_; }
+    [[nodiscard]] na::Newcomers<TcpPort, Newcomer>& newcomers() noexcept { return newcomers_; }
     [[nodiscard]] bool full() const noexcept { return lanes_.taken() >= options().connections_max; }
     [[nodiscard]] bool accepting() const noexcept { return accepting_; }
 
@@ -95,42 +101,35 @@ class TcpPort final : public na::Port {
     [[nodiscard]] Errc post_rma(TcpPeer& peer, Posted& posted) noexcept;
     [[nodiscard]] bool connect(TcpPeer& peer) noexcept;
     void session_came_in(UniqueFd fd, const na::Hello& hello) noexcept;
-    [[nodiscard]] TcpPeer* idle_peer(const Identity& identity) noexcept;
     void session_dialled(TcpPeer& peer, UniqueFd fd, const na::Hello& answer, bool was_separate) noexcept;
     void lane_came_in(UniqueFd fd, const na::Hello& hello) noexcept;
     void lane_dialled(TcpPeer& peer, UniqueFd fd, const na::Hello& answer) noexcept;
     void begin_bulk(TcpPeer& peer, UniqueFd fd) noexcept;
-    void session_over(TcpPeer& peer) noexcept;
+    void session_over(TcpPeer& peer, Errc why) noexcept;
     void fail_waiting(TcpPeer& peer, Errc why) noexcept;
-    void forget_spares() noexcept;
-    void destroy(TcpPeer& peer) noexcept;
     unsigned look_at_hot() noexcept;
     void cool(std::size_t index) noexcept;
 
     TcpTransport& transport_;
     na::PortHost& host_;
-    MessagePool messages_;
-    ReceiveBlocks blocks_;
+    na::MessagePool messages_;
+    na::ReceiveBlocks blocks_;
     std::unique_ptr<std::byte[]> scratch_;
 
-    PeerTable peers_;
+    na::PeersOf<TcpPeer> peers_;
     SlotPool<MessageLane> lanes_;
     SlotPool<BulkLane> bulk_lanes_;
     SlotPool<Dial> dials_;
     SlotPool<RmaSlot> rma_slots_;
     SlotPool<Owed> owed_;
-    Inbox inbox_;
-    Newcomers newcomers_;
+    na::Inbox<Handover> inbox_;
+    na::Newcomers<TcpPort, Newcomer> newcomers_;
     Meetings meetings_;
 
     using Connections = IntrusiveList<Connection, &Connection::output_link>;
     Connections dirty_;
     Connections blocked_;
-    PostedList ended_;
-    IntrusiveList<TcpPeer, &TcpPeer::ending_link> endings_;
-    IntrusiveList<TcpPeer, &TcpPeer::spare_link> spares_;
-    std::size_t spares_count_ = 0;
-    bool spares_changed_ = false;
+    na::PutOff<TcpPeer, Posted> put_off_;
 
     std::array<Connection*, hot_max> hot_{};
     std::size_t hot_count_ = 0;
@@ -138,7 +137,6 @@ class TcpPort final : public na::Port {
     TimeUs small_at_ = 0;
     bool accepting_ = true;
     bool closed_ = false;
-    bool settling_ = false;
 };
 
 }  // namespace cinnabar::tcp

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From addresses to peers, and how peers that nobody uses are forgotten.
+// From addresses to peers.
 #include "port.hpp"
 
 #include <algorithm>
 
 namespace cinnabar::tcp {
 namespace {
-
-// Peers that were dialled once and are not in use: kept for a while, because they know how often dialling failed.
-constexpr std::size_t spares_max = 256;
 
 // Where the endpoints of an address can be dialled, the peer's own order of preference first.
 Result<std::vector<SocketAddress>> places_of(const na::AddrBody& body, const na::Transport& transport) {
@@ -51,43 +48,16 @@ Result<na::Peer*> TcpPort::peer(const na::Addr& addr) {
                      addr.to_string());
     }
     CINNABAR_TRY(std::vector<SocketAddress> places, places_of(body, transport_));
-    if (TcpPeer* known = peers_.find_place(places.front(), body)) {
+    if (TcpPeer* known = peers_.find_place(TcpPeer::place_of(places, addr))) {
         peers_.add_name(*known, addr);
         return known;
     }
-    auto made = std::make_unique<TcpPeer>(*this, addr, std::move(places));
-    TcpPeer* peer = made.get();
-    peers_.add(std::move(made));
-    return peer;
+    return &peers_.add(std::make_unique<TcpPeer>(*this, addr, std::move(places)));
 }
 
 void TcpPort::unreferenced(na::Peer& peer) noexcept {
     auto& own = static_cast<TcpPeer&>(peer);
-    if (closed_ || own.in_use() || decltype(spares_)::linked(own)) return;
-    spares_.push_back(own);
-    ++spares_count_;
-    spares_changed_ = true;
-}
-
-void TcpPort::forget_spares() noexcept {
-    spares_changed_ = false;
-    for (TcpPeer* peer = spares_.front(); peer;) {
-        TcpPeer& now = *std::exchange(peer, decltype(spares_)::next(*peer));
-        const bool keep = !now.in_use() && !now.candidates.empty() && spares_count_ <= spares_max;
-        if (keep) continue;
-        spares_.remove(now);
-        --spares_count_;
-        if (!now.in_use()) destroy(now);
-    }
-}
-
-void TcpPort::destroy(TcpPeer& peer) noexcept {
-    if (decltype(spares_)::linked(peer)) {
-        spares_.remove(peer);
-        --spares_count_;
-    }
-    host_.peer_gone(peer);
-    peers_.remove(peer);
+    if (!closed_ && !own.in_use()) peers_.spare(own);
 }
 
 }  // namespace cinnabar::tcp

@@ -12,7 +12,7 @@ Errc TcpPort::post(na::Op& op) noexcept {
         const bool dialled = connect(peer);
         // The kernel may know at once that there is no way: then the op is no matter of the next dial.
         if (!dialled || peer.ending) {
-            end(posted, dialled ? peer.ending_why : peer.last_failure);
+            end(posted, dialled ? peer.ending_why : peer.backoff.last_failure);
             return Errc::ok;
         }
     }

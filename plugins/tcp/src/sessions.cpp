@@ -9,44 +9,13 @@
 namespace cinnabar::tcp {
 namespace {
 
-// Dials that may fail in a row before posts begin to fail without a dial.
-constexpr std::uint32_t failures_free = 3;
-constexpr TimeUs retry_us_max = 100'000;
-
-// What an answer may say; anything else would reach the operations as nonsense.
-Errc reason_of(const na::Hello& answer) noexcept {
-    switch (const auto code = static_cast<Errc>(answer.reason); code) {
-        case Errc::refused:
-        case Errc::unreachable:
-        case Errc::peer_lost:
-        case Errc::overloaded:
-        case Errc::permission:
-        case Errc::shutting_down:
-            return code;
-        default:
-            return Errc::protocol;
-    }
-}
-
 void reject(TcpPort& port, UniqueFd fd, const na::Hello& hello, Errc why) noexcept {
-    na::Hello answer = port.hello(na::HelloKind::reject, {hello.incarnation, hello.context});
+    na::Hello answer = port.hello(na::HelloKind::reject, na::sender_of(hello));
     answer.reason = static_cast<std::uint8_t>(why);
     (void)send_hello(fd.get(), answer);
 }
 
 }  // namespace
-
-na::Hello TcpPort::hello(na::HelloKind kind, const Identity& to) const noexcept {
-    na::Hello hello;
-    hello.kind = kind;
-    hello.incarnation = transport_.incarnation();
-    hello.peer_incarnation = to.incarnation;
-    hello.context = host_.context_id();
-    hello.peer_context = to.context;
-    hello.message_bytes_max = static_cast<std::uint32_t>(options().message_bytes_max);
-    hello.credits = static_cast<std::uint16_t>(std::min<std::uint32_t>(host_.initial_credits(), 0xffff));
-    return hello;
-}
 
 void TcpPort::came_in(UniqueFd fd, const na::Hello& hello) noexcept {
     switch (hello.kind) {
@@ -60,7 +29,7 @@ void TcpPort::came_in(UniqueFd fd, const na::Hello& hello) noexcept {
 }
 
 void TcpPort::session_came_in(UniqueFd fd, const na::Hello& hello) noexcept {
-    const Identity who{hello.incarnation, hello.context};
+    const Identity who = na::sender_of(hello);
     if (!accepting_) return reject(*this, std::move(fd), hello, Errc::shutting_down);
     if (hello.peer_incarnation != 0 && hello.peer_incarnation != transport_.incarnation()) {
         return reject(*this, std::move(fd), hello, Errc::peer_lost);
@@ -81,28 +50,17 @@ void TcpPort::session_came_in(UniqueFd fd, const na::Hello& hello) noexcept {
     let_in(std::move(fd), hello, token, false);
 }
 
-// A peer of that identity without a session, which gets the new one.
-TcpPeer* TcpPort::idle_peer(const Identity& who) noexcept {
-    TcpPeer* found = nullptr;
-    peers_.each_of(who, [&](TcpPeer& peer) {
-        if (!peer.lane && !peer.dial && !peer.ending) found = &peer;
-    });
-    return found;
-}
-
 void TcpPort::let_in(UniqueFd fd, const na::Hello& hello, std::uint32_t token, bool accepted) noexcept {
-    const Identity who{hello.incarnation, hello.context};
+    const Identity who = na::sender_of(hello);
     if (!accepted) {
         na::Hello answer = this->hello(na::HelloKind::accept, who);
         answer.nonce = token;
         if (!send_hello(fd.get(), answer)) return;
     }
-    TcpPeer* peer = idle_peer(who);
+    TcpPeer* peer = peers_.find_idle(who);
     if (!peer) {
-        auto made = std::make_unique<TcpPeer>(*this, na::Addr::make_session("tcp", who.context, who.incarnation),
-                                              std::vector<SocketAddress>());
-        peer = made.get();
-        peers_.add(std::move(made));
+        peer = &peers_.add(std::make_unique<TcpPeer>(*this, na::Addr::make_session("tcp", who.context, who.incarnation),
+                                                     std::vector<SocketAddress>()));
     }
     begin_session(*peer, std::move(fd), {who, hello.message_bytes_max, hello.credits, token, false});
 }
@@ -117,7 +75,7 @@ void TcpPort::begin_session(TcpPeer& peer, UniqueFd fd, const SessionTerms& term
     const bool restarted = peer.incarnation() != 0 && peer.incarnation() != terms.identity.incarnation;
     peers_.identify(peer, terms.identity);
     peer.lane = lane;
-    peer.failures = 0;
+    peer.backoff.succeeded();
     peer.set_connected(terms, static_cast<std::uint32_t>(options().message_bytes_max));
     // Posted under the own limit; the peer's may be smaller.
     for (Posted* posted = peer.messages.front(); posted;) {
@@ -133,10 +91,9 @@ void TcpPort::begin_session(TcpPeer& peer, UniqueFd fd, const SessionTerms& term
 }
 
 void TcpPort::lane_came_in(UniqueFd fd, const na::Hello& hello) noexcept {
-    const Identity who{hello.incarnation, hello.context};
-    TcpPeer* owner = nullptr;
-    peers_.each_of(who, [&](TcpPeer& peer) {
-        if (peer.lane && !peer.ending && !peer.terms.dialled && peer.terms.token == hello.nonce) owner = &peer;
+    const Identity who = na::sender_of(hello);
+    TcpPeer* owner = peers_.find_if(who, [&](const TcpPeer& peer) {
+        return peer.lane && !peer.ending && !peer.terms.dialled && peer.terms.token == hello.nonce;
     });
     const bool fits = owner && !owner->bulk && hello.lane == static_cast<std::uint8_t>(Lane::bulk) &&
                       hello.peer_incarnation == transport_.incarnation();
@@ -178,10 +135,10 @@ bool TcpPort::connect(TcpPeer& peer) noexcept {
     if (peer.candidates.empty()) why = Errc::unreachable;
     if (why == Errc::ok && full()) why = Errc::overloaded;
     if (why != Errc::ok) {
-        peer.last_failure = why;
+        peer.backoff.last_failure = why;
         return false;
     }
-    if (peer.failures > failures_free && host_.now_us() < peer.retry_at) return false;
+    if (!peer.backoff.may_dial(host_.now_us())) return false;
     dial(peer, Lane::messages, false);
     return true;
 }
@@ -204,11 +161,11 @@ void TcpPort::dial_done(Dial& dial, UniqueFd fd, const na::Hello& answer) noexce
 }
 
 void TcpPort::session_dialled(TcpPeer& peer, UniqueFd fd, const na::Hello& answer, bool was_separate) noexcept {
-    const Identity who{answer.incarnation, answer.context};
+    const Identity who = na::sender_of(answer);
     const na::Incarnation wanted = peer.addr().body().incarnation;
     if (answer.kind == na::HelloKind::reject) {
         if (answer.reason != static_cast<std::uint8_t>(Errc::exists) || was_separate) {
-            return end_session(peer, reason_of(answer));
+            return end_session(peer, na::rejection(answer));
         }
         if (!meetings_.met(peer, who)) dial(peer, Lane::messages, true);
         return;
@@ -232,17 +189,11 @@ void TcpPort::dial_failed(Dial& dial, Errc why) noexcept {
 }
 
 void TcpPort::end_session(TcpPeer& peer, Errc why) noexcept {
-    if (peer.ending) return;
-    peer.ending = true;
-    peer.ending_why = why;
-    endings_.push_back(peer);
-    fail_waiting(peer, why);  // what is posted from now on is for the next session
+    if (put_off_.end_session(peer, why)) fail_waiting(peer, why);  // what is posted from now on is for the next session
 }
 
-void TcpPort::session_over(TcpPeer& peer) noexcept {
-    const Errc why = peer.ending_why;
+void TcpPort::session_over(TcpPeer& peer, Errc why) noexcept {
     const bool was_connected = peer.lane != nullptr;
-    peer.ending = false;
     peer.bulk_wanted = false;
     if (BulkLane* bulk = std::exchange(peer.bulk, nullptr)) {
         bulk->end(why);
@@ -259,15 +210,10 @@ void TcpPort::session_over(TcpPeer& peer) noexcept {
         *dial = nullptr;
     }
     peer.set_idle();
-    if (!was_connected) {
-        peer.last_failure = why;
-        ++peer.failures;
-        const std::uint32_t doublings = std::min(peer.failures, 20u);
-        peer.retry_at = host_.now_us() + std::min<TimeUs>(retry_us_max, TimeUs{100} << doublings);
-    }
+    if (!was_connected) peer.backoff.failed(why, host_.now_us());
     host_.receiver().on_peer(peer, na::PeerEvent::lost, why);
     const bool wanted = !peer.messages.empty() || !peer.rma.empty();
-    if (wanted && !peer.dial && !peer.ending && !connect(peer)) fail_waiting(peer, peer.last_failure);
+    if (wanted && !peer.dial && !peer.ending && !connect(peer)) fail_waiting(peer, peer.backoff.last_failure);
     if (peer.references() == 0) unreferenced(peer);
 }
 

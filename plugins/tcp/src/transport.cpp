@@ -71,7 +71,7 @@ Result<std::unique_ptr<na::Port>> TcpTransport::open_port(na::PortHost& host) {
         if (ports_.size() >= options_.contexts_max) return Error(Errc::too_large, "contexts_max are open already");
         ports_.emplace(host.context_id(), port.get());
     }
-    if (!port->newcomers().watch()) {
+    if (!port->newcomers().watch(listener_.get())) {
         return Error(errc_from_errno(errno), "watching the listening socket", {}, errno);
     }
     return std::unique_ptr<na::Port>(std::move(port));

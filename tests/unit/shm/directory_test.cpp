@@ -3,6 +3,7 @@
 #include "directory.hpp"
 
 #include "local_socket.hpp"
+#include "support/folder.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -19,15 +20,8 @@ namespace {
 
 class Names : public testing::Test {
   protected:
-    Names() {
-        char made[] = "/tmp/cinnabar-names-XXXXXX";
-        root_ = ::mkdtemp(made);
-        ::setenv("CINNABAR_SHM_DIR", root_.c_str(), 1);
-    }
-    ~Names() override {
-        ::unsetenv("CINNABAR_SHM_DIR");
-        std::filesystem::remove_all(root_);
-    }
+    Names() { ::setenv("CINNABAR_SHM_DIR", root_.path().c_str(), 1); }
+    ~Names() override { ::unsetenv("CINNABAR_SHM_DIR"); }
     [[nodiscard]] static Directory directory(const std::string& uri = "shm://") {
         return Directory(Audience::of(na::Uri::parse(uri).value()).value());
     }
@@ -47,7 +41,7 @@ class Names : public testing::Test {
         EXPECT_EQ(::lstat(path.c_str(), &status), 0) << path;
         return status.st_mode & 07777;
     }
-    std::string root_;
+    const support::Folder root_;
 };
 
 TEST_F(Names, are_for_their_user_alone) {
@@ -112,8 +106,8 @@ TEST_F(Names, in_a_folder_that_others_may_enter_are_refused) {
 }
 
 TEST_F(Names, behind_a_link_are_refused) {
-    ASSERT_EQ(::mkdir((root_ + "/elsewhere").c_str(), 0700), 0);
-    ASSERT_EQ(::symlink((root_ + "/elsewhere").c_str(), directory().path().c_str()), 0);
+    ASSERT_EQ(::mkdir(root_.at("elsewhere").c_str(), 0700), 0);
+    ASSERT_EQ(::symlink(root_.at("elsewhere").c_str(), directory().path().c_str()), 0);
     EXPECT_EQ(directory().listen("one").code(), Errc::permission);
 }
 

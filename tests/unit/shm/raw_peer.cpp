@@ -6,7 +6,6 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 
 namespace cinnabar::shm {
 
@@ -45,9 +44,7 @@ void RawPeer::write(const Record& record, ConstBytes payload) {
 }
 
 ShmTest::ShmTest() {
-    char made[] = "/tmp/cinnabar-shm-XXXXXX";
-    root_ = ::mkdtemp(made);
-    ::setenv("CINNABAR_SHM_DIR", root_.c_str(), 1);
+    ::setenv("CINNABAR_SHM_DIR", root_.path().c_str(), 1);
     na::TransportOptions options;
     options.listen = true;
     transport_ = plugin_info.open(na::Uri::parse("shm://server").value(), options).value();
@@ -63,10 +60,9 @@ ShmTest::~ShmTest() {
     context_.reset();
     transport_.reset();
     ::unsetenv("CINNABAR_SHM_DIR");
-    std::filesystem::remove_all(root_);
 }
 
-std::string ShmTest::path() const { return root_ + "/cinnabar-" + std::to_string(::geteuid()) + "/server.sock"; }
+std::string ShmTest::path() const { return root_.at("cinnabar-" + std::to_string(::geteuid()) + "/server.sock"); }
 
 testing::AssertionResult ShmTest::until(const std::function<bool()>& done) {
     if (pump_.until(done)) return testing::AssertionSuccess();

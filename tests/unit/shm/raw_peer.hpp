@@ -5,6 +5,7 @@
 #include "lease_board.hpp"
 #include "local_socket.hpp"
 #include "ring.hpp"
+#include "support/folder.hpp"
 #include "support/log_watch.hpp"
 #include "support/patterns.hpp"
 #include "support/pump.hpp"
@@ -62,7 +63,7 @@ class ShmTest : public testing::Test {
     [[nodiscard]] unsigned lost() const { return static_cast<unsigned>(receiver_.count(na::PeerEvent::lost)); }
 
     support::LogWatch log_;
-    std::string root_;
+    const support::Folder root_;
     support::Pump pump_;
     std::unique_ptr<na::Transport> transport_;
     support::RecordingReceiver receiver_;

@@ -73,7 +73,7 @@ int as_another_user(const std::function<int()>& body) {
 }
 
 TEST_F(SessionTest, another_user_does_not_get_to_the_socket) {
-    ASSERT_EQ(::chmod(root_.c_str(), 0755), 0);
+    ASSERT_EQ(::chmod(root_.path().c_str(), 0755), 0);
     const int answer = as_another_user([where = path()] {
         UniqueFd fd;
         return connect_to(where, fd) == Errc::permission ? 0 : 1;
@@ -86,7 +86,7 @@ TEST_F(SessionTest, another_user_who_got_hold_of_a_socket_is_turned_away) {
     // Connected while the folder was open, say: here it is opened for the test.
     const std::string where = path();
     const std::string folder = where.substr(0, where.rfind('/'));
-    ASSERT_EQ(::chmod(root_.c_str(), 0755), 0);
+    ASSERT_EQ(::chmod(root_.path().c_str(), 0755), 0);
     ASSERT_EQ(::chmod(folder.c_str(), 0755), 0);
     ASSERT_EQ(::chmod(where.c_str(), 0666), 0);
     const pid_t child = ::fork();

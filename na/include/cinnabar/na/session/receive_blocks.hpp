@@ -5,12 +5,14 @@
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
+#include <cinnabar/base/export.hpp>
+#include <cinnabar/na/arrival.hpp>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 
-namespace cinnabar::tcp {
+namespace cinnabar::na {
 
 // The bytes follow the struct, 16-byte aligned.
 struct alignas(16) ReceiveBlock {
@@ -22,7 +24,7 @@ struct alignas(16) ReceiveBlock {
     [[nodiscard]] std::byte* bytes() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
 };
 
-class ReceiveBlocks {
+class CINNABAR_API ReceiveBlocks {
   public:
     // `frame_bytes_max`: the largest frame, with its header. `kept_max`: arrivals that may be held at once.
     ReceiveBlocks(std::size_t frame_bytes_max, std::uint32_t kept_max);
@@ -39,6 +41,11 @@ class ReceiveBlocks {
     // A block of at least `bytes` for one message, with one reference; null when memory is out.
     [[nodiscard]] ReceiveBlock* take(std::size_t bytes) noexcept;
     void unreference(ReceiveBlock& block) noexcept;
+
+    // Port::keep, detach and release of arrivals whose token is their ReceiveBlock. `closed`: nothing more will come.
+    [[nodiscard]] Errc keep(Arrival& arrival, Port& port, Kept& out) noexcept;
+    [[nodiscard]] Errc detach(Kept& kept, bool closed) noexcept;
+    void release(Kept& kept) noexcept;
 
     // Kept arrivals are counted, so that their number has an end. False: `kept_max` are out already.
     [[nodiscard]] bool count_kept() noexcept;
@@ -68,4 +75,4 @@ class ReceiveBlocks {
     std::size_t offset_ = 0;  // of the next read
 };
 
-}  // namespace cinnabar::tcp
+}  // namespace cinnabar::na

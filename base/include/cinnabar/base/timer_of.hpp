@@ -4,7 +4,7 @@
 
 #include <cinnabar/base/timer_wheel.hpp>
 
-namespace cinnabar::shm {
+namespace cinnabar {
 
 template <typename T>
 struct TimerOf : Timer {
@@ -12,4 +12,4 @@ struct TimerOf : Timer {
     [[nodiscard]] static T& owner_of(Timer& timer) noexcept { return *static_cast<TimerOf&>(timer).owner; }
 };
 
-}  // namespace cinnabar::shm
+}  // namespace cinnabar

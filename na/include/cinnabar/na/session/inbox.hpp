@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sockets that another context's port accepted for this one. Filled by any thread under the transport's lock, which is
-// why the port is alive then; emptied by the owner.
+// Connections that another context's port accepted for this one. Filled by any thread under the transport's lock, which
+// is why the port is alive then; emptied by the owner.
 #pragma once
-
-#include "transport.hpp"
 
 #include <atomic>
 #include <mutex>
+#include <utility>
 #include <vector>
 
-namespace cinnabar::tcp {
+namespace cinnabar::na {
 
+template <typename Handover>
 class Inbox {
   public:
     void put(Handover handover) {
@@ -33,4 +33,4 @@ class Inbox {
     std::vector<Handover> handovers_;
 };
 
-}  // namespace cinnabar::tcp
+}  // namespace cinnabar::na

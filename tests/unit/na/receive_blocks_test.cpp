@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "receive_blocks.hpp"
+#include <cinnabar/na/session/receive_blocks.hpp>
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-namespace cinnabar::tcp {
+namespace cinnabar::na {
 namespace {
 
 constexpr std::size_t frame_max = 16 * 1024 + 16;
@@ -79,4 +79,4 @@ TEST(ReceiveBlocks, OneMessageGetsABlockThatFits) {
 }
 
 }  // namespace
-}  // namespace cinnabar::tcp
+}  // namespace cinnabar::na

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "receive_blocks.hpp"
-
 #include <cinnabar/base/assert.hpp>
+#include <cinnabar/na/session/receive_blocks.hpp>
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 #include <utility>
 
-namespace cinnabar::shm {
+namespace cinnabar::na {
 namespace {
 
 // One read takes at most this much, so that what it brought is still in the cache when it is parsed.
@@ -65,6 +65,38 @@ void ReceiveBlocks::unreference(ReceiveBlock& block) noexcept {
     give(block);
 }
 
+Errc ReceiveBlocks::keep(Arrival& arrival, Port& port, Kept& out) noexcept {
+    if (!count_kept()) return Errc::overloaded;
+    auto* block = static_cast<ReceiveBlock*>(arrival.token);
+    ++block->references;
+    out = Kept{arrival.bytes, &port, block, 0, false};
+    if (shared(*block) && crowded()) (void)detach(out, false);
+    return Errc::ok;
+}
+
+Errc ReceiveBlocks::detach(Kept& kept, bool closed) noexcept {
+    auto* block = static_cast<ReceiveBlock*>(kept.token);
+    if (kept.detached || !shared(*block)) {
+        kept.detached = true;
+        return Errc::ok;
+    }
+    if (closed) return Errc::ok;  // nothing will come that could need the room
+    ReceiveBlock* own = take(std::max<std::size_t>(kept.bytes.size(), 1));
+    if (!own) return Errc::overloaded;
+    if (!kept.bytes.empty()) std::memcpy(own->bytes(), kept.bytes.data(), kept.bytes.size());
+    kept.bytes = {own->bytes(), kept.bytes.size()};
+    kept.token = own;
+    kept.detached = true;
+    unreference(*block);
+    return Errc::ok;
+}
+
+void ReceiveBlocks::release(Kept& kept) noexcept {
+    unreference(*static_cast<ReceiveBlock*>(kept.token));
+    count_released();
+    kept = {};
+}
+
 bool ReceiveBlocks::count_kept() noexcept {
     if (kept_ == kept_max_) return false;
     ++kept_;
@@ -94,4 +126,4 @@ void ReceiveBlocks::give(ReceiveBlock& block) noexcept {
     ++free_count_[block.size_class];
 }
 
-}  // namespace cinnabar::shm
+}  // namespace cinnabar::na

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cinnabar/base/log.hpp>
+#include <cinnabar/na/session/acceptor.hpp>
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace cinnabar::na {
+namespace {
+
+constexpr unsigned accepts_max = 32;  // in one go
+constexpr TimeUs pause_us = 100'000;  // without descriptors, nothing is accepted for this long
+
+}  // namespace
+
+Acceptor::Acceptor(PortHost& host, const char* scheme) noexcept : host_(host), scheme_(scheme) {
+    pause_.owner = this;
+    pause_.fire = &Acceptor::resume;
+}
+
+void Acceptor::stop() noexcept {
+    host_.disarm(pause_);
+    unwatch();
+}
+
+bool Acceptor::watch(int listener) noexcept {
+    listener_ = listener;
+    return watch_again();
+}
+
+bool Acceptor::watch_again() noexcept {
+    if (listener_ < 0 || watching_) return true;
+    epoll_event event{};
+    event.events = EPOLLIN | EPOLLEXCLUSIVE;
+    event.data.ptr = static_cast<FdEvents*>(this);
+    watching_ = ::epoll_ctl(host_.epoll_fd(), EPOLL_CTL_ADD, listener_, &event) == 0;
+    return watching_;
+}
+
+void Acceptor::unwatch() noexcept {
+    if (!watching_) return;
+    (void)::epoll_ctl(host_.epoll_fd(), EPOLL_CTL_DEL, listener_, nullptr);
+    watching_ = false;
+}
+
+void Acceptor::on_ready(std::uint32_t) noexcept {
+    for (unsigned i = 0; i < accepts_max && watching_; ++i) {
+        UniqueFd fd(::accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+        if (!fd) {
+            const int why = errno;
+            if (why == EMFILE || why == ENFILE || why == ENOBUFS || why == ENOMEM) out_of_descriptors(why);
+            if (why != ECONNABORTED && why != EINTR) return;
+            continue;
+        }
+        complained_ = false;
+        admit(std::move(fd));
+    }
+}
+
+void Acceptor::out_of_descriptors(int os_errno) noexcept {
+    if (!complained_) {
+        log(LogLevel::warning, "%s: cannot accept connections: %s; raise the limit of open files", scheme_,
+            std::strerror(os_errno));
+        complained_ = true;
+    }
+    if (make_room()) return;
+    unwatch();
+    host_.arm(pause_, host_.now_us() + pause_us);
+}
+
+void Acceptor::resume(Timer& timer) noexcept {
+    Acceptor& self = TimerOf<Acceptor>::owner_of(timer);
+    if (!self.watch_again()) self.host_.arm(self.pause_, self.host_.now_us() + pause_us);
+}
+
+}  // namespace cinnabar::na

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cinnabar/base/assert.hpp>
+#include <cinnabar/na/session/peer_table.hpp>
+
+namespace cinnabar::na {
+namespace {
+
+constexpr std::size_t spares_max = 256;
+
+int worth(const SessionPeer& peer) noexcept {
+    if (peer.state() == PeerState::connected) return 2;
+    return peer.state() == PeerState::connecting ? 1 : 0;
+}
+
+// Takes the entry of `peer` out of a multimap.
+template <typename Map, typename Key>
+void erase_one(Map& map, const Key& key, const SessionPeer& peer) noexcept {
+    const auto [begin, end] = map.equal_range(key);
+    for (auto at = begin; at != end; ++at) {
+        if (at->second != &peer) continue;
+        map.erase(at);
+        return;
+    }
+}
+
+}  // namespace
+
+PeerTable::~PeerTable() { CINNABAR_ASSERT(all_.empty()); }
+
+std::string PeerTable::place_of(std::string_view where, const AddrBody& wanted) {
+    return std::string(where) + '/' + std::to_string(wanted.context) + '/' + std::to_string(wanted.incarnation);
+}
+
+SessionPeer* PeerTable::at(const Addr& addr) const noexcept {
+    const auto found = by_addr_.find(&addr.body());
+    return found == by_addr_.end() ? nullptr : found->second;
+}
+
+SessionPeer* PeerTable::at_place(const std::string& place) const noexcept {
+    const auto found = by_place_.find(place);
+    return found == by_place_.end() ? nullptr : found->second;
+}
+
+SessionPeer* PeerTable::best(const Identity& identity) const noexcept {
+    SessionPeer* found = nullptr;
+    const auto [begin, end] = by_identity_.equal_range(identity);
+    for (auto at = begin; at != end; ++at) {
+        if (!found || worth(*at->second) > worth(*found)) found = at->second;
+    }
+    return found;
+}
+
+void PeerTable::insert(std::unique_ptr<SessionPeer> peer) {
+    if (peer->can_be_dialled()) by_place_.emplace(peer->place, peer.get());
+    by_addr_.emplace(&peer->addr().body(), peer.get());
+    all_.push_back(*peer.release());
+}
+
+void PeerTable::add_name(SessionPeer& peer, const Addr& addr) {
+    if (!by_addr_.emplace(&addr.body(), &peer).second) return;
+    peer.names.push_back(addr);
+}
+
+void PeerTable::identify(SessionPeer& peer, const Identity& identity) {
+    erase_one(by_identity_, peer.identity, peer);
+    by_identity_.emplace(identity, &peer);
+    peer.identity = identity;
+}
+
+void PeerTable::spare(SessionPeer& peer) noexcept {
+    if (decltype(spares_)::linked(peer)) return;
+    spares_.push_back(peer);
+    ++spares_count_;
+    spares_changed_ = true;
+}
+
+void PeerTable::forget_spares() noexcept {
+    spares_changed_ = false;
+    for (SessionPeer* peer = spares_.front(); peer;) {
+        SessionPeer& now = *std::exchange(peer, decltype(spares_)::next(*peer));
+        if (!now.in_use() && now.can_be_dialled() && spares_count_ <= spares_max) continue;
+        if (!now.in_use()) {
+            destroy(now);
+            continue;
+        }
+        spares_.remove(now);
+        --spares_count_;
+    }
+}
+
+void PeerTable::remove_all() noexcept {
+    while (SessionPeer* peer = all_.front()) destroy(*peer);
+}
+
+void PeerTable::destroy(SessionPeer& peer) noexcept {
+    if (decltype(spares_)::linked(peer)) {
+        spares_.remove(peer);
+        --spares_count_;
+    }
+    host_.peer_gone(peer);
+    erase_one(by_identity_, peer.identity, peer);
+    if (peer.can_be_dialled()) erase_one(by_place_, peer.place, peer);
+    std::vector<Addr> names = std::move(peer.names);
+    names.push_back(peer.addr());
+    for (const Addr& name : names) {
+        if (const auto at = by_addr_.find(&name.body()); at != by_addr_.end() && at->second == &peer)
+            by_addr_.erase(at);
+    }
+    all_.remove(peer);
+    delete &peer;
+}
+
+}  // namespace cinnabar::na
