@@ -110,13 +110,13 @@ TEST_P(EvictTest, ACallThatCrossesTheQuestionIsNotLost) {
 }
 
 TEST_P(EvictTest, WhoDoesNotAnswerIsCutOff) {
-    if (!network_.is_sim()) GTEST_SKIP() << "the seconds that it has are real ones here";
     constexpr std::size_t full = connections_max - connections_max / 8;
     for (std::size_t i = 0; i < full; ++i) {
         open_peer(i);
         echo_from(i);
     }
-    for (std::size_t i = 0; i < full; ++i) network_.world().stop("origin" + std::to_string(i));
+    // Elsewhere it is enough that nobody looks at what came for them.
+    for (std::size_t i = 0; network_.is_sim() && i < full; ++i) network_.world().stop("origin" + std::to_string(i));
     log_.allow("has not answered");
     open_peer(full);
     Ending ending;
@@ -128,7 +128,7 @@ TEST_P(EvictTest, WhoDoesNotAnswerIsCutOff) {
     ASSERT_TRUE(awake.until([&] { return ending.count == 1; }, std::chrono::seconds(20)));
     EXPECT_EQ(connections(), full + 1);
     ASSERT_TRUE(awake.until([&] { return connections() == full; }, std::chrono::seconds(20)));
-    for (std::size_t i = 0; i < full; ++i) network_.world().resume("origin" + std::to_string(i));
+    for (std::size_t i = 0; network_.is_sim() && i < full; ++i) network_.world().resume("origin" + std::to_string(i));
 }
 
 CINNABAR_OVER_ALL(EvictTest);
