@@ -182,7 +182,7 @@ bool ContextCore::send(Call& call) noexcept {
     call.was_sent_ = true;
     call.connection_ = book.connection;
     ++book.posted;
-    if (book.open && book.credits > 0) --book.credits;
+    if (book.credits > 0) --book.credits;  // none before the connection is made
     if (options.heartbeat.count() != 0) watch_peer(book);
     if (!call.args.one_way) {
         ++book.replies_owed;

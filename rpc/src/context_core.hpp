@@ -6,11 +6,13 @@
 #include "codec.hpp"
 #include "peer_book.hpp"
 
+#include <cinnabar/base/assert.hpp>
 #include <cinnabar/bulk/lend.hpp>
 #include <cinnabar/bulk/transfer.hpp>
 #include <cinnabar/rpc/context.hpp>
 #include <cinnabar/rpc/engine.hpp>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <deque>
@@ -140,7 +142,17 @@ class ContextCore final : public na::Receiver {
     void close_book(PeerBook& book, Errc why) noexcept;
     void drop_book_if_idle(PeerBook& book) noexcept;
     void on_peer(na::Peer& peer, na::PeerEvent event, Errc why) noexcept override;
-    [[nodiscard]] std::uint16_t credits_for(PeerBook& book) noexcept;
+    // What goes along with a reply: what came back, and more for a peer that asks. None when it is not connected.
+    [[nodiscard]] std::uint16_t credits_for(PeerBook& book) noexcept {
+        if (book.hungry) grow_budget(book);
+        const std::uint32_t give = std::min<std::uint32_t>(book.returnable, 0xffff);
+        book.returnable -= give;
+        book.granted += give;
+        if (book.starved.armed() && give != 0) na->disarm(book.starved);
+        CINNABAR_DEBUG_ASSERT(book.granted + book.returnable <= book.budget);
+        return static_cast<std::uint16_t>(give);
+    }
+    void grow_budget(PeerBook& book) noexcept;
     void watch_starving(PeerBook& book) noexcept;
     void grant_if_starved(PeerBook& book) noexcept;
     [[nodiscard]] bool books_add_up() noexcept;

@@ -7,11 +7,9 @@
 // slots for each connection (control.cpp).
 #include "context_core.hpp"
 
-#include <cinnabar/base/assert.hpp>
 #include <cinnabar/base/log.hpp>
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 namespace cinnabar::rpc {
@@ -190,30 +188,21 @@ void ContextCore::add_credits(PeerBook& book, std::uint32_t credits) noexcept {
     book.credits += credits;
 }
 
-// What goes along with a reply: what came back, and more for a peer that asks while slots are left.
-std::uint16_t ContextCore::credits_for(PeerBook& book) noexcept {
-    if (!book.open) return 0;
-    if (book.hungry && book.budget < options.credits_per_peer_max) {
-        const std::uint32_t used = budgets + control_slots * connections;
-        const std::uint32_t slots = used < request_slots_max ? request_slots_max - used : 0;
-        // Some requests are on their way while others are held; many more would only be turned away.
-        const std::uint64_t held_max = std::uint64_t{2} * options.requests_held_max;
-        const auto left =
-            static_cast<std::uint32_t>(std::min<std::uint64_t>(slots, budgets < held_max ? held_max - budgets : 0));
-        const std::uint32_t more =
-            std::min({std::max(book.budget, 1u), options.credits_per_peer_max - book.budget, left});
-        book.budget += more;
-        book.returnable += more;
-        budgets += more;
-        book.hungry = more == 0;
-        if (book.hungry) recall_idle_credits();
-    }
-    const auto give = std::min<std::uint32_t>(book.returnable, std::numeric_limits<std::uint16_t>::max());
-    book.returnable -= give;
-    book.granted += give;
-    if (give != 0 && book.starved.armed()) na->disarm(book.starved);
-    CINNABAR_DEBUG_ASSERT(book.granted + book.returnable <= book.budget);
-    return static_cast<std::uint16_t>(give);
+// For a peer that asks, while slots are left.
+void ContextCore::grow_budget(PeerBook& book) noexcept {
+    if (!book.open || book.budget >= options.credits_per_peer_max) return;
+    const std::uint32_t used = budgets + control_slots * connections;
+    const std::uint32_t slots = used < request_slots_max ? request_slots_max - used : 0;
+    // Some requests are on their way while others are held; many more would only be turned away.
+    const std::uint64_t held_max = std::uint64_t{2} * options.requests_held_max;
+    const auto left =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(slots, budgets < held_max ? held_max - budgets : 0));
+    const std::uint32_t more = std::min({std::max(book.budget, 1u), options.credits_per_peer_max - book.budget, left});
+    book.budget += more;
+    book.returnable += more;
+    budgets += more;
+    book.hungry = more == 0;
+    if (book.hungry) recall_idle_credits();
 }
 
 // Called whenever a credit was used or came back and the peer has none. It is told by a message of its own if no reply

@@ -13,7 +13,7 @@ constexpr Microseconds retry_after{20};
 // Before the connection is made nobody knows how many credits there will be; one call goes ahead and dials.
 bool ContextCore::may_send(PeerBook& book) noexcept {
     if (book.looks_again || book.leaving != Leaving::no) return false;
-    if (book.open ? book.credits == 0 : !book.sent.empty() || book.posted != 0) return false;
+    if (book.credits == 0 && (book.open || !book.sent.empty() || book.posted != 0)) return false;
     if (replies_owed + replies_kept < replies_owed_max) return true;
     if (!book.awaits_reply_slot) {
         book.awaits_reply_slot = true;

@@ -29,9 +29,8 @@ void ContextCore::accept_request(PeerBook& book, na::Arrival& arrival) noexcept 
             book.peer->addr().to_string().c_str());
         return book.peer->port().disconnect(*book.peer);
     }
-    --book.granted;
+    if (--book.granted == 0) watch_starving(book);
     book.active = true;
-    if (book.granted == 0) watch_starving(book);
     Request* request = requests.acquire();
     if (!request) {
         // Even those that are turned away wait for room to be told so. Its call ends by its deadline.
@@ -73,7 +72,7 @@ Errc ContextCore::admit(Request& request, const RequestHeader& header) noexcept 
     request.provider_ = header.provider;
     request.shape_ = header.shape;
     request.trace_ = header.trace;
-    request.book_->hungry |= (header.flags & flag_hungry) != 0;
+    if ((header.flags & flag_hungry) != 0) request.book_->hungry = true;
     if (header.time_left_us != time_left_none) {
         const TimeUs now = na->now_us();
         request.deadline_ = header.time_left_us > time_never - 1 - now ? time_never - 1 : now + header.time_left_us;
