@@ -3,6 +3,8 @@
 
 #include <cinnabar/hl/node.hpp>
 
+#include <algorithm>
+
 namespace cinnabar::hl {
 namespace {
 
@@ -48,6 +50,13 @@ std::string_view NodeRef::transport_to(const na::Addr& addr) const {
     const na::Context& context = core_->loops().front()->context()->na();
     const na::Port* port = context.route(addr);
     return port ? context.transport_of(*port).scheme() : std::string_view();
+}
+
+Result<bulk::Region> NodeRef::allocate(std::size_t bytes, na::Access access) const {
+    const auto& transports = core_->engine().transports();
+    const auto shared = std::find_if(transports.begin(), transports.end(),
+                                     [](const auto& transport) { return transport->caps().views; });
+    return bulk::Region::allocate(bytes, access, shared == transports.end() ? nullptr : *shared);
 }
 
 TransferOp NodeRef::pull(const bulk::RemoteRegion& remote, const na::Addr& peer, bulk::Region local,

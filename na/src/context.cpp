@@ -209,6 +209,17 @@ Errc Context::post(Op& op) noexcept {
     return Errc::ok;
 }
 
+Result<std::unique_ptr<View>> Context::view(Peer& peer, const RemoteMemory& memory, std::uint64_t offset,
+                                            std::uint64_t bytes) {
+    if (!transport_of(peer.port()).caps().views) {
+        return Error(Errc::unsupported, "this transport shows no memory in place: pull it");
+    }
+    if (offset > memory.bytes || bytes > memory.bytes - offset) {
+        return Error(Errc::too_large, "a view lies within the memory that was lent");
+    }
+    return peer.port().view(peer, memory, offset, bytes);
+}
+
 void Context::cancel_owned(Op& op) noexcept { impl_->cancel_owned(op); }
 
 void Context::run_owned(Work& work) noexcept {

@@ -51,6 +51,10 @@ class FaultPort final : public na::Port, private na::PortHost, private na::Recei
         const bool held = std::any_of(held_.begin(), held_.end(), [&op](const Held& each) { return each.op == &op; });
         if (!held) inner_->cancel(op);
     }
+    [[nodiscard]] Result<std::unique_ptr<na::View>> view(na::Peer& peer, const na::RemoteMemory& memory,
+                                                         std::uint64_t offset, std::uint64_t bytes) override {
+        return inner_->view(peer, memory, offset, bytes);
+    }
     unsigned poll() noexcept override;
     [[nodiscard]] bool hot() const noexcept override { return inner_->hot(); }
     void flush() noexcept override { inner_->flush(); }

@@ -62,6 +62,7 @@ std::string caps_of(const na::Caps& caps) {
     add(caps.detects_loss, "detects loss");
     add(caps.wait_fd, "sleeps in the kernel");
     add(caps.same_host_only, "this host only");
+    add(caps.views, "memory in place");
     return text.empty() ? "messages, put, get" : text;
 }
 

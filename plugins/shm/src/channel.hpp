@@ -3,6 +3,7 @@
 // where this process may copy across address spaces, the peer's lease board.
 #pragma once
 
+#include "peer_files.hpp"
 #include "transport.hpp"
 
 namespace cinnabar::shm {
@@ -18,6 +19,7 @@ struct Channel {
     std::uint32_t peer_record_bytes_max = 0;
     std::uint32_t board_slots = 0;
     Credentials who;
+    PeerFiles files;
     bool copies = false;  // a probe has shown that this process may read the peer's memory, and so write it
 };
 

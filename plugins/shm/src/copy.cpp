@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Operations that copy across address spaces by themselves, window by window, so that progress goes on in between.
-// Each system call stands between a pin of the lease and its end; the ring says which lease that is, for the case that
-// this process dies in it.
+// Memory that the peer's library allocated is mapped and copied here; the kernel copies any other. Each window stands
+// between a pin of the lease and its end; the ring says which lease that is, for the case that this process dies in it.
 #include "port.hpp"
 #include "rma_copy.hpp"
 
@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 
 namespace cinnabar::shm {
 namespace {
@@ -97,7 +98,7 @@ Errc Session::find_window(const na::Op& op, std::uint64_t moved, std::uint64_t b
     std::uint64_t want = std::min(op.bytes - moved, bytes_max);
     const std::uint64_t offset = pinned.offset + op.remote_offset + moved;
     if (pinned.pieces == 0) {
-        out.add_there(pinned.address + offset, want);
+        out.add_there(pinned.address + op.remote_offset + moved, want);
     } else if (const Errc why = find_pieces(pinned, offset, want, out); why != Errc::ok) {
         return why;
     }
@@ -114,26 +115,53 @@ Errc Session::find_window(const na::Op& op, std::uint64_t moved, std::uint64_t b
     return Errc::ok;
 }
 
+Errc Session::copy_across(Posted& posted, std::uint64_t bytes_max, const BoardView::Pinned& pinned,
+                          std::uint64_t& copied) noexcept {
+    const na::Op& op = *posted.op;
+    Window window;
+    const Errc why = find_window(op, posted.moved, bytes_max, pinned, window);
+    if (why != Errc::ok || window.bytes == 0) return why;
+    const auto call = op.kind == na::OpKind::get ? ::process_vm_readv : ::process_vm_writev;
+    const ssize_t done =
+        call(channel_.who.pid, window.here.data(), window.here_count, window.there.data(), window.there_count, 0);
+    if (done <= 0) return done < 0 ? errc_of_copy(errno) : Errc::io;
+    copied = static_cast<std::uint64_t>(done);
+    return Errc::ok;
+}
+
+// Memory that the peer's library allocated. unsupported: it cannot be mapped.
+Errc Session::copy_mapped(Posted& posted, std::uint64_t bytes_max, const BoardView::Pinned& pinned,
+                          std::uint64_t& copied) noexcept {
+    const na::Op& op = *posted.op;
+    const std::shared_ptr<const Segment> file = channel_.files.map(channel_.who.pid, pinned.file, pinned.serial);
+    const std::uint64_t position = pinned.offset + op.remote_offset + posted.moved;
+    const std::uint64_t want = std::min(op.bytes - posted.moved, bytes_max);
+    if (!file || position > file->bytes() || want > file->bytes() - position) return Errc::unsupported;
+    std::byte* there = file->base() + position;
+    std::array<iovec, pieces_max> here;
+    const std::size_t pieces = op.local->gather(op.local_offset + posted.moved, want, here.data(), here.size(), copied);
+    for (std::size_t i = 0; i < pieces; ++i) {
+        void* const to = op.kind == na::OpKind::get ? here[i].iov_base : there;
+        std::memcpy(to, op.kind == na::OpKind::get ? there : here[i].iov_base, here[i].iov_len);
+        there += here[i].iov_len;
+    }
+    return Errc::ok;
+}
+
 // ok: `copied` more bytes are in place.
 Errc Session::copy_window(Posted& posted, std::uint64_t bytes_max, std::uint64_t& copied) noexcept {
     const na::Op& op = *posted.op;
     const std::uint32_t slot = board_slot_of(op.remote.key);
     const RmaBody body = body_of(op);
-    const bool get = op.kind == na::OpKind::get;
     std::atomic<std::uint64_t>& holding = writer_.header().holding;
     holding.store(std::uint64_t{slot} + 1, std::memory_order_seq_cst);
     BoardView::Pinned pinned;
-    Errc why =
-        channel_.board.pin(slot, body.key, body.offset, body.left, get ? na::Access::read : na::Access::write, pinned);
+    Errc why = channel_.board.pin(slot, body.key, body.offset, body.left,
+                                  op.kind == na::OpKind::get ? na::Access::read : na::Access::write, pinned);
     if (why == Errc::ok) {
-        Window window;
-        if (op.bytes > posted.moved) why = find_window(op, posted.moved, bytes_max, pinned, window);
-        if (why == Errc::ok && window.bytes > 0) {
-            const auto call = get ? ::process_vm_readv : ::process_vm_writev;
-            const ssize_t done = call(channel_.who.pid, window.here.data(), window.here_count, window.there.data(),
-                                      window.there_count, 0);
-            if (done > 0) copied = static_cast<std::uint64_t>(done);
-            if (done <= 0) why = done < 0 ? errc_of_copy(errno) : Errc::io;
+        if (op.bytes > posted.moved) {
+            why = pinned.file != 0 ? copy_mapped(posted, bytes_max, pinned, copied) : Errc::unsupported;
+            if (why == Errc::unsupported) why = copy_across(posted, bytes_max, pinned, copied);
         }
         channel_.board.unpin(slot);
     }

@@ -30,8 +30,8 @@ std::uint32_t slot_of(const na::Lease& lease) noexcept {
 Errc ShmTransport::grant(na::Lease& lease) noexcept {
     const Errc granted = leases_.grant(lease);
     if (granted != Errc::ok) return granted;
-    const auto& pieces = static_cast<const ShmMemory*>(lease.memory)->pieces();
-    const std::uint32_t slot = board_.show(lease, pieces.data(), pieces.size());
+    const auto& memory = static_cast<const ShmMemory&>(*lease.memory);
+    const std::uint32_t slot = board_.show(lease, memory.pieces().data(), memory.pieces().size(), memory.place());
     lease.registration = reinterpret_cast<void*>(std::uintptr_t{slot} + 1);
     return Errc::ok;
 }

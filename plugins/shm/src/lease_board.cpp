@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lease_board.hpp"
 
+#include "full_fence.hpp"
+
 #include <cinnabar/base/assert.hpp>
+
+#include <new>
+#include <utility>
 
 namespace cinnabar::shm {
 namespace {
@@ -20,7 +25,8 @@ Errc LeaseBoard::open() noexcept {
     return Segment::make("cinnabar-leases", sizeof(BoardSlot) * slots_few, segment_, fd_);
 }
 
-std::uint32_t LeaseBoard::show(const na::Lease& lease, const BoardPiece* pieces, std::size_t count) noexcept {
+std::uint32_t LeaseBoard::show(const na::Lease& lease, const BoardPiece* pieces, std::size_t count,
+                               const FilePlace& place_in_file) noexcept {
     Place* place = places_.acquire();
     if (!place) return no_slot;
     if (place->slot_index >= slots()) {
@@ -38,8 +44,10 @@ std::uint32_t LeaseBoard::show(const na::Lease& lease, const BoardPiece* pieces,
         const auto segments = lease.memory->segments();
         const std::byte* base = segments.empty() ? nullptr : segments.front().base;
         slot.address = reinterpret_cast<std::uintptr_t>(base) + lease.offset;
-        slot.offset = 0;
+        slot.offset = place_in_file.position + lease.offset;
     }
+    slot.file = count != 0 ? 0 : place_in_file.file;
+    slot.serial = place_in_file.serial;
     slot.name = name_of({lease.slot, lease.generation, lease.key});
     slot.key.store(lease.key, std::memory_order_relaxed);
     slot.pins.store(0, std::memory_order_release);
@@ -48,6 +56,7 @@ std::uint32_t LeaseBoard::show(const na::Lease& lease, const BoardPiece* pieces,
 
 void LeaseBoard::close(std::uint32_t slot) noexcept {
     (void)at(slot).pins.fetch_or(BoardSlot::closed, std::memory_order_seq_cst);
+    full_fence();  // before what the owner writes there next
 }
 
 bool LeaseBoard::pinned(std::uint32_t slot) const noexcept {
@@ -64,13 +73,27 @@ void LeaseBoard::give_back(std::uint32_t slot) noexcept {
 
 Errc BoardView::attach(int fd, std::uint32_t slots) noexcept {
     slots_ = slots;
-    return Segment::attach(fd, sizeof(BoardSlot) * slots, segment_);
+    Segment segment;
+    if (const Errc why = Segment::attach(fd, sizeof(BoardSlot) * slots, segment); why != Errc::ok) return why;
+    try {
+        segment_ = std::make_shared<const Segment>(std::move(segment));
+    } catch (const std::bad_alloc&) {
+        return Errc::out_of_memory;
+    }
+    return Errc::ok;
+}
+
+bool BoardView::stands(const Segment& board, std::uint32_t slot, const na::LeaseKey& key) noexcept {
+    const BoardSlot& shared = reinterpret_cast<const BoardSlot*>(board.base())[slot];
+    full_fence();  // the reading comes first
+    return (shared.pins.load(std::memory_order_relaxed) & BoardSlot::closed) == 0 &&
+           shared.key.load(std::memory_order_relaxed) == key.key;
 }
 
 Errc BoardView::pin(std::uint32_t slot, const na::LeaseKey& key, std::uint64_t offset, std::uint64_t bytes,
                     na::Access want, Pinned& out) noexcept {
     if (!segment_ || slot >= slots_ || key.key == 0) return Errc::permission;
-    BoardSlot& shared = reinterpret_cast<BoardSlot*>(segment_.base())[slot];
+    BoardSlot& shared = reinterpret_cast<BoardSlot*>(segment_->base())[slot];
     std::uint32_t pins = shared.pins.load(std::memory_order_relaxed);
     do {
         if ((pins & BoardSlot::closed) != 0) return Errc::permission;
@@ -85,13 +108,13 @@ Errc BoardView::pin(std::uint32_t slot, const na::LeaseKey& key, std::uint64_t o
     } else if (offset > lease_bytes || bytes > lease_bytes - offset) {
         why = Errc::too_large;
     }
-    out = {shared.address, shared.offset, shared.pieces};
+    out = {shared.address, shared.offset, shared.pieces, shared.file, shared.serial};
     if (why != Errc::ok) unpin(slot);
     return why;
 }
 
 void BoardView::unpin(std::uint32_t slot) noexcept {
-    reinterpret_cast<BoardSlot*>(segment_.base())[slot].pins.fetch_sub(1, std::memory_order_seq_cst);
+    reinterpret_cast<BoardSlot*>(segment_->base())[slot].pins.fetch_sub(1, std::memory_order_seq_cst);
 }
 
 }  // namespace cinnabar::shm

@@ -7,12 +7,14 @@
 #pragma once
 
 #include "segment.hpp"
+#include "shared_memory.hpp"
 
 #include <cinnabar/base/slot_pool.hpp>
 #include <cinnabar/na/lease_table.hpp>
 #include <cinnabar/na/memory.hpp>
 
 #include <atomic>
+#include <memory>
 
 namespace cinnabar::shm {
 
@@ -25,11 +27,11 @@ struct BoardSlot {
     std::atomic<std::uint64_t> key;
     std::uint64_t bytes;    // of the lease
     std::uint64_t address;  // of its first byte; of an array of BoardPiece where `pieces` is not 0
-    std::uint64_t offset;   // of the lease within that array
+    std::uint64_t offset;   // of the lease within that array, or of its first byte within the file
     std::uint64_t name;     // slot | generation << 32 of the LeaseKey
     std::uint32_t pieces;
-    std::uint32_t unused;
-    std::uint64_t unused_more;
+    std::uint32_t file;    // FilePlace, of memory that peers can map; 0: it is in none
+    std::uint64_t serial;  // of that file
 };
 static_assert(sizeof(BoardSlot) == 64);
 
@@ -56,8 +58,10 @@ class LeaseBoard {
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
 
     // Lays a lease open; no_slot when all slots are out, and its peers will not copy by themselves. `pieces`: of a
-    // registration of several segments; it must live until the slot is given back.
-    [[nodiscard]] std::uint32_t show(const na::Lease& lease, const BoardPiece* pieces, std::size_t count) noexcept;
+    // registration of several segments; it must live until the slot is given back. `place`: of one with a single
+    // segment.
+    [[nodiscard]] std::uint32_t show(const na::Lease& lease, const BoardPiece* pieces, std::size_t count,
+                                     const FilePlace& place) noexcept;
     // Nobody may begin an access any more.
     void close(std::uint32_t slot) noexcept;
     [[nodiscard]] bool pinned(std::uint32_t slot) const noexcept;
@@ -78,13 +82,17 @@ class LeaseBoard {
 class BoardView {
   public:
     [[nodiscard]] Errc attach(int fd, std::uint32_t slots) noexcept;
-    void reset() noexcept { segment_.reset(); }
+    [[nodiscard]] const std::shared_ptr<const Segment>& segment() const noexcept { return segment_; }
+    // Whether a lease that was pinned once still stands. What was read before counts if it does.
+    [[nodiscard]] static bool stands(const Segment& board, std::uint32_t slot, const na::LeaseKey& key) noexcept;
 
     // What an access needs to know, copied once.
     struct Pinned {
         std::uint64_t address = 0;
         std::uint64_t offset = 0;
         std::uint32_t pieces = 0;
+        std::uint32_t file = 0;
+        std::uint64_t serial = 0;
     };
     // Pins the slot for one system call. permission: closed, another key, not that access; too_large: out of bounds.
     // Requires: nothing is pinned through this view.
@@ -93,7 +101,7 @@ class BoardView {
     void unpin(std::uint32_t slot) noexcept;
 
   private:
-    Segment segment_;
+    std::shared_ptr<const Segment> segment_;  // views keep it as well
     std::uint32_t slots_ = 0;
 };
 

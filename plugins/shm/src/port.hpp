@@ -50,6 +50,8 @@ class ShmPort final : public na::Port {
     void disconnect(na::Peer& peer) noexcept override;
     [[nodiscard]] Errc post(na::Op& op) noexcept override;
     void cancel(na::Op& op) noexcept override;
+    [[nodiscard]] Result<std::unique_ptr<na::View>> view(na::Peer& peer, const na::RemoteMemory& memory,
+                                                         std::uint64_t offset, std::uint64_t bytes) override;
     unsigned poll() noexcept override;
     [[nodiscard]] bool hot() const noexcept override;
     void flush() noexcept override;

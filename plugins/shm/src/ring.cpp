@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ring.hpp"
 
+#include "full_fence.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -68,6 +70,7 @@ void RingWriter::publish(const Record& record) noexcept {
     const std::uint64_t end = at_ + skip_ + record_size(record.bytes);
     std::memcpy(place + 8, &record.id, sizeof record.id);
     word_at(records_ + (end & mask_)).store(0, std::memory_order_relaxed);
+    order_for_sanitizer();
     word_at(place).store(word_of(record), std::memory_order_release);
     if (skip_ != 0) word_at(records_ + (at_ & mask_)).store(word_of({}), std::memory_order_release);
     at_ = end;
@@ -85,6 +88,7 @@ RingReader::Look RingReader::next(Record& out) noexcept {
     for (;;) {
         const std::uint64_t word = first_word().load(std::memory_order_acquire);
         if (word == 0) return Look::none;
+        order_for_sanitizer();
         const std::size_t offset = at_ & mask_;
         const std::size_t to_end = mask_ + 1 - offset;
         if (word >> 56 != present >> 56) return Look::broken;

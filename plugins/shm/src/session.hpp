@@ -78,6 +78,10 @@ class Session final : public PoolSlot, public na::FdEvents {
     [[nodiscard]] bool has_copies() const noexcept { return !copying_.empty(); }
     [[nodiscard]] bool copies() const noexcept { return channel_.copies; }
 
+    // As na::Port::view.
+    [[nodiscard]] Result<std::unique_ptr<na::View>> view(const na::RemoteMemory& memory, std::uint64_t offset,
+                                                         std::uint64_t bytes);
+
     void cancel(Posted& posted) noexcept;
 
     // The port's books.
@@ -114,6 +118,10 @@ class Session final : public PoolSlot, public na::FdEvents {
                                    const BoardView::Pinned& pinned, Window& out) noexcept;
     [[nodiscard]] Errc find_pieces(const BoardView::Pinned& pinned, std::uint64_t position, std::uint64_t bytes,
                                    Window& out) noexcept;
+    [[nodiscard]] Errc copy_across(Posted& posted, std::uint64_t bytes_max, const BoardView::Pinned& pinned,
+                                   std::uint64_t& copied) noexcept;
+    [[nodiscard]] Errc copy_mapped(Posted& posted, std::uint64_t bytes_max, const BoardView::Pinned& pinned,
+                                   std::uint64_t& copied) noexcept;
     [[nodiscard]] Errc copy_window(Posted& posted, std::uint64_t bytes_max, std::uint64_t& copied) noexcept;
     void copied(Posted& posted, Errc result) noexcept;
 

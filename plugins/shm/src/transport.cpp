@@ -31,9 +31,10 @@ constexpr std::size_t data_bytes = 8 * 1024;
 }  // namespace
 
 ShmMemory::ShmMemory(na::Transport& transport, std::span<const na::Segment> segments, na::Access access,
-                     std::shared_ptr<std::atomic<std::size_t>> count)
+                     const SharedMemory& shared, std::shared_ptr<std::atomic<std::size_t>> count)
     : Memory(transport, segments, access), count_(std::move(count)) {
     const auto own = this->segments();
+    if (own.size() == 1) place_ = shared.find(own.front().base, own.front().bytes);
     if (own.size() < 2) return;
     pieces_.reserve(own.size());
     std::uint64_t end = 0;
@@ -87,7 +88,7 @@ Result<std::unique_ptr<na::Transport>> ShmTransport::open(const na::Uri& uri, co
     }
     CINNABAR_TRY(Audience audience, Audience::of(uri));
     std::unique_ptr<ShmTransport> transport(new ShmTransport(options));
-    transport->copies_across_ = copy != "buffers";
+    transport->copies_across_ = transport->caps_.views = copy != "buffers";
     // Yama's ptrace_scope 1 lets only a parent copy, unless the process itself allows more. It is for its owner to say.
     if (copy == "across") (void)::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
     if (const Errc why = transport->board_.open(); why != Errc::ok) {
@@ -165,7 +166,7 @@ Result<std::unique_ptr<na::Memory>> ShmTransport::register_memory(std::span<cons
         registrations_->fetch_sub(1, std::memory_order_relaxed);
         return Error(Errc::too_large, "registrations_max are in use");
     }
-    return std::unique_ptr<na::Memory>(std::make_unique<ShmMemory>(*this, segments, access, registrations_));
+    return std::unique_ptr<na::Memory>(std::make_unique<ShmMemory>(*this, segments, access, shared_, registrations_));
 }
 
 std::string ShmTransport::diagnosis() const {

@@ -35,13 +35,16 @@ struct Caller {
 class ShmMemory final : public na::Memory {
   public:
     ShmMemory(na::Transport& transport, std::span<const na::Segment> segments, na::Access access,
-              std::shared_ptr<std::atomic<std::size_t>> count);
+              const SharedMemory& shared, std::shared_ptr<std::atomic<std::size_t>> count);
     ~ShmMemory() override { count_->fetch_sub(1, std::memory_order_relaxed); }
     // Where the segments are, for peers that copy by themselves; empty for a single one.
     [[nodiscard]] const std::vector<BoardPiece>& pieces() const noexcept { return pieces_; }
+    // Where a single segment lies, if peers can map it.
+    [[nodiscard]] const FilePlace& place() const noexcept { return place_; }
 
   private:
     std::vector<BoardPiece> pieces_;
+    FilePlace place_;
     std::shared_ptr<std::atomic<std::size_t>> count_;  // a registration may outlive its transport
 };
 
@@ -63,6 +66,8 @@ class ShmTransport final : public na::Transport {
     [[nodiscard]] Result<std::unique_ptr<na::Port>> open_port(na::PortHost& host) override;
     [[nodiscard]] Result<std::unique_ptr<na::Memory>> register_memory(std::span<const na::Segment> segments,
                                                                       na::Access access) override;
+    [[nodiscard]] void* allocate_memory(std::size_t bytes) noexcept override { return shared_.allocate(bytes); }
+    void free_memory(void* memory, std::size_t) noexcept override { shared_.free(memory); }
     [[nodiscard]] Errc grant(na::Lease& lease) noexcept override;
     [[nodiscard]] Errc revoke(na::Lease& lease) noexcept override;
     void describe(const na::Lease& lease, Writer& writer) const noexcept override;
@@ -120,6 +125,7 @@ class ShmTransport final : public na::Transport {
     na::Limits limits_;
     na::LeaseTable leases_;
     LeaseBoard board_;
+    SharedMemory shared_;
     std::uint32_t record_bytes_max_ = 0;
     std::uint32_t ring_bytes_ = 0;
     bool copies_across_ = true;

@@ -22,10 +22,10 @@ constexpr Microseconds no_wait{0};
 // The memory of one process: a region for each slot. Segments are a gap apart, so that none can be joined.
 class Regions {
   public:
-    explicit Regions(const BulkShape& shape) {
+    Regions(const BulkShape& shape, const std::shared_ptr<na::Transport>& transport) {
         if (shape.allocated) {
             const auto all =
-                bulk::Region::allocate(shape.in_flight * shape.buffer_bytes, na::Access::read_write).value();
+                bulk::Region::allocate(shape.in_flight * shape.buffer_bytes, na::Access::read_write, transport).value();
             std::memset(all.contiguous().data(), 0x5a, all.contiguous().size());
             for (std::size_t slot = 0; slot < shape.in_flight; ++slot) {
                 regions_.push_back(all.slice(slot * shape.buffer_bytes, shape.buffer_bytes));
@@ -52,7 +52,7 @@ class Regions {
 // Announces its address and one descriptor a region, then only makes progress.
 void serve(PartnerSide& side, const BulkShape& shape) {
     Endpoint endpoint{shape.wire, true};
-    const Regions regions{shape};
+    const Regions regions{shape, endpoint.transport()};
     std::vector<std::unique_ptr<LentRegion>> lent;
     std::string line = endpoint.address();
     for (std::size_t slot = 0; slot < shape.in_flight; ++slot) {
@@ -71,7 +71,7 @@ class OurBulk : public Subject {
     OurBulk(Cores cores, const BulkShape& shape)
         : shape_(shape),
           partner_(cores.server, [&](PartnerSide& side) { serve(side, shape); }),
-          regions_(shape),
+          regions_(shape, endpoint_.transport()),
           slots_(shape.in_flight) {
         std::istringstream words{partner_.announced()};
         std::string word;

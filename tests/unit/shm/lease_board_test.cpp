@@ -25,7 +25,7 @@ class Board : public testing::Test {
         lease_.key = 99;
         lease_.slot = 3;
         lease_.generation = 4;
-        slot_ = board_.show(lease_, nullptr, 0);
+        slot_ = board_.show(lease_, nullptr, 0, {});
     }
     [[nodiscard]] Errc pin(na::LeaseKey key, std::uint64_t offset, std::uint64_t bytes, na::Access want) {
         return view_.pin(slot_, key, offset, bytes, want, pinned_);

@@ -17,7 +17,9 @@
 #include <cinnabar/na/addr.hpp>
 #include <cinnabar/rpc/proc_bulk.hpp>
 
+#include <algorithm>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <type_traits>
 
@@ -106,6 +108,14 @@ class Bulk : public rpc::Bulk {
         auto region = bulk::Region::expose(local, na::Access::write);
         return detail::move_plain(bulk::Direction::pull, remote(), std::move(region), std::move(options))
             .under(request());
+    }
+    // In a handler: the caller's memory in place, for reading, from `offset` on; unset: to its end. For memory that the
+    // caller's node allocated (NodeRef::allocate) and that lies on this host. Ask View::valid after reading: the caller
+    // may have given up meanwhile. unsupported, unreachable: pull it instead. Others: rpc::Request::view.
+    [[nodiscard]] Result<std::unique_ptr<na::View>> view(std::uint64_t offset = 0,
+                                                         std::optional<std::uint64_t> bytes = {}) const {
+        if (!request()) return Error(Errc::invalid_argument, "a view is taken in the handler that the memory came to");
+        return request()->view(remote(), offset, bytes.value_or(size() - std::min(offset, size())));
     }
     // In a handler: from `local` into the caller's memory.
     [[nodiscard]] TransferOp push(bulk::Region local, TransferOptions options = {}) const {

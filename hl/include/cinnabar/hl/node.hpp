@@ -83,6 +83,10 @@ class CINNABAR_API NodeRef : public Calls {
         else
             return bulk::Region::expose(std::as_writable_bytes(memory), na::Access::read_write);
     }
+    // Memory to lend, page-aligned and zeroed, freed with the last handle. Where this node has shared memory, peers on
+    // this host map it: they move its bytes with one memcpy, or read them in place (Bulk::view). Each piece is a file
+    // descriptor then, so allocate few and large ones. out_of_memory; invalid_argument: no bytes.
+    [[nodiscard]] Result<bulk::Region> allocate(std::size_t bytes, na::Access access = na::Access::read_write) const;
     [[nodiscard]] Buffers& buffers() const;
     // Transfers apart from a call, against a descriptor that the caller keeps; `peer` when it is not bound.
     [[nodiscard]] TransferOp pull(const bulk::RemoteRegion& remote, const na::Addr& peer, bulk::Region local,

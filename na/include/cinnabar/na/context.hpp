@@ -61,6 +61,9 @@ class CINNABAR_API Context {
     // The same from any thread of a `many` context; when another thread owns it, the op is handed over and what post
     // would have answered comes as the completion (`again` is then retried, not reported).
     [[nodiscard]] Errc post(Op& op) noexcept;
+    // Owner. As Port::view; unsupported: the transport lacks Caps::views; too_large: not within the memory.
+    [[nodiscard]] Result<std::unique_ptr<View>> view(Peer& peer, const RemoteMemory& memory, std::uint64_t offset,
+                                                     std::uint64_t bytes);
     // Owner. Asks for the end of a posted op; nothing happens when it is not posted.
     void cancel_owned(Op& op) noexcept;
 

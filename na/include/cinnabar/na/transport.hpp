@@ -14,6 +14,7 @@
 #include <cinnabar/na/op.hpp>
 #include <cinnabar/na/peer.hpp>
 #include <cinnabar/na/types.hpp>
+#include <cinnabar/na/view.hpp>
 
 #include <memory>
 #include <span>
@@ -85,6 +86,13 @@ class Port {
     [[nodiscard]] virtual Errc post(Op& op) noexcept = 0;
     // Asks for the end of a posted op; its completion still comes, once, with `canceled` or as it would have been.
     virtual void cancel(Op& op) noexcept = 0;
+
+    // Only with Caps::views. A part of a peer's memory in place. unsupported: not this memory, or the system denies it;
+    // peer_lost: not connected; permission: the key is none, or not for reading; out_of_memory.
+    [[nodiscard]] virtual Result<std::unique_ptr<View>> view(Peer&, const RemoteMemory&, std::uint64_t /*offset*/,
+                                                             std::uint64_t /*bytes*/) {
+        return Error(Errc::unsupported, "this transport shows no memory in place: pull it");
+    }
 
     // Looks for work once, without blocking, and hands out at most a bounded amount of it. Returns how much it did.
     virtual unsigned poll() noexcept = 0;

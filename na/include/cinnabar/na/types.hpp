@@ -33,6 +33,7 @@ struct Caps {
     bool wait_fd = false;            // a context can sleep in the kernel
     bool counted_slots = false;      // a message that finds no receive slot ends the connection: credits are strict
     bool same_host_only = false;     // reaches processes of this host only
+    bool views = false;              // peers can read in place what it allocates (Port::view)
 };
 
 struct Limits {

@@ -82,6 +82,13 @@ class CINNABAR_API Request : public PoolSlot {
     [[nodiscard]] bulk::Transfer* transfer(bulk::TransferArgs args, bulk::TransferDone done, void* user,
                                            bulk::TransferProgress progress, Errc& why) noexcept;
 
+    // A part of memory that the origin lent with this request in place, for reading, if it lies on this host and was
+    // allocated by its library; what came along with the request is shown where that is, until release_input. Errors:
+    // as na::Context::view; permission: the memory is somebody else's, or not for reading; unreachable: it was not lent
+    // on the transport that the request came by; canceled. For each but permission and canceled, pull it instead.
+    [[nodiscard]] Result<std::unique_ptr<na::View>> view(const bulk::RemoteRegion& remote, std::uint64_t offset,
+                                                         std::uint64_t bytes);
+
     void acquire() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
     void release() noexcept;
 

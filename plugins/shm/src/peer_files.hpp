@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory that a peer's library allocated, mapped here: its descriptor is fetched from the peer at the first use, which
+// the kernel allows to whoever may copy across address spaces. Owner of the context only.
+#pragma once
+
+#include "segment.hpp"
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace cinnabar::shm {
+
+class PeerFiles {
+  public:
+    // Mappings that are kept; the one that was used least recently makes room.
+    static constexpr std::size_t files_max = 64;
+
+    // The file behind descriptor `file` - 1 of that process, if it is the one with this serial number. Null when it
+    // cannot be had: the kernel is too old, or denies it.
+    [[nodiscard]] std::shared_ptr<const Segment> map(pid_t pid, std::uint32_t file, std::uint64_t serial) noexcept;
+    void reset() noexcept { known_.clear(); }
+
+  private:
+    struct Known {
+        std::uint32_t file = 0;
+        std::uint64_t serial = 0;
+        std::shared_ptr<const Segment> segment;  // null: it cannot be had
+    };
+    std::vector<Known> known_;  // the one used last at the end
+};
+
+}  // namespace cinnabar::shm

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "view.hpp"
+
+#include "port.hpp"
+
+namespace cinnabar::shm {
+
+Result<std::unique_ptr<na::View>> ShmPort::view(na::Peer& peer, const na::RemoteMemory& memory, std::uint64_t offset,
+                                                std::uint64_t bytes) {
+    Session* const session = static_cast<ShmPeer&>(peer).session;
+    if (!session) return Error(Errc::peer_lost, "a view needs a session with the owner of the memory");
+    return session->view(memory, offset, bytes);
+}
+
+Result<std::unique_ptr<na::View>> Session::view(const na::RemoteMemory& memory, std::uint64_t offset,
+                                                std::uint64_t bytes) {
+    if (!channel_.copies) return Error(Errc::unsupported, "the peer's memory cannot be reached from here: pull it");
+    if (memory.key.size() != key_bytes) return Error(Errc::permission, "no key of shared memory");
+    Reader reader(memory.key);
+    const na::LeaseKey key = na::LeaseKey::decode(reader);
+    const std::uint32_t slot = reader.u32();
+    BoardView::Pinned pinned;
+    if (const Errc why = channel_.board.pin(slot, key, offset, bytes, na::Access::read, pinned); why != Errc::ok) {
+        return Error(why, "the lease does not stand, or not for that");
+    }
+    std::shared_ptr<const Segment> file;
+    if (pinned.file != 0) file = channel_.files.map(channel_.who.pid, pinned.file, pinned.serial);
+    channel_.board.unpin(slot);
+    const std::uint64_t position = pinned.offset + offset;
+    if (!file || position > file->bytes() || bytes > file->bytes() - position) {
+        return Error(Errc::unsupported, "only what the peer's library allocated can be mapped: pull it");
+    }
+    const ConstBytes there(file->base() + position, static_cast<std::size_t>(bytes));
+    return std::unique_ptr<na::View>(
+        std::make_unique<MappedView>(there, std::move(file), channel_.board.segment(), slot, key));
+}
+
+}  // namespace cinnabar::shm

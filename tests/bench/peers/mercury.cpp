@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mercury.hpp"
+
+#include "../harness/child.hpp"
+#include "../harness/scratch.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+namespace cinnabar::bench {
+namespace {
+
+#ifdef CINNABAR_MERCURY
+const std::filesystem::path programs{CINNABAR_MERCURY};
+#else
+const std::filesystem::path programs;
+#endif
+
+constexpr double start_seconds_max = 10;
+constexpr double first_work = 500;
+
+}  // namespace
+
+const char* name_of(MercuryTool tool) noexcept {
+    switch (tool) {
+        case MercuryTool::rate:
+            return "hg_rate";
+        case MercuryTool::read:
+            return "hg_bw_read";
+        default:
+            return "hg_bw_write";
+    }
+}
+
+namespace {
+
+class Mercury : public Subject {
+  public:
+    Mercury(Cores cores, MercuryTool tool, std::size_t bytes, std::size_t in_flight)
+        : cores_(cores), tool_(tool), bytes_(bytes), in_flight_(in_flight) {}
+
+    Slice run_slice(std::chrono::milliseconds duration) override {
+        const double wanted = std::chrono::duration<double>(duration).count();
+        const auto hosts = scratch_.path() / "hosts";
+        std::filesystem::remove(hosts);
+        const auto command = [&](const char* program) {
+            return "LD_LIBRARY_PATH=" + (programs.parent_path() / "lib").string() + " exec " +
+                   (programs / program).string() + " -c na -p sm -b -f " + hosts.string();
+        };
+        const Daemon server({"sh", "-c", "echo started; " + command("hg_perf_server") + " >/dev/null 2>&1"},
+                            cores_.server);
+        const auto end = seconds_now() + start_seconds_max;
+        while (!std::filesystem::exists(hosts) || std::filesystem::file_size(hosts) == 0) {
+            if (seconds_now() > end) throw std::runtime_error{"hg_perf_server does not say where it listens"};
+            (void)::poll(nullptr, 0, 5);
+        }
+        const auto loops = static_cast<std::size_t>(std::max(rate_ * wanted, first_work));
+        std::ostringstream client;
+        client << "taskset -c " << cores_.client << " sh -c '" << command(name_of(tool_)) << " -M -x " << in_flight_
+               << " -y " << bytes_ << " -z " << bytes_ << " -l " << loops << "' 2>&1";
+        const double reported = last_rate(client.str());
+        rate_ = reported;
+        Slice slice;
+        slice.seconds = wanted;
+        slice.work = reported * wanted * (tool_ == MercuryTool::rate ? 1 : static_cast<double>(bytes_));
+        return slice;
+    }
+
+  private:
+    // Calls, or transfers, a second. The last line of a report: the size, a rate (of calls, or MB), and microseconds.
+    [[nodiscard]] double last_rate(const std::string& command) const {
+        const std::unique_ptr<FILE, int (*)(FILE*)> pipe{popen(command.c_str(), "r"), &pclose};
+        std::array<char, 512> part{};
+        std::string last;
+        while (pipe && std::fgets(part.data(), part.size(), pipe.get()) != nullptr) {
+            if (std::string_view{part.data()}.find("[error]") != std::string_view::npos) {
+                throw std::runtime_error{std::string{name_of(tool_)} + ": " + part.data()};
+            }
+            last = part.data();
+        }
+        std::istringstream words{last};
+        double size = 0;
+        double rate = 0;
+        if (!(words >> size >> rate) || size != static_cast<double>(bytes_) || rate <= 0) {
+            throw std::runtime_error{std::string{name_of(tool_)} + " reports nothing: " + last};
+        }
+        return tool_ == MercuryTool::rate ? rate : rate * 1e6 / size;
+    }
+
+    const Cores cores_;
+    const MercuryTool tool_;
+    const std::size_t bytes_;
+    const std::size_t in_flight_;
+    const Scratch scratch_{0};
+    double rate_ = 0;
+};
+
+}  // namespace
+
+bool has_mercury() noexcept { return !programs.empty(); }
+
+std::unique_ptr<Subject> make_mercury(Cores cores, MercuryTool tool, std::size_t bytes, std::size_t in_flight) {
+    return std::make_unique<Mercury>(cores, tool, bytes, in_flight);
+}
+
+}  // namespace cinnabar::bench

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Mercury's own programs for measuring, over na+sm with busy polling, where an installation of it was found when this
+// was configured (CMAKE_PREFIX_PATH).
+#pragma once
+
+#include "../harness/figure.hpp"
+#include "../harness/subject.hpp"
+
+#include <cstddef>
+#include <memory>
+
+namespace cinnabar::bench {
+
+[[nodiscard]] bool has_mercury() noexcept;
+
+enum class MercuryTool : std::uint8_t { rate, read, write };
+[[nodiscard]] const char* name_of(MercuryTool tool) noexcept;
+
+// Each slice starts a server and a client of its own, and takes the rate that the client reports: calls a second, or
+// bytes a second. Throws std::runtime_error when they report none.
+[[nodiscard]] std::unique_ptr<Subject> make_mercury(Cores cores, MercuryTool tool, std::size_t bytes,
+                                                    std::size_t in_flight);
+
+}  // namespace cinnabar::bench
