@@ -61,12 +61,12 @@ Result<bulk::Region> NodeRef::allocate(std::size_t bytes, na::Access access) con
 
 TransferOp NodeRef::pull(const bulk::RemoteRegion& remote, const na::Addr& peer, bulk::Region local,
                          TransferOptions options) const {
-    return TransferOp(bulk::Direction::pull, remote, std::move(local), std::move(options)).with(*core_, peer);
+    return TransferOp(bulk::Direction::pull, remote, std::move(local), options).with(*core_, peer);
 }
 
 TransferOp NodeRef::push(const bulk::RemoteRegion& remote, const na::Addr& peer, bulk::Region local,
                          TransferOptions options) const {
-    return TransferOp(bulk::Direction::push, remote, std::move(local), std::move(options)).with(*core_, peer);
+    return TransferOp(bulk::Direction::push, remote, std::move(local), options).with(*core_, peer);
 }
 
 Errc NodeRef::run_for(Microseconds span) const { return core_->run_until(after(steady_clock().now_us(), span), true); }

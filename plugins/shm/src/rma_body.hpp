@@ -29,7 +29,6 @@ inline constexpr std::size_t rma_body_bytes_max = na::LeaseKey::wire_bytes + 24;
         case RecordKind::get:
             return na::LeaseKey::wire_bytes + 16;
         case RecordKind::put:
-            return na::LeaseKey::wire_bytes + 24;
         case RecordKind::fetch_add:
         case RecordKind::compare_swap:
             return na::LeaseKey::wire_bytes + 24;

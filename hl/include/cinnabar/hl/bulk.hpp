@@ -101,13 +101,12 @@ class Bulk : public rpc::Bulk {
 
     // In a handler: from the caller's memory into `local`; the region or buffer is held until the end.
     [[nodiscard]] TransferOp pull(bulk::Region local, TransferOptions options = {}) const {
-        return TransferOp(bulk::Direction::pull, remote(), std::move(local), std::move(options)).under(request());
+        return TransferOp(bulk::Direction::pull, remote(), std::move(local), options).under(request());
     }
     // Into plain memory, which must stay until the end. It is registered for this once: a region is faster.
     [[nodiscard]] TransferOp pull(Bytes local, TransferOptions options = {}) const {
         auto region = bulk::Region::expose(local, na::Access::write);
-        return detail::move_plain(bulk::Direction::pull, remote(), std::move(region), std::move(options))
-            .under(request());
+        return detail::move_plain(bulk::Direction::pull, remote(), std::move(region), options).under(request());
     }
     // In a handler: the caller's memory in place, for reading, from `offset` on; unset: to its end. For memory that the
     // caller's node allocated (NodeRef::allocate) and that lies on this host. Ask View::valid after reading: the caller
@@ -119,12 +118,11 @@ class Bulk : public rpc::Bulk {
     }
     // In a handler: from `local` into the caller's memory.
     [[nodiscard]] TransferOp push(bulk::Region local, TransferOptions options = {}) const {
-        return TransferOp(bulk::Direction::push, remote(), std::move(local), std::move(options)).under(request());
+        return TransferOp(bulk::Direction::push, remote(), std::move(local), options).under(request());
     }
     [[nodiscard]] TransferOp push(ConstBytes local, TransferOptions options = {}) const {
         auto region = bulk::Region::expose(local);
-        return detail::move_plain(bulk::Direction::push, remote(), std::move(region), std::move(options))
-            .under(request());
+        return detail::move_plain(bulk::Direction::push, remote(), std::move(region), options).under(request());
     }
 };
 
