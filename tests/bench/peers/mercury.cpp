@@ -24,7 +24,9 @@ const std::filesystem::path programs;
 #endif
 
 constexpr double start_seconds_max = 10;
-constexpr double first_work = 500;
+// Their loops move as much as is in flight, and some come before they measure.
+constexpr double loops_min_calls = 500;
+constexpr double loops_min_bulk = 20;
 
 }  // namespace
 
@@ -61,7 +63,8 @@ class Mercury : public Subject {
             if (seconds_now() > end) throw std::runtime_error{"hg_perf_server does not say where it listens"};
             (void)::poll(nullptr, 0, 5);
         }
-        const auto loops = static_cast<std::size_t>(std::max(rate_ * wanted, first_work));
+        const double least = tool_ == MercuryTool::rate ? loops_min_calls : loops_min_bulk;
+        const auto loops = static_cast<std::size_t>(std::max(rate_ * wanted / static_cast<double>(in_flight_), least));
         std::ostringstream client;
         client << "taskset -c " << cores_.client << " sh -c '" << command(name_of(tool_)) << " -M -x " << in_flight_
                << " -y " << bytes_ << " -z " << bytes_ << " -l " << loops << "' 2>&1";
