@@ -1,30 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "callgrind.hpp"
 
+#include "support/command_output.hpp"
+
 #include <unistd.h>
 
-#include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <memory>
 
 namespace cinnabar::counts {
 namespace {
 
-std::string output_of(const std::string& command) {
-    std::string output;
-    const std::unique_ptr<FILE, int (*)(FILE*)> pipe(::popen(command.c_str(), "r"), &::pclose);
-    std::array<char, 4096> part{};
-    while (pipe && std::fgets(part.data(), part.size(), pipe.get()) != nullptr) output += part.data();
-    return output;
-}
-
 unsigned long run(const std::string& command, const std::string& out) {
     const std::string output =
-        output_of("valgrind --tool=callgrind --callgrind-out-file=" + out + " " + command + " 2>&1");
+        support::output_of("valgrind --tool=callgrind --callgrind-out-file=" + out + " " + command + " 2>&1");
     constexpr const char* label = "Collected : ";
     const std::size_t at = output.find(label);
     return at == std::string::npos ? 0 : std::strtoul(output.c_str() + at + std::string(label).size(), nullptr, 10);

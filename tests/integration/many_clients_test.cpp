@@ -27,12 +27,11 @@ constexpr const char* calls_each = "200";
 constexpr int limit_ms = 100'000;
 // Of a server for a client, with the share of its own rings that it maps: two rings of 64 KiB and their pages, and what
 // the layers above keep. tcp needs far less.
-#if defined(__SANITIZE_THREAD__)
-constexpr std::uint64_t shadow = 4;  // what the sanitizer keeps of each byte
+#ifdef __SANITIZE_THREAD__
+constexpr std::uint64_t bytes_per_client_max = 1280 * 1024;  // with what the sanitizer keeps of each byte
 #else
-constexpr std::uint64_t shadow = 1;
+constexpr std::uint64_t bytes_per_client_max = 512 * 1024;
 #endif
-constexpr std::uint64_t bytes_per_client_max = (1 + shadow) * 256 * 1024;
 
 // CINNABAR_CLIENTS: how many instead.
 std::size_t clients_wanted() {

@@ -4,10 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstring>
 #include <numeric>
-#include <string>
+#include <optional>
 #include <vector>
 
 namespace cinnabar {
@@ -48,7 +47,22 @@ class Views : public testing::Test {
                    })
             .value();
     }
-    // Lends `numbers` numbers of 3, and says why they were not seen in place.
+    // Why a handler of `server` has no view of what is lent to it, from `offset` on.
+    static Errc why_not(const Node& server, const Node& client, const Bulk& lent, std::uint64_t offset,
+                        std::optional<std::uint64_t> bytes) {
+        constexpr Rpc<int(Bulk)> look{"view.look"};
+        server
+            .serve(look,
+                   [offset, bytes](Request<Bulk> request) -> Task<int> {
+                       auto view = request->view(offset, bytes);
+                       co_return static_cast<int>(view ? Errc::ok : view.error().code);
+                   })
+            .value();
+        const int why = client.call_sync(look, client.lookup(server.address()).value(), lent).value();
+        EXPECT_EQ(server.withdraw(look), Errc::ok);
+        return static_cast<Errc>(why);
+    }
+    // Fills the region with threes, has them added up, and says why that was not done in place.
     Errc call(const Node& client, const bulk::Region& region) {
         const Bytes bytes = region.contiguous();
         for (std::size_t at = 0; at + 8 <= bytes.size(); at += 8) {
@@ -89,45 +103,18 @@ TEST_F(Views, OverSocketsItIsPulled) {
 TEST_F(Views, WhereCopiesGoThroughBuffersItIsPulled) {
     const auto client = Node::open("shm://").value();
     const auto server = Node::listen("shm://?copy=buffers").value();
-    constexpr Rpc<int(Bulk)> look{"view.look"};
-    server
-        .serve(look,
-               [](Request<Bulk> request) -> Task<int> {
-                   auto view = request->view();
-                   co_return view ? 0 : static_cast<int>(view.error().code);
-               })
-        .value();
     const auto region = client.allocate(1 << 20).value();
-    const int why = client.call_sync(look, client.lookup(server.address()).value(), Bulk(region)).value();
-    EXPECT_EQ(static_cast<Errc>(why), Errc::unsupported);
+    EXPECT_EQ(why_not(server, client, Bulk(region), 0, {}), Errc::unsupported);
 }
 
 TEST_F(Views, AWindowBeyondTheMemoryAndAMemoryThatIsNotForReadingAreRefused) {
-    constexpr Rpc<int(Bulk)> beyond{"view.beyond"};
-    server_
-        .serve(beyond,
-               [](Request<Bulk> request) -> Task<int> {
-                   auto view = request->view(request->size(), 1);
-                   co_return view ? 0 : static_cast<int>(view.error().code);
-               })
-        .value();
     const auto client = Node::open("shm://").value();
-    const auto to = client.lookup(server_.address()).value();
     const auto region = client.allocate(1 << 20).value();
-    const auto ask = [&](na::Access access) {
-        return static_cast<Errc>(client.call_sync(beyond, to, Bulk(region, access)).value());
-    };
-    EXPECT_EQ(ask(na::Access::read), Errc::too_large);
-    constexpr Rpc<int(Bulk)> whole{"view.whole"};
-    server_
-        .serve(whole,
-               [](Request<Bulk> request) -> Task<int> {
-                   auto view = request->view();
-                   co_return view ? 0 : static_cast<int>(view.error().code);
-               })
-        .value();
-    const int why = client.call_sync(whole, to, Bulk(region, na::Access::write)).value();
-    EXPECT_EQ(static_cast<Errc>(why), Errc::permission);
+    const Bulk readable(region, na::Access::read);
+    EXPECT_EQ(why_not(server_, client, readable, 1 << 20, 1), Errc::too_large);
+    EXPECT_EQ(why_not(server_, client, readable, 1, 1 << 20), Errc::too_large);
+    EXPECT_EQ(why_not(server_, client, readable, 1, (1 << 20) - 1), Errc::ok);
+    EXPECT_EQ(why_not(server_, client, Bulk(region, na::Access::write), 0, {}), Errc::permission);
 }
 
 }  // namespace

@@ -133,7 +133,7 @@ Errc Session::copy_across(Posted& posted, std::uint64_t bytes_max, const BoardVi
 Errc Session::copy_mapped(Posted& posted, std::uint64_t bytes_max, const BoardView::Pinned& pinned,
                           std::uint64_t& copied) noexcept {
     const na::Op& op = *posted.op;
-    const std::shared_ptr<const Segment> file = channel_.files.map(channel_.who.pid, pinned.file, pinned.serial);
+    const Segment* const file = channel_.files.map(channel_.who.pid, pinned.file, pinned.serial).get();
     const std::uint64_t position = pinned.offset + op.remote_offset + posted.moved;
     const std::uint64_t want = std::min(op.bytes - posted.moved, bytes_max);
     if (!file || position > file->bytes() || want > file->bytes() - position) return Errc::unsupported;

@@ -56,7 +56,6 @@ std::uint32_t LeaseBoard::show(const na::Lease& lease, const BoardPiece* pieces,
 
 void LeaseBoard::close(std::uint32_t slot) noexcept {
     (void)at(slot).pins.fetch_or(BoardSlot::closed, std::memory_order_seq_cst);
-    full_fence();  // before what the owner writes there next
 }
 
 bool LeaseBoard::pinned(std::uint32_t slot) const noexcept {

@@ -35,7 +35,7 @@ std::shared_ptr<const Segment> map_file(pid_t pid, std::uint32_t file, std::uint
 
 }  // namespace
 
-std::shared_ptr<const Segment> PeerFiles::map(pid_t pid, std::uint32_t file, std::uint64_t serial) noexcept {
+const std::shared_ptr<const Segment>& PeerFiles::map(pid_t pid, std::uint32_t file, std::uint64_t serial) noexcept {
     const auto is_it = [&](const Known& known) { return known.file == file && known.serial == serial; };
     if (!known_.empty() && is_it(known_.back())) return known_.back().segment;
     try {
@@ -50,7 +50,7 @@ std::shared_ptr<const Segment> PeerFiles::map(pid_t pid, std::uint32_t file, std
         }
         return known_.back().segment;
     } catch (const std::bad_alloc&) {
-        return nullptr;
+        return none_;
     }
 }
 

@@ -19,9 +19,9 @@ class PeerFiles {
     static constexpr std::size_t files_max = 64;
 
     // The file behind descriptor `file` - 1 of that process, if it is the one with this serial number. Null when it
-    // cannot be had: the kernel is too old, or denies it.
-    [[nodiscard]] std::shared_ptr<const Segment> map(pid_t pid, std::uint32_t file, std::uint64_t serial) noexcept;
-    void reset() noexcept { known_.clear(); }
+    // cannot be had: the kernel is too old, or denies it. The reference is good until the next call.
+    [[nodiscard]] const std::shared_ptr<const Segment>& map(pid_t pid, std::uint32_t file,
+                                                            std::uint64_t serial) noexcept;
 
   private:
     struct Known {
@@ -29,7 +29,8 @@ class PeerFiles {
         std::uint64_t serial = 0;
         std::shared_ptr<const Segment> segment;  // null: it cannot be had
     };
-    std::vector<Known> known_;  // the one used last at the end
+    std::vector<Known> known_;             // the one used last at the end
+    std::shared_ptr<const Segment> none_;  // what is returned when there is no memory to remember by
 };
 
 }  // namespace cinnabar::shm

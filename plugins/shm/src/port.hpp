@@ -62,7 +62,10 @@ class ShmPort final : public na::Port {
         return blocks_.keep(arrival, *this, out);
     }
     [[nodiscard]] Errc detach(na::Kept& kept) noexcept override { return blocks_.detach(kept, closed_); }
-    void release(na::Kept& kept) noexcept override { blocks_.release(kept); }
+    void release(na::Kept& kept) noexcept override {
+        CINNABAR_ASSERT(kept.port == this);
+        blocks_.release(kept);
+    }
     void stop_accepting() noexcept override { accepting_ = false; }
 
     [[nodiscard]] ShmTransport& transport() const noexcept { return transport_; }

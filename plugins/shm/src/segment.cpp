@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,6 +21,12 @@ UniqueFd make_file(const char* name) noexcept {
     UniqueFd fd(::memfd_create(name, flags | no_exec_seal));
     if (!fd && errno == EINVAL) fd.reset(::memfd_create(name, flags));
     return fd;
+}
+
+// Beyond the limit ftruncate would end the process by a signal, unless that is ignored.
+bool within_size_limit(std::size_t bytes) noexcept {
+    rlimit limit{};
+    return ::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur;
 }
 
 }  // namespace
@@ -54,6 +61,7 @@ bool Segment::map(int fd, std::size_t bytes) noexcept {
 
 Errc Segment::make(const char* name, std::size_t bytes, Segment& out, UniqueFd& fd) noexcept {
     out.reset();
+    if (!within_size_limit(bytes)) return Errc::out_of_memory;
     fd = make_file(name);
     if (!fd) return errno == EMFILE || errno == ENFILE ? Errc::overloaded : Errc::unsupported;
     const bool sized = ::ftruncate(fd.get(), static_cast<off_t>(bytes)) == 0 &&

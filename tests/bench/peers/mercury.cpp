@@ -3,12 +3,11 @@
 
 #include "../harness/child.hpp"
 #include "../harness/scratch.hpp"
+#include "support/command_output.hpp"
 
 #include <poll.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <filesystem>
 #include <sstream>
 #include <stdexcept>
@@ -68,31 +67,25 @@ class Mercury : public Subject {
         std::ostringstream client;
         client << "taskset -c " << cores_.client << " sh -c '" << command(name_of(tool_)) << " -M -x " << in_flight_
                << " -y " << bytes_ << " -z " << bytes_ << " -l " << loops << "' 2>&1";
-        const double reported = last_rate(client.str());
-        rate_ = reported;
+        rate_ = last_rate(client.str());
         Slice slice;
         slice.seconds = wanted;
-        slice.work = reported * wanted * (tool_ == MercuryTool::rate ? 1 : static_cast<double>(bytes_));
+        slice.work = rate_ * wanted * (tool_ == MercuryTool::rate ? 1 : static_cast<double>(bytes_));
         return slice;
     }
 
   private:
     // Calls, or transfers, a second. The last line of a report: the size, a rate (of calls, or MB), and microseconds.
     [[nodiscard]] double last_rate(const std::string& command) const {
-        const std::unique_ptr<FILE, int (*)(FILE*)> pipe{popen(command.c_str(), "r"), &pclose};
-        std::array<char, 512> part{};
-        std::string last;
-        while (pipe && std::fgets(part.data(), part.size(), pipe.get()) != nullptr) {
-            if (std::string_view{part.data()}.find("[error]") != std::string_view::npos) {
-                throw std::runtime_error{std::string{name_of(tool_)} + ": " + part.data()};
-            }
-            last = part.data();
-        }
-        std::istringstream words{last};
+        const std::string output = support::output_of(command);
+        const std::size_t end = output.find_last_not_of('\n');
+        const std::size_t line = output.rfind('\n', end);
+        std::istringstream words{output.substr(line == output.npos ? 0 : line + 1)};
         double size = 0;
         double rate = 0;
-        if (!(words >> size >> rate) || size != static_cast<double>(bytes_) || rate <= 0) {
-            throw std::runtime_error{std::string{name_of(tool_)} + " reports nothing: " + last};
+        const bool reported = words >> size >> rate && size == static_cast<double>(bytes_) && rate > 0;
+        if (!reported || output.find("[error]") != output.npos) {
+            throw std::runtime_error{std::string{name_of(tool_)} + " reports no rate: " + output};
         }
         return tool_ == MercuryTool::rate ? rate : rate * 1e6 / size;
     }
@@ -102,7 +95,7 @@ class Mercury : public Subject {
     const std::size_t bytes_;
     const std::size_t in_flight_;
     const Scratch scratch_{0};
-    double rate_ = 0;
+    double rate_ = 0;  // the last one: says how many loops make a slice
 };
 
 }  // namespace

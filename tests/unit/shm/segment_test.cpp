@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace cinnabar::shm {
@@ -32,6 +34,21 @@ TEST(Segment, of_another_size_is_refused) {
     EXPECT_EQ(Segment::attach(fd.get(), bytes / 2, mapped), Errc::protocol);
     EXPECT_EQ(Segment::attach(fd.get(), bytes * 2, mapped), Errc::protocol);
     EXPECT_FALSE(mapped);
+}
+
+TEST(Segment, beyond_the_size_of_files_is_an_error_and_no_signal) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        const rlimit limit{bytes, bytes};
+        (void)::setrlimit(RLIMIT_FSIZE, &limit);
+        Segment made;
+        UniqueFd fd;
+        const bool refused = Segment::make("test", bytes + 4096, made, fd) == Errc::out_of_memory;
+        ::_exit(refused && Segment::make("test", bytes, made, fd) == Errc::ok ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
 }
 
 TEST(Segment, that_could_shrink_is_refused) {

@@ -91,7 +91,7 @@ class Port {
     // peer_lost: not connected; permission: the key is none, or not for reading; out_of_memory.
     [[nodiscard]] virtual Result<std::unique_ptr<View>> view(Peer&, const RemoteMemory&, std::uint64_t /*offset*/,
                                                              std::uint64_t /*bytes*/) {
-        return Error(Errc::unsupported, "this transport shows no memory in place: pull it");
+        return Error(Errc::unsupported);
     }
 
     // Looks for work once, without blocking, and hands out at most a bounded amount of it. Returns how much it did.
