@@ -132,8 +132,8 @@ namespace detail {
 
 TransferOp move_plain(bulk::Direction direction, const bulk::RemoteRegion& remote, Result<bulk::Region> local,
                       TransferOptions options) {
-    if (local) return TransferOp(direction, remote, *std::move(local), std::move(options));
-    return TransferOp(direction, remote, {}, std::move(options)).failed(std::move(local).error());
+    if (local) return TransferOp(direction, remote, *std::move(local), options);
+    return TransferOp(direction, remote, {}, options).failed(std::move(local).error());
 }
 
 }  // namespace detail

@@ -6,6 +6,9 @@
 #include <cinnabar/base/log.hpp>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <new>
 #include <vector>
 
 namespace cinnabar::rpc {
@@ -29,7 +32,9 @@ ContextCore::ContextCore(Engine& owner, const Options& wanted)
 ContextCore::~ContextCore() = default;
 
 std::recursive_mutex& ContextCore::after_close() noexcept {
-    static auto* turns = new std::recursive_mutex;
+    // Never destroyed: contexts may outlive the statics.
+    alignas(std::recursive_mutex) static std::array<std::byte, sizeof(std::recursive_mutex)> room;
+    static auto* const turns = ::new (room.data()) std::recursive_mutex;
     return *turns;
 }
 

@@ -117,7 +117,7 @@ class RpcCountsOver : public testing::Test {
     }
 
     void expect_no_allocations() {
-        for (const std::size_t in_flight : {1, 16}) {
+        for (const std::size_t in_flight : {1u, 16u}) {
             run(5'000, in_flight);
             const auto before = support::allocations();
             run(5'000, in_flight);

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <unordered_map>
 #include <vector>
 
@@ -105,8 +106,9 @@ hg_return_t to_hg(Errc code) {
 
 void run_rpc(rpc::Request& request, void* target) noexcept {
     auto& procs = *static_cast<Procs*>(target);
-    auto* handle = new hg_handle;
-    handle->request = &request;  // with the reference that trigger gave
+    auto* handle = new (std::nothrow) hg_handle;
+    if (!handle) return request.release();  // the origin is told
+    handle->request = &request;             // with the reference that trigger gave
     handle->procs = &procs;
     handle->peer.addr = request.source();
     handle->info = {procs.owner, procs.owner->context, &handle->peer, request.rpc()};

@@ -11,6 +11,7 @@
 extern "C" {
 #endif
 
+// NOLINTBEGIN(readability-identifier-naming): the names are Mercury's
 typedef uint64_t hg_size_t;
 typedef uint64_t hg_id_t;
 typedef enum {
@@ -92,6 +93,7 @@ hg_return_t HG_Bulk_transfer(hg_context_t* context, hg_cb_t callback, void* arg,
 hg_proc_op_t hg_proc_get_op(hg_proc_t proc);
 hg_return_t hg_proc_bytes(hg_proc_t proc, void* data, hg_size_t bytes);
 hg_return_t hg_proc_hg_bulk_t(hg_proc_t proc, void* bulk);
+// NOLINTEND(readability-identifier-naming)
 
 #ifdef __cplusplus
 }

@@ -95,7 +95,7 @@ TEST_P(ThreadsTest, EveryCallEndsOnceWithItsOwnReply) {
         callers.emplace_back([&, t] {
             Random random(static_cast<std::uint64_t>(t));
             for (int i = 0; i < calls_each; ++i) {
-                One& one = ones[static_cast<std::size_t>(t * calls_each + i)];
+                One& one = ones[static_cast<std::size_t>(t) * calls_each + static_cast<std::size_t>(i)];
                 one = {&tally, random.next(), random.chance(8)};
                 Errc why = Errc::ok;
                 Call* call = client_->make_call(to, why);

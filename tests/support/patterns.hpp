@@ -70,7 +70,7 @@ class GuardedBuffer {
     }
 
   private:
-    [[nodiscard]] testing::AssertionResult whole(testing::AssertionResult result) const {
+    [[nodiscard]] testing::AssertionResult whole(const testing::AssertionResult& result) const {
         return result ? guards_intact() : result;
     }
     static constexpr std::size_t guard_bytes = 64;

@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 Key key(const char* text = "a key of at least 16 bytes") { return Key::from(text).value(); }
 
 std::string key_file(const Folder& folder, const std::string& content, fs::perms perms = fs::perms::owner_read) {
-    const auto path = folder.put("key", content);
+    auto path = folder.put("key", content);
     fs::permissions(path, perms);
     return path;
 }

@@ -159,7 +159,7 @@ TEST_F(LossProcess, AFileThatChangesIsNotSaved) {
 
 struct KeyProcess : LossProcess {
     std::string key(const std::string& name, const std::string& content) {
-        const auto path = folder.put(name, content);
+        auto path = folder.put(name, content);
         fs::permissions(path, fs::perms::owner_read);
         return path;
     }

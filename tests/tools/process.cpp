@@ -140,7 +140,7 @@ std::string Process::read_line(std::chrono::seconds limit) {
     for (;;) {
         const auto newline = out_.text.find('\n', lines_read_);
         if (newline != std::string::npos) {
-            const auto line = out_.text.substr(lines_read_, newline - lines_read_);
+            auto line = out_.text.substr(lines_read_, newline - lines_read_);
             lines_read_ = newline + 1;
             return line;
         }

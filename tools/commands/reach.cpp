@@ -28,7 +28,7 @@ Result<Reached> reach(const std::string& server, const std::string& transport) {
 }
 
 std::string way_to(const Reached& reached) {
-    const std::string scheme(reached.node.transport_to(reached.server));
+    std::string scheme(reached.node.transport_to(reached.server));
     const auto& endpoints = reached.server.body().endpoints;
     if (endpoints.size() == 1) return scheme;
     if (scheme == "shm") return "shm: the server is on this host";

@@ -51,7 +51,7 @@ hl::Task<Result<void>> Upload::move(std::uint64_t offset, const hl::Bulk& window
 
     hl::TransferOptions options;
     options.deadline = stall_limit;
-    Result<std::uint64_t> moved = co_await window.pull(buffer->region().slice(0, bytes), std::move(options));
+    Result<std::uint64_t> moved = co_await window.pull(buffer->region().slice(0, bytes), options);
     if (!moved) co_return std::move(moved).error();
     if (*moved != bytes) co_return Error{Errc::protocol, "the window came short"};
 

@@ -6,6 +6,7 @@
 #include <cinnabar/base/assert.hpp>
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace cinnabar::self_ {
@@ -18,21 +19,23 @@ void SelfPort::dial(SelfPeer& peer) noexcept {
         return;
     }
     const std::uint64_t connection = transport_.next_connection();
+    std::unique_ptr<Letter> farewell;
     if (target != mailbox_) {
+        std::unique_ptr<Letter> letter(new (std::nothrow) Letter);
+        farewell.reset(new (std::nothrow) Letter);
         Mailbox::Visit visit(*target);
-        if (!visit.ok()) {
-            dial_failed(peer, Errc::refused);
+        if (!letter || !farewell || !visit.ok()) {
+            dial_failed(peer, letter && farewell ? Errc::refused : Errc::out_of_memory);
             return;
         }
-        auto* letter = new Letter;
         letter->kind = LetterKind::connect;
         letter->control = true;
         letter->source = mailbox_->context();
         letter->connection = connection;
         letter->from = mailbox_;
-        visit.push(*letter);
+        visit.push(*letter.release());
     }
-    connected(peer, target, connection);
+    connected(peer, target, connection, std::move(farewell));
 }
 
 void SelfPort::dial_failed(SelfPeer& peer, Errc why) noexcept {
@@ -40,10 +43,12 @@ void SelfPort::dial_failed(SelfPeer& peer, Errc why) noexcept {
     tell_lost(peer);
 }
 
-void SelfPort::connected(SelfPeer& peer, std::shared_ptr<Mailbox> mailbox, std::uint64_t connection) noexcept {
+void SelfPort::connected(SelfPeer& peer, std::shared_ptr<Mailbox> mailbox, std::uint64_t connection,
+                         std::unique_ptr<Letter> farewell) noexcept {
     peer.initial_credits_ = mailbox->initial_credits();
     peer.mailbox_ = std::move(mailbox);
     peer.connection_ = connection;
+    peer.farewell_ = std::move(farewell);
     peer.incarnation_ = transport_.incarnation();
     peer.state_ = na::PeerState::connected;
     ++peer.epoch_;
@@ -52,25 +57,29 @@ void SelfPort::connected(SelfPeer& peer, std::shared_ptr<Mailbox> mailbox, std::
     host_.receiver().on_peer(peer, na::PeerEvent::connected, Errc::ok);
 }
 
-void SelfPort::tell_disconnect(Mailbox& mailbox, std::uint64_t connection) noexcept {
+void SelfPort::tell_disconnect(Mailbox& mailbox, std::uint64_t connection, std::unique_ptr<Letter> letter) noexcept {
     Mailbox::Visit visit(mailbox);
     if (!visit.ok()) return;  // it has told us, or its letters are gone with it
-    auto* letter = new Letter;
     letter->kind = LetterKind::disconnect;
     letter->control = true;
     letter->source = mailbox_->context();
     letter->connection = connection;
-    visit.push(*letter);
+    visit.push(*letter.release());
 }
 
 // The end of a connection or of a dial.
 void SelfPort::lost(SelfPeer& peer, Errc why) noexcept {
+    peer.farewell_.reset();
     const bool was_connected = std::exchange(peer.mailbox_, nullptr) != nullptr;
     peer.state_ = na::PeerState::idle;
     end_waiting(peer, why);
     if (peer.lost_why_ == Errc::ok) ++events_;
     peer.lost_why_ = why;
     if (was_connected) peer.release();
+}
+
+void SelfPort::say_farewell(SelfPeer& peer) noexcept {
+    if (peer.farewell_) tell_disconnect(*peer.mailbox_, peer.connection_, std::move(peer.farewell_));
 }
 
 void SelfPort::tell_lost(SelfPeer& peer) noexcept {
@@ -81,33 +90,36 @@ void SelfPort::tell_lost(SelfPeer& peer) noexcept {
 void SelfPort::disconnect(na::Peer& any_peer) noexcept {
     SelfPeer& peer = static_cast<SelfPeer&>(any_peer);
     if (peer.state() == na::PeerState::idle) return;
-    if (peer.mailbox_ && peer.mailbox_ != mailbox_) tell_disconnect(*peer.mailbox_, peer.connection_);
+    say_farewell(peer);
     peer.refuse_below_ = transport_.next_connection();
     lost(peer, Errc::peer_lost);
 }
 
 void SelfPort::stop_accepting() noexcept { mailbox_->stop_accepting(); }
 
-void SelfPort::on_connect(Letter& letter) noexcept {
-    SelfPeer* peer = peer_of(letter.source);
+// The letter stays, as the farewell that may be needed.
+void SelfPort::on_connect(std::unique_ptr<Letter> letter) noexcept {
+    SelfPeer* peer = peer_of(letter->source);
     CINNABAR_ASSERT(peer);
-    if (letter.connection < peer->refuse_below_) {
-        tell_disconnect(*letter.from, letter.connection);
+    const std::uint64_t connection = letter->connection;
+    std::shared_ptr<Mailbox> from = std::move(letter->from);
+    if (connection < peer->refuse_below_) {
+        tell_disconnect(*from, connection, std::move(letter));
     } else if (peer->state() == na::PeerState::connected) {
-        peer->connection_ = std::max(peer->connection_, letter.connection);
+        peer->connection_ = std::max(peer->connection_, connection);
     } else {
-        connected(*peer, letter.from, letter.connection);
+        connected(*peer, std::move(from), connection, std::move(letter));
     }
 }
 
 void SelfPort::deliver(Letter& letter) noexcept {
+    if (letter.kind == LetterKind::connect) return on_connect(std::unique_ptr<Letter>(&letter));
     SelfPeer* peer = peer_of(letter.source);
     CINNABAR_ASSERT(peer);
     arrival_kept_ = false;
     const bool live = peer->state() == na::PeerState::connected && letter.connection >= peer->refuse_below_;
     switch (letter.kind) {
         case LetterKind::connect:
-            on_connect(letter);
             break;
         case LetterKind::disconnect:
             if (live && letter.connection >= peer->connection_) {

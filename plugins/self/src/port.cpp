@@ -34,7 +34,7 @@ void SelfPort::close() noexcept {
     for (auto& peer : peers_) {
         if (!peer) continue;
         end_waiting(*peer, Errc::canceled);
-        if (peer->mailbox_ && peer->mailbox_ != mailbox_) tell_disconnect(*peer->mailbox_, peer->connection_);
+        say_farewell(*peer);
         if (std::exchange(peer->mailbox_, nullptr)) peer->release();
         peer->state_ = na::PeerState::idle;
     }

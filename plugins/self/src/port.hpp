@@ -32,6 +32,7 @@ class SelfPeer final : public na::Peer {
   private:
     friend class SelfPort;
     std::shared_ptr<Mailbox> mailbox_;  // null unless connected
+    std::unique_ptr<Letter> farewell_;  // kept ready; null while connected to oneself
     std::uint64_t connection_ = 0;      // when both dialled at once, the later of the two
     std::uint64_t refuse_below_ = 0;    // connections dialled before the last disconnect are dead
     SelfOps waiting_;
@@ -74,11 +75,13 @@ class SelfPort final : public na::Port {
     void end_waiting(SelfPeer& peer, Errc result) noexcept;
     void dial(SelfPeer& peer) noexcept;
     void dial_failed(SelfPeer& peer, Errc why) noexcept;
-    void connected(SelfPeer& peer, std::shared_ptr<Mailbox> mailbox, std::uint64_t connection) noexcept;
+    void connected(SelfPeer& peer, std::shared_ptr<Mailbox> mailbox, std::uint64_t connection,
+                   std::unique_ptr<Letter> farewell) noexcept;
     void lost(SelfPeer& peer, Errc why) noexcept;
     void tell_lost(SelfPeer& peer) noexcept;
-    void tell_disconnect(Mailbox& mailbox, std::uint64_t connection) noexcept;
-    void on_connect(Letter& letter) noexcept;
+    void tell_disconnect(Mailbox& mailbox, std::uint64_t connection, std::unique_ptr<Letter> letter) noexcept;
+    void say_farewell(SelfPeer& peer) noexcept;
+    void on_connect(std::unique_ptr<Letter> letter) noexcept;
     void deliver(Letter& letter) noexcept;
     void hand_out(Letter& letter, SelfPeer& peer) noexcept;
     unsigned poll_busy() noexcept;

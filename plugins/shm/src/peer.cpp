@@ -7,7 +7,7 @@
 
 namespace cinnabar::shm {
 
-ShmPeer::ShmPeer(ShmPort& port, na::Addr addr, ListeningPlace at)
+ShmPeer::ShmPeer(ShmPort& port, const na::Addr& addr, ListeningPlace at)
     : SessionPeer(port, addr, port.transport(), port.host(), place_of(at, addr)), listens_at(std::move(at)) {}
 
 std::string ShmPeer::place_of(const ListeningPlace& at, const na::Addr& addr) {

@@ -24,7 +24,7 @@ struct ListeningPlace {
 
 class ShmPeer final : public na::SessionPeer {
   public:
-    ShmPeer(ShmPort& port, na::Addr addr, ListeningPlace at);
+    ShmPeer(ShmPort& port, const na::Addr& addr, ListeningPlace at);
 
     // SessionPeer::place of who listens there.
     [[nodiscard]] static std::string place_of(const ListeningPlace& at, const na::Addr& addr);

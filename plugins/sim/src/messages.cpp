@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 namespace cinnabar::sim {
@@ -198,11 +199,12 @@ Errc SimPort::detach(na::Kept& kept) noexcept {
     const std::uint32_t slots = transport_.options().receive_slots;
     const bool spare = spares_used_ < slots / 4 && world_.random().below(2) == 0;
     if (!spare && copies_ >= slots) return Errc::overloaded;
+    std::byte* const moved = spare ? nullptr : new (std::nothrow) std::byte[kept.bytes.size()];
+    if (!spare && !moved) return Errc::out_of_memory;
     kept.detached = true;
     kept.index = spare ? 1 : 0;
     ++(spare ? spares_used_ : copies_);
     if (!spare) {
-        auto* moved = new std::byte[kept.bytes.size()];
         std::memcpy(moved, kept.bytes.data(), kept.bytes.size());
         auto* old = static_cast<std::byte*>(kept.token);
         std::fill_n(old, kept.bytes.size(), after_use);

@@ -7,7 +7,7 @@
 
 namespace cinnabar::tcp {
 
-TcpPeer::TcpPeer(TcpPort& port, na::Addr addr, std::vector<SocketAddress> places)
+TcpPeer::TcpPeer(TcpPort& port, const na::Addr& addr, std::vector<SocketAddress> places)
     : SessionPeer(port, addr, port.transport(), port.host(), place_of(places, addr)), candidates(std::move(places)) {}
 
 std::string TcpPeer::place_of(const std::vector<SocketAddress>& places, const na::Addr& addr) {

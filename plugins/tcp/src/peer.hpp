@@ -29,7 +29,7 @@ struct SessionTerms {
 
 class TcpPeer final : public na::SessionPeer {
   public:
-    TcpPeer(TcpPort& port, na::Addr addr, std::vector<SocketAddress> candidates);
+    TcpPeer(TcpPort& port, const na::Addr& addr, std::vector<SocketAddress> candidates);
 
     // SessionPeer::place of who is dialled at these places.
     [[nodiscard]] static std::string place_of(const std::vector<SocketAddress>& places, const na::Addr& addr);

@@ -20,7 +20,8 @@ MakeSubject raw(Direction direction) {
     return [=](const Settings& settings) { return make_stream(settings.cores, direction, mebibyte, buffers); };
 }
 
-Figure against(std::string name, double bar, std::string limit_name, MakeSubject our_side, MakeSubject limit) {
+Figure against(const std::string& name, double bar, const std::string& limit_name, const MakeSubject& our_side,
+               const MakeSubject& limit) {
     const Contest contest{name, "MB/s", 1e-6, Metric::work_per_second, Bar{Sense::at_least, bar}, limit_name};
     return {name,
             [=](const Settings& settings) { return std::vector{run_contest(contest, our_side, limit, settings)}; }};

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t mebibyte = 1 << 20;
 constexpr FrameBytes bare_frame{64, 64};
 
-Figure machine_figure(Contest contest, MakeSubject make) {
+Figure machine_figure(Contest contest, const MakeSubject& make) {
     contest.limit_name = "a second instance of itself";
     return {contest.name, [contest, make](const Settings& settings) {
                 return std::vector{run_contest(contest, make, make, settings)};

@@ -90,7 +90,7 @@ std::vector<Row> run_allocations(const Settings& settings) {
     return {count_row("rpc.allocations.shm", each, "per call", 0)};
 }
 
-Figure bulk_figure(std::string name, Direction direction) {
+Figure bulk_figure(const std::string& name, Direction direction) {
     const Contest contest{name, "MB/s", 1e-6, Metric::work_per_second, Bar{Sense::at_least, 0.95}, "process_vm_readv"};
     return {name, [=](const Settings& settings) {
                 return std::vector{run_contest(
@@ -149,7 +149,7 @@ std::vector<Row> run_save(const Settings& settings) {
 // Ours against Mercury's own programs; each of their slices takes half a second to start.
 Figure beside_mercury(const std::string& name, const char* unit, double scale, Metric metric, Bar bar, MercuryTool tool,
                       std::size_t bytes, std::size_t in_flight,
-                      std::function<std::unique_ptr<Subject>(const Settings&)> ours) {
+                      const std::function<std::unique_ptr<Subject>(const Settings&)>& ours) {
     const Contest contest{name + ".mercury", unit, scale, metric, bar, name_of(tool)};
     return {contest.name, [=](const Settings& settings) {
                 auto effort = settings.effort;

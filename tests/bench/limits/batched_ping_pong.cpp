@@ -23,7 +23,8 @@ class BatchedPingPong : public Subject {
             std::size_t received = 0;
             repeat_for(duration, [&] { round(sent, received, true); });
             while (received / frame_.reply < (sent + frame_.request - 1) / frame_.request) round(sent, received, false);
-            return static_cast<double>(received / frame_.reply);
+            const std::size_t replies = received / frame_.reply;
+            return static_cast<double>(replies);
         });
     }
 

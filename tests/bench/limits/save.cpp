@@ -245,7 +245,7 @@ class BareSave : public Subject {
 
 class CopyCommand : public Subject {
   public:
-    CopyCommand(fs::path source, fs::path root) : source_(std::move(source)), target_(std::move(root) / "copied") {}
+    CopyCommand(fs::path source, const fs::path& root) : source_(std::move(source)), target_(root / "copied") {}
     Slice run_slice(std::chrono::milliseconds) override {
         Slice slice;
         const auto begin = seconds_now();
@@ -267,8 +267,8 @@ std::unique_ptr<Subject> make_bare_save(Cores cores, Duties duties, fs::path sou
     return std::make_unique<BareSave>(cores, duties, std::move(source), std::move(target_root));
 }
 
-std::unique_ptr<Subject> make_copy_command(fs::path source, fs::path target_root) {
-    return std::make_unique<CopyCommand>(std::move(source), std::move(target_root));
+std::unique_ptr<Subject> make_copy_command(fs::path source, const fs::path& target_root) {
+    return std::make_unique<CopyCommand>(std::move(source), target_root);
 }
 
 }  // namespace cinnabar::bench

@@ -23,6 +23,6 @@ enum class Duties : std::uint8_t {
 
 // The `cp` command from `source` into `target_root`: no network, no sums.
 [[nodiscard]] std::unique_ptr<Subject> make_copy_command(std::filesystem::path source,
-                                                         std::filesystem::path target_root);
+                                                         const std::filesystem::path& target_root);
 
 }  // namespace cinnabar::bench

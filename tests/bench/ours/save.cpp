@@ -10,7 +10,7 @@ namespace fs = std::filesystem;
 
 class OurSave : public Subject {
   public:
-    OurSave(Cores cores, std::string tool, fs::path source, fs::path root, const std::string& listen)
+    OurSave(Cores cores, std::string tool, fs::path source, const fs::path& root, const std::string& listen)
         : tool_(std::move(tool)),
           source_(std::move(source)),
           target_(root / source_.filename()),
@@ -40,9 +40,9 @@ class OurSave : public Subject {
 
 }  // namespace
 
-std::unique_ptr<Subject> make_our_save(Cores cores, std::string tool, fs::path source, fs::path target_root,
+std::unique_ptr<Subject> make_our_save(Cores cores, std::string tool, fs::path source, const fs::path& target_root,
                                        const std::string& listen) {
-    return std::make_unique<OurSave>(cores, std::move(tool), std::move(source), std::move(target_root), listen);
+    return std::make_unique<OurSave>(cores, std::move(tool), std::move(source), target_root, listen);
 }
 
 }  // namespace cinnabar::bench

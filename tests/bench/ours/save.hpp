@@ -12,7 +12,7 @@ namespace cinnabar::bench {
 
 // `tool` is the command; the server runs on its own core, listens there and writes into `target_root`.
 [[nodiscard]] std::unique_ptr<Subject> make_our_save(Cores cores, std::string tool, std::filesystem::path source,
-                                                     std::filesystem::path target_root,
+                                                     const std::filesystem::path& target_root,
                                                      const std::string& listen = "tcp://127.0.0.1:0");
 
 }  // namespace cinnabar::bench

@@ -45,7 +45,7 @@ TEST_F(UniqueFds, ReleaseHandsItOut) {
 TEST_F(UniqueFds, MovesAndReplaces) {
     UniqueFd first(fds_[0]);
     UniqueFd second(std::move(first));
-    EXPECT_FALSE(first);
+    EXPECT_FALSE(first);  // NOLINT(bugprone-use-after-move): what is left of it is the test
     EXPECT_TRUE(is_open(fds_[0]));
     first = UniqueFd(fds_[1]);
     second = std::move(first);

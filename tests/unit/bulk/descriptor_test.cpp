@@ -65,8 +65,7 @@ Errc decode(const Hand& hand) {
     return result;
 }
 
-class DescriptorTest : public ::testing::Test {
-  protected:
+struct DescriptorTest : ::testing::Test {
     std::shared_ptr<FakeTransport> resolving = std::make_shared<FakeTransport>("tcp");
     std::shared_ptr<FakeTransport> direct = std::make_shared<FakeTransport>("verbs");
     DescriptorTest() { direct->caps_.offset_addressing = false; }

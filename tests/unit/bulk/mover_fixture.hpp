@@ -76,8 +76,7 @@ struct Outcome {
     }
 };
 
-class MoverFixture : public ::testing::Test {
-  protected:
+struct MoverFixture : ::testing::Test {
     explicit MoverFixture(Threads threads = Threads::one) : threads_(threads) {
         transport = std::make_shared<FakeTransport>();
         transport->clock_ = &clock;
@@ -96,7 +95,7 @@ class MoverFixture : public ::testing::Test {
         context.reset();
     }
 
-    void open(MoverOptions options = {}, std::vector<std::shared_ptr<FakeTransport>> more = {}) {
+    void open(MoverOptions options = {}, const std::vector<std::shared_ptr<FakeTransport>>& more = {}) {
         std::vector<std::shared_ptr<na::Transport>> all{transport};
         std::vector<na::Transport*> pointers{transport.get()};
         for (const auto& other : more) {

@@ -146,8 +146,7 @@ TEST(MoverRandomly, EveryTransferEndsOnceAndTouchesOnlyItsWindow) {
 
 // A `many` context whose transfers are started, cancelled and released by threads that know nothing of each other,
 // while others make progress and trigger.
-class MoverThreads : public MoverFixture {
-  protected:
+struct MoverThreads : MoverFixture {
     static constexpr int rounds = 300;
     struct Mine {
         std::atomic<bool> done{false};

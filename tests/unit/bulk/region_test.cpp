@@ -21,7 +21,6 @@ namespace {
 
 using support::fill_pattern;
 using support::GuardedBuffer;
-using support::holds_pattern;
 
 TEST(Region, ExposesOneSegment) {
     GuardedBuffer buffer(100, 1);

@@ -121,7 +121,7 @@ TEST_F(Messages, KeptOnesStayWhileOthersComeAndGo) {
         na::Kept one;
         const Errc taken = server.port().keep(arrival, one);
         if (taken == Errc::ok) {
-            kept.emplace_back(arrival.tag, std::move(one));
+            kept.emplace_back(arrival.tag, one);
         } else {
             EXPECT_EQ(taken, Errc::overloaded);
             ++overloaded;
