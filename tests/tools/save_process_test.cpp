@@ -42,7 +42,7 @@ struct SaveProcess : Test {
 
 TEST_F(SaveProcess, FilesOfEverySizeGoThereAndBack) {
     Serving serving(root);
-    constexpr std::size_t window = 512 << 10;
+    constexpr std::size_t window = 1 << 20;
     Words save{"save"};
     Words fetch{"fetch", "-o", folder.at("back")};
     fs::create_directory(folder.at("back"));

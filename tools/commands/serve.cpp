@@ -123,6 +123,7 @@ Result<void> serve(const ServeOptions& options, Outlet& outlet, const Interrupt&
     CINNABAR_TRY(const auto server, Server::make(std::move(root), std::move(key), server_options,
                                                  [&](const ServerEvent& event) { tell(options, outlet, event); }));
     hl::NodeOptions node_options;
+    node_options.rpc.context.spin_max = {};  // a spinning loop takes the core from the threads that write
     allow_descriptors(server_options.files_max, node_options.transport);
     CINNABAR_TRY(const auto node, hl::Node::listen(std::span<const std::string>(options.listen), node_options));
     CINNABAR_TRY_VOID(server->serve_on(node));

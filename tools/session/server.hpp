@@ -28,8 +28,8 @@
 namespace cinnabar::tools {
 
 struct ServerOptions {
-    std::size_t window_bytes = 512u << 10;
-    std::uint32_t buffers = 64;
+    std::size_t window_bytes = 1u << 20;
+    std::uint32_t buffers = 32;
     unsigned disk_threads = 4;
     std::uint32_t windows_max = 8;        // of one file at once, as clients are told
     std::size_t session_files_max = 256;  // under way at once
