@@ -41,7 +41,11 @@ class OurRpc : public Subject {
         RpcEndpoint endpoint{true, options_of(shape), shape.wire};
         endpoint.serve_echo();
         side.announce(endpoint.address());
-        endpoint.serve_slices(side, shape.sleep ? long_wait : no_wait);
+        if (shape.sleep) {
+            endpoint.serve_slices(side, long_wait, RpcEndpoint::Until::called);
+        } else {
+            endpoint.serve_slices(side, no_wait);
+        }
     }
 
     double call_for(std::chrono::milliseconds duration) {

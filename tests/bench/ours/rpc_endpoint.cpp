@@ -11,7 +11,17 @@ namespace {
 
 constexpr Microseconds call_time{5'000'000};
 
-void echo(rpc::Request& request, void*) noexcept {
+struct Outcome {
+    bool ended = false;
+    Errc result = Errc::ok;
+};
+
+}  // namespace
+
+void RpcEndpoint::echo(rpc::Request& request, void* user) noexcept {
+    auto& self = *static_cast<RpcEndpoint*>(user);
+    // Before the answer: whoever has it may ask to stop.
+    self.last_call_ = self.side_ && !self.side_->running();
     const auto input = request.input();
     const auto room = request.output_room();
     if (room.size() < input.size()) {
@@ -23,19 +33,14 @@ void echo(rpc::Request& request, void*) noexcept {
     request.release();
 }
 
-struct Outcome {
-    bool ended = false;
-    Errc result = Errc::ok;
-};
-
-}  // namespace
-
 RpcEndpoint::RpcEndpoint(bool listen, const rpc::Options& options, Wire wire)
     : engine_(rpc::Engine::open({open_wire(wire, listen)}).value()), context_(engine_->open_context(options).value()) {}
 
-void RpcEndpoint::serve_slices(PartnerSide& side, Microseconds wait) {
+void RpcEndpoint::serve_slices(PartnerSide& side, Microseconds wait, Until until) {
+    side_ = &side;
     while (side.wait_slice()) {
-        while (side.running()) {
+        last_call_ = false;
+        while (until == Until::called ? !last_call_ : side.running()) {
             context_->progress(wait);
             context_->trigger(64);
         }
@@ -46,6 +51,7 @@ void RpcEndpoint::serve_slices(PartnerSide& side, Microseconds wait) {
 void RpcEndpoint::serve_echo() {
     rpc::Handler handler;
     handler.run = &echo;
+    handler.target = std::shared_ptr<void>(this, [](void*) {});
     handler.name = "bench.echo";
     engine_->serve(echo_id, 0, handler).value();
 }

@@ -27,16 +27,23 @@ class RpcEndpoint {
     [[nodiscard]] rpc::Context& context() noexcept { return *context_; }
     [[nodiscard]] std::string address() const { return engine_->transports().front()->endpoints().at(0); }
 
+    // When a slice ends: when the other side asks, which a server that sleeps sees late; or with the first call to the
+    // echo after that.
+    enum class Until : bool { asked, called };
     // Serves slice after slice, to the last one. A round of progress waits for at most `wait`.
-    void serve_slices(PartnerSide& side, Microseconds wait);
+    void serve_slices(PartnerSide& side, Microseconds wait, Until until = Until::asked);
     // Answers with the bytes that came.
     void serve_echo();
     // One call of `bytes` to the echo, to its end; up to 5 seconds. Throws when it fails.
     void call_once(const na::Addr& peer, std::size_t bytes);
 
   private:
+    static void echo(rpc::Request& request, void* user) noexcept;
+
     std::unique_ptr<rpc::Engine> engine_;
     std::unique_ptr<rpc::Context> context_;
+    PartnerSide* side_ = nullptr;
+    bool last_call_ = false;
 };
 
 }  // namespace cinnabar::bench
