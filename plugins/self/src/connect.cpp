@@ -113,14 +113,13 @@ void SelfPort::on_connect(std::unique_ptr<Letter> letter) noexcept {
 }
 
 void SelfPort::deliver(Letter& letter) noexcept {
-    if (letter.kind == LetterKind::connect) return on_connect(std::unique_ptr<Letter>(&letter));
     SelfPeer* peer = peer_of(letter.source);
     CINNABAR_ASSERT(peer);
     arrival_kept_ = false;
     const bool live = peer->state() == na::PeerState::connected && letter.connection >= peer->refuse_below_;
     switch (letter.kind) {
         case LetterKind::connect:
-            break;
+            return on_connect(std::unique_ptr<Letter>(&letter));
         case LetterKind::disconnect:
             if (live && letter.connection >= peer->connection_) {
                 lost(*peer, Errc::peer_lost);

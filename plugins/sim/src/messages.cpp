@@ -200,11 +200,11 @@ Errc SimPort::detach(na::Kept& kept) noexcept {
     const bool spare = spares_used_ < slots / 4 && world_.random().below(2) == 0;
     if (!spare && copies_ >= slots) return Errc::overloaded;
     std::byte* const moved = spare ? nullptr : new (std::nothrow) std::byte[kept.bytes.size()];
-    if (!spare && !moved) return Errc::out_of_memory;
+    if (!spare && !moved) return Errc::overloaded;
     kept.detached = true;
     kept.index = spare ? 1 : 0;
     ++(spare ? spares_used_ : copies_);
-    if (!spare) {
+    if (moved) {
         std::memcpy(moved, kept.bytes.data(), kept.bytes.size());
         auto* old = static_cast<std::byte*>(kept.token);
         std::fill_n(old, kept.bytes.size(), after_use);

@@ -118,12 +118,11 @@ TEST_F(Messages, KeptOnesStayWhileOthersComeAndGo) {
     std::vector<std::pair<na::Tag, na::Kept>> kept;
     unsigned overloaded = 0;
     server.receiver.on_arrival = [&](na::Arrival& arrival) {
-        na::Kept one;
-        const Errc taken = server.port().keep(arrival, one);
-        if (taken == Errc::ok) {
-            kept.emplace_back(arrival.tag, one);
-        } else {
+        kept.emplace_back(arrival.tag, na::Kept{});
+        const Errc taken = server.port().keep(arrival, kept.back().second);
+        if (taken != Errc::ok) {
             EXPECT_EQ(taken, Errc::overloaded);
+            kept.pop_back();
             ++overloaded;
         }
     };
