@@ -111,7 +111,8 @@ void ContextCore::submit(Call& call) noexcept {
     };
     if (call.phase_.load(std::memory_order_relaxed) == Call::Phase::abandoned) return finish(call, Errc::canceled);
     if (closed_) return finish(call, Errc::canceled);
-    const TimeUs now = na->now_us();
+    // The round's time may be as old as the caller's last look at this context, and the target is told what is left.
+    const TimeUs now = call.args.deadline == time_never ? na->now_us() : na->fresh_now_us();
     if (call.args.deadline <= now) return finish(call, Errc::timed_out);
     call.stale_at_ = call.args.deadline == time_never ? time_never : now + (call.args.deadline - now) / 2;
     auto peer = na->peer(call.to_);

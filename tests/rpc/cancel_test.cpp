@@ -114,6 +114,19 @@ TEST_P(CancelTest, TheDeadlineEndsTheCallAndTellsTheHandler) {
     let_go();
 }
 
+// Who computes between two looks at its context lends the target no time by that.
+TEST_P(CancelTest, TheTargetIsToldWhatIsLeftNow) {
+    serve_held();
+    // By rounds: a simulated clock stands while others are not driven.
+    for (int rounds = 0; rounds < 10; ++rounds) (void)target_.context->progress(Microseconds(10'000));
+    Ending ending;
+    send("hold", "", ending, Microseconds(2'000'000));
+    ASSERT_TRUE(until([&] { return held_.size() == 1; }));
+    EXPECT_LE(held_.front()->deadline(), target_.context->now_us() + 2'000'000);
+    let_go();
+    EXPECT_TRUE(until([&] { return ending.count == 1; }));
+}
+
 TEST_P(CancelTest, AnExpiredCallIsNotSent) {
     serve_held();
     Ending ending;
