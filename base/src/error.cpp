@@ -44,7 +44,7 @@ constexpr std::array<Row, errc_count> rows{{
      "do not block on a thread that must make progress: use co_await or another thread"},
     {"application error", Blast::operation, "the handler answered with an error of its own"},
     {"handler failed", Blast::operation, "the handler threw; see the server's log"},
-    {"bad address", Blast::nothing, "write it as scheme://host:port, and check the host name"},
+    {"bad address", Blast::nothing, "write it as tcp://host:port or shm://name, and check the host name"},
     {"address in use", Blast::nothing, "another process listens there: choose another port"},
     {"shutting down", Blast::peer, "the target takes no new calls: use another one, or call again later"},
 }};
@@ -86,6 +86,9 @@ Errc errc_from_errno(int os_errno) noexcept {
         case ENOTCONN:
         case ETIMEDOUT:
             return Errc::peer_lost;
+        case EMFILE:
+        case ENFILE:
+            return Errc::overloaded;
         case ENOMEM:
         case ENOBUFS:
             return Errc::out_of_memory;

@@ -175,6 +175,10 @@ TEST_F(KeyProcess, OnlyTheRightKeyGetsIn) {
     EXPECT_NE(without.err.find("--key-file"), std::string::npos) << without.err;
     EXPECT_EQ(run({"save", "--key-file", wrong, small, serving.uri()}).exit, 4);
     EXPECT_EQ(run({"fetch", "--key-file", wrong, serving.uri() + "/small", "-o", folder.at("root")}).exit, 4);
+    const auto none = run({"save", "--key-file", folder.at("none"), small, serving.uri()});
+    EXPECT_EQ(none.exit, 10);
+    EXPECT_TRUE(none.err.starts_with("cinnabar: " + folder.at("none") + ": "))
+        << "it is the file that is missing: " << none.err;
     EXPECT_FALSE(fs::exists(fs::path(root) / "small"));
     const auto with = run({"save", "--key-file", right, small, serving.uri()});
     EXPECT_EQ(with.exit, 0) << with.err;

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <filesystem>
 
 namespace cinnabar::tools {
 namespace {
@@ -64,6 +65,29 @@ struct ServerTest : testing::Test {
         return sent;
     }
 };
+
+TEST_F(ServerTest, AFailedUploadLetsItsNameGoAndSaysWhy) {
+    begin();
+    const auto first = open("name", 1000);
+    EXPECT_EQ(send(first, 500, 500).code(), Errc::invalid_argument) << "no such window";
+    const auto second = open("name", 10);
+    EXPECT_TRUE(send(second, 0, 10).ok());
+    EXPECT_EQ(send(first, 0, 1000).code(), Errc::invalid_argument) << "the first one's reason, as before";
+    CommitIn commit;
+    commit.token = token;
+    commit.file = first;
+    EXPECT_EQ(from_remote(here->call_sync(commit_rpc, to, commit).error()).code, Errc::invalid_argument);
+}
+
+TEST_F(ServerTest, WithoutItsFolderForUnfinishedFilesItSaysSo) {
+    begin();
+    std::filesystem::remove_all(folder.path() / ".cinnabar-staging");
+    OpenIn in;
+    in.token = token;
+    in.name = "name";
+    in.mode = 0600;
+    EXPECT_EQ(from_remote(here->call_sync(open_rpc, to, in).error()).code, Errc::io);
+}
 
 TEST_F(ServerTest, AWindowWhoseForerunnerNeverComesTimesOut) {
     options.gap_seconds_max = 1;

@@ -78,6 +78,9 @@ TEST(Json, AFailureSaysItsExitCode) {
     JsonObject object;
     object.failure(Error{Errc::exists, "a hint", "name"});
     EXPECT_EQ(object.line(), R"json({"error": {"code": "exists", "text": "exists: a hint (name)", "exit": 3}})json");
+    JsonObject other;
+    other.failure(Error{Errc::not_found, "a hint"});
+    EXPECT_NE(other.line().find(R"("code": "not_found")"), std::string::npos) << "one word: " << other.line();
 }
 
 TEST(Progress, TheLineOfAFile) {

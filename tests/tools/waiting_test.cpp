@@ -4,6 +4,7 @@
 
 #include "session/buffers.hpp"
 #include "session/disk.hpp"
+#include "session/pace.hpp"
 
 #include <gtest/gtest.h>
 
@@ -106,6 +107,47 @@ TEST_F(WaitingTest, ClosingLetsAllGo) {
     hand.run();
     start(pass(sequence, 0));
     EXPECT_EQ(log, (Log{"10:peer lost", "20:peer lost", "0:peer lost"}));
+}
+
+struct PaceTest : WaitingTest {
+    Pace pace{4};
+    Sequence gate;  // holds what is under way
+    hl::Task<void> go(std::string name) {
+        const Pace::Pass pass = co_await pace.take();
+        log.push_back(std::move(name));
+        (void)co_await gate.reach(1);
+    }
+};
+
+TEST_F(PaceTest, BeginsWithOneAndGrowsWithWhatWasFast) {
+    start(go("a"));
+    start(go("b"));
+    start(go("c"));
+    start(go("d"));
+    EXPECT_EQ(log, Log{"a"});
+    gate.close(Errc::canceled);
+    hand.run();
+    EXPECT_EQ(log, (Log{"a", "b", "c", "d"}));
+    EXPECT_EQ(pace.allowed(), 4u) << "no more than it was made for";
+}
+
+TEST_F(PaceTest, SlowOnesHalveItAndOneAlwaysGoes) {
+    for (const auto* name : {"a", "b", "c"}) start(go(name));
+    gate.close(Errc::canceled);
+    hand.run();
+    EXPECT_EQ(pace.allowed(), 4u);
+    const auto ends_after = [&](std::chrono::milliseconds took) {
+        ASSERT_TRUE(pace.take().await_ready());
+        pace.ended(took);
+    };
+    ends_after(std::chrono::seconds(3));
+    EXPECT_EQ(pace.allowed(), 4u) << "neither fast nor slow";
+    for (const unsigned left : {2u, 1u, 1u}) {
+        ends_after(std::chrono::seconds(6));
+        EXPECT_EQ(pace.allowed(), left);
+    }
+    ends_after(std::chrono::milliseconds(10));
+    EXPECT_EQ(pace.allowed(), 2u);
 }
 
 struct BuffersTest : WaitingTest {

@@ -125,7 +125,13 @@ Result<void> serve(const ServeOptions& options, Outlet& outlet, const Interrupt&
     hl::NodeOptions node_options;
     node_options.rpc.context.spin_max = {};  // a spinning loop takes the core from the threads that write
     allow_descriptors(server_options.files_max, node_options.transport);
-    CINNABAR_TRY(const auto node, hl::Node::listen(std::span<const std::string>(options.listen), node_options));
+    auto listening = hl::Node::listen(std::span<const std::string>(options.listen), node_options);
+    if (!listening) {
+        Error error = std::move(listening).error();
+        if (error.code == Errc::unsupported) error.code = Errc::bad_address;  // no such transport
+        return error;
+    }
+    const auto node = std::move(*listening);
     CINNABAR_TRY_VOID(server->serve_on(node));
     auto endpoints = node.endpoints();
     // A node also reaches itself; that way is of no use to others.
@@ -151,7 +157,7 @@ ExitCode run_serve(const ServeOptions& options) {
     const auto served = serve(options, outlet, interrupt);
     if (served) return ExitCode::ok;
     complain(outlet, served.error().message());
-    return exit_code(served.code());
+    return served.code() == Errc::bad_address ? ExitCode::usage : exit_code(served.code());
 }
 
 }  // namespace cinnabar::tools

@@ -80,15 +80,10 @@ class Movement {
     std::optional<Error> end_;
 };
 
-Result<void> try_move_all(const std::string& server, const TransferOptions& options, std::vector<Errand>& errands,
-                          Report& report, ProgressBar& bar, const Interrupt& interrupt) {
-    std::optional<Key> key;
-    if (!options.key_file.empty()) {
-        CINNABAR_TRY(auto loaded, Key::load(options.key_file));
-        key.emplace(std::move(loaded));
-    }
+Result<void> try_move_all(const std::string& server, const TransferOptions& options, const Key* key,
+                          std::vector<Errand>& errands, Report& report, ProgressBar& bar, const Interrupt& interrupt) {
     CINNABAR_TRY(const auto reached, reach(server, options.transport));
-    ClientSession session(reached.node, reached.server, key ? &*key : nullptr);
+    ClientSession session(reached.node, reached.server, key);
     Movement movement(session, errands, report, bar);
     return hl::sync_wait(movement.run(options.jobs), interrupt.token());
 }
@@ -97,7 +92,13 @@ Result<void> try_move_all(const std::string& server, const TransferOptions& opti
 
 void move_all(const std::string& server, const TransferOptions& options, std::vector<Errand> errands, Report& report,
               ProgressBar& bar, const Interrupt& interrupt) {
-    const auto moved = try_move_all(server, options, errands, report, bar, interrupt);
+    std::optional<Key> key;
+    if (!options.key_file.empty()) {
+        auto loaded = Key::load(options.key_file);
+        if (!loaded) return report.failed_at_once(options.key_file, loaded.error());
+        key.emplace(std::move(*loaded));
+    }
+    const auto moved = try_move_all(server, options, key ? &*key : nullptr, errands, report, bar, interrupt);
     if (!moved) report.failed_at_once(server, moved.error());
 }
 

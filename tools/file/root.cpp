@@ -153,6 +153,9 @@ Result<NewFile> Root::create(std::string_view name, std::uint64_t bytes, std::ui
         }
         if (errno != EEXIST) break;
     }
+    if (errno == ENOENT)
+        return Error{Errc::io, "the folder for unfinished files is gone; a server has to be started again",
+                     printable(name)};
     return file_error(errno, "cannot make a file", name);
 }
 

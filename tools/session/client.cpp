@@ -83,7 +83,7 @@ struct ClientSession::Receiving {
 };
 
 ClientSession::ClientSession(const hl::NodeRef& node, na::Addr server, const Key* key)
-    : node_(node), server_(std::move(server)), key_(key), scope_(node), disk_(disk_threads) {}
+    : node_(node), server_(std::move(server)), key_(key), scope_(node), disk_(disk_threads), pace_(buffers_wanted) {}
 
 hl::Task<Result<LoginOut>> ClientSession::log_in() {
     HelloIn hello;
@@ -209,6 +209,8 @@ hl::Task<Result<void>> ClientSession::send_window(Sending& file, std::uint64_t o
     window.file = file.file;
     window.offset = offset;
     window.window = hl::Bulk(buffer->region().slice(0, bytes), na::Access::read);
+    const Pace::Pass pass = co_await pace_.take();
+    if (file.failure) co_return *file.failure;
     Result<void> sent = co_await node_.call(window_rpc, server_, window, within(window_deadline));
     if (!sent) co_return in_the_middle(std::move(sent).error());
     if (file.progress) file.progress(bytes);
@@ -281,7 +283,12 @@ hl::Task<Result<void>> ClientSession::receive_window(Receiving& file, std::uint6
     read.file = file.file;
     read.offset = offset;
     read.window = hl::Bulk(buffer->region().slice(0, bytes), na::Access::write);
-    Result<void> arrived = co_await node_.call(read_rpc, server_, read, within(window_deadline));
+    Result<void> arrived;
+    {
+        const Pace::Pass pass = co_await pace_.take();
+        if (file.failure) co_return *file.failure;
+        arrived = co_await node_.call(read_rpc, server_, read, within(window_deadline));
+    }
     if (!arrived) co_return in_the_middle(std::move(arrived).error());
     if (const Errc turn = co_await file.writing.reach(offset); turn != Errc::ok) co_return turn;
     const ConstBytes content = buffer->bytes().first(bytes);

@@ -7,6 +7,7 @@
 #include "session/buffers.hpp"
 #include "session/disk.hpp"
 #include "session/key.hpp"
+#include "session/pace.hpp"
 #include "session/protocol.hpp"
 
 #include <cinnabar/hl/node.hpp>
@@ -73,6 +74,7 @@ class ClientSession {
     Token token_;
     std::uint64_t window_bytes_ = 0;
     std::uint32_t windows_max_ = 1;
+    Pace pace_;
     std::unique_ptr<Buffers> buffers_;  // made of the size that the server wants
 };
 

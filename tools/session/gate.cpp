@@ -47,7 +47,7 @@ Result<LoginOut> Gate::login(const LoginIn& in, const na::Addr& source) {
     const auto found = challenges_.find(in.challenge);
     const bool known = found != challenges_.end() && found->second.source == source;
     if (!known || found->second.until <= clock_.now_us())
-        return Error{Errc::permission, "no such challenge, or it is too late for it"};
+        return Error{Errc::timed_out, "no such challenge, or it is too late for it: log in again"};
     const Challenge challenge = std::move(found->second);
     challenges_.erase(found);
     LoginOut out;
@@ -68,7 +68,7 @@ Result<LoginOut> Gate::login(const LoginIn& in, const na::Addr& source) {
 Result<std::shared_ptr<Session>> Gate::find(const Token& token, const na::Addr& source) const {
     const auto found = sessions_.find(token);
     if (found == sessions_.end() || !(found->second.session->source == source))
-        return Error{Errc::permission, "no such session, or it has ended"};
+        return Error{Errc::peer_lost, "no such session, or it has ended: log in again"};
     return found->second.session;
 }
 

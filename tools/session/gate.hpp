@@ -29,6 +29,7 @@ struct Session {
     bool ended = false;  // it was, and has ended
     std::map<std::uint64_t, std::shared_ptr<Saving>> savings;
     std::map<std::uint64_t, std::shared_ptr<Giving>> givings;
+    std::map<std::uint64_t, Error> failed;  // savings that were given up, until the client has heard of it
 };
 
 class Gate {
@@ -43,11 +44,11 @@ class Gate {
     // A client that asks again and again loses its own oldest challenge and takes no room of others.
     // unsupported: another version. overloaded: too many that did not go on to log in.
     [[nodiscard]] Result<HelloOut> hello(const HelloIn& in, const na::Addr& source);
-    // permission: no such challenge of this client (it is good once), or a wrong proof. overloaded.
+    // timed_out: no such challenge of this client any more (it is good once). permission: a wrong proof. overloaded.
     [[nodiscard]] Result<LoginOut> login(const LoginIn& in, const na::Addr& source);
-    // permission: not a token of this client. The first time it is held; `busy` a second time.
+    // peer_lost: not a token of this client, or not any more. The first time it is held; `busy` a second time.
     [[nodiscard]] Result<std::shared_ptr<Session>> hold(const Token& token, const na::Addr& source);
-    // permission: as above. A session is good from the login on, since calls may overtake each other.
+    // peer_lost: as above. A session is good from the login on, since calls may overtake each other.
     [[nodiscard]] Result<std::shared_ptr<Session>> find(const Token& token, const na::Addr& source) const;
     // Forgets what came to nothing in time, and gives the sessions among it.
     [[nodiscard]] std::vector<std::shared_ptr<Session>> expire();

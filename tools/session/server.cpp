@@ -13,6 +13,12 @@ namespace {
 
 Error no_file() { return to_remote(Error{Errc::not_found, "no such file is under way"}); }
 
+// Of a file that is not being saved: why it was given up, when it was.
+Error no_file(const Session& session, std::uint64_t file) {
+    const auto found = session.failed.find(file);
+    return found == session.failed.end() ? no_file() : to_remote(found->second);
+}
+
 }  // namespace
 
 void UnderWay::begin() noexcept {
@@ -177,22 +183,31 @@ hl::Task<Result<OpenOut>> Server::open(hl::Request<OpenIn> request) {
     co_return out;
 }
 
+// Its name is free again and its staged file goes when the handlers at work on it have ended; a client that is stopped
+// and says nothing more keeps neither.
+void Server::give_up(Session& session, std::uint64_t file, const Error& why) {
+    if (session.savings.erase(file) == 0) return;
+    if (session.failed.size() >= options_.session_files_max) session.failed.erase(session.failed.begin());
+    session.failed.emplace(file, why);
+}
+
 hl::Task<Result<void>> Server::window(hl::Request<WindowIn> request) {
     auto session = session_of(request);
     if (!session) co_return to_remote(session.error());
     const auto found = (*session)->savings.find(request->file);
-    if (found == (*session)->savings.end()) co_return no_file();
+    if (found == (*session)->savings.end()) co_return no_file(**session, request->file);
     const auto saving = found->second;
     Result<void> outcome = co_await saving->upload->receive(request->offset, request->window);
-    if (!outcome) co_return to_remote(outcome.error());
-    co_return outcome;
+    if (outcome) co_return outcome;
+    give_up(**session, request->file, outcome.error());
+    co_return to_remote(outcome.error());
 }
 
 hl::Task<Result<void>> Server::commit(hl::Request<CommitIn> request) {
     auto session = session_of(request);
     if (!session) co_return to_remote(session.error());
     const auto found = (*session)->savings.find(request->file);
-    if (found == (*session)->savings.end()) co_return no_file();
+    if (found == (*session)->savings.end()) co_return no_file(**session, request->file);
     // Out of the session, so that its end does not interfere: all bytes are here.
     const auto saving = std::move(found->second);
     (*session)->savings.erase(found);
@@ -257,6 +272,7 @@ Result<void> Server::abort(const hl::Request<AbortIn>& request) {
     auto session = session_of(request);
     if (!session) return to_remote(session.error());
     const Error why{Errc::canceled, "the client gave the file up"};
+    (*session)->failed.erase(request->file);
     if (const auto saving = (*session)->savings.extract(request->file)) saving.mapped()->upload->close(why);
     if (const auto giving = (*session)->givings.extract(request->file)) giving.mapped()->download->close(why);
     return {};

@@ -149,6 +149,7 @@ class Server {
     [[nodiscard]] Result<FinishOut> finish(const hl::Request<FinishIn>& request);
     [[nodiscard]] Result<void> abort(const hl::Request<AbortIn>& request);
     void end_session(Session& session);
+    void give_up(Session& session, std::uint64_t file, const Error& why);
     void end_late_sessions();
     void end_files_with_gaps(Session& session) const;
     // Ends sessions that nobody came to hold, also when no other client comes by.

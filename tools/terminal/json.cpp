@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace cinnabar::tools {
@@ -79,8 +80,11 @@ JsonObject& JsonObject::raw(std::string_view key, std::string_view json) {
 }
 
 JsonObject& JsonObject::failure(const Error& error) {
+    // As in the enumeration: one word for scripts.
+    std::string code(to_string(error.code));
+    std::ranges::replace(code, ' ', '_');
     JsonObject object;
-    object.text("code", to_string(error.code)).text("text", error.message());
+    object.text("code", code).text("text", error.message());
     object.number("exit", static_cast<std::uint64_t>(exit_code(error.code)));
     return raw("error", object.line());
 }
