@@ -377,6 +377,14 @@ TEST_F(SaveProcess, PingAndInfo) {
     EXPECT_NE(info.out.find("reached by"), std::string::npos) << info.out;
 }
 
+TEST_F(SaveProcess, AnAddressToListenOnThatMeansNothing) {
+    for (const auto* uri : {"foo://x:1", "tcp://256.1.1.1:0"}) {
+        const auto serve = run({"serve", "--root", root, "--insecure", "--listen", uri});
+        EXPECT_EQ(serve.exit, 1) << serve.err;
+        EXPECT_NE(serve.err.find("bad address"), std::string::npos) << serve.err;
+    }
+}
+
 TEST_F(SaveProcess, CommandLinesThatMakeNoSense) {
     for (const Words& words : {Words{}, Words{"save"}, Words{"save", "file"}, Words{"bogus"}, Words{"serve"},
                                Words{"save", "file", "not-an-address"}, Words{"save", "a", "b", "tcp://x", "--as", "c"},

@@ -98,17 +98,15 @@ void SelfPort::disconnect(na::Peer& any_peer) noexcept {
 void SelfPort::stop_accepting() noexcept { mailbox_->stop_accepting(); }
 
 // The letter stays, as the farewell that may be needed.
-void SelfPort::on_connect(std::unique_ptr<Letter> letter) noexcept {
-    SelfPeer* peer = peer_of(letter->source);
-    CINNABAR_ASSERT(peer);
+void SelfPort::on_connect(SelfPeer& peer, std::unique_ptr<Letter> letter) noexcept {
     const std::uint64_t connection = letter->connection;
     std::shared_ptr<Mailbox> from = std::move(letter->from);
-    if (connection < peer->refuse_below_) {
+    if (connection < peer.refuse_below_) {
         tell_disconnect(*from, connection, std::move(letter));
-    } else if (peer->state() == na::PeerState::connected) {
-        peer->connection_ = std::max(peer->connection_, connection);
+    } else if (peer.state() == na::PeerState::connected) {
+        peer.connection_ = std::max(peer.connection_, connection);
     } else {
-        connected(*peer, std::move(from), connection, std::move(letter));
+        connected(peer, std::move(from), connection, std::move(letter));
     }
 }
 
@@ -119,7 +117,7 @@ void SelfPort::deliver(Letter& letter) noexcept {
     const bool live = peer->state() == na::PeerState::connected && letter.connection >= peer->refuse_below_;
     switch (letter.kind) {
         case LetterKind::connect:
-            return on_connect(std::unique_ptr<Letter>(&letter));
+            return on_connect(*peer, std::unique_ptr<Letter>(&letter));
         case LetterKind::disconnect:
             if (live && letter.connection >= peer->connection_) {
                 lost(*peer, Errc::peer_lost);

@@ -81,7 +81,7 @@ class SelfPort final : public na::Port {
     void tell_lost(SelfPeer& peer) noexcept;
     void tell_disconnect(Mailbox& mailbox, std::uint64_t connection, std::unique_ptr<Letter> letter) noexcept;
     void say_farewell(SelfPeer& peer) noexcept;
-    void on_connect(std::unique_ptr<Letter> letter) noexcept;
+    void on_connect(SelfPeer& peer, std::unique_ptr<Letter> letter) noexcept;
     void deliver(Letter& letter) noexcept;
     void hand_out(Letter& letter, SelfPeer& peer) noexcept;
     unsigned poll_busy() noexcept;
