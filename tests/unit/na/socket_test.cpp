@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "socket.hpp"
+#include <cinnabar/na/session/socket.hpp>
 
 #include <gtest/gtest.h>
 #include <netinet/tcp.h>
@@ -10,7 +10,7 @@
 #include <fstream>
 #include <string>
 
-namespace cinnabar::tcp {
+namespace cinnabar::na {
 namespace {
 
 struct Pair {
@@ -19,7 +19,7 @@ struct Pair {
 };
 
 Pair connect_to(const std::string& endpoint) {
-    const auto listener = listen_at(resolve(na::Uri::parse(endpoint).value(), Purpose::listen).value()).value();
+    const auto listener = listen_at(resolve(Uri::parse(endpoint).value(), Purpose::listen).value()).value();
     const SocketAddress bound = SocketAddress::local_of(listener.get());
     Pair pair;
     EXPECT_EQ(start_connect(bound, nullptr, pair.dialled), Errc::ok);
@@ -54,4 +54,4 @@ TEST(Socket, NothingPacesConnectionsWithinAHost) {
 }
 
 }  // namespace
-}  // namespace cinnabar::tcp
+}  // namespace cinnabar::na

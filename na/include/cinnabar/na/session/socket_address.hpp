@@ -2,6 +2,7 @@
 // From address strings to socket addresses and back: host names, IPv4, IPv6 in brackets, names of interfaces.
 #pragma once
 
+#include <cinnabar/base/export.hpp>
 #include <cinnabar/base/result.hpp>
 #include <cinnabar/na/uri.hpp>
 
@@ -12,10 +13,10 @@
 #include <string_view>
 #include <vector>
 
-namespace cinnabar::tcp {
+namespace cinnabar::na {
 
 // An IPv4 or IPv6 address with its port. A value; IPv4 in IPv6 is turned into IPv4.
-class SocketAddress {
+class CINNABAR_API SocketAddress {
   public:
     SocketAddress() noexcept : v6_{} {}
     explicit SocketAddress(const sockaddr* from) noexcept;
@@ -39,7 +40,7 @@ class SocketAddress {
     }
 
     // "tcp://127.0.0.1:5000", "tcp://[::1]:5000"
-    [[nodiscard]] std::string endpoint() const;
+    [[nodiscard]] std::string endpoint(std::string_view scheme) const;
 
   private:
     union {  // both begin with family and port
@@ -52,10 +53,11 @@ enum class Purpose : std::uint8_t { dial, listen };
 
 // Every address that the uri means, best first, at most 8. An empty host is the loopback to dial and all interfaces to
 // listen on. bad_address: no such host or interface, or no port to dial. May block while a name is looked up.
-[[nodiscard]] Result<std::vector<SocketAddress>> resolve(const na::Uri& uri, Purpose purpose);
+[[nodiscard]] CINNABAR_API Result<std::vector<SocketAddress>> resolve(const Uri& uri, Purpose purpose);
 
 // How others can reach a socket that is bound to `bound`: itself, or, when it stands for all interfaces, the addresses
 // of those that are up, the loopback only where there is nothing else.
-[[nodiscard]] std::vector<std::string> reachable_endpoints(const SocketAddress& bound);
+[[nodiscard]] CINNABAR_API std::vector<std::string> reachable_endpoints(const SocketAddress& bound,
+                                                                        std::string_view scheme);
 
-}  // namespace cinnabar::tcp
+}  // namespace cinnabar::na

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "address.hpp"
+#include <cinnabar/na/session/socket_address.hpp>
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -11,7 +11,7 @@
 #include <cstring>
 #include <memory>
 
-namespace cinnabar::tcp {
+namespace cinnabar::na {
 namespace {
 
 constexpr std::size_t addresses_max = 8;
@@ -127,19 +127,19 @@ bool SocketAddress::same_host(const SocketAddress& other) const noexcept {
            v6_.sin6_scope_id == other.v6_.sin6_scope_id;
 }
 
-std::string SocketAddress::endpoint() const {
+std::string SocketAddress::endpoint(std::string_view scheme) const {
     std::array<char, INET6_ADDRSTRLEN> text{};
     if (family() == AF_INET) {
         ::inet_ntop(AF_INET, &v4_.sin_addr, text.data(), text.size());
-        return "tcp://" + std::string(text.data()) + ":" + std::to_string(port());
+        return std::string(scheme) + "://" + text.data() + ":" + std::to_string(port());
     }
     ::inet_ntop(AF_INET6, &v6_.sin6_addr, text.data(), text.size());
-    return "tcp://[" + std::string(text.data()) + "]:" + std::to_string(port());
+    return std::string(scheme) + "://[" + text.data() + "]:" + std::to_string(port());
 }
 
-Result<std::vector<SocketAddress>> resolve(const na::Uri& uri, Purpose purpose) {
+Result<std::vector<SocketAddress>> resolve(const Uri& uri, Purpose purpose) {
     if (purpose == Purpose::dial && uri.port.value_or(0) == 0) {
-        return Error(Errc::bad_address, "a tcp address to dial needs a port", uri.to_string());
+        return Error(Errc::bad_address, "an address to dial needs a port", uri.to_string());
     }
     const std::uint16_t port = uri.port.value_or(0);
     if (uri.host.empty()) {
@@ -163,8 +163,8 @@ Result<std::vector<SocketAddress>> resolve(const na::Uri& uri, Purpose purpose) 
     return of_host(uri.host, port);
 }
 
-std::vector<std::string> reachable_endpoints(const SocketAddress& bound) {
-    if (!bound.is_any()) return {bound.endpoint()};
+std::vector<std::string> reachable_endpoints(const SocketAddress& bound, std::string_view scheme) {
+    if (!bound.is_any()) return {bound.endpoint(scheme)};
     std::vector<SocketAddress> remote;
     std::vector<SocketAddress> loopback;
     const InterfaceList list = interfaces();
@@ -177,8 +177,9 @@ std::vector<std::string> reachable_endpoints(const SocketAddress& bound) {
         }
     }
     std::vector<std::string> endpoints;
-    for (const SocketAddress& address : remote.empty() ? loopback : remote) endpoints.push_back(address.endpoint());
+    for (const SocketAddress& address : remote.empty() ? loopback : remote)
+        endpoints.push_back(address.endpoint(scheme));
     return endpoints;
 }
 
-}  // namespace cinnabar::tcp
+}  // namespace cinnabar::na

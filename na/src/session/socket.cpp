@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "socket.hpp"
+#include <cinnabar/na/session/socket.hpp>
 
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <string_view>
 
-namespace cinnabar::tcp {
+namespace cinnabar::na {
 namespace {
 
 constexpr int backlog = 4096;  // the kernel cuts it to net.core.somaxconn
@@ -51,7 +51,7 @@ Result<UniqueFd> listen_at(const std::vector<SocketAddress>& addresses) {
     Errc code = errc_from_errno(failed);
     if (failed == EADDRINUSE) code = Errc::address_in_use;
     if (failed == EADDRNOTAVAIL || failed == EAFNOSUPPORT) code = Errc::bad_address;
-    return Error(code, "listening", addresses.front().endpoint(), failed);
+    return Error(code, "listening", addresses.front().endpoint("tcp"), failed);
 }
 
 Errc start_connect(const SocketAddress& to, const SocketAddress* source, UniqueFd& out) noexcept {
@@ -143,4 +143,4 @@ Moved send_some(int fd, iovec* pieces, std::size_t count) noexcept {
     return moved(::sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL), false);
 }
 
-}  // namespace cinnabar::tcp
+}  // namespace cinnabar::na

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "address.hpp"
+#include <cinnabar/na/session/socket_address.hpp>
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-namespace cinnabar::tcp {
+namespace cinnabar::na {
 namespace {
 
 std::vector<std::string> endpoints(const std::string& text, Purpose purpose) {
-    auto found = resolve(na::Uri::parse(text).value(), purpose);
+    auto found = resolve(Uri::parse(text).value(), purpose);
     std::vector<std::string> texts;
     if (!found) return texts;
-    for (const SocketAddress& address : *found) texts.push_back(address.endpoint());
+    for (const SocketAddress& address : *found) texts.push_back(address.endpoint("tcp"));
     return texts;
 }
 
-Errc failure(const std::string& text) { return resolve(na::Uri::parse(text).value(), Purpose::dial).code(); }
+Errc failure(const std::string& text) { return resolve(Uri::parse(text).value(), Purpose::dial).code(); }
 
 TEST(Address, NumbersAreCanonical) {
     EXPECT_EQ(endpoints("tcp://127.0.0.1:5000", Purpose::dial), std::vector<std::string>{"tcp://127.0.0.1:5000"});
@@ -54,12 +54,12 @@ TEST(Address, WhatCannotBeDialledSaysSo) {
 }
 
 TEST(Address, AllInterfacesAreNamedByTheirAddresses) {
-    for (const std::string& endpoint : reachable_endpoints(SocketAddress::any_v4(7))) {
+    for (const std::string& endpoint : reachable_endpoints(SocketAddress::any_v4(7), "tcp")) {
         EXPECT_NE(endpoint, "tcp://0.0.0.0:7");
         EXPECT_TRUE(endpoint.ends_with(":7"));
     }
-    EXPECT_FALSE(reachable_endpoints(SocketAddress::any_v6(7)).empty());
+    EXPECT_FALSE(reachable_endpoints(SocketAddress::any_v6(7), "tcp").empty());
 }
 
 }  // namespace
-}  // namespace cinnabar::tcp
+}  // namespace cinnabar::na
