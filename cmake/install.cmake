@@ -39,6 +39,10 @@ install(EXPORT cinnabar_targets FILE cinnabar-targets.cmake NAMESPACE cinnabar::
 # A linker reads libraries once, from left to right: the users before the used.
 list(REVERSE modules)
 list(TRANSFORM modules PREPEND "-lcinnabar_" OUTPUT_VARIABLE CINNABAR_LIBS)
+# The fabrics' own, which plugins that are linked in need.
+get_property(foreign GLOBAL PROPERTY CINNABAR_FOREIGN_LIBS)
+list(TRANSFORM foreign PREPEND "-l")
+list(APPEND CINNABAR_LIBS ${foreign})
 list(JOIN CINNABAR_LIBS " " CINNABAR_LIBS)
 configure_file(cmake/cinnabar.pc.in cinnabar.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/cinnabar.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -23,6 +23,11 @@ enum class NetworkKind : std::uint8_t {
     tcp,
     shm,          // copies across address spaces, where the kernel lets it
     shm_buffers,  // and as where it does not
+    ofi_tcp_rxm,  // libfabric, by provider: those that this machine has
+    ofi_net,
+    ofi_sockets,
+    ofi_shm,
+    ofi_udp_rxd,
 };
 [[nodiscard]] const char* to_string(NetworkKind kind) noexcept;
 inline std::ostream& operator<<(std::ostream& out, NetworkKind kind) { return out << to_string(kind); }
@@ -35,6 +40,8 @@ class Network {
     ~Network();
 
     [[nodiscard]] NetworkKind kind() const noexcept { return kind_; }
+    // Over libfabric, whatever the provider.
+    [[nodiscard]] bool is_ofi() const noexcept { return kind_ >= NetworkKind::ofi_tcp_rxm; }
     [[nodiscard]] bool is_sim() const noexcept { return world_ != nullptr; }
     [[nodiscard]] sim::World& world() noexcept { return *world_; }
     [[nodiscard]] sim::World* world_or_null() noexcept { return world_.get(); }
