@@ -67,6 +67,7 @@ Result<std::unique_ptr<Endpoint>> Endpoint::open(fid_fabric& fabric, fi_info& in
     }
     self.inject_bytes_max_ = info.tx_attr->inject_size;
     self.pieces_max_ = std::min(info.tx_attr->iov_limit, info.rx_attr->iov_limit);
+    self.stages_ = provider.lingers || (info.domain_attr->mr_mode & FI_MR_LOCAL) != 0;
     self.registers_ = (info.domain_attr->mr_mode & FI_MR_LOCAL) != 0;
     self.binds_memory_ = (info.domain_attr->mr_mode & FI_MR_ENDPOINT) != 0;
     return made;

@@ -74,6 +74,8 @@ class Endpoint {
     [[nodiscard]] std::size_t pieces_max() const noexcept { return pieces_max_; }
     // Whether memory has to be registered before the provider may touch it.
     [[nodiscard]] bool registers() const noexcept { return registers_; }
+    // Whether chunks must not go straight into or out of an op's memory.
+    [[nodiscard]] bool stages() const noexcept { return stages_; }
     [[nodiscard]] Errc register_local(std::byte* base, std::size_t bytes, LocalMemory& out) noexcept;
 
   private:
@@ -91,6 +93,7 @@ class Endpoint {
     std::size_t pieces_max_ = 1;
     int wait_fd_ = -1;
     bool registers_ = false;
+    bool stages_ = false;
     bool binds_memory_ = false;
 };
 

@@ -117,7 +117,7 @@ Errc Session::post_chunk(Transfer& transfer, Chunk& chunk) noexcept {
     Endpoint& endpoint = port_->endpoint();
     std::array<iovec, pieces_limit> pieces;
     std::size_t count =
-        endpoint.registers() ? 0 : gather(*op.local, op.local_offset + at, chunk.bytes, pieces, endpoint.pieces_max());
+        endpoint.stages() ? 0 : gather(*op.local, op.local_offset + at, chunk.bytes, pieces, endpoint.pieces_max());
     if (count == 0) {
         // In more pieces than the provider takes, or memory that it does not know: by way of staging.
         chunk.staging = port_->take_staging();

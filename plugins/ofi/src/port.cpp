@@ -210,7 +210,18 @@ unsigned OfiPort::poll() noexcept {
     if (!stalled_.empty() || !dirty_.empty()) transmit_all(true);
     did += settle();
     if (peers_.spares_changed()) peers_.forget_spares();
+    keep_awake();
     return did;
+}
+
+// While the provider has to be asked by and by, nobody sleeps for long.
+void OfiPort::keep_awake() noexcept {
+    if (tick_.armed()) return;
+    if (!stalled_.empty() || connecting_ > 0 || !receives_.complete()) {
+        host_.arm(tick_, host_.now_us() + tick_us);
+    } else if (endpoint_->wait_fd() < 0 && sessions_.taken() > 0) {
+        host_.arm(tick_, host_.now_us() + pause_us);
+    }
 }
 
 void OfiPort::flush() noexcept {
@@ -220,17 +231,8 @@ void OfiPort::flush() noexcept {
 
 bool OfiPort::prepare_wait() noexcept {
     if (!dirty_.empty() || !put_off_.empty() || !inbox_.empty()) return false;
-    const bool no_descriptor = endpoint_->wait_fd() < 0 && sessions_.taken() > 0;
-    if (no_descriptor && host_.now_us() - active_at_ < watchful_us) return false;
-    const bool ask_soon = !stalled_.empty() || connecting_ > 0 || !receives_.complete();
-    if (ask_soon || no_descriptor) {
-        const TimeUs when = host_.now_us() + (ask_soon ? tick_us : pause_us);
-        if (!tick_.armed() || tick_.expires > when) {
-            host_.disarm(tick_);
-            host_.arm(tick_, when);
-        }
-    }
-    return endpoint_->wait_fd() < 0 || endpoint_->may_sleep();
+    if (endpoint_->wait_fd() >= 0) return endpoint_->may_sleep();
+    return sessions_.taken() == 0 || host_.now_us() - active_at_ >= watchful_us;
 }
 
 unsigned OfiPort::settle() noexcept {

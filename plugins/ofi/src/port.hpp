@@ -129,6 +129,7 @@ class OfiPort final : public na::Port {
     void session_over(OfiPeer& peer, Errc why) noexcept;
     void fail_waiting(OfiPeer& peer, Errc why) noexcept;
     void transmit_all(bool with_stalled) noexcept;
+    void keep_awake() noexcept;
 
     OfiTransport& transport_;
     na::PortHost& host_;

@@ -28,6 +28,8 @@ struct Provider {
     bool ip = true;                        // its addresses are those of IP interfaces
     bool same_host_only = false;           // reaches processes of this host only
     bool wait_fd = true;                   // its queue has a descriptor to sleep on
+    bool own_progress = false;             // moves data by threads of its own; else only when it is asked
+    bool lingers = false;                  // keeps what was sent to a peer that is gone: transfers by way of staging
     bool multi_receive = false;            // many messages in one posted buffer work
     std::size_t chunk_bytes = 256 * 1024;  // of a transfer: what goes in one message of the fabric
     std::uint32_t receives = 256;          // receive buffers that are posted, without multi_receive

@@ -28,8 +28,9 @@ Info make_hints(const Provider& provider, const Wanted& wanted) {
     hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_VIRT_ADDR | FI_MR_ENDPOINT;
     // Each port has a domain of its own, and one thread at a time in it.
     hints->domain_attr->threading = FI_THREAD_DOMAIN;
-    hints->domain_attr->control_progress = FI_PROGRESS_MANUAL;
-    hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
+    const fi_progress progress = provider.own_progress ? FI_PROGRESS_AUTO : FI_PROGRESS_MANUAL;
+    hints->domain_attr->control_progress = progress;
+    hints->domain_attr->data_progress = progress;
     hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
     hints->fabric_attr->prov_name = ::strdup(provider.name);
     if (!wanted.domain.empty()) hints->domain_attr->name = ::strdup(wanted.domain.c_str());

@@ -256,8 +256,7 @@ void Session::chunk_ended(Chunk& chunk, const Done& done) noexcept {
 
 // A provider has not given back what it was asked to: the operations end all the same.
 void Session::force_ends() noexcept {
-    log(LogLevel::warning, "ofi: %s keeps %u operations of a session that is over", port_->provider().name,
-        with_fabric_);
+    log(LogLevel::info, "ofi: %s keeps %u operations of a session that is over", port_->provider().name, with_fabric_);
     for (Transfer* transfer = transfers_.front(); transfer; transfer = Transfers::next(*transfer)) {
         if (!transfer->posted) continue;
         transfer->posted->transfer = nullptr;
