@@ -2,11 +2,14 @@
 // The transports between processes of one host, for tests that run over each of them.
 #pragma once
 
+#include <cinnabar/na/registry.hpp>
+#include <cinnabar/plugins/builtin.hpp>
+
 #include <gtest/gtest.h>
 
-#include <array>
 #include <ostream>
 #include <string>
+#include <vector>
 
 namespace cinnabar::test {
 
@@ -17,10 +20,19 @@ struct Way {
     friend std::ostream& operator<<(std::ostream& out, const Way& way) { return out << way.name; }
 };
 
-inline const std::array<Way, 3>& ways() {
-    static const std::array<Way, 3> all{{{"tcp", "tcp://127.0.0.1:0", "tcp://"},
-                                         {"shm", "shm://", "shm://"},
-                                         {"shm_buffers", "shm://?copy=buffers", "shm://?copy=buffers"}}};
+inline const std::vector<Way>& ways() {
+    static const std::vector<Way> all = [] {
+        std::vector<Way> list{{"tcp", "tcp://127.0.0.1:0", "tcp://"},
+                              {"shm", "shm://", "shm://"},
+                              {"shm_buffers", "shm://?copy=buffers", "shm://?copy=buffers"}};
+        for (const char* provider : {"tcp;ofi_rxm", "net"}) {
+            const std::string uri = "ofi+" + std::string(provider) + "://127.0.0.1:0";
+            na::Registry registry;
+            add_builtin(registry);
+            if (registry.open(uri, {})) list.push_back({provider[0] == 't' ? "ofi_tcp_rxm" : "ofi_net", uri, uri});
+        }
+        return list;
+    }();
     return all;
 }
 
