@@ -51,8 +51,9 @@ class HeldPort {
 class HeldPlace {
   public:
     explicit HeldPlace(const Way& way) {
-        if (way.name == "tcp") {
-            uri_ = port_.emplace().uri();
+        if (!way.name.starts_with("shm")) {
+            const std::string tcp = port_.emplace().uri();
+            uri_ = way.listen.substr(0, way.listen.find("://")) + tcp.substr(tcp.find("://"));
         } else {
             uri_ = "shm://restart-" + std::to_string(::getpid());
         }
