@@ -9,6 +9,7 @@
 
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cinnabar::test {
@@ -25,11 +26,16 @@ inline const std::vector<Way>& ways() {
         std::vector<Way> list{{"tcp", "tcp://127.0.0.1:0", "tcp://"},
                               {"shm", "shm://", "shm://"},
                               {"shm_buffers", "shm://?copy=buffers", "shm://?copy=buffers"}};
-        for (const char* provider : {"tcp;ofi_rxm", "net"}) {
-            const std::string uri = "ofi+" + std::string(provider) + "://127.0.0.1:0";
-            na::Registry registry;
-            add_builtin(registry);
-            if (registry.open(uri, {})) list.push_back({provider[0] == 't' ? "ofi_tcp_rxm" : "ofi_net", uri, uri});
+        const std::vector<std::pair<std::string, std::string>> fabrics{{"ofi_tcp_rxm", "ofi+tcp;ofi_rxm"},
+                                                                       {"ofi_net", "ofi+net"},
+                                                                       {"ofi_sockets", "ofi+sockets"},
+                                                                       {"ofi_shm", "ofi+shm"},
+                                                                       {"ofi_udp_rxd", "ofi+udp;ofi_rxd"}};
+        na::Registry registry;
+        add_builtin(registry);
+        for (const auto& [name, scheme] : fabrics) {
+            const std::string uri = scheme + "://127.0.0.1:0";
+            if (registry.open(uri, {})) list.push_back({name, uri, uri});
         }
         return list;
     }();

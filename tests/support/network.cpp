@@ -85,6 +85,12 @@ std::vector<NetworkKind> networks() {
     return all;
 }
 
+std::vector<NetworkKind> networks_for_calls() {
+    std::vector<NetworkKind> all = networks();
+    std::erase_if(all, [](NetworkKind kind) { return kind > NetworkKind::ofi_net; });
+    return all;
+}
+
 Network::Network(NetworkKind kind, std::uint64_t seed) : kind_(kind) {
     add_builtin(registry_);
     if (kind != NetworkKind::sim_friendly && kind != NetworkKind::sim_strict) return;

@@ -39,8 +39,9 @@ struct Provider {
 
 [[nodiscard]] std::span<const Provider> providers() noexcept;
 
-// Whether an address of that scheme ("ofi+tcp") means this provider.
+// Whether an address of that scheme ("ofi+tcp") means this provider; "ofi" means any that is tested between hosts.
 [[nodiscard]] inline bool means(std::string_view scheme, const Provider& provider) noexcept {
+    if (scheme == "ofi") return provider.standing == Standing::tested && !provider.same_host_only;
     return scheme == provider.scheme || scheme == provider.alias;
 }
 

@@ -124,6 +124,8 @@ Result<Selection> select_from(const Provider& provider, const Wanted& wanted) {
     for (const fi_info* info = list.get(); info; info = info->next) {
         // Asked for a core provider, libfabric names what it would put on top as well.
         if (std::string_view(info->fabric_attr->prov_name) != provider.name || !subnet.holds(*info)) continue;
+        // Not every provider looks at the domain that it is asked for.
+        if (!wanted.domain.empty() && (!info->domain_attr->name || wanted.domain != info->domain_attr->name)) continue;
         ++count;
         if (!best || rank(*info) < rank(*best)) best = info;
     }
@@ -175,6 +177,17 @@ Result<na::Uri> meeting_place(const Wanted& wanted) {
     return place;
 }
 
+std::string survey() {
+    std::string text;
+    for (const Provider& provider : providers()) {
+        Wanted anything;
+        text.append(text.empty() ? "" : ", ").append(provider.name);
+        if (provider.standing == Standing::untested) text += " (UNTESTED)";
+        if (!select_from(provider, anything)) text += " (not here)";
+    }
+    return text;
+}
+
 Result<Selection> select(const Wanted& wanted) {
     apply_settings();
     std::string known;
@@ -188,6 +201,7 @@ Result<Selection> select(const Wanted& wanted) {
                          "nobody has run this provider yet: add ?untested=yes to use it all the same", provider.name);
         }
         auto selection = select_from(provider, wanted);
+        if (selection && wanted.uri->scheme == "ofi") selection->why += "; providers: " + survey();
         if (selection) return selection;
         any = true;
         why = std::move(selection).error();

@@ -37,4 +37,7 @@ struct Selection {
 // bad_address: no such provider here; unsupported: libfabric has nothing that fits, the hint says what was asked.
 [[nodiscard]] Result<Selection> select(const Wanted& wanted);
 
+// The providers of the table, which of them libfabric has here, and which are untested; one line.
+[[nodiscard]] std::string survey();
+
 }  // namespace cinnabar::ofi

@@ -42,7 +42,16 @@ TEST(ProviderTable, WhatNobodyHasRunIsOffUntilAskedFor) {
 
 TEST(ProviderTable, AnUnknownProviderIsABadAddress) {
     EXPECT_EQ(opening("ofi+pigeon://127.0.0.1:0"), Errc::bad_address);
-    EXPECT_EQ(opening("ofi://127.0.0.1:0"), Errc::bad_address);
+}
+
+TEST(ProviderTable, WithoutAProviderTheFirstThatIsHereIsTaken) {
+    na::Registry registry;
+    ASSERT_TRUE(registry.add(plugin_info).ok());
+    const auto opened = registry.open("ofi://", {});
+    ASSERT_TRUE(opened.ok());
+    const std::string found = (*opened)->diagnosis();
+    for (const Provider& provider : providers()) EXPECT_NE(found.find(provider.name), std::string::npos) << found;
+    EXPECT_NE(found.find("cxi (UNTESTED)"), std::string::npos) << found;
 }
 
 TEST(ProviderTable, OptionsThatAreNoneAreBadAddresses) {
