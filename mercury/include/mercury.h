@@ -75,8 +75,8 @@ HG_PUBLIC hg_return_t HG_Class_set_handle_create_callback(hg_class_t* hg_class,
 HG_PUBLIC hg_context_t* HG_Context_create(hg_class_t* hg_class) HG_WARN_UNUSED_RESULT;
 /* Peers reach it by HG_Set_target_id. A second one of the same id makes calls, but requests go to the first. */
 HG_PUBLIC hg_context_t* HG_Context_create_id(hg_class_t* hg_class, uint8_t id) HG_WARN_UNUSED_RESULT;
-/* Calls and transfers in flight end with HG_CANCELED, their callbacks run inside. HG_BUSY: handles are left; nothing was
- * done. */
+/* Calls and transfers in flight end with HG_CANCELED, their callbacks run inside. HG_BUSY: handles are left; nothing
+ * was done. */
 HG_PUBLIC hg_return_t HG_Context_destroy(hg_context_t* context);
 /* Requests that come from now on are refused; the rest goes on. */
 HG_PUBLIC hg_return_t HG_Context_unpost(hg_context_t* context);
@@ -133,7 +133,8 @@ HG_PUBLIC hg_return_t HG_Create(hg_context_t* context, hg_addr_t addr, hg_id_t i
 /* Gives a reference back. A handler's handle has two, one of which belongs to the response: a handle that is given back
  * without one answers HG_CANCELED. */
 HG_PUBLIC hg_return_t HG_Destroy(hg_handle_t handle);
-/* Makes it ready for another call; what is NULL or 0 stays. HG_BUSY: in flight. HG_NOENTRY: the id is not registered. */
+/* Makes it ready for another call; what is NULL or 0 stays. HG_BUSY: in flight. HG_NOENTRY: the id is not registered.
+ */
 HG_PUBLIC hg_return_t HG_Reset(hg_handle_t handle, hg_addr_t addr, hg_id_t id);
 HG_PUBLIC hg_return_t HG_Ref_incr(hg_handle_t handle);
 HG_PUBLIC int32_t HG_Ref_get(hg_handle_t handle) HG_WARN_UNUSED_RESULT;
@@ -178,8 +179,8 @@ HG_PUBLIC hg_return_t HG_Cancel(hg_handle_t handle);
 
 /* HG_SUCCESS: something was done, or a callback waits; HG_TIMEOUT: nothing within so many milliseconds. */
 HG_PUBLIC hg_return_t HG_Progress(hg_context_t* context, unsigned int timeout);
-/* Runs callbacks; waits for the first of them for so many milliseconds, making progress meanwhile. HG_TIMEOUT: there was
- * none. `actual_count` may be NULL. */
+/* Runs callbacks; waits for the first of them for so many milliseconds, making progress meanwhile. HG_TIMEOUT: there
+ * was none. `actual_count` may be NULL. */
 HG_PUBLIC hg_return_t HG_Trigger(hg_context_t* context, unsigned int timeout, unsigned int max_count,
                                  unsigned int* actual_count);
 /* A descriptor to wait on in a loop of one's own: call HG_Event_ready before each wait; true: do not wait. */

@@ -23,16 +23,16 @@ typedef uint32_t hg_uint32_t;
 typedef uint64_t hg_uint64_t;
 typedef uint64_t hg_ptr_t;
 typedef uint8_t hg_bool_t;
-#define HG_TRUE  1
+#define HG_TRUE 1
 #define HG_FALSE 0
 
-#define HG_PUBLIC             __attribute__((visibility("default")))
-#define HG_PRIVATE            __attribute__((visibility("hidden")))
+#define HG_PUBLIC __attribute__((visibility("default")))
+#define HG_PRIVATE __attribute__((visibility("hidden")))
 #define HG_WARN_UNUSED_RESULT __attribute__((warn_unused_result))
-#define HG_UNUSED             __attribute__((unused))
-#define HG_PACKED(x)          x __attribute__((packed))
-#define HG_FALLTHROUGH        __attribute__((fallthrough))
-#define HG_INLINE             __inline__
+#define HG_UNUSED __attribute__((unused))
+#define HG_PACKED(x) x __attribute__((packed))
+#define HG_FALLTHROUGH __attribute__((fallthrough))
+#define HG_INLINE __inline__
 
 /* Several threads may be in HG_Progress of one context. */
 #define HG_HAS_MULTI_PROGRESS

@@ -9,20 +9,24 @@
 typedef uint64_t hg_size_t;
 typedef uint64_t hg_id_t;
 
-typedef enum hg_checksum_level { HG_CHECKSUM_NONE, HG_CHECKSUM_RPC_HEADERS, HG_CHECKSUM_RPC_PAYLOAD } hg_checksum_level_t;
+typedef enum hg_checksum_level {
+    HG_CHECKSUM_NONE,
+    HG_CHECKSUM_RPC_HEADERS,
+    HG_CHECKSUM_RPC_PAYLOAD
+} hg_checksum_level_t;
 
 /* What each field does here, and which have no effect, is in docs/mercury.md. */
 struct hg_init_info {
     struct na_init_info_4_0 na_init_info;
-    na_class_t* na_class;                /* use this network; the info string is ignored */
-    uint32_t request_post_init;          /* requests that may wait; 0: the default */
-    int32_t request_post_incr;           /* how many more are made room for */
-    uint8_t auto_sm;                     /* shared memory for peers of the same host */
-    const char* sm_info_string;          /* the name of that shared memory */
-    hg_checksum_level_t checksum_level;  /* checksums over arguments and results */
-    uint8_t no_bulk_eager;               /* small bulk data does not travel with its handle */
-    uint8_t no_loopback;                 /* calls to oneself take the network */
-    uint8_t stats;                       /* counters are printed at the end */
+    na_class_t* na_class;               /* use this network; the info string is ignored */
+    uint32_t request_post_init;         /* requests that may wait; 0: the default */
+    int32_t request_post_incr;          /* how many more are made room for */
+    uint8_t auto_sm;                    /* shared memory for peers of the same host */
+    const char* sm_info_string;         /* the name of that shared memory */
+    hg_checksum_level_t checksum_level; /* checksums over arguments and results */
+    uint8_t no_bulk_eager;              /* small bulk data does not travel with its handle */
+    uint8_t no_loopback;                /* calls to oneself take the network */
+    uint8_t stats;                      /* counters are printed at the end */
     uint8_t no_multi_recv;
     uint8_t release_input_early; /* HG_Get_input gives the request's buffer back */
     enum na_traffic_class traffic_class;
@@ -67,9 +71,9 @@ typedef enum hg_return { HG_RETURN_VALUES } hg_return_t;
 
 /* Older names. */
 #define HG_INVALID_PARAM HG_INVALID_ARG
-#define HG_SIZE_ERROR    HG_MSGSIZE
-#define HG_NOMEM_ERROR   HG_NOMEM
-#define HG_NO_MATCH      HG_NOENTRY
+#define HG_SIZE_ERROR HG_MSGSIZE
+#define HG_NOMEM_ERROR HG_NOMEM
+#define HG_NO_MATCH HG_NOENTRY
 
 typedef enum hg_cb_type { HG_CB_LOOKUP, HG_CB_FORWARD, HG_CB_RESPOND, HG_CB_BULK } hg_cb_type_t;
 typedef enum { HG_UNDEF, HG_INPUT, HG_OUTPUT } hg_op_t;
@@ -90,16 +94,16 @@ struct hg_diag_counters {
 };
 
 #define HG_VERSION(major, minor) (((major) << 16) | (minor))
-#define HG_MAJOR(version)        ((version) >> 16)
-#define HG_MINOR(version)        ((version)&0xffff)
-#define HG_VERSION_GE(v1, v2)    ((v1) >= (v2))
-#define HG_VERSION_LT(v1, v2)    ((v1) < (v2))
+#define HG_MAJOR(version) ((version) >> 16)
+#define HG_MINOR(version) ((version)&0xffff)
+#define HG_VERSION_GE(v1, v2) ((v1) >= (v2))
+#define HG_VERSION_LT(v1, v2) ((v1) < (v2))
 
 #define HG_MAX_IDLE_TIME (3600 * 1000)
-#define HG_SIZE_MAX      (UINT64_MAX)
+#define HG_SIZE_MAX (UINT64_MAX)
 
-#define HG_INIT_INFO_INITIALIZER                                                                               \
-    (NA_VALUE_OF(hg_init_info){NA_INIT_INFO_INITIALIZER_4_0, NULL, 0, 0, false, NULL, HG_CHECKSUM_NONE, \
-                                     false, false, false, false, false, NA_TC_UNSPEC, false, 0, 0})
+#define HG_INIT_INFO_INITIALIZER                                                                                      \
+    (NA_VALUE_OF(hg_init_info){NA_INIT_INFO_INITIALIZER_4_0, NULL, 0, 0, false, NULL, HG_CHECKSUM_NONE, false, false, \
+                               false, false, false, NA_TC_UNSPEC, false, 0, 0})
 
 #endif

@@ -19,23 +19,23 @@
 #define HG_FIELD_TYPE(field) BOOST_PP_SEQ_ELEM(0, field)
 #define HG_FIELD_NAME(field) BOOST_PP_SEQ_ELEM(1, field)
 #define HG_DECLARE_FIELD(r, none, field) HG_FIELD_TYPE(field) HG_FIELD_NAME(field);
-#define HG_PROC_FIELD(r, value, field)                                                                     \
-    {                                                                                                      \
-        const hg_return_t field_ret = BOOST_PP_CAT(hg_proc_, HG_FIELD_TYPE(field))(                        \
-            proc, &(value)->HG_FIELD_NAME(field));                                                         \
-        if (unlikely(field_ret != HG_SUCCESS)) return field_ret;                                           \
+#define HG_PROC_FIELD(r, value, field)                                                          \
+    {                                                                                           \
+        const hg_return_t field_ret =                                                           \
+            BOOST_PP_CAT(hg_proc_, HG_FIELD_TYPE(field))(proc, &(value)->HG_FIELD_NAME(field)); \
+        if (unlikely(field_ret != HG_SUCCESS)) return field_ret;                                \
     }
 
-#define MERCURY_GEN_STRUCT_PROC(struct_type_name, fields)                                                    \
-    static HG_INLINE hg_return_t BOOST_PP_CAT(hg_proc_, struct_type_name)(hg_proc_t proc, void* data) {      \
-        struct_type_name* hg_value = (struct_type_name*)data;                                                \
-        BOOST_PP_SEQ_FOR_EACH(HG_PROC_FIELD, hg_value, fields)                                               \
-        return HG_SUCCESS;                                                                                   \
+#define MERCURY_GEN_STRUCT_PROC(struct_type_name, fields)                                               \
+    static HG_INLINE hg_return_t BOOST_PP_CAT(hg_proc_, struct_type_name)(hg_proc_t proc, void* data) { \
+        struct_type_name* hg_value = (struct_type_name*)data;                                           \
+        BOOST_PP_SEQ_FOR_EACH(HG_PROC_FIELD, hg_value, fields)                                          \
+        return HG_SUCCESS;                                                                              \
     }
-#define MERCURY_GEN_PROC(struct_type_name, fields)                                   \
-    typedef struct {                                                                 \
-        BOOST_PP_SEQ_FOR_EACH(HG_DECLARE_FIELD, , fields)                            \
-    } struct_type_name;                                                              \
+#define MERCURY_GEN_PROC(struct_type_name, fields)        \
+    typedef struct {                                      \
+        BOOST_PP_SEQ_FOR_EACH(HG_DECLARE_FIELD, , fields) \
+    } struct_type_name;                                   \
     MERCURY_GEN_STRUCT_PROC(struct_type_name, fields)
 
 #define MERCURY_REGISTER(hg_class, func_name, in_struct_type_name, out_struct_type_name, rpc_cb) \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Procs: one function that encodes, decodes and frees a type. Integers are packed in the byte order of the host, without
- * alignment. A decoder never reads beyond the bytes that came: HG_OVERFLOW. One thread at a time. */
+ * Procs: one function that encodes, decodes and frees a type. Integers are packed in the byte order of the host,
+ * without alignment. A decoder never reads beyond the bytes that came: HG_OVERFLOW. One thread at a time. */
 #ifndef MERCURY_PROC_H
 #define MERCURY_PROC_H
 
@@ -11,7 +11,7 @@
 typedef enum { HG_CRC16, HG_CRC32, HG_CRC64, HG_NOHASH } hg_proc_hash_t;
 
 /* Flags of a proc. */
-#define HG_PROC_SM         (1 << 0)
+#define HG_PROC_SM (1 << 0)
 #define HG_PROC_BULK_EAGER (1 << 1) /* small bulk data may travel with its handle */
 
 #ifndef likely
@@ -52,7 +52,7 @@ HG_PUBLIC hg_return_t hg_proc_set_size(hg_proc_t proc, hg_size_t buf_size);
 HG_PUBLIC void* hg_proc_save_ptr(hg_proc_t proc, hg_size_t data_size);
 /* Ends what hg_proc_save_ptr began. */
 HG_PUBLIC hg_return_t hg_proc_restore_ptr(hg_proc_t proc, void* data, hg_size_t data_size);
-/* False: whoever asked for the extra memory frees it, with free(). */
+/* True: the caller takes the extra memory, and frees it with free(). */
 HG_PUBLIC hg_return_t hg_proc_set_extra_buf_is_mine(hg_proc_t proc, uint8_t mine);
 HG_PUBLIC hg_return_t hg_proc_flush(hg_proc_t proc);
 /* Makes room for `data_size` more bytes: the slow way of hg_proc_bytes. */
@@ -95,21 +95,21 @@ static HG_INLINE hg_return_t hg_proc_uint32_t(hg_proc_t proc, void* data) { retu
 static HG_INLINE hg_return_t hg_proc_int64_t(hg_proc_t proc, void* data) { return hg_proc_bytes(proc, data, 8); }
 static HG_INLINE hg_return_t hg_proc_uint64_t(hg_proc_t proc, void* data) { return hg_proc_bytes(proc, data, 8); }
 
-#define hg_proc_raw    hg_proc_bytes
+#define hg_proc_raw hg_proc_bytes
 #define hg_proc_memcpy hg_proc_bytes
 
 #define hg_proc_hg_size_t hg_proc_uint64_t
-#define hg_proc_hg_id_t   hg_proc_uint64_t
+#define hg_proc_hg_id_t hg_proc_uint64_t
 #define hg_proc_hg_bool_t hg_proc_uint8_t
-#define hg_proc_hg_ptr_t  hg_proc_uint64_t
+#define hg_proc_hg_ptr_t hg_proc_uint64_t
 
-#define hg_proc_hg_int8_t   hg_proc_int8_t
-#define hg_proc_hg_uint8_t  hg_proc_uint8_t
-#define hg_proc_hg_int16_t  hg_proc_int16_t
+#define hg_proc_hg_int8_t hg_proc_int8_t
+#define hg_proc_hg_uint8_t hg_proc_uint8_t
+#define hg_proc_hg_int16_t hg_proc_int16_t
 #define hg_proc_hg_uint16_t hg_proc_uint16_t
-#define hg_proc_hg_int32_t  hg_proc_int32_t
+#define hg_proc_hg_int32_t hg_proc_int32_t
 #define hg_proc_hg_uint32_t hg_proc_uint32_t
-#define hg_proc_hg_int64_t  hg_proc_int64_t
+#define hg_proc_hg_int64_t hg_proc_int64_t
 #define hg_proc_hg_uint64_t hg_proc_uint64_t
 
 #ifdef __cplusplus

@@ -13,11 +13,11 @@ typedef struct hg_bulk* hg_bulk_t;
 typedef struct hg_proc* hg_proc_t;
 typedef struct hg_op_id* hg_op_id_t;
 
-#define HG_ADDR_NULL    ((hg_addr_t)0)
-#define HG_HANDLE_NULL  ((hg_handle_t)0)
-#define HG_BULK_NULL    ((hg_bulk_t)0)
-#define HG_PROC_NULL    ((hg_proc_t)0)
-#define HG_OP_ID_NULL   ((hg_op_id_t)0)
+#define HG_ADDR_NULL ((hg_addr_t)0)
+#define HG_HANDLE_NULL ((hg_handle_t)0)
+#define HG_BULK_NULL ((hg_bulk_t)0)
+#define HG_PROC_NULL ((hg_proc_t)0)
+#define HG_OP_ID_NULL ((hg_op_id_t)0)
 #define HG_OP_ID_IGNORE ((hg_op_id_t*)1)
 
 /* What a handle is about: at the origin whom it calls, at the target who called. */

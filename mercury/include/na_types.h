@@ -39,16 +39,16 @@ enum na_mem_type {
 
 /* What each field does here, and which have no effect, is in docs/mercury.md. */
 struct na_init_info {
-    const char* ip_subnet;                /* prefer the interface of this subnet */
-    const char* auth_key;                 /* a key of the fabric's */
-    size_t max_unexpected_size;           /* bytes of one request; 0: the default */
-    size_t max_expected_size;             /* bytes of one reply; 0: the default */
-    uint8_t progress_mode;                /* NA_NO_BLOCK, NA_NO_RETRY */
-    enum na_addr_format addr_format;      /* which kind of address is preferred */
-    uint8_t max_contexts;                 /* that will be created */
-    uint8_t thread_mode;                  /* NA_THREAD_MODE_... */
-    bool request_mem_device;              /* memory of devices */
-    enum na_traffic_class traffic_class;  /* quality of service */
+    const char* ip_subnet;               /* prefer the interface of this subnet */
+    const char* auth_key;                /* a key of the fabric's */
+    size_t max_unexpected_size;          /* bytes of one request; 0: the default */
+    size_t max_expected_size;            /* bytes of one reply; 0: the default */
+    uint8_t progress_mode;               /* NA_NO_BLOCK, NA_NO_RETRY */
+    enum na_addr_format addr_format;     /* which kind of address is preferred */
+    uint8_t max_contexts;                /* that will be created */
+    uint8_t thread_mode;                 /* NA_THREAD_MODE_... */
+    bool request_mem_device;             /* memory of devices */
+    enum na_traffic_class traffic_class; /* quality of service */
 };
 
 /* The same without what came later: the part that stands in hg_init_info. */
@@ -109,28 +109,28 @@ typedef enum na_return { NA_RETURN_VALUES } na_return_t;
 #undef X
 
 #define NA_VERSION(major, minor) (((major) << 16) | (minor))
-#define NA_MAJOR(version)        ((version) >> 16)
-#define NA_MINOR(version)        ((version)&0xffff)
-#define NA_VERSION_GE(v1, v2)    ((v1) >= (v2))
-#define NA_VERSION_LT(v1, v2)    ((v1) < (v2))
+#define NA_MAJOR(version) ((version) >> 16)
+#define NA_MINOR(version) ((version)&0xffff)
+#define NA_VERSION_GE(v1, v2) ((v1) >= (v2))
+#define NA_VERSION_LT(v1, v2) ((v1) < (v2))
 
-#define NA_OPT_MULTI_RECV    (1 << 0)
+#define NA_OPT_MULTI_RECV (1 << 0)
 #define NA_OPT_FIREWALL_ADDR (1 << 1)
 
-#define NA_MAX_IDLE_TIME  (3600 * 1000)
+#define NA_MAX_IDLE_TIME (3600 * 1000)
 #define NA_CONTEXT_ID_MAX UINT8_MAX
-#define NA_TAG_MAX        UINT_MAX
+#define NA_TAG_MAX UINT_MAX
 
-#define NA_MEM_READ_ONLY  0x01
+#define NA_MEM_READ_ONLY 0x01
 #define NA_MEM_WRITE_ONLY 0x02
-#define NA_MEM_READWRITE  0x03
+#define NA_MEM_READWRITE 0x03
 
 #define NA_NO_BLOCK 0x01
 #define NA_NO_RETRY 0x02
 
 #define NA_THREAD_MODE_SINGLE_CLS 0x01
 #define NA_THREAD_MODE_SINGLE_CTX 0x02
-#define NA_THREAD_MODE_SINGLE     (NA_THREAD_MODE_SINGLE_CLS | NA_THREAD_MODE_SINGLE_CTX)
+#define NA_THREAD_MODE_SINGLE (NA_THREAD_MODE_SINGLE_CLS | NA_THREAD_MODE_SINGLE_CTX)
 
 /* A value of a structure: a compound literal of C, a braced value of C++. */
 #ifdef __cplusplus
@@ -138,8 +138,8 @@ typedef enum na_return { NA_RETURN_VALUES } na_return_t;
 #else
 #define NA_VALUE_OF(type) (struct type)
 #endif
-#define NA_INIT_INFO_INITIALIZER (NA_VALUE_OF(na_init_info){NULL, NULL, 0, 0, 0, NA_ADDR_UNSPEC, 1, 0, false, NA_TC_UNSPEC})
-#define NA_INIT_INFO_INITIALIZER_4_0 \
-    (NA_VALUE_OF(na_init_info_4_0){NULL, NULL, 0, 0, 0, NA_ADDR_UNSPEC, 1, 0, false})
+#define NA_INIT_INFO_INITIALIZER \
+    (NA_VALUE_OF(na_init_info){NULL, NULL, 0, 0, 0, NA_ADDR_UNSPEC, 1, 0, false, NA_TC_UNSPEC})
+#define NA_INIT_INFO_INITIALIZER_4_0 (NA_VALUE_OF(na_init_info_4_0){NULL, NULL, 0, 0, 0, NA_ADDR_UNSPEC, 1, 0, false})
 
 #endif

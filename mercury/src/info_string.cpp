@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "info_string.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdlib>
@@ -54,8 +55,7 @@ Words split(std::string_view text) {
 }
 
 Result<const Protocol*> find(const Words& words, std::string_view text) {
-    const bool known = words.name.empty() ||
-                       std::find(classes.begin(), classes.end(), words.name) != classes.end();
+    const bool known = words.name.empty() || std::find(classes.begin(), classes.end(), words.name) != classes.end();
     for (const Protocol& protocol : protocols) {
         if (known && protocol.name == words.protocol) return &protocol;
     }
@@ -124,7 +124,8 @@ Result<std::string> to_core(std::string_view address) {
         const auto comma = address.find(',');
         const std::string_view one = address.substr(0, comma);
         const Words words = split(one);
-        if (one.find(':') == one.npos) return Error(Errc::bad_address, "write an address as protocol://host:port", std::string(one));
+        if (one.find(':') == one.npos)
+            return Error(Errc::bad_address, "write an address as protocol://host:port", std::string(one));
         CINNABAR_TRY(const Protocol* protocol, find(words, one));
         if (!result.empty()) result += ',';
         result += std::string(protocol->scheme) + "://" + address_of(words.address, protocol->scheme);

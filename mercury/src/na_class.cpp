@@ -24,7 +24,7 @@ Result<std::unique_ptr<na_class>> open_class(const char* info_string, bool liste
 
 // The two structures begin alike.
 na_init_info_4_0 without_class_of_traffic(const na_init_info& info) {
-    return {info.ip_subnet,   info.auth_key,     info.max_unexpected_size, info.max_expected_size,  info.progress_mode,
+    return {info.ip_subnet,   info.auth_key,     info.max_unexpected_size, info.max_expected_size, info.progress_mode,
             info.addr_format, info.max_contexts, info.thread_mode,         info.request_mem_device};
 }
 

@@ -51,7 +51,7 @@ na_return_t NA_Get_protocol_info(const char* info_string, struct na_protocol_inf
     *list = nullptr;
     return to_na(guarded([&] {
         cinnabar::na::Registry registry;
-        add_builtin(registry);
+        cinnabar::add_builtin(registry);
         na_protocol_info** last = list;
         for (const Entry& entry : entries) {
             bool known = false;
