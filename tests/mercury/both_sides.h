@@ -29,6 +29,13 @@
             exit(1);                                                                                                   \
         }                                                                                                              \
     } while (0)
+/* The same where the library says why in its log. */
+#define CHECK_REFUSED(call, expected) \
+    do {                              \
+        HG_Set_log_level("none");     \
+        CHECK_RET(call, expected);    \
+        HG_Set_log_level("warning");  \
+    } while (0)
 #define CHECK_OK(call) CHECK_RET(call, HG_SUCCESS)
 
 struct side {

@@ -101,9 +101,7 @@ static void echoes(struct both_sides* both, hg_id_t id, size_t length) {
 static void answers_errors(struct both_sides* both, hg_id_t wrongly, hg_id_t never, hg_id_t leaking) {
     hg_handle_t handle = HG_HANDLE_NULL;
     CHECK_OK(HG_Create(both->client.context, both->to, wrongly, &handle));
-    HG_Set_log_level("none");
-    CHECK_RET(call(both, handle, NULL), HG_PERMISSION);
-    HG_Set_log_level("warning");
+    CHECK_REFUSED(call(both, handle, NULL), HG_PERMISSION);
     CHECK_OK(HG_Reset(handle, both->to, never));
     CHECK_RET(call(both, handle, NULL), HG_CANCELED);
     CHECK_OK(HG_Reset(handle, both->to, leaking));
