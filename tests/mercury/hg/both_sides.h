@@ -4,21 +4,13 @@
 #ifndef CINNABAR_TESTS_MERCURY_BOTH_SIDES_H
 #define CINNABAR_TESTS_MERCURY_BOTH_SIDES_H
 
+#include "check.h"
+
 #include <mercury.h>
 #include <mercury_bulk.h>
 #include <mercury_macros.h>
 #include <mercury_proc_string.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#define CHECK(what)                                                            \
-    do {                                                                       \
-        if (!(what)) {                                                         \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #what); \
-            exit(1);                                                           \
-        }                                                                      \
-    } while (0)
 
 #define CHECK_RET(call, expected)                                                                                      \
     do {                                                                                                               \
