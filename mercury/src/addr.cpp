@@ -13,7 +13,7 @@ namespace cinnabar::mercury {
 
 hg_return_t hand_out(hg_class& owner, na::Addr made, hg_addr_t* out) noexcept {
     return guarded([&] {
-        *out = new hg_addr{std::move(made)};
+        *out = new hg_addr{{std::move(made)}, &owner};
         ++owner.addrs;
         return HG_SUCCESS;
     });

@@ -67,7 +67,7 @@ hg_return_t HG_Bulk_create_attr(hg_class_t* hg_class, uint32_t count, void** buf
     }
     return guarded([&] {
         auto made = std::make_unique<hg_bulk>();
-        made->owner = hg_class;
+        made->owner = made->bound.owner = hg_class;
         made->segment_count = count;
         made->flags = flags;
         for (std::uint32_t i = 0; i < count; ++i) {

@@ -102,7 +102,7 @@ namespace {
 
 hg_return_t decode(hg_class& owner, ConstBytes bytes, hg_bulk_t* out) {
     auto made = std::make_unique<hg_bulk>();
-    made->owner = &owner;
+    made->owner = made->bound.owner = &owner;
     made->is_remote = true;
     made->encoded.assign(bytes.begin(), bytes.end());
     Reader reader(made->encoded);

@@ -43,8 +43,9 @@ struct hg_class {
     [[nodiscard]] cinnabar::na::Addr known_as(cinnabar::na::ContextId context) const;
 };
 
-struct hg_addr {
-    cinnabar::na::Addr addr;
+// One that was handed out, or that a handle has within.
+struct hg_addr : na_addr {
+    hg_class* owner = nullptr;
 };
 
 namespace cinnabar::mercury {

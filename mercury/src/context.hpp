@@ -18,6 +18,8 @@ struct hg_context {
     cinnabar::na::ContextId core_id = 0;  // the same, or one of its own where that was taken
     void* data = nullptr;
     void (*data_free)(void*) = nullptr;
+    hg_return_t (*core_handle_created)(hg_core_handle_t, void*) = nullptr;
+    void* core_handle_created_arg = nullptr;
     std::atomic<bool> unposted{false};
     cinnabar::SlotPool<hg_handle> handles;
     cinnabar::SlotPool<hg_op_id> transfers;

@@ -51,7 +51,10 @@ hg_return_t set_target(hg_handle& handle, hg_addr_t addr, hg_id_t id) noexcept {
         handle.peer.addr = addr->addr;
         handle.target = {};
     }
-    if (addr) handle.info.addr = &handle.peer;
+    if (addr) {
+        handle.info.addr = &handle.peer;
+        handle.peer.owner = handle.info.hg_class;
+    }
     return HG_SUCCESS;
 }
 
@@ -69,6 +72,9 @@ hg_handle* take_handle(hg_context& context, std::int32_t references, hg_return_t
     handle->references.store(references, std::memory_order_relaxed);
     const hg_class& owner = *context.owner;
     why = owner.handle_created ? owner.handle_created(handle, owner.handle_created_arg) : HG_SUCCESS;
+    if (why == HG_SUCCESS && context.core_handle_created) {
+        why = context.core_handle_created(reinterpret_cast<hg_core_handle_t>(handle), context.core_handle_created_arg);
+    }
     if (why == HG_SUCCESS) return handle;
     handle->references.store(0, std::memory_order_relaxed);
     free_handle(*handle);

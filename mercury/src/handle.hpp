@@ -29,12 +29,15 @@ struct hg_handle : cinnabar::PoolSlot {
     std::atomic<cinnabar::rpc::CallId> call_id{0};
     cinnabar::na::Addr target;  // the address with the context's id; empty when not made yet
     hg_cb_t forward_callback = nullptr;
+    hg_core_cb_t core_forward_callback = nullptr;  // instead, where HG_Core forwarded it
     void* forward_arg = nullptr;
 
     // Target.
     cinnabar::rpc::Request* request = nullptr;
     hg_cb_t respond_callback = nullptr;
+    hg_core_cb_t core_respond_callback = nullptr;
     void* respond_arg = nullptr;
+    hg_core_info core_info{};  // what HG_Core_get_info hands out
 
     hg_size_t input_bytes = 0;  // encoded, without the user's offset
     hg_size_t output_bytes = 0;
@@ -59,5 +62,9 @@ void drop(hg_handle& handle) noexcept;
 
 // The call to fill; made anew if the last one was forwarded.
 [[nodiscard]] hg_return_t prepare_call(hg_handle& handle) noexcept;
+// Sends the first `bytes` of its input. The callback is set in the handle before.
+[[nodiscard]] hg_return_t forward(hg_handle& handle, std::size_t bytes) noexcept;
+// Answers with the first `bytes` of the output. HG_OPNOTSUPPORTED: one-way, or answered already.
+[[nodiscard]] hg_return_t respond(hg_handle& handle, std::size_t bytes) noexcept;
 
 }  // namespace cinnabar::mercury

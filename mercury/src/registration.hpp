@@ -15,6 +15,7 @@ struct Registration {
     hg_proc_cb_t in_proc = nullptr;
     hg_proc_cb_t out_proc = nullptr;
     hg_rpc_cb_t handler = nullptr;
+    hg_core_rpc_cb_t core_handler = nullptr;  // instead, where HG_Core registered it
     std::atomic<bool> one_way{false};
     void* data = nullptr;
     void (*data_free)(void*) = nullptr;

@@ -22,6 +22,7 @@ void fill(hg_handle& handle, rpc::Request& request, Registration& registration) 
     handle.registration = &registration;
     handle.one_way = request.one_way();
     handle.peer.addr = request.source();
+    handle.peer.owner = &owner;
     handle.info.addr = &handle.peer;
     handle.info.id = registration.id;
     handle.info.context_id = static_cast<std::uint8_t>(request.source().body().context);
@@ -47,7 +48,7 @@ void run_handler(rpc::Request& request, void* target) noexcept {
     Registration& registration = *static_cast<Registration*>(target);
     hg_context& context = *static_cast<hg_context*>(request.context().user_data);
     if (context.unposted.load(std::memory_order_relaxed)) return refuse(request, Errc::shutting_down);
-    if (!registration.handler) return refuse(request, Errc::invalid_argument);
+    if (!registration.handler && !registration.core_handler) return refuse(request, Errc::invalid_argument);
     hg_return_t why = HG_SUCCESS;
     // The user's, the answer's where one is owed, and this function's.
     hg_handle* const handle = take_handle(context, request.one_way() ? 2 : 3, why);
@@ -56,7 +57,9 @@ void run_handler(rpc::Request& request, void* target) noexcept {
     request.detach();
     fill(*handle, request, registration);
     handle->busy.store(!request.one_way(), std::memory_order_relaxed);
-    const hg_return_t returned = registration.handler(handle);
+    const hg_return_t returned = registration.handler
+                                     ? registration.handler(handle)
+                                     : registration.core_handler(reinterpret_cast<hg_core_handle_t>(handle));
     if (returned != HG_SUCCESS) answer_for(*handle, returned);
     drop(*handle);
 }
@@ -69,33 +72,47 @@ Errc grow(hg_handle& handle, std::size_t bytes, Bytes& room) { return handle.req
 
 void left(rpc::Request&, Errc result, void* user) noexcept {
     hg_handle& handle = *static_cast<hg_handle*>(user);
-    hg_cb_info told{};
-    told.info.respond.handle = &handle;
-    told.arg = handle.respond_arg;
-    told.type = HG_CB_RESPOND;
-    told.ret = mercury::to_hg(result);
-    (void)handle.respond_callback(&told);
+    if (const hg_core_cb_t callback = handle.core_respond_callback) {
+        hg_core_cb_info told{};
+        told.info.respond.handle = reinterpret_cast<hg_core_handle_t>(&handle);
+        told.arg = handle.respond_arg;
+        told.type = HG_CB_RESPOND;
+        told.ret = mercury::to_hg(result);
+        (void)callback(&told);
+    } else {
+        hg_cb_info told{};
+        told.info.respond.handle = &handle;
+        told.arg = handle.respond_arg;
+        told.type = HG_CB_RESPOND;
+        told.ret = mercury::to_hg(result);
+        (void)handle.respond_callback(&told);
+    }
     mercury::drop(handle);
 }
 
 }  // namespace
 
+hg_return_t mercury::respond(hg_handle& handle, std::size_t bytes) noexcept {
+    if (!handle.busy.exchange(false)) return HG_OPNOTSUPPORTED;
+    handle.info.hg_class->counters.add(Counters::replies_sent);
+    const bool tells = handle.respond_callback || handle.core_respond_callback;
+    handle.request->respond(bytes, 0, tells ? left : nullptr, &handle);
+    if (!tells) drop(handle);
+    return HG_SUCCESS;
+}
+
 hg_return_t HG_Respond(hg_handle_t handle, hg_cb_t callback, void* arg, void* out_struct) {
     if (!handle) return HG_INVALID_ARG;
     if (!handle->request || !handle->busy.load(std::memory_order_acquire)) return HG_OPNOTSUPPORTED;
-    rpc::Request& request = *handle->request;
     hg_class& owner = *handle->info.hg_class;
-    const Bytes room = request.output_room();
+    const Bytes room = handle->request->output_room();
     if (room.empty()) return HG_AGAIN;
     mercury::Encoding encoding{handle, handle->registration->out_proc, out_struct, room, owner.out_offset, grow};
     if (const hg_return_t encoded = mercury::encode(encoding); encoded != HG_SUCCESS) return encoded;
     handle->output_bytes = encoding.used - owner.out_offset;
     handle->respond_callback = callback;
+    handle->core_respond_callback = nullptr;
     handle->respond_arg = arg;
-    if (!handle->busy.exchange(false)) return HG_OPNOTSUPPORTED;
-    owner.counters.add(Counters::replies_sent);
     if (encoding.extra) owner.counters.add(Counters::replies_extra);
-    request.respond(encoding.used, 0, callback ? left : nullptr, handle);
-    if (!callback) mercury::drop(*handle);
-    return HG_SUCCESS;
+    return mercury::respond(*handle, encoding.used);
 }
