@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bulk handles as bytes: 0 u64 size, 8 u32 segments, 12 u8 flags, 13 u8 bound; then, unless the size is 0, a descriptor
-// of the core (docs/wire-format.md, "Bulk descriptors").
+// Bulk handles as bytes: docs/mercury.md, "A bulk handle's bytes".
 #include "bulk.hpp"
 #include "errors.hpp"
 #include "mercury_proc_bulk.h"

@@ -61,8 +61,7 @@ hg_return_t open_context(hg_class& owner, std::uint8_t id, hg_context_t** out) {
 bool has_users(hg_context& context) {
     bool any = false;
     context.handles.for_each([&](hg_handle& handle) {
-        const std::int32_t references = handle.references.load();
-        any = any || references > (handle.busy.load() ? 1 : 0) + (handle.abandoned ? 1 : 0);
+        any = any || handle.reference_count() > (handle.busy.load() ? 1 : 0) + (handle.abandoned ? 1 : 0);
     });
     return any;
 }

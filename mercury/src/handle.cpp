@@ -34,9 +34,11 @@ void free_handle(hg_handle& handle) noexcept {
 // programs may give back as well.
 void abandon(hg_handle& handle) noexcept {
     handle.abandoned = true;
+    handle.busy.store(false, std::memory_order_relaxed);
     rpc::Request& request = *std::exchange(handle.request, nullptr);
     request.respond_error(Errc::canceled);
     request.release();
+    handle.references.store(1, std::memory_order_release);
 }
 
 hg_return_t set_target(hg_handle& handle, hg_addr_t addr, hg_id_t id) noexcept {
@@ -81,10 +83,11 @@ hg_handle* take_handle(hg_context& context, std::int32_t references, hg_return_t
     return nullptr;
 }
 
-void drop(hg_handle& handle) noexcept {
-    const std::int32_t left = handle.references.fetch_sub(1, std::memory_order_acq_rel) - 1;
+void drop(hg_handle& handle, std::int32_t owed) noexcept {
+    const std::int32_t left = handle.references.fetch_sub(owed + 1, std::memory_order_acq_rel) - owed - 1;
     if (left == 0) return free_handle(handle);
-    if (left == 1 && handle.request && handle.busy.exchange(false)) abandon(handle);
+    // Nobody has a reference but the answer that nobody can give any more.
+    if (left == hg_handle::answer_owed + 1) abandon(handle);
 }
 
 hg_return_t prepare_call(hg_handle& handle) noexcept {
@@ -142,7 +145,7 @@ hg_return_t HG_Ref_incr(hg_handle_t handle) {
     return HG_SUCCESS;
 }
 
-int32_t HG_Ref_get(hg_handle_t handle) { return handle ? handle->references.load(std::memory_order_relaxed) : -1; }
+int32_t HG_Ref_get(hg_handle_t handle) { return handle ? handle->reference_count() : -1; }
 
 const struct hg_info* HG_Get_info(hg_handle_t handle) { return handle ? &handle->info : nullptr; }
 

@@ -17,7 +17,12 @@ struct hg_handle : cinnabar::PoolSlot {
     hg_info info{};
     hg_addr peer;  // what info.addr points to
     cinnabar::mercury::Registration* registration = nullptr;
+    // Counted in the low bits; `answer_owed` beside them tells, in one look, that the last one is the answer's.
     std::atomic<std::int32_t> references{0};
+    static constexpr std::int32_t answer_owed = 1 << 24;
+    [[nodiscard]] std::int32_t reference_count() const noexcept {
+        return references.load(std::memory_order_relaxed) & (answer_owed - 1);
+    }
     // An operation holds a reference: the call at the origin, the answer that is owed at the target.
     std::atomic<bool> busy{false};
     bool one_way = false;
@@ -57,8 +62,8 @@ namespace cinnabar::mercury {
 
 // A fresh handle of the context with `references`; null when there are too many, or its create callback failed (`why`).
 [[nodiscard]] hg_handle* take_handle(hg_context& context, std::int32_t references, hg_return_t& why) noexcept;
-// Gives a reference back.
-void drop(hg_handle& handle) noexcept;
+// Gives a reference back; with the answer's, if `owed` is hg_handle::answer_owed.
+void drop(hg_handle& handle, std::int32_t owed = 0) noexcept;
 
 // The call to fill; made anew if the last one was forwarded.
 [[nodiscard]] hg_return_t prepare_call(hg_handle& handle) noexcept;

@@ -39,7 +39,7 @@ void answer_for(hg_handle& handle, hg_return_t value) noexcept {
                 HG_Error_to_string(value));
     if (!handle.busy.exchange(false)) return;
     handle.request->respond_error(to_errc(value));
-    drop(handle);
+    drop(handle, hg_handle::answer_owed);
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ void run_handler(rpc::Request& request, void* target) noexcept {
     if (!registration.handler && !registration.core_handler) return refuse(request, Errc::invalid_argument);
     hg_return_t why = HG_SUCCESS;
     // The user's, the answer's where one is owed, and this function's.
-    hg_handle* const handle = take_handle(context, request.one_way() ? 2 : 3, why);
+    hg_handle* const handle = take_handle(context, request.one_way() ? 2 : 3 + hg_handle::answer_owed, why);
     if (!handle) return refuse(request, why == HG_NOMEM ? Errc::overloaded : to_errc(why));
     // Handlers may keep it as long as they like, in any thread: the receive slot is not theirs.
     request.detach();
@@ -96,8 +96,9 @@ hg_return_t mercury::respond(hg_handle& handle, std::size_t bytes) noexcept {
     if (!handle.busy.exchange(false)) return HG_OPNOTSUPPORTED;
     handle.info.hg_class->counters.add(Counters::replies_sent);
     const bool tells = handle.respond_callback || handle.core_respond_callback;
+    if (tells) handle.references.fetch_sub(hg_handle::answer_owed, std::memory_order_relaxed);
     handle.request->respond(bytes, 0, tells ? left : nullptr, &handle);
-    if (!tells) drop(handle);
+    if (!tells) drop(handle, hg_handle::answer_owed);
     return HG_SUCCESS;
 }
 
