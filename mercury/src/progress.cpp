@@ -10,14 +10,19 @@ using namespace cinnabar;
 hg_return_t HG_Progress(hg_context_t* context, unsigned int timeout) {
     if (!context) return HG_INVALID_ARG;
     rpc::Context& rpc = *context->rpc;
+    const auto did_within = [&](TimeUs span) {
+        return rpc.progress(Microseconds(span)) != 0 || rpc.na().has_completions();
+    };
+    if (timeout == 0) return did_within(0) ? HG_SUCCESS : HG_TIMEOUT;  // without a look at the clock
     const TimeUs until = rpc.deadline_in(std::chrono::milliseconds(timeout));
-    for (TimeUs now = 0;;) {
-        const TimeUs left = now == 0 ? std::uint64_t{timeout} * 1000 : until - now;
-        if (rpc.progress(Microseconds(left)) != 0 || rpc.na().has_completions()) return HG_SUCCESS;
+    TimeUs left = std::uint64_t{timeout} * 1000;
+    while (!did_within(left)) {
         // Somebody else may have been woken for what this thread waited for.
-        now = timeout == 0 ? until : rpc.now_us();
+        const TimeUs now = rpc.now_us();
         if (now >= until) return HG_TIMEOUT;
+        left = until - now;
     }
+    return HG_SUCCESS;
 }
 
 hg_return_t HG_Trigger(hg_context_t* context, unsigned int timeout, unsigned int max_count,
