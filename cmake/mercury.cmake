@@ -13,7 +13,9 @@ function(mercury_library name)
     set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
         VERSION cinnabar${PROJECT_VERSION} SOVERSION cinnabar${PROJECT_VERSION_MAJOR} INSTALL_RPATH "$ORIGIN")
     target_compile_features(${name} PRIVATE cxx_std_20)
-    target_link_options(${name} PRIVATE LINKER:--exclude-libs,ALL)
+    set(names ${PROJECT_SOURCE_DIR}/cmake/mercury-names.map)
+    target_link_options(${name} PRIVATE LINKER:--version-script=${names})
+    set_target_properties(${name} PROPERTIES LINK_DEPENDS ${names})
     target_include_directories(${name}
         PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
     target_link_libraries(${name} PUBLIC ${arg_DEPENDS}

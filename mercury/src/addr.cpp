@@ -69,10 +69,19 @@ hg_return_t HG_Addr_dup(hg_class_t* hg_class, hg_addr_t addr, hg_addr_t* copy) {
 }
 
 uint8_t HG_Addr_cmp(hg_class_t*, hg_addr_t one, hg_addr_t other) {
-    return one == other || (one && other && mercury::same_peer(one->addr, other->addr)) ? HG_TRUE : HG_FALSE;
+    if (one == other) return HG_TRUE;
+    if (!one || !other) return HG_FALSE;
+    const bool same_context = one->addr.body().context == other->addr.body().context;
+    const bool both_me = same_context && one->owner->is_me(one->addr) && one->owner->is_me(other->addr);
+    return both_me || mercury::same_peer(one->addr, other->addr) ? HG_TRUE : HG_FALSE;
 }
 
 hg_return_t HG_Addr_to_string(hg_class_t* hg_class, char* text, hg_size_t* bytes, hg_addr_t addr) {
     if (!hg_class || !bytes || !addr) return HG_INVALID_ARG;
-    return guarded([&] { return mercury::give_text(mercury::printed(*hg_class->network, addr->addr), text, bytes); });
+    return guarded([&] {
+        // A request to oneself comes by a session, which would print as such.
+        const bool me = hg_class->network->listen && hg_class->is_me(addr->addr);
+        const na::Addr known = me ? hg_class->known_as(addr->addr.body().context) : addr->addr;
+        return mercury::give_text(mercury::printed(*hg_class->network, known), text, bytes);
+    });
 }

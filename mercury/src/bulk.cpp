@@ -124,7 +124,7 @@ hg_return_t HG_Bulk_access(hg_bulk_t handle, hg_size_t offset, hg_size_t size, u
     if (!handle) return HG_INVALID_ARG;
     if (actual_count) *actual_count = 0;
     if (size == 0 || max_count == 0) return HG_SUCCESS;
-    if (!buf_ptrs || !buf_sizes || offset > handle->bytes || size > handle->bytes - offset) return HG_INVALID_ARG;
+    if (offset > handle->bytes || size > handle->bytes - offset) return HG_INVALID_ARG;
     const ConstBytes along = handle->remote.eager();
     na::Segment eager{const_cast<std::byte*>(along.data()), along.size()};
     if (handle->is_remote && along.empty()) return HG_OPNOTSUPPORTED;
@@ -138,8 +138,8 @@ hg_return_t HG_Bulk_access(hg_bulk_t handle, hg_size_t offset, hg_size_t size, u
             continue;
         }
         const hg_size_t piece = std::min<hg_size_t>(size, segment.bytes - offset);
-        buf_ptrs[count] = segment.base + offset;
-        buf_sizes[count] = piece;
+        if (buf_ptrs) buf_ptrs[count] = segment.base + offset;
+        if (buf_sizes) buf_sizes[count] = piece;
         ++count;
         size -= piece;
         offset = 0;

@@ -19,6 +19,7 @@ struct Wanted {
     hg_bulk_op_t op;
     na::Addr peer;
     bool follow_owner;
+    na::Addr owner_at;
     hg_bulk_t origin;
     hg_size_t origin_offset;
     hg_bulk_t local;
@@ -111,6 +112,7 @@ Errc move(const Wanted& wanted, hg_op_id& op) {
     args.bytes = wanted.size;
     args.peer = wanted.peer;
     args.follow_owner = wanted.follow_owner;
+    args.owner_at = wanted.owner_at;
     args.deadline = wanted.context->deadline();
     bulk::Mover& mover = wanted.context->rpc->mover();
     Errc why = Errc::ok;
@@ -171,8 +173,19 @@ hg_return_t HG_Bulk_transfer_id(hg_context_t* context, hg_cb_t callback, void* a
     return mercury::guarded([&] {
         const na::Addr& addr = origin_addr->addr;
         const bool there = static_cast<uint8_t>(addr.body().context) == origin_id;
-        return start({context, callback, arg, op, there ? addr : addr.with_context(origin_id), false, origin_handle,
-                      origin_offset, local_handle, local_offset, size, op_id});
+        return start({context,
+                      callback,
+                      arg,
+                      op,
+                      there ? addr : addr.with_context(origin_id),
+                      false,
+                      {},
+                      origin_handle,
+                      origin_offset,
+                      local_handle,
+                      local_offset,
+                      size,
+                      op_id});
     });
 }
 
@@ -190,8 +203,12 @@ hg_return_t HG_Bulk_bind_transfer(hg_context_t* context, hg_cb_t callback, void*
     if (!origin_handle) return HG_INVALID_ARG;
     if (!origin_handle->is_bound) return failed("HG_Bulk_bind_transfer: the handle is not bound", HG_INVALID_ARG);
     return mercury::guarded([&] {
-        return start({context, callback, arg, op, origin_handle->bound.addr, true, origin_handle, origin_offset,
-                      local_handle, local_offset, size, op_id});
+        const na::Addr& owner = origin_handle->bound.addr;
+        // A class that does not listen is found by itself alone.
+        const bool mine = !context->owner->network->listen && context->owner->is_me(owner);
+        const na::Addr owner_at = mine ? context->owner->self().with_context(owner.body().context) : na::Addr();
+        return start({context, callback, arg, op, owner, true, owner_at, origin_handle, origin_offset, local_handle,
+                      local_offset, size, op_id});
     });
 }
 

@@ -99,6 +99,17 @@ na::Addr hg_class::known_as(na::ContextId context) const {
     return mercury::self_of(*network->transport).with_context(context);
 }
 
+bool hg_class::is_me(const na::Addr& addr) const {
+    if (addr.empty()) return false;
+    const auto& transports = engine->transports();
+    const na::Incarnation born = addr.body().incarnation;
+    if (born != 0) {
+        return std::any_of(transports.begin(), transports.end(),
+                           [&](const auto& transport) { return transport->incarnation() == born; });
+    }
+    return mercury::same_peer(addr, self().with_context(addr.body().context));
+}
+
 hg_class_t* HG_Init(const char* info_string, uint8_t listen) { return HG_Init_opt(info_string, listen, nullptr); }
 
 hg_class_t* HG_Init_opt(const char* info_string, uint8_t listen, const struct hg_init_info* options) {

@@ -41,6 +41,8 @@ struct hg_class {
     [[nodiscard]] cinnabar::na::Addr self() const { return engine->self_addr(); }
     // Its address as peers know it: not the loopback's.
     [[nodiscard]] cinnabar::na::Addr known_as(cinnabar::na::ContextId context) const;
+    // Whether it is the address of one's own class, also as a peer knows it.
+    [[nodiscard]] bool is_me(const cinnabar::na::Addr& addr) const;
 };
 
 // One that was handed out, or that a handle has within.
