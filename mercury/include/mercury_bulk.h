@@ -61,7 +61,7 @@ HG_PUBLIC hg_return_t HG_Bulk_transfer_id(hg_context_t* context, hg_cb_t callbac
                                           hg_addr_t origin_addr, uint8_t origin_id, hg_bulk_t origin_handle,
                                           hg_size_t origin_offset, hg_bulk_t local_handle, hg_size_t local_offset,
                                           hg_size_t size, hg_op_id_t* op_id);
-/* Asks for an early end; the callback still comes, once. Until the callback has returned. */
+/* Asks for an early end; the callback still comes, once. Nothing happens when it has run already. */
 HG_PUBLIC hg_return_t HG_Bulk_cancel(hg_op_id_t op_id);
 
 #ifdef __cplusplus

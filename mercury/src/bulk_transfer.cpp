@@ -97,7 +97,11 @@ void complete_at_once(hg_op_id& op) {
     op.queued.run.user = &op;
     op.queued.run.run = [](Work& work) noexcept {
         hg_op_id& over = *static_cast<hg_op_id*>(work.user);
-        tell(over, over.cancel_asked ? HG_CANCELED : HG_SUCCESS);
+        {
+            const std::lock_guard lock(over.mutex);
+            over.ended = true;
+        }
+        tell(over, HG_SUCCESS);
     };
     op.references.store(1, std::memory_order_relaxed);
     op.queued.queue(op.context->rpc->na());
@@ -140,12 +144,16 @@ hg_return_t start(const Wanted& wanted) {
     op->told.info.bulk = {wanted.origin, wanted.local, wanted.op, wanted.size};
     op->told.arg = wanted.arg;
     op->told.type = HG_CB_BULK;
-    op->moving = nullptr;
-    op->cancel_asked = op->ended = false;
+    {
+        const std::lock_guard lock(op->mutex);
+        ++op->use;
+        op->moving = nullptr;
+        op->cancel_asked = op->ended = false;
+    }
     (void)HG_Bulk_ref_incr(wanted.origin);
     (void)HG_Bulk_ref_incr(wanted.local);
     // Before it can end.
-    if (wanted.op_id && wanted.op_id != HG_OP_ID_IGNORE) *wanted.op_id = op;
+    if (wanted.op_id && wanted.op_id != HG_OP_ID_IGNORE) *wanted.op_id = op->id();
     wanted.context->owner->counters.add(mercury::Counters::bulk_transfers);
     if (wanted.size == 0 || !wanted.origin->is_remote) {
         if (wanted.size != 0) copy(wanted);
@@ -214,8 +222,10 @@ hg_return_t HG_Bulk_bind_transfer(hg_context_t* context, hg_cb_t callback, void*
 
 hg_return_t HG_Bulk_cancel(hg_op_id_t op_id) {
     if (!op_id) return HG_INVALID_ARG;
-    const std::lock_guard lock(op_id->mutex);
-    op_id->cancel_asked = true;
-    if (op_id->moving) op_id->context->rpc->mover().cancel(*op_id->moving);
+    hg_op_id& op = hg_op_id::of(op_id);
+    const std::lock_guard lock(op.mutex);
+    if (op.id() != op_id || op.ended) return HG_SUCCESS;  // over already
+    op.cancel_asked = true;
+    if (op.moving) op.context->rpc->mover().cancel(*op.moving);
     return HG_SUCCESS;
 }
