@@ -1,6 +1,4 @@
 # cinnabar::cinnabar, and what others need to find an installed Cinnabar: a CMake package and a pkg-config file.
-include(CMakePackageConfigHelpers)
-
 # In the order of their making, which is the order of the arrows: base first.
 get_property(modules GLOBAL PROPERTY CINNABAR_MODULES)
 
@@ -46,3 +44,6 @@ list(APPEND CINNABAR_LIBS ${foreign})
 list(JOIN CINNABAR_LIBS " " CINNABAR_LIBS)
 configure_file(cmake/cinnabar.pc.in cinnabar.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/cinnabar.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+if(CINNABAR_MERCURY)
+    mercury_packages()
+endif()

@@ -17,6 +17,9 @@ namespace cinnabar::bench {
 [[nodiscard]] std::vector<Figure> flood_figures();
 [[nodiscard]] std::vector<Figure> credit_figures();
 [[nodiscard]] std::vector<Figure> machine_figures();
+#ifdef CINNABAR_HAS_MERCURY_API
+[[nodiscard]] std::vector<Figure> mercury_api_figures();
+#endif
 
 [[nodiscard]] std::vector<Figure> all_figures();
 
