@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The transports between processes of one host, for tests that run over each of them.
+// The transports between processes, for tests that run over each of them.
 #pragma once
+
+#include "support/cable_places.hpp"
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <ostream>
 #include <string>
+#include <vector>
 
 namespace cinnabar::test {
 
@@ -17,10 +19,12 @@ struct Way {
     friend std::ostream& operator<<(std::ostream& out, const Way& way) { return out << way.name; }
 };
 
-inline const std::array<Way, 3>& ways() {
-    static const std::array<Way, 3> all{{{"tcp", "tcp://127.0.0.1:0", "tcp://"},
-                                         {"shm", "shm://", "shm://"},
-                                         {"shm_buffers", "shm://?copy=buffers", "shm://?copy=buffers"}}};
+// Also from one end of a cable to the other, where there is one.
+inline std::vector<Way> ways() {
+    std::vector<Way> all{{"tcp", "tcp://127.0.0.1:0", "tcp://"},
+                         {"shm", "shm://", "shm://"},
+                         {"shm_buffers", "shm://?copy=buffers", "shm://?copy=buffers"}};
+    if (const auto cable = support::cable_places()) all.push_back({"cable", cable->far_end, cable->near_end});
     return all;
 }
 

@@ -26,6 +26,8 @@ const char* to_string(NetworkKind kind) noexcept {
             return "shm";
         case NetworkKind::shm_buffers:
             return "shm_buffers";
+        case NetworkKind::cable:
+            return "cable";
     }
     return "unknown";
 }
@@ -40,11 +42,13 @@ std::vector<NetworkKind> networks() {
     };
     if (built("tcp")) all.push_back(NetworkKind::tcp);
     if (built("shm")) all.insert(all.end(), {NetworkKind::shm, NetworkKind::shm_buffers});
+    if (cable_places()) all.push_back(NetworkKind::cable);
     return all;
 }
 
 Network::Network(NetworkKind kind, std::uint64_t seed) : kind_(kind) {
     add_builtin(registry_);
+    if (kind == NetworkKind::cable) cable_ = cable_places();
     if (kind != NetworkKind::sim_friendly && kind != NetworkKind::sim_strict) return;
     sim::WorldOptions options;
     options.seed = seed;
@@ -59,6 +63,7 @@ Result<std::unique_ptr<na::Transport>> Network::open(const std::string& name, co
     if (kind_ == NetworkKind::self) return registry_.open("self://", options);
     if (kind_ == NetworkKind::shm) return registry_.open("shm://", options);
     if (kind_ == NetworkKind::shm_buffers) return registry_.open("shm://?copy=buffers", options);
+    if (cable_) return registry_.open(opened_++ % 2 == 0 ? cable_->near_end : cable_->far_end, options);
     return registry_.open("tcp://127.0.0.1:0", options);
 }
 
@@ -75,7 +80,9 @@ std::string Network::nobody() {
     (void)::bind(probe, reinterpret_cast<const sockaddr*>(&name), bytes);
     (void)::getsockname(probe, reinterpret_cast<sockaddr*>(&name), &bytes);
     ::close(probe);
-    return "tcp://127.0.0.1:" + std::to_string(ntohs(name.sin_port));
+    const std::string port = std::to_string(ntohs(name.sin_port));
+    if (cable_) return cable_->far_end.substr(0, cable_->far_end.rfind(':') + 1) + port;
+    return "tcp://127.0.0.1:" + port;
 }
 
 na::Addr Node::addr(bool with_incarnation) const {
