@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A cable that can be unplugged at either end: laid between two network namespaces of the test's own, or, where the tests
-// run in the machine of tests/vm, the one that is there.
+// A cable that can be unplugged at either end: laid between two network namespaces of the test's own, or, where the
+// tests run in the machine of tests/vm, the one that is there.
 #pragma once
 
 #include <functional>
