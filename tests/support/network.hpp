@@ -23,6 +23,8 @@ enum class NetworkKind : std::uint8_t {
     tcp,
     shm,          // copies across address spaces, where the kernel lets it
     shm_buffers,  // and as where it does not
+    verbs_rxe,    // the kernel's software RoCE, between two devices
+    verbs_siw,    // and its software iWARP
 };
 [[nodiscard]] const char* to_string(NetworkKind kind) noexcept;
 inline std::ostream& operator<<(std::ostream& out, NetworkKind kind) { return out << to_string(kind); }
@@ -49,8 +51,12 @@ class Network {
     [[nodiscard]] std::string nobody();
 
   private:
+    // One of this machine's two devices, in turn.
+    [[nodiscard]] std::string next_device();
+
     NetworkKind kind_;
     na::Registry registry_;
+    unsigned opened_ = 0;
     std::shared_ptr<sim::World> world_;
 };
 
