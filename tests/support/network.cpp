@@ -33,6 +33,7 @@ const char* to_string(NetworkKind kind) noexcept {
 }
 
 std::vector<NetworkKind> networks() {
+    if (cable_places()) return {NetworkKind::cable};
     na::Registry registry;
     add_builtin(registry);
     std::vector<NetworkKind> all{NetworkKind::self, NetworkKind::sim_friendly, NetworkKind::sim_strict};
@@ -42,7 +43,6 @@ std::vector<NetworkKind> networks() {
     };
     if (built("tcp")) all.push_back(NetworkKind::tcp);
     if (built("shm")) all.insert(all.end(), {NetworkKind::shm, NetworkKind::shm_buffers});
-    if (cable_places()) all.push_back(NetworkKind::cable);
     return all;
 }
 

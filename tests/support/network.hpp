@@ -29,7 +29,7 @@ enum class NetworkKind : std::uint8_t {
 };
 [[nodiscard]] const char* to_string(NetworkKind kind) noexcept;
 inline std::ostream& operator<<(std::ostream& out, NetworkKind kind) { return out << to_string(kind); }
-// Those whose plugins are in this build, and `cable` where there is one.
+// `cable` alone where there is one; else those whose plugins are in this build.
 [[nodiscard]] std::vector<NetworkKind> networks();
 
 class Network {

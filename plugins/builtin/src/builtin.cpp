@@ -11,6 +11,9 @@
 #ifdef CINNABAR_PLUGIN_tcp
 #include <cinnabar/plugins/tcp.hpp>
 #endif
+#ifdef CINNABAR_PLUGIN_verbs
+#include <cinnabar/plugins/verbs.hpp>
+#endif
 
 namespace cinnabar {
 
@@ -25,6 +28,9 @@ void add_builtin(na::Registry& registry) {
 #endif
 #ifdef CINNABAR_PLUGIN_shm
     add(shm::plugin_info);
+#endif
+#ifdef CINNABAR_PLUGIN_verbs
+    add(verbs::plugin_info);
 #endif
 }
 
