@@ -9,6 +9,9 @@ std::vector<Figure> all_figures() {
                         flood_figures, credit_figures, machine_figures}) {
         for (auto& figure : group()) all.push_back(std::move(figure));
     }
+#ifdef CINNABAR_BENCH_VERBS
+    for (auto& figure : verbs_figures()) all.push_back(std::move(figure));
+#endif
     return all;
 }
 

@@ -17,6 +17,8 @@ namespace cinnabar::bench {
 [[nodiscard]] std::vector<Figure> flood_figures();
 [[nodiscard]] std::vector<Figure> credit_figures();
 [[nodiscard]] std::vector<Figure> machine_figures();
+// None where the RDMA devices of the machine of tests/vm are not.
+[[nodiscard]] std::vector<Figure> verbs_figures();
 
 [[nodiscard]] std::vector<Figure> all_figures();
 
