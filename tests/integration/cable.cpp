@@ -1,161 +1,50 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cable.hpp"
 
-#include <arpa/inet.h>
-#include <fcntl.h>
-#include <gtest/gtest.h>
-#include <linux/rtnetlink.h>
-#include <linux/veth.h>
-#include <net/if.h>
-#include <sched.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
+#include "namespace_cable.hpp"
+#include "support/cable_places.hpp"
 
-#include <array>
+#include <gtest/gtest.h>
+
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
-#include <string_view>
+#include <utility>
 
 namespace cinnabar::test {
 namespace {
 
-const char* name_of(Cable::End end) { return end == Cable::End::near ? "near" : "far"; }
-
-UniqueFd this_namespace() { return UniqueFd(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC)); }
-
-bool enter(const UniqueFd& place) { return ::setns(place.get(), CLONE_NEWNET) == 0; }
-
-ifreq request_for(Cable::End end) {
-    ifreq request{};
-    std::strcpy(request.ifr_name, name_of(end));
-    return request;
-}
-
-// A netlink message that makes a link: a header, and attributes which may hold others.
-class NewLink {
+// One that tests/vm has laid before the test began; both its ends are in one network namespace.
+class LaidCable final : public Cable {
   public:
-    NewLink() {
-        header().nlmsg_type = RTM_NEWLINK;
-        header().nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL;
-        (void)append(sizeof(nlmsghdr));
-        (void)append(sizeof(ifinfomsg));
+    explicit LaidCable(support::CablePlaces places) : places_(std::move(places)) {}
+    ~LaidCable() override {
+        plug_in(End::near);
+        plug_in(End::far);
     }
-    void text(unsigned short type, std::string_view value) {
-        const std::size_t at = open(type);
-        std::memcpy(append(value.size() + 1), value.data(), value.size());
-        close(at);
-    }
-    void number(unsigned short type, int value) {
-        const std::size_t at = open(type);
-        std::memcpy(append(sizeof value), &value, sizeof value);
-        close(at);
-    }
-    // Between them come the attributes that it holds.
-    [[nodiscard]] std::size_t open(unsigned short type) {
-        const std::size_t at = bytes_;
-        const rtattr attribute{0, type};
-        std::memcpy(append(sizeof attribute), &attribute, sizeof attribute);
-        return at;
-    }
-    void close(std::size_t at) {
-        const auto size = static_cast<unsigned short>(bytes_ - at);
-        std::memcpy(&buffer_.at(at), &size, sizeof size);
-        bytes_ = NLMSG_ALIGN(bytes_);
-    }
-    [[nodiscard]] char* append(std::size_t size) {
-        char* const place = &buffer_.at(bytes_);
-        bytes_ += size;
-        return place;
-    }
-    // False with errno.
-    [[nodiscard]] bool send() {
-        const UniqueFd fd(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
-        header().nlmsg_len = static_cast<unsigned>(bytes_);
-        if (::send(fd.get(), buffer_.data(), bytes_, 0) < 0) return false;
-        struct {
-            nlmsghdr header;
-            nlmsgerr outcome;
-            std::array<char, 512> rest;
-        } answer{};
-        if (::recv(fd.get(), &answer, sizeof answer, 0) < 0) return false;
-        errno = -answer.outcome.error;
-        return answer.outcome.error == 0;
-    }
+
+    [[nodiscard]] std::string near_place() const override { return places_.near_end; }
+    [[nodiscard]] std::string far_place() const override { return places_.far_end; }
+    void at_the_far_end(const std::function<void()>& f) const override { f(); }
 
   private:
-    [[nodiscard]] nlmsghdr& header() { return *reinterpret_cast<nlmsghdr*>(buffer_.data()); }
-    alignas(nlmsghdr) std::array<char, 512> buffer_{};
-    std::size_t bytes_ = 0;
+    void set_up(End end, bool up) const override {
+        const std::string host = end == End::near ? places_.near_end : places_.far_end;
+        const std::string command =
+            std::string("\"$CINNABAR_CABLE_TOOL\" ") + (up ? "plug '" : "unplug '") + host + "'";
+        EXPECT_EQ(std::system(command.c_str()), 0) << command;
+    }
+
+    support::CablePlaces places_;
 };
 
 }  // namespace
 
 std::unique_ptr<Cable> Cable::lay(std::string& why_not) {
-    std::unique_ptr<Cable> cable(new Cable);
-    cable->home_ = this_namespace();
-    if (cable->home_ && cable->lay_it()) return cable;
-    why_not = std::string("network namespaces with a cable between them: ") + std::strerror(errno);
-    return nullptr;
-}
-
-Cable::~Cable() {
-    const bool left = static_cast<bool>(far_);
-    EXPECT_TRUE(!left || enter(home_));
-}
-
-bool Cable::lay_it() {
-    for (UniqueFd* place : {&far_, &near_}) {
-        if (::unshare(CLONE_NEWNET) != 0) return false;
-        *place = this_namespace();
-        (place == &far_ ? far_socket_ : near_socket_).reset(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-    }
-    if (!make_pair()) return false;
-    for (const End end : {End::near, End::far}) {
-        if (!set_address(end)) return false;
-        plug_in(end);
-    }
-    return true;
-}
-
-bool Cable::make_pair() {
-    NewLink link;
-    link.text(IFLA_IFNAME, name_of(End::near));
-    const std::size_t about = link.open(IFLA_LINKINFO);
-    link.text(IFLA_INFO_KIND, "veth");
-    const std::size_t more = link.open(IFLA_INFO_DATA);
-    const std::size_t peer = link.open(VETH_INFO_PEER);
-    (void)link.append(sizeof(ifinfomsg));
-    link.text(IFLA_IFNAME, name_of(End::far));
-    link.number(IFLA_NET_NS_FD, far_.get());
-    link.close(peer);
-    link.close(more);
-    link.close(about);
-    return link.send();
-}
-
-bool Cable::set_address(End end) const {
-    ifreq request = request_for(end);
-    auto& address = reinterpret_cast<sockaddr_in&>(request.ifr_addr);
-    address.sin_family = AF_INET;
-    (void)::inet_pton(AF_INET, end == End::near ? near_host : far_host, &address.sin_addr);
-    const int socket = (end == End::near ? near_socket_ : far_socket_).get();
-    if (::ioctl(socket, SIOCSIFADDR, &request) != 0) return false;
-    (void)::inet_pton(AF_INET, "255.255.255.0", &address.sin_addr);
-    return ::ioctl(socket, SIOCSIFNETMASK, &request) == 0;
-}
-
-void Cable::set_up(End end, bool up) const {
-    ifreq request = request_for(end);
-    const int socket = (end == End::near ? near_socket_ : far_socket_).get();
-    EXPECT_EQ(::ioctl(socket, SIOCGIFFLAGS, &request), 0);
-    request.ifr_flags = static_cast<short>(up ? request.ifr_flags | IFF_UP : request.ifr_flags & ~IFF_UP);
-    EXPECT_EQ(::ioctl(socket, SIOCSIFFLAGS, &request), 0);
-}
-
-void Cable::at_the_far_end(const std::function<void()>& f) const {
-    ASSERT_TRUE(enter(far_));
-    f();
-    ASSERT_TRUE(enter(near_));
+    if (auto places = support::cable_places()) return std::make_unique<LaidCable>(*std::move(places));
+    auto cable = NamespaceCable::lay();
+    if (!cable) why_not = std::string("network namespaces with a cable between them: ") + std::strerror(errno);
+    return cable;
 }
 
 }  // namespace cinnabar::test

@@ -30,15 +30,13 @@ class CableTest : public testing::TestWithParam<Cable::End> {
         if (!cable_) GTEST_SKIP() << why_not;
     }
     void start(std::chrono::milliseconds keepalive) {
-        std::vector<std::string> arguments{"tcp://", "1100", std::to_string(keepalive.count())};
-        arguments.front() += Cable::far_host;
-        arguments.front() += ":0";
+        const std::vector<std::string> arguments{cable_->far_place(), "1100", std::to_string(keepalive.count())};
         cable_->at_the_far_end([&] { server_.emplace(arguments); });
         NodeOptions options;
         options.transport.receive_slots = 4096;  // half of them are for replies that are owed
         options.transport.keepalive = keepalive;
         options.transport.connect_timeout = 2s;
-        client_.emplace(Node::open("tcp://", options).value());
+        client_.emplace(Node::open(cable_->near_place(), options).value());
         to_ = client_->lookup(server_->address()).value();
     }
     ServerLoad now_at_server() { return client_->call_sync(load, to_, 30s).value(); }

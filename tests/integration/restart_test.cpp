@@ -38,22 +38,21 @@ class HeldPort {
         socklen_t bytes = sizeof address;
         EXPECT_EQ(::bind(fd_.get(), reinterpret_cast<sockaddr*>(&address), bytes), 0);
         EXPECT_EQ(::getsockname(fd_.get(), reinterpret_cast<sockaddr*>(&address), &bytes), 0);
-        uri_ = "tcp://127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+        port_ = std::to_string(ntohs(address.sin_port));
     }
-    [[nodiscard]] const std::string& uri() const { return uri_; }
+    [[nodiscard]] const std::string& port() const { return port_; }
 
   private:
     UniqueFd fd_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-    std::string uri_;
+    std::string port_;
 };
 
 // Where the server comes back.
 class HeldPlace {
   public:
     explicit HeldPlace(const Way& way) {
-        if (!way.name.starts_with("shm")) {
-            const std::string tcp = port_.emplace().uri();
-            uri_ = way.listen.substr(0, way.listen.find("://")) + tcp.substr(tcp.find("://"));
+        if (way.listen.ends_with(":0")) {
+            uri_ = way.listen.substr(0, way.listen.size() - 1) + port_.emplace().port();
         } else {
             uri_ = "shm://restart-" + std::to_string(::getpid());
         }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The transports between processes of one host, for tests that run over each of them.
+// The transports between processes, for tests that run over each of them.
 #pragma once
+
+#include "support/cable_places.hpp"
 
 #include <cinnabar/na/registry.hpp>
 #include <cinnabar/plugins/builtin.hpp>
@@ -21,6 +23,7 @@ struct Way {
     friend std::ostream& operator<<(std::ostream& out, const Way& way) { return out << way.name; }
 };
 
+// Also from one end of a cable to the other, where there is one.
 inline const std::vector<Way>& ways() {
     static const std::vector<Way> all = [] {
         std::vector<Way> list{{"tcp", "tcp://127.0.0.1:0", "tcp://"},
@@ -37,6 +40,7 @@ inline const std::vector<Way>& ways() {
             const std::string uri = scheme + "://127.0.0.1:0";
             if (registry.open(uri, {})) list.push_back({name, uri, uri});
         }
+        if (const auto cable = support::cable_places()) list.push_back({"cable", cable->far_end, cable->near_end});
         return list;
     }();
     return all;

@@ -34,8 +34,8 @@ const char* ofi_scheme(NetworkKind kind) noexcept {
 constexpr NetworkKind ofi_kinds[]{NetworkKind::ofi_tcp_rxm, NetworkKind::ofi_net, NetworkKind::ofi_sockets,
                                   NetworkKind::ofi_shm, NetworkKind::ofi_udp_rxd};
 
-std::string ofi_address(NetworkKind kind, unsigned port) {
-    return std::string(ofi_scheme(kind)) + "://127.0.0.1:" + std::to_string(port);
+std::string ofi_address(NetworkKind kind, const std::string& port) {
+    return std::string(ofi_scheme(kind)) + "://127.0.0.1:" + port;
 }
 
 }  // namespace
@@ -54,6 +54,8 @@ const char* to_string(NetworkKind kind) noexcept {
             return "shm";
         case NetworkKind::shm_buffers:
             return "shm_buffers";
+        case NetworkKind::cable:
+            return "cable";
         case NetworkKind::ofi_tcp_rxm:
             return "ofi_tcp_rxm";
         case NetworkKind::ofi_net:
@@ -69,6 +71,7 @@ const char* to_string(NetworkKind kind) noexcept {
 }
 
 std::vector<NetworkKind> networks() {
+    if (cable_places()) return {NetworkKind::cable};
     na::Registry registry;
     add_builtin(registry);
     std::vector<NetworkKind> all{NetworkKind::self, NetworkKind::sim_friendly, NetworkKind::sim_strict};
@@ -80,7 +83,7 @@ std::vector<NetworkKind> networks() {
     if (built("shm")) all.insert(all.end(), {NetworkKind::shm, NetworkKind::shm_buffers});
     for (const NetworkKind kind : ofi_kinds) {
         // Which providers there are depends on the libfabric of this machine.
-        if (built("ofi") && registry.open(ofi_address(kind, 0), {})) all.push_back(kind);
+        if (built("ofi") && registry.open(ofi_address(kind, "0"), {})) all.push_back(kind);
     }
     return all;
 }
@@ -93,6 +96,7 @@ std::vector<NetworkKind> networks_for_calls() {
 
 Network::Network(NetworkKind kind, std::uint64_t seed) : kind_(kind) {
     add_builtin(registry_);
+    if (kind == NetworkKind::cable) cable_ = cable_places();
     if (kind != NetworkKind::sim_friendly && kind != NetworkKind::sim_strict) return;
     sim::WorldOptions options;
     options.seed = seed;
@@ -107,7 +111,8 @@ Result<std::unique_ptr<na::Transport>> Network::open(const std::string& name, co
     if (kind_ == NetworkKind::self) return registry_.open("self://", options);
     if (kind_ == NetworkKind::shm) return registry_.open("shm://", options);
     if (kind_ == NetworkKind::shm_buffers) return registry_.open("shm://?copy=buffers", options);
-    if (is_ofi()) return registry_.open(ofi_address(kind_, 0), options);
+    if (is_ofi()) return registry_.open(ofi_address(kind_, "0"), options);
+    if (cable_) return registry_.open(opened_++ % 2 == 0 ? cable_->near_end : cable_->far_end, options);
     return registry_.open("tcp://127.0.0.1:0", options);
 }
 
@@ -124,8 +129,9 @@ std::string Network::nobody() {
     (void)::bind(probe, reinterpret_cast<const sockaddr*>(&name), bytes);
     (void)::getsockname(probe, reinterpret_cast<sockaddr*>(&name), &bytes);
     ::close(probe);
-    const unsigned port = ntohs(name.sin_port);
-    return is_ofi() ? ofi_address(kind_, port) : "tcp://127.0.0.1:" + std::to_string(port);
+    const std::string port = std::to_string(ntohs(name.sin_port));
+    if (cable_) return cable_->far_end.substr(0, cable_->far_end.rfind(':') + 1) + port;
+    return is_ofi() ? ofi_address(kind_, port) : "tcp://127.0.0.1:" + port;
 }
 
 na::Addr Node::addr(bool with_incarnation) const {

@@ -2,6 +2,7 @@
 // The networks that the contract is tested on, and processes on them, all inside the test's own process.
 #pragma once
 
+#include "support/cable_places.hpp"
 #include "support/pump.hpp"
 #include "support/recording_receiver.hpp"
 
@@ -10,6 +11,7 @@
 #include <cinnabar/plugins/sim.hpp>
 
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -23,6 +25,7 @@ enum class NetworkKind : std::uint8_t {
     tcp,
     shm,          // copies across address spaces, where the kernel lets it
     shm_buffers,  // and as where it does not
+    cable,        // whatever cable_places() says, the nodes at its ends in turn
     ofi_tcp_rxm,  // libfabric, by provider: those that this machine has
     ofi_net,
     ofi_sockets,
@@ -31,7 +34,7 @@ enum class NetworkKind : std::uint8_t {
 };
 [[nodiscard]] const char* to_string(NetworkKind kind) noexcept;
 inline std::ostream& operator<<(std::ostream& out, NetworkKind kind) { return out << to_string(kind); }
-// Those whose plugins are in this build.
+// `cable` alone where there is one; else those whose plugins are in this build.
 [[nodiscard]] std::vector<NetworkKind> networks();
 // Those for tests of the layers above: of libfabric only the providers that "it never hangs" is promised on. The others
 // are slow, and shm crashes when an endpoint closes before another of its process.
@@ -62,6 +65,8 @@ class Network {
     NetworkKind kind_;
     na::Registry registry_;
     std::shared_ptr<sim::World> world_;
+    std::optional<CablePlaces> cable_;
+    unsigned opened_ = 0;
 };
 
 // One context of one process, with what it received.

@@ -7,13 +7,18 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
+
 namespace cinnabar::tools {
 namespace {
 
 namespace fs = std::filesystem;
 
-// Large enough that no machine saves it before a signal gets there, and made of holes so that making it costs nothing.
-constexpr std::uintmax_t large_bytes = std::uintmax_t{2} << 30;
+// Large enough that no machine saves it before a signal gets there, and made of holes so that making it costs nothing;
+// a small machine is a slow one.
+std::uintmax_t large_bytes_at(const fs::path& folder) {
+    return std::min(std::uintmax_t{2} << 30, fs::space(folder).available / 4);
+}
 
 struct LossProcess : testing::Test {
     Folder folder{fs::exists("/dev/shm") ? fs::path("/dev/shm") : fs::temp_directory_path()};
@@ -22,7 +27,7 @@ struct LossProcess : testing::Test {
     std::string large = folder.put("large", "");
     LossProcess() {
         fs::create_directory(root);
-        fs::resize_file(large, large_bytes);
+        fs::resize_file(large, large_bytes_at(root));
     }
     // Until the server has written something of a file.
     bool under_way() {

@@ -25,6 +25,8 @@ Words with_defaults(const std::string& root, const Words& more) {
     const char* const where = std::getenv("CINNABAR_TEST_LISTEN");
     if (where && std::find(more.begin(), more.end(), "--listen") == more.end()) {
         words.insert(words.end(), {"--listen", where});
+        const bool keyed = std::find(more.begin(), more.end(), "--key-file") != more.end();
+        if (!keyed) words.emplace_back("--insecure");  // it may be no loopback
     }
     return words;
 }

@@ -14,6 +14,9 @@
 #ifdef CINNABAR_PLUGIN_tcp
 #include <cinnabar/plugins/tcp.hpp>
 #endif
+#ifdef CINNABAR_PLUGIN_verbs
+#include <cinnabar/plugins/verbs.hpp>
+#endif
 
 namespace cinnabar {
 
@@ -31,6 +34,9 @@ void add_builtin(na::Registry& registry) {
 #endif
 #ifdef CINNABAR_PLUGIN_ofi
     add(ofi::plugin_info);
+#endif
+#ifdef CINNABAR_PLUGIN_verbs
+    add(verbs::plugin_info);
 #endif
 }
 

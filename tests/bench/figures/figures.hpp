@@ -20,6 +20,8 @@ namespace cinnabar::bench {
 #ifdef CINNABAR_HAS_MERCURY_API
 [[nodiscard]] std::vector<Figure> mercury_api_figures();
 #endif
+// None where the RDMA devices of the machine of tests/vm are not.
+[[nodiscard]] std::vector<Figure> verbs_figures();
 
 [[nodiscard]] std::vector<Figure> all_figures();
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "save.hpp"
 
-#include "../harness/buffers.hpp"
 #include "../harness/child.hpp"
+#include "block_writer.hpp"
 #include "tcp_pair.hpp"
 
 #include <arpa/inet.h>
@@ -15,39 +15,19 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <condition_variable>
 #include <cstring>
-#include <deque>
-#include <mutex>
 #include <stdexcept>
 #include <string>
-#include <thread>
 
 namespace cinnabar::bench {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::size_t block_bytes = 1 << 20;
-constexpr std::size_t blocks_in_flight = 8;
 
 [[noreturn]] void fail(const std::string& what) { throw std::runtime_error{what + ": " + std::strerror(errno)}; }
-
-class Xxh3 {
-  public:
-    Xxh3() { XXH3_64bits_reset(state_.get()); }
-    void update(const std::byte* bytes, std::size_t count) { XXH3_64bits_update(state_.get(), bytes, count); }
-    [[nodiscard]] std::uint64_t digest() const { return XXH3_64bits_digest(state_.get()); }
-
-  private:
-    struct Free {
-        void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
-    };
-    std::unique_ptr<XXH3_state_t, Free> state_{XXH3_createState()};
-};
 
 // What the client says first, and what both sides exchange last.
 struct Announcement {
@@ -60,76 +40,13 @@ std::byte* bytes_of(T& value) {
     return reinterpret_cast<std::byte*>(&value);
 }
 
-// The server's second thread: hashes and writes blocks in order while the first receives.
-class Writer {
-  public:
-    Writer(int file, bool hashed) : file_(file), hashed_(hashed), thread_([this] { run(); }) {}
-
-    // A buffer to receive into; blocks while all are waiting to be written.
-    std::byte* take() {
-        std::unique_lock lock{mutex_};
-        changed_.wait(lock, [&] { return taken_ - written_ < blocks_in_flight; });
-        return buffers_.at(taken_++ % blocks_in_flight);
-    }
-    void put(std::size_t bytes) {
-        {
-            const std::lock_guard lock{mutex_};
-            filled_.push_back(bytes);
-        }
-        changed_.notify_all();
-    }
-    // Waits for the last block; the sum of all of them.
-    std::uint64_t finish() {
-        put(0);
-        thread_.join();
-        if (failed_) throw std::runtime_error{"pwrite failed"};
-        return sum_.digest();
-    }
-
-  private:
-    void run() {
-        std::uint64_t offset = 0;
-        for (std::size_t index = 0;; ++index) {
-            std::size_t bytes = 0;
-            {
-                std::unique_lock lock{mutex_};
-                changed_.wait(lock, [&] { return !filled_.empty(); });
-                bytes = filled_.front();
-                filled_.pop_front();
-            }
-            if (bytes == 0) return;
-            const auto* block = buffers_.at(index % blocks_in_flight);
-            if (hashed_) sum_.update(block, bytes);
-            if (pwrite(file_, block, bytes, static_cast<off_t>(offset)) != static_cast<ssize_t>(bytes)) failed_ = true;
-            offset += bytes;
-            {
-                const std::lock_guard lock{mutex_};
-                ++written_;
-            }
-            changed_.notify_all();
-        }
-    }
-
-    int file_;
-    bool hashed_;
-    bool failed_ = false;
-    Buffers buffers_{blocks_in_flight, block_bytes};
-    Xxh3 sum_;
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    std::deque<std::size_t> filled_;
-    std::uint64_t taken_ = 0;
-    std::uint64_t written_ = 0;
-    std::thread thread_;
-};
-
 void receive_file(int fd, Duties duties, const fs::path& root) {
     Announcement announced{};
     receive_all(fd, bytes_of(announced), sizeof announced, Wait::block);
     const auto half = root / "bare.part";
     const UniqueFd file{open(half.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)};
     if (!file) fail("open");
-    Writer writer{file.get(), duties != Duties::sendfile};
+    BlockWriter writer{file.get(), duties != Duties::sendfile};
     for (std::uint64_t left = announced.bytes; left > 0;) {
         const auto bytes = std::min<std::uint64_t>(left, block_bytes);
         if (duties == Duties::copied) {

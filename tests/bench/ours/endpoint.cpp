@@ -7,14 +7,29 @@
 #include <array>
 
 namespace cinnabar::bench {
+namespace {
+
+const char* place_of(Wire wire, bool listen) noexcept {
+    switch (wire) {
+        case Wire::shm:
+            return "shm://";
+        case Wire::verbs_rxe:
+            return listen ? "verbs://10.81.0.2:0" : "verbs://10.81.0.1:0";
+        case Wire::verbs_siw:
+            return listen ? "verbs://10.82.0.2:0" : "verbs://10.82.0.1:0";
+        default:
+            return listen ? "tcp://127.0.0.1:0" : "tcp://";
+    }
+}
+
+}  // namespace
 
 std::shared_ptr<na::Transport> open_wire(Wire wire, bool listen) {
     na::Registry registry;
     add_builtin(registry);
     na::TransportOptions options;
     options.listen = listen;
-    if (wire == Wire::shm) return registry.open("shm://", options).value();
-    return registry.open(listen ? "tcp://127.0.0.1:0" : "tcp://", options).value();
+    return registry.open(place_of(wire, listen), options).value();
 }
 
 Endpoint::Endpoint(Wire wire, bool listen) : transport_(open_wire(wire, listen)) {

@@ -9,8 +9,8 @@
 
 namespace cinnabar::bench {
 
-// What a figure goes over: sockets on the loopback, or shared memory.
-enum class Wire : std::uint8_t { tcp, shm };
+// What a figure goes over: sockets on the loopback, shared memory, or the RDMA devices of the machine of tests/vm.
+enum class Wire : std::uint8_t { tcp, shm, verbs_rxe, verbs_siw };
 
 // A listener at a place of its own, or a transport that only dials.
 [[nodiscard]] std::shared_ptr<na::Transport> open_wire(Wire wire, bool listen);

@@ -7,12 +7,15 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace cinnabar::bench {
 
-// `tool` is the command; the server runs on its own core, listens there and writes into `target_root`.
+// `tool` is the command; the server runs on its own core, listens there and writes into `target_root`. `more`: options
+// of the client.
 [[nodiscard]] std::unique_ptr<Subject> make_our_save(Cores cores, std::string tool, std::filesystem::path source,
                                                      const std::filesystem::path& target_root,
-                                                     const std::string& listen = "tcp://127.0.0.1:0");
+                                                     const std::string& listen = "tcp://127.0.0.1:0",
+                                                     const std::vector<std::string>& more = {});
 
 }  // namespace cinnabar::bench

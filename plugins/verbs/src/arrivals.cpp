@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the completion queue brings: sends that are done, messages and notifications that came, and the slots behind
+// them.
+#include "completion.hpp"
+#include "port.hpp"
+
+#include <arpa/inet.h>
+
+#include <array>
+
+namespace cinnabar::verbs {
+namespace {
+
+constexpr std::size_t batch = 32;
+constexpr unsigned batches_max = 8;  // in one poll
+
+}  // namespace
+
+unsigned VerbsPort::poll_completions() noexcept {
+    unsigned did = 0;
+    for (unsigned i = 0; i < batches_max; ++i) {
+        std::array<ibv_wc, batch> done;
+        const std::size_t count = completions_.poll(done);
+        for (std::size_t k = 0; k < count; ++k) {
+            const WorkId id(done[k].wr_id);
+            if (id.is_receive()) {
+                slots_.taken(id.slot());
+                arrived(done[k]);
+                continue;
+            }
+            Connection* connection = connections_.at(id.connection());
+            if (connection && connection->stage() != Stage::closed && connection->life() == id.life()) {
+                connection->completed(id.place(), done[k].status);
+            }
+        }
+        did += static_cast<unsigned>(count);
+        if (count < batch) break;
+    }
+    return did;
+}
+
+void VerbsPort::arrived(const ibv_wc& done) noexcept {
+    const std::uint32_t slot = WorkId(done.wr_id).slot();
+    const auto at = by_queue_pair_.find(done.qp_num);
+    Connection* connection = at == by_queue_pair_.end() ? nullptr : at->second;
+    if (!connection || connection->stage() == Stage::draining) return slots_.free(slot);
+    if (done.status != IBV_WC_SUCCESS) {
+        slots_.free(slot);
+        return lost(*connection, session_error(done.status));
+    }
+    if (connection->stage() == Stage::open) return deliver(*connection, done);
+    // It came before the session was begun. From a dialler that was answered it is the sign that both sides know.
+    connection->held.push_back(done);
+    if (connection->stage() == Stage::accepted) accept_done(*connection);
+}
+
+void VerbsPort::deliver(Connection& connection, const ibv_wc& done) noexcept {
+    const std::uint32_t slot = WorkId(done.wr_id).slot();
+    VerbsPeer& peer = *connection.peer();
+    if (peer.ending) return slots_.free(slot);
+    connection.alive_at = host_.now_us();
+    MessageHeader header;
+    const ConstBytes bytes(slots_.bytes(slot), done.byte_len);
+    const bool immediate = (done.wc_flags & IBV_WC_WITH_IMM) != 0;
+    if (immediate) {
+        header.kind = MessageKind::notify;
+        header.value = ntohl(done.imm_data);
+    } else if (!MessageHeader::decode(bytes, header)) {
+        slots_.free(slot);
+        return lost(connection, Errc::protocol);
+    }
+    const bool told_nothing = header.kind == MessageKind::credit && header.credits == 0;
+    const bool paid = header.kind == MessageKind::credit || connection.receives.came();
+    if (told_nothing || !paid || !connection.sends.give_back(header.credits)) {
+        slots_.free(slot);
+        return lost(connection, Errc::protocol);
+    }
+    if (header.credits > 0 && !(peer.messages.empty() && peer.rma.empty())) dirty(connection);
+    if (header.kind == MessageKind::credit) return slots_.free(slot);
+    connection.receives.posted_again();
+    if (connection.receives.must_tell()) dirty(connection);
+    if (header.kind == MessageKind::notify) {
+        slots_.free(slot);
+        return host_.receiver().on_notify(peer, header.value);
+    }
+    na::Arrival arrival{bytes.subspan(message_header_bytes), &peer, header.tag, this, nullptr, slot};
+    in_hand_ = true;
+    if (header.kind == MessageKind::expected) {
+        host_.receiver().on_expected(arrival);
+    } else {
+        host_.receiver().on_unexpected(arrival);
+    }
+    if (std::exchange(in_hand_, false)) slots_.free(slot);
+}
+
+Errc VerbsPort::keep(na::Arrival& arrival, na::Kept& out) noexcept {
+    CINNABAR_ASSERT(in_hand_);
+    if (const Errc full = slots_.keep(); full != Errc::ok) return full;
+    in_hand_ = false;
+    out = na::Kept{arrival.bytes, this, nullptr, arrival.index, false};
+    return Errc::ok;
+}
+
+// Another slot was posted when it was kept.
+Errc VerbsPort::detach(na::Kept& kept) noexcept {
+    kept.detached = true;
+    return Errc::ok;
+}
+
+void VerbsPort::release(na::Kept& kept) noexcept {
+    CINNABAR_ASSERT(kept.port == this);
+    slots_.release(kept.index);
+    kept = {};
+}
+
+}  // namespace cinnabar::verbs

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where the device writes what an atomic operation found. Owner of the context only.
+#pragma once
+
+#include "pinned.hpp"
+
+#include <infiniband/verbs.h>
+
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+namespace cinnabar::verbs {
+
+class AtomicCells {
+  public:
+    explicit AtomicCells(const Device& device) noexcept : device_(device) {}
+
+    // out_of_memory, with a hint. Before anything else.
+    [[nodiscard]] Result<void> open() {
+        CINNABAR_TRY(memory_, Pinned::make(device_, cells * sizeof(std::uint64_t)));
+        for (std::uint32_t i = cells; i > 0; --i) free_.push_back(i - 1);
+        return {};
+    }
+    // False: all are out.
+    [[nodiscard]] bool take(std::uint32_t& cell) noexcept {
+        if (free_.empty()) return false;
+        cell = free_.back();
+        free_.pop_back();
+        return true;
+    }
+    // Returns what is in it.
+    std::uint64_t give_back(std::uint32_t cell) noexcept {
+        free_.push_back(cell);
+        std::uint64_t value = 0;
+        std::memcpy(&value, memory_.bytes().data() + cell * sizeof value, sizeof value);
+        return value;
+    }
+    [[nodiscard]] ibv_sge piece(std::uint32_t cell) const noexcept {
+        const std::byte* const at = memory_.bytes().data() + cell * sizeof(std::uint64_t);
+        return {reinterpret_cast<std::uintptr_t>(at), sizeof(std::uint64_t), memory_.lkey()};
+    }
+    // Registered memory of no length.
+    [[nodiscard]] ibv_sge nothing() const noexcept {
+        return {reinterpret_cast<std::uintptr_t>(memory_.bytes().data()), 0, memory_.lkey()};
+    }
+
+  private:
+    static constexpr std::uint32_t cells = 512;
+
+    const Device& device_;
+    Pinned memory_;
+    std::vector<std::uint32_t> free_;
+};
+
+}  // namespace cinnabar::verbs

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a work completion says: whose it is, and why it failed. Pure.
+#pragma once
+
+#include <cinnabar/base/error.hpp>
+
+#include <infiniband/verbs.h>
+
+#include <cstdint>
+
+namespace cinnabar::verbs {
+
+// ibv_wc::wr_id. A send names its connection, the number of the queue pair's life, and its place in the send queue; a
+// receive names its slot.
+class WorkId {
+  public:
+    explicit WorkId(std::uint64_t raw) noexcept : raw_(raw) {}
+    [[nodiscard]] static WorkId of_send(std::uint32_t connection, std::uint16_t life, std::uint32_t place) noexcept {
+        return WorkId(std::uint64_t{connection & 0x7f'ffffu} << 40 | std::uint64_t{life & 0xffu} << 32 | place);
+    }
+    [[nodiscard]] static WorkId of_receive(std::uint32_t slot) noexcept { return WorkId(receive_bit | slot); }
+
+    [[nodiscard]] std::uint64_t raw() const noexcept { return raw_; }
+    [[nodiscard]] bool is_receive() const noexcept { return (raw_ & receive_bit) != 0; }
+    [[nodiscard]] std::uint32_t slot() const noexcept { return static_cast<std::uint32_t>(raw_); }
+    [[nodiscard]] std::uint32_t connection() const noexcept { return static_cast<std::uint32_t>(raw_ >> 40); }
+    [[nodiscard]] std::uint8_t life() const noexcept { return static_cast<std::uint8_t>(raw_ >> 32); }
+    [[nodiscard]] std::uint32_t place() const noexcept { return static_cast<std::uint32_t>(raw_); }
+
+  private:
+    static constexpr std::uint64_t receive_bit = std::uint64_t{1} << 63;
+    std::uint64_t raw_;
+};
+
+// What the operation behind a failed work request ends with. peer_lost for a flushed one: something before it failed.
+[[nodiscard]] Errc operation_error(ibv_wc_status status) noexcept;
+// What the session ends with, for all that waits on it.
+[[nodiscard]] Errc session_error(ibv_wc_status status) noexcept;
+
+}  // namespace cinnabar::verbs

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One connection and its queue pair, from the dial or the request that came in to the last work request that the device
+// gives back. It lives in a pool of its port whose memory stays. Owner of the context only.
+#pragma once
+
+#include "cm_events.hpp"
+#include "credits.hpp"
+#include "device.hpp"
+#include "greeting.hpp"
+#include "posted.hpp"
+
+#include <cinnabar/base/slot_pool.hpp>
+#include <cinnabar/base/timer_of.hpp>
+#include <cinnabar/na/session/identity.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+namespace cinnabar::verbs {
+
+class VerbsPeer;
+class VerbsPort;
+
+// A request for a connection that is not answered yet.
+struct Incoming {
+    CmId id;
+    Greeting greeting;
+    std::uint8_t read_depth = 1;   // reads that the other side can answer at once
+    std::uint8_t reads_asked = 1;  // and that it wants answered
+};
+
+class Connection final : public PoolSlot {
+  public:
+    // Set-up (connection_setup.cpp). A dial tries the peer's places in turn; its outcome goes to VerbsPort::dial_done
+    // or dial_failed, never from inside this call. `separate`: a session beside one that exists is meant.
+    void dial(VerbsPort& port, VerbsPeer& peer, bool separate) noexcept;
+    // Answers a request with the own greeting. False: nothing was sent, and the connection is closed again.
+    [[nodiscard]] bool accept(VerbsPort& port, Incoming incoming) noexcept;
+    void on_cm_event(const CmNews& news) noexcept;
+    // Both sides know of it. The peer is who the session is with from now on.
+    void open(VerbsPeer& peer) noexcept;
+    // Ends it: what the device holds comes back by and by, then it is closed and given to VerbsPort::closed.
+    void drain(Errc why) noexcept;
+    // Closes it now: the device has let go of everything when this returns; what it held ends with `why`.
+    void close(Errc why) noexcept;
+
+    // Closes what never became a session; nothing is told.
+    void abandon() noexcept { close(Errc::canceled); }
+
+    // Data (connection_send.cpp). Sends what waits, as far as credits and the send queue allow.
+    void transmit() noexcept;
+    // The work requests up to `place` are done, the last one with `status`.
+    void completed(std::uint32_t place, ibv_wc_status status) noexcept;
+    // Asks the other side's device for a sign of life, unless one is on its way or there was one since `since`; false
+    // when it owes one for longer than `patience`.
+    [[nodiscard]] bool probe(TimeUs since, TimeUs patience) noexcept;
+
+    [[nodiscard]] Stage stage() const noexcept { return stage_; }
+    [[nodiscard]] VerbsPort& port() const noexcept { return *port_; }
+    [[nodiscard]] VerbsPeer* peer() const noexcept { return peer_; }
+    [[nodiscard]] const Greeting& greeting() const noexcept { return greeting_; }
+    [[nodiscard]] bool separate() const noexcept { return separate_; }
+    [[nodiscard]] bool dialled() const noexcept { return dialled_; }
+    [[nodiscard]] bool established() const noexcept { return established_; }
+    void set_established() noexcept { established_ = true; }
+    // Who waits for it to be established; before open().
+    void intend(VerbsPeer& peer) noexcept { peer_ = &peer; }
+    [[nodiscard]] std::uint8_t life() const noexcept { return life_; }
+    [[nodiscard]] std::uint32_t queue_pair() const noexcept { return queue_pair_; }
+    [[nodiscard]] std::uint32_t promised() const noexcept { return promised_; }
+    [[nodiscard]] bool idle() const noexcept { return head_ == tail_; }
+    // Where it is dialled, or where it came from.
+    [[nodiscard]] SocketAddress remote() const noexcept;
+
+    SendCredits sends;
+    ReceiveCredits receives;
+    TimeUs alive_at = 0;              // something came, or the device said that something arrived
+    std::vector<ibv_wc> held;         // arrivals before the session was begun
+    std::atomic<bool> broken{false};  // an asynchronous event said so; set by any thread
+
+    ListLink<Connection> link;  // in the port's dirty or draining list
+    TimeUs drained_by = 0;
+
+  private:
+    // A work request that the device holds.
+    struct Sent {
+        Posted* posted = nullptr;  // null: nobody waits for it
+        bool last = false;         // of its operation
+        bool read = false;         // a read or an atomic
+        bool probe = false;
+        bool done = false;
+    };
+    struct Batch;
+
+    void start(VerbsPort& port) noexcept;
+    void dial_next(Errc why) noexcept;
+    [[nodiscard]] Errc request() noexcept;
+    [[nodiscard]] Errc make_queue_pair() noexcept;
+    void set_read_depth(std::uint32_t answered) noexcept;
+    void answered(const CmNews& news) noexcept;
+    void limit_retries() noexcept;
+    void destroy_queue_pair() noexcept;
+    static void time_out(Timer& timer) noexcept;
+
+    [[nodiscard]] std::uint32_t room() const noexcept { return depth_ - (head_ - tail_); }
+    void send_messages() noexcept;
+    [[nodiscard]] bool send_rma() noexcept;
+    [[nodiscard]] bool post(Batch& batch) noexcept;
+    [[nodiscard]] bool post(ibv_send_wr* first) noexcept;
+    [[nodiscard]] ibv_send_wr& enter(ibv_send_wr& request, const Sent& sent) noexcept;
+    Sent& sent_at(std::uint32_t place) noexcept { return ring_[place % depth_]; }
+    void ended(Sent& sent, ibv_wc_status status) noexcept;
+
+    VerbsPort* port_ = nullptr;
+    VerbsPeer* peer_ = nullptr;
+    CmId id_;
+    Stage stage_ = Stage::closed;
+    Greeting greeting_;  // of the other side
+    std::size_t next_candidate_ = 0;
+    SocketAddress target_;
+    bool separate_ = false;
+    bool dialled_ = false;
+    bool established_ = false;
+    TimerOf<Connection> timer_;
+    Errc end_why_ = Errc::peer_lost;
+
+    std::uint32_t queue_pair_ = 0;
+    std::uint8_t life_ = 0;  // counts the queue pairs of this slot
+    std::uint32_t promised_ = 0;
+    std::uint32_t window_ = 0;
+    std::uint32_t inline_max_ = 0;
+    std::uint32_t read_depth_ = 1;
+    std::uint32_t reads_out_ = 0;
+    std::uint32_t rma_out_ = 0;
+    std::uint32_t depth_ = 0;
+    std::uint32_t head_ = 0;  // where the next work request goes
+    std::uint32_t tail_ = 0;  // the oldest that is not done
+    std::uint32_t unsignalled_ = 0;
+    std::vector<Sent> ring_;
+    TimeUs probe_at_ = 0;  // 0: none is on its way
+};
+
+}  // namespace cinnabar::verbs

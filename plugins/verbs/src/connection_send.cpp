@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Work requests into the send queue and out of it. A request that nobody asked the device to tell of is done when a
+// later one is. Reads are an exception: on iWARP a message behind a read may be done before it, so that only a read
+// tells of reads.
+#include "completion.hpp"
+#include "connection.hpp"
+#include "memory.hpp"
+#include "message_header.hpp"
+#include "port.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace cinnabar::verbs {
+namespace {
+
+constexpr std::uint32_t batch_max = 32;
+// Operations of the bulk kind in the send queue: enough to keep a line busy, few enough for a message behind them.
+constexpr std::uint32_t rma_out_max = 16;
+
+using HeaderBytes = std::array<std::byte, message_header_bytes>;
+
+HeaderBytes header_bytes(MessageKind kind, std::uint16_t credits, std::uint32_t value) noexcept {
+    HeaderBytes bytes{};
+    MessageHeader{kind, credits, value, 0}.encode(bytes);
+    return bytes;
+}
+
+ibv_sge piece_of(const HeaderBytes& bytes) noexcept {
+    return {reinterpret_cast<std::uintptr_t>(bytes.data()), static_cast<std::uint32_t>(bytes.size()), 0};
+}
+
+}  // namespace
+
+// Messages that leave with one call.
+struct Connection::Batch {
+    std::array<ibv_send_wr, batch_max> requests;
+    std::array<ibv_sge, batch_max> pieces;
+    std::array<Posted*, batch_max> copied;  // the device has their bytes as soon as they are posted
+    HeaderBytes credit;
+    std::uint32_t count = 0;
+    bool wants_signal = false;
+
+    ibv_send_wr& next(const ibv_sge& piece, bool inlined) noexcept {
+        pieces[count] = piece;
+        ibv_send_wr& request = requests[count];
+        request = {};
+        request.opcode = IBV_WR_SEND;
+        request.sg_list = &pieces[count];
+        request.num_sge = 1;
+        request.send_flags = inlined ? unsigned{IBV_SEND_INLINE} : 0u;
+        if (count > 0) requests[count - 1].next = &request;
+        copied[count] = nullptr;
+        ++count;
+        return request;
+    }
+};
+
+// Takes the next place of the send queue.
+ibv_send_wr& Connection::enter(ibv_send_wr& request, const Sent& sent) noexcept {
+    request.wr_id = WorkId::of_send(slot_index, life_, head_).raw();
+    sent_at(head_) = sent;
+    ++head_;
+    ++unsignalled_;
+    if (sent.read) ++reads_out_;
+    port_->entered_queue();
+    return request;
+}
+
+// False: the device refused the request at `refused` and those behind it; the connection is lost.
+bool Connection::post(ibv_send_wr* first) noexcept {
+    ibv_send_wr* refused = nullptr;
+    if (::ibv_post_send(id_->qp, first, &refused) == 0) return true;
+    for (; refused; refused = refused->next) {
+        Sent& sent = sent_at(WorkId(refused->wr_id).place());
+        sent.last = true;
+        ended(sent, IBV_WC_GENERAL_ERR);
+    }
+    while (tail_ != head_ && sent_at(head_ - 1).done) --head_;
+    port_->lost(*this, Errc::io);
+    return false;
+}
+
+bool Connection::post(Batch& batch) noexcept {
+    if (batch.count == 0) return true;
+    if (batch.wants_signal || unsignalled_ >= depth_ / 4) {
+        batch.requests[batch.count - 1].send_flags |= IBV_SEND_SIGNALED;
+        unsignalled_ = 0;
+    }
+    const bool posted = post(batch.requests.data());
+    for (std::uint32_t i = 0; i < batch.count; ++i) {
+        if (batch.copied[i]) port_->end(*batch.copied[i], posted ? Errc::ok : Errc::io);
+    }
+    return posted;
+}
+
+void Connection::transmit() noexcept {
+    if (stage_ != Stage::open || peer_->ending) return;
+    send_messages();
+    while (stage_ == Stage::open && !peer_->ending && send_rma()) continue;
+}
+
+void Connection::send_messages() noexcept {
+    PostedList& waiting = peer_->messages;
+    for (bool more = true; more && !peer_->ending;) {
+        Batch batch;
+        while (!waiting.empty() && sends.any() && batch.count < batch_max && room() > 0 && port_->queue_has_room()) {
+            Posted& posted = *waiting.pop_front();
+            const na::Op& op = *posted.op;
+            const auto kind = op.kind == na::OpKind::send_unexpected ? MessageKind::unexpected : MessageKind::expected;
+            MessageHeader{kind, receives.give_back(), 0, op.tag}.encode(std::span<std::byte, message_header_bytes>(
+                op.message->payload - message_header_bytes, message_header_bytes));
+            const std::size_t bytes = message_header_bytes + op.message_bytes;
+            const bool inlined = bytes <= inline_max_;
+            ibv_send_wr& request = batch.next(SendBuffers::piece(*op.message, bytes), inlined);
+            posted.place = Place::sending;
+            sends.take();
+            (void)enter(request, {inlined ? nullptr : &posted, true});
+            if (inlined) batch.copied[batch.count - 1] = &posted;
+            batch.wants_signal |= !inlined;
+        }
+        more = batch.count == batch_max;
+        if (receives.must_tell() && batch.count < batch_max && room() > 0 && port_->queue_has_room()) {
+            batch.credit = header_bytes(MessageKind::credit, receives.give_back(), 0);
+            (void)enter(batch.next(piece_of(batch.credit), true), {nullptr, true});
+        }
+        if (!post(batch)) return;
+    }
+}
+
+// Takes the next operation that waits; false when there is none, or it has to wait.
+bool Connection::send_rma() noexcept {
+    Posted* const posted = peer_->rma.front();
+    if (!posted || rma_out_ == rma_out_max || room() < op_requests_max || !port_->queue_has_room()) return false;
+    const na::Op& op = *posted->op;
+    const DeviceTraits& traits = port_->device().traits();
+    WorkRequests work;
+    std::array<ibv_sge, op_pieces_max> pieces;
+    std::size_t count = 0;
+    if (!is_atomic(op.kind))
+        count = static_cast<const VerbsMemory&>(*op.local).pieces(op.local_offset, op.bytes, pieces);
+    const std::uint32_t reads = reads_of(op, count, traits);
+    if (reads > 0 && reads_out_ > 0 && reads_out_ + reads > read_depth_) return false;
+    if (takes_credit(op) && !sends.any()) return false;
+    HeaderBytes notification{};
+    if (is_atomic(op.kind)) {
+        if (!port_->cells().take(posted->cell)) return false;
+        build_atomic(op, posted->remote, port_->cells().piece(posted->cell), work);
+    } else {
+        const bool tells = op.kind == na::OpKind::put_notify && traits.iwarp;
+        if (tells) notification = header_bytes(MessageKind::notify, receives.give_back(), op.notify);
+        build_rma(op, posted->remote, std::span(pieces).first(count),
+                  {piece_of(notification), port_->cells().nothing()}, traits, work);
+    }
+    if (takes_credit(op)) sends.take();
+    peer_->rma.remove(*posted);
+    posted->place = Place::sending;
+    ++rma_out_;
+    for (std::uint32_t i = 0; i < work.count; ++i) {
+        const ibv_wr_opcode opcode = work.requests[i].opcode;
+        const bool reads_there = opcode == IBV_WR_RDMA_READ || is_atomic(op.kind);
+        (void)enter(work.requests[i], {posted, i + 1 == work.count, reads_there});
+    }
+    work.requests[work.count - 1].send_flags |= IBV_SEND_SIGNALED;
+    unsignalled_ = 0;
+    return post(work.requests.data());
+}
+
+void Connection::completed(std::uint32_t place, ibv_wc_status status) noexcept {
+    if (place - tail_ >= head_ - tail_ || sent_at(place).done) return;
+    const bool of_read = sent_at(place).read;
+    for (std::uint32_t at = tail_; at != place; ++at) {
+        Sent& sent = sent_at(at);
+        if (!sent.done && (!sent.read || of_read)) ended(sent, IBV_WC_SUCCESS);
+    }
+    ended(sent_at(place), status);
+    while (tail_ != head_ && sent_at(tail_).done) ++tail_;
+    if (status != IBV_WC_SUCCESS) {
+        if (stage_ == Stage::open) port_->lost(*this, session_error(status));
+        return;
+    }
+    alive_at = port_->host().now_us();
+    if (stage_ == Stage::open && !(peer_->messages.empty() && peer_->rma.empty())) port_->dirty(*this);
+}
+
+void Connection::ended(Sent& sent, ibv_wc_status status) noexcept {
+    if (std::exchange(sent.done, true)) return;
+    port_->left_queue();
+    if (sent.read) --reads_out_;
+    if (sent.probe) probe_at_ = 0;
+    if (!sent.posted) return;
+    Posted& posted = *sent.posted;
+    if (status != IBV_WC_SUCCESS && posted.result == Errc::ok) {
+        posted.result = status == IBV_WC_WR_FLUSH_ERR ? end_why_ : operation_error(status);
+    }
+    if (!sent.last) return;
+    if (!is_message(posted.op->kind)) --rma_out_;
+    if (is_atomic(posted.op->kind)) posted.op->fetched = port_->cells().give_back(posted.cell);
+    port_->end(posted, posted.result);
+}
+
+bool Connection::probe(TimeUs since, TimeUs patience) noexcept {
+    const TimeUs now = port_->host().now_us();
+    if (probe_at_ != 0) return now - std::max(probe_at_, alive_at) < patience;
+    if (alive_at >= since || room() == 0 || !port_->queue_has_room()) return true;
+    ibv_sge nothing = port_->cells().nothing();
+    ibv_send_wr request;
+    build_probe(nothing, request);
+    probe_at_ = now;
+    Sent sent;
+    sent.read = sent.probe = true;
+    enter(request, sent).send_flags = IBV_SEND_SIGNALED;
+    unsignalled_ = 0;
+    (void)post(&request);  // a refusal ends the session by itself
+    return true;
+}
+
+}  // namespace cinnabar::verbs

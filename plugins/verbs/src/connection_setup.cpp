@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a connection comes about and how it goes.
+#include "completion.hpp"
+#include "connection.hpp"
+#include "port.hpp"
+
+#include <cinnabar/base/log.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+namespace cinnabar::verbs {
+namespace {
+
+constexpr std::uint32_t send_queue_wanted = 256;
+// Small messages go to the device with their bytes. What a device allows is tried, the most first; the header of a
+// message that is nothing else goes so in any case.
+constexpr std::array<std::uint32_t, 3> inline_bytes_wanted{256, 128, 64};
+constexpr TimeUs drain_us_max = 500'000;
+
+// A slot is posted for every credit, so that "receiver not ready" is not to be; some devices say it for a moment while
+// they fetch what is posted.
+constexpr std::uint8_t not_ready_retries = 6;
+constexpr std::uint8_t retries = 7;
+
+rdma_conn_param parameters(const std::array<std::byte, greeting_bytes>& greeting, std::uint32_t reads_in,
+                           std::uint32_t reads_out) noexcept {
+    rdma_conn_param parameters{};
+    parameters.private_data = greeting.data();
+    parameters.private_data_len = static_cast<std::uint8_t>(greeting.size());
+    parameters.responder_resources = static_cast<std::uint8_t>(reads_in);
+    parameters.initiator_depth = static_cast<std::uint8_t>(reads_out);
+    parameters.flow_control = 1;
+    parameters.retry_count = retries;
+    parameters.rnr_retry_count = not_ready_retries;
+    return parameters;
+}
+
+int milliseconds(Microseconds span) noexcept {
+    return static_cast<int>(std::max<std::int64_t>(span.count() / 1000, 1));
+}
+
+}  // namespace
+
+void Connection::start(VerbsPort& port) noexcept {
+    CINNABAR_ASSERT(stage_ == Stage::closed);
+    port_ = &port;
+    peer_ = nullptr;
+    separate_ = dialled_ = established_ = false;
+    end_why_ = Errc::peer_lost;
+    head_ = tail_ = unsignalled_ = reads_out_ = rma_out_ = 0;
+    probe_at_ = 0;
+    broken.store(false, std::memory_order_relaxed);
+    timer_.owner = this;
+    timer_.fire = &Connection::time_out;
+}
+
+void Connection::dial(VerbsPort& port, VerbsPeer& peer, bool separate) noexcept {
+    start(port);
+    peer_ = &peer;
+    dialled_ = true;
+    separate_ = separate;
+    next_candidate_ = 0;
+    port.host().arm(timer_, after(port.host().now_us(), port.options().connect_timeout));
+    dial_next(Errc::unreachable);
+}
+
+// Goes on with the next place; with none left, `why` is the outcome.
+void Connection::dial_next(Errc why) noexcept {
+    for (;;) {
+        destroy_queue_pair();
+        id_.reset();
+        if (next_candidate_ == peer_->candidates.size()) return port_->dial_failed(*this, why);
+        target_ = peer_->candidates[next_candidate_++];
+        rdma_cm_id* id = nullptr;
+        if (::rdma_create_id(port_->channel(), &id, this, RDMA_PS_TCP) != 0) {
+            why = Errc::overloaded;
+            continue;
+        }
+        id_.reset(id);
+        SocketAddress source = port_->device().address();
+        source.set_port(0);
+        stage_ = Stage::resolving_address;
+        const int timeout_ms = milliseconds(port_->options().connect_timeout);
+        if (::rdma_resolve_addr(id, source.get(), target_.get(), timeout_ms) == 0) return;
+        why = Errc::unreachable;
+    }
+}
+
+void Connection::time_out(Timer& timer) noexcept {
+    Connection& self = TimerOf<Connection>::owner_of(timer);
+    VerbsPort& port = *self.port_;
+    if (self.stage_ == Stage::accepted) {
+        port.accept_failed(self);
+    } else {
+        port.dial_failed(self, self.stage_ == Stage::dialling ? Errc::timed_out : Errc::unreachable);
+    }
+    (void)port.settle();
+}
+
+void Connection::on_cm_event(const CmNews& news) noexcept {
+    const CmStep step = step_of(stage_, news.type, news.status);
+    switch (step.action) {
+        case CmAction::ignore:
+            return;
+        case CmAction::resolve_route: {
+            stage_ = Stage::resolving_route;
+            const bool own_device = id_->verbs == port_->device().context();
+            const int timeout_ms = milliseconds(port_->options().connect_timeout);
+            if (!own_device || ::rdma_resolve_route(id_.get(), timeout_ms) != 0) dial_next(Errc::unreachable);
+            return;
+        }
+        case CmAction::request:
+            stage_ = Stage::dialling;
+            if (const Errc wrong = request(); wrong != Errc::ok) dial_next(wrong);
+            return;
+        case CmAction::established:
+            if (dialled_) return answered(news);
+            set_read_depth(read_depth_);
+            return port_->accept_done(*this);
+        case CmAction::rejected: {
+            Greeting answer;
+            const bool theirs = Greeting::decode(news.private_data(), answer) == Errc::ok;
+            if (!theirs || answer.hello.kind != na::HelloKind::reject) return dial_next(step.why);
+            greeting_ = answer;
+            return port_->dial_done(*this);
+        }
+        case CmAction::failed:
+            return dial_next(step.why);
+        case CmAction::lost:
+            return port_->lost(*this, step.why);
+    }
+}
+
+void Connection::answered(const CmNews& news) noexcept {
+    if (const Errc wrong = Greeting::decode(news.private_data(), greeting_); wrong != Errc::ok) return dial_next(wrong);
+    set_read_depth(news.reads_out);
+    established_ = true;
+    port_->dial_done(*this);
+}
+
+// What the other side says, which a fabric without that negotiation leaves at 0.
+void Connection::set_read_depth(std::uint32_t answered) noexcept {
+    read_depth_ = std::clamp(answered, 1u, port_->device().traits().read_depth_max);
+}
+
+// Bounds how long the device tries to reach the other side: eight times this, and up to four times as long where it
+// rounds up.
+void Connection::limit_retries() noexcept {
+    const std::int64_t patience_us = std::max<std::int64_t>(port_->options().keepalive.count(), 1'000'000);
+    std::uint8_t exponent = 12;  // of 4.096 us
+    while (exponent < 18 && (std::int64_t{8} * 4096 << (exponent + 1)) / 1000 <= patience_us / 2) ++exponent;
+    (void)::rdma_set_option(id_.get(), RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &exponent, sizeof exponent);
+}
+
+Errc Connection::make_queue_pair() noexcept {
+    window_ = port_->window_for_next();
+    if (const Errc full = port_->slots().promise(window_ + control_slots); full != Errc::ok) return full;
+    promised_ = window_ + control_slots;
+    receives.open(window_);
+    const Device& device = port_->device();
+    depth_ = std::min<std::uint32_t>(send_queue_wanted, static_cast<std::uint32_t>(device.limits().max_qp_wr));
+    for (const std::uint32_t inline_bytes : inline_bytes_wanted) {
+        ibv_qp_init_attr wanted{};
+        wanted.qp_context = this;
+        wanted.send_cq = wanted.recv_cq = port_->completions();
+        wanted.srq = port_->slots().queue();
+        wanted.qp_type = IBV_QPT_RC;
+        wanted.cap = {depth_, 0, device.traits().send_pieces_max, 1, inline_bytes};
+        if (::rdma_create_qp(id_.get(), device.pd(), &wanted) != 0) continue;
+        inline_max_ = wanted.cap.max_inline_data;
+        ring_.assign(depth_, Sent{});
+        queue_pair_ = id_->qp->qp_num;
+        port_->add_queue_pair(*this);
+        limit_retries();
+        return Errc::ok;
+    }
+    log(LogLevel::warning, "verbs: no queue pair from the device: errno %d", errno);
+    return Errc::overloaded;
+}
+
+Errc Connection::request() noexcept {
+    if (const Errc wrong = make_queue_pair(); wrong != Errc::ok) return wrong;
+    Greeting own;
+    own.hello = port_->hello(na::HelloKind::dial, {peer_->addr().body().incarnation, peer_->remote_context()});
+    if (separate_) own.hello.reason = static_cast<std::uint8_t>(Errc::exists);
+    own.window = static_cast<std::uint16_t>(window_);
+    const auto bytes = own.encode();
+    const std::uint32_t reads = port_->device().traits().read_depth_max;
+    rdma_conn_param wanted = parameters(bytes, reads, reads);
+    if (::rdma_connect(id_.get(), &wanted) == 0) return Errc::ok;
+    // Some devices make their connection inside the call.
+    return connect_error(-errno, Errc::unreachable);
+}
+
+bool Connection::accept(VerbsPort& port, Incoming incoming) noexcept {
+    start(port);
+    id_ = std::move(incoming.id);
+    id_->context = this;
+    greeting_ = incoming.greeting;
+    stage_ = Stage::accepted;
+    const std::uint32_t most = port.device().traits().read_depth_max;
+    read_depth_ = std::min<std::uint32_t>(most, incoming.read_depth);
+    if (make_queue_pair() == Errc::ok) {
+        Greeting own;
+        own.hello = port.hello(na::HelloKind::accept, na::sender_of(greeting_.hello));
+        own.window = static_cast<std::uint16_t>(window_);
+        const auto bytes = own.encode();
+        rdma_conn_param wanted = parameters(bytes, std::min<std::uint32_t>(most, incoming.reads_asked), read_depth_);
+        if (::rdma_accept(id_.get(), &wanted) == 0) {
+            port.host().arm(timer_, after(port.host().now_us(), port.options().hello_timeout));
+            return true;
+        }
+    }
+    abandon();
+    return false;
+}
+
+void Connection::open(VerbsPeer& peer) noexcept {
+    CINNABAR_ASSERT(stage_ == Stage::dialling || stage_ == Stage::accepted);
+    port_->host().disarm(timer_);
+    stage_ = Stage::open;
+    established_ = true;
+    peer_ = &peer;
+    sends.open(greeting_.window);
+    alive_at = port_->host().now_us();
+}
+
+void Connection::drain(Errc why) noexcept {
+    end_why_ = why;
+    stage_ = Stage::draining;
+    peer_ = nullptr;
+    ibv_qp_attr failed{};
+    failed.qp_state = IBV_QPS_ERR;
+    (void)::ibv_modify_qp(id_->qp, &failed, IBV_QP_STATE);
+    (void)::rdma_disconnect(id_.get());
+    drained_by = port_->host().now_us() + drain_us_max;
+}
+
+void Connection::destroy_queue_pair() noexcept {
+    if (id_ && id_->qp) {
+        ::rdma_destroy_qp(id_.get());
+        port_->remove_queue_pair(*this);
+        ++life_;
+    }
+    if (promised_ > 0) port_->slots().withdraw(std::exchange(promised_, 0u));
+}
+
+void Connection::close(Errc why) noexcept {
+    end_why_ = why;
+    port_->host().disarm(timer_);
+    if (stage_ == Stage::open) (void)::rdma_disconnect(id_.get());
+    destroy_queue_pair();
+    while (tail_ != head_) ended(sent_at(tail_++), IBV_WC_WR_FLUSH_ERR);
+    id_.reset();
+    for (const ibv_wc& done : held) port_->slots().free(WorkId(done.wr_id).slot());
+    held.clear();
+    peer_ = nullptr;
+    stage_ = Stage::closed;
+}
+
+SocketAddress Connection::remote() const noexcept {
+    return dialled_ ? target_ : SocketAddress(::rdma_get_peer_addr(id_.get()));
+}
+
+}  // namespace cinnabar::verbs

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "device.hpp"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace cinnabar::verbs {
+namespace {
+
+// Of one operation: more would make its end by cancel or loss coarse.
+constexpr std::size_t rma_bytes_wanted = 4 * 1024 * 1024;
+constexpr std::uint32_t read_depth_wanted = 16;
+
+Error no_device() {
+    if (::access("/sys/class/infiniband", F_OK) != 0 || device_names().empty()) {
+        return Error(Errc::unsupported,
+                     "no RDMA device here: load the driver of the card, or, on Ethernet, make a software one "
+                     "(rdma link add rxe0 type rxe netdev eth0)");
+    }
+    return Error(Errc::unreachable,
+                 "no RDMA device has that address and an active port: see `rdma link` and `ip addr`");
+}
+
+const char* fabric_of(const ibv_context& context, const ibv_port_attr& port) {
+    if (context.device->transport_type == IBV_TRANSPORT_IWARP) return "iWARP";
+    return port.link_layer == IBV_LINK_LAYER_ETHERNET ? "RoCE" : "InfiniBand";
+}
+
+unsigned mtu_bytes(ibv_mtu mtu) { return 128u << static_cast<unsigned>(mtu); }
+
+// Where the GID that rdma_cm chose stands in the table, and which RoCE it means.
+std::string gid_of(const rdma_cm_id& id, const ibv_port_attr& port) {
+    const ibv_gid& chosen = id.route.addr.addr.ibaddr.sgid;
+    for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(port.gid_tbl_len); ++i) {
+        ibv_gid_entry entry{};
+        if (::ibv_query_gid_ex(id.verbs, id.port_num, i, &entry, 0) != 0) continue;
+        if (std::memcmp(&entry.gid, &chosen, sizeof chosen) != 0) continue;
+        // The same address stands there once for each RoCE; rdma_cm takes v2 where there is one.
+        if (entry.gid_type == IBV_GID_TYPE_ROCE_V1) continue;
+        return std::string(entry.gid_type == IBV_GID_TYPE_ROCE_V2 ? " v2" : "") + ", GID index " + std::to_string(i);
+    }
+    return {};
+}
+
+}  // namespace
+
+std::vector<std::string> device_names() {
+    int count = 0;
+    ibv_device** list = ::ibv_get_device_list(&count);
+    std::vector<std::string> names;
+    for (int i = 0; i < count; ++i) names.emplace_back(::ibv_get_device_name(list[i]));
+    if (list) ::ibv_free_device_list(list);
+    return names;
+}
+
+Error registration_error(int os_errno) {
+    if (os_errno != ENOMEM && os_errno != EAGAIN) {
+        return Error(errc_from_errno(os_errno) == Errc::out_of_memory ? Errc::out_of_memory : Errc::permission,
+                     "registering memory: is it mapped, and writable where it is to be written?", {}, os_errno);
+    }
+    rlimit locked{};
+    (void)::getrlimit(RLIMIT_MEMLOCK, &locked);
+    const std::string limit =
+        locked.rlim_cur == RLIM_INFINITY ? "unlimited" : std::to_string(locked.rlim_cur / 1024) + " KiB";
+    return Error(Errc::out_of_memory,
+                 "RDMA pins what it registers: raise the limit of locked memory (ulimit -l unlimited, or "
+                 "LimitMEMLOCK=infinity of the service)",
+                 "the limit is " + limit, os_errno);
+}
+
+Result<EventChannel> make_event_channel() {
+    EventChannel channel(::rdma_create_event_channel());
+    if (!channel) {
+        const int why = errno;
+        if (why == EACCES || why == EPERM) {
+            return Error(Errc::permission, "no permission on /dev/infiniband/rdma_cm", {}, why);
+        }
+        return Error(Errc::unsupported, "no RDMA connection manager here: is the module rdma_ucm loaded?", {}, why);
+    }
+    (void)::fcntl(channel->fd, F_SETFL, ::fcntl(channel->fd, F_GETFL) | O_NONBLOCK);
+    (void)::fcntl(channel->fd, F_SETFD, FD_CLOEXEC);
+    return channel;
+}
+
+Result<std::shared_ptr<Device>> Device::open(const na::Uri& uri) {
+    const std::vector<std::string> names = device_names();
+    if (names.empty()) return no_device();
+    // Where the kernel does not copy pinned pages for a child, libibverbs keeps them from it. Before the first
+    // registration of the process; it fails when somebody else was there before, who then decided.
+    if (::ibv_is_fork_initialized() == IBV_FORK_DISABLED) (void)::ibv_fork_init();
+    CINNABAR_TRY(const Wish wish, wish_of(uri, names));
+    if (!wish.device.empty() && std::find(names.begin(), names.end(), wish.device) == names.end()) {
+        return Error(Errc::bad_address, "no RDMA device of that name: see `rdma link`", wish.device);
+    }
+    Error failure = no_device();
+    for (const SocketAddress& address : wish.addresses) {
+        std::shared_ptr<Device> device(new Device);
+        if (auto bound = device->bind(address); !bound) {
+            if (bound.code() != Errc::unreachable) failure = std::move(bound).error();
+            continue;
+        }
+        if (!wish.device.empty() && wish.device != ::ibv_get_device_name(device->context()->device)) continue;
+        if (auto read = device->read_limits(); !read) {
+            failure = std::move(read).error();
+            continue;
+        }
+        return device;
+    }
+    return failure;
+}
+
+Device::~Device() {
+    if (pd_) (void)::ibv_dealloc_pd(pd_);
+}
+
+Result<void> Device::bind(const SocketAddress& address) {
+    address_ = address;
+    CINNABAR_TRY(channel_, make_event_channel());
+    rdma_cm_id* id = nullptr;
+    if (::rdma_create_id(channel_.get(), &id, nullptr, RDMA_PS_TCP) != 0) {
+        return Error(Errc::io, "making an RDMA connection id", {}, errno);
+    }
+    anchor_.reset(id);
+    SocketAddress any_port = address;
+    any_port.set_port(0);
+    if (::rdma_bind_addr(id, any_port.get()) != 0) {
+        const int why = errno;
+        if (why == EACCES || why == EPERM) {
+            return Error(Errc::permission, "no permission on /dev/infiniband/uverbs*: see the group and mode of it", {},
+                         why);
+        }
+        return Error(Errc::unreachable, "no RDMA device has that address", address.host(), why);
+    }
+    if (!id->verbs) return Error(Errc::unreachable, "no RDMA device has that address", address.host());
+    return {};
+}
+
+Result<void> Device::read_limits() {
+    if (::ibv_query_device(context(), &limits_) != 0 || ::ibv_query_port(context(), anchor_->port_num, &port_) != 0) {
+        return Error(Errc::io, "asking the RDMA device for its limits", {}, errno);
+    }
+    if (port_.state != IBV_PORT_ACTIVE) {
+        return Error(Errc::unreachable, "the port of the RDMA device is down: is the cable plugged, the link up?",
+                     ::ibv_get_device_name(context()->device));
+    }
+    pd_ = ::ibv_alloc_pd(context());
+    if (!pd_) return Error(errc_from_errno(errno), "making a protection domain", {}, errno);
+    const auto at_least_one = [](int limit) { return static_cast<std::uint32_t>(std::max(limit, 1)); };
+    traits_.iwarp = context()->device->transport_type == IBV_TRANSPORT_IWARP;
+    traits_.atomics = limits_.atomic_cap != IBV_ATOMIC_NONE;
+    traits_.send_pieces_max = std::min(at_least_one(limits_.max_sge), op_pieces_max);
+    const int read_pieces = limits_.max_sge_rd > 0 ? limits_.max_sge_rd : traits_.iwarp ? 1 : limits_.max_sge;
+    traits_.read_pieces_max = std::min(at_least_one(read_pieces), traits_.send_pieces_max);
+    traits_.read_depth_max =
+        std::min({read_depth_wanted, at_least_one(limits_.max_qp_rd_atom), at_least_one(limits_.max_qp_init_rd_atom)});
+    const std::size_t message_max = port_.max_msg_sz ? port_.max_msg_sz : rma_bytes_wanted;
+    traits_.rma_bytes_max = std::min(rma_bytes_wanted, message_max);
+    return {};
+}
+
+std::string Device::describe() const {
+    const bool has_gid = !traits_.iwarp;
+    std::string text = ::ibv_get_device_name(context()->device);
+    text += " port " + std::to_string(anchor_->port_num) + " (" + fabric_of(*context(), port_);
+    if (has_gid) text += gid_of(*anchor_, port_);
+    text += ") at " + address_.host();
+    if (has_gid) text += ", MTU " + std::to_string(mtu_bytes(port_.active_mtu));
+    return text;
+}
+
+}  // namespace cinnabar::verbs

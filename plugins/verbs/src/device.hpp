@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The RDMA device that a transport uses: found by address or name, its limits read, kept open while anything is
+// registered on it. Any thread.
+#pragma once
+
+#include "address.hpp"
+#include "work_request.hpp"
+
+#include <cinnabar/base/result.hpp>
+#include <cinnabar/na/uri.hpp>
+
+#include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
+
+#include <memory>
+#include <string>
+
+namespace cinnabar::verbs {
+
+struct ChannelDeleter {
+    void operator()(rdma_event_channel* channel) const noexcept { ::rdma_destroy_event_channel(channel); }
+};
+using EventChannel = std::unique_ptr<rdma_event_channel, ChannelDeleter>;
+// Its descriptor does not block and is not inherited.
+[[nodiscard]] Result<EventChannel> make_event_channel();
+
+struct IdDeleter {
+    void operator()(rdma_cm_id* id) const noexcept { (void)::rdma_destroy_id(id); }
+};
+using CmId = std::unique_ptr<rdma_cm_id, IdDeleter>;
+
+class Device {
+  public:
+    // The first device that fits the uri and has an active port. unsupported: this machine has none; permission: it
+    // may not be used; unreachable: none of them has such an address. The hint says what to do.
+    [[nodiscard]] static Result<std::shared_ptr<Device>> open(const na::Uri& uri);
+    ~Device();
+    Device(const Device&) = delete;
+    Device& operator=(const Device&) = delete;
+
+    [[nodiscard]] ibv_context* context() const noexcept { return anchor_->verbs; }
+    [[nodiscard]] ibv_pd* pd() const noexcept { return pd_; }
+    [[nodiscard]] const ibv_device_attr& limits() const noexcept { return limits_; }
+    [[nodiscard]] const DeviceTraits& traits() const noexcept { return traits_; }
+    // Of the interface; the port is what the uri asked for.
+    [[nodiscard]] const SocketAddress& address() const noexcept { return address_; }
+    // "rxe0 port 1 (RoCE v2, GID index 1) at 10.0.0.1, MTU 4096"
+    [[nodiscard]] std::string describe() const;
+
+  private:
+    Device() = default;
+    // unreachable: no RDMA device is behind that address.
+    [[nodiscard]] Result<void> bind(const SocketAddress& address);
+    [[nodiscard]] Result<void> read_limits();
+
+    EventChannel channel_;
+    CmId anchor_;  // keeps the device of librdmacm open
+    ibv_pd* pd_ = nullptr;
+    ibv_device_attr limits_{};
+    ibv_port_attr port_{};
+    DeviceTraits traits_;
+    SocketAddress address_;
+};
+
+// The advice for a registration that the system refused: out_of_memory with what the limit of locked memory is,
+// permission for memory that may not be touched that way.
+[[nodiscard]] Error registration_error(int os_errno);
+
+// The names of the RDMA devices here; empty when there are none.
+[[nodiscard]] std::vector<std::string> device_names();
+
+}  // namespace cinnabar::verbs

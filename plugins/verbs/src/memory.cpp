@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "memory.hpp"
+
+#include <cinnabar/base/clock.hpp>
+
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace cinnabar::verbs {
+namespace {
+
+constexpr TimeUs take_back_us_max = 1'000'000;
+
+struct Range {
+    std::uintptr_t begin = 0;
+    std::uintptr_t end = 0;
+};
+
+Range range_of(const na::Segment& segment) noexcept {
+    const auto begin = reinterpret_cast<std::uintptr_t>(segment.base);
+    return {begin, begin + segment.bytes};
+}
+
+// Whether both lie on the same pages, or on pages that follow each other: then one registration does for them.
+bool neighbours(const Range& a, const Range& b) noexcept {
+    static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+    const auto first_page = [](std::uintptr_t at) { return at / page; };
+    return first_page(b.begin) <= first_page(a.end - 1) + 1 && first_page(a.begin) <= first_page(b.end - 1) + 1;
+}
+
+// For the own device: readable by it, and writable where the memory is. Memory that is only lent for reading may be
+// mapped so that it cannot be written.
+ibv_mr* pin_range(const Device& device, const Range& range, na::Access access) noexcept {
+    void* const base = reinterpret_cast<void*>(range.begin);
+    ibv_mr* made = ::ibv_reg_mr(device.pd(), base, range.end - range.begin, IBV_ACCESS_LOCAL_WRITE);
+    if (!made && access == na::Access::read && errno != ENOMEM) {
+        made = ::ibv_reg_mr(device.pd(), base, range.end - range.begin, 0);
+    }
+    return made;
+}
+
+unsigned access_flags(na::Access access, bool atomics) noexcept {
+    if (access == na::Access::read) return IBV_ACCESS_REMOTE_READ;
+    unsigned flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+    if (access == na::Access::read_write) flags |= IBV_ACCESS_REMOTE_READ;
+    if (access == na::Access::read_write && atomics) flags |= IBV_ACCESS_REMOTE_ATOMIC;
+    return flags;
+}
+
+}  // namespace
+
+bool Allowance::take(std::size_t count) noexcept {
+    if (taken_.fetch_add(count, std::memory_order_relaxed) + count <= most_) return true;
+    give(count);
+    return false;
+}
+
+VerbsMemory::VerbsMemory(na::Transport& transport, std::shared_ptr<Device> device,
+                         std::span<const na::Segment> segments, na::Access access, std::shared_ptr<Allowance> count)
+    : Memory(transport, segments, access), device_(std::move(device)), count_(std::move(count)) {}
+
+VerbsMemory::~VerbsMemory() { count_->give(); }
+
+Result<std::unique_ptr<na::Memory>> VerbsMemory::make(na::Transport& transport, std::shared_ptr<Device> device,
+                                                      std::span<const na::Segment> segments, na::Access access,
+                                                      std::shared_ptr<Allowance> count) {
+    std::unique_ptr<VerbsMemory> memory(
+        new VerbsMemory(transport, std::move(device), segments, access, std::move(count)));
+    CINNABAR_TRY_VOID(memory->pin(access));
+    return std::unique_ptr<na::Memory>(std::move(memory));
+}
+
+Result<void> VerbsMemory::pin(na::Access access) {
+    lkeys_.reserve(segments().size());
+    std::size_t next = 0;
+    while (next < segments().size()) {
+        Range range = range_of(segments()[next]);
+        const std::size_t first = next;
+        while (++next < segments().size() && neighbours(range, range_of(segments()[next]))) {
+            const Range more = range_of(segments()[next]);
+            range = {std::min(range.begin, more.begin), std::max(range.end, more.end)};
+        }
+        Registration made(pin_range(*device_, range, access));
+        if (!made) return registration_error(errno);
+        lkeys_.insert(lkeys_.end(), next - first, made->lkey);
+        registrations_.push_back(std::move(made));
+    }
+    return {};
+}
+
+std::size_t VerbsMemory::pieces_count(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+    return bytes == 0 ? 0 : segment_at(offset + bytes - 1) - segment_at(offset) + 1;
+}
+
+std::size_t VerbsMemory::pieces(std::uint64_t offset, std::uint64_t bytes, std::span<ibv_sge> out) const noexcept {
+    std::size_t count = 0;
+    std::uint64_t covered = 0;
+    for (std::size_t i = bytes == 0 ? 0 : segment_at(offset); covered < bytes; ++i) {
+        const std::uint64_t skip = offset + covered - segment_offset(i);
+        const std::uint64_t take = std::min(segments()[i].bytes - skip, bytes - covered);
+        out[count++] = {reinterpret_cast<std::uintptr_t>(segments()[i].base) + skip, static_cast<std::uint32_t>(take),
+                        lkeys_[i]};
+        covered += take;
+    }
+    return count;
+}
+
+std::unique_ptr<LentMemory> lend(const Device& device, const na::Lease& lease) {
+    auto lent = std::make_unique<LentMemory>();
+    const na::Memory& memory = *lease.memory;
+    const unsigned flags = access_flags(lease.access, device.traits().atomics);
+    std::uint64_t done = 0;
+    for (std::size_t i = lease.bytes == 0 ? 0 : memory.segment_at(lease.offset); done < lease.bytes; ++i) {
+        const std::uint64_t skip = lease.offset + done - memory.segment_offset(i);
+        const std::uint64_t take = std::min(memory.segments()[i].bytes - skip, lease.bytes - done);
+        std::byte* const base = memory.segments()[i].base + skip;
+        Registration made(::ibv_reg_mr(device.pd(), base, take, flags));
+        if (!made) return nullptr;
+        lent->segments.push_back({reinterpret_cast<std::uintptr_t>(base), take, made->rkey});
+        lent->registrations.push_back(std::move(made));
+        done += take;
+    }
+    return lent;
+}
+
+bool take_back(LentMemory& lent) noexcept {
+    const TimeUs until = steady_clock().now_us() + take_back_us_max;
+    while (!lent.registrations.empty()) {
+        // The device waits, for some time, until the message that is under way has gone by.
+        if (::ibv_dereg_mr(lent.registrations.back().get()) == 0) {
+            (void)lent.registrations.back().release();
+            lent.registrations.pop_back();
+        } else if (steady_clock().now_us() > until) {
+            return false;
+        }
+    }
+    return true;
+}
+
+}  // namespace cinnabar::verbs

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory of the plugin's own, mapped and registered for the device, and kept from forked children.
+#pragma once
+
+#include "device.hpp"
+
+#include <cinnabar/base/bytes.hpp>
+#include <cinnabar/base/result.hpp>
+
+#include <memory>
+
+namespace cinnabar::verbs {
+
+struct RegistrationDeleter {
+    void operator()(ibv_mr* registration) const noexcept;
+};
+using Registration = std::unique_ptr<ibv_mr, RegistrationDeleter>;
+
+class Pinned {
+  public:
+    Pinned() = default;
+    // Zeros. out_of_memory, with the advice of registration_error().
+    [[nodiscard]] static Result<Pinned> make(const Device& device, std::size_t bytes);
+    Pinned(Pinned&& other) noexcept;
+    Pinned& operator=(Pinned&& other) noexcept;
+    ~Pinned();
+
+    [[nodiscard]] Bytes bytes() const noexcept { return bytes_; }
+    [[nodiscard]] std::uint32_t lkey() const noexcept { return registration_->lkey; }
+
+  private:
+    Bytes bytes_;
+    Registration registration_;
+};
+
+}  // namespace cinnabar::verbs

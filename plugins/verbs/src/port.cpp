@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Progress: completions, what waits to be sent, ends, and signs of life.
+#include "port.hpp"
+
+#include <cinnabar/base/log.hpp>
+
+#include <fcntl.h>
+
+#include <algorithm>
+
+namespace cinnabar::verbs {
+namespace {
+
+// Work requests of all connections of a port together, for which its completion queue has room.
+constexpr std::uint32_t in_queue_wanted = 8192;
+// Connections that are being made or are draining, beside those that may be open.
+constexpr std::uint32_t connections_extra = 1024;
+// How often connections that drain are looked at.
+constexpr TimeUs drain_look_us = 100'000;
+
+std::size_t slot_bytes(const na::TransportOptions& options) noexcept {
+    constexpr std::size_t line = 64;
+    return (message_header_bytes + options.message_bytes_max + line - 1) / line * line;
+}
+
+}  // namespace
+
+VerbsPort::VerbsPort(VerbsTransport& transport, na::PortHost& host)
+    : transport_(transport),
+      host_(host),
+      messages_(transport.device(), host.threads(), transport.options().send_slots_max,
+                transport.options().message_bytes_max),
+      slots_(transport.device(), slot_bytes(transport.options()), transport.posted_max(),
+             transport.options().receive_slots),
+      cells_(transport.device()),
+      completions_(host),
+      cm_watch_(*this, &VerbsPort::cm_ready),
+      listener_watch_(*this, &VerbsPort::listener_ready),
+      device_watch_(*this, &VerbsPort::device_ready),
+      peers_(host),
+      connections_(Threads::one, transport.limits().connections_max + connections_extra),
+      meetings_(*this) {
+    pulse_.owner = this;
+    pulse_.fire = [](Timer& timer) noexcept { TimerOf<VerbsPort>::owner_of(timer).beat(); };
+}
+
+Result<void> VerbsPort::open() {
+    const std::uint32_t receives = transport_.posted_max();
+    const auto entries_max = static_cast<std::uint32_t>(std::max(device().limits().max_cqe, 1));
+    const std::uint32_t entries = std::min(entries_max, receives + in_queue_wanted);
+    in_queue_max_ = entries - receives;
+    CINNABAR_TRY_VOID(slots_.open());
+    CINNABAR_TRY_VOID(cells_.open());
+    CINNABAR_TRY_VOID(completions_.open(device(), entries, this));
+    CINNABAR_TRY(channel_, make_event_channel());
+    const int device_fd = device().context()->async_fd;
+    (void)::fcntl(device_fd, F_SETFL, ::fcntl(device_fd, F_GETFL) | O_NONBLOCK);
+    const int epoll = host_.epoll_fd();
+    const int listener = transport_.listener_fd();
+    const bool watched = cm_watch_.start(epoll, channel_->fd, EPOLLIN) &&
+                         device_watch_.start(epoll, device_fd, EPOLLIN | EPOLLEXCLUSIVE) &&
+                         (listener < 0 || listener_watch_.start(epoll, listener, EPOLLIN | EPOLLEXCLUSIVE));
+    if (!watched) return Error(errc_from_errno(errno), "watching the connection manager", {}, errno);
+    return {};
+}
+
+void VerbsPort::close() noexcept {
+    if (std::exchange(closed_, true)) return;
+    transport_.port_closed(*this, host_.context_id());
+    listener_watch_.stop();
+    device_watch_.stop();
+    cm_watch_.stop();
+    host_.disarm(pulse_);
+    meetings_.close();
+    accepting_ = false;
+    inbox_.take_all().clear();
+    put_off_.close();  // no event and no new session from what follows
+    while (!dirty_.empty()) (void)dirty_.pop_front();
+    while (!draining_.empty()) (void)draining_.pop_front();
+    connections_.for_each([this](Connection& connection) {
+        if (connection.stage() == Stage::closed) return;
+        connection.close(Errc::canceled);
+        connections_.release(connection);
+    });
+    peers_.each([this](VerbsPeer& peer) {
+        peer.connection = peer.dial = nullptr;
+        peer.set_idle();
+        fail_waiting(peer, Errc::canceled);
+    });
+    put_off_.complete_all(host_);
+    completions_.close();
+    slots_.close();
+    channel_.reset();
+}
+
+VerbsPort::~VerbsPort() {
+    close();
+    peers_.remove_all();
+}
+
+std::uint32_t VerbsPort::window_for_next() const noexcept {
+    const std::uint32_t left = options().receive_slots - std::min(options().receive_slots, slots_.promised());
+    return std::clamp(left / 4, window_min, window_max);
+}
+
+void VerbsPort::remove_queue_pair(Connection& connection) noexcept {
+    by_queue_pair_.erase(connection.queue_pair());
+    completions_.forget(connection.queue_pair());
+}
+
+void VerbsPort::dirty(Connection& connection) noexcept {
+    if (!Connections::linked(connection)) dirty_.push_back(connection);
+}
+
+unsigned VerbsPort::poll() noexcept {
+    unsigned did = poll_completions();
+    if (!inbox_.seems_empty()) did += take_inbox();
+    if (!draining_.empty()) did += look_at_draining();
+    if (broken_.load(std::memory_order_relaxed)) did += look_at_broken();
+    did += settle();
+    if (peers_.spares_changed()) peers_.forget_spares();
+    return did;
+}
+
+void VerbsPort::flush() noexcept {
+    if (closed_) return;
+    if (!slots_.refill()) log(LogLevel::error, "verbs: the device takes no more receive slots");
+    Connections now;
+    now.splice_back(dirty_);
+    while (Connection* connection = now.pop_front()) connection->transmit();
+    (void)settle();
+}
+
+bool VerbsPort::prepare_wait() noexcept {
+    if (!dirty_.empty() || !put_off_.empty() || !inbox_.empty() || broken_.load(std::memory_order_seq_cst))
+        return false;
+    return completions_.arm();
+}
+
+unsigned VerbsPort::settle() noexcept {
+    return put_off_.settle(host_, [this](VerbsPeer& peer, Errc why) { session_over(peer, why); });
+}
+
+unsigned VerbsPort::look_at_draining() noexcept {
+    unsigned did = 0;
+    const TimeUs now = host_.now_us();
+    for (Connection* connection = draining_.front(); connection;) {
+        Connection& each = *std::exchange(connection, Connections::next(*connection));
+        if (!each.idle() && now < each.drained_by) continue;
+        draining_.remove(each);
+        discard(each, Errc::peer_lost);
+        ++did;
+    }
+    return did;
+}
+
+void VerbsPort::broke() noexcept {
+    broken_.store(true, std::memory_order_seq_cst);
+    host_.wake();
+}
+
+unsigned VerbsPort::look_at_broken() noexcept {
+    broken_.store(false, std::memory_order_relaxed);
+    unsigned did = 0;
+    peers_.each([this, &did](VerbsPeer& peer) {
+        if (!peer.connection || !peer.connection->broken.exchange(false)) return;
+        end_session(peer, Errc::peer_lost);
+        ++did;
+    });
+    return did;
+}
+
+void VerbsPort::arm_pulse() noexcept {
+    if (pulse_.armed() || closed_) return;
+    const TimeUs keepalive = static_cast<TimeUs>(options().keepalive.count());
+    if (!draining_.empty()) return host_.arm(pulse_, host_.now_us() + drain_look_us);
+    if (sessions_ > 0 && keepalive > 0) host_.arm(pulse_, host_.now_us() + std::max<TimeUs>(keepalive / 4, 1));
+}
+
+// Whoever was silent for a while is asked for a sign of life.
+void VerbsPort::beat() noexcept {
+    (void)look_at_draining();
+    const TimeUs keepalive = static_cast<TimeUs>(options().keepalive.count());
+    const TimeUs now = host_.now_us();
+    if (keepalive > 0) {
+        peers_.each([this, keepalive, now](VerbsPeer& peer) {
+            if (!peer.connection || peer.ending) return;
+            if (!peer.connection->probe(now - std::min(now, keepalive / 4), keepalive / 2)) {
+                end_session(peer, Errc::peer_lost);
+            }
+        });
+    }
+    arm_pulse();
+    (void)settle();
+}
+
+}  // namespace cinnabar::verbs

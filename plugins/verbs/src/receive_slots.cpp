@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "receive_slots.hpp"
+
+#include "completion.hpp"
+
+#include <cinnabar/base/assert.hpp>
+#include <cinnabar/base/log.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+namespace cinnabar::verbs {
+
+ReceiveSlots::ReceiveSlots(const Device& device, std::size_t slot_bytes, std::uint32_t posted_max,
+                           std::uint32_t kept_max)
+    : device_(device), slot_bytes_(slot_bytes), posted_max_(posted_max), kept_max_(kept_max) {}
+
+ReceiveSlots::~ReceiveSlots() {
+    CINNABAR_ASSERT(kept_ == 0);
+    close();
+}
+
+Result<void> ReceiveSlots::open() {
+    ibv_srq_init_attr wanted{};
+    wanted.attr.max_wr = posted_max_;
+    wanted.attr.max_sge = 1;
+    queue_ = ::ibv_create_srq(device_.pd(), &wanted);
+    if (!queue_) return Error(errc_from_errno(errno), "making a shared receive queue", {}, errno);
+    return {};
+}
+
+void ReceiveSlots::close() noexcept {
+    if (queue_) (void)::ibv_destroy_srq(queue_);
+    queue_ = nullptr;
+}
+
+std::byte* ReceiveSlots::bytes(std::uint32_t slot) const noexcept {
+    return blocks_[slot / block_slots].bytes().data() + slot_bytes_ * (slot % block_slots);
+}
+
+bool ReceiveSlots::grow() noexcept {
+    auto block = Pinned::make(device_, block_slots * slot_bytes_);
+    if (!block) {
+        log(LogLevel::warning, "verbs: no more receive slots: %s", block.error().message().c_str());
+        return false;
+    }
+    const auto first = static_cast<std::uint32_t>(blocks_.size() * block_slots);
+    blocks_.push_back(*std::move(block));
+    free_.reserve(blocks_.size() * block_slots);
+    for (std::uint32_t i = block_slots; i > 0; --i) free_.push_back(first + i - 1);
+    return true;
+}
+
+Errc ReceiveSlots::promise(std::uint32_t count) noexcept {
+    if (promised_ + count > posted_max_) return Errc::overloaded;
+    while (posted_ + free_.size() < promised_ + count) {
+        if (!grow()) return Errc::out_of_memory;
+    }
+    promised_ += count;
+    return refill() ? Errc::ok : Errc::io;
+}
+
+void ReceiveSlots::taken(std::uint32_t) noexcept { --posted_; }
+
+bool ReceiveSlots::refill() noexcept {
+    constexpr std::size_t batch_max = 64;
+    while (posted_ < promised_ && !free_.empty() && queue_) {
+        std::array<ibv_recv_wr, batch_max> requests;
+        std::array<ibv_sge, batch_max> places;
+        const std::size_t count = std::min<std::size_t>({promised_ - posted_, free_.size(), batch_max});
+        for (std::size_t i = 0; i < count; ++i) {
+            const std::uint32_t slot = free_.back();
+            free_.pop_back();
+            places[i] = {reinterpret_cast<std::uintptr_t>(bytes(slot)), static_cast<std::uint32_t>(slot_bytes_),
+                         blocks_[slot / block_slots].lkey()};
+            requests[i] = {WorkId::of_receive(slot).raw(), i + 1 < count ? &requests[i + 1] : nullptr, &places[i], 1};
+        }
+        ibv_recv_wr* refused = nullptr;
+        if (::ibv_post_srq_recv(queue_, requests.data(), &refused) != 0) {
+            for (; refused; refused = refused->next, posted_ -= 1) free_.push_back(WorkId(refused->wr_id).slot());
+            posted_ += static_cast<std::uint32_t>(count);
+            return false;
+        }
+        posted_ += static_cast<std::uint32_t>(count);
+    }
+    return true;
+}
+
+Errc ReceiveSlots::keep() noexcept {
+    if (kept_ == kept_max_) return Errc::overloaded;
+    // The slot in hand is in neither count.
+    if (posted_ + free_.size() < promised_ && !grow()) return Errc::overloaded;
+    ++kept_;
+    return Errc::ok;
+}
+
+void ReceiveSlots::release(std::uint32_t slot) noexcept {
+    CINNABAR_ASSERT(kept_ > 0);
+    --kept_;
+    free_.push_back(slot);
+}
+
+}  // namespace cinnabar::verbs

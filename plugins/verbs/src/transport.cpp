@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport.hpp"
+
+#include "port.hpp"
+
+#include <cinnabar/base/log.hpp>
+#include <cinnabar/base/random.hpp>
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace cinnabar::verbs {
+namespace {
+
+// Of one registration; each piece that does not touch its neighbour is one more for the device.
+constexpr std::size_t segments_max = 4096;
+constexpr std::size_t message_bytes_limit = 1024 * 1024;
+constexpr std::uint32_t rma_inflight_worth = 16;
+// Of one port's receive queue: what the queue itself takes for each, whether used or not, is 64 bytes or so.
+constexpr std::uint32_t posted_max_wanted = 16 * 1024;
+constexpr std::uint32_t slots_per_connection_min = window_min + control_slots;
+
+std::uint32_t positive(int limit) noexcept { return static_cast<std::uint32_t>(std::max(limit, 1)); }
+
+std::uint32_t posted_max_of(const Device& device, const na::TransportOptions& options) noexcept {
+    const std::uint64_t asked =
+        std::uint64_t{options.receive_slots} + std::uint64_t{options.connections_max} * slots_per_connection_min;
+    // Half of a completion queue is for receives.
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(
+        {asked, posted_max_wanted, positive(device.limits().max_srq_wr), positive(device.limits().max_cqe) / 2}));
+}
+
+}  // namespace
+
+VerbsTransport::VerbsTransport(std::shared_ptr<Device> device, const na::TransportOptions& options)
+    : options_(options),
+      incarnation_(secret_u64()),
+      device_(std::move(device)),
+      posted_max_(posted_max_of(*device_, options)),
+      registrations_(std::make_shared<Allowance>(options.registrations_max)),
+      leases_(positive(device_->limits().max_mr) / 2) {
+    const DeviceTraits& traits = device_->traits();
+    caps_.ordered = true;
+    caps_.put_notify = true;
+    caps_.atomics = traits.atomics;
+    caps_.revocable = true;
+    caps_.detects_loss = true;
+    caps_.wait_fd = true;
+    limits_.message_bytes_max = options.message_bytes_max;
+    limits_.rma_bytes_max = traits.rma_bytes_max;
+    limits_.segments_max = segments_max;
+    limits_.op_segments_max = traits.send_pieces_max;
+    limits_.lease_key_bytes_max = key_bytes(1);
+    limits_.rma_inflight_max = rma_inflight_worth;
+    limits_.receive_slots = options.receive_slots;
+    limits_.connections_max = std::min(options.connections_max, posted_max_ / slots_per_connection_min);
+}
+
+VerbsTransport::~VerbsTransport() { CINNABAR_ASSERT(ports_.empty()); }
+
+Result<std::unique_ptr<na::Transport>> VerbsTransport::open(const na::Uri& uri, const na::TransportOptions& options) {
+    if (options.message_bytes_max < na::message_bytes_min || options.message_bytes_max > message_bytes_limit) {
+        return Error(Errc::invalid_argument, "message_bytes_max is from 512 bytes to 1 MiB");
+    }
+    if (options.receive_slots == 0 || options.contexts_max == 0 || options.connections_max == 0 ||
+        options.send_slots_max == 0) {
+        return Error(Errc::invalid_argument, "a limit of a transport is not 0");
+    }
+    CINNABAR_TRY(std::shared_ptr<Device> device, Device::open(uri));
+    std::unique_ptr<VerbsTransport> transport(new VerbsTransport(std::move(device), options));
+    if (options.listen) CINNABAR_TRY_VOID(transport->listen());
+    return std::unique_ptr<na::Transport>(std::move(transport));
+}
+
+Result<void> VerbsTransport::listen() {
+    constexpr int backlog = 1024;
+    CINNABAR_TRY(listen_channel_, make_event_channel());
+    rdma_cm_id* id = nullptr;
+    if (::rdma_create_id(listen_channel_.get(), &id, nullptr, RDMA_PS_TCP) != 0) {
+        return Error(Errc::io, "making an RDMA connection id", {}, errno);
+    }
+    listener_.reset(id);
+    const SocketAddress& address = device_->address();
+    if (::rdma_bind_addr(id, address.get()) != 0 || ::rdma_listen(id, backlog) != 0) {
+        return Error(errc_from_errno(errno), "listening for RDMA connections", address.endpoint(), errno);
+    }
+    return {};
+}
+
+std::vector<std::string> VerbsTransport::endpoints() const {
+    if (!listener_) return {};
+    SocketAddress address = device_->address();
+    address.set_port(ntohs(::rdma_get_src_port(listener_.get())));
+    return {address.endpoint()};
+}
+
+Result<std::unique_ptr<na::Port>> VerbsTransport::open_port(na::PortHost& host) {
+    auto port = std::make_unique<VerbsPort>(*this, host);
+    CINNABAR_TRY_VOID(port->open());
+    {
+        const std::lock_guard lock(mutex_);
+        if (ports_.contains(host.context_id())) return Error(Errc::exists, "that context id is open already");
+        if (ports_.size() >= options_.contexts_max) return Error(Errc::too_large, "contexts_max are open already");
+        ports_.emplace(host.context_id(), port.get());
+    }
+    return std::unique_ptr<na::Port>(std::move(port));
+}
+
+void VerbsTransport::port_closed(const VerbsPort& port, na::ContextId context) noexcept {
+    const std::lock_guard lock(mutex_);
+    // A port that was never let in is closed as well.
+    if (const auto at = ports_.find(context); at != ports_.end() && at->second == &port) ports_.erase(at);
+}
+
+void VerbsTransport::take_requests() noexcept {
+    constexpr unsigned requests_max = 32;  // in one go
+    const std::lock_guard lock(listen_mutex_);
+    CmNews news;
+    for (unsigned i = 0; i < requests_max && next_event(listen_channel_.get(), news); ++i) {
+        if (news.type == RDMA_CM_EVENT_CONNECT_REQUEST) came_in(news);
+    }
+}
+
+void VerbsTransport::came_in(const CmNews& news) noexcept {
+    Incoming incoming;
+    incoming.id.reset(news.id);
+    incoming.read_depth = news.reads_out;
+    incoming.reads_asked = news.reads_in;
+    if (Greeting::decode(news.private_data(), incoming.greeting) != Errc::ok ||
+        incoming.greeting.hello.kind != na::HelloKind::dial) {
+        log(LogLevel::info, "verbs: %s is no Cinnabar peer: turned away",
+            SocketAddress(::rdma_get_peer_addr(news.id)).endpoint().c_str());
+        (void)::rdma_reject(news.id, nullptr, 0);
+        return;
+    }
+    const std::lock_guard lock(mutex_);
+    const auto at = ports_.find(incoming.greeting.hello.peer_context);
+    if (at != ports_.end() && ::rdma_migrate_id(news.id, at->second->channel()) == 0) {
+        at->second->hand_over(std::move(incoming));
+        return;
+    }
+    Greeting answer;
+    answer.hello.kind = na::HelloKind::reject;
+    answer.hello.reason = static_cast<std::uint8_t>(Errc::unreachable);
+    answer.hello.incarnation = incarnation_;
+    answer.hello.context = incoming.greeting.hello.peer_context;
+    const auto bytes = answer.encode();
+    (void)::rdma_reject(news.id, bytes.data(), static_cast<std::uint8_t>(bytes.size()));
+}
+
+Result<std::unique_ptr<na::Memory>> VerbsTransport::register_memory(std::span<const na::Segment> segments,
+                                                                    na::Access access) {
+    if (segments.size() > segments_max) return Error(Errc::too_large, "too many segments in one registration");
+    if (!registrations_->take()) return Error(Errc::too_large, "registrations_max are in use");
+    return VerbsMemory::make(*this, device_, segments, access, registrations_);
+}
+
+Errc VerbsTransport::grant(na::Lease& lease) noexcept {
+    CINNABAR_ASSERT(!lease.granted() && lease.memory);
+    if (!allows(lease.memory->access(), lease.access)) return Errc::permission;
+    if (lease.offset > lease.memory->bytes() || lease.bytes > lease.memory->bytes() - lease.offset) {
+        return Errc::invalid_argument;
+    }
+    if (!leases_.take()) return Errc::too_large;
+    std::unique_ptr<LentMemory> lent = lend(*device_, lease);
+    if (!lent) {
+        const Error why = registration_error(errno);
+        leases_.give();
+        log(LogLevel::warning, "verbs: nothing is lent: %s", why.message().c_str());
+        return why.code;
+    }
+    lease.registration = lent.release();
+    lease.key = secret_u64();
+    return Errc::ok;
+}
+
+Errc VerbsTransport::revoke(na::Lease& lease) noexcept {
+    CINNABAR_ASSERT(lease.granted());
+    std::unique_ptr<LentMemory> lent(static_cast<LentMemory*>(std::exchange(lease.registration, nullptr)));
+    lease.key = 0;
+    leases_.give();
+    if (take_back(*lent)) return Errc::ok;
+    // Somebody is in the middle of a write that does not end: the lender keeps the memory away from everybody.
+    const std::lock_guard lock(mutex_);
+    stuck_.push_back(std::move(lent));
+    lease.fence_failed = true;
+    if (ports_.empty()) return Errc::ok;
+    ports_.begin()->second->host().submit(lease.fenced);
+    return Errc::again;
+}
+
+void VerbsTransport::describe(const na::Lease& lease, Writer& writer) const noexcept {
+    encode_key(static_cast<const LentMemory*>(lease.registration)->segments, writer);
+}
+
+std::size_t VerbsTransport::described_bytes(const na::Lease& lease) const noexcept {
+    return key_bytes(static_cast<const LentMemory*>(lease.registration)->segments.size());
+}
+
+std::string VerbsTransport::diagnosis() const {
+    rlimit locked{};
+    (void)::getrlimit(RLIMIT_MEMLOCK, &locked);
+    std::string text = device_->describe();
+    for (const std::string& endpoint : endpoints()) text += ", listens at " + endpoint;
+    const bool unlimited = locked.rlim_cur == RLIM_INFINITY;
+    text += "; locked memory " + (unlimited ? "unlimited" : std::to_string(locked.rlim_cur / 1024) + " KiB at most");
+    return text;
+}
+
+}  // namespace cinnabar::verbs

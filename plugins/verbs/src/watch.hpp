@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A descriptor that a port watches and does not own. Owner of the context only.
+#pragma once
+
+#include <cinnabar/na/transport.hpp>
+
+#include <sys/epoll.h>
+
+namespace cinnabar::verbs {
+
+template <typename Owner>
+class Watch final : public na::FdEvents {
+  public:
+    Watch(Owner& owner, void (Owner::*ready)() noexcept) noexcept : owner_(owner), ready_(ready) {}
+
+    // False, with errno, when the kernel refuses.
+    [[nodiscard]] bool start(int epoll, int fd, std::uint32_t events) noexcept {
+        epoll_event event{};
+        event.events = events;
+        event.data.ptr = static_cast<na::FdEvents*>(this);
+        if (::epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) != 0) return false;
+        epoll_ = epoll;
+        fd_ = fd;
+        return true;
+    }
+    void stop() noexcept {
+        if (fd_ >= 0) (void)::epoll_ctl(epoll_, EPOLL_CTL_DEL, fd_, nullptr);
+        fd_ = -1;
+    }
+    void on_ready(std::uint32_t) noexcept override {
+        if (fd_ >= 0) (owner_.*ready_)();
+    }
+
+  private:
+    Owner& owner_;
+    void (Owner::*ready_)() noexcept;
+    int epoll_ = -1;
+    int fd_ = -1;
+};
+
+}  // namespace cinnabar::verbs

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where tests/vm tells the tests that nodes can listen at both ends of a cable.
+#pragma once
+
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+namespace cinnabar::support {
+
+// Address strings with port 0.
+struct CablePlaces {
+    std::string near_end;
+    std::string far_end;
+};
+
+// CINNABAR_TEST_CABLE="NEAR FAR"; none where it is not set.
+[[nodiscard]] inline std::optional<CablePlaces> cable_places() {
+    const char* const both = std::getenv("CINNABAR_TEST_CABLE");
+    if (both == nullptr) return std::nullopt;
+    const std::string text = both;
+    const auto blank = text.find(' ');
+    return CablePlaces{text.substr(0, blank), text.substr(blank + 1)};
+}
+
+}  // namespace cinnabar::support
