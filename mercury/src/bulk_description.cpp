@@ -2,6 +2,7 @@
 // Bulk handles as bytes: docs/mercury.md, "A bulk handle's bytes".
 #include "bulk.hpp"
 #include "errors.hpp"
+#include "input.hpp"
 #include "mercury_proc_bulk.h"
 
 #include <cinnabar/base/bytes.hpp>
@@ -163,7 +164,7 @@ hg_return_t decode_handle(hg_proc_t proc, hg_bulk_t* handle) {
     std::uint64_t bytes = 0;
     *handle = HG_BULK_NULL;
     if (const hg_return_t ret = hg_proc_uint64_t(proc, &bytes); ret != HG_SUCCESS || bytes == 0) return ret;
-    const void* const in = hg_proc_save_ptr(proc, bytes);
+    const void* const in = mercury::next_bytes(*proc, bytes);
     return in ? HG_Bulk_deserialize(hg_proc_get_class(proc), handle, in, bytes) : HG_OVERFLOW;
 }
 

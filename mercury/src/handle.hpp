@@ -5,6 +5,7 @@
 #pragma once
 
 #include "class.hpp"
+#include "input.hpp"
 #include "registration.hpp"
 
 #include <cinnabar/base/slot_pool.hpp>
@@ -39,6 +40,7 @@ struct hg_handle : cinnabar::PoolSlot {
 
     // Target.
     cinnabar::rpc::Request* request = nullptr;
+    cinnabar::mercury::InputState input_state;
     hg_cb_t respond_callback = nullptr;
     hg_core_cb_t core_respond_callback = nullptr;
     void* respond_arg = nullptr;

@@ -81,14 +81,19 @@ hg_return_t HG_Get_input(hg_handle_t handle, void* in_struct) {
     if (!handle || !in_struct) return HG_INVALID_ARG;
     if (!handle->registration || !handle->registration->in_proc) return HG_FAULT;
     const hg_class& owner = *handle->info.hg_class;
+    handle->input_state.begin_read();
     const ConstBytes bytes = handle->received_input();
-    if (bytes.data() == nullptr && handle->input_bytes != 0) return HG_FAULT;  // released
+    const bool released = bytes.data() == nullptr && handle->input_bytes != 0;
     const hg_return_t decoded =
-        decode(*handle, handle->registration->in_proc, in_struct, behind(bytes, owner.in_offset));
-    if (decoded != HG_SUCCESS) return decoded;
-    if (owner.options.release_input_early && handle->request) handle->request->release_input();
-    hold(*handle);
-    return HG_SUCCESS;
+        released ? HG_FAULT : decode(*handle, handle->registration->in_proc, in_struct, behind(bytes, owner.in_offset));
+    if (decoded == HG_SUCCESS && owner.options.release_input_early && handle->request) {
+        handle->request->release_input();
+        handle->input_state.released();
+    } else {
+        handle->input_state.end_read(*handle);
+    }
+    if (decoded == HG_SUCCESS) hold(*handle);
+    return decoded;
 }
 
 hg_return_t HG_Free_input(hg_handle_t handle, void* in_struct) {
@@ -145,7 +150,10 @@ hg_return_t give_extra(ConstBytes bytes, hg_size_t offset, hg_size_t eager, void
 
 hg_return_t HG_Get_input_buf(hg_handle_t handle, void** buffer, hg_size_t* size) {
     if (!handle || !buffer) return HG_INVALID_ARG;
-    if (handle->request || handle->abandoned) return give(handle->received_input(), buffer, size);
+    if (handle->request || handle->abandoned) {
+        handle->input_state.settle(*handle);
+        return give(handle->received_input(), buffer, size);
+    }
     if (handle->busy.load(std::memory_order_acquire)) return HG_BUSY;
     const hg_return_t made = mercury::prepare_call(*handle);
     return made == HG_SUCCESS ? give(handle->call->input_room(), buffer, size) : made;
@@ -159,13 +167,16 @@ hg_return_t HG_Get_output_buf(hg_handle_t handle, void** buffer, hg_size_t* size
 hg_return_t HG_Release_input_buf(hg_handle_t handle) {
     if (!handle) return HG_INVALID_ARG;
     if (!handle->request) return HG_FAULT;
+    handle->input_state.begin_read();
     handle->request->release_input();
+    handle->input_state.released();
     return HG_SUCCESS;
 }
 
 hg_return_t HG_Get_input_extra_buf(hg_handle_t handle, void** buffer, hg_size_t* size) {
     if (!handle || !buffer) return HG_INVALID_ARG;
     const hg_class& owner = *handle->info.hg_class;
+    handle->input_state.settle(*handle);
     return give_extra(handle->received_input(), owner.in_offset, owner.engine->input_bytes_eager(), buffer, size);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Procs of the user's own, and the slow ways of those that HG makes.
 #include "errors.hpp"
+#include "handle.hpp"
 #include "mercury_proc.h"
 
 #include <algorithm>
@@ -18,6 +19,20 @@ void free_extra(hg_proc& proc) noexcept {
     proc.extra = nullptr;
     proc.extra_size = 0;
     proc.extra_is_mine = 1;
+}
+
+// The user will have a pointer to arguments that HG_Get_input decodes: they move now or not at all.
+void settle_bytes(hg_proc& proc) noexcept {
+    if (!proc.handle || !proc.handle->request) return;
+    const auto start_of = [&] { return reinterpret_cast<const char*>(proc.handle->request->input().data()); };
+    const cinnabar::ConstBytes input = proc.handle->request->input();
+    const char* const before = start_of();
+    if (proc.begin < before || proc.begin > before + input.size()) return;  // other bytes
+    proc.handle->input_state.settle_within(*proc.handle);
+    const std::ptrdiff_t moved = start_of() - before;
+    proc.begin += moved;
+    proc.at += moved;
+    proc.end += moved;
 }
 
 }  // namespace
@@ -83,6 +98,7 @@ hg_return_t hg_proc_reserve(hg_proc_t proc, hg_size_t data_size) {
 void* hg_proc_save_ptr(hg_proc_t proc, hg_size_t data_size) {
     if (!proc || proc->op == HG_FREE) return nullptr;
     if (hg_proc_get_size_left(proc) < data_size && hg_proc_reserve(proc, data_size) != HG_SUCCESS) return nullptr;
+    if (proc->op == HG_DECODE) settle_bytes(*proc);
     char* const bytes = proc->at;
     proc->at += data_size;
     return bytes;

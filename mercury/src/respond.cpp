@@ -53,14 +53,15 @@ void run_handler(rpc::Request& request, void* target) noexcept {
     // The user's, the answer's where one is owed, and this function's.
     hg_handle* const handle = take_handle(context, request.one_way() ? 2 : 3 + hg_handle::answer_owed, why);
     if (!handle) return refuse(request, why == HG_NOMEM ? Errc::overloaded : to_errc(why));
-    // Handlers may keep it as long as they like, in any thread: the receive slot is not theirs.
-    request.detach();
+    handle->input_state.reset();
     fill(*handle, request, registration);
     handle->busy.store(!request.one_way(), std::memory_order_relaxed);
     const hg_return_t returned = registration.handler
                                      ? registration.handler(handle)
                                      : registration.core_handler(reinterpret_cast<hg_core_handle_t>(handle));
     if (returned != HG_SUCCESS) answer_for(*handle, returned);
+    // Others may keep it as long as they like: the receive slot is not theirs.
+    if (handle->reference_count() > 1) handle->input_state.give_back(*handle);
     drop(*handle);
 }
 

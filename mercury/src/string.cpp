@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Strings and their procs. Their memory is malloc's, since users free what they take out.
+#include "input.hpp"
 #include "mercury_proc_string.h"
 
 #include <cstdint>
@@ -29,7 +30,7 @@ hg_return_t decode(hg_proc_t proc, hg_string_object_t& string) {
     string = {nullptr, false, false};
     hg_return_t ret = hg_proc_uint64_t(proc, &bytes);
     if (bytes == 0 || ret != HG_SUCCESS) return ret;
-    const auto* const text = static_cast<const char*>(hg_proc_save_ptr(proc, bytes));
+    const auto* const text = static_cast<const char*>(cinnabar::mercury::next_bytes(*proc, bytes));
     if (!text) return HG_OVERFLOW;
     if (text[bytes - 1] != '\0') return HG_PROTOCOL_ERROR;
     std::uint8_t flags[2] = {};

@@ -201,6 +201,11 @@ static void describes(struct both_sides* both) {
     for (hg_size_t cut = 0; cut < bytes; ++cut) {
         CHECK(HG_Bulk_deserialize(both->server.hg_class, &copy, text, cut) == HG_PROTOCOL_ERROR);
     }
+    for (hg_size_t at = 0; at < bytes; ++at) { /* refused, or a handle that leads nowhere: never more */
+        text[at] ^= 0x5a;
+        if (HG_Bulk_deserialize(both->server.hg_class, &copy, text, bytes) == HG_SUCCESS) CHECK_OK(HG_Bulk_free(copy));
+        text[at] ^= 0x5a;
+    }
     HG_Set_log_level("warning");
     CHECK_OK(HG_Bulk_access(origin.bulk, 1500, 2000, HG_BULK_READ_ONLY, 8, buffers, sizes, &count));
     CHECK(count == 3 && sizes[0] == 500 && sizes[1] == 1000 && sizes[2] == 500);

@@ -205,6 +205,66 @@ static void raw(struct both_sides* both) {
     CHECK_OK(HG_Destroy(handle));
 }
 
+/* A proc that hands out a pointer into the arguments, and a handler that keeps it beyond its return. */
+enum { window_bytes = 100 };
+static hg_return_t proc_window(hg_proc_t proc, void* data) {
+    uint8_t first = 7; /* what was read before the window, so that it does not begin where the bytes do */
+    CHECK_OK(hg_proc_uint8_t(proc, &first));
+    char** window = data;
+    if (hg_proc_get_op(proc) == HG_FREE) return HG_SUCCESS;
+    char* at = hg_proc_save_ptr(proc, window_bytes);
+    CHECK(at != NULL);
+    if (hg_proc_get_op(proc) == HG_ENCODE) {
+        memcpy(at, *window, window_bytes);
+    } else {
+        *window = at;
+    }
+    CHECK_OK(hg_proc_restore_ptr(proc, at, window_bytes));
+    uint8_t last = 9;
+    CHECK_OK(hg_proc_uint8_t(proc, &last));
+    CHECK(first == 7 && last == 9);
+    return HG_SUCCESS;
+}
+
+static hg_handle_t kept_handle[2];
+static char* kept_window[2];
+static int kept_count;
+static hg_return_t serve_window(hg_handle_t handle) {
+    char* window = NULL;
+    CHECK_OK(HG_Get_input(handle, &window));
+    kept_handle[kept_count] = handle;
+    kept_window[kept_count++] = window;
+    return HG_SUCCESS;
+}
+
+static void kept_windows(struct both_sides* both) {
+    struct side* sides[] = {&both->server, &both->client};
+    hg_id_t id = 0;
+    for (int i = 0; i < 2; ++i) {
+        id = HG_Register_name(sides[i]->hg_class, "window", proc_window, NULL, serve_window);
+    }
+    struct told told[2];
+    hg_handle_t handles[2];
+    for (int i = 0; i < 2; ++i) {
+        char bytes[window_bytes];
+        char* window = bytes;
+        memset(bytes, 'a' + i, sizeof bytes);
+        told[i] = (struct told){0, HG_OTHER_ERROR};
+        CHECK_OK(HG_Create(both->client.context, both->to, id, &handles[i]));
+        CHECK_OK(HG_Forward(handles[i], note, &told[i], &window));
+        pump_until(both, &kept_count, i + 1);
+    }
+    for (int i = 0; i < 2; ++i) {
+        for (int at = 0; at < window_bytes; ++at) CHECK(kept_window[i][at] == 'a' + i);
+        CHECK_OK(HG_Respond(kept_handle[i], NULL, NULL, NULL));
+        CHECK_OK(HG_Free_input(kept_handle[i], &kept_window[i]));
+        CHECK_OK(HG_Destroy(kept_handle[i]));
+        pump_until(both, &told[i].count, 1);
+        CHECK_OK(told[i].ret);
+        CHECK_OK(HG_Destroy(handles[i]));
+    }
+}
+
 int main(int argc, char** argv) {
     CHECK(argc == 2);
     struct both_sides both;
@@ -214,6 +274,7 @@ int main(int argc, char** argv) {
     windows(both.client.hg_class);
     strings(both.client.hg_class);
     string_objects();
+    kept_windows(&both);
     raw(&both);
     close_both_sides(&both);
     return 0;
