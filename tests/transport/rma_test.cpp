@@ -277,6 +277,16 @@ TEST_P(Rma, ReadOnlyMemoryIsNotWritten) {
     ASSERT_TRUE(run_until_done(put));
     EXPECT_TRUE(refused(put)) << to_string(put.result);
     EXPECT_TRUE(there.holds(2));
+}
+
+TEST_P(Rma, WriteOnlyMemoryIsNotRead) {
+    CINNABAR_NEEDS("a device that checks reads (siw of Linux 6.1 does not)", GetParam() != NetworkKind::verbs_siw);
+    Node& a = make_node("a");
+    Node& b = make_node("b");
+    na::Peer& peer = peer_of(a, b);
+    GuardedBuffer here(64, 1);
+    GuardedBuffer there(64, 2);
+    auto local = register_memory(a, {here.segment()});
     Lent& writable = lend(b, {there.segment()}, na::Access::write);
     TestOp& get = make_rma(na::OpKind::get, peer, *local, writable, 64);
     post(a, get);

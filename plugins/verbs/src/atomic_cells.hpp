@@ -16,9 +16,14 @@ class AtomicCells {
   public:
     explicit AtomicCells(const Device& device) noexcept : device_(device) {}
 
-    // False: all are out, or their memory cannot be pinned.
+    // out_of_memory, with a hint. Before anything else.
+    [[nodiscard]] Result<void> open() {
+        CINNABAR_TRY(memory_, Pinned::make(device_, cells * sizeof(std::uint64_t)));
+        for (std::uint32_t i = cells; i > 0; --i) free_.push_back(i - 1);
+        return {};
+    }
+    // False: all are out.
     [[nodiscard]] bool take(std::uint32_t& cell) noexcept {
-        if (memory_.bytes().empty() && !make()) return false;
         if (free_.empty()) return false;
         cell = free_.back();
         free_.pop_back();
@@ -35,17 +40,13 @@ class AtomicCells {
         const std::byte* const at = memory_.bytes().data() + cell * sizeof(std::uint64_t);
         return {reinterpret_cast<std::uintptr_t>(at), sizeof(std::uint64_t), memory_.lkey()};
     }
+    // Registered memory of no length.
+    [[nodiscard]] ibv_sge nothing() const noexcept {
+        return {reinterpret_cast<std::uintptr_t>(memory_.bytes().data()), 0, memory_.lkey()};
+    }
 
   private:
     static constexpr std::uint32_t cells = 512;
-
-    [[nodiscard]] bool make() noexcept {
-        auto made = Pinned::make(device_, cells * sizeof(std::uint64_t));
-        if (!made) return false;
-        memory_ = *std::move(made);
-        for (std::uint32_t i = cells; i > 0; --i) free_.push_back(i - 1);
-        return true;
-    }
 
     const Device& device_;
     Pinned memory_;

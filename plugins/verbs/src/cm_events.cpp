@@ -11,8 +11,19 @@ namespace {
 // Of the InfiniBand specification: nobody listens at that service id.
 constexpr int reject_no_service = 8;
 
-// A status is a reject reason of InfiniBand, or an errno below 0.
-Errc reason_of(int status, Errc otherwise) noexcept {
+bool is_dial(Stage stage) noexcept {
+    return stage == Stage::resolving_address || stage == Stage::resolving_route || stage == Stage::dialling;
+}
+
+CmStep end_of(Stage stage, Errc why) noexcept {
+    if (is_dial(stage)) return {CmAction::failed, why};
+    if (stage == Stage::accepted || stage == Stage::open) return {CmAction::lost, why};
+    return {};
+}
+
+}  // namespace
+
+Errc connect_error(int status, Errc otherwise) noexcept {
     switch (status) {
         case reject_no_service:
         case -ECONNREFUSED:
@@ -27,18 +38,6 @@ Errc reason_of(int status, Errc otherwise) noexcept {
             return otherwise;
     }
 }
-
-bool is_dial(Stage stage) noexcept {
-    return stage == Stage::resolving_address || stage == Stage::resolving_route || stage == Stage::dialling;
-}
-
-CmStep end_of(Stage stage, Errc why) noexcept {
-    if (is_dial(stage)) return {CmAction::failed, why};
-    if (stage == Stage::accepted || stage == Stage::open) return {CmAction::lost, why};
-    return {};
-}
-
-}  // namespace
 
 bool next_event(rdma_event_channel* channel, CmNews& out) noexcept {
     rdma_cm_event* event = nullptr;
@@ -60,14 +59,14 @@ CmStep step_of(Stage stage, rdma_cm_event_type event, int status) noexcept {
         case RDMA_CM_EVENT_ESTABLISHED:
             return stage == Stage::dialling || stage == Stage::accepted ? CmStep{CmAction::established} : CmStep{};
         case RDMA_CM_EVENT_REJECTED:
-            if (stage == Stage::dialling) return {CmAction::rejected, reason_of(status, Errc::protocol)};
+            if (stage == Stage::dialling) return {CmAction::rejected, connect_error(status, Errc::protocol)};
             return end_of(stage, Errc::peer_lost);
         case RDMA_CM_EVENT_ADDR_ERROR:
         case RDMA_CM_EVENT_ROUTE_ERROR:
             return end_of(stage, Errc::unreachable);
         case RDMA_CM_EVENT_UNREACHABLE:
         case RDMA_CM_EVENT_CONNECT_ERROR:
-            return end_of(stage, is_dial(stage) ? reason_of(status, Errc::unreachable) : Errc::peer_lost);
+            return end_of(stage, is_dial(stage) ? connect_error(status, Errc::unreachable) : Errc::peer_lost);
         case RDMA_CM_EVENT_DISCONNECTED:
             return end_of(stage, Errc::peer_lost);
         case RDMA_CM_EVENT_DEVICE_REMOVAL:

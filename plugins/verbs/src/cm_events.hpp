@@ -55,6 +55,9 @@ struct CmNews {
 // The next of a channel; false when there is none.
 [[nodiscard]] bool next_event(rdma_event_channel* channel, CmNews& out) noexcept;
 
+// What a failed connect means: `status` is a reject reason of InfiniBand, or an errno below 0.
+[[nodiscard]] Errc connect_error(int status, Errc otherwise) noexcept;
+
 [[nodiscard]] CmStep step_of(Stage stage, rdma_cm_event_type event, int status) noexcept;
 
 }  // namespace cinnabar::verbs

@@ -17,12 +17,11 @@ Errc operation_error(ibv_wc_status status) noexcept {
         case IBV_WC_REM_INV_REQ_ERR:
         case IBV_WC_REM_OP_ERR:
             return Errc::protocol;
-        case IBV_WC_LOC_QP_OP_ERR:
         case IBV_WC_LOC_EEC_OP_ERR:
         case IBV_WC_FATAL_ERR:
         case IBV_WC_GENERAL_ERR:
             return Errc::io;
-        default:  // flushed, or retries exhausted
+        default:  // flushed, or retries exhausted; on iWARP also a stream that broke while it was written to
             return Errc::peer_lost;
     }
 }

@@ -75,7 +75,7 @@ bool Connection::post(ibv_send_wr* first) noexcept {
     for (; refused; refused = refused->next) {
         Sent& sent = sent_at(WorkId(refused->wr_id).place());
         sent.last = true;
-        ended(sent, IBV_WC_LOC_QP_OP_ERR);
+        ended(sent, IBV_WC_GENERAL_ERR);
     }
     while (tail_ != head_ && sent_at(head_ - 1).done) --head_;
     port_->lost(*this, Errc::io);
@@ -150,7 +150,8 @@ bool Connection::send_rma() noexcept {
     } else {
         const bool tells = op.kind == na::OpKind::put_notify && traits.iwarp;
         if (tells) notification = header_bytes(MessageKind::notify, receives.give_back(), op.notify);
-        build_rma(op, posted->remote, std::span(pieces).first(count), piece_of(notification), traits, work);
+        build_rma(op, posted->remote, std::span(pieces).first(count),
+                  {piece_of(notification), port_->cells().nothing()}, traits, work);
     }
     if (takes_credit(op)) sends.take();
     peer_->rma.remove(*posted);
@@ -203,8 +204,9 @@ bool Connection::probe(TimeUs since, TimeUs patience) noexcept {
     const TimeUs now = port_->host().now_us();
     if (probe_at_ != 0) return now - std::max(probe_at_, alive_at) < patience;
     if (alive_at >= since || room() == 0 || !port_->queue_has_room()) return true;
+    ibv_sge nothing = port_->cells().nothing();
     ibv_send_wr request;
-    build_probe(request);
+    build_probe(nothing, request);
     probe_at_ = now;
     Sent sent;
     sent.read = sent.probe = true;

@@ -190,7 +190,9 @@ Errc Connection::request() noexcept {
     const auto bytes = own.encode();
     const std::uint32_t reads = port_->device().traits().read_depth_max;
     rdma_conn_param wanted = parameters(bytes, reads, reads);
-    return ::rdma_connect(id_.get(), &wanted) == 0 ? Errc::ok : Errc::unreachable;
+    if (::rdma_connect(id_.get(), &wanted) == 0) return Errc::ok;
+    // Some devices make their connection inside the call.
+    return connect_error(-errno, Errc::unreachable);
 }
 
 bool Connection::accept(VerbsPort& port, Incoming incoming) noexcept {

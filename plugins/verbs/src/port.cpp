@@ -50,6 +50,7 @@ Result<void> VerbsPort::open() {
     const std::uint32_t entries = std::min(entries_max, receives + in_queue_wanted);
     in_queue_max_ = entries - receives;
     CINNABAR_TRY_VOID(slots_.open());
+    CINNABAR_TRY_VOID(cells_.open());
     CINNABAR_TRY_VOID(completions_.open(device(), entries, this));
     CINNABAR_TRY(channel_, make_event_channel());
     const int device_fd = device().context()->async_fd;

@@ -231,12 +231,11 @@ void VerbsPort::session_over(VerbsPeer& peer, Errc why) noexcept {
         draining_.push_back(*connection);
         arm_pulse();
     }
-    if (Connection* dial = std::exchange(peer.dial, nullptr)) {
-        meetings_.forget(*dial);
-        discard(*dial, why);
-    }
+    // A dial that failed is gone already; one that is broken off by this side has not failed.
+    Connection* const dial = std::exchange(peer.dial, nullptr);
+    if (dial) discard(*dial, why);
     peer.set_idle();
-    if (!was_connected) peer.backoff.failed(why, host_.now_us());
+    if (!was_connected && !dial) peer.backoff.failed(why, host_.now_us());
     host_.receiver().on_peer(peer, na::PeerEvent::lost, why);
     const bool wanted = !peer.messages.empty() || !peer.rma.empty();
     if (wanted && !peer.dial && !peer.ending && !connect(peer)) fail_waiting(peer, peer.backoff.last_failure);

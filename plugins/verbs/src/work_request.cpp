@@ -30,36 +30,37 @@ void aim(ibv_send_wr& request, std::uint64_t address, std::uint32_t rkey) noexce
 void append_reads(const RemotePlace& remote, std::span<ibv_sge> pieces, const DeviceTraits& traits,
                   WorkRequests& out) noexcept {
     std::uint64_t address = remote.address;
-    std::size_t at = 0;
-    do {
-        const std::size_t take = std::min<std::size_t>(pieces.size() - at, traits.read_pieces_max);
-        const std::span<ibv_sge> part = pieces.subspan(at, take);
+    while (!pieces.empty()) {
+        const std::span<ibv_sge> part = pieces.first(std::min<std::size_t>(pieces.size(), traits.read_pieces_max));
         aim(append(out, IBV_WR_RDMA_READ, part), address, remote.rkey);
         ++out.reads;
         for (const ibv_sge& piece : part) address += piece.length;
-        at += take;
-    } while (at < pieces.size());
+        pieces = pieces.subspan(part.size());
+    }
 }
 
 }  // namespace
 
-void build_rma(const na::Op& op, const RemotePlace& remote, std::span<const ibv_sge> local, const ibv_sge& notification,
-               const DeviceTraits& traits, WorkRequests& out) noexcept {
+void build_rma(const na::Op& op, const RemotePlace& remote, std::span<const ibv_sge> local,
+               const SpecialPieces& special, const DeviceTraits& traits, WorkRequests& out) noexcept {
     CINNABAR_DEBUG_ASSERT(local.size() <= op_pieces_max);
     out.count = out.reads = 0;
     std::copy(local.begin(), local.end(), out.pieces.begin());
     const std::span<ibv_sge> pieces = std::span(out.pieces).first(local.size());
-    if (op.kind == na::OpKind::get) return append_reads(remote, pieces, traits, out);
+    const std::span<ibv_sge> nothing = std::span(out.pieces).last(1);
+    nothing.front() = special.nothing;
+    if (op.kind == na::OpKind::get) return append_reads(remote, pieces.empty() ? nothing : pieces, traits, out);
     const bool immediate = op.kind == na::OpKind::put_notify && !traits.iwarp;
     ibv_send_wr& write = append(out, immediate ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE, pieces);
     aim(write, remote.address, remote.rkey);
     if (immediate) write.imm_data = htonl(op.notify);
     if (!traits.iwarp) return;
     if (op.kind == na::OpKind::put_notify) {
-        out.pieces.back() = notification;
-        append(out, IBV_WR_SEND, std::span(out.pieces).last(1)).send_flags = IBV_SEND_INLINE;
+        const std::span<ibv_sge> notification = std::span(out.pieces).last(2).first(1);
+        notification.front() = special.notification;
+        append(out, IBV_WR_SEND, notification).send_flags = IBV_SEND_INLINE;
     }
-    append_reads(remote, {}, traits, out);
+    append_reads(remote, nothing, traits, out);
 }
 
 void build_atomic(const na::Op& op, const RemotePlace& remote, const ibv_sge& cell, WorkRequests& out) noexcept {
@@ -75,9 +76,11 @@ void build_atomic(const na::Op& op, const RemotePlace& remote, const ibv_sge& ce
     out.reads = 1;
 }
 
-void build_probe(ibv_send_wr& out) noexcept {
+void build_probe(ibv_sge& nothing, ibv_send_wr& out) noexcept {
     out = {};
     out.opcode = IBV_WR_RDMA_READ;
+    out.sg_list = &nothing;
+    out.num_sge = 1;
 }
 
 bool takes_credit(const na::Op& op) noexcept { return is_message(op.kind) || op.kind == na::OpKind::put_notify; }

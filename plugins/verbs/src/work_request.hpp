@@ -34,7 +34,7 @@ static_assert(op_requests_max >= 3);
 // the caller's.
 struct WorkRequests {
     std::array<ibv_send_wr, op_requests_max> requests;
-    std::array<ibv_sge, op_pieces_max + 1> pieces;
+    std::array<ibv_sge, op_pieces_max + 2> pieces;
     std::uint32_t count = 0;
     std::uint32_t reads = 0;  // of them, reads and atomics
 };
@@ -46,15 +46,22 @@ struct WorkRequests {
     return kind == na::OpKind::fetch_add || kind == na::OpKind::compare_swap;
 }
 
+// Pieces of local memory that are no part of the operation's own.
+struct SpecialPieces {
+    ibv_sge notification;  // the message that tells of a put on iWARP
+    ibv_sge nothing;  // registered memory of no length: a read without a piece would take what some driver has left
+                      // in that place of its queue
+};
+
 // put, get and put_notify; `local` are the pieces of the operation's own memory. On iWARP a put ends with a read of
-// nothing, whose answer tells that the bytes are placed, and a put_notify sends `notification`, a message of its own,
-// behind its bytes. Requires: local.size() <= op_pieces_max.
-void build_rma(const na::Op& op, const RemotePlace& remote, std::span<const ibv_sge> local, const ibv_sge& notification,
-               const DeviceTraits& traits, WorkRequests& out) noexcept;
+// nothing, whose answer tells that the bytes are placed, and a put_notify sends its notification behind its bytes.
+// Requires: local.size() <= op_pieces_max.
+void build_rma(const na::Op& op, const RemotePlace& remote, std::span<const ibv_sge> local,
+               const SpecialPieces& special, const DeviceTraits& traits, WorkRequests& out) noexcept;
 // fetch_add and compare_swap; the old value goes to `cell`.
 void build_atomic(const na::Op& op, const RemotePlace& remote, const ibv_sge& cell, WorkRequests& out) noexcept;
 // A read of nothing, which the other side's device answers: shows that it is there.
-void build_probe(ibv_send_wr& out) noexcept;
+void build_probe(ibv_sge& nothing, ibv_send_wr& out) noexcept;
 
 // How many of a peer's credits and of the read depth an operation takes.
 [[nodiscard]] bool takes_credit(const na::Op& op) noexcept;
