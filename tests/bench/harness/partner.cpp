@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -77,7 +78,8 @@ Partner::Partner(int core, const std::function<void(PartnerSide&)>& body) {
     page_ = new (page) SharedPage;
     int commands[2];
     int reports[2];
-    if (pipe(commands) != 0 || pipe(reports) != 0) fail("pipe");
+    // A socket: a pipe whose reader has died would raise a signal.
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, commands) != 0 || pipe(reports) != 0) fail("pipe");
     const auto parent = getpid();
     std::fflush(nullptr);
     pid_ = fork();
@@ -107,7 +109,7 @@ void Partner::end() noexcept {
     page_->running.store(false);
     pollfd wait{reports_.get(), POLLIN, 0};
     char byte = 0;
-    if (write(commands_.get(), &leave_command, 1) == 1) {
+    if (send(commands_.get(), &leave_command, 1, MSG_NOSIGNAL) == 1) {
         while (poll(&wait, 1, leave_timeout_ms) == 1 && read(reports_.get(), &byte, 1) == 1) {
         }
     }
