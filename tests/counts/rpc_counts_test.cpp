@@ -35,6 +35,7 @@ void echo(Request& request, void*) noexcept {
 // A listener at a place of its own.
 constexpr const char* tcp = "tcp://127.0.0.1:0";
 constexpr const char* shm = "shm://";
+constexpr const char* fabric = "ofi+tcp;ofi_rxm://127.0.0.1:0";
 
 struct Node {
     explicit Node(bool listen, const std::string& uri = tcp, Microseconds spin_max = Microseconds{50}) {
@@ -95,9 +96,9 @@ class Caller {
     Errc failure_ = Errc::ok;
 };
 
-class RpcCountsOver : public testing::Test {
-  protected:
-    explicit RpcCountsOver(const std::string& uri) : server_(true, uri), client_(false, uri) {}
+class Pair {
+  public:
+    explicit Pair(const std::string& uri) : server_(true, uri), client_(false, uri) {}
 
     // Both sides in one thread, polling in turn.
     void run(std::size_t calls, std::size_t in_flight) {
@@ -125,20 +126,27 @@ class RpcCountsOver : public testing::Test {
         }
     }
 
+  private:
     Node server_;
     Node client_;
     Caller caller_{*client_.context, server_.engine->self_addr()};
 };
 
-struct RpcCounts : RpcCountsOver {
-    RpcCounts() : RpcCountsOver(tcp) {}
+struct RpcCounts : testing::Test, Pair {
+    RpcCounts() : Pair(tcp) {}
 };
-struct RpcCountsInSharedMemory : RpcCountsOver {
-    RpcCountsInSharedMemory() : RpcCountsOver(shm) {}
+struct RpcCountsInSharedMemory : testing::Test, Pair {
+    RpcCountsInSharedMemory() : Pair(shm) {}
 };
 
 TEST_F(RpcCounts, SteadyStateAllocatesNothing) { expect_no_allocations(); }
 TEST_F(RpcCountsInSharedMemory, SteadyStateAllocatesNothing) { expect_no_allocations(); }
+TEST(RpcCountsOverLibfabric, SteadyStateAllocatesNothing) {
+    na::Registry registry;
+    add_builtin(registry);
+    if (const auto there = registry.open(fabric, {}); !there) GTEST_SKIP() << there.error().message();
+    Pair{fabric}.expect_no_allocations();
+}
 
 // The kernel is asked in every 64th round, whether there are calls or not.
 TEST_F(RpcCountsInSharedMemory, CallsAreNoMatterOfTheKernel) {

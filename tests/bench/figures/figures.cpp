@@ -9,6 +9,9 @@ std::vector<Figure> all_figures() {
                         flood_figures, credit_figures, machine_figures}) {
         for (auto& figure : group()) all.push_back(std::move(figure));
     }
+#ifdef CINNABAR_BENCH_OFI
+    for (auto& figure : ofi_figures()) all.push_back(std::move(figure));
+#endif
 #ifdef CINNABAR_HAS_MERCURY_API
     for (auto& figure : mercury_api_figures()) all.push_back(std::move(figure));
 #endif

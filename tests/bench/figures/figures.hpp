@@ -17,6 +17,9 @@ namespace cinnabar::bench {
 [[nodiscard]] std::vector<Figure> flood_figures();
 [[nodiscard]] std::vector<Figure> credit_figures();
 [[nodiscard]] std::vector<Figure> machine_figures();
+#ifdef CINNABAR_BENCH_OFI
+[[nodiscard]] std::vector<Figure> ofi_figures();
+#endif
 #ifdef CINNABAR_HAS_MERCURY_API
 [[nodiscard]] std::vector<Figure> mercury_api_figures();
 #endif

@@ -4,10 +4,9 @@
 #include "../limits/save.hpp"
 #include "../ours/ours.hpp"
 #include "../ours/save.hpp"
-#include "../peers/mercury.hpp"
+#include "beside_mercury.hpp"
 #include "figures.hpp"
 
-#include <functional>
 #include <stdexcept>
 
 namespace cinnabar::bench {
@@ -146,21 +145,6 @@ std::vector<Row> run_save(const Settings& settings) {
     return rows;
 }
 
-// Ours against Mercury's own programs; each of their slices takes half a second to start.
-Figure beside_mercury(const std::string& name, const char* unit, double scale, Metric metric, Bar bar, MercuryTool tool,
-                      std::size_t bytes, std::size_t in_flight,
-                      const std::function<std::unique_ptr<Subject>(const Settings&)>& ours) {
-    const Contest contest{name + ".mercury", unit, scale, metric, bar, name_of(tool)};
-    return {contest.name, [=](const Settings& settings) {
-                auto effort = settings.effort;
-                effort.rounds_min = settings.quick ? 3 : 8;
-                const auto theirs = make_mercury(settings.cores, tool, bytes, in_flight);
-                const auto again = make_mercury(settings.cores, tool, bytes, in_flight);
-                const auto mine = ours(settings);
-                return std::vector{row_of(contest, compare(*mine, *theirs, *again, metric, effort))};
-            }};
-}
-
 void add_mercury(std::vector<Figure>& figures) {
     const auto calls = [](std::size_t in_flight) {
         return [=](const Settings& s) { return make_our_rpc(s.cores, {payload_bytes, in_flight, false, Wire::shm}); };
@@ -172,15 +156,18 @@ void add_mercury(std::vector<Figure>& figures) {
     };
     const auto speed = Metric::work_per_second;
     figures.push_back(beside_mercury("shm.rpc.rtt.spin", "us", 1e6, Metric::seconds_per_work, Bar{Sense::at_most, 0.4},
-                                     MercuryTool::rate, payload_bytes, 1, calls(1)));
+                                     {MercuryWire::sm, MercuryTool::rate, payload_bytes, 1}, calls(1)));
     figures.push_back(beside_mercury("shm.rpc.rate.16", "kcalls/s", 1e-3, speed, Bar{Sense::at_least, 4.0},
-                                     MercuryTool::rate, payload_bytes, 16, calls(16)));
+                                     {MercuryWire::sm, MercuryTool::rate, payload_bytes, 16}, calls(16)));
     figures.push_back(beside_mercury("shm.bulk.pull.1m", "MB/s", 1e-6, speed, Bar{Sense::at_least, 1.2},
-                                     MercuryTool::read, mebibyte, buffers, bulk(Direction::to_client, false)));
+                                     {MercuryWire::sm, MercuryTool::read, mebibyte, buffers},
+                                     bulk(Direction::to_client, false)));
     figures.push_back(beside_mercury("shm.bulk.push.1m", "MB/s", 1e-6, speed, Bar{Sense::at_least, 1.2},
-                                     MercuryTool::write, mebibyte, buffers, bulk(Direction::to_server, false)));
+                                     {MercuryWire::sm, MercuryTool::write, mebibyte, buffers},
+                                     bulk(Direction::to_server, false)));
     figures.push_back(beside_mercury("shm.bulk.pull.alloc.1m", "MB/s", 1e-6, speed, Bar{Sense::at_least, 2.5},
-                                     MercuryTool::read, mebibyte, buffers, bulk(Direction::to_client, true)));
+                                     {MercuryWire::sm, MercuryTool::read, mebibyte, buffers},
+                                     bulk(Direction::to_client, true)));
 }
 
 }  // namespace
@@ -194,7 +181,7 @@ std::vector<Figure> shm_figures() {
                                 bulk_figure("shm.bulk.push.1m", Direction::to_server),
                                 {"shm.bulk.pull.alloc.1m", run_allocated},
                                 {"shm.save.tmpfs", run_save}};
-    if (has_mercury()) add_mercury(figures);
+    if (has_mercury(MercuryWire::sm)) add_mercury(figures);
     return figures;
 }
 

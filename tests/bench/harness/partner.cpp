@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +20,9 @@ namespace cinnabar::bench {
 namespace {
 
 constexpr int report_timeout_ms = 20'000;
+constexpr int leave_timeout_ms = 1'000;
+constexpr char begin_command = 'b';
+constexpr char leave_command = 'l';
 
 [[noreturn]] void fail(const char* what) { throw std::runtime_error{std::string{what} + ": " + std::strerror(errno)}; }
 
@@ -57,7 +61,7 @@ bool PartnerSide::wait_slice() {
     do {
         got = read(commands_, &command, 1);
     } while (got < 0 && errno == EINTR);
-    if (got != 1) return false;
+    if (got != 1 || command != begin_command) return false;
     at_begin_ = usage_now();
     write_all(reports_, "b", 1);
     return true;
@@ -74,7 +78,8 @@ Partner::Partner(int core, const std::function<void(PartnerSide&)>& body) {
     page_ = new (page) SharedPage;
     int commands[2];
     int reports[2];
-    if (pipe(commands) != 0 || pipe(reports) != 0) fail("pipe");
+    // A socket: a pipe whose reader has died would raise a signal.
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, commands) != 0 || pipe(reports) != 0) fail("pipe");
     const auto parent = getpid();
     std::fflush(nullptr);
     pid_ = fork();
@@ -98,9 +103,16 @@ Partner::Partner(int core, const std::function<void(PartnerSide&)>& body) {
 
 Partner::~Partner() { end(); }
 
+// One that waits for a slice leaves by itself, so that it can take back what the system would keep, such as shared
+// memory with a name.
 void Partner::end() noexcept {
-    commands_.reset();
     page_->running.store(false);
+    pollfd wait{reports_.get(), POLLIN, 0};
+    char byte = 0;
+    if (send(commands_.get(), &leave_command, 1, MSG_NOSIGNAL) == 1) {
+        while (poll(&wait, 1, leave_timeout_ms) == 1 && read(reports_.get(), &byte, 1) == 1) {
+        }
+    }
     kill(pid_, SIGKILL);
     waitpid(pid_, nullptr, 0);
     munmap(page_, sizeof(SharedPage));
@@ -111,7 +123,7 @@ void Partner::begin_slice() {
     page_->client_work.store(0, std::memory_order_relaxed);
     page_->client_finished.store(false, std::memory_order_relaxed);
     page_->running.store(true);
-    write_all(commands_.get(), "b", 1);
+    write_all(commands_.get(), &begin_command, 1);
     read_report(false);
 }
 

@@ -3,8 +3,8 @@
 // only while a slice is on and blocked otherwise, so that it does not disturb the slices of others.
 //
 // The child inherits the descriptors that were open when it was made and nothing else: it runs `body` and ends without
-// returning, and it is killed when its parent dies. Throws std::runtime_error when the system or the child fails.
-// One thread.
+// returning. The destructor lets a `body` that waits for a slice return, and kills it after a second; the child is also
+// killed when its parent dies. Throws std::runtime_error when the system or the child fails. One thread.
 #pragma once
 
 #include "usage.hpp"

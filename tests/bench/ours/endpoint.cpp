@@ -13,6 +13,10 @@ const char* place_of(Wire wire, bool listen) noexcept {
     switch (wire) {
         case Wire::shm:
             return "shm://";
+        case Wire::ofi_tcp_rxm:
+            return "ofi+tcp;ofi_rxm://127.0.0.1:0";
+        case Wire::ofi_shm:
+            return "ofi+shm://127.0.0.1:0";
         case Wire::verbs_rxe:
             return listen ? "verbs://10.81.0.2:0" : "verbs://10.81.0.1:0";
         case Wire::verbs_siw:

@@ -1,32 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lent.hpp"
 
+#include "../harness/hex.hpp"
+
 #include <array>
 #include <stdexcept>
 
 namespace cinnabar::bench {
-namespace {
-
-std::string to_hex(ConstBytes bytes) {
-    static constexpr char digits[] = "0123456789abcdef";
-    std::string text;
-    for (const auto byte : bytes) {
-        const auto value = std::to_integer<unsigned>(byte);
-        text += {digits[value >> 4], digits[value & 15]};
-    }
-    return text;
-}
-
-std::vector<std::byte> from_hex(const std::string& text) {
-    std::vector<std::byte> bytes(text.size() / 2);
-    for (std::size_t i = 0; i < bytes.size(); ++i) {
-        bytes[i] = static_cast<std::byte>(std::stoul(text.substr(2 * i, 2), nullptr, 16));
-    }
-    return bytes;
-}
-
-}  // namespace
-
 LentRegion::LentRegion(std::shared_ptr<na::Transport> transport, const bulk::Region& region)
     : transport_(std::move(transport)) {
     lease_.memory = region.memory_on(transport_).value();

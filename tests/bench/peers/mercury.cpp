@@ -22,6 +22,12 @@ const std::filesystem::path programs{CINNABAR_MERCURY};
 const std::filesystem::path programs;
 #endif
 
+#ifdef CINNABAR_MERCURY_OFI
+constexpr bool has_ofi = true;
+#else
+constexpr bool has_ofi = false;
+#endif
+
 constexpr double start_seconds_max = 10;
 // Their loops move as much as is in flight, and some come before they measure.
 constexpr double loops_min_calls = 500;
@@ -44,16 +50,16 @@ namespace {
 
 class Mercury : public Subject {
   public:
-    Mercury(Cores cores, MercuryTool tool, std::size_t bytes, std::size_t in_flight)
-        : cores_(cores), tool_(tool), bytes_(bytes), in_flight_(in_flight) {}
+    Mercury(Cores cores, MercuryWire wire, MercuryTool tool, std::size_t bytes, std::size_t in_flight)
+        : cores_(cores), wire_(wire), tool_(tool), bytes_(bytes), in_flight_(in_flight) {}
 
     Slice run_slice(std::chrono::milliseconds duration) override {
         const double wanted = std::chrono::duration<double>(duration).count();
         const auto hosts = scratch_.path() / "hosts";
         std::filesystem::remove(hosts);
         const auto command = [&](const char* program) {
-            return "LD_LIBRARY_PATH=" + (programs.parent_path() / "lib").string() + " exec " +
-                   (programs / program).string() + " -c na -p sm -b -f " + hosts.string();
+            return "exec env " + environment() + (programs / program).string() + arguments_of(wire_) + " -b -f " +
+                   hosts.string();
         };
         const Daemon server({"sh", "-c", "echo started; " + command("hg_perf_server") + " >/dev/null 2>&1"},
                             cores_.server);
@@ -75,6 +81,16 @@ class Mercury : public Subject {
     }
 
   private:
+    // It runs on libfabric's own defaults, not on those that the ofi plugin has set in this process.
+    [[nodiscard]] static std::string environment() {
+        return "-u FI_OFI_RXM_EAGER_LIMIT -u FI_OFI_RXM_CM_PROGRESS_INTERVAL LD_LIBRARY_PATH=" +
+               (programs.parent_path() / "lib").string() + ' ';
+    }
+    // As the shell takes them. By itself the program has each handle move 64 buffers: some 15 GB before it reports.
+    [[nodiscard]] static const char* arguments_of(MercuryWire wire) noexcept {
+        return wire == MercuryWire::sm ? " -c na -p sm" : " -c ofi -p tcp\\;ofi_rxm -H 127.0.0.1 -w 1";
+    }
+
     // Calls, or transfers, a second. The last line of a report: the size, a rate (of calls, or MB), and microseconds.
     [[nodiscard]] double last_rate(const std::string& command) const {
         const std::string output = support::output_of(command);
@@ -91,6 +107,7 @@ class Mercury : public Subject {
     }
 
     const Cores cores_;
+    const MercuryWire wire_;
     const MercuryTool tool_;
     const std::size_t bytes_;
     const std::size_t in_flight_;
@@ -100,10 +117,11 @@ class Mercury : public Subject {
 
 }  // namespace
 
-bool has_mercury() noexcept { return !programs.empty(); }
+bool has_mercury(MercuryWire wire) noexcept { return !programs.empty() && (wire == MercuryWire::sm || has_ofi); }
 
-std::unique_ptr<Subject> make_mercury(Cores cores, MercuryTool tool, std::size_t bytes, std::size_t in_flight) {
-    return std::make_unique<Mercury>(cores, tool, bytes, in_flight);
+std::unique_ptr<Subject> make_mercury(Cores cores, MercuryWire wire, MercuryTool tool, std::size_t bytes,
+                                      std::size_t in_flight) {
+    return std::make_unique<Mercury>(cores, wire, tool, bytes, in_flight);
 }
 
 }  // namespace cinnabar::bench

@@ -39,6 +39,23 @@ TEST(Partner, WorksOnlyInItsSlices) {
     }
 }
 
+// What it holds is given back, not left to a kill.
+TEST(Partner, OneThatWaitsForASliceReturns) {
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    const UniqueFd from{ends[0]};
+    UniqueFd to{ends[1]};
+    {
+        const Partner partner{core, [&](PartnerSide& side) {
+                                  count_slices(side);
+                                  (void)!write(to.get(), "x", 1);
+                              }};
+        to.reset();
+    }
+    char byte = 0;
+    EXPECT_EQ(read(from.get(), &byte, 1), 1);
+}
+
 TEST(Partner, OneThatDiesIsAnError) {
     Partner partner{core, [](PartnerSide& side) {
                         side.announce("");
