@@ -40,5 +40,8 @@ install(EXPORT cinnabar_targets FILE cinnabar-targets.cmake NAMESPACE cinnabar::
 list(REVERSE modules)
 list(TRANSFORM modules PREPEND "-lcinnabar_" OUTPUT_VARIABLE CINNABAR_LIBS)
 list(JOIN CINNABAR_LIBS " " CINNABAR_LIBS)
+if(TARGET cinnabar_plugin_verbs)
+    string(APPEND CINNABAR_LIBS " -lrdmacm -libverbs")
+endif()
 configure_file(cmake/cinnabar.pc.in cinnabar.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/cinnabar.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
