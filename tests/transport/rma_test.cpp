@@ -280,9 +280,10 @@ TEST_P(Rma, ReadOnlyMemoryIsNotWritten) {
 }
 
 TEST_P(Rma, WriteOnlyMemoryIsNotRead) {
-    CINNABAR_NEEDS("a device that checks reads (siw of Linux 6.1 does not)", GetParam() != NetworkKind::verbs_siw);
     Node& a = make_node("a");
     Node& b = make_node("b");
+    const bool iwarp = b.transport->diagnosis().find("iWARP") != std::string::npos;
+    CINNABAR_NEEDS("a device that checks reads (siw of Linux 6.1 does not)", !iwarp);
     na::Peer& peer = peer_of(a, b);
     GuardedBuffer here(64, 1);
     GuardedBuffer there(64, 2);

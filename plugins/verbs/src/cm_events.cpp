@@ -59,7 +59,8 @@ CmStep step_of(Stage stage, rdma_cm_event_type event, int status) noexcept {
         case RDMA_CM_EVENT_ESTABLISHED:
             return stage == Stage::dialling || stage == Stage::accepted ? CmStep{CmAction::established} : CmStep{};
         case RDMA_CM_EVENT_REJECTED:
-            if (stage == Stage::dialling) return {CmAction::rejected, connect_error(status, Errc::protocol)};
+            // Without words of ours it was a process that closed before it answered, or is no peer.
+            if (stage == Stage::dialling) return {CmAction::rejected, connect_error(status, Errc::peer_lost)};
             return end_of(stage, Errc::peer_lost);
         case RDMA_CM_EVENT_ADDR_ERROR:
         case RDMA_CM_EVENT_ROUTE_ERROR:

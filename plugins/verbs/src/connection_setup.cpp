@@ -2,6 +2,7 @@
 // How a connection comes about and how it goes.
 #include "completion.hpp"
 #include "connection.hpp"
+#include "own_queue_pairs.hpp"
 #include "port.hpp"
 
 #include <cinnabar/base/log.hpp>
@@ -165,7 +166,6 @@ Errc Connection::make_queue_pair() noexcept {
     depth_ = std::min<std::uint32_t>(send_queue_wanted, static_cast<std::uint32_t>(device.limits().max_qp_wr));
     for (const std::uint32_t inline_bytes : inline_bytes_wanted) {
         ibv_qp_init_attr wanted{};
-        wanted.qp_context = this;
         wanted.send_cq = wanted.recv_cq = port_->completions();
         wanted.srq = port_->slots().queue();
         wanted.qp_type = IBV_QPT_RC;
@@ -175,9 +175,12 @@ Errc Connection::make_queue_pair() noexcept {
         ring_.assign(depth_, Sent{});
         queue_pair_ = id_->qp->qp_num;
         port_->add_queue_pair(*this);
+        OwnQueuePairs::of_process().add(id_->qp, *this);
         limit_retries();
         return Errc::ok;
     }
+    // A request that its sender has given up has no state to make a queue pair for.
+    if (stage_ == Stage::accepted && errno == EINVAL) return Errc::peer_lost;
     log(LogLevel::warning, "verbs: no queue pair from the device: errno %d", errno);
     return Errc::overloaded;
 }
@@ -242,6 +245,7 @@ void Connection::drain(Errc why) noexcept {
 
 void Connection::destroy_queue_pair() noexcept {
     if (id_ && id_->qp) {
+        OwnQueuePairs::of_process().remove(id_->qp);  // before another gets its place in memory
         ::rdma_destroy_qp(id_.get());
         port_->remove_queue_pair(*this);
         ++life_;

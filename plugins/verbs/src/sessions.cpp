@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // From connections to sessions and their ends: who came in, what a dial brought, and what becomes of the peers.
+#include "own_queue_pairs.hpp"
 #include "port.hpp"
 
 #include <cinnabar/base/log.hpp>
@@ -38,9 +39,10 @@ void VerbsPort::device_ready() noexcept {
             case IBV_EVENT_QP_REQ_ERR:
             case IBV_EVENT_QP_ACCESS_ERR: {
                 // The queue pair, and with it the connection, cannot go before the event is acknowledged.
-                auto& connection = *static_cast<Connection*>(event.element.qp->qp_context);
-                connection.broken.store(true, std::memory_order_relaxed);
-                connection.port().broke();
+                Connection* const connection = OwnQueuePairs::of_process().find(event.element.qp);
+                if (!connection) break;
+                connection->broken.store(true, std::memory_order_relaxed);
+                connection->port().broke();
                 break;
             }
             case IBV_EVENT_PORT_ERR:

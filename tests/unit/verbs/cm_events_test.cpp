@@ -43,7 +43,7 @@ TEST(CmEvents, EachWayToFailIsToldApart) {
     EXPECT_EQ(why(Stage::dialling, RDMA_CM_EVENT_CONNECT_ERROR), Errc::unreachable);
     EXPECT_EQ(why(Stage::dialling, RDMA_CM_EVENT_REJECTED, 8), Errc::refused) << "nobody has that service";
     EXPECT_EQ(why(Stage::dialling, RDMA_CM_EVENT_REJECTED, -ECONNREFUSED), Errc::refused);
-    EXPECT_EQ(why(Stage::dialling, RDMA_CM_EVENT_REJECTED, 28), Errc::protocol) << "somebody else's words";
+    EXPECT_EQ(why(Stage::dialling, RDMA_CM_EVENT_REJECTED, 28), Errc::peer_lost) << "closed before it answered";
     EXPECT_EQ(action(Stage::dialling, RDMA_CM_EVENT_REJECTED, 28), CmAction::rejected);
     for (const Stage stage : dials) {
         EXPECT_EQ(action(stage, RDMA_CM_EVENT_DEVICE_REMOVAL), CmAction::failed);
