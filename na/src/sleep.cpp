@@ -131,7 +131,12 @@ unsigned Context::Impl::progress(Microseconds timeout) noexcept {
     if (closed_) return 0;
     if (!try_own()) {
         // Another thread makes progress; it does not hold the context while asleep, so this is a moment.
-        if (timeout.count() == 0 || completions_count_.load(std::memory_order_acquire) != 0) return 0;
+        if (completions_count_.load(std::memory_order_acquire) != 0) return 0;
+        if (timeout.count() == 0) {
+            // Where threads that only look are more than there are cores, they would keep that one from its core.
+            ::sched_yield();
+            return 0;
+        }
         own();
     }
     // On `many` another thread may be in a foreign poll still: there the flag stays.
