@@ -1,6 +1,4 @@
 # cinnabar::cinnabar, and what others need to find an installed Cinnabar: a CMake package and a pkg-config file.
-include(CMakePackageConfigHelpers)
-
 # In the order of their making, which is the order of the arrows: base first.
 get_property(modules GLOBAL PROPERTY CINNABAR_MODULES)
 
@@ -39,6 +37,13 @@ install(EXPORT cinnabar_targets FILE cinnabar-targets.cmake NAMESPACE cinnabar::
 # A linker reads libraries once, from left to right: the users before the used.
 list(REVERSE modules)
 list(TRANSFORM modules PREPEND "-lcinnabar_" OUTPUT_VARIABLE CINNABAR_LIBS)
+# The fabrics' own, which plugins that are linked in need.
+get_property(foreign GLOBAL PROPERTY CINNABAR_FOREIGN_LIBS)
+list(TRANSFORM foreign PREPEND "-l")
+list(APPEND CINNABAR_LIBS ${foreign})
 list(JOIN CINNABAR_LIBS " " CINNABAR_LIBS)
 configure_file(cmake/cinnabar.pc.in cinnabar.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/cinnabar.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+if(CINNABAR_MERCURY)
+    mercury_packages()
+endif()

@@ -133,7 +133,8 @@ Errc Mover::Impl::prepare(TransferSlot& slot) noexcept {
 // The best route may be over a transport that the memory was not lent on: then any other that reaches the peer will do.
 Errc Mover::Impl::find_way(TransferSlot& slot, na::Peer*& peer, std::size_t& port_index) noexcept {
     const RemoteRegion& remote = *slot.args.remote;
-    const na::Addr& whom = remote.owner().empty() ? slot.args.peer : remote.owner();
+    const na::Addr& owner = slot.args.owner_at.empty() ? remote.owner() : slot.args.owner_at;
+    const na::Addr& whom = remote.owner().empty() ? slot.args.peer : owner;
     na::Peer* best = remote.owner().empty() ? slot.args.connected : nullptr;
     if (!best) {
         auto found = context_.peer(whom);

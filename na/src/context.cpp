@@ -26,7 +26,8 @@ struct Triggering {
     unsigned handed_over = 0;  // by run_owned: not run yet
     unsigned unsent = 0;       // ownerships that left without sending
 };
-thread_local Triggering triggering;
+// Found without a call, also where the library is a shared one.
+[[gnu::tls_model("initial-exec")]] thread_local Triggering triggering;
 constexpr unsigned handed_over_max = 64;
 
 class SpinGuard {

@@ -177,6 +177,9 @@ unsigned Context::progress(Microseconds timeout) noexcept { return impl_->progre
 bool Context::has_completions() const noexcept {
     return impl_->completions_count_.load(std::memory_order_acquire) != 0;
 }
+std::uint32_t Context::completions() const noexcept {
+    return impl_->completions_count_.load(std::memory_order_acquire);
+}
 int Context::wait_fd() const noexcept { return impl_->epoll_.get(); }
 bool Context::prepare_wait() noexcept { return impl_->prepare_foreign_wait(); }
 void Context::wake() noexcept { impl_->ring(); }  // also one that has yet to fall asleep

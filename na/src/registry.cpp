@@ -52,8 +52,10 @@ Result<void> Registry::load(const std::string& path) {
 Result<std::unique_ptr<Transport>> Registry::open(std::string_view text, const TransportOptions& options) const {
     CINNABAR_TRY(Uri uri, Uri::parse(text));
     std::string known;
+    // "ofi+tcp" is for the plugin "ofi", which knows what the rest means.
+    const std::string_view family = std::string_view(uri.scheme).substr(0, uri.scheme.find('+'));
     for (const PluginInfo& plugin : plugins_) {
-        if (plugin.scheme == uri.scheme) return plugin.open(uri, options);
+        if (plugin.scheme == uri.scheme || plugin.scheme == family) return plugin.open(uri, options);
         known.append(known.empty() ? "" : ", ").append(plugin.scheme);
     }
     return Error(Errc::unsupported, "no plugin of that scheme; known", uri.scheme + "; " + known);

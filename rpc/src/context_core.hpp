@@ -121,6 +121,7 @@ class ContextCore final : public na::Receiver {
     void post_reply(Request& request) noexcept;
     void post_reply_later(Request& request) noexcept;
     void reply_sent(Request& request) noexcept;
+    void reply_over(Request& request, Errc result) noexcept;
     void users_gone(Request& request) noexcept;
     void cancel_request(Request& request) noexcept;
     void tell_canceled(Request& request) noexcept;

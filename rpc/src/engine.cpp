@@ -4,6 +4,8 @@
 
 #include <cinnabar/rpc/engine.hpp>
 
+#include <algorithm>
+
 namespace cinnabar::rpc {
 
 struct Engine::Shared {
@@ -50,6 +52,23 @@ na::Addr Engine::self_addr() const {
 }
 
 const std::vector<std::shared_ptr<na::Transport>>& Engine::transports() const noexcept { return shared_->transports; }
+
+namespace {
+
+std::size_t message_bytes(const std::vector<std::shared_ptr<na::Transport>>& transports) noexcept {
+    std::size_t least = transports.front()->limits().message_bytes_max;
+    for (const auto& transport : transports) least = std::min(least, transport->limits().message_bytes_max);
+    return least;
+}
+
+}  // namespace
+
+std::size_t Engine::input_bytes_eager() const noexcept {
+    return message_bytes(shared_->transports) - cinnabar_codec.request_bytes - trace_bytes;
+}
+std::size_t Engine::output_bytes_eager() const noexcept {
+    return message_bytes(shared_->transports) - cinnabar_codec.reply_bytes;
+}
 
 void Engine::drain() noexcept { shared_->draining.store(true); }
 bool Engine::draining() const noexcept { return shared_->draining.load(std::memory_order_relaxed); }

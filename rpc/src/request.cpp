@@ -77,8 +77,13 @@ Bytes Request::output_room() noexcept {
     return message_ ? message_->bytes().subspan(cinnabar_codec.reply_bytes) : Bytes();
 }
 
-void Request::respond(std::size_t output_bytes, std::uint16_t shape) noexcept {
+void Request::respond(std::size_t output_bytes, std::uint16_t shape, SentFunction sent, void* user) noexcept {
     CINNABAR_ASSERT(!answered());
+    if (sent) {
+        acquire();
+        on_sent_ = sent;
+        on_sent_user_ = user;
+    }
     output_bytes_ = static_cast<std::uint32_t>(output_bytes);
     output_shape_ = shape;
     answer_ = Errc::ok;
@@ -116,8 +121,7 @@ void Request::respond_error(Errc code, std::uint32_t app_code, std::string_view 
 
 void ContextCore::post_reply(Request& request) noexcept {
     if (request.one_way_ || request.orphaned_ || closed_) {
-        request.reply_done_ = true;
-        return free_request_if_over(request);
+        return reply_over(request, request.one_way_ ? Errc::ok : closed_ ? Errc::closed : Errc::peer_lost);
     }
     PeerBook& book = *request.book_;
     // The handler has let go as well: its credit goes along with the reply.
@@ -176,8 +180,7 @@ void ContextCore::post_reply(Request& request) noexcept {
         }
         return post_reply(request);
     }
-    request.reply_done_ = true;
-    free_request_if_over(request);
+    reply_over(request, taken);
 }
 
 void ContextCore::post_reply_later(Request& request) noexcept {
@@ -192,10 +195,27 @@ void ContextCore::post_reply_later(Request& request) noexcept {
 }
 
 void ContextCore::reply_sent(Request& request) noexcept {
-    request.reply_done_ = true;
     request.reply_posted_ = false;
-    if (request.op_.result != Errc::ok && request.lend_) return result_released(request);
-    free_request_if_over(request);
+    // With a large result that nobody will fetch now.
+    if (request.op_.result != Errc::ok && request.lend_) result_released(request);
+    reply_over(request, request.op_.result);
+}
+
+void ContextCore::reply_over(Request& request, Errc result) noexcept {
+    request.reply_done_ = true;
+    if (!request.on_sent_) return free_request_if_over(request);
+    if (closed_) {  // nobody triggers any more
+        request.on_sent_ = nullptr;
+        return request.release();
+    }
+    request.sent_result_ = result;
+    request.sent_work_.user = &request;
+    request.sent_work_.run = [](Work& work) noexcept {
+        Request& over = request_of(work.user);
+        std::exchange(over.on_sent_, nullptr)(over, over.sent_result_, over.on_sent_user_);
+        over.release();
+    };
+    na->enqueue(request.sent_work_);
 }
 
 na::Peer& Request::peer() const noexcept { return *book_->peer; }

@@ -4,10 +4,14 @@
 
 #include "support/cable_places.hpp"
 
+#include <cinnabar/na/registry.hpp>
+#include <cinnabar/plugins/builtin.hpp>
+
 #include <gtest/gtest.h>
 
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cinnabar::test {
@@ -19,12 +23,28 @@ struct Way {
     friend std::ostream& operator<<(std::ostream& out, const Way& way) { return out << way.name; }
 };
 
-// Also from one end of a cable to the other, where there is one.
-inline std::vector<Way> ways() {
-    std::vector<Way> all{{"tcp", "tcp://127.0.0.1:0", "tcp://"},
-                         {"shm", "shm://", "shm://"},
-                         {"shm_buffers", "shm://?copy=buffers", "shm://?copy=buffers"}};
-    if (const auto cable = support::cable_places()) all.push_back({"cable", cable->far_end, cable->near_end});
+// From one end of a cable to the other, and nothing else, where there is one.
+inline const std::vector<Way>& ways() {
+    static const std::vector<Way> all = [] {
+        if (const auto cable = support::cable_places()) {
+            return std::vector<Way>{{"cable", cable->far_end, cable->near_end}};
+        }
+        std::vector<Way> list{{"tcp", "tcp://127.0.0.1:0", "tcp://"},
+                              {"shm", "shm://", "shm://"},
+                              {"shm_buffers", "shm://?copy=buffers", "shm://?copy=buffers"}};
+        const std::vector<std::pair<std::string, std::string>> fabrics{{"ofi_tcp_rxm", "ofi+tcp;ofi_rxm"},
+                                                                       {"ofi_net", "ofi+net"},
+                                                                       {"ofi_sockets", "ofi+sockets"},
+                                                                       {"ofi_shm", "ofi+shm"},
+                                                                       {"ofi_udp_rxd", "ofi+udp;ofi_rxd"}};
+        na::Registry registry;
+        add_builtin(registry);
+        for (const auto& [name, scheme] : fabrics) {
+            const std::string uri = scheme + "://127.0.0.1:0";
+            if (registry.open(uri, {})) list.push_back({name, uri, uri});
+        }
+        return list;
+    }();
     return all;
 }
 

@@ -160,8 +160,8 @@ class RpcTest : public ::testing::TestWithParam<support::NetworkKind> {
     na::Addr to_;
 };
 
-#define CINNABAR_OVER_ALL(suite)                                                              \
-    INSTANTIATE_TEST_SUITE_P(Over, suite, testing::ValuesIn(::cinnabar::support::networks()), \
+#define CINNABAR_OVER_ALL(suite)                                                                        \
+    INSTANTIATE_TEST_SUITE_P(Over, suite, testing::ValuesIn(::cinnabar::support::networks_for_calls()), \
                              [](const auto& i) { return std::string(::cinnabar::support::to_string(i.param)); })
 
 }  // namespace cinnabar::rpc

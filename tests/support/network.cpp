@@ -11,6 +11,34 @@
 #include <algorithm>
 
 namespace cinnabar::support {
+namespace {
+
+// What each provider is opened with; null for those that are not libfabric's.
+const char* ofi_scheme(NetworkKind kind) noexcept {
+    switch (kind) {
+        case NetworkKind::ofi_tcp_rxm:
+            return "ofi+tcp;ofi_rxm";
+        case NetworkKind::ofi_net:
+            return "ofi+net";
+        case NetworkKind::ofi_sockets:
+            return "ofi+sockets";
+        case NetworkKind::ofi_shm:
+            return "ofi+shm";
+        case NetworkKind::ofi_udp_rxd:
+            return "ofi+udp;ofi_rxd";
+        default:
+            return nullptr;
+    }
+}
+
+constexpr NetworkKind ofi_kinds[]{NetworkKind::ofi_tcp_rxm, NetworkKind::ofi_net, NetworkKind::ofi_sockets,
+                                  NetworkKind::ofi_shm, NetworkKind::ofi_udp_rxd};
+
+std::string ofi_address(NetworkKind kind, unsigned port) {
+    return std::string(ofi_scheme(kind)) + "://127.0.0.1:" + std::to_string(port);
+}
+
+}  // namespace
 
 const char* to_string(NetworkKind kind) noexcept {
     switch (kind) {
@@ -28,6 +56,16 @@ const char* to_string(NetworkKind kind) noexcept {
             return "shm_buffers";
         case NetworkKind::cable:
             return "cable";
+        case NetworkKind::ofi_tcp_rxm:
+            return "ofi_tcp_rxm";
+        case NetworkKind::ofi_net:
+            return "ofi_net";
+        case NetworkKind::ofi_sockets:
+            return "ofi_sockets";
+        case NetworkKind::ofi_shm:
+            return "ofi_shm";
+        case NetworkKind::ofi_udp_rxd:
+            return "ofi_udp_rxd";
     }
     return "unknown";
 }
@@ -43,6 +81,16 @@ std::vector<NetworkKind> networks() {
     };
     if (built("tcp")) all.push_back(NetworkKind::tcp);
     if (built("shm")) all.insert(all.end(), {NetworkKind::shm, NetworkKind::shm_buffers});
+    for (const NetworkKind kind : ofi_kinds) {
+        // Which providers there are depends on the libfabric of this machine.
+        if (built("ofi") && registry.open(ofi_address(kind, 0), {})) all.push_back(kind);
+    }
+    return all;
+}
+
+std::vector<NetworkKind> networks_for_calls() {
+    std::vector<NetworkKind> all = networks();
+    std::erase_if(all, [](NetworkKind kind) { return kind > NetworkKind::ofi_net; });
     return all;
 }
 
@@ -64,6 +112,7 @@ Result<std::unique_ptr<na::Transport>> Network::open(const std::string& name, co
     if (kind_ == NetworkKind::shm) return registry_.open("shm://", options);
     if (kind_ == NetworkKind::shm_buffers) return registry_.open("shm://?copy=buffers", options);
     if (cable_) return registry_.open(opened_++ % 2 == 0 ? cable_->near_end : cable_->far_end, options);
+    if (is_ofi()) return registry_.open(ofi_address(kind_, 0), options);
     return registry_.open("tcp://127.0.0.1:0", options);
 }
 
@@ -80,9 +129,9 @@ std::string Network::nobody() {
     (void)::bind(probe, reinterpret_cast<const sockaddr*>(&name), bytes);
     (void)::getsockname(probe, reinterpret_cast<sockaddr*>(&name), &bytes);
     ::close(probe);
-    const std::string port = std::to_string(ntohs(name.sin_port));
-    if (cable_) return cable_->far_end.substr(0, cable_->far_end.rfind(':') + 1) + port;
-    return "tcp://127.0.0.1:" + port;
+    const unsigned port = ntohs(name.sin_port);
+    if (cable_) return cable_->far_end.substr(0, cable_->far_end.rfind(':') + 1) + std::to_string(port);
+    return is_ofi() ? ofi_address(kind_, port) : "tcp://127.0.0.1:" + std::to_string(port);
 }
 
 na::Addr Node::addr(bool with_incarnation) const {

@@ -26,11 +26,19 @@ enum class NetworkKind : std::uint8_t {
     shm,          // copies across address spaces, where the kernel lets it
     shm_buffers,  // and as where it does not
     cable,        // whatever cable_places() says, the nodes at its ends in turn
+    ofi_tcp_rxm,  // libfabric, by provider: those that this machine has
+    ofi_net,
+    ofi_sockets,
+    ofi_shm,
+    ofi_udp_rxd,
 };
 [[nodiscard]] const char* to_string(NetworkKind kind) noexcept;
 inline std::ostream& operator<<(std::ostream& out, NetworkKind kind) { return out << to_string(kind); }
 // `cable` alone where there is one; else those whose plugins are in this build.
 [[nodiscard]] std::vector<NetworkKind> networks();
+// Those for tests of the layers above: of libfabric only the providers that "it never hangs" is promised on. The others
+// are slow, and shm crashes when an endpoint closes before another of its process.
+[[nodiscard]] std::vector<NetworkKind> networks_for_calls();
 
 class Network {
   public:
@@ -38,6 +46,8 @@ class Network {
     ~Network();
 
     [[nodiscard]] NetworkKind kind() const noexcept { return kind_; }
+    // Over libfabric, whatever the provider.
+    [[nodiscard]] bool is_ofi() const noexcept { return kind_ >= NetworkKind::ofi_tcp_rxm; }
     [[nodiscard]] bool is_sim() const noexcept { return world_ != nullptr; }
     [[nodiscard]] sim::World& world() noexcept { return *world_; }
     [[nodiscard]] sim::World* world_or_null() noexcept { return world_.get(); }

@@ -38,12 +38,15 @@ constexpr std::array<std::string_view, 13> third_party_includes{
     "<benchmark/", "<xxhash",  "<isa-l", "<openssl/", "<infiniband/", "<rdma/"};
 constexpr std::array<std::string_view, 6> third_party_names{"ibv_", "fi_", "rdma_cm", "boost", "BOOST_", "cereal"};
 // The headers that exist to bridge to a third party.
-const Names bridges{"hl/include/cinnabar/hl/macros.hpp", "hl/include/cinnabar/hl/cereal.hpp"};
+const Names bridges{"hl/include/cinnabar/hl/macros.hpp", "hl/include/cinnabar/hl/cereal.hpp",
+                    "mercury/include/mercury_config.h", "mercury/include/mercury_macros.h"};
 
-// Where a banned name is the subject itself: the counter of allocations, and a context's own member `sleep`.
+// Where a banned name is the subject itself: the counter of allocations, a context's own member `sleep`, and strings
+// that users free.
 const std::map<std::string_view, Names> banned_name_exceptions{
     {"tests/support/allocation_count.cpp", {"malloc", "calloc", "realloc"}},
     {"tests/counts/count_support_test.cpp", {"malloc"}},
+    {"mercury/src/string.cpp", {"malloc"}},
     {"na/src/sleep.cpp", {"sleep"}},
     {"na/src/context_impl.hpp", {"sleep"}},
 };
@@ -239,13 +242,15 @@ Findings check_third_party(const Source& source) {
 
 Findings check_banned_names(const Source& source) {
     static const Names everywhere{"goto"};
-    static const Names calls{"malloc", "calloc", "realloc", "sleep", "usleep", "nanosleep"};
+    static const Names calls{"sleep", "usleep", "nanosleep"};
+    static const Names c_allocation{"malloc", "calloc", "realloc"};
     static const Names of_this_thread{"sleep_for", "sleep_until"};
     static const Names printing{"cout", "cerr", "clog"};
     static const Names printing_calls{"printf", "puts", "putchar", "vprintf"};
     Findings findings;
     if (!source.is_cpp()) return findings;
     const bool library = library_rooms.contains(source.room());
+    const bool for_c = source.path.ends_with(".c") || source.path.ends_with(".h");  // C has nothing else
     const auto exceptions = banned_name_exceptions.find(source.path);
     for (std::size_t i = 0; i < source.code.size(); ++i) {
         std::string_view before;
@@ -253,6 +258,7 @@ Findings check_banned_names(const Source& source) {
             const bool call = is_call(source.code[i], name);
             const bool sleeps = std::exchange(before, name) == "this_thread" && of_this_thread.contains(name);
             const bool banned = everywhere.contains(name) || sleeps || (call && calls.contains(name)) ||
+                                (call && !for_c && c_allocation.contains(name)) ||
                                 (library && (printing.contains(name) || (call && printing_calls.contains(name))));
             if (exceptions != banned_name_exceptions.end() && exceptions->second.contains(name)) continue;
             if (banned) findings.push_back(at(source, i, "the banned name " + std::string(name)));

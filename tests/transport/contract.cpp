@@ -64,6 +64,15 @@ void ContractTest::kill(Node& node) {
     close(node);
 }
 
+void ContractTest::SetUp() {
+    const std::string suite = testing::UnitTest::GetInstance()->current_test_suite()->name();
+    const bool closes_early =
+        suite.ends_with("PeerLoss") || suite.ends_with("Reconnect") || suite.ends_with("Teardown");
+    if (closes_early && network_.kind() == NetworkKind::ofi_shm) {
+        GTEST_SKIP() << "libfabric's shm crashes when an endpoint closes before another of its process";
+    }
+}
+
 void ContractTest::TearDown() {
     const auto all_ended = [this] {
         return std::all_of(nodes_.begin(), nodes_.end(),

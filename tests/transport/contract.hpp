@@ -66,6 +66,7 @@ struct Lent {
 class ContractTest : public testing::TestWithParam<NetworkKind> {
   protected:
     ContractTest() : network_(GetParam()), pump_(network_.world_or_null()) {}
+    void SetUp() override;
     void TearDown() override;
 
     Node& make_node(const std::string& name, na::TransportOptions options = listening(),

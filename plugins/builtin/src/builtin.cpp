@@ -2,6 +2,9 @@
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/plugins/builtin.hpp>
 #include <cinnabar/plugins/self.hpp>
+#ifdef CINNABAR_PLUGIN_ofi
+#include <cinnabar/plugins/ofi.hpp>
+#endif
 #ifdef CINNABAR_PLUGIN_shm
 #include <cinnabar/plugins/shm.hpp>
 #endif
@@ -31,6 +34,9 @@ void add_builtin(na::Registry& registry) {
 #endif
 #ifdef CINNABAR_PLUGIN_verbs
     add(verbs::plugin_info);
+#endif
+#ifdef CINNABAR_PLUGIN_ofi
+    add(ofi::plugin_info);
 #endif
 }
 

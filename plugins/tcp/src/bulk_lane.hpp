@@ -9,7 +9,8 @@
 
 #include "connection.hpp"
 #include "framing.hpp"
-#include "socket.hpp"
+
+#include <cinnabar/na/session/socket.hpp>
 
 #include <array>
 #include <optional>

@@ -81,7 +81,7 @@ unsigned BulkLane::receive() noexcept {
                 to.pieces[to.count++] = iovec{staging.data(), staging.size()};
                 asked += staging.size();
             }
-            const Moved moved = receive_some(fd(), to.pieces.data(), to.count);
+            const na::Moved moved = na::receive_some(fd(), to.pieces.data(), to.count);
             to.pin.reset();  // what follows may run code that revokes
             if (moved.why == Errc::peer_lost) fail(Errc::peer_lost);
             if (moved.why != Errc::ok) return did;

@@ -117,7 +117,7 @@ void BulkLane::transmit() noexcept {
             } else {
                 count += gather_zeros(want, out, pieces_max - 1, data);
             }
-            const Moved moved = send_some(fd(), pieces.data(), count);
+            const na::Moved moved = na::send_some(fd(), pieces.data(), count);
             sent(moved.bytes);
             if (moved.bytes < head + data) return port().blocked(*this);
         }

@@ -2,7 +2,6 @@
 #include "connection.hpp"
 
 #include "port.hpp"
-#include "socket.hpp"
 
 #include <sys/epoll.h>
 
@@ -25,7 +24,7 @@ void Connection::close() noexcept {
     CINNABAR_ASSERT(is_open());
     port_->closing(*this);
     // Bytes that nobody read would make the kernel reset the connection, and drop what is on its way to the peer.
-    discard_received(fd_.get());
+    na::discard_received(fd_.get());
     (void)::epoll_ctl(port_->host().epoll_fd(), EPOLL_CTL_DEL, fd_.get(), nullptr);
     fd_.reset();
     peer_ = nullptr;

@@ -6,12 +6,12 @@
 // other. docs/wire-format-tcp.md, "Simultaneous connects". Owner of the context only.
 #pragma once
 
-#include "address.hpp"
 #include "peer.hpp"
 
 #include <cinnabar/base/timer_of.hpp>
 #include <cinnabar/base/unique_fd.hpp>
 #include <cinnabar/na/hello.hpp>
+#include <cinnabar/na/session/socket_address.hpp>
 
 #include <vector>
 

@@ -4,9 +4,9 @@
 
 #include "connection.hpp"
 #include "framing.hpp"
-#include "socket.hpp"
 
 #include <cinnabar/na/session/receive_blocks.hpp>
+#include <cinnabar/na/session/socket.hpp>
 
 #include <array>
 
@@ -33,7 +33,7 @@ class MessageLane final : public Connection {
     [[nodiscard]] std::size_t gather(Batch& batch) noexcept;
     void sent(std::size_t bytes) noexcept;
 
-    [[nodiscard]] Moved receive_into(Bytes room, std::size_t& asked) noexcept;
+    [[nodiscard]] na::Moved receive_into(Bytes room, std::size_t& asked) noexcept;
     unsigned parse(std::byte* from, std::size_t bytes) noexcept;
     [[nodiscard]] bool store_rest(ConstBytes rest) noexcept;
     unsigned deliver(const Frame& frame, const std::byte* payload, na::ReceiveBlock& block) noexcept;

@@ -37,7 +37,7 @@ unsigned MessageLane::receive() noexcept {
         // Out of memory: what is there waits in the kernel until some comes back.
         if (room.empty()) return did;
         std::size_t asked = 0;
-        const Moved moved = receive_into(room, asked);
+        const na::Moved moved = receive_into(room, asked);
         if (moved.why != Errc::ok) {
             if (moved.why == Errc::peer_lost) fail(Errc::peer_lost);
             return did;
@@ -62,16 +62,16 @@ unsigned MessageLane::receive() noexcept {
 
 // One system call; behind the rest of a partial message, if there is one, or behind the bytes of a partial header,
 // which are put back in front.
-Moved MessageLane::receive_into(Bytes room, std::size_t& asked) noexcept {
+na::Moved MessageLane::receive_into(Bytes room, std::size_t& asked) noexcept {
     if (partial_) {
         const std::size_t missing = partial_need_ - partial_have_;
         std::array<iovec, 2> pieces{iovec{partial_->bytes() + partial_have_, missing}, iovec{room.data(), room.size()}};
         asked = missing + room.size();
-        return receive_some(fd(), pieces.data(), pieces.size());
+        return na::receive_some(fd(), pieces.data(), pieces.size());
     }
     std::memcpy(room.data(), head_.data(), head_have_);
     asked = room.size() - head_have_;
-    return receive_some(fd(), room.data() + head_have_, asked);
+    return na::receive_some(fd(), room.data() + head_have_, asked);
 }
 
 unsigned MessageLane::parse(std::byte* from, std::size_t bytes) noexcept {

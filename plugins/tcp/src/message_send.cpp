@@ -96,8 +96,8 @@ void MessageLane::transmit() noexcept {
         Batch batch;
         batch.copies = port().scratch();
         const std::size_t asked = gather(batch);
-        const Moved moved = batch.count == 1 ? send_some(fd(), batch.pieces[0].iov_base, asked)
-                                             : send_some(fd(), batch.pieces.data(), batch.count);
+        const na::Moved moved = batch.count == 1 ? na::send_some(fd(), batch.pieces[0].iov_base, asked)
+                                                 : na::send_some(fd(), batch.pieces.data(), batch.count);
         // A connection that is gone is told by the read, after what came before the end.
         sent(moved.bytes);
         if (moved.bytes < asked) return port().blocked(*this);

@@ -2,10 +2,10 @@
 // The pair of this context and a remote one, with what waits for it. Owner of the context only.
 #pragma once
 
-#include "address.hpp"
 #include "posted.hpp"
 
 #include <cinnabar/na/session/peer.hpp>
+#include <cinnabar/na/session/socket_address.hpp>
 
 #include <vector>
 
@@ -17,6 +17,7 @@ class MessageLane;
 class TcpPort;
 
 using na::Identity;
+using na::SocketAddress;
 
 // What the Hello of a session settled.
 struct SessionTerms {
@@ -31,8 +32,6 @@ class TcpPeer final : public na::SessionPeer {
   public:
     TcpPeer(TcpPort& port, const na::Addr& addr, std::vector<SocketAddress> candidates);
 
-    // SessionPeer::place of who is dialled at these places.
-    [[nodiscard]] static std::string place_of(const std::vector<SocketAddress>& places, const na::Addr& addr);
     void set_connected(const SessionTerms& agreed, std::uint32_t own_message_bytes_max) noexcept;
 
     PostedList messages;  // to be sent, connected or not

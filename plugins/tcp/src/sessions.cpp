@@ -66,7 +66,7 @@ void TcpPort::let_in(UniqueFd fd, const na::Hello& hello, std::uint32_t token, b
 }
 
 void TcpPort::begin_session(TcpPeer& peer, UniqueFd fd, const SessionTerms& terms) noexcept {
-    tune(fd.get(), options().keepalive);
+    na::tune(fd.get(), options().keepalive);
     MessageLane* lane = lanes_.acquire();
     if (!lane || !lane->start(*this, peer, std::move(fd))) {
         if (lane) lanes_.release(*lane);
@@ -103,7 +103,7 @@ void TcpPort::lane_came_in(UniqueFd fd, const na::Hello& hello) noexcept {
 }
 
 void TcpPort::begin_bulk(TcpPeer& peer, UniqueFd fd) noexcept {
-    tune(fd.get(), options().keepalive);
+    na::tune(fd.get(), options().keepalive);
     BulkLane* bulk = bulk_lanes_.acquire();
     if (!bulk || !bulk->start(*this, peer, std::move(fd))) {
         if (bulk) bulk_lanes_.release(*bulk);

@@ -2,9 +2,9 @@
 #include "transport.hpp"
 
 #include "port.hpp"
-#include "socket.hpp"
 
 #include <cinnabar/base/random.hpp>
+#include <cinnabar/na/session/socket.hpp>
 
 #include <sys/resource.h>
 
@@ -51,11 +51,11 @@ Result<std::unique_ptr<na::Transport>> TcpTransport::open(const na::Uri& uri, co
     }
     std::unique_ptr<TcpTransport> transport(new TcpTransport(options));
     if (options.listen) {
-        CINNABAR_TRY(const std::vector<SocketAddress> addresses, resolve(uri, Purpose::listen));
-        CINNABAR_TRY(transport->listener_, listen_at(addresses));
-        transport->endpoints_ = reachable_endpoints(SocketAddress::local_of(transport->listener_.get()));
+        CINNABAR_TRY(const std::vector<SocketAddress> addresses, na::resolve(uri, na::Purpose::listen));
+        CINNABAR_TRY(transport->listener_, na::listen_at(addresses));
+        transport->endpoints_ = na::reachable_endpoints(SocketAddress::local_of(transport->listener_.get()), "tcp");
     } else if (!uri.host.empty()) {
-        CINNABAR_TRY(const std::vector<SocketAddress> addresses, resolve(uri, Purpose::listen));
+        CINNABAR_TRY(const std::vector<SocketAddress> addresses, na::resolve(uri, na::Purpose::listen));
         transport->source_ = addresses.front();
     }
     return std::unique_ptr<na::Transport>(std::move(transport));

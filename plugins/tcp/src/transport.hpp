@@ -2,11 +2,10 @@
 // One opened tcp network: the listening socket, the leases, and which context has which port. Any thread.
 #pragma once
 
-#include "address.hpp"
-
 #include <cinnabar/base/unique_fd.hpp>
 #include <cinnabar/na/hello.hpp>
 #include <cinnabar/na/lease_table.hpp>
+#include <cinnabar/na/session/socket_address.hpp>
 #include <cinnabar/na/transport.hpp>
 #include <cinnabar/na/uri.hpp>
 
@@ -19,6 +18,7 @@
 namespace cinnabar::tcp {
 
 class TcpPort;
+using na::SocketAddress;
 
 // A socket whose Hello names another context than the one that accepted it.
 struct Handover {

@@ -12,6 +12,9 @@ std::vector<Figure> all_figures() {
 #ifdef CINNABAR_BENCH_VERBS
     for (auto& figure : verbs_figures()) all.push_back(std::move(figure));
 #endif
+#ifdef CINNABAR_HAS_MERCURY_API
+    for (auto& figure : mercury_api_figures()) all.push_back(std::move(figure));
+#endif
     return all;
 }
 

@@ -19,6 +19,9 @@ namespace cinnabar::bench {
 [[nodiscard]] std::vector<Figure> machine_figures();
 // None where the RDMA devices of the machine of tests/vm are not.
 [[nodiscard]] std::vector<Figure> verbs_figures();
+#ifdef CINNABAR_HAS_MERCURY_API
+[[nodiscard]] std::vector<Figure> mercury_api_figures();
+#endif
 
 [[nodiscard]] std::vector<Figure> all_figures();
 

@@ -276,6 +276,14 @@ TEST_F(MoverTest, ABoundDescriptorLeadsToItsOwner) {
     port().end_all();
     run();
     EXPECT_EQ(outcome.result, Errc::ok);
+
+    args.owner_at = transport->addr("the same, by another name");
+    start(args, outcome);
+    ASSERT_EQ(port().posted.size(), 1u);
+    EXPECT_EQ(port().posted[0]->peer->addr(), args.owner_at);
+    port().end_all();
+    run();
+    EXPECT_EQ(outcome.result, Errc::ok);
 }
 
 TEST_F(MoverTest, TheRouteIsOneThatTheMemoryWasLentOn) {

@@ -47,6 +47,8 @@ struct TransferArgs {
     // Whether a descriptor that is bound to an owner may lead there: whoever made the descriptor chooses whom this
     // process connects to. Otherwise such a transfer is refused with `permission`.
     bool follow_owner = false;
+    // Where that owner is found, if the caller knows better than the descriptor, as of memory of its own; else empty.
+    na::Addr owner_at;
     na::Peer* connected = nullptr;  // the peer itself, where it is known: no other connection to the same process will
                                     // do, since leases end with the one they were told on; referenced until completion
     TimeUs deadline = time_never;   // on the context's clock

@@ -84,6 +84,8 @@ class CINNABAR_API Context {
     // Runs at most `count_max` nodes of the completion queue and returns how many.
     unsigned trigger(unsigned count_max) noexcept;
     [[nodiscard]] bool has_completions() const noexcept;
+    // Nodes that wait for trigger(). Any thread; a snapshot.
+    [[nodiscard]] std::uint32_t completions() const noexcept;
 
     // One descriptor that is readable when progress() should be called, for foreign event loops. Call prepare_wait()
     // before each foreign poll: false means do not wait, call progress() now.

@@ -70,6 +70,9 @@ class CINNABAR_API Context {
     using PeerFunction = void (*)(const na::Addr& peer, na::PeerEvent event, Errc why, void* user) noexcept;
     void on_peer(PeerFunction function, void* user) noexcept;
 
+    // For the layer above; not touched here.
+    void* user_data = nullptr;
+
   private:
     friend class Engine;
     friend class Call;

@@ -9,6 +9,7 @@
 #include <cinnabar/rpc/handler.hpp>
 #include <cinnabar/rpc/options.hpp>
 
+#include <cstddef>
 #include <memory>
 #include <vector>
 
@@ -37,6 +38,10 @@ class CINNABAR_API Engine {
     // Where peers reach context 0. When nothing listens it serves only those that this process has dialled.
     [[nodiscard]] na::Addr self_addr() const;
     [[nodiscard]] const std::vector<std::shared_ptr<na::Transport>>& transports() const noexcept;
+    // Of arguments and of a result: so much fits in a message of every transport, what is larger goes by bulk. A peer
+    // with smaller messages may make that less.
+    [[nodiscard]] std::size_t input_bytes_eager() const noexcept;
+    [[nodiscard]] std::size_t output_bytes_eager() const noexcept;
 
     // New requests are answered `shutting_down`, new calls fail with `closed`; what runs goes on. Any thread. Drive the
     // contexts until their counts show no calls and no requests, or time is up.

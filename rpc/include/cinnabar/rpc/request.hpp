@@ -36,6 +36,9 @@ struct PeerBook;
 // Runs once, from trigger(), when the origin has canceled or is gone, if that happens before the last release.
 using CancelFunction = void (*)(Request& request, void* user) noexcept;
 
+// Runs once, from trigger(), when the reply has left (ok) or never will (peer_lost, canceled, closed, ...).
+using SentFunction = void (*)(Request& request, Errc result, void* user) noexcept;
+
 class CINNABAR_API Request : public PoolSlot {
   public:
     Request() = default;
@@ -67,7 +70,9 @@ class CINNABAR_API Request : public PoolSlot {
     [[nodiscard]] Errc grow_output(std::size_t bytes, Bytes& room) noexcept;
 
     // Answers with the first `output_bytes` of the room. `shape` is that of the result type. Requires: not answered.
-    void respond(std::size_t output_bytes, std::uint16_t shape = 0) noexcept;
+    // `sent` is told when the reply has left, and keeps the request until then; not after the context is closed.
+    void respond(std::size_t output_bytes, std::uint16_t shape = 0, SentFunction sent = nullptr,
+                 void* user = nullptr) noexcept;
     // Answers with an error. For Errc::application: `app_code`, and a text of which 256 bytes are sent.
     void respond_error(Errc code, std::uint32_t app_code = 0, std::string_view text = {}) noexcept;
     [[nodiscard]] bool answered() const noexcept { return answered_.load(std::memory_order_acquire); }
@@ -121,6 +126,10 @@ class CINNABAR_API Request : public PoolSlot {
     Loan* lend_ = nullptr;  // of a large result
     std::atomic<CancelFunction> on_cancel_{nullptr};
     void* on_cancel_user_ = nullptr;
+    Work sent_work_;  // telling that the reply has left
+    SentFunction on_sent_ = nullptr;
+    void* on_sent_user_ = nullptr;
+    Errc sent_result_ = Errc::ok;
     std::uint64_t tag_ = 0;
     std::uint64_t pulled_ = 0;   // of the large arguments, when the timer was armed
     std::uint64_t charged_ = 0;  // for them, to its peer

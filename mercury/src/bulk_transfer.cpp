@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Moving memory between bulk handles.
+#include "bulk.hpp"
+#include "context.hpp"
+#include "errors.hpp"
+#include "log.hpp"
+
+#include <algorithm>
+
+using namespace cinnabar;
+using mercury::failed;
+
+namespace {
+
+struct Wanted {
+    hg_context_t* context;
+    hg_cb_t callback;
+    void* arg;
+    hg_bulk_op_t op;
+    na::Addr peer;
+    bool follow_owner;
+    na::Addr owner_at;
+    hg_bulk_t origin;
+    hg_size_t origin_offset;
+    hg_bulk_t local;
+    hg_size_t local_offset;
+    hg_size_t size;
+    hg_op_id_t* op_id;
+};
+
+hg_return_t check(const Wanted& wanted) {
+    if (!wanted.context || !wanted.callback || !wanted.origin || !wanted.local) return HG_INVALID_ARG;
+    const hg_class* const owner = wanted.context->owner;
+    if (wanted.origin->owner != owner || wanted.local->owner != owner) {
+        return failed("HG_Bulk_transfer: handles of another class", HG_INVALID_ARG);
+    }
+    if (wanted.local->is_remote) return failed("HG_Bulk_transfer: the local handle is a peer's", HG_INVALID_ARG);
+    const auto inside = [&](const hg_bulk& bulk, hg_size_t offset) {
+        return offset <= bulk.bytes && wanted.size <= bulk.bytes - offset;
+    };
+    if (!inside(*wanted.origin, wanted.origin_offset) || !inside(*wanted.local, wanted.local_offset)) {
+        return failed("HG_Bulk_transfer: out of the bounds of a handle", HG_INVALID_ARG);
+    }
+    const bool pull = wanted.op == HG_BULK_PULL;
+    const hg_bulk& from = pull ? *wanted.origin : *wanted.local;
+    const hg_bulk& to = pull ? *wanted.local : *wanted.origin;
+    if ((from.flags & HG_BULK_READ_ONLY) == 0 || (to.flags & HG_BULK_WRITE_ONLY) == 0) {
+        return failed("HG_Bulk_transfer: a handle is not for that direction", HG_PERMISSION);
+    }
+    return HG_SUCCESS;
+}
+
+void drop(hg_op_id& op) {
+    if (op.references.fetch_sub(1, std::memory_order_acq_rel) == 1) op.context->transfers.release(op);
+}
+
+void tell(hg_op_id& op, hg_return_t result) {
+    op.told.ret = result;
+    const hg_cb_info told = op.told;
+    (void)op.callback(&told);
+    (void)HG_Bulk_free(told.info.bulk.origin_handle);
+    (void)HG_Bulk_free(told.info.bulk.local_handle);
+    drop(op);
+}
+
+void ended(bulk::Transfer& transfer, void* user) noexcept {
+    hg_op_id& op = *static_cast<hg_op_id*>(user);
+    const Errc result = transfer.result();
+    {
+        const std::lock_guard lock(op.mutex);  // nobody cancels it any more
+        op.ended = true;
+        op.moving = nullptr;
+    }
+    op.context->rpc->mover().release(transfer);
+    tell(op, mercury::to_hg(result));
+}
+
+// Between two handles of this process.
+void copy(const Wanted& wanted) {
+    const bool pull = wanted.op == HG_BULK_PULL;
+    const bulk::Region from = (pull ? wanted.origin : wanted.local)->local;
+    const bulk::Region to = (pull ? wanted.local : wanted.origin)->local;
+    hg_size_t from_at = pull ? wanted.origin_offset : wanted.local_offset;
+    hg_size_t to_at = pull ? wanted.local_offset : wanted.origin_offset;
+    std::byte piece[4096];
+    for (hg_size_t left = wanted.size; left != 0;) {
+        const std::size_t bytes = std::min<hg_size_t>(left, sizeof piece);
+        from.copy_out(from_at, Bytes(piece).first(bytes));
+        to.copy_in(to_at, ConstBytes(piece).first(bytes));
+        from_at += bytes;
+        to_at += bytes;
+        left -= bytes;
+    }
+}
+
+void complete_at_once(hg_op_id& op) {
+    op.queued.run.user = &op;
+    op.queued.run.run = [](Work& work) noexcept {
+        hg_op_id& over = *static_cast<hg_op_id*>(work.user);
+        {
+            const std::lock_guard lock(over.mutex);
+            over.ended = true;
+        }
+        tell(over, HG_SUCCESS);
+    };
+    op.references.store(1, std::memory_order_relaxed);
+    op.queued.queue(op.context->rpc->na());
+}
+
+Errc move(const Wanted& wanted, hg_op_id& op) {
+    bulk::TransferArgs args;
+    args.direction = wanted.op == HG_BULK_PULL ? bulk::Direction::pull : bulk::Direction::push;
+    args.remote = &wanted.origin->remote;
+    args.remote_offset = wanted.origin_offset;
+    args.local = wanted.local->local.slice(wanted.local_offset, wanted.size);
+    args.bytes = wanted.size;
+    args.peer = wanted.peer;
+    args.follow_owner = wanted.follow_owner;
+    args.owner_at = wanted.owner_at;
+    args.deadline = wanted.context->deadline();
+    bulk::Mover& mover = wanted.context->rpc->mover();
+    Errc why = Errc::ok;
+    op.references.store(2, std::memory_order_relaxed);
+    bulk::Transfer* const moving = mover.start(args, ended, &op, bulk::Deliver::queued, nullptr, why);
+    if (!moving) return why;
+    {
+        const std::lock_guard lock(op.mutex);
+        if (!op.ended) {
+            op.moving = moving;
+            if (op.cancel_asked) mover.cancel(*moving);
+        }
+    }
+    drop(op);
+    return Errc::ok;
+}
+
+hg_return_t start(const Wanted& wanted) {
+    if (const hg_return_t wrong = check(wanted); wrong != HG_SUCCESS) return wrong;
+    hg_op_id* const op = wanted.context->transfers.acquire();
+    if (!op) return HG_AGAIN;
+    op->context = wanted.context;
+    op->callback = wanted.callback;
+    op->told = {};
+    op->told.info.bulk = {wanted.origin, wanted.local, wanted.op, wanted.size};
+    op->told.arg = wanted.arg;
+    op->told.type = HG_CB_BULK;
+    {
+        const std::lock_guard lock(op->mutex);
+        ++op->use;
+        op->moving = nullptr;
+        op->cancel_asked = op->ended = false;
+    }
+    (void)HG_Bulk_ref_incr(wanted.origin);
+    (void)HG_Bulk_ref_incr(wanted.local);
+    // Before it can end.
+    if (wanted.op_id && wanted.op_id != HG_OP_ID_IGNORE) *wanted.op_id = op->id();
+    wanted.context->owner->counters.add(mercury::Counters::bulk_transfers);
+    if (wanted.size == 0 || !wanted.origin->is_remote) {
+        if (wanted.size != 0) copy(wanted);
+        complete_at_once(*op);
+        return HG_SUCCESS;
+    }
+    const Errc moved = move(wanted, *op);
+    if (moved == Errc::ok) return HG_SUCCESS;
+    (void)HG_Bulk_free(wanted.origin);
+    (void)HG_Bulk_free(wanted.local);
+    wanted.context->transfers.release(*op);
+    return failed("HG_Bulk_transfer", moved);
+}
+
+}  // namespace
+
+hg_return_t HG_Bulk_transfer_id(hg_context_t* context, hg_cb_t callback, void* arg, hg_bulk_op_t op,
+                                hg_addr_t origin_addr, uint8_t origin_id, hg_bulk_t origin_handle,
+                                hg_size_t origin_offset, hg_bulk_t local_handle, hg_size_t local_offset, hg_size_t size,
+                                hg_op_id_t* op_id) {
+    if (!origin_addr || !origin_handle) return HG_INVALID_ARG;
+    if (origin_handle->is_bound) {
+        return failed("HG_Bulk_transfer: the handle is bound, use HG_Bulk_bind_transfer", HG_INVALID_ARG);
+    }
+    return mercury::guarded([&] {
+        const na::Addr& addr = origin_addr->addr;
+        const bool there = static_cast<uint8_t>(addr.body().context) == origin_id;
+        return start({context,
+                      callback,
+                      arg,
+                      op,
+                      there ? addr : addr.with_context(origin_id),
+                      false,
+                      {},
+                      origin_handle,
+                      origin_offset,
+                      local_handle,
+                      local_offset,
+                      size,
+                      op_id});
+    });
+}
+
+hg_return_t HG_Bulk_transfer(hg_context_t* context, hg_cb_t callback, void* arg, hg_bulk_op_t op, hg_addr_t origin_addr,
+                             hg_bulk_t origin_handle, hg_size_t origin_offset, hg_bulk_t local_handle,
+                             hg_size_t local_offset, hg_size_t size, hg_op_id_t* op_id) {
+    const uint8_t id = origin_addr ? static_cast<uint8_t>(origin_addr->addr.body().context) : 0;
+    return HG_Bulk_transfer_id(context, callback, arg, op, origin_addr, id, origin_handle, origin_offset, local_handle,
+                               local_offset, size, op_id);
+}
+
+hg_return_t HG_Bulk_bind_transfer(hg_context_t* context, hg_cb_t callback, void* arg, hg_bulk_op_t op,
+                                  hg_bulk_t origin_handle, hg_size_t origin_offset, hg_bulk_t local_handle,
+                                  hg_size_t local_offset, hg_size_t size, hg_op_id_t* op_id) {
+    if (!origin_handle) return HG_INVALID_ARG;
+    if (!origin_handle->is_bound) return failed("HG_Bulk_bind_transfer: the handle is not bound", HG_INVALID_ARG);
+    return mercury::guarded([&] {
+        const na::Addr& owner = origin_handle->bound.addr;
+        // A class that does not listen is found by itself alone.
+        const bool mine = !context->owner->network->listen && context->owner->is_me(owner);
+        const na::Addr owner_at = mine ? context->owner->self().with_context(owner.body().context) : na::Addr();
+        return start({context, callback, arg, op, owner, true, owner_at, origin_handle, origin_offset, local_handle,
+                      local_offset, size, op_id});
+    });
+}
+
+hg_return_t HG_Bulk_cancel(hg_op_id_t op_id) {
+    if (!op_id) return HG_INVALID_ARG;
+    hg_op_id& op = hg_op_id::of(op_id);
+    const std::lock_guard lock(op.mutex);
+    if (op.id() != op_id || op.ended) return HG_SUCCESS;  // over already
+    op.cancel_asked = true;
+    if (op.moving) op.context->rpc->mover().cancel(*op.moving);
+    return HG_SUCCESS;
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A callback that HG itself puts on the completion queue, for trigger() to run.
+#pragma once
+
+#include <cinnabar/base/work.hpp>
+#include <cinnabar/na/context.hpp>
+
+namespace cinnabar::mercury {
+
+// Lives until `run` has begun.
+struct Callback {
+    Work run;  // the caller sets run.run and run.user
+    Work hand_over;
+    na::Context* context = nullptr;
+
+    // Any thread, as na::Context::run_owned.
+    void queue(na::Context& on) noexcept {
+        context = &on;
+        hand_over.user = this;
+        hand_over.run = [](Work& work) noexcept {
+            Callback& queued = *static_cast<Callback*>(work.user);
+            queued.context->enqueue(queued.run);
+        };
+        on.run_owned(hand_over);
+    }
+};
+
+}  // namespace cinnabar::mercury

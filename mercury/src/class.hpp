@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An HG class: an engine over a network, its options, and what must be gone before it can be finalized.
+#pragma once
+
+#include "counters.hpp"
+#include "mercury.h"
+#include "na_class.hpp"
+
+#include <cinnabar/rpc/engine.hpp>
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+struct hg_class {
+    na_class* network = nullptr;
+    bool owns_network = false;
+    hg_init_info options{};
+    std::unique_ptr<cinnabar::rpc::Engine> engine;
+
+    hg_size_t in_offset = 0;
+    hg_size_t out_offset = 0;
+    void* data = nullptr;
+    void (*data_free)(void*) = nullptr;
+    hg_return_t (*handle_created)(hg_handle_t, void*) = nullptr;
+    void* handle_created_arg = nullptr;
+
+    std::mutex mutex;                      // of the three below
+    std::map<hg_id_t, std::string> names;  // of those registered by name
+    std::map<unsigned, unsigned> ids;      // contexts that are open, by the id of the core: always 1
+    unsigned private_id = 256;             // the next for a context whose own id is taken
+
+    std::atomic<int> contexts{0};
+    std::atomic<int> addrs{0};
+    std::atomic<int> bulks{0};
+    cinnabar::mercury::Counters counters;
+
+    // Where this class is called; a class that does not listen reaches itself only.
+    [[nodiscard]] cinnabar::na::Addr self() const { return engine->self_addr(); }
+    // Its address as peers know it: not the loopback's.
+    [[nodiscard]] cinnabar::na::Addr known_as(cinnabar::na::ContextId context) const;
+    // Whether it is the address of one's own class, also as a peer knows it.
+    [[nodiscard]] bool is_me(const cinnabar::na::Addr& addr) const;
+};
+
+// One that was handed out, or that a handle has within.
+struct hg_addr : na_addr {
+    hg_class* owner = nullptr;
+};
+
+namespace cinnabar::mercury {
+
+// A new address for the user to free.
+[[nodiscard]] hg_return_t hand_out(hg_class& owner, na::Addr made, hg_addr_t* out) noexcept;
+// HG_INVALID_ARG: not an address; HG_PROTONOSUPPORT: no network of the class reaches it.
+[[nodiscard]] hg_return_t look_up(const hg_class& owner, const char* name, na::Addr& out) noexcept;
+
+}  // namespace cinnabar::mercury

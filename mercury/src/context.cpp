@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "context.hpp"
+
+#include "errors.hpp"
+#include "log.hpp"
+
+using namespace cinnabar;
+using mercury::failed;
+using mercury::guarded;
+
+namespace {
+
+constexpr std::uint32_t handles_max = 256 * 1024;
+constexpr std::uint32_t transfers_max = 64 * 1024;
+
+rpc::Options options_of(const hg_class& owner, na::ContextId id) {
+    rpc::Options options;
+    const na_init_info_4_0& network = owner.network->options;
+    const bool single = (network.thread_mode & NA_THREAD_MODE_SINGLE_CTX) != 0;
+    options.context.threads = single ? Threads::one : Threads::many;
+    options.context.id = id;
+    if ((network.progress_mode & NA_NO_BLOCK) != 0) options.context.spin_max = std::chrono::hours(1);
+    options.checksums = owner.options.checksum_level != HG_CHECKSUM_NONE;
+    // Handlers may take as long as they like.
+    options.handler_time_max = Microseconds{0};
+    return options;
+}
+
+// The first context of an id is reached by it; others get a number that no peer can ask for.
+na::ContextId take_id(hg_class& owner, std::uint8_t wanted) {
+    const std::lock_guard lock(owner.mutex);
+    const unsigned id = owner.ids.contains(wanted) ? owner.private_id++ : wanted;
+    owner.ids[id] = 1;
+    return static_cast<na::ContextId>(id);
+}
+
+void give_id(hg_class& owner, na::ContextId id) {
+    const std::lock_guard lock(owner.mutex);
+    owner.ids.erase(id);
+}
+
+hg_return_t open_context(hg_class& owner, std::uint8_t id, hg_context_t** out) {
+    const bool single = (owner.network->options.thread_mode & NA_THREAD_MODE_SINGLE_CTX) != 0;
+    auto made = std::make_unique<hg_context>(single ? Threads::one : Threads::many);
+    made->owner = &owner;
+    made->id = id;
+    made->core_id = take_id(owner, id);
+    auto opened = owner.engine->open_context(options_of(owner, made->core_id));
+    if (!opened) {
+        give_id(owner, made->core_id);
+        return failed("HG_Context_create", opened.error());
+    }
+    made->rpc = *std::move(opened);
+    made->rpc->user_data = made.get();
+    ++owner.contexts;
+    *out = made.release();
+    return HG_SUCCESS;
+}
+
+// Whether the user still holds handles, apart from what operations hold.
+bool has_users(hg_context& context) {
+    bool any = false;
+    context.handles.for_each([&](hg_handle& handle) {
+        any = any || handle.reference_count() > (handle.busy.load() ? 1 : 0) + (handle.abandoned ? 1 : 0);
+    });
+    return any;
+}
+
+}  // namespace
+
+hg_context::hg_context(Threads threads) : handles(threads, handles_max), transfers(threads, transfers_max) {}
+
+hg_context_t* HG_Context_create(hg_class_t* hg_class) { return HG_Context_create_id(hg_class, 0); }
+
+hg_context_t* HG_Context_create_id(hg_class_t* hg_class, uint8_t id) {
+    hg_context_t* opened = nullptr;
+    if (hg_class) (void)guarded([&] { return open_context(*hg_class, id, &opened); });
+    return opened;
+}
+
+hg_return_t HG_Context_destroy(hg_context_t* context) {
+    if (!context) return HG_SUCCESS;
+    if (has_users(*context)) return failed("HG_Context_destroy: handles are left", HG_BUSY);
+    // What is in flight ends. Its callbacks run inside, and may look at the context still.
+    delete context->rpc.get();
+    (void)context->rpc.release();
+    // Handles of handlers that never answered.
+    context->handles.for_each([](hg_handle& handle) {
+        if (handle.references.load() > 0) mercury::drop(handle);
+    });
+    if (context->data_free) context->data_free(context->data);
+    give_id(*context->owner, context->core_id);
+    --context->owner->contexts;
+    delete context;
+    return HG_SUCCESS;
+}
+
+hg_return_t HG_Context_unpost(hg_context_t* context) {
+    if (!context) return HG_INVALID_ARG;
+    context->unposted.store(true, std::memory_order_relaxed);
+    return HG_SUCCESS;
+}
+
+hg_class_t* HG_Context_get_class(const hg_context_t* context) { return context ? context->owner : nullptr; }
+uint8_t HG_Context_get_id(const hg_context_t* context) { return context ? context->id : 0; }
+
+hg_return_t HG_Context_set_data(hg_context_t* context, void* data, void (*free_callback)(void*)) {
+    if (!context) return HG_INVALID_ARG;
+    context->data = data;
+    context->data_free = free_callback;
+    return HG_SUCCESS;
+}
+void* HG_Context_get_data(const hg_context_t* context) { return context ? context->data : nullptr; }

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An HG context: one of rpc, the pools of what is in flight on it, and who may not be left when it is destroyed.
+#pragma once
+
+#include "class.hpp"
+#include "handle.hpp"
+#include "transfer.hpp"
+
+#include <cinnabar/rpc/context.hpp>
+
+#include <atomic>
+#include <memory>
+
+struct hg_context {
+    hg_class* owner = nullptr;
+    std::unique_ptr<cinnabar::rpc::Context> rpc;
+    std::uint8_t id = 0;                  // the user's
+    cinnabar::na::ContextId core_id = 0;  // the same, or one of its own where that was taken
+    void* data = nullptr;
+    void (*data_free)(void*) = nullptr;
+    hg_return_t (*core_handle_created)(hg_core_handle_t, void*) = nullptr;
+    void* core_handle_created_arg = nullptr;
+    std::atomic<bool> unposted{false};
+    cinnabar::SlotPool<hg_handle> handles;
+    cinnabar::SlotPool<hg_op_id> transfers;
+
+    explicit hg_context(cinnabar::Threads threads);
+    // When calls and transfers that begin now end at the latest.
+    [[nodiscard]] cinnabar::TimeUs deadline() const noexcept {
+        const cinnabar::Microseconds span = owner->network->info.deadline;
+        return span == cinnabar::Microseconds::max() ? cinnabar::time_never : rpc->deadline_in(span);
+    }
+};

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A call, as its origin makes it.
+#include "context.hpp"
+#include "errors.hpp"
+#include "payload.hpp"
+
+using namespace cinnabar;
+using mercury::Counters;
+
+namespace {
+
+Errc grow(hg_handle& handle, std::size_t bytes, Bytes& room) { return handle.call->grow_input(bytes, room); }
+
+// The user's, from trigger().
+void tell(hg_handle& handle, hg_return_t ret) {
+    if (const hg_core_cb_t callback = handle.core_forward_callback) {
+        hg_core_cb_info told{};
+        told.info.forward.handle = reinterpret_cast<hg_core_handle_t>(&handle);
+        told.arg = handle.forward_arg;
+        told.type = HG_CB_FORWARD;
+        told.ret = ret;
+        handle.busy.store(false, std::memory_order_release);
+        return static_cast<void>(callback(&told));
+    }
+    hg_cb_info told{};
+    told.info.forward.handle = &handle;
+    told.arg = handle.forward_arg;
+    told.type = HG_CB_FORWARD;
+    told.ret = ret;
+    const hg_cb_t callback = handle.forward_callback;
+    handle.busy.store(false, std::memory_order_release);  // may be reset and forwarded again from now on
+    if (callback) (void)callback(&told);
+}
+
+void ended(rpc::Call& call, void* user) noexcept {
+    hg_handle& handle = *static_cast<hg_handle*>(user);
+    hg_class& owner = *handle.info.hg_class;
+    if (!handle.one_way && call.result() == Errc::ok) {
+        owner.counters.add(Counters::replies_received);
+        if (call.output().size() > owner.engine->output_bytes_eager()) owner.counters.add(Counters::replies_extra);
+    }
+    tell(handle, mercury::to_hg(call.result()));
+    mercury::drop(handle);
+}
+
+}  // namespace
+
+hg_return_t mercury::forward(hg_handle& handle, std::size_t bytes) noexcept {
+    rpc::Call& call = *handle.call;
+    call.args.rpc = handle.info.id;
+    call.args.one_way = handle.one_way;
+    call.args.deadline = handle.info.context->deadline();
+    handle.forwarded = true;
+    handle.references.fetch_add(1, std::memory_order_relaxed);
+    handle.busy.store(true, std::memory_order_relaxed);
+    handle.call_id.store(call.id(), std::memory_order_release);
+    handle.info.hg_class->counters.add(Counters::requests_sent);
+    const Errc sent = call.forward(bytes, ended, &handle);
+    if (sent == Errc::ok) return HG_SUCCESS;
+    handle.busy.store(false, std::memory_order_relaxed);
+    handle.references.fetch_sub(1, std::memory_order_relaxed);
+    return to_hg(sent);
+}
+
+hg_return_t HG_Forward(hg_handle_t handle, hg_cb_t callback, void* arg, void* in_struct) {
+    if (!handle) return HG_INVALID_ARG;
+    if (handle->busy.load(std::memory_order_acquire) || handle->request) return HG_BUSY;
+    if (const hg_return_t made = mercury::prepare_call(*handle); made != HG_SUCCESS) return made;
+    hg_class& owner = *handle->info.hg_class;
+    mercury::Encoding encoding{
+        handle, handle->registration->in_proc, in_struct, handle->call->input_room(), owner.in_offset, grow};
+    if (const hg_return_t encoded = mercury::encode(encoding); encoded != HG_SUCCESS) return encoded;
+    handle->input_bytes = encoding.used - owner.in_offset;
+    handle->forward_callback = callback;
+    handle->core_forward_callback = nullptr;
+    handle->forward_arg = arg;
+    if (encoding.extra) owner.counters.add(Counters::requests_extra);
+    return mercury::forward(*handle, encoding.used);
+}
+
+hg_return_t HG_Cancel(hg_handle_t handle) {
+    if (!handle) return HG_INVALID_ARG;
+    const rpc::CallId id = handle->call_id.load(std::memory_order_acquire);
+    if (id != 0) handle->info.context->rpc->cancel(id);
+    return HG_SUCCESS;
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "handle.hpp"
+
+#include "context.hpp"
+#include "errors.hpp"
+#include "log.hpp"
+
+using namespace cinnabar;
+using mercury::Counters;
+
+namespace cinnabar::mercury {
+namespace {
+
+void release_call(hg_handle& handle) noexcept {
+    handle.call_id.store(0, std::memory_order_relaxed);
+    handle.forwarded = false;
+    if (rpc::Call* last = std::exchange(handle.call, nullptr)) last->release();
+}
+
+void free_handle(hg_handle& handle) noexcept {
+    hg_context& context = *handle.info.context;
+    release_call(handle);
+    if (handle.request || handle.abandoned) context.owner->counters.subtract(Counters::requests_active);
+    if (rpc::Request* last = std::exchange(handle.request, nullptr)) last->release();
+    if (handle.data_free) handle.data_free(handle.data);
+    handle.peer.addr = {};
+    handle.target = {};
+    handle.data = nullptr;
+    handle.data_free = nullptr;
+    context.handles.release(handle);
+}
+
+// The handler has let go without an answer: the origin is told now, not never. One reference stays, which Mercury's
+// programs may give back as well.
+void abandon(hg_handle& handle) noexcept {
+    handle.abandoned = true;
+    handle.busy.store(false, std::memory_order_relaxed);
+    rpc::Request& request = *std::exchange(handle.request, nullptr);
+    request.respond_error(Errc::canceled);
+    request.release();
+    handle.references.store(1, std::memory_order_release);
+}
+
+hg_return_t set_target(hg_handle& handle, hg_addr_t addr, hg_id_t id) noexcept {
+    if (id != 0) {
+        Registration* const known = find(*handle.info.hg_class, id);
+        if (!known) return HG_NOENTRY;
+        handle.registration = known;
+        handle.info.id = id;
+        handle.one_way = known->one_way.load(std::memory_order_relaxed);
+    }
+    if (addr && !(handle.peer.addr == addr->addr)) {
+        handle.peer.addr = addr->addr;
+        handle.target = {};
+    }
+    if (addr) {
+        handle.info.addr = &handle.peer;
+        handle.peer.owner = handle.info.hg_class;
+    }
+    return HG_SUCCESS;
+}
+
+}  // namespace
+
+hg_handle* take_handle(hg_context& context, std::int32_t references, hg_return_t& why) noexcept {
+    hg_handle* const handle = context.handles.acquire();
+    why = HG_NOMEM;
+    if (!handle) return nullptr;
+    handle->info = {context.owner, &context, nullptr, 0, 0};
+    handle->registration = nullptr;
+    handle->one_way = handle->abandoned = false;
+    handle->input_bytes = handle->output_bytes = 0;
+    handle->busy.store(false, std::memory_order_relaxed);
+    handle->references.store(references, std::memory_order_relaxed);
+    const hg_class& owner = *context.owner;
+    why = owner.handle_created ? owner.handle_created(handle, owner.handle_created_arg) : HG_SUCCESS;
+    if (why == HG_SUCCESS && context.core_handle_created) {
+        why = context.core_handle_created(reinterpret_cast<hg_core_handle_t>(handle), context.core_handle_created_arg);
+    }
+    if (why == HG_SUCCESS) return handle;
+    handle->references.store(0, std::memory_order_relaxed);
+    free_handle(*handle);
+    return nullptr;
+}
+
+void drop(hg_handle& handle, std::int32_t owed) noexcept {
+    const std::int32_t left = handle.references.fetch_sub(owed + 1, std::memory_order_acq_rel) - owed - 1;
+    if (left == 0) return free_handle(handle);
+    // Nobody has a reference but the answer that nobody can give any more.
+    if (left == hg_handle::answer_owed + 1) abandon(handle);
+}
+
+hg_return_t prepare_call(hg_handle& handle) noexcept {
+    if (handle.call && !handle.forwarded) return HG_SUCCESS;
+    if (!handle.info.addr || !handle.registration) return HG_INVALID_ARG;
+    release_call(handle);
+    if (handle.target.empty()) {
+        const na::Addr& peer = handle.peer.addr;
+        const hg_return_t made = guarded([&] {
+            handle.target =
+                handle.info.context_id == peer.body().context ? peer : peer.with_context(handle.info.context_id);
+            return HG_SUCCESS;
+        });
+        if (made != HG_SUCCESS) return made;
+    }
+    Errc why = Errc::ok;
+    handle.call = handle.info.context->rpc->make_call(handle.target, why);
+    return to_hg(why);
+}
+
+}  // namespace cinnabar::mercury
+
+hg_return_t HG_Create(hg_context_t* context, hg_addr_t addr, hg_id_t id, hg_handle_t* handle) {
+    if (!context || !handle) return HG_INVALID_ARG;
+    hg_return_t why = HG_SUCCESS;
+    hg_handle* const made = mercury::take_handle(*context, 1, why);
+    if (!made) return why;
+    why = HG_Reset(made, addr, id);
+    if (why != HG_SUCCESS) {
+        mercury::drop(*made);
+        return why;
+    }
+    *handle = made;
+    return HG_SUCCESS;
+}
+
+hg_return_t HG_Destroy(hg_handle_t handle) {
+    if (handle) mercury::drop(*handle);
+    return HG_SUCCESS;
+}
+
+hg_return_t HG_Reset(hg_handle_t handle, hg_addr_t addr, hg_id_t id) {
+    if (!handle) return HG_INVALID_ARG;
+    if (handle->busy.load(std::memory_order_acquire) || handle->request) return HG_BUSY;
+    mercury::release_call(*handle);
+    if (handle->info.context_id != 0) handle->target = {};
+    handle->info.context_id = 0;
+    handle->input_bytes = handle->output_bytes = 0;
+    return mercury::set_target(*handle, addr, id);
+}
+
+hg_return_t HG_Ref_incr(hg_handle_t handle) {
+    if (!handle) return HG_INVALID_ARG;
+    handle->references.fetch_add(1, std::memory_order_relaxed);
+    return HG_SUCCESS;
+}
+
+int32_t HG_Ref_get(hg_handle_t handle) { return handle ? handle->reference_count() : -1; }
+
+const struct hg_info* HG_Get_info(hg_handle_t handle) { return handle ? &handle->info : nullptr; }
+
+hg_return_t HG_Set_data(hg_handle_t handle, void* data, void (*free_callback)(void*)) {
+    if (!handle) return HG_INVALID_ARG;
+    handle->data = data;
+    handle->data_free = free_callback;
+    return HG_SUCCESS;
+}
+void* HG_Get_data(hg_handle_t handle) { return handle ? handle->data : nullptr; }
+
+hg_return_t HG_Set_target_id(hg_handle_t handle, uint8_t id) {
+    if (!handle) return HG_INVALID_ARG;
+    if (handle->busy.load(std::memory_order_acquire) || handle->request) return HG_BUSY;
+    if (handle->info.context_id == id) return HG_SUCCESS;
+    handle->info.context_id = id;
+    handle->target = {};
+    if (!handle->call || handle->forwarded) return HG_SUCCESS;
+    // Bytes that the user has written already move to the call that goes there.
+    rpc::Call* const written = std::exchange(handle->call, nullptr);
+    const hg_return_t made = mercury::prepare_call(*handle);
+    if (made == HG_SUCCESS) std::ranges::copy(written->input_room(), handle->call->input_room().begin());
+    written->release();
+    return made;
+}

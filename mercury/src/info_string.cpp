@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "info_string.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+
+namespace cinnabar::mercury {
+namespace {
+
+struct Protocol {
+    std::string_view name;      // Mercury's
+    std::string_view of_class;  // where it is written without one
+    std::string_view scheme;    // ours
+};
+
+// Written without its class, the first of a name counts.
+constexpr std::array<Protocol, 13> protocols{{
+    {"sm", "na", "shm"},
+    {"shm", "na", "shm"},
+    {"tcp", "ofi", "tcp"},
+    {"tcp;ofi_rxm", "ofi", "tcp"},
+    {"sockets", "ofi", "tcp"},
+    {"net", "ofi", "tcp"},
+    {"tcp_rxm", "ofi", "tcp"},
+    {"verbs", "ofi", "verbs"},
+    {"verbs;ofi_rxm", "ofi", "verbs"},
+    {"rc", "ucx", "verbs"},
+    {"all", "ucx", "tcp"},
+    {"self", "na", "self"},
+    {"sim", "na", "sim"},
+}};
+constexpr std::array<std::string_view, 4> classes{"na", "ofi", "ucx", "bmi"};
+
+struct Words {
+    std::string_view name;
+    std::string_view protocol;
+    std::string_view address;  // behind "://"
+};
+
+Words split(std::string_view text) {
+    Words words;
+    const auto colon = text.find(':');
+    words.protocol = text.substr(0, colon);
+    if (colon != text.npos) {
+        words.address = text.substr(colon + 1);
+        while (words.address.starts_with('/')) words.address.remove_prefix(1);
+    }
+    if (const auto plus = words.protocol.find('+'); plus != words.protocol.npos) {
+        words.name = words.protocol.substr(0, plus);
+        words.protocol.remove_prefix(plus + 1);
+    }
+    return words;
+}
+
+Result<const Protocol*> find(const Words& words, std::string_view text) {
+    const bool known = words.name.empty() || std::find(classes.begin(), classes.end(), words.name) != classes.end();
+    for (const Protocol& protocol : protocols) {
+        if (known && protocol.name == words.protocol) return &protocol;
+    }
+    return Error(Errc::unsupported, "write na+sm, sm, tcp, ofi+tcp, ofi+tcp;ofi_rxm, ofi+sockets or ofi+verbs;ofi_rxm",
+                 std::string(text.substr(0, 128)));
+}
+
+// "mlx5_0/ib0:5000" names a device and then an address; "name?x=y" has options behind it.
+std::string address_of(std::string_view address, std::string_view scheme) {
+    const auto query = address.find('?');
+    std::string_view host = address.substr(0, query);
+    if (scheme != "shm") {
+        if (const auto slash = host.rfind('/'); slash != host.npos) host.remove_prefix(slash + 1);
+    }
+    std::string result(host);
+    if (query != address.npos) result += address.substr(query);
+    return result;
+}
+
+bool parse_milliseconds(std::string_view text, Microseconds& out) {
+    std::uint64_t value = 0;
+    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (failed != std::errc() || end != text.data() + text.size() || value > 1'000'000'000'000) return false;
+    out = value == 0 ? Microseconds::max() : std::chrono::duration_cast<Microseconds>(std::chrono::milliseconds(value));
+    return true;
+}
+
+// Takes "deadline_ms=N" out of the options.
+Result<void> take_deadline(std::string& uri, Microseconds& deadline) {
+    constexpr std::string_view name = "deadline_ms=";
+    auto at = uri.find(name);
+    while (at != uri.npos && uri[at - 1] != '?' && uri[at - 1] != '&') at = uri.find(name, at + 1);
+    if (at != uri.npos) {
+        const auto end = std::min(uri.find('&', at), uri.size());
+        const auto value = std::string_view(uri).substr(at + name.size(), end - at - name.size());
+        if (!parse_milliseconds(value, deadline)) return Error(Errc::bad_address, "deadline_ms is a number", uri);
+        const bool more = end < uri.size();
+        uri.erase(more ? at : at - 1, end - at + 1);
+        return {};
+    }
+    if (const char* set = std::getenv("CINNABAR_HG_DEADLINE_MS"); set && !parse_milliseconds(set, deadline)) {
+        return Error(Errc::invalid_argument, "CINNABAR_HG_DEADLINE_MS is a number of milliseconds", set);
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<InfoString> InfoString::parse(std::string_view text) {
+    if (text.empty() || text.size() > 1024) return Error(Errc::bad_address, "an info string names a protocol");
+    const Words words = split(text);
+    CINNABAR_TRY(const Protocol* protocol, find(words, text));
+    InfoString info;
+    info.name = words.name.empty() ? protocol->of_class : words.name;
+    info.protocol = words.protocol;
+    info.scheme = protocol->scheme;
+    info.prefix = text.substr(0, words.protocol.data() + words.protocol.size() - text.data());
+    info.uri = info.scheme + "://" + address_of(words.address, info.scheme);
+    CINNABAR_TRY_VOID(take_deadline(info.uri, info.deadline));
+    return info;
+}
+
+Result<std::string> to_core(std::string_view address) {
+    std::string result;
+    while (!address.empty()) {
+        const auto comma = address.find(',');
+        const std::string_view one = address.substr(0, comma);
+        const Words words = split(one);
+        if (one.find(':') == one.npos)
+            return Error(Errc::bad_address, "write an address as protocol://host:port", std::string(one));
+        CINNABAR_TRY(const Protocol* protocol, find(words, one));
+        if (!result.empty()) result += ',';
+        result += std::string(protocol->scheme) + "://" + address_of(words.address, protocol->scheme);
+        address = comma == address.npos ? std::string_view() : address.substr(comma + 1);
+    }
+    if (result.empty()) return Error(Errc::bad_address, "an address is not empty");
+    return result;
+}
+
+std::string with_prefix(std::string_view address, std::string_view scheme, std::string_view prefix) {
+    std::string result;
+    while (!address.empty()) {
+        const auto comma = address.find(',');
+        std::string_view one = address.substr(0, comma);
+        if (!result.empty()) result += ',';
+        if (one.starts_with(scheme) && one.substr(scheme.size()).starts_with("://")) {
+            result += prefix;
+            one.remove_prefix(scheme.size());
+        }
+        result += one;
+        address = comma == address.npos ? std::string_view() : address.substr(comma + 1);
+    }
+    return result;
+}
+
+}  // namespace cinnabar::mercury

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "payload.hpp"
+
+#include "context.hpp"
+#include "errors.hpp"
+#include "log.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+using namespace cinnabar;
+using mercury::failed;
+
+namespace cinnabar::mercury {
+namespace {
+
+struct FreeExtra {
+    void operator()(hg_proc* proc) const noexcept {
+        if (proc->extra && proc->extra_is_mine) std::free(proc->extra);
+    }
+};
+
+hg_proc proc_over(hg_handle& handle, void* bytes, std::size_t count, hg_proc_op_t op) noexcept {
+    char* const begin = static_cast<char*>(bytes);
+    return {begin, begin + count, begin, handle.info.hg_class, &handle, nullptr, 0, op, 0, 1};
+}
+
+}  // namespace
+
+hg_return_t encode(Encoding& encoding) noexcept {
+    hg_handle& handle = *encoding.handle;
+    encoding.used = encoding.offset;
+    if (!encoding.value) return HG_SUCCESS;
+    if (!encoding.proc) return failed("a value to send, but the RPC is registered without a proc for it", HG_FAULT);
+    const Bytes room = encoding.room.subspan(encoding.offset);
+    hg_proc proc = proc_over(handle, room.data(), room.size(), HG_ENCODE);
+    const std::unique_ptr<hg_proc, FreeExtra> extra(&proc);
+    const hg_init_info& options = handle.info.hg_class->options;
+    if (!options.no_bulk_eager) proc.flags = HG_PROC_BULK_EAGER;
+    if (const hg_return_t encoded = encoding.proc(&proc, encoding.value); encoded != HG_SUCCESS) return encoded;
+    const std::size_t bytes = hg_proc_get_size_used(&proc);
+    encoding.used += bytes;
+    if (!proc.extra) return HG_SUCCESS;
+    if (options.no_overflow) return HG_OVERFLOW;
+    Bytes large;
+    if (const Errc grown = encoding.grow(handle, encoding.used, large); grown != Errc::ok) return to_hg(grown);
+    if (encoding.offset) std::memcpy(large.data(), encoding.room.data(), encoding.offset);
+    std::memcpy(large.data() + encoding.offset, proc.begin, bytes);
+    encoding.extra = true;
+    return HG_SUCCESS;
+}
+
+hg_return_t decode(hg_handle& handle, hg_proc_cb_t proc_callback, void* value, ConstBytes bytes) noexcept {
+    // Decoders only read.
+    hg_proc proc = proc_over(handle, const_cast<std::byte*>(bytes.data()), bytes.size(), HG_DECODE);
+    return proc_callback(&proc, value);
+}
+
+hg_return_t free_value(hg_handle& handle, hg_proc_cb_t proc_callback, void* value) noexcept {
+    hg_proc proc = proc_over(handle, nullptr, 0, HG_FREE);
+    return proc_callback(&proc, value);
+}
+
+}  // namespace cinnabar::mercury
+
+using mercury::decode;
+using mercury::free_value;
+
+namespace {
+
+ConstBytes behind(ConstBytes bytes, hg_size_t offset) {
+    return bytes.subspan(std::min<std::size_t>(bytes.size(), offset));
+}
+
+void hold(hg_handle& handle) { handle.references.fetch_add(1, std::memory_order_relaxed); }
+
+}  // namespace
+
+hg_return_t HG_Get_input(hg_handle_t handle, void* in_struct) {
+    if (!handle || !in_struct) return HG_INVALID_ARG;
+    if (!handle->registration || !handle->registration->in_proc) return HG_FAULT;
+    const hg_class& owner = *handle->info.hg_class;
+    const ConstBytes bytes = handle->received_input();
+    if (bytes.data() == nullptr && handle->input_bytes != 0) return HG_FAULT;  // released
+    const hg_return_t decoded =
+        decode(*handle, handle->registration->in_proc, in_struct, behind(bytes, owner.in_offset));
+    if (decoded != HG_SUCCESS) return decoded;
+    if (owner.options.release_input_early && handle->request) handle->request->release_input();
+    hold(*handle);
+    return HG_SUCCESS;
+}
+
+hg_return_t HG_Free_input(hg_handle_t handle, void* in_struct) {
+    if (!handle || !in_struct) return HG_INVALID_ARG;
+    if (!handle->registration || !handle->registration->in_proc) return HG_FAULT;
+    const hg_return_t freed = free_value(*handle, handle->registration->in_proc, in_struct);
+    if (freed == HG_SUCCESS) mercury::drop(*handle);
+    return freed;
+}
+
+hg_return_t HG_Get_output(hg_handle_t handle, void* out_struct) {
+    if (!handle || !out_struct) return HG_INVALID_ARG;
+    if (!handle->registration || !handle->registration->out_proc) return HG_FAULT;
+    const ConstBytes bytes = behind(handle->received_output(), handle->info.hg_class->out_offset);
+    const hg_return_t decoded = decode(*handle, handle->registration->out_proc, out_struct, bytes);
+    if (decoded == HG_SUCCESS) hold(*handle);
+    return decoded;
+}
+
+hg_return_t HG_Free_output(hg_handle_t handle, void* out_struct) {
+    if (!handle || !out_struct) return HG_INVALID_ARG;
+    if (!handle->registration || !handle->registration->out_proc) return HG_FAULT;
+    const hg_return_t freed = free_value(*handle, handle->registration->out_proc, out_struct);
+    if (freed == HG_SUCCESS) mercury::drop(*handle);
+    return freed;
+}
+
+hg_size_t HG_Get_input_payload_size(hg_handle_t handle) { return handle ? handle->input_bytes : 0; }
+
+hg_size_t HG_Get_output_payload_size(hg_handle_t handle) {
+    if (!handle) return 0;
+    if (handle->request || handle->abandoned) return handle->output_bytes;
+    return behind(handle->received_output(), handle->info.hg_class->out_offset).size();
+}
+
+namespace {
+
+// Users write through it before they send, and read what came: const is not Mercury's.
+hg_return_t give(ConstBytes bytes, void** buffer, hg_size_t* size) {
+    if (bytes.data() == nullptr) return HG_FAULT;
+    *buffer = const_cast<std::byte*>(bytes.data());
+    if (size) *size = bytes.size();
+    return HG_SUCCESS;
+}
+
+hg_return_t give_extra(ConstBytes bytes, hg_size_t offset, hg_size_t eager, void** buffer, hg_size_t* size) {
+    const bool extra = bytes.size() > eager;
+    *buffer = extra ? const_cast<std::byte*>(bytes.data() + offset) : nullptr;
+    if (size) *size = extra ? bytes.size() - offset : 0;
+    return HG_SUCCESS;
+}
+
+}  // namespace
+
+hg_return_t HG_Get_input_buf(hg_handle_t handle, void** buffer, hg_size_t* size) {
+    if (!handle || !buffer) return HG_INVALID_ARG;
+    if (handle->request || handle->abandoned) return give(handle->received_input(), buffer, size);
+    if (handle->busy.load(std::memory_order_acquire)) return HG_BUSY;
+    const hg_return_t made = mercury::prepare_call(*handle);
+    return made == HG_SUCCESS ? give(handle->call->input_room(), buffer, size) : made;
+}
+
+hg_return_t HG_Get_output_buf(hg_handle_t handle, void** buffer, hg_size_t* size) {
+    if (!handle || !buffer) return HG_INVALID_ARG;
+    return give(handle->request ? ConstBytes(handle->request->output_room()) : handle->received_output(), buffer, size);
+}
+
+hg_return_t HG_Release_input_buf(hg_handle_t handle) {
+    if (!handle) return HG_INVALID_ARG;
+    if (!handle->request) return HG_FAULT;
+    handle->request->release_input();
+    return HG_SUCCESS;
+}
+
+hg_return_t HG_Get_input_extra_buf(hg_handle_t handle, void** buffer, hg_size_t* size) {
+    if (!handle || !buffer) return HG_INVALID_ARG;
+    const hg_class& owner = *handle->info.hg_class;
+    return give_extra(handle->received_input(), owner.in_offset, owner.engine->input_bytes_eager(), buffer, size);
+}
+
+hg_return_t HG_Get_output_extra_buf(hg_handle_t handle, void** buffer, hg_size_t* size) {
+    if (!handle || !buffer) return HG_INVALID_ARG;
+    const hg_class& owner = *handle->info.hg_class;
+    return give_extra(handle->received_output(), owner.out_offset, owner.engine->output_bytes_eager(), buffer, size);
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "registration.hpp"
+
+#include "class.hpp"
+#include "errors.hpp"
+#include "log.hpp"
+
+using namespace cinnabar;
+using mercury::failed;
+using mercury::guarded;
+using mercury::Registration;
+
+namespace cinnabar::mercury {
+
+void Registration::free_data() noexcept {
+    if (data_free) data_free(data);
+    data = nullptr;
+    data_free = nullptr;
+}
+
+Registration* find(const hg_class& owner, hg_id_t id) noexcept {
+    const rpc::Handler* handler = owner.engine->find(id, 0);
+    return handler ? static_cast<Registration*>(handler->target.get()) : nullptr;
+}
+
+namespace {
+
+// Mercury's: djb2, 32 bits.
+hg_id_t hash_of(const char* name) noexcept {
+    std::uint32_t hash = 5381;
+    for (; *name; ++name) hash = hash * 33 + static_cast<unsigned char>(*name);
+    return hash;
+}
+
+hg_return_t add(hg_class& owner, hg_id_t id, std::shared_ptr<Registration>& made) {
+    made = std::make_shared<Registration>();
+    made->id = id;
+    rpc::Handler handler;
+    handler.run = run_handler;
+    handler.target = made;
+    const auto named = owner.names.find(id);
+    handler.name = named == owner.names.end() ? "RPC " + std::to_string(id) : named->second;
+    const auto served = owner.engine->serve(id, 0, std::move(handler));
+    return served ? HG_SUCCESS : failed("HG_Register", served.error());
+}
+
+}  // namespace
+}  // namespace cinnabar::mercury
+
+hg_return_t HG_Register(hg_class_t* hg_class, hg_id_t id, hg_proc_cb_t in_proc_cb, hg_proc_cb_t out_proc_cb,
+                        hg_rpc_cb_t rpc_cb) {
+    if (!hg_class) return HG_INVALID_ARG;
+    return guarded([&] {
+        const std::lock_guard lock(hg_class->mutex);
+        Registration* known = mercury::find(*hg_class, id);
+        std::shared_ptr<Registration> made;
+        if (!known) {
+            if (const hg_return_t added = mercury::add(*hg_class, id, made); added != HG_SUCCESS) return added;
+            known = made.get();
+        }
+        known->in_proc = in_proc_cb;
+        known->out_proc = out_proc_cb;
+        known->handler = rpc_cb;
+        return HG_SUCCESS;
+    });
+}
+
+hg_id_t HG_Register_name(hg_class_t* hg_class, const char* func_name, hg_proc_cb_t in_proc_cb, hg_proc_cb_t out_proc_cb,
+                         hg_rpc_cb_t rpc_cb) {
+    if (!hg_class || !func_name) return 0;
+    const hg_id_t id = mercury::hash_of(func_name);
+    const hg_return_t named = guarded([&] {
+        const std::lock_guard lock(hg_class->mutex);
+        const auto [at, added] = hg_class->names.emplace(id, func_name);
+        if (added || at->second == func_name) return HG_SUCCESS;
+        mercury::log_error("HG_Register_name: \"%s\" and \"%s\" have one id: rename one", func_name,
+                           at->second.c_str());
+        return HG_EXIST;
+    });
+    if (named != HG_SUCCESS) return 0;
+    return HG_Register(hg_class, id, in_proc_cb, out_proc_cb, rpc_cb) == HG_SUCCESS ? id : 0;
+}
+
+hg_return_t HG_Deregister(hg_class_t* hg_class, hg_id_t id) {
+    if (!hg_class) return HG_INVALID_ARG;
+    return guarded([&] {
+        const std::lock_guard lock(hg_class->mutex);
+        Registration* const known = mercury::find(*hg_class, id);
+        if (!known) return HG_NOENTRY;
+        const Errc withdrawn = hg_class->engine->withdraw(id, 0);
+        if (withdrawn != Errc::ok) return mercury::to_hg(withdrawn);
+        hg_class->names.erase(id);
+        known->free_data();
+        return HG_SUCCESS;
+    });
+}
+
+hg_return_t HG_Registered(hg_class_t* hg_class, hg_id_t id, uint8_t* flag) {
+    if (!hg_class || !flag) return HG_INVALID_ARG;
+    *flag = mercury::find(*hg_class, id) ? HG_TRUE : HG_FALSE;
+    return HG_SUCCESS;
+}
+
+hg_return_t HG_Registered_name(hg_class_t* hg_class, const char* func_name, hg_id_t* id, uint8_t* flag) {
+    if (!hg_class || !func_name || !flag) return HG_INVALID_ARG;
+    const hg_id_t hash = mercury::hash_of(func_name);
+    if (id) *id = hash;
+    return HG_Registered(hg_class, hash, flag);
+}
+
+hg_return_t HG_Registered_proc_cb(hg_class_t* hg_class, hg_id_t id, uint8_t* flag, hg_proc_cb_t* in_proc_cb,
+                                  hg_proc_cb_t* out_proc_cb) {
+    if (!hg_class || !flag) return HG_INVALID_ARG;
+    const Registration* const known = mercury::find(*hg_class, id);
+    *flag = known ? HG_TRUE : HG_FALSE;
+    if (in_proc_cb) *in_proc_cb = known ? known->in_proc : nullptr;
+    if (out_proc_cb) *out_proc_cb = known ? known->out_proc : nullptr;
+    return HG_SUCCESS;
+}
+
+hg_return_t HG_Register_data(hg_class_t* hg_class, hg_id_t id, void* data, void (*free_callback)(void*)) {
+    if (!hg_class) return HG_INVALID_ARG;
+    Registration* const known = mercury::find(*hg_class, id);
+    if (!known) return HG_NOENTRY;
+    known->data = data;
+    known->data_free = free_callback;
+    return HG_SUCCESS;
+}
+
+void* HG_Registered_data(hg_class_t* hg_class, hg_id_t id) {
+    const Registration* const known = hg_class ? mercury::find(*hg_class, id) : nullptr;
+    return known ? known->data : nullptr;
+}
+
+hg_return_t HG_Registered_disable_response(hg_class_t* hg_class, hg_id_t id, uint8_t disable) {
+    if (!hg_class) return HG_INVALID_ARG;
+    Registration* const known = mercury::find(*hg_class, id);
+    if (!known) return HG_NOENTRY;
+    known->one_way.store(disable != 0, std::memory_order_relaxed);
+    return HG_SUCCESS;
+}
+
+hg_return_t HG_Registered_disabled_response(hg_class_t* hg_class, hg_id_t id, uint8_t* disabled) {
+    if (!hg_class || !disabled) return HG_INVALID_ARG;
+    const Registration* const known = mercury::find(*hg_class, id);
+    if (!known) return HG_NOENTRY;
+    *disabled = known->one_way.load(std::memory_order_relaxed) ? HG_TRUE : HG_FALSE;
+    return HG_SUCCESS;
+}

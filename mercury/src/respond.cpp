@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A request, from its arrival at a handler to its answer.
+#include "context.hpp"
+#include "errors.hpp"
+#include "log.hpp"
+#include "payload.hpp"
+
+using namespace cinnabar;
+using mercury::Counters;
+
+namespace cinnabar::mercury {
+namespace {
+
+void refuse(rpc::Request& request, Errc why) noexcept {
+    request.respond_error(why);
+    request.release();
+}
+
+void fill(hg_handle& handle, rpc::Request& request, Registration& registration) noexcept {
+    hg_class& owner = *handle.info.hg_class;
+    handle.request = &request;  // with the reference that trigger gave
+    handle.registration = &registration;
+    handle.one_way = request.one_way();
+    handle.peer.addr = request.source();
+    handle.peer.owner = &owner;
+    handle.info.addr = &handle.peer;
+    handle.info.id = registration.id;
+    handle.info.context_id = static_cast<std::uint8_t>(request.source().body().context);
+    const std::size_t bytes = request.input().size();
+    handle.input_bytes = bytes - std::min<std::size_t>(bytes, owner.in_offset);
+    owner.counters.add(Counters::requests_received);
+    owner.counters.add(Counters::requests_active);
+    if (bytes > owner.engine->input_bytes_eager()) owner.counters.add(Counters::requests_extra);
+}
+
+// What a handler's error says to the origin, if nobody has answered yet.
+void answer_for(hg_handle& handle, hg_return_t value) noexcept {
+    log_warning("the handler of RPC %llu returned %s", static_cast<unsigned long long>(handle.info.id),
+                HG_Error_to_string(value));
+    if (!handle.busy.exchange(false)) return;
+    handle.request->respond_error(to_errc(value));
+    drop(handle, hg_handle::answer_owed);
+}
+
+}  // namespace
+
+void run_handler(rpc::Request& request, void* target) noexcept {
+    Registration& registration = *static_cast<Registration*>(target);
+    hg_context& context = *static_cast<hg_context*>(request.context().user_data);
+    if (context.unposted.load(std::memory_order_relaxed)) return refuse(request, Errc::shutting_down);
+    if (!registration.handler && !registration.core_handler) return refuse(request, Errc::invalid_argument);
+    hg_return_t why = HG_SUCCESS;
+    // The user's, the answer's where one is owed, and this function's.
+    hg_handle* const handle = take_handle(context, request.one_way() ? 2 : 3 + hg_handle::answer_owed, why);
+    if (!handle) return refuse(request, why == HG_NOMEM ? Errc::overloaded : to_errc(why));
+    // Handlers may keep it as long as they like, in any thread: the receive slot is not theirs.
+    request.detach();
+    fill(*handle, request, registration);
+    handle->busy.store(!request.one_way(), std::memory_order_relaxed);
+    const hg_return_t returned = registration.handler
+                                     ? registration.handler(handle)
+                                     : registration.core_handler(reinterpret_cast<hg_core_handle_t>(handle));
+    if (returned != HG_SUCCESS) answer_for(*handle, returned);
+    drop(*handle);
+}
+
+}  // namespace cinnabar::mercury
+
+namespace {
+
+Errc grow(hg_handle& handle, std::size_t bytes, Bytes& room) { return handle.request->grow_output(bytes, room); }
+
+void left(rpc::Request&, Errc result, void* user) noexcept {
+    hg_handle& handle = *static_cast<hg_handle*>(user);
+    if (const hg_core_cb_t callback = handle.core_respond_callback) {
+        hg_core_cb_info told{};
+        told.info.respond.handle = reinterpret_cast<hg_core_handle_t>(&handle);
+        told.arg = handle.respond_arg;
+        told.type = HG_CB_RESPOND;
+        told.ret = mercury::to_hg(result);
+        (void)callback(&told);
+    } else {
+        hg_cb_info told{};
+        told.info.respond.handle = &handle;
+        told.arg = handle.respond_arg;
+        told.type = HG_CB_RESPOND;
+        told.ret = mercury::to_hg(result);
+        (void)handle.respond_callback(&told);
+    }
+    mercury::drop(handle);
+}
+
+}  // namespace
+
+hg_return_t mercury::respond(hg_handle& handle, std::size_t bytes) noexcept {
+    if (!handle.busy.exchange(false)) return HG_OPNOTSUPPORTED;
+    handle.info.hg_class->counters.add(Counters::replies_sent);
+    const bool tells = handle.respond_callback || handle.core_respond_callback;
+    if (tells) handle.references.fetch_sub(hg_handle::answer_owed, std::memory_order_relaxed);
+    handle.request->respond(bytes, 0, tells ? left : nullptr, &handle);
+    if (!tells) drop(handle, hg_handle::answer_owed);
+    return HG_SUCCESS;
+}
+
+hg_return_t HG_Respond(hg_handle_t handle, hg_cb_t callback, void* arg, void* out_struct) {
+    if (!handle) return HG_INVALID_ARG;
+    if (!handle->request || !handle->busy.load(std::memory_order_acquire)) return HG_OPNOTSUPPORTED;
+    hg_class& owner = *handle->info.hg_class;
+    const Bytes room = handle->request->output_room();
+    if (room.empty()) return HG_AGAIN;
+    mercury::Encoding encoding{handle, handle->registration->out_proc, out_struct, room, owner.out_offset, grow};
+    if (const hg_return_t encoded = mercury::encode(encoding); encoded != HG_SUCCESS) return encoded;
+    handle->output_bytes = encoding.used - owner.out_offset;
+    handle->respond_callback = callback;
+    handle->core_respond_callback = nullptr;
+    handle->respond_arg = arg;
+    if (encoding.extra) owner.counters.add(Counters::replies_extra);
+    return mercury::respond(*handle, encoding.used);
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From address strings to socket addresses and back: host names, IPv4, IPv6 in brackets, names of interfaces.
+#pragma once
+
+#include <cinnabar/base/export.hpp>
+#include <cinnabar/base/result.hpp>
+#include <cinnabar/na/uri.hpp>
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cinnabar::na {
+
+// An IPv4 or IPv6 address with its port. A value; IPv4 in IPv6 is turned into IPv4.
+class CINNABAR_API SocketAddress {
+  public:
+    SocketAddress() noexcept : v6_{} {}
+    explicit SocketAddress(const sockaddr* from) noexcept;
+    [[nodiscard]] static SocketAddress any_v6(std::uint16_t port) noexcept;
+    [[nodiscard]] static SocketAddress any_v4(std::uint16_t port) noexcept;
+    [[nodiscard]] static SocketAddress peer_of(int fd) noexcept;
+    [[nodiscard]] static SocketAddress local_of(int fd) noexcept;
+
+    [[nodiscard]] int family() const noexcept { return v4_.sin_family; }
+    [[nodiscard]] const sockaddr* get() const noexcept { return reinterpret_cast<const sockaddr*>(&v6_); }
+    [[nodiscard]] socklen_t bytes() const noexcept {
+        return family() == AF_INET ? socklen_t{sizeof v4_} : socklen_t{sizeof v6_};
+    }
+    [[nodiscard]] std::uint16_t port() const noexcept { return ntohs(v4_.sin_port); }
+    void set_port(std::uint16_t port) noexcept { v4_.sin_port = htons(port); }
+    [[nodiscard]] bool is_any() const noexcept;
+    [[nodiscard]] bool is_loopback() const noexcept;
+    [[nodiscard]] bool same_host(const SocketAddress& other) const noexcept;
+    friend bool operator==(const SocketAddress& a, const SocketAddress& b) noexcept {
+        return a.same_host(b) && a.port() == b.port();
+    }
+
+    // "tcp://127.0.0.1:5000", "tcp://[::1]:5000"
+    [[nodiscard]] std::string endpoint(std::string_view scheme) const;
+
+  private:
+    union {  // both begin with family and port
+        sockaddr_in v4_;
+        sockaddr_in6 v6_;
+    };
+};
+
+enum class Purpose : std::uint8_t { dial, listen };
+
+// Every address that the uri means, best first, at most 8. An empty host is the loopback to dial and all interfaces to
+// listen on. bad_address: no such host or interface, or no port to dial. May block while a name is looked up.
+[[nodiscard]] CINNABAR_API Result<std::vector<SocketAddress>> resolve(const Uri& uri, Purpose purpose);
+
+// How others can reach a socket that is bound to `bound`: itself, or, when it stands for all interfaces, the addresses
+// of those that are up, the loopback only where there is nothing else.
+[[nodiscard]] CINNABAR_API std::vector<std::string> reachable_endpoints(const SocketAddress& bound,
+                                                                        std::string_view scheme);
+
+}  // namespace cinnabar::na

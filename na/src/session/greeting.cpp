@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cinnabar/base/assert.hpp>
+#include <cinnabar/na/session/greeting.hpp>
+#include <cinnabar/na/session/socket.hpp>
+
+#include <sys/epoll.h>
+
+namespace cinnabar::na {
+
+void GreetingReader::expect(std::size_t bytes) noexcept {
+    CINNABAR_ASSERT(bytes > 0 && bytes <= bytes_.size());
+    have_ = 0;
+    need_ = bytes;
+}
+
+Errc GreetingReader::read(int fd) noexcept {
+    const Moved moved = receive_some(fd, bytes_.data() + have_, need_ - have_);
+    if (moved.why != Errc::ok) return moved.why;
+    have_ += moved.bytes;
+    return have_ < need_ ? Errc::again : Errc::ok;
+}
+
+bool send_greeting(int fd, ConstBytes greeting) noexcept {
+    return send_some(fd, greeting.data(), greeting.size()).bytes == greeting.size();
+}
+
+SocketDial::SocketDial() noexcept {
+    timer_.owner = this;
+    timer_.fire = &SocketDial::time_out;
+}
+
+void SocketDial::begin(PortHost& host, std::span<const SocketAddress> places, const SocketAddress* source,
+                       std::size_t answer_bytes, Microseconds timeout) noexcept {
+    CINNABAR_ASSERT(!host_);
+    host_ = &host;
+    places_ = places;
+    source_ = source;
+    answer_bytes_ = answer_bytes;
+    next_place_ = 0;
+    host.arm(timer_, after(host.now_us(), timeout));
+    try_next(Errc::unreachable);
+}
+
+void SocketDial::abandon() noexcept {
+    if (!host_) return;
+    unwatch();
+    host_->disarm(timer_);
+    host_ = nullptr;
+}
+
+bool SocketDial::watch(std::uint32_t events, int how) noexcept {
+    epoll_event event{};
+    event.events = events;
+    event.data.ptr = static_cast<FdEvents*>(this);
+    return ::epoll_ctl(host_->epoll_fd(), how, fd_.get(), &event) == 0;
+}
+
+void SocketDial::unwatch() noexcept {
+    if (!fd_) return;
+    (void)::epoll_ctl(host_->epoll_fd(), EPOLL_CTL_DEL, fd_.get(), nullptr);
+    fd_.reset();
+}
+
+// Goes on with the next address; with none left, `why` is the outcome.
+void SocketDial::try_next(Errc why) noexcept {
+    unwatch();
+    connected_ = false;
+    for (;;) {
+        if (next_place_ == places_.size()) return failed(why);
+        target_ = places_[next_place_++];
+        why = start_connect(target_, source_, fd_);
+        if (why == Errc::ok && watch(EPOLLOUT, EPOLL_CTL_ADD)) return;
+        if (why == Errc::ok) why = Errc::overloaded;
+        fd_.reset();
+    }
+}
+
+void SocketDial::on_ready(std::uint32_t) noexcept {
+    if (!host_) return;
+    if (!connected_) {
+        const Errc outcome = connect_outcome(fd_.get());
+        if (outcome == Errc::again) return;
+        if (outcome == Errc::ok) {
+            connected();
+        } else {
+            try_next(outcome);
+        }
+        return settle();
+    }
+    const Errc came = reader_.read(fd_.get());
+    if (came == Errc::again) return;
+    if (came != Errc::ok) {
+        // Closed at once: another address of the peer may be better.
+        try_next(came);
+        return settle();
+    }
+    (void)::epoll_ctl(host_->epoll_fd(), EPOLL_CTL_DEL, fd_.get(), nullptr);
+    UniqueFd fd = std::move(fd_);
+    if (const Errc why = answered(fd, reader_.bytes()); why != Errc::ok) try_next(why);
+    settle();
+}
+
+void SocketDial::connected() noexcept {
+    connected_ = true;
+    // A dial to a port of the ephemeral range that nobody listens on can meet itself.
+    if (SocketAddress::local_of(fd_.get()) == SocketAddress::peer_of(fd_.get())) return try_next(Errc::refused);
+    std::array<std::byte, greeting_bytes_max> greeting;
+    const std::size_t bytes = greet(greeting);
+    reader_.expect(answer_bytes_);
+    if (!send_greeting(fd_.get(), {greeting.data(), bytes}) || !watch(EPOLLIN, EPOLL_CTL_MOD)) {
+        try_next(Errc::peer_lost);
+    }
+}
+
+void SocketDial::time_out(Timer& timer) noexcept {
+    SocketDial& self = TimerOf<SocketDial>::owner_of(timer);
+    self.failed(self.connected_ ? Errc::timed_out : Errc::unreachable);
+    self.settle();
+}
+
+SocketNewcomer::SocketNewcomer() noexcept {
+    timer_.owner = this;
+    timer_.fire = &SocketNewcomer::time_out;
+}
+
+void SocketNewcomer::begin(PortHost& host, UniqueFd fd, std::size_t greeting_bytes, Microseconds timeout) noexcept {
+    CINNABAR_ASSERT(!host_);
+    host_ = &host;
+    fd_ = std::move(fd);
+    reader_.expect(greeting_bytes);
+    host.arm(timer_, after(host.now_us(), timeout));
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.ptr = static_cast<FdEvents*>(this);
+    if (::epoll_ctl(host.epoll_fd(), EPOLL_CTL_ADD, fd_.get(), &event) != 0) drop();
+}
+
+void SocketNewcomer::stop_watching() noexcept {
+    (void)::epoll_ctl(host_->epoll_fd(), EPOLL_CTL_DEL, fd_.get(), nullptr);
+    host_->disarm(timer_);
+    host_ = nullptr;
+}
+
+void SocketNewcomer::drop() noexcept {
+    stop_watching();
+    fd_.reset();
+    left();
+}
+
+void SocketNewcomer::time_out(Timer& timer) noexcept { TimerOf<SocketNewcomer>::owner_of(timer).drop(); }
+
+void SocketNewcomer::on_ready(std::uint32_t) noexcept {
+    if (!host_) return;
+    const Errc came = reader_.read(fd_.get());
+    if (came == Errc::again) return;
+    if (came != Errc::ok) return drop();
+    stop_watching();
+    UniqueFd fd = std::move(fd_);
+    left();
+    greeted(fd, reader_.bytes());
+}
+
+}  // namespace cinnabar::na

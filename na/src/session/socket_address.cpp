@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cinnabar/na/session/socket_address.hpp>
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+
+namespace cinnabar::na {
+namespace {
+
+constexpr std::size_t addresses_max = 8;
+
+using InterfaceList = std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)>;
+
+InterfaceList interfaces() {
+    ifaddrs* list = nullptr;
+    if (::getifaddrs(&list) != 0) list = nullptr;
+    return {list, &::freeifaddrs};
+}
+
+// Whether others can use it without naming one of their own interfaces.
+bool usable(const ifaddrs& entry) {
+    if (!entry.ifa_addr || (entry.ifa_flags & IFF_UP) == 0) return false;
+    if (entry.ifa_addr->sa_family == AF_INET) return true;
+    if (entry.ifa_addr->sa_family != AF_INET6) return false;
+    const auto* v6 = reinterpret_cast<const sockaddr_in6*>(entry.ifa_addr);
+    return !IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr);
+}
+
+void add(std::vector<SocketAddress>& list, SocketAddress address, std::uint16_t port) {
+    address.set_port(port);
+    if (list.size() < addresses_max && std::find(list.begin(), list.end(), address) == list.end()) {
+        list.push_back(address);
+    }
+}
+
+std::vector<SocketAddress> of_interface(const std::string& name, std::uint16_t port) {
+    std::vector<SocketAddress> found;
+    const InterfaceList list = interfaces();
+    for (const int family : {AF_INET, AF_INET6}) {
+        for (const ifaddrs* entry = list.get(); entry; entry = entry->ifa_next) {
+            if (usable(*entry) && entry->ifa_addr->sa_family == family && name == entry->ifa_name) {
+                add(found, SocketAddress(entry->ifa_addr), port);
+            }
+        }
+    }
+    return found;
+}
+
+Result<std::vector<SocketAddress>> of_host(const std::string& host, std::uint16_t port) {
+    addrinfo hints{};
+    hints.ai_family = AF_UNSPEC;
+    hints.ai_socktype = SOCK_STREAM;
+    addrinfo* list = nullptr;
+    if (const int failed = ::getaddrinfo(host.c_str(), nullptr, &hints, &list); failed != 0) {
+        return Error(Errc::bad_address, "no host or interface of that name", host + ": " + ::gai_strerror(failed));
+    }
+    const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(list, &::freeaddrinfo);
+    std::vector<SocketAddress> found;
+    for (const addrinfo* entry = list; entry; entry = entry->ai_next) {
+        if (entry->ai_family == AF_INET || entry->ai_family == AF_INET6) {
+            add(found, SocketAddress(entry->ai_addr), port);
+        }
+    }
+    if (found.empty()) return Error(Errc::bad_address, "that host has no IPv4 or IPv6 address", host);
+    return found;
+}
+
+template <typename GetName>
+SocketAddress named(int fd, GetName get_name) noexcept {
+    sockaddr_storage storage{};
+    socklen_t bytes = sizeof storage;
+    if (get_name(fd, reinterpret_cast<sockaddr*>(&storage), &bytes) != 0) return {};
+    return SocketAddress(reinterpret_cast<const sockaddr*>(&storage));
+}
+
+}  // namespace
+
+SocketAddress::SocketAddress(const sockaddr* from) noexcept : v6_{} {
+    if (from->sa_family == AF_INET) std::memcpy(&v4_, from, sizeof v4_);
+    if (from->sa_family != AF_INET6) return;
+    std::memcpy(&v6_, from, sizeof v6_);
+    if (!IN6_IS_ADDR_V4MAPPED(&v6_.sin6_addr)) return;
+    sockaddr_in plain{};
+    plain.sin_family = AF_INET;
+    plain.sin_port = v6_.sin6_port;
+    std::memcpy(&plain.sin_addr, v6_.sin6_addr.s6_addr + 12, 4);
+    v6_ = {};
+    v4_ = plain;
+}
+
+SocketAddress SocketAddress::any_v6(std::uint16_t port) noexcept {
+    SocketAddress address;
+    address.v6_.sin6_family = AF_INET6;
+    address.set_port(port);
+    return address;
+}
+
+SocketAddress SocketAddress::any_v4(std::uint16_t port) noexcept {
+    SocketAddress address;
+    address.v4_.sin_family = AF_INET;
+    address.set_port(port);
+    return address;
+}
+
+SocketAddress SocketAddress::peer_of(int fd) noexcept { return named(fd, ::getpeername); }
+SocketAddress SocketAddress::local_of(int fd) noexcept { return named(fd, ::getsockname); }
+
+bool SocketAddress::is_any() const noexcept {
+    return family() == AF_INET ? v4_.sin_addr.s_addr == INADDR_ANY : IN6_IS_ADDR_UNSPECIFIED(&v6_.sin6_addr) != 0;
+}
+
+bool SocketAddress::is_loopback() const noexcept {
+    return family() == AF_INET ? (ntohl(v4_.sin_addr.s_addr) >> 24) == 127 : IN6_IS_ADDR_LOOPBACK(&v6_.sin6_addr) != 0;
+}
+
+bool SocketAddress::same_host(const SocketAddress& other) const noexcept {
+    if (family() != other.family()) return false;
+    if (family() == AF_INET) return v4_.sin_addr.s_addr == other.v4_.sin_addr.s_addr;
+    return std::memcmp(&v6_.sin6_addr, &other.v6_.sin6_addr, sizeof v6_.sin6_addr) == 0 &&
+           v6_.sin6_scope_id == other.v6_.sin6_scope_id;
+}
+
+std::string SocketAddress::endpoint(std::string_view scheme) const {
+    std::array<char, INET6_ADDRSTRLEN> text{};
+    if (family() == AF_INET) {
+        ::inet_ntop(AF_INET, &v4_.sin_addr, text.data(), text.size());
+        return std::string(scheme) + "://" + text.data() + ":" + std::to_string(port());
+    }
+    ::inet_ntop(AF_INET6, &v6_.sin6_addr, text.data(), text.size());
+    return std::string(scheme) + "://[" + text.data() + "]:" + std::to_string(port());
+}
+
+Result<std::vector<SocketAddress>> resolve(const Uri& uri, Purpose purpose) {
+    if (purpose == Purpose::dial && uri.port.value_or(0) == 0) {
+        return Error(Errc::bad_address, "an address to dial needs a port", uri.to_string());
+    }
+    const std::uint16_t port = uri.port.value_or(0);
+    if (uri.host.empty()) {
+        std::vector<SocketAddress> found;
+        if (purpose == Purpose::listen) return std::vector{SocketAddress::any_v6(port), SocketAddress::any_v4(port)};
+        sockaddr_in v4{};
+        v4.sin_family = AF_INET;
+        v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        sockaddr_in6 v6{};
+        v6.sin6_family = AF_INET6;
+        v6.sin6_addr = in6addr_loopback;
+        add(found, SocketAddress(reinterpret_cast<const sockaddr*>(&v4)), port);
+        add(found, SocketAddress(reinterpret_cast<const sockaddr*>(&v6)), port);
+        return found;
+    }
+    if (::if_nametoindex(uri.host.c_str()) != 0) {
+        auto found = of_interface(uri.host, port);
+        if (found.empty()) return Error(Errc::bad_address, "that interface is down or has no address", uri.host);
+        return found;
+    }
+    return of_host(uri.host, port);
+}
+
+std::vector<std::string> reachable_endpoints(const SocketAddress& bound, std::string_view scheme) {
+    if (!bound.is_any()) return {bound.endpoint(scheme)};
+    std::vector<SocketAddress> remote;
+    std::vector<SocketAddress> loopback;
+    const InterfaceList list = interfaces();
+    for (const int family : {AF_INET, AF_INET6}) {
+        if (bound.family() == AF_INET && family == AF_INET6) continue;
+        for (const ifaddrs* entry = list.get(); entry; entry = entry->ifa_next) {
+            if (!usable(*entry) || entry->ifa_addr->sa_family != family) continue;
+            const SocketAddress address(entry->ifa_addr);
+            add(address.is_loopback() ? loopback : remote, address, bound.port());
+        }
+    }
+    std::vector<std::string> endpoints;
+    for (const SocketAddress& address : remote.empty() ? loopback : remote)
+        endpoints.push_back(address.endpoint(scheme));
+    return endpoints;
+}
+
+}  // namespace cinnabar::na

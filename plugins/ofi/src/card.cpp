@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "card.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace cinnabar::ofi {
+
+std::string_view Card::provider() const noexcept {
+    return {provider_name.data(), ::strnlen(provider_name.data(), provider_name.size())};
+}
+
+void Card::set_provider(std::string_view name) noexcept {
+    provider_name = {};
+    std::copy_n(name.begin(), std::min(name.size(), provider_name.size()), provider_name.begin());
+}
+
+void Card::encode(std::span<std::byte, bytes> out) const noexcept {
+    std::fill(out.begin(), out.end(), std::byte{0});
+    hello.encode(out.first<na::hello_bytes>());
+    Writer writer(out.subspan<na::hello_bytes>());
+    writer.u32(session.index);
+    writer.u32(session.check);
+    writer.u16(listens_at);
+    writer.u16(address_bytes);
+    writer.u32(0);
+    writer.bytes(std::as_bytes(std::span(provider_name)));
+    writer.bytes(address);
+}
+
+Errc Card::decode(ConstBytes in, Card& out) noexcept {
+    if (in.size() != bytes) return Errc::protocol;
+    if (const Errc wrong = na::Hello::decode(in.first<na::hello_bytes>(), out.hello); wrong != Errc::ok) return wrong;
+    Reader reader(in.subspan<na::hello_bytes>());
+    out.session.index = reader.u32();
+    out.session.check = reader.u32();
+    out.listens_at = reader.u16();
+    out.address_bytes = reader.u16();
+    (void)reader.u32();
+    const ConstBytes name = reader.view(provider_bytes_max);
+    const ConstBytes where = reader.view(address_bytes_max);
+    if (!reader.ok() || out.address_bytes > address_bytes_max) return Errc::protocol;
+    std::memcpy(out.provider_name.data(), name.data(), name.size());
+    std::memcpy(out.address.data(), where.data(), where.size());
+    return Errc::ok;
+}
+
+}  // namespace cinnabar::ofi

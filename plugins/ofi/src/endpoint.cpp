@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "endpoint.hpp"
+
+#include <cinnabar/base/log.hpp>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace cinnabar::ofi {
+namespace {
+
+void* descriptor(const LocalMemory& memory) noexcept { return memory ? ::fi_mr_desc(memory.get()) : nullptr; }
+
+FabricOp& op_of(void* context) noexcept { return *static_cast<FabricOp*>(context); }
+
+Errc posted(ssize_t outcome) noexcept { return outcome == 0 ? Errc::ok : errc_of(static_cast<long>(outcome)); }
+
+}  // namespace
+
+Result<std::unique_ptr<Endpoint>> Endpoint::open(fid_fabric& fabric, fi_info& info, const Provider& provider,
+                                                 std::size_t largest_message) {
+    std::unique_ptr<Endpoint> made(new Endpoint);
+    Endpoint& self = *made;
+    self.fabric_ = &fabric;
+    fid_domain* domain = nullptr;
+    if (const int failed = ::fi_domain(&fabric, &info, &domain, nullptr)) return error_of(failed, "fi_domain");
+    self.domain_.reset(domain);
+
+    fi_av_attr addresses{};
+    addresses.type = FI_AV_TABLE;
+    fid_av* table = nullptr;
+    if (const int failed = ::fi_av_open(domain, &addresses, &table, nullptr)) return error_of(failed, "fi_av_open");
+    self.addresses_.reset(table);
+
+    fi_cq_attr queue{};
+    queue.format = FI_CQ_FORMAT_DATA;
+    queue.wait_obj = provider.wait_fd ? FI_WAIT_FD : FI_WAIT_NONE;
+    queue.size = info.tx_attr->size + info.rx_attr->size;
+    fid_cq* completions = nullptr;
+    if (const int failed = ::fi_cq_open(domain, &queue, &completions, nullptr)) return error_of(failed, "fi_cq_open");
+    self.queue_.reset(completions);
+
+    fid_ep* endpoint = nullptr;
+    if (const int failed = ::fi_endpoint(domain, &info, &endpoint, nullptr)) return error_of(failed, "fi_endpoint");
+    self.endpoint_.reset(endpoint);
+    if (const int failed = ::fi_ep_bind(endpoint, &table->fid, 0)) return error_of(failed, "fi_ep_bind, addresses");
+    if (const int failed = ::fi_ep_bind(endpoint, &completions->fid, FI_TRANSMIT | FI_RECV)) {
+        return error_of(failed, "fi_ep_bind, queue");
+    }
+    if (provider.multi_receive) {
+        (void)::fi_setopt(&endpoint->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &largest_message,
+                          sizeof largest_message);
+    }
+    if (const int failed = ::fi_enable(endpoint)) return error_of(failed, "fi_enable");
+
+    std::size_t bytes = 0;
+    (void)::fi_getname(&endpoint->fid, nullptr, &bytes);
+    self.address_.resize(bytes);
+    if (const int failed = ::fi_getname(&endpoint->fid, self.address_.data(), &bytes)) {
+        return error_of(failed, "fi_getname");
+    }
+    if (provider.wait_fd) {
+        if (const int failed = ::fi_control(&completions->fid, FI_GETWAIT, &self.wait_fd_)) {
+            return error_of(failed, "fi_control, FI_GETWAIT");
+        }
+    }
+    self.inject_bytes_max_ = info.tx_attr->inject_size;
+    self.pieces_max_ = std::min(info.tx_attr->iov_limit, info.rx_attr->iov_limit);
+    self.stages_ = provider.lingers || (info.domain_attr->mr_mode & FI_MR_LOCAL) != 0;
+    self.registers_ = (info.domain_attr->mr_mode & FI_MR_LOCAL) != 0;
+    self.binds_memory_ = (info.domain_attr->mr_mode & FI_MR_ENDPOINT) != 0;
+    return made;
+}
+
+Errc Endpoint::insert(ConstBytes address, fi_addr_t& out) noexcept {
+    if (address.size() != address_.size()) return Errc::protocol;
+    return ::fi_av_insert(addresses_.get(), address.data(), 1, &out, 0, nullptr) == 1 ? Errc::ok : Errc::unreachable;
+}
+
+void Endpoint::remove(fi_addr_t address) noexcept { (void)::fi_av_remove(addresses_.get(), &address, 1, 0); }
+
+bool Endpoint::hand_out_failure() noexcept {
+    fi_cq_err_entry failure{};
+    if (::fi_cq_readerr(queue_.get(), &failure, 0) != 1) return false;
+    const Errc why = errc_of(failure.err);
+    if (why != Errc::canceled) {
+        std::array<char, 128> text{};
+        const char* words =
+            ::fi_cq_strerror(queue_.get(), failure.prov_errno, failure.err_data, text.data(), text.size());
+        log(LogLevel::info, "ofi: an operation failed: %s (%s)", ::fi_strerror(failure.err), words ? words : "");
+    }
+    if (!failure.op_context) return true;
+    FabricOp& op = op_of(failure.op_context);
+    op.done(op, Done{why == Errc::ok ? Errc::peer_lost : why, failure.flags, failure.len, nullptr});
+    return true;
+}
+
+unsigned Endpoint::poll(unsigned most) noexcept {
+    constexpr std::size_t batch = 32;
+    std::array<fi_cq_data_entry, batch> entries;
+    unsigned did = 0;
+    while (did < most) {
+        const ssize_t count = ::fi_cq_read(queue_.get(), entries.data(), entries.size());
+        if (count == -FI_EAVAIL) {
+            if (!hand_out_failure()) break;
+            ++did;
+            continue;
+        }
+        if (count <= 0) break;
+        for (ssize_t i = 0; i < count; ++i) {
+            const fi_cq_data_entry& entry = entries[static_cast<std::size_t>(i)];
+            FabricOp& op = op_of(entry.op_context);
+            op.done(op, Done{Errc::ok, entry.flags, entry.len, static_cast<std::byte*>(entry.buf)});
+        }
+        did += static_cast<unsigned>(count);
+        if (static_cast<std::size_t>(count) < entries.size()) break;
+    }
+    return did;
+}
+
+bool Endpoint::may_sleep() noexcept {
+    fid* const queue = &queue_->fid;
+    fid* list[] = {queue};
+    return ::fi_trywait(fabric_, list, 1) == FI_SUCCESS;
+}
+
+Errc Endpoint::send(const std::byte* from, std::size_t bytes, const LocalMemory& memory, fi_addr_t to,
+                    FabricOp& op) noexcept {
+    return posted(::fi_send(endpoint_.get(), from, bytes, descriptor(memory), to, &op.context));
+}
+
+Errc Endpoint::inject(const std::byte* from, std::size_t bytes, fi_addr_t to) noexcept {
+    return posted(::fi_inject(endpoint_.get(), from, bytes, to));
+}
+
+Errc Endpoint::receive(std::byte* to, std::size_t bytes, const LocalMemory& memory, FabricOp& op) noexcept {
+    return posted(::fi_recv(endpoint_.get(), to, bytes, descriptor(memory), FI_ADDR_UNSPEC, &op.context));
+}
+
+Errc Endpoint::receive_many(std::byte* to, std::size_t bytes, FabricOp& op) noexcept {
+    const iovec piece{to, bytes};
+    fi_msg message{};
+    message.msg_iov = &piece;
+    message.iov_count = 1;
+    message.addr = FI_ADDR_UNSPEC;
+    message.context = &op.context;
+    return posted(::fi_recvmsg(endpoint_.get(), &message, FI_MULTI_RECV));
+}
+
+Errc Endpoint::send_tagged(const iovec* pieces, std::size_t count, const LocalMemory& memory, std::uint64_t tag,
+                           fi_addr_t to, FabricOp& op) noexcept {
+    void* const one = descriptor(memory);
+    std::array<void*, 8> descriptors{};
+    descriptors.fill(one);
+    return posted(
+        ::fi_tsendv(endpoint_.get(), pieces, one ? descriptors.data() : nullptr, count, to, tag, &op.context));
+}
+
+Errc Endpoint::receive_tagged(const iovec* pieces, std::size_t count, const LocalMemory& memory, std::uint64_t tag,
+                              fi_addr_t from, FabricOp& op) noexcept {
+    void* const one = descriptor(memory);
+    std::array<void*, 8> descriptors{};
+    descriptors.fill(one);
+    return posted(
+        ::fi_trecvv(endpoint_.get(), pieces, one ? descriptors.data() : nullptr, count, from, tag, 0, &op.context));
+}
+
+void Endpoint::cancel(FabricOp& op) noexcept { (void)::fi_cancel(&endpoint_->fid, &op.context); }
+
+Errc Endpoint::register_local(std::byte* base, std::size_t bytes, LocalMemory& out) noexcept {
+    if (!registers_) return Errc::ok;
+    fid_mr* memory = nullptr;
+    int failed = ::fi_mr_reg(domain_.get(), base, bytes, FI_SEND | FI_RECV, 0, 0, 0, &memory, nullptr);
+    if (failed != 0) return errc_of(failed);
+    out.reset(memory);
+    if (!binds_memory_) return Errc::ok;
+    failed = ::fi_mr_bind(memory, &endpoint_->fid, 0);
+    if (failed == 0) failed = ::fi_mr_enable(memory);
+    return errc_of(failed);
+}
+
+}  // namespace cinnabar::ofi

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One endpoint of the fabric with its queue and its table of addresses, in a domain of its own. Owner of the context
+// only; nothing here blocks.
+#pragma once
+
+#include "libfabric.hpp"
+#include "provider_table.hpp"
+
+#include <cinnabar/base/bytes.hpp>
+
+#include <sys/uio.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cinnabar::ofi {
+
+// How a posted operation ended.
+struct Done {
+    Errc result = Errc::ok;
+    std::uint64_t flags = 0;
+    std::size_t bytes = 0;    // received
+    std::byte* at = nullptr;  // where, in a buffer that takes several messages
+};
+
+// What is posted: libfabric has its place in it until `done` runs, once, from Endpoint::poll.
+struct FabricOp {
+    fi_context2 context{};  // first: libfabric gives this address back
+    void (*done)(FabricOp& self, const Done& done) noexcept = nullptr;
+};
+
+// Memory that the provider sends from or receives into. Empty where it needs no registration.
+using LocalMemory = Fid<fid_mr>;
+
+class Endpoint {
+  public:
+    // `largest_message`: of those that share a buffer.
+    [[nodiscard]] static Result<std::unique_ptr<Endpoint>> open(fid_fabric& fabric, fi_info& info,
+                                                                const Provider& provider, std::size_t largest_message);
+
+    // The address that others insert, in the provider's own form.
+    [[nodiscard]] ConstBytes address() const noexcept { return address_; }
+    [[nodiscard]] Errc insert(ConstBytes address, fi_addr_t& out) noexcept;
+    void remove(fi_addr_t address) noexcept;
+
+    // Hands out what has ended, at most about `most`; returns how much. It may be called from no `done`.
+    unsigned poll(unsigned most) noexcept;
+    // The descriptor that is readable when poll() has something to do; -1 where the provider has none.
+    [[nodiscard]] int wait_fd() const noexcept { return wait_fd_; }
+    // Before sleeping on it: false when poll() has something to do already.
+    [[nodiscard]] bool may_sleep() noexcept;
+
+    // Each of them: ok (one `done` later), again (the provider has no room, or is connecting), or why it never will.
+    [[nodiscard]] Errc send(const std::byte* from, std::size_t bytes, const LocalMemory& memory, fi_addr_t to,
+                            FabricOp& op) noexcept;
+    // Copied at once: no `done` comes. Requires: at most inject_bytes_max().
+    [[nodiscard]] Errc inject(const std::byte* from, std::size_t bytes, fi_addr_t to) noexcept;
+    [[nodiscard]] Errc receive(std::byte* to, std::size_t bytes, const LocalMemory& memory, FabricOp& op) noexcept;
+    // Into one buffer, message by message, until it is full: the last `done` has FI_MULTI_RECV in its flags.
+    [[nodiscard]] Errc receive_many(std::byte* to, std::size_t bytes, FabricOp& op) noexcept;
+    [[nodiscard]] Errc send_tagged(const iovec* pieces, std::size_t count, const LocalMemory& memory, std::uint64_t tag,
+                                   fi_addr_t to, FabricOp& op) noexcept;
+    // From `from` only, where the provider can tell.
+    [[nodiscard]] Errc receive_tagged(const iovec* pieces, std::size_t count, const LocalMemory& memory,
+                                      std::uint64_t tag, fi_addr_t from, FabricOp& op) noexcept;
+    // Its `done` still comes, once.
+    void cancel(FabricOp& op) noexcept;
+
+    // Ends everything posted without a `done`.
+    void close() noexcept { endpoint_.reset(); }
+
+    [[nodiscard]] std::size_t inject_bytes_max() const noexcept { return inject_bytes_max_; }
+    [[nodiscard]] std::size_t pieces_max() const noexcept { return pieces_max_; }
+    // Whether memory has to be registered before the provider may touch it.
+    [[nodiscard]] bool registers() const noexcept { return registers_; }
+    // Whether chunks must not go straight into or out of an op's memory.
+    [[nodiscard]] bool stages() const noexcept { return stages_; }
+    [[nodiscard]] Errc register_local(std::byte* base, std::size_t bytes, LocalMemory& out) noexcept;
+
+  private:
+    Endpoint() = default;
+    [[nodiscard]] bool hand_out_failure() noexcept;
+
+    // In the order of their making: closed the other way round.
+    fid_fabric* fabric_ = nullptr;
+    Fid<fid_domain> domain_;
+    Fid<fid_av> addresses_;
+    Fid<fid_cq> queue_;
+    Fid<fid_ep> endpoint_;
+    std::vector<std::byte> address_;
+    std::size_t inject_bytes_max_ = 0;
+    std::size_t pieces_max_ = 1;
+    int wait_fd_ = -1;
+    bool registers_ = false;
+    bool stages_ = false;
+    bool binds_memory_ = false;
+};
+
+}  // namespace cinnabar::ofi

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The frames that go over the fabric as docs/wire-format-ofi.md gives them: bytes to values and back. Pure; the bytes
+// are hostile input. A decoder says `protocol` or fills a value that is safe to act on, within the limits given.
+#pragma once
+
+#include "card.hpp"
+
+#include <cinnabar/base/bytes.hpp>
+#include <cinnabar/base/error.hpp>
+#include <cinnabar/na/lease_table.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace cinnabar::ofi {
+
+enum class FrameKind : std::uint8_t {
+    probe = 1,   // the dialler asks whether the fabric carries what the sockets have agreed
+    answer = 2,  // it does
+    unexpected = 3,
+    expected = 4,
+    // Transfers. `id` is chosen by the origin of the operation and comes back in the answers.
+    get = 16,        // `tag`: of the messages that bring the data, `chunk` bytes each; chunk 0: in the get_data frame
+    get_data = 17,   // the data of a small get
+    get_ended = 18,  // no more chunks than `bytes` were sent: the lease failed, or a stop
+    put = 19,        // `chunk` 0: the data follow in the frame
+    put_go = 20,     // chunks up to number `bytes` may be sent under `tag`
+    put_done = 21,
+    stop = 22,  // the origin wants no more of it; `bytes`: chunks of a put that it sent
+    fetch_add = 23,
+    compare_swap = 24,
+    atomic_done = 25,
+};
+
+inline constexpr std::size_t frame_header_bytes = 24;
+inline constexpr std::size_t transfer_body_bytes = 64;
+// The data of a small transfer, which go in the frame.
+inline constexpr std::uint32_t small_bytes_max = 4096;
+// Chunks of one transfer: their number is in the low bits of the tag.
+inline constexpr unsigned chunk_number_bits = 8;
+inline constexpr std::uint32_t chunks_max = 1u << chunk_number_bits;
+// The tags of chunks fit every provider (cxi carries 48 bits).
+inline constexpr unsigned chunk_tag_bits = 48;
+inline constexpr std::uint32_t chunk_bytes_max = 16 * 1024 * 1024;
+
+inline constexpr std::uint8_t flag_notify = 1;  // of a put
+
+// {u8 kind, u8 flags, u8 status, u8 0, u32 bytes, u32 session, u32 check, u64 id}
+struct Frame {
+    FrameKind kind = FrameKind::unexpected;
+    std::uint8_t flags = 0;
+    Errc status = Errc::ok;   // get_ended, put_done, atomic_done
+    std::uint32_t bytes = 0;  // of the message, or of the data behind the body
+    SessionName session;      // the receiver's
+    std::uint64_t id = 0;     // the tag of a message
+};
+
+// {lease key, u64 offset, u64 bytes, u64 tag, u64 operand, u64 compare, u32 notify, u32 chunk}; 64 bytes behind the
+// header of every transfer frame.
+struct TransferBody {
+    na::LeaseKey key;
+    std::uint64_t offset = 0;
+    std::uint64_t bytes = 0;  // of the whole operation; get_ended, put_go, stop: a number of chunks
+    std::uint64_t tag = 0;
+    std::uint64_t operand = 0;  // atomics; atomic_done: what was there before
+    std::uint64_t compare = 0;
+    std::uint32_t notify = 0;
+    std::uint32_t chunk = 0;
+};
+
+[[nodiscard]] constexpr std::size_t padded(std::size_t bytes) noexcept { return (bytes + 7) & ~std::size_t{7}; }
+[[nodiscard]] constexpr bool is_transfer(FrameKind kind) noexcept { return kind >= FrameKind::get; }
+[[nodiscard]] constexpr std::size_t head_bytes(FrameKind kind) noexcept {
+    return frame_header_bytes + (is_transfer(kind) ? transfer_body_bytes : 0);
+}
+[[nodiscard]] constexpr std::uint32_t chunks_of(std::uint64_t bytes, std::uint32_t chunk) noexcept {
+    return static_cast<std::uint32_t>((bytes + chunk - 1) / chunk);
+}
+
+// Header and, for a transfer, body. Requires: room for head_bytes(frame.kind).
+void encode(const Frame& frame, const TransferBody& body, Bytes out) noexcept;
+
+// One whole frame as it came. protocol: unknown kind, flags, status or lengths that the kind does not have, a message
+// over `message_bytes_max`, a transfer of more than chunks_max chunks. `payload`: what follows the head.
+[[nodiscard]] Errc decode(ConstBytes in, std::size_t message_bytes_max, Frame& frame, TransferBody& body,
+                          ConstBytes& payload) noexcept;
+
+}  // namespace cinnabar::ofi

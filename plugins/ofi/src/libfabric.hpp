@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What libfabric gives, owned; and its errors as ours.
+#pragma once
+
+#include <cinnabar/base/result.hpp>
+
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_tagged.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace cinnabar::ofi {
+
+struct CloseFid {
+    template <typename T>
+    void operator()(T* object) const noexcept {
+        (void)::fi_close(&object->fid);
+    }
+};
+template <typename T>
+using Fid = std::unique_ptr<T, CloseFid>;
+
+struct FreeInfo {
+    void operator()(fi_info* info) const noexcept { ::fi_freeinfo(info); }
+};
+using Info = std::unique_ptr<fi_info, FreeInfo>;
+
+// What a provider's error, positive or negative, means to the operations that get it.
+[[nodiscard]] Errc errc_of(long fi_error) noexcept;
+
+// An error of set-up: what failed, in the provider's own words.
+[[nodiscard]] Error error_of(long fi_error, std::string_view hint, std::string_view detail = {});
+
+}  // namespace cinnabar::ofi

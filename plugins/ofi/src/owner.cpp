@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the peer asks of this side's memory. Every access goes through a lease's key, bounds and permission.
+#include "gather.hpp"
+#include "port.hpp"
+#include "session.hpp"
+
+#include <cinnabar/base/random.hpp>
+
+#include <algorithm>
+#include <atomic>
+
+namespace cinnabar::ofi {
+
+void Session::answer(FrameKind kind, std::uint64_t id, Errc status, std::uint64_t chunks) noexcept {
+    Frame frame;
+    frame.kind = kind;
+    frame.status = status;
+    frame.id = id;
+    TransferBody body;
+    body.bytes = chunks;
+    note(frame, body);
+}
+
+// A large transfer to serve; null when the peer has more owed to it than it may, which ends the session.
+Owed* Session::owe(const Frame& frame, const TransferBody& body) noexcept {
+    Owed* owed = owed_ < owed_max ? port_->owed().acquire() : nullptr;
+    if (!owed) {
+        fail(Errc::overloaded);
+        return nullptr;
+    }
+    ++owed_;
+    owed->is_put = frame.kind == FrameKind::put;
+    owed->notify_wanted = (frame.flags & flag_notify) != 0;
+    owed->failed = owed->stopped = false;
+    owed->notify = body.notify;
+    owed->id = frame.id;
+    owed->key = body.key;
+    owed->offset = body.offset;
+    owed->bytes = body.bytes;
+    owed->tag = body.tag;
+    owed->chunk = body.chunk;
+    owed->chunks = chunks_of(body.bytes, body.chunk);
+    owed->next = owed->placed = 0;
+    owing_.push_back(*owed);
+    to_serve_.push_back(*owed);
+    port_->dirty(*this);
+    return owed;
+}
+
+// Its chunks that are with the fabric are waited for by nobody.
+void Session::release(Owed& owed) noexcept {
+    while (Chunk* chunk = owed.with_fabric.pop_front()) {
+        chunk->owed = nullptr;
+        stray_.push_back(*chunk);
+        if (!port_->closed()) port_->endpoint().cancel(*chunk);
+    }
+    if (WorkQueue::linked(owed)) to_serve_.remove(owed);
+    owing_.remove(owed);
+    --owed_;
+    port_->owed().release(owed);
+}
+
+void Session::get_asked(const Frame& frame, const TransferBody& body) noexcept {
+    const auto pin = port_->transport().leases().pin(body.key, body.offset, body.bytes, na::Access::read);
+    const bool fits = body.chunk <= port_->provider().chunk_bytes;
+    if (!pin.ok() || !fits) return answer(FrameKind::get_ended, frame.id, fits ? pin.why() : Errc::too_large, 0);
+    if (body.chunk > 0) return (void)owe(frame, body);
+    Frame data;
+    data.kind = FrameKind::get_data;
+    data.id = frame.id;
+    if (Buffer* buffer = make_note(data, {}, body.bytes)) {
+        copy_out(pin.memory(), pin.offset(), {buffer->storage.get() + head_bytes(data.kind), body.bytes});
+    }
+}
+
+void Session::put_asked(const Frame& frame, const TransferBody& body, ConstBytes data) noexcept {
+    // The whole operation is checked, so that one which does not fit writes nothing at all.
+    const auto pin = port_->transport().leases().pin(body.key, body.offset, body.bytes, na::Access::write);
+    const bool fits = body.chunk <= port_->provider().chunk_bytes;
+    if (!pin.ok() || !fits) return answer(FrameKind::put_done, frame.id, fits ? pin.why() : Errc::too_large, 0);
+    if (body.chunk > 0) {
+        if (Owed* owed = owe(frame, body)) owed->tag = secret_u64() & 0xffff'ffff'ff00;
+        return;
+    }
+    copy_in(pin.memory(), pin.offset(), data);
+    answer(FrameKind::put_done, frame.id, Errc::ok, 0);
+    if ((frame.flags & flag_notify) != 0) port_->host().receiver().on_notify(*peer_, body.notify);
+}
+
+void Session::atomic_asked(const Frame& frame, const TransferBody& body) noexcept {
+    auto pin = port_->transport().leases().pin(body.key, body.offset, sizeof(std::uint64_t), na::Access::read_write);
+    Frame done;
+    done.kind = FrameKind::atomic_done;
+    done.status = pin.why();
+    done.id = frame.id;
+    TransferBody result;
+    if (pin.ok()) {
+        iovec piece{};
+        std::uint64_t covered = 0;
+        (void)pin.memory().gather(pin.offset(), sizeof(std::uint64_t), &piece, 1, covered);
+        if (covered != sizeof(std::uint64_t) ||
+            reinterpret_cast<std::uintptr_t>(piece.iov_base) % sizeof(std::uint64_t) != 0) {
+            done.status = Errc::invalid_argument;
+        } else {
+            const std::atomic_ref<std::uint64_t> cell(*static_cast<std::uint64_t*>(piece.iov_base));
+            if (frame.kind == FrameKind::fetch_add) {
+                result.operand = cell.fetch_add(body.operand);
+            } else {
+                result.operand = body.compare;
+                (void)cell.compare_exchange_strong(result.operand, body.operand);
+            }
+        }
+    }
+    note(done, result);
+}
+
+void Session::stop_asked(const Frame& frame, const TransferBody& body) noexcept {
+    Owed* owed = owing_.front();
+    while (owed && owed->id != frame.id) owed = Owing::next(*owed);
+    // All of a get that is not known any more is on its way.
+    if (!owed) return answer(FrameKind::get_ended, frame.id, Errc::canceled, chunks_max);
+    if (!owed->is_put) {
+        answer(FrameKind::get_ended, frame.id, Errc::canceled, owed->next);
+        return release(*owed);
+    }
+    if (WorkQueue::linked(*owed)) to_serve_.remove(*owed);
+    owed->failed = owed->stopped = true;
+    cancel_chunks(owed->with_fabric, body.bytes);
+    if (owed->with_fabric.empty()) release(*owed);
+}
+
+// A chunk of each in turn, while there is staging and the provider has room.
+Session::Sent Session::serve() noexcept {
+    while (staged_ < staged_max) {
+        Owed* owed = to_serve_.pop_front();
+        if (!owed) break;
+        const Sent sent = owed->is_put ? grant_put(*owed) : serve_get(*owed);
+        if (sent == Sent::stalled) return sent;
+        if (peer_->ending) break;
+    }
+    return Sent::all;
+}
+
+Session::Sent Session::serve_get(Owed& owed) noexcept {
+    Chunk* chunk = take_chunk(true);
+    if (!chunk) {
+        to_serve_.push_front(owed);
+        return Sent::stalled;
+    }
+    const std::uint64_t at = std::uint64_t{owed.next} * owed.chunk;
+    chunk->number = owed.next;
+    chunk->bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(owed.chunk, owed.bytes - at));
+    Bytes staged{chunk->staging->bytes.get(), chunk->bytes};
+    Errc why = Errc::ok;
+    {
+        const auto pin = port_->transport().leases().pin(owed.key, owed.offset + at, chunk->bytes, na::Access::read);
+        if (pin.ok()) copy_out(pin.memory(), pin.offset(), staged);
+        why = pin.why();
+    }
+    if (why != Errc::ok) {
+        give_chunk(*chunk);
+        answer(FrameKind::get_ended, owed.id, why, owed.next);
+        release(owed);
+        return Sent::all;
+    }
+    const iovec piece{staged.data(), staged.size()};
+    why = port_->endpoint().send_tagged(&piece, 1, chunk->staging->memory, owed.tag + chunk->number, address_, *chunk);
+    if (why != Errc::ok) {
+        give_chunk(*chunk);
+        to_serve_.push_front(owed);
+        if (why == Errc::again) return Sent::stalled;
+        fail(why);
+        return Sent::all;
+    }
+    chunk_posted(*chunk);
+    if (++owed.next < owed.chunks) {
+        to_serve_.push_back(owed);
+    } else {
+        release(owed);
+    }
+    return Sent::all;
+}
+
+Session::Sent Session::grant_put(Owed& owed) noexcept {
+    Chunk* chunk = take_chunk(true);
+    if (!chunk) {
+        to_serve_.push_front(owed);
+        return Sent::stalled;
+    }
+    const std::uint64_t at = std::uint64_t{owed.next} * owed.chunk;
+    chunk->owed = &owed;
+    chunk->number = owed.next;
+    chunk->bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(owed.chunk, owed.bytes - at));
+    const iovec piece{chunk->staging->bytes.get(), chunk->bytes};
+    const Errc why =
+        port_->endpoint().receive_tagged(&piece, 1, chunk->staging->memory, owed.tag + chunk->number, address_, *chunk);
+    if (why != Errc::ok) {
+        give_chunk(*chunk);
+        to_serve_.push_front(owed);
+        if (why == Errc::again) return Sent::stalled;
+        fail(why);
+        return Sent::all;
+    }
+    chunk_posted(*chunk);
+    ++owed.next;
+    Frame frame;
+    frame.kind = FrameKind::put_go;
+    frame.id = owed.id;
+    TransferBody body;
+    body.tag = owed.tag;
+    body.bytes = owed.next;
+    note(frame, body);
+    if (owed.next < owed.chunks) to_serve_.push_back(owed);
+    return Sent::all;
+}
+
+void Session::owed_chunk_ended(Chunk& chunk, const Done& done) noexcept {
+    Owed& owed = *chunk.owed;
+    owed.with_fabric.remove(chunk);
+    chunk.owed = nullptr;
+    if (done.result == Errc::ok && !owed.failed) {
+        if (done.bytes == chunk.bytes) {
+            place(owed, chunk);
+        } else {
+            fail(Errc::protocol);
+        }
+    } else if (done.result != Errc::ok && done.result != Errc::canceled) {
+        fail(Errc::peer_lost);
+    }
+    give_chunk(chunk);
+    if (owed.placed == owed.chunks) {
+        answer(FrameKind::put_done, owed.id, Errc::ok, 0);
+        const bool tells = owed.notify_wanted && peer_ && !peer_->ending;
+        const std::uint32_t value = owed.notify;
+        release(owed);
+        if (tells) port_->host().receiver().on_notify(*peer_, value);
+    } else if (owed.stopped && owed.with_fabric.empty()) {
+        release(owed);
+    }
+}
+
+// The data of a put that came are copied to where they belong, or the origin is told why not.
+void Session::place(Owed& owed, const Chunk& chunk) noexcept {
+    const std::uint64_t at = std::uint64_t{chunk.number} * owed.chunk;
+    const auto pin = port_->transport().leases().pin(owed.key, owed.offset + at, chunk.bytes, na::Access::write);
+    if (pin.ok()) {
+        copy_in(pin.memory(), pin.offset(), {chunk.staging->bytes.get(), chunk.bytes});
+        ++owed.placed;
+        return;
+    }
+    owed.failed = true;
+    if (WorkQueue::linked(owed)) to_serve_.remove(owed);
+    answer(FrameKind::put_done, owed.id, pin.why(), 0);
+}
+
+}  // namespace cinnabar::ofi

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "peer.hpp"
+
+#include "port.hpp"
+
+#include <cinnabar/na/session/places.hpp>
+
+#include <algorithm>
+
+namespace cinnabar::ofi {
+
+OfiPeer::OfiPeer(OfiPort& port, const na::Addr& addr, std::vector<SocketAddress> places)
+    : SessionPeer(port, addr, port.transport(), port.host(), na::place_of(places, addr.body())),
+      candidates(std::move(places)) {}
+
+void OfiPeer::set_connected(const na::Hello& hello, std::uint32_t own_message_bytes_max) noexcept {
+    SessionPeer::set_connected(std::min(own_message_bytes_max, hello.message_bytes_max), hello.credits);
+}
+
+}  // namespace cinnabar::ofi

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport.hpp"
+
+#include <cinnabar/plugins/ofi.hpp>
+
+namespace cinnabar::ofi {
+
+const na::PluginInfo plugin_info{na::plugin_abi, "ofi",
+                                 "libfabric: ofi+PROVIDER://..., over tcp, verbs and the fabrics of clusters",
+                                 &OfiTransport::open};
+
+}  // namespace cinnabar::ofi
+
+CINNABAR_PLUGIN(cinnabar::ofi::plugin_info)

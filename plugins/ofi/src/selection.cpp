@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "selection.hpp"
+
+#include <cinnabar/na/session/socket_address.hpp>
+
+#include <arpa/inet.h>
+
+#include <charconv>
+#include <cstring>
+
+namespace cinnabar::ofi {
+namespace {
+
+using na::SocketAddress;
+
+// Nothing of the plugin depends on a later one.
+constexpr std::uint32_t api_version = FI_VERSION(1, 14);
+
+Info make_hints(const Provider& provider, const Wanted& wanted) {
+    Info hints(::fi_allocinfo());
+    if (!hints) return hints;
+    hints->caps = FI_MSG | FI_TAGGED | (provider.multi_receive ? FI_MULTI_RECV : 0);
+    hints->mode = FI_CONTEXT | FI_CONTEXT2;
+    hints->ep_attr->type = FI_EP_RDM;
+    hints->tx_attr->msg_order = FI_ORDER_SAS;
+    hints->rx_attr->msg_order = FI_ORDER_SAS;
+    // Registrations are local only, so every way in which others would name them is welcome.
+    hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_VIRT_ADDR | FI_MR_ENDPOINT;
+    // Each port has a domain of its own, and one thread at a time in it.
+    hints->domain_attr->threading = FI_THREAD_DOMAIN;
+    const fi_progress progress = provider.own_progress ? FI_PROGRESS_AUTO : FI_PROGRESS_MANUAL;
+    hints->domain_attr->control_progress = progress;
+    hints->domain_attr->data_progress = progress;
+    hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
+    hints->fabric_attr->prov_name = ::strdup(provider.name);
+    if (!wanted.domain.empty()) hints->domain_attr->name = ::strdup(wanted.domain.c_str());
+    return hints;
+}
+
+struct Subnet {
+    std::uint32_t network = 0;
+    std::uint32_t mask = 0;
+    [[nodiscard]] bool holds(const fi_info& info) const noexcept {
+        const auto* address = static_cast<const sockaddr_in*>(info.src_addr);
+        return mask == 0 ||
+               (address && address->sin_family == AF_INET && (ntohl(address->sin_addr.s_addr) & mask) == network);
+    }
+};
+
+Result<Subnet> parse_subnet(const std::string& text) {
+    if (text.empty()) return Subnet();
+    const auto slash = text.find('/');
+    in_addr address{};
+    unsigned bits = 0;
+    const bool fits = slash != std::string::npos &&
+                      ::inet_pton(AF_INET, text.substr(0, slash).c_str(), &address) == 1 &&
+                      std::from_chars(text.data() + slash + 1, text.data() + text.size(), bits).ec == std::errc() &&
+                      bits >= 1 && bits <= 32;
+    if (!fits) return Error(Errc::bad_address, "write a subnet as 10.1.0.0/16", text);
+    const std::uint32_t mask = ~std::uint32_t{0} << (32 - bits);
+    return Subnet{ntohl(address.s_addr) & mask, mask};
+}
+
+// Others can use it without naming one of their own interfaces; the loopback only where nothing else is.
+int rank(const fi_info& info) noexcept {
+    if (!info.src_addr || (info.addr_format != FI_SOCKADDR_IN && info.addr_format != FI_SOCKADDR_IN6)) return 1;
+    const SocketAddress address(static_cast<const sockaddr*>(info.src_addr));
+    if (address.is_loopback()) return 3;
+    if (info.addr_format == FI_SOCKADDR_IN) return 0;
+    const auto* v6 = static_cast<const sockaddr_in6*>(info.src_addr);
+    return IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr) ? 4 : 2;
+}
+
+std::string text_of(const fi_info& info) {
+    std::string text = info.fabric_attr->prov_name;
+    text += ", domain ";
+    text += info.domain_attr->name ? info.domain_attr->name : "?";
+    if (info.src_addr && (info.addr_format == FI_SOCKADDR_IN || info.addr_format == FI_SOCKADDR_IN6)) {
+        text += ", " + SocketAddress(static_cast<const sockaddr*>(info.src_addr)).endpoint("address").substr(10);
+    }
+    return text;
+}
+
+std::string asked_of(const Provider& provider, const Wanted& wanted) {
+    std::string text = provider.name;
+    if (!wanted.domain.empty()) text += ", domain " + wanted.domain;
+    if (!wanted.interface.empty()) text += ", interface " + wanted.interface;
+    if (!wanted.subnet.empty()) text += ", subnet " + wanted.subnet;
+    return text;
+}
+
+// The text of the first address of an interface or a host.
+Result<std::string> numeric(const Wanted& wanted) {
+    na::Uri uri;
+    uri.scheme = "tcp";
+    uri.host = wanted.interface;
+    CINNABAR_TRY(const std::vector<SocketAddress> found, na::resolve(uri, na::Purpose::listen));
+    std::array<char, INET6_ADDRSTRLEN> text{};
+    const SocketAddress& first = found.front();
+    const void* bytes = first.family() == AF_INET
+                            ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in*>(first.get())->sin_addr)
+                            : &reinterpret_cast<const sockaddr_in6*>(first.get())->sin6_addr;
+    ::inet_ntop(first.family(), bytes, text.data(), text.size());
+    return std::string(text.data());
+}
+
+Result<Selection> select_from(const Provider& provider, const Wanted& wanted) {
+    CINNABAR_TRY(const Subnet subnet, parse_subnet(wanted.subnet));
+    const Info hints = make_hints(provider, wanted);
+    if (!hints) return Error(Errc::out_of_memory);
+    std::string node;
+    if (provider.ip && !wanted.interface.empty()) {
+        CINNABAR_TRY(node, numeric(wanted));
+    }
+    fi_info* found = nullptr;
+    const int failed = ::fi_getinfo(api_version, node.empty() ? nullptr : node.c_str(), nullptr,
+                                    node.empty() ? 0 : FI_SOURCE | FI_NUMERICHOST, hints.get(), &found);
+    const Info list(found);
+    if (failed != 0) {
+        return error_of(failed, "libfabric has nothing here that fits", asked_of(provider, wanted));
+    }
+    const fi_info* best = nullptr;
+    unsigned count = 0;
+    for (const fi_info* info = list.get(); info; info = info->next) {
+        // Asked for a core provider, libfabric names what it would put on top as well.
+        if (std::string_view(info->fabric_attr->prov_name) != provider.name || !subnet.holds(*info)) continue;
+        // Not every provider looks at the domain that it is asked for.
+        if (!wanted.domain.empty() && (!info->domain_attr->name || wanted.domain != info->domain_attr->name)) continue;
+        ++count;
+        if (!best || rank(*info) < rank(*best)) best = info;
+    }
+    if (!best) {
+        return Error(Errc::unsupported, "libfabric has nothing here that fits", asked_of(provider, wanted));
+    }
+    Selection selection{Info(::fi_dupinfo(best)), &provider, {}};
+    if (!selection.info) return Error(Errc::out_of_memory);
+    selection.why = text_of(*best) + "; the best of " + std::to_string(count) + " for " + asked_of(provider, wanted);
+    if (provider.standing == Standing::untested) selection.why += "; UNTESTED";
+    return selection;
+}
+
+}  // namespace
+
+Result<Wanted> read_address(const na::Uri& uri) {
+    Wanted wanted;
+    wanted.uri = &uri;
+    wanted.interface = uri.host;
+    for (const auto& [name, value] : uri.query) {
+        if (name == "domain") {
+            wanted.domain = value;
+        } else if (name == "interface") {
+            wanted.interface = value;
+        } else if (name == "subnet") {
+            wanted.subnet = value;
+        } else if (name == "untested" && value == "yes") {
+            wanted.untested = true;
+        } else if (name != "context") {
+            return Error(Errc::bad_address, "options are domain, interface, subnet, untested=yes", name + "=" + value);
+        }
+    }
+    if (!uri.path.empty()) {
+        wanted.domain = uri.host;
+        wanted.interface = uri.path.substr(0, uri.path.find(':'));
+    }
+    return wanted;
+}
+
+Result<na::Uri> meeting_place(const Wanted& wanted) {
+    na::Uri place;
+    place.scheme = wanted.uri->scheme;
+    place.host = wanted.interface;
+    place.port = wanted.uri->port;
+    if (const auto colon = wanted.uri->path.find(':'); colon != std::string::npos) {
+        CINNABAR_TRY(const na::Uri parsed, na::Uri::parse("tcp://x" + wanted.uri->path.substr(colon)));
+        place.port = parsed.port;
+    }
+    return place;
+}
+
+std::string survey() {
+    std::string text;
+    for (const Provider& provider : providers()) {
+        Wanted anything;
+        text.append(text.empty() ? "" : ", ").append(provider.name);
+        if (provider.standing == Standing::untested) text += " (UNTESTED)";
+        if (!select_from(provider, anything)) text += " (not here)";
+    }
+    return text;
+}
+
+Result<Selection> select(const Wanted& wanted) {
+    apply_settings();
+    std::string known;
+    Error why(Errc::bad_address, "no such provider is known");
+    bool any = false;
+    for (const Provider& provider : providers()) {
+        known.append(known.empty() ? "" : ", ").append(provider.scheme);
+        if (!means(wanted.uri->scheme, provider)) continue;
+        if (provider.standing == Standing::untested && !wanted.untested) {
+            return Error(Errc::unsupported,
+                         "nobody has run this provider yet: add ?untested=yes to use it all the same", provider.name);
+        }
+        auto selection = select_from(provider, wanted);
+        if (selection && wanted.uri->scheme == "ofi") selection->why += "; providers: " + survey();
+        if (selection) return selection;
+        any = true;
+        why = std::move(selection).error();
+    }
+    if (!any) return Error(Errc::bad_address, "no such provider; known", wanted.uri->scheme + "; " + known);
+    return why;
+}
+
+}  // namespace cinnabar::ofi

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From an address to a provider, a domain and an interface of this machine. Set-up only; any thread.
+#pragma once
+
+#include "libfabric.hpp"
+#include "provider_table.hpp"
+
+#include <cinnabar/na/uri.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace cinnabar::ofi {
+
+// Where this process meets others, and on what.
+struct Wanted {
+    const na::Uri* uri = nullptr;
+    std::string interface;  // a host, its address or an interface's name; empty: any
+    std::string domain;     // libfabric's name of a device; empty: any
+    std::string subnet;     // "10.1.0.0/16"; empty: any
+    bool untested = false;  // providers that nobody has run yet may be used
+};
+
+// ofi+PROVIDER://[INTERFACE[:PORT]][?domain=...&interface=...&subnet=...&untested=yes], or
+// ofi+PROVIDER://DOMAIN/INTERFACE[:PORT]. bad_address: an option that is none.
+[[nodiscard]] Result<Wanted> read_address(const na::Uri& uri);
+
+// The uri of the socket at which peers meet: the interface and the port.
+[[nodiscard]] Result<na::Uri> meeting_place(const Wanted& wanted);
+
+struct Selection {
+    Info info;
+    const Provider* provider = nullptr;
+    std::string why;  // what was chosen, from what; one line
+};
+
+// bad_address: no such provider here; unsupported: libfabric has nothing that fits, the hint says what was asked.
+[[nodiscard]] Result<Selection> select(const Wanted& wanted);
+
+// The providers of the table, which of them libfabric has here, and which are untested; one line.
+[[nodiscard]] std::string survey();
+
+}  // namespace cinnabar::ofi

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A connection of two contexts: the socket on which they met, whose end is the peer's death, and its side of the
+// fabric. It lives in a pool of its port whose memory stays, and keeps its place there until the fabric has given back
+// all that was posted for it. Owner of the context only.
+#pragma once
+
+#include "buffers.hpp"
+#include "card.hpp"
+#include "transfer.hpp"
+
+#include <cinnabar/base/slot_pool.hpp>
+#include <cinnabar/base/timer_of.hpp>
+#include <cinnabar/base/unique_fd.hpp>
+#include <cinnabar/na/transport.hpp>
+
+namespace cinnabar::ofi {
+
+class OfiPeer;
+class OfiPort;
+
+class Session final : public PoolSlot, public na::FdEvents {
+  public:
+    // Operations that the peer carries out for this side, at most; others wait.
+    static constexpr std::uint32_t admitted_max = 64;
+    // What a peer may have this side owe it: more than it can ask for while it keeps to admitted_max.
+    static constexpr std::uint32_t owed_max = 4 * admitted_max;
+    // Staged chunks of the peer's transfers that are with the fabric, at most.
+    static constexpr std::uint32_t staged_max = 8;
+    // Notes that wait to be sent; more, and the peer asks without taking answers.
+    static constexpr std::uint32_t notes_max = 4096;
+
+    Session() noexcept;
+
+    // A name for the peer to use, before it is known how to reach it.
+    void reserve(OfiPort& port) noexcept;
+    // The sockets have greeted; `dialled`: by this side, which then asks whether the fabric carries messages.
+    // unreachable, protocol: the peer's fabric address is none; overloaded: the kernel does not watch the socket.
+    [[nodiscard]] Errc begin(OfiPeer& peer, UniqueFd fd, const Card& card, bool dialled) noexcept;
+    // What waits to be sent stays with the peer; what is with the fabric ends with `why`. Then the session leaves the
+    // pool as soon as the fabric has given everything back.
+    void end(Errc why) noexcept;
+    void end_reserved() noexcept;
+    // The endpoint is closed: ends everything with `canceled`, and leaves the pool if it is in use.
+    void abandon() noexcept;
+
+    void on_ready(std::uint32_t epoll_events) noexcept override;
+
+    [[nodiscard]] SessionName name() const noexcept { return {slot_index, check_}; }
+    [[nodiscard]] bool is(const SessionName& name) const noexcept { return peer_ && name == this->name(); }
+    [[nodiscard]] OfiPeer& peer() const noexcept { return *peer_; }
+    [[nodiscard]] OfiPort& port() const noexcept { return *port_; }
+    [[nodiscard]] fi_addr_t fabric_address() const noexcept { return address_; }
+    // The fabric has carried something from the peer.
+    [[nodiscard]] bool open() const noexcept { return open_; }
+
+    // A frame for this session came.
+    void take_in(const Frame& frame, const TransferBody& body, ConstBytes payload, na::Arrival& arrival) noexcept;
+    // Sends what waits, within a bound. Afterwards the session has nothing to send, or is stalled.
+    void transmit() noexcept;
+    void cancel(Posted& posted) noexcept;
+
+    // What the fabric gives back.
+    void sent(Buffer& buffer, Errc result) noexcept;
+    void chunk_ended(Chunk& chunk, const Done& done) noexcept;
+
+    // The port's books.
+    ListLink<Session> output_link;  // in the port's dirty or stalled list
+    bool stalled = false;           // in the latter: the provider had no room
+
+  private:
+    void fail(Errc why) noexcept;
+    void probed(const Frame& frame) noexcept;
+    static void time_out(Timer& timer) noexcept;
+    void given_back() noexcept;
+    void force_ends() noexcept;
+
+    // send.cpp
+    enum class Sent : std::uint8_t { all, stalled };
+    [[nodiscard]] Sent send_notes() noexcept;
+    [[nodiscard]] Sent send_messages() noexcept;
+    [[nodiscard]] Errc send_buffer(Buffer& buffer, std::byte* frame) noexcept;
+    void note(const Frame& frame, const TransferBody& body) noexcept;
+    [[nodiscard]] Buffer* make_note(const Frame& frame, const TransferBody& body, std::size_t data_bytes) noexcept;
+
+    // origin.cpp
+    [[nodiscard]] Sent post_transfers() noexcept;
+    void admit_waiting() noexcept;
+    [[nodiscard]] Sent post_chunks(Transfer& transfer) noexcept;
+    [[nodiscard]] Errc post_chunk(Transfer& transfer, Chunk& chunk) noexcept;
+    void ask(Transfer& transfer) noexcept;
+    [[nodiscard]] Transfer* find(std::uint64_t id) noexcept;
+    void get_data_came(const Frame& frame, ConstBytes data) noexcept;
+    void get_ended(const Frame& frame, const TransferBody& body) noexcept;
+    void put_granted(const Frame& frame, const TransferBody& body) noexcept;
+    void put_ended(const Frame& frame) noexcept;
+    void atomic_ended(const Frame& frame, const TransferBody& body) noexcept;
+    void transfer_chunk_ended(Chunk& chunk, const Done& done) noexcept;
+    void stop(Transfer& transfer, Errc why) noexcept;
+    void settle(Transfer& transfer) noexcept;
+    void cancel_chunks(ChunkList& chunks, std::uint64_t from) noexcept;
+    void discard(Chunk& chunk) noexcept;
+
+    // owner.cpp
+    [[nodiscard]] Owed* owe(const Frame& frame, const TransferBody& body) noexcept;
+    void release(Owed& owed) noexcept;
+    void get_asked(const Frame& frame, const TransferBody& body) noexcept;
+    void put_asked(const Frame& frame, const TransferBody& body, ConstBytes data) noexcept;
+    void atomic_asked(const Frame& frame, const TransferBody& body) noexcept;
+    void stop_asked(const Frame& frame, const TransferBody& body) noexcept;
+    [[nodiscard]] Sent serve() noexcept;
+    [[nodiscard]] Sent serve_get(Owed& owed) noexcept;
+    [[nodiscard]] Sent grant_put(Owed& owed) noexcept;
+    void owed_chunk_ended(Chunk& chunk, const Done& done) noexcept;
+    void place(Owed& owed, const Chunk& chunk) noexcept;
+    void answer(FrameKind kind, std::uint64_t id, Errc status, std::uint64_t chunks) noexcept;
+
+    [[nodiscard]] Chunk* take_chunk(bool staged) noexcept;
+    void give_chunk(Chunk& chunk) noexcept;
+    void chunk_posted(Chunk& chunk) noexcept;
+
+    OfiPort* port_ = nullptr;
+    OfiPeer* peer_ = nullptr;  // null: reserved, or ended
+    UniqueFd fd_;
+    fi_addr_t address_ = FI_ADDR_UNSPEC;
+    SessionName remote_;
+    std::uint32_t check_ = 0;
+    na::Hello hello_;
+    bool open_ = false;
+    bool dialled_ = false;
+    bool draining_ = false;
+    std::uint32_t with_fabric_ = 0;  // buffers and chunks
+    TimerOf<Session> timer_;         // until it is open; after its end, until the fabric has given back everything
+
+    BufferList notes_;
+    std::uint32_t notes_count_ = 0;
+    BufferList sending_;  // of ops and notes, with the fabric
+
+    using Transfers = IntrusiveList<Transfer, &Transfer::link>;
+    using PostQueue = IntrusiveList<Transfer, &Transfer::post_link>;
+    Transfers transfers_;
+    PostQueue to_post_;
+    std::uint32_t admitted_ = 0;
+
+    using Owing = IntrusiveList<Owed, &Owed::link>;
+    using WorkQueue = IntrusiveList<Owed, &Owed::work_link>;
+    Owing owing_;
+    WorkQueue to_serve_;
+    std::uint32_t owed_ = 0;
+    std::uint32_t staged_ = 0;
+    ChunkList stray_;  // with the fabric, and nobody waits for them
+};
+
+}  // namespace cinnabar::ofi

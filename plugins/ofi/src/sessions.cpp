@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From sockets to sessions and their ends: who came in, what a dial brought, and what becomes of the peers.
+#include "port.hpp"
+
+#include <cinnabar/base/log.hpp>
+#include <cinnabar/na/session/socket.hpp>
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <string>
+
+namespace cinnabar::ofi {
+namespace {
+
+bool says_exists(const na::Hello& hello) noexcept { return hello.reason == static_cast<std::uint8_t>(Errc::exists); }
+
+// A dial that was given up since it greeted.
+bool hung_up(int fd) noexcept {
+    std::byte one{};
+    const ssize_t seen = ::recv(fd, &one, 1, MSG_PEEK | MSG_DONTWAIT);
+    return seen == 0 || (seen < 0 && errno != EAGAIN && errno != EINTR);
+}
+
+}  // namespace
+
+Card OfiPort::card(const na::Hello& hello, const Session* session) const noexcept {
+    Card card;
+    card.hello = hello;
+    if (session) card.session = session->name();
+    card.listens_at = transport_.listens_at();
+    card.set_provider(provider().name);
+    const ConstBytes address = endpoint_->address();
+    card.address_bytes = static_cast<std::uint16_t>(address.size());
+    std::copy(address.begin(), address.end(), card.address.begin());
+    return card;
+}
+
+void OfiPort::reject(const Caller& caller, Errc why) noexcept {
+    na::Hello answer = hello(na::HelloKind::reject, na::sender_of(caller.card.hello));
+    answer.reason = static_cast<std::uint8_t>(why);
+    (void)send_card(caller.fd.get(), card(answer, nullptr));
+}
+
+void OfiPort::came_in(Caller caller) noexcept {
+    const na::Hello& hello = caller.card.hello;
+    const Identity who = na::sender_of(hello);
+    if (hello.kind != na::HelloKind::dial || hung_up(caller.fd.get())) return;
+    if (!accepting_) return reject(caller, Errc::shutting_down);
+    if (hello.peer_incarnation != 0 && hello.peer_incarnation != transport_.incarnation()) {
+        return reject(caller, Errc::peer_lost);
+    }
+    if (caller.card.provider() != provider().name) {
+        log(LogLevel::info, "ofi: somebody on %s called, this is %s: turned away",
+            std::string(caller.card.provider()).c_str(), provider().name);
+        return reject(caller, Errc::unreachable);
+    }
+    if (full()) return reject(caller, Errc::overloaded);
+    if (OfiPeer* met = peers_.find(who); met && met->session) {
+        // It may have come back before the end of its last connection was read here.
+        met->session->on_ready(0);
+        (void)settle();
+    }
+    OfiPeer* const dialled = says_exists(hello) || who == identity() ? nullptr : dialled_as(caller);
+    if (dialled && who < identity()) return reject(caller, Errc::exists);
+    if (dialled) drop_dial(*dialled);  // before the answer: the peer reads what it finds of that dial as given up
+    let_in(std::move(caller), dialled ? dialled : peers_.find_idle(who));
+}
+
+// Both sides dial each other: the call of the larger identity stays.
+OfiPeer* OfiPort::dialled_as(const Caller& caller) noexcept {
+    if (dials_.taken() == 0) return nullptr;
+    const SocketAddress host = SocketAddress::peer_of(caller.fd.get());
+    return peers_.find_if(
+        [&](const OfiPeer& peer) { return peer.dial && !peer.ending && peer.dial->means(caller.card, host); });
+}
+
+void OfiPort::let_in(Caller caller, OfiPeer* peer) noexcept {
+    const Identity who = na::sender_of(caller.card.hello);
+    Session* session = sessions_.acquire();
+    if (!session) return reject(caller, Errc::overloaded);
+    session->reserve(*this);
+    if (!send_card(caller.fd.get(), card(hello(na::HelloKind::accept, who), session))) {
+        session->end_reserved();
+        if (peer && peer->state() == na::PeerState::connecting) end_session(*peer, Errc::peer_lost);
+        return;
+    }
+    if (!peer) {
+        peer = &peers_.add(
+            std::make_unique<OfiPeer>(*this, na::Addr::make_session(transport_.scheme(), who.context, who.incarnation),
+                                      std::vector<SocketAddress>()));
+    }
+    peer->session = session;
+    peer->set_connecting();
+    const Errc why = session->begin(*peer, std::move(caller.fd), caller.card, false);
+    if (why != Errc::ok) end_session(*peer, why);
+}
+
+void OfiPort::session_open(Session& session, const na::Hello& hello) noexcept {
+    OfiPeer& peer = session.peer();
+    const bool restarted = peer.incarnation() != 0 && peer.incarnation() != hello.incarnation;
+    peers_.identify(peer, na::sender_of(hello));
+    peer.backoff.succeeded();
+    peer.set_connected(hello, static_cast<std::uint32_t>(options().message_bytes_max));
+    // Posted under the own limit; the peer's may be smaller.
+    for (Posted* posted = peer.messages.front(); posted;) {
+        Posted& now = *std::exchange(posted, PostedList::next(*posted));
+        if (now.op->message_bytes <= peer.message_bytes_max()) continue;
+        peer.messages.remove(now);
+        end(now, Errc::too_large);
+    }
+    dirty(session);
+    if (restarted) host_.receiver().on_peer(peer, na::PeerEvent::restarted, Errc::ok);
+    host_.receiver().on_peer(peer, na::PeerEvent::connected, Errc::ok);
+}
+
+bool OfiPort::connect(OfiPeer& peer) noexcept {
+    Errc why = Errc::ok;
+    if (!accepting_) why = Errc::closed;
+    if (!peer.can_be_dialled()) why = Errc::unreachable;
+    if (why == Errc::ok && full()) why = Errc::overloaded;
+    if (why != Errc::ok) {
+        peer.backoff.last_failure = why;
+        return false;
+    }
+    if (!peer.backoff.may_dial(host_.now_us())) return false;
+    dial(peer);
+    return true;
+}
+
+void OfiPort::dial(OfiPeer& peer) noexcept {
+    Session* session = sessions_.acquire();
+    Dial* dial = session ? dials_.acquire() : nullptr;
+    if (!dial) {
+        if (session) sessions_.release(*session);
+        return end_session(peer, Errc::overloaded);
+    }
+    session->reserve(*this);
+    peer.dial = dial;
+    peer.set_connecting();
+    dial->start(*this, peer, *session);
+}
+
+void OfiPort::drop_dial(OfiPeer& peer) noexcept {
+    Dial* dial = std::exchange(peer.dial, nullptr);
+    if (!dial) return;
+    dial->session().end_reserved();
+    dial->give_up();
+    dials_.release(*dial);
+}
+
+void OfiPort::dial_done(Dial& dial, UniqueFd fd, const Card& answer) noexcept {
+    OfiPeer& peer = dial.peer();
+    Session& session = dial.session();
+    const na::Hello& hello = answer.hello;
+    const na::Incarnation wanted = peer.addr().body().incarnation;
+    if (hello.kind == na::HelloKind::reject && says_exists(hello)) return dial.wait_for_call();
+    Errc why = Errc::ok;
+    if (hello.kind == na::HelloKind::reject) {
+        why = na::rejection(hello);
+    } else if (hello.kind != na::HelloKind::accept || hello.context != peer.remote_context()) {
+        why = Errc::protocol;
+    } else if (wanted != 0 && hello.incarnation != wanted) {
+        why = Errc::peer_lost;
+    }
+    if (why != Errc::ok) {
+        drop_dial(peer);
+        return end_session(peer, why);
+    }
+    peer.dial = nullptr;
+    dial.give_up();
+    dials_.release(dial);
+    peer.session = &session;
+    why = session.begin(peer, std::move(fd), answer, true);
+    if (why != Errc::ok) end_session(peer, why);
+}
+
+void OfiPort::dial_failed(Dial& dial, Errc why) noexcept {
+    OfiPeer& peer = dial.peer();
+    drop_dial(peer);
+    end_session(peer, why);
+}
+
+void OfiPort::dial_again(Dial& dial) noexcept {
+    OfiPeer& peer = dial.peer();
+    drop_dial(peer);
+    this->dial(peer);
+}
+
+void OfiPort::end_session(OfiPeer& peer, Errc why) noexcept {
+    if (put_off_.end_session(peer, why)) fail_waiting(peer, why);  // what is posted from now on is for the next session
+}
+
+void OfiPort::session_over(OfiPeer& peer, Errc why) noexcept {
+    const bool was_connected = peer.state() == na::PeerState::connected;
+    const bool asked = std::exchange(peer.ending_asked, false);
+    if (Session* session = std::exchange(peer.session, nullptr)) session->end(why);
+    drop_dial(peer);
+    peer.set_idle();
+    if (!was_connected && !asked) peer.backoff.failed(why, host_.now_us());
+    host_.receiver().on_peer(peer, na::PeerEvent::lost, why);
+    const bool wanted = !peer.messages.empty() || !peer.rma.empty();
+    const bool under_way = peer.dial || peer.session || peer.ending;
+    if (wanted && !under_way && !connect(peer)) fail_waiting(peer, peer.backoff.last_failure);
+    if (peer.references() == 0) unreferenced(peer);
+}
+
+void OfiPort::fail_waiting(OfiPeer& peer, Errc why) noexcept {
+    while (Posted* posted = peer.messages.pop_front()) end(*posted, why);
+    while (Posted* posted = peer.rma.pop_front()) end(*posted, why);
+}
+
+void OfiPort::disconnect(na::Peer& peer) noexcept {
+    auto& own = static_cast<OfiPeer&>(peer);
+    if (own.ending || (!own.session && !own.dial)) return;
+    own.ending_asked = true;
+    end_session(own, Errc::peer_lost);
+}
+
+}  // namespace cinnabar::ofi

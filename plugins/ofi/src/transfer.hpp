@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Operations on memory, as their origin and as the owner of the memory know them, and the chunks in which their data
+// go over the fabric. A large get: the origin posts receives for all chunks, straight into its memory, and asks; the
+// owner copies each chunk out of the leased memory into staging, under a pin, and sends it. A large put: the owner
+// posts receives into staging and says so; the origin sends straight from its memory; the owner places the chunks
+// under a pin. So a lease can be taken back at any moment, whatever the fabric is doing (decision 0013). Owner of the
+// context only.
+#pragma once
+
+#include "endpoint.hpp"
+#include "frame.hpp"
+#include "posted.hpp"
+
+#include <cinnabar/base/intrusive_queue.hpp>
+#include <cinnabar/base/slot_pool.hpp>
+
+#include <memory>
+
+namespace cinnabar::ofi {
+
+class Session;
+struct Owed;
+struct Transfer;
+
+// Room for one chunk, allocated when first taken.
+struct Staging final : PoolSlot {
+    std::unique_ptr<std::byte[]> bytes;
+    LocalMemory memory;  // where the provider wants it
+};
+
+// One message of a transfer that is with the fabric.
+struct Chunk final : FabricOp, PoolSlot {
+    ListLink<Chunk> link;          // in its transfer's or its owed's list
+    Transfer* transfer = nullptr;  // of this side; else
+    Owed* owed = nullptr;          // a put of the peer; null: a get of the peer, or nobody waits for it any more
+    Session* session = nullptr;
+    Staging* staging = nullptr;  // null: it goes straight into or out of the memory of an op
+    std::uint32_t number = 0;
+    std::uint32_t bytes = 0;
+    bool discard = false;  // of a get that has ended: what comes is dropped
+};
+using ChunkList = IntrusiveList<Chunk, &Chunk::link>;
+
+// An operation of this side that the peer carries out. Its id in frames is generation << 32 | slot index.
+struct Transfer final : PoolSlot {
+    ListLink<Transfer> link;       // in its session's list of all
+    ListLink<Transfer> post_link;  // in its session's list of those that have chunks to post
+    Posted* posted = nullptr;      // null: its op has ended, the peer's books are not closed
+    Session* session = nullptr;
+    std::uint32_t generation = 1;
+    std::uint64_t tag = 0;       // of chunk 0
+    std::uint32_t chunks = 0;    // 0: small, the data go in the frames
+    std::uint32_t allowed = 0;   // chunks that may be posted: all of a get, those granted of a put
+    std::uint32_t next = 0;      // the first that is not posted
+    std::uint32_t ended = 0;     // that have come, or are sent
+    std::uint32_t touching = 0;  // that the fabric may still move from or into the op's memory
+    bool asked = false;          // the peer knows of it
+    bool answered = false;       // a put: the owner has said how it ended
+    bool awaits_answer = false;  // a get that was stopped: the owner has not said how many chunks it sent
+    Errc failed = Errc::ok;
+    ChunkList with_fabric;
+};
+
+// What a peer asked of this side's memory and is not served yet.
+struct Owed final : PoolSlot {
+    ListLink<Owed> link;       // in its session's list of all
+    ListLink<Owed> work_link;  // in its session's list of those that can go on
+    bool is_put = false;
+    bool notify_wanted = false;
+    bool failed = false;   // a put: the origin was told, and will say how many chunks it sent
+    bool stopped = false;  // it has said so
+    std::uint32_t notify = 0;
+    std::uint64_t id = 0;
+    na::LeaseKey key;
+    std::uint64_t offset = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t tag = 0;
+    std::uint32_t chunk = 0;
+    std::uint32_t chunks = 0;
+    std::uint32_t next = 0;    // the first chunk that is not posted
+    std::uint32_t placed = 0;  // chunks of a put that are in place
+    ChunkList with_fabric;     // of a put
+};
+
+}  // namespace cinnabar::ofi

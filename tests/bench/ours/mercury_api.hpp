@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The echo of make_our_rpc written against mercury.h, in shared memory, both ends polling: what Mercury's API costs.
+#pragma once
+
+#include "../harness/subject.hpp"
+#include "../limits/limits.hpp"
+
+#include <cstddef>
+#include <memory>
+
+namespace cinnabar::bench {
+
+inline constexpr std::size_t mercury_api_payload_bytes = 64;
+
+// One call in flight. Work: calls.
+[[nodiscard]] std::unique_ptr<Subject> make_mercury_api_rpc(Cores cores);
+
+}  // namespace cinnabar::bench

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Peers that are killed: calls and transfers end at once, with an error; and a server that was started again at the
+ * same place is found without a new look-up. */
+#include "both_sides.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { bulk_bytes = 1 << 20 };
+
+static hg_handle_t held;
+static int held_count;
+static hg_return_t serve_hold(hg_handle_t handle) {
+    held = handle;
+    ++held_count;
+    return HG_SUCCESS;
+}
+static hg_return_t serve_null(hg_handle_t handle) {
+    CHECK_OK(HG_Respond(handle, NULL, NULL, NULL));
+    return HG_Destroy(handle);
+}
+
+static void register_all(hg_class_t* hg_class, hg_id_t* hold, hg_id_t* null) {
+    *hold = HG_Register_name(hg_class, "hold", hg_proc_hg_bulk_t, NULL, serve_hold);
+    *null = HG_Register_name(hg_class, "null", NULL, NULL, serve_null);
+    CHECK(*hold != 0 && *null != 0);
+}
+
+struct process {
+    pid_t pid;
+    char address[256];
+};
+
+/* Serves until it is killed. */
+static struct process start_server(const char* info_string) {
+    int ends[2];
+    struct process server;
+    CHECK(pipe(ends) == 0);
+    server.pid = fork();
+    CHECK(server.pid >= 0);
+    if (server.pid == 0) {
+        hg_class_t* hg_class = HG_Init(info_string, HG_TRUE);
+        CHECK(hg_class != NULL);
+        hg_context_t* context = HG_Context_create(hg_class);
+        hg_id_t hold = 0;
+        hg_id_t null = 0;
+        register_all(hg_class, &hold, &null);
+        hg_addr_t self = HG_ADDR_NULL;
+        hg_size_t bytes = sizeof server.address;
+        CHECK_OK(HG_Addr_self(hg_class, &self));
+        CHECK_OK(HG_Addr_to_string(hg_class, server.address, &bytes, self));
+        CHECK(write(ends[1], server.address, sizeof server.address) == sizeof server.address);
+        for (;;) {
+            (void)HG_Progress(context, 1000);
+            (void)HG_Trigger(context, 0, 16, NULL);
+        }
+    }
+    close(ends[1]);
+    CHECK(read(ends[0], server.address, sizeof server.address) == sizeof server.address);
+    close(ends[0]);
+    return server;
+}
+
+static void kill_it(const struct process* process) {
+    int status = 0;
+    CHECK(kill(process->pid, SIGKILL) == 0);
+    CHECK(waitpid(process->pid, &status, 0) == process->pid);
+}
+
+static void drive(struct side* side, const int* flag, int wanted) {
+    const double end = now_ms() + 20e3;
+    while (*flag < wanted && now_ms() < end) {
+        (void)HG_Progress(side->context, 100);
+        (void)HG_Trigger(side->context, 0, 16, NULL);
+    }
+    CHECK(*flag >= wanted);
+}
+
+static hg_return_t call_from(struct side* side, hg_addr_t to, hg_id_t id) {
+    struct told told = {0, HG_OTHER_ERROR};
+    hg_handle_t handle = HG_HANDLE_NULL;
+    CHECK_OK(HG_Create(side->context, to, id, &handle));
+    CHECK_OK(HG_Forward(handle, note, &told, NULL));
+    drive(side, &told.count, 1);
+    CHECK_OK(HG_Destroy(handle));
+    return told.ret;
+}
+
+static void server_killed(const char* listen, const char* dial) {
+    struct process server = start_server(listen);
+    struct side side;
+    side.hg_class = HG_Init(dial, HG_FALSE);
+    CHECK(side.hg_class != NULL);
+    side.context = HG_Context_create(side.hg_class);
+    hg_id_t hold = 0;
+    hg_id_t null = 0;
+    register_all(side.hg_class, &hold, &null);
+    hg_addr_t to = HG_ADDR_NULL;
+    CHECK_OK(HG_Addr_lookup2(side.hg_class, server.address, &to));
+    CHECK_RET(call_from(&side, to, null), HG_SUCCESS);
+
+    struct told told[8];
+    hg_handle_t handles[8];
+    hg_bulk_t none = HG_BULK_NULL;
+    for (int i = 0; i < 8; ++i) {
+        told[i] = (struct told){0, HG_OTHER_ERROR};
+        CHECK_OK(HG_Create(side.context, to, hold, &handles[i]));
+        CHECK_OK(HG_Forward(handles[i], note, &told[i], &none));
+    }
+    CHECK_RET(call_from(&side, to, null), HG_SUCCESS); /* the others are there by now */
+    kill_it(&server);
+    const double began = now_ms();
+    for (int i = 0; i < 8; ++i) {
+        drive(&side, &told[i].count, 1);
+        CHECK_RET(told[i].ret, HG_HOSTUNREACH);
+        CHECK_OK(HG_Destroy(handles[i]));
+    }
+    CHECK_RET(call_from(&side, to, null), HG_HOSTUNREACH);
+    CHECK(now_ms() - began < 10e3);
+
+    server = start_server(server.address);
+    CHECK_RET(call_from(&side, to, null), HG_SUCCESS);
+    kill_it(&server);
+    CHECK_OK(HG_Addr_free(side.hg_class, to));
+    CHECK_OK(HG_Context_destroy(side.context));
+    CHECK_OK(HG_Finalize(side.hg_class));
+}
+
+/* The child lends its memory and is stopped, so that a pull may have begun, then killed. */
+static void client_killed(const char* listen, const char* dial) {
+    int ends[2];
+    char address[256];
+    CHECK(pipe(ends) == 0);
+    struct process client;
+    client.pid = fork();
+    CHECK(client.pid >= 0);
+    if (client.pid == 0) {
+        CHECK(read(ends[0], address, sizeof address) == sizeof address);
+        hg_class_t* hg_class = HG_Init(dial, HG_FALSE);
+        CHECK(hg_class != NULL);
+        hg_context_t* context = HG_Context_create(hg_class);
+        hg_id_t hold = 0;
+        hg_id_t null = 0;
+        register_all(hg_class, &hold, &null);
+        hg_addr_t to = HG_ADDR_NULL;
+        hg_bulk_t bulk = HG_BULK_NULL;
+        const hg_size_t bytes = bulk_bytes;
+        CHECK_OK(HG_Addr_lookup2(hg_class, address, &to));
+        CHECK_OK(HG_Bulk_create(hg_class, 1, NULL, &bytes, HG_BULK_READWRITE, &bulk));
+        hg_handle_t handle = HG_HANDLE_NULL;
+        struct told told = {0, HG_OTHER_ERROR};
+        CHECK_OK(HG_Create(context, to, hold, &handle));
+        CHECK_OK(HG_Forward(handle, note, &told, &bulk));
+        for (;;) (void)HG_Progress(context, 1000);
+    }
+    struct side side;
+    side.hg_class = HG_Init(listen, HG_TRUE);
+    CHECK(side.hg_class != NULL);
+    side.context = HG_Context_create(side.hg_class);
+    hg_id_t hold = 0;
+    hg_id_t null = 0;
+    register_all(side.hg_class, &hold, &null);
+    hg_addr_t self = HG_ADDR_NULL;
+    hg_size_t bytes = sizeof address;
+    CHECK_OK(HG_Addr_self(side.hg_class, &self));
+    CHECK_OK(HG_Addr_to_string(side.hg_class, address, &bytes, self));
+    CHECK_OK(HG_Addr_free(side.hg_class, self));
+    CHECK(write(ends[1], address, sizeof address) == sizeof address);
+    held_count = 0;
+    drive(&side, &held_count, 1);
+    kill_it(&client);
+
+    hg_bulk_t origin = HG_BULK_NULL;
+    hg_bulk_t local = HG_BULK_NULL;
+    const hg_size_t size = bulk_bytes;
+    CHECK_OK(HG_Get_input(held, &origin));
+    CHECK_OK(HG_Bulk_create(side.hg_class, 1, NULL, &size, HG_BULK_READWRITE, &local));
+    const struct hg_info* info = HG_Get_info(held);
+    struct told told = {0, HG_OTHER_ERROR};
+    const double began = now_ms();
+    CHECK_OK(HG_Bulk_transfer(info->context, note, &told, HG_BULK_PULL, info->addr, origin, 0, local, 0, size, NULL));
+    drive(&side, &told.count, 1);
+    CHECK_RET(told.ret, HG_HOSTUNREACH);
+    CHECK(now_ms() - began < 10e3);
+    struct told responded = {0, HG_OTHER_ERROR};
+    CHECK_OK(HG_Respond(held, note, &responded, NULL));
+    drive(&side, &responded.count, 1);
+    /* It may have left before the loss was noticed. */
+    CHECK(responded.ret == HG_HOSTUNREACH || responded.ret == HG_SUCCESS);
+    CHECK_OK(HG_Bulk_free(local));
+    CHECK_OK(HG_Free_input(held, &origin));
+    CHECK_OK(HG_Destroy(held));
+    CHECK_OK(HG_Context_destroy(side.context));
+    CHECK_OK(HG_Finalize(side.hg_class));
+    close(ends[0]);
+    close(ends[1]);
+}
+
+int main(int argc, char** argv) {
+    CHECK(argc == 2);
+    HG_Set_log_level("none"); /* the core warns of peers that are lost */
+    const bool shm = strcmp(argv[1], "shm") == 0;
+    const char* const listen = shm ? "na+sm" : "ofi+tcp://127.0.0.1";
+    const char* const dial = shm ? "na+sm" : "ofi+tcp";
+    server_killed(listen, dial);
+    client_killed(listen, dial);
+    return 0;
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "provider_table.hpp"
+
+#include <cinnabar/na/registry.hpp>
+#include <cinnabar/plugins/ofi.hpp>
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+namespace cinnabar::ofi {
+namespace {
+
+Errc opening(const std::string& uri) {
+    na::Registry registry;
+    EXPECT_TRUE(registry.add(plugin_info).ok());
+    const auto opened = registry.open(uri, {});
+    return opened ? Errc::ok : opened.code();
+}
+
+TEST(ProviderTable, RowsDoNotContradictEachOther) {
+    std::set<std::string_view> schemes;
+    for (const Provider& provider : providers()) {
+        EXPECT_TRUE(schemes.insert(provider.scheme).second) << provider.scheme;
+        EXPECT_EQ(provider.scheme, "ofi+" + std::string(provider.name));
+        EXPECT_GE(provider.chunk_bytes, 64u * 1024) << provider.name;
+        EXPECT_FALSE(provider.own_progress && provider.lingers) << provider.name;
+    }
+}
+
+TEST(ProviderTable, WhatNobodyHasRunIsOffUntilAskedFor) {
+    unsigned untested = 0;
+    for (const Provider& provider : providers()) {
+        if (provider.standing == Standing::tested) continue;
+        ++untested;
+        EXPECT_EQ(opening(std::string(provider.scheme) + "://"), Errc::unsupported) << provider.name;
+        EXPECT_FALSE(provider.note.empty()) << provider.name;
+    }
+    EXPECT_GE(untested, 4u);
+}
+
+TEST(ProviderTable, AnUnknownProviderIsABadAddress) {
+    EXPECT_EQ(opening("ofi+pigeon://127.0.0.1:0"), Errc::bad_address);
+}
+
+TEST(ProviderTable, WithoutAProviderTheFirstThatIsHereIsTaken) {
+    na::Registry registry;
+    ASSERT_TRUE(registry.add(plugin_info).ok());
+    const auto opened = registry.open("ofi://", {});
+    ASSERT_TRUE(opened.ok());
+    const std::string found = (*opened)->diagnosis();
+    for (const Provider& provider : providers()) EXPECT_NE(found.find(provider.name), std::string::npos) << found;
+    EXPECT_NE(found.find("cxi (UNTESTED)"), std::string::npos) << found;
+}
+
+TEST(ProviderTable, OptionsThatAreNoneAreBadAddresses) {
+    EXPECT_EQ(opening("ofi+tcp://127.0.0.1:0?colour=red"), Errc::bad_address);
+    EXPECT_EQ(opening("ofi+tcp://127.0.0.1:0?subnet=10.0.0"), Errc::bad_address);
+    EXPECT_EQ(opening("ofi+tcp://no-such-host.invalid:0"), Errc::bad_address);
+}
+
+TEST(ProviderTable, ADomainOrASubnetThatIsNotHereIsUnsupported) {
+    EXPECT_EQ(opening("ofi+tcp://127.0.0.1:0?domain=mlx5_77"), Errc::unsupported);
+    EXPECT_EQ(opening("ofi+tcp://mlx5_77/127.0.0.1:0"), Errc::unsupported);
+    EXPECT_EQ(opening("ofi+tcp://?subnet=203.0.113.0/24"), Errc::unsupported);
+}
+
+TEST(ProviderTable, AShortSchemeMeansTheProviderWithWhatItNeedsOnTop) {
+    na::Registry registry;
+    ASSERT_TRUE(registry.add(plugin_info).ok());
+    const auto opened = registry.open("ofi+tcp://127.0.0.1:0", {});
+    ASSERT_TRUE(opened.ok());
+    EXPECT_TRUE((*opened)->scheme() == "ofi+tcp;ofi_rxm" || (*opened)->scheme() == "ofi+tcp");
+    EXPECT_TRUE((*opened)->reaches("ofi+tcp://10.0.0.1:5"));
+    EXPECT_FALSE((*opened)->reaches("ofi+net://10.0.0.1:5"));
+    EXPECT_FALSE((*opened)->reaches("tcp://10.0.0.1:5"));
+    // What was chosen, and from what.
+    EXPECT_NE((*opened)->diagnosis().find("domain lo"), std::string::npos) << (*opened)->diagnosis();
+}
+
+}  // namespace
+}  // namespace cinnabar::ofi
