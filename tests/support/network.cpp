@@ -9,9 +9,26 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 
 namespace cinnabar::support {
 namespace {
+
+// Where the machine of tests/vm has RDMA devices.
+const CablePlaces rxe_places{"verbs://10.81.0.1:0", "verbs://10.81.0.2:0"};
+const CablePlaces siw_places{"verbs://10.82.0.1:0", "verbs://10.82.0.2:0"};
+
+NetworkKind kind_of(const CablePlaces& places) {
+    if (places == rxe_places) return NetworkKind::verbs_rxe;
+    return places == siw_places ? NetworkKind::verbs_siw : NetworkKind::cable;
+}
+
+// Of that kind of network; none for those without a cable.
+std::optional<CablePlaces> places_of(NetworkKind kind) {
+    if (kind == NetworkKind::verbs_rxe) return rxe_places;
+    if (kind == NetworkKind::verbs_siw) return siw_places;
+    return kind == NetworkKind::cable ? cable_places() : std::nullopt;
+}
 
 // What each provider is opened with; null for those that are not libfabric's.
 const char* ofi_scheme(NetworkKind kind) noexcept {
@@ -54,6 +71,10 @@ const char* to_string(NetworkKind kind) noexcept {
             return "shm";
         case NetworkKind::shm_buffers:
             return "shm_buffers";
+        case NetworkKind::verbs_rxe:
+            return "verbs_rxe";
+        case NetworkKind::verbs_siw:
+            return "verbs_siw";
         case NetworkKind::cable:
             return "cable";
         case NetworkKind::ofi_tcp_rxm:
@@ -71,7 +92,7 @@ const char* to_string(NetworkKind kind) noexcept {
 }
 
 std::vector<NetworkKind> networks() {
-    if (cable_places()) return {NetworkKind::cable};
+    if (const auto told = cable_places()) return {kind_of(*told)};
     na::Registry registry;
     add_builtin(registry);
     std::vector<NetworkKind> all{NetworkKind::self, NetworkKind::sim_friendly, NetworkKind::sim_strict};
@@ -81,6 +102,8 @@ std::vector<NetworkKind> networks() {
     };
     if (built("tcp")) all.push_back(NetworkKind::tcp);
     if (built("shm")) all.insert(all.end(), {NetworkKind::shm, NetworkKind::shm_buffers});
+    if (built("verbs") && std::filesystem::exists("/sys/class/infiniband/rxe0")) all.push_back(NetworkKind::verbs_rxe);
+    if (built("verbs") && std::filesystem::exists("/sys/class/infiniband/siw0")) all.push_back(NetworkKind::verbs_siw);
     for (const NetworkKind kind : ofi_kinds) {
         // Which providers there are depends on the libfabric of this machine.
         if (built("ofi") && registry.open(ofi_address(kind, 0), {})) all.push_back(kind);
@@ -94,9 +117,8 @@ std::vector<NetworkKind> networks_for_calls() {
     return all;
 }
 
-Network::Network(NetworkKind kind, std::uint64_t seed) : kind_(kind) {
+Network::Network(NetworkKind kind, std::uint64_t seed) : kind_(kind), cable_(places_of(kind)) {
     add_builtin(registry_);
-    if (kind == NetworkKind::cable) cable_ = cable_places();
     if (kind != NetworkKind::sim_friendly && kind != NetworkKind::sim_strict) return;
     sim::WorldOptions options;
     options.seed = seed;

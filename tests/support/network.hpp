@@ -25,7 +25,9 @@ enum class NetworkKind : std::uint8_t {
     tcp,
     shm,          // copies across address spaces, where the kernel lets it
     shm_buffers,  // and as where it does not
-    cable,        // whatever cable_places() says, the nodes at its ends in turn
+    verbs_rxe,    // the kernel's software RoCE, from end to end of the cable that tests/vm lays
+    verbs_siw,    // and its software iWARP
+    cable,        // what else cable_places() says
     ofi_tcp_rxm,  // libfabric, by provider: those that this machine has
     ofi_net,
     ofi_sockets,
@@ -34,7 +36,8 @@ enum class NetworkKind : std::uint8_t {
 };
 [[nodiscard]] const char* to_string(NetworkKind kind) noexcept;
 inline std::ostream& operator<<(std::ostream& out, NetworkKind kind) { return out << to_string(kind); }
-// `cable` alone where there is one; else those whose plugins are in this build.
+// The one of cable_places() alone where that is told; else those whose plugins are in this build, and whose devices are
+// in this machine. Nodes are at the ends of a cable in turn.
 [[nodiscard]] std::vector<NetworkKind> networks();
 // Those for tests of the layers above: of libfabric only the providers that "it never hangs" is promised on. The others
 // are slow, and shm crashes when an endpoint closes before another of its process.
