@@ -63,7 +63,8 @@ void Connection::dial(VerbsPort& port, VerbsPeer& peer, bool separate) noexcept 
     dialled_ = true;
     separate_ = separate;
     next_candidate_ = 0;
-    port.host().arm(timer_, after(port.host().now_us(), port.options().connect_timeout));
+    // The round's time may be as old as the context's last look at its network.
+    port.host().arm(timer_, after(steady_clock().now_us(), port.options().connect_timeout));
     dial_next(Errc::unreachable);
 }
 
@@ -210,7 +211,7 @@ bool Connection::accept(VerbsPort& port, Incoming incoming) noexcept {
         const auto bytes = own.encode();
         rdma_conn_param wanted = parameters(bytes, std::min<std::uint32_t>(most, incoming.reads_asked), read_depth_);
         if (::rdma_accept(id_.get(), &wanted) == 0) {
-            port.host().arm(timer_, after(port.host().now_us(), port.options().hello_timeout));
+            port.host().arm(timer_, after(steady_clock().now_us(), port.options().hello_timeout));
             return true;
         }
     }

@@ -42,7 +42,7 @@ bool Meetings::take(Incoming& incoming) {
     Waiting waiting;
     waiting.who = who;
     waiting.host = host;
-    waiting.until = port_.host().now_us() + wait_us;
+    waiting.until = steady_clock().now_us() + wait_us;
     if (who > port_.identity()) {
         waiting.connection = port_.answer(std::move(incoming));
         if (!waiting.connection) return true;  // gone
