@@ -12,6 +12,7 @@ namespace cinnabar::support {
 struct CablePlaces {
     std::string near_end;
     std::string far_end;
+    friend bool operator==(const CablePlaces&, const CablePlaces&) = default;
 };
 
 // CINNABAR_TEST_CABLE="NEAR FAR"; none where it is not set.

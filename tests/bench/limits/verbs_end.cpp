@@ -187,7 +187,7 @@ bool VerbsEnd::poll(ibv_wc& done) {
     return count == 1;
 }
 
-void VerbsEnd::sleep() {
+void VerbsEnd::wait_for_event() {
     ibv_cq* queue = nullptr;
     void* context = nullptr;
     check("ibv_get_cq_event", ibv_get_cq_event(channel_, &queue, &context));
@@ -203,7 +203,7 @@ VerbsEnd::Event VerbsEnd::next(Wait wait) {
             check("ibv_req_notify_cq", ibv_req_notify_cq(queue_, 0));
             // What came before the request wakes nobody.
             any = poll(done);
-            if (!any) sleep();
+            if (!any) wait_for_event();
         }
         if (!any && wait == Wait::spin) return {};
         if (!any) continue;

@@ -85,7 +85,7 @@ class VerbsEnd {
     void receive_into(std::size_t slot);
     void post(ibv_send_wr& request);
     [[nodiscard]] bool poll(ibv_wc& done);
-    void sleep();
+    void wait_for_event();
 
     VerbsShape shape_;
     VerbsId id_;
