@@ -200,7 +200,8 @@ void VerbsTransport::describe(const na::Lease& lease, Writer& writer) const noex
 }
 
 std::size_t VerbsTransport::described_bytes(const na::Lease& lease) const noexcept {
-    return key_bytes(static_cast<const LentMemory*>(lease.registration)->segments.size());
+    // Asked before it is granted, too.
+    return key_bytes(static_cast<const VerbsMemory&>(*lease.memory).pieces_count(lease.offset, lease.bytes));
 }
 
 std::string VerbsTransport::diagnosis() const {
