@@ -18,7 +18,8 @@ class AtomicCells {
 
     // out_of_memory, with a hint. Before anything else.
     [[nodiscard]] Result<void> open() {
-        CINNABAR_TRY(memory_, Pinned::make(device_, cells * sizeof(std::uint64_t)));
+        CINNABAR_TRY(memory_, Pinned::make(device_, (cells + 1) * sizeof(std::uint64_t)));
+        CINNABAR_TRY(beacon_, Pinned::make(device_, sizeof(std::uint64_t), IBV_ACCESS_REMOTE_READ));
         for (std::uint32_t i = cells; i > 0; --i) free_.push_back(i - 1);
         return {};
     }
@@ -40,16 +41,17 @@ class AtomicCells {
         const std::byte* const at = memory_.bytes().data() + cell * sizeof(std::uint64_t);
         return {reinterpret_cast<std::uintptr_t>(at), sizeof(std::uint64_t), memory_.lkey()};
     }
-    // Registered memory of no length.
-    [[nodiscard]] ibv_sge nothing() const noexcept {
-        return {reinterpret_cast<std::uintptr_t>(memory_.bytes().data()), 0, memory_.lkey()};
-    }
+    // Where a word that is read for its answer alone goes.
+    [[nodiscard]] ibv_sge bin() const noexcept { return piece(cells); }
+    // A word that every peer may read.
+    [[nodiscard]] const Pinned& beacon() const noexcept { return beacon_; }
 
   private:
     static constexpr std::uint32_t cells = 512;
 
     const Device& device_;
     Pinned memory_;
+    Pinned beacon_;
     std::vector<std::uint32_t> free_;
 };
 

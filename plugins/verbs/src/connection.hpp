@@ -103,6 +103,8 @@ class Connection final : public PoolSlot {
     void destroy_queue_pair() noexcept;
     static void time_out(Timer& timer) noexcept;
 
+    [[nodiscard]] RemotePlace beacon() const noexcept { return {greeting_.beacon, greeting_.hello.nonce}; }
+    void announce(Greeting& own) const noexcept;
     [[nodiscard]] std::uint32_t room() const noexcept { return depth_ - (head_ - tail_); }
     void send_messages() noexcept;
     [[nodiscard]] bool send_rma() noexcept;

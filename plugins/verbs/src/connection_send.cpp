@@ -151,7 +151,7 @@ bool Connection::send_rma() noexcept {
         const bool tells = op.kind == na::OpKind::put_notify && traits.iwarp;
         if (tells) notification = header_bytes(MessageKind::notify, receives.give_back(), op.notify);
         build_rma(op, posted->remote, std::span(pieces).first(count),
-                  {piece_of(notification), port_->cells().nothing()}, traits, work);
+                  {piece_of(notification), port_->cells().bin(), beacon()}, traits, work);
     }
     if (takes_credit(op)) sends.take();
     peer_->rma.remove(*posted);
@@ -204,9 +204,9 @@ bool Connection::probe(TimeUs since, TimeUs patience) noexcept {
     const TimeUs now = port_->host().now_us();
     if (probe_at_ != 0) return now - std::max(probe_at_, alive_at) < patience;
     if (alive_at >= since || room() == 0 || !port_->queue_has_room()) return true;
-    ibv_sge nothing = port_->cells().nothing();
+    ibv_sge bin = port_->cells().bin();
     ibv_send_wr request;
-    build_probe(nothing, request);
+    build_probe(bin, beacon(), request);
     probe_at_ = now;
     Sent sent;
     sent.read = sent.probe = true;

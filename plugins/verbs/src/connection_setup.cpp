@@ -185,12 +185,20 @@ Errc Connection::make_queue_pair() noexcept {
     return Errc::overloaded;
 }
 
+// What the other side may send to, and read.
+void Connection::announce(Greeting& own) const noexcept {
+    const Pinned& word = port_->cells().beacon();
+    own.window = static_cast<std::uint16_t>(window_);
+    own.beacon = reinterpret_cast<std::uintptr_t>(word.bytes().data());
+    own.hello.nonce = word.rkey();
+}
+
 Errc Connection::request() noexcept {
     if (const Errc wrong = make_queue_pair(); wrong != Errc::ok) return wrong;
     Greeting own;
     own.hello = port_->hello(na::HelloKind::dial, {peer_->addr().body().incarnation, peer_->remote_context()});
     if (separate_) own.hello.reason = static_cast<std::uint8_t>(Errc::exists);
-    own.window = static_cast<std::uint16_t>(window_);
+    announce(own);
     const auto bytes = own.encode();
     const std::uint32_t reads = port_->device().traits().read_depth_max;
     rdma_conn_param wanted = parameters(bytes, reads, reads);
@@ -210,7 +218,7 @@ bool Connection::accept(VerbsPort& port, Incoming incoming) noexcept {
     if (make_queue_pair() == Errc::ok) {
         Greeting own;
         own.hello = port.hello(na::HelloKind::accept, na::sender_of(greeting_.hello));
-        own.window = static_cast<std::uint16_t>(window_);
+        announce(own);
         const auto bytes = own.encode();
         rdma_conn_param wanted = parameters(bytes, std::min<std::uint32_t>(most, incoming.reads_asked), read_depth_);
         if (::rdma_accept(id_.get(), &wanted) == 0) {

@@ -18,16 +18,27 @@ class OwnQueuePairs {
         static OwnQueuePairs all;
         return all;
     }
-    void add(const ibv_qp* queue_pair, Connection& connection) {
+    void add(ibv_qp* queue_pair, Connection& connection) {
         const std::lock_guard lock(mutex_);
         all_[queue_pair] = &connection;
     }
-    void remove(const ibv_qp* queue_pair) noexcept {
+    void remove(ibv_qp* queue_pair) noexcept {
         const std::lock_guard lock(mutex_);
         all_.erase(queue_pair);
     }
+    // Returns when each queue pair of that device is done with the piece of a message that it was placing. Some drivers
+    // of iWARP give a registration back while that goes on; but they stop it to change a queue pair.
+    void pause_each(const ibv_context* device) noexcept {
+        const std::lock_guard lock(mutex_);
+        for (const auto& [queue_pair, connection] : all_) {
+            if (queue_pair->context != device) continue;
+            ibv_qp_attr unchanged{};
+            unchanged.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+            (void)::ibv_modify_qp(queue_pair, &unchanged, IBV_QP_ACCESS_FLAGS);
+        }
+    }
     // Null: it is somebody else's.
-    [[nodiscard]] Connection* find(const ibv_qp* queue_pair) noexcept {
+    [[nodiscard]] Connection* find(ibv_qp* queue_pair) noexcept {
         const std::lock_guard lock(mutex_);
         const auto at = all_.find(queue_pair);
         return at == all_.end() ? nullptr : at->second;
@@ -35,7 +46,7 @@ class OwnQueuePairs {
 
   private:
     std::mutex mutex_;
-    std::unordered_map<const ibv_qp*, Connection*> all_;
+    std::unordered_map<ibv_qp*, Connection*> all_;
 };
 
 }  // namespace cinnabar::verbs

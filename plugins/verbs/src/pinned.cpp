@@ -17,13 +17,13 @@ void RegistrationDeleter::operator()(ibv_mr* registration) const noexcept {
     }
 }
 
-Result<Pinned> Pinned::make(const Device& device, std::size_t bytes) {
+Result<Pinned> Pinned::make(const Device& device, std::size_t bytes, int access) {
     void* room = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (room == MAP_FAILED) return Error(Errc::out_of_memory, "mapping buffers for messages", {}, errno);
     Pinned pinned;
     pinned.bytes_ = {static_cast<std::byte*>(room), bytes};
     (void)::madvise(room, bytes, MADV_DONTFORK);
-    pinned.registration_.reset(::ibv_reg_mr(device.pd(), room, bytes, IBV_ACCESS_LOCAL_WRITE));
+    pinned.registration_.reset(::ibv_reg_mr(device.pd(), room, bytes, access));
     if (!pinned.registration_) return registration_error(errno);
     return pinned;
 }

@@ -20,13 +20,15 @@ class Pinned {
   public:
     Pinned() = default;
     // Zeros. out_of_memory, with the advice of registration_error().
-    [[nodiscard]] static Result<Pinned> make(const Device& device, std::size_t bytes);
+    [[nodiscard]] static Result<Pinned> make(const Device& device, std::size_t bytes,
+                                             int access = IBV_ACCESS_LOCAL_WRITE);
     Pinned(Pinned&& other) noexcept;
     Pinned& operator=(Pinned&& other) noexcept;
     ~Pinned();
 
     [[nodiscard]] Bytes bytes() const noexcept { return bytes_; }
     [[nodiscard]] std::uint32_t lkey() const noexcept { return registration_->lkey; }
+    [[nodiscard]] std::uint32_t rkey() const noexcept { return registration_->rkey; }
 
   private:
     Bytes bytes_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transport.hpp"
 
+#include "own_queue_pairs.hpp"
 #include "port.hpp"
 
 #include <cinnabar/base/log.hpp>
@@ -181,7 +182,10 @@ Errc VerbsTransport::revoke(na::Lease& lease) noexcept {
     std::unique_ptr<LentMemory> lent(static_cast<LentMemory*>(std::exchange(lease.registration, nullptr)));
     lease.key = 0;
     leases_.give();
-    if (take_back(*lent)) return Errc::ok;
+    if (take_back(*lent)) {
+        if (device_->traits().iwarp) OwnQueuePairs::of_process().pause_each(device_->context());
+        return Errc::ok;
+    }
     // Somebody is in the middle of a write that does not end: the lender keeps the memory away from everybody.
     const std::lock_guard lock(mutex_);
     stuck_.push_back(std::move(lent));
@@ -196,7 +200,8 @@ void VerbsTransport::describe(const na::Lease& lease, Writer& writer) const noex
 }
 
 std::size_t VerbsTransport::described_bytes(const na::Lease& lease) const noexcept {
-    return key_bytes(static_cast<const LentMemory*>(lease.registration)->segments.size());
+    // Asked before it is granted, too.
+    return key_bytes(static_cast<const VerbsMemory&>(*lease.memory).pieces_count(lease.offset, lease.bytes));
 }
 
 std::string VerbsTransport::diagnosis() const {

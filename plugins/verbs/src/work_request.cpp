@@ -47,9 +47,10 @@ void build_rma(const na::Op& op, const RemotePlace& remote, std::span<const ibv_
     out.count = out.reads = 0;
     std::copy(local.begin(), local.end(), out.pieces.begin());
     const std::span<ibv_sge> pieces = std::span(out.pieces).first(local.size());
-    const std::span<ibv_sge> nothing = std::span(out.pieces).last(1);
-    nothing.front() = special.nothing;
-    if (op.kind == na::OpKind::get) return append_reads(remote, pieces.empty() ? nothing : pieces, traits, out);
+    const std::span<ibv_sge> bin = std::span(out.pieces).last(1);
+    bin.front() = special.bin;
+    if (op.kind == na::OpKind::get)
+        return append_reads(pieces.empty() ? special.beacon : remote, pieces.empty() ? bin : pieces, traits, out);
     const bool immediate = op.kind == na::OpKind::put_notify && !traits.iwarp;
     ibv_send_wr& write = append(out, immediate ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE, pieces);
     aim(write, remote.address, remote.rkey);
@@ -60,7 +61,7 @@ void build_rma(const na::Op& op, const RemotePlace& remote, std::span<const ibv_
         notification.front() = special.notification;
         append(out, IBV_WR_SEND, notification).send_flags = IBV_SEND_INLINE;
     }
-    append_reads(remote, nothing, traits, out);
+    append_reads(special.beacon, bin, traits, out);
 }
 
 void build_atomic(const na::Op& op, const RemotePlace& remote, const ibv_sge& cell, WorkRequests& out) noexcept {
@@ -76,11 +77,12 @@ void build_atomic(const na::Op& op, const RemotePlace& remote, const ibv_sge& ce
     out.reads = 1;
 }
 
-void build_probe(ibv_sge& nothing, ibv_send_wr& out) noexcept {
+void build_probe(ibv_sge& bin, const RemotePlace& beacon, ibv_send_wr& out) noexcept {
     out = {};
     out.opcode = IBV_WR_RDMA_READ;
-    out.sg_list = &nothing;
+    out.sg_list = &bin;
     out.num_sge = 1;
+    aim(out, beacon.address, beacon.rkey);
 }
 
 bool takes_credit(const na::Op& op) noexcept { return is_message(op.kind) || op.kind == na::OpKind::put_notify; }

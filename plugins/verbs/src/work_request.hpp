@@ -49,19 +49,19 @@ struct WorkRequests {
 // Pieces of local memory that are no part of the operation's own.
 struct SpecialPieces {
     ibv_sge notification;  // the message that tells of a put on iWARP
-    ibv_sge nothing;  // registered memory of no length: a read without a piece would take what some driver has left
-                      // in that place of its queue
+    ibv_sge bin;           // where a beacon is read to
+    RemotePlace beacon;    // a word of the other side's that is read to see that what went before it is placed
 };
 
 // put, get and put_notify; `local` are the pieces of the operation's own memory. On iWARP a put ends with a read of
-// nothing, whose answer tells that the bytes are placed, and a put_notify sends its notification behind its bytes.
+// the beacon, whose answer tells that the bytes are placed, and a put_notify sends its notification behind its bytes.
 // Requires: local.size() <= op_pieces_max.
 void build_rma(const na::Op& op, const RemotePlace& remote, std::span<const ibv_sge> local,
                const SpecialPieces& special, const DeviceTraits& traits, WorkRequests& out) noexcept;
 // fetch_add and compare_swap; the old value goes to `cell`.
 void build_atomic(const na::Op& op, const RemotePlace& remote, const ibv_sge& cell, WorkRequests& out) noexcept;
-// A read of nothing, which the other side's device answers: shows that it is there.
-void build_probe(ibv_sge& nothing, ibv_send_wr& out) noexcept;
+// A read of the beacon, which the other side's device answers: shows that it is there.
+void build_probe(ibv_sge& bin, const RemotePlace& beacon, ibv_send_wr& out) noexcept;
 
 // How many of a peer's credits and of the read depth an operation takes.
 [[nodiscard]] bool takes_credit(const na::Op& op) noexcept;

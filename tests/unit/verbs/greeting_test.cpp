@@ -18,6 +18,7 @@ Greeting sample() {
     greeting.hello.context = 3;
     greeting.hello.message_bytes_max = 4096;
     greeting.window = 16;
+    greeting.beacon = 0x7fff'1234'5678;
     return greeting;
 }
 
@@ -29,6 +30,7 @@ TEST(Greeting, FitsTheRequestOfInfiniBandAndComesBack) {
     EXPECT_EQ(out.hello.incarnation, 77u);
     EXPECT_EQ(out.hello.context, 3u);
     EXPECT_EQ(out.window, 16u);
+    EXPECT_EQ(out.beacon, 0x7fff'1234'5678u);
 }
 
 TEST(Greeting, PaddingOfTheFabricDoesNoHarm) {

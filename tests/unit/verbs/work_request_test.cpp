@@ -23,7 +23,7 @@ DeviceTraits iwarp() {
 }
 
 const RemotePlace remote{0x1000, 7};
-const SpecialPieces special{{0xaaaa, 16, 0}, {0xbbbb, 0, 9}};
+const SpecialPieces special{{0xaaaa, 16, 0}, {0xbbbb, 8, 9}, {0x2000, 12}};
 const std::vector<ibv_sge> pieces{{0x10, 100, 1}, {0x20, 50, 2}, {0x30, 25, 3}};
 
 std::vector<const ibv_send_wr*> chain(const WorkRequests& work) {
@@ -70,7 +70,7 @@ TEST(WorkRequests, OrOneForEachPieceWhereTheDeviceTakesNoMore) {
     EXPECT_EQ(reads_of(op, pieces.size(), iwarp()), 3u);
 }
 
-TEST(WorkRequests, AReadOfNothingNamesRegisteredMemoryAllTheSame) {
+TEST(WorkRequests, AReadOfNothingReadsTheBeacon) {
     na::Op op;
     WorkRequests work;
     for (const DeviceTraits& traits : {roce(), iwarp()}) {
@@ -79,12 +79,12 @@ TEST(WorkRequests, AReadOfNothingNamesRegisteredMemoryAllTheSame) {
         ASSERT_EQ(all.size(), 1u);
         ASSERT_EQ(all[0]->num_sge, 1);
         EXPECT_EQ(all[0]->sg_list->lkey, 9u);
-        EXPECT_EQ(all[0]->sg_list->length, 0u);
+        EXPECT_EQ(all[0]->wr.rdma.remote_addr, 0x2000u);
         EXPECT_EQ(reads_of(op, 0, traits), 1u);
     }
-    ibv_sge nothing = special.nothing;
+    ibv_sge bin = special.bin;
     ibv_send_wr probe;
-    build_probe(nothing, probe);
+    build_probe(bin, special.beacon, probe);
     EXPECT_EQ(probe.opcode, IBV_WR_RDMA_READ);
     EXPECT_EQ(probe.num_sge, 1);
 }
@@ -121,7 +121,8 @@ TEST(WorkRequests, OnIwarpAPutIsDoneWhenAReadBehindItIsAnswered) {
     ASSERT_EQ(all.size(), 2u);
     EXPECT_EQ(all[0]->opcode, IBV_WR_RDMA_WRITE);
     EXPECT_EQ(all[1]->opcode, IBV_WR_RDMA_READ);
-    EXPECT_EQ(all[1]->sg_list->length, 0u);
+    EXPECT_EQ(all[1]->sg_list->lkey, 9u);
+    EXPECT_EQ(all[1]->wr.rdma.rkey, 12u);
     EXPECT_EQ(reads_of(op, pieces.size(), iwarp()), 1u);
 
     build_rma(op_of(op, na::OpKind::put_notify), remote, pieces, special, iwarp(), work);
