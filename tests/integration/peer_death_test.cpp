@@ -26,6 +26,11 @@ NodeOptions roomy() {
 class PeerDeath : public testing::TestWithParam<Way> {
   protected:
     explicit PeerDeath(const NodeOptions& options = roomy()) : client_(Node::open(GetParam().open, options).value()) {}
+    void SetUp() override {
+        if (GetParam().name == "ofi_shm") {
+            GTEST_SKIP() << "libfabric's shm waits for ever for a lock that a stopped or killed process holds";
+        }
+    }
 
     // Returns when handlers of the server hold them all.
     void hold_calls(Microseconds deadline) {

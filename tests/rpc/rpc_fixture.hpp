@@ -51,6 +51,7 @@ class RpcTest : public ::testing::TestWithParam<support::NetworkKind> {
     };
 
     void SetUp() override {
+        if (const std::string missing = network_.missing(); !missing.empty()) GTEST_SKIP() << missing;
         open(target_, 0, true);
         open(origin_, 1, false);
         to_ = target_.context->self_addr();

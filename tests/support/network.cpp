@@ -81,10 +81,7 @@ std::vector<NetworkKind> networks() {
     };
     if (built("tcp")) all.push_back(NetworkKind::tcp);
     if (built("shm")) all.insert(all.end(), {NetworkKind::shm, NetworkKind::shm_buffers});
-    for (const NetworkKind kind : ofi_kinds) {
-        // Which providers there are depends on the libfabric of this machine.
-        if (built("ofi") && registry.open(ofi_address(kind, "0"), {})) all.push_back(kind);
-    }
+    if (built("ofi")) all.insert(all.end(), std::begin(ofi_kinds), std::end(ofi_kinds));
     return all;
 }
 
@@ -105,6 +102,12 @@ Network::Network(NetworkKind kind, std::uint64_t seed) : kind_(kind) {
 }
 
 Network::~Network() = default;
+
+std::string Network::missing() const {
+    if (!is_ofi()) return {};
+    const auto opened = registry_.open(ofi_address(kind_, "0"), {});
+    return opened ? std::string() : opened.error().message();
+}
 
 Result<std::unique_ptr<na::Transport>> Network::open(const std::string& name, const na::TransportOptions& options) {
     if (world_) return world_->open(name, options);

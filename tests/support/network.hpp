@@ -54,6 +54,9 @@ class Network {
     // `self` knows one process only: all its nodes share a transport.
     [[nodiscard]] bool one_process() const noexcept { return kind_ == NetworkKind::self; }
 
+    // Why it cannot be had on this machine, whose libfabric may lack the provider; empty: it can.
+    [[nodiscard]] std::string missing() const;
+
     // Opens the transport of a process. On `self` a new network each time.
     [[nodiscard]] Result<std::unique_ptr<na::Transport>> open(const std::string& name,
                                                               const na::TransportOptions& options);

@@ -65,6 +65,7 @@ void ContractTest::kill(Node& node) {
 }
 
 void ContractTest::SetUp() {
+    if (const std::string missing = network_.missing(); !missing.empty()) GTEST_SKIP() << missing;
     const std::string suite = testing::UnitTest::GetInstance()->current_test_suite()->name();
     const bool closes_early =
         suite.ends_with("PeerLoss") || suite.ends_with("Reconnect") || suite.ends_with("Teardown");

@@ -100,6 +100,7 @@ class ThreadsContract : public testing::TestWithParam<NetworkKind> {
     ThreadsContract() : network_(GetParam()) {}
     void SetUp() override {
         if (network_.is_sim()) GTEST_SKIP() << "this transport does not have: threads";
+        if (const std::string missing = network_.missing(); !missing.empty()) GTEST_SKIP() << missing;
         na::TransportOptions options;
         options.listen = true;
         a_.transport = network_.open("a", options).value();

@@ -55,6 +55,7 @@ class WakeUp : public testing::TestWithParam<NetworkKind> {
   protected:
     WakeUp() : network_(GetParam()) {}
     void SetUp() override {
+        if (const std::string missing = network_.missing(); !missing.empty()) GTEST_SKIP() << missing;
         na::TransportOptions options;
         options.listen = true;
         a_.transport = network_.open("a", options).value();

@@ -43,7 +43,9 @@ constexpr std::array table{
              .same_host_only = true,
              .wait_fd = false,
              .note = "has no descriptor to sleep on: a context that has sessions looks every millisecond; two contexts "
-                     "of one process must not meet on it: it keeps a pointer to what the other has closed"},
+                     "of one process must not meet on it: it keeps a pointer to what the other has closed; a peer that "
+                     "is stopped or killed within its locks "
+                     "stops whoever sends to it"},
     Provider{.name = "udp;ofi_rxd",
              .scheme = "ofi+udp;ofi_rxd",
              .alias = "ofi+udp",
