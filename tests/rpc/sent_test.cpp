@@ -72,7 +72,9 @@ TEST_P(SentTest, TellsThatAReplyWillNeverLeave) {
     held->respond(0, 0, &Sent::take, &sent_);
     held->release();
     ASSERT_TRUE(until([&] { return sent_.count == 1; }));
-    EXPECT_EQ(sent_.result, Errc::peer_lost);
+    // A fabric may take a small reply before the end of the socket, which goes another way, is read.
+    EXPECT_TRUE(sent_.result == Errc::peer_lost || (network_.is_ofi() && sent_.result == Errc::ok))
+        << to_string(sent_.result);
 }
 
 TEST_P(SentTest, EagerBytesAreWhatOneMessageHolds) {
