@@ -55,11 +55,13 @@ Result<std::vector<std::shared_ptr<na::Transport>>> open_transports(const hg_cla
         transports.push_back(std::move(transport));
         return {};
     };
-    if (owner.options.auto_sm && network.info.scheme == "tcp") {
+    const std::string& scheme = network.info.scheme;
+    const bool of_this_host = scheme == "shm" || scheme == "self" || scheme == "sim";
+    if (owner.options.auto_sm && !of_this_host) {
         const char* const name = owner.options.sm_info_string;
         CINNABAR_TRY_VOID(add("shm://" + std::string(name && network.listen ? name : "")));
     }
-    if (!network.listen && network.info.scheme != "self") CINNABAR_TRY_VOID(add("self://"));
+    if (!network.listen && scheme != "self") CINNABAR_TRY_VOID(add("self://"));
     return transports;
 }
 

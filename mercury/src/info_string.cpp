@@ -16,7 +16,7 @@ struct Protocol {
 };
 
 // Written without its class, the first of a name counts.
-constexpr std::array<Protocol, 13> protocols{{
+constexpr std::array<Protocol, 17> protocols{{
     {"sm", "na", "shm"},
     {"shm", "na", "shm"},
     {"tcp", "ofi", "tcp"},
@@ -26,12 +26,18 @@ constexpr std::array<Protocol, 13> protocols{{
     {"tcp_rxm", "ofi", "tcp"},
     {"verbs", "ofi", "verbs"},
     {"verbs;ofi_rxm", "ofi", "verbs"},
+    {"cxi", "ofi", "ofi+cxi"},
+    {"efa", "ofi", "ofi+efa"},
+    {"opx", "ofi", "ofi+opx"},
+    {"psm3", "ofi", "ofi+psm3"},
     {"rc", "ucx", "verbs"},
     {"all", "ucx", "tcp"},
     {"self", "na", "self"},
     {"sim", "na", "sim"},
 }};
 constexpr std::array<std::string_view, 4> classes{"na", "ofi", "ucx", "bmi"};
+// What follows it is an address of the core's, as it stands.
+constexpr std::string_view own_class = "cinnabar";
 
 struct Words {
     std::string_view name;
@@ -54,20 +60,21 @@ Words split(std::string_view text) {
     return words;
 }
 
-Result<const Protocol*> find(const Words& words, std::string_view text) {
+Result<Protocol> find(const Words& words, std::string_view text) {
+    if (words.name == own_class) return Protocol{words.protocol, own_class, words.protocol};
     const bool known = words.name.empty() || std::find(classes.begin(), classes.end(), words.name) != classes.end();
     for (const Protocol& protocol : protocols) {
-        if (known && protocol.name == words.protocol) return &protocol;
+        if (known && protocol.name == words.protocol) return protocol;
     }
     return Error(Errc::unsupported, "write na+sm, sm, tcp, ofi+tcp, ofi+tcp;ofi_rxm, ofi+sockets or ofi+verbs;ofi_rxm",
                  std::string(text.substr(0, 128)));
 }
 
 // "mlx5_0/ib0:5000" names a device and then an address; "name?x=y" has options behind it.
-std::string address_of(std::string_view address, std::string_view scheme) {
+std::string address_of(std::string_view address, const Protocol& protocol) {
     const auto query = address.find('?');
     std::string_view host = address.substr(0, query);
-    if (scheme != "shm") {
+    if (protocol.scheme == "tcp" && protocol.of_class != own_class) {
         if (const auto slash = host.rfind('/'); slash != host.npos) host.remove_prefix(slash + 1);
     }
     std::string result(host);
@@ -107,15 +114,20 @@ Result<void> take_deadline(std::string& uri, Microseconds& deadline) {
 Result<InfoString> InfoString::parse(std::string_view text) {
     if (text.empty() || text.size() > 1024) return Error(Errc::bad_address, "an info string names a protocol");
     const Words words = split(text);
-    CINNABAR_TRY(const Protocol* protocol, find(words, text));
+    CINNABAR_TRY(const Protocol protocol, find(words, text));
     InfoString info;
-    info.name = words.name.empty() ? protocol->of_class : words.name;
+    info.name = words.name.empty() ? protocol.of_class : words.name;
     info.protocol = words.protocol;
-    info.scheme = protocol->scheme;
+    info.scheme = protocol.scheme;
     info.prefix = text.substr(0, words.protocol.data() + words.protocol.size() - text.data());
-    info.uri = info.scheme + "://" + address_of(words.address, info.scheme);
+    info.uri = info.scheme + "://" + address_of(words.address, protocol);
     CINNABAR_TRY_VOID(take_deadline(info.uri, info.deadline));
     return info;
+}
+
+void InfoString::opened_as(std::string_view what) {
+    scheme = what;
+    if (name == own_class) prefix = std::string(own_class) + "+" + scheme;
 }
 
 Result<std::string> to_core(std::string_view address) {
@@ -126,9 +138,9 @@ Result<std::string> to_core(std::string_view address) {
         const Words words = split(one);
         if (one.find(':') == one.npos)
             return Error(Errc::bad_address, "write an address as protocol://host:port", std::string(one));
-        CINNABAR_TRY(const Protocol* protocol, find(words, one));
+        CINNABAR_TRY(const Protocol protocol, find(words, one));
         if (!result.empty()) result += ',';
-        result += std::string(protocol->scheme) + "://" + address_of(words.address, protocol->scheme);
+        result += std::string(protocol.scheme) + "://" + address_of(words.address, protocol);
         address = comma == address.npos ? std::string_view() : address.substr(comma + 1);
     }
     if (result.empty()) return Error(Errc::bad_address, "an address is not empty");

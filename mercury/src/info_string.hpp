@@ -22,6 +22,9 @@ struct InfoString {
     // How addresses begin when they are printed: "ofi+tcp;ofi_rxm", or "tcp" where the string had no class.
     std::string prefix;
 
+    // The transport may have chosen among several; addresses name what it chose.
+    void opened_as(std::string_view what);
+
     // bad_address: not such a string. unsupported: a protocol that nothing here stands for.
     [[nodiscard]] static Result<InfoString> parse(std::string_view text);
 };

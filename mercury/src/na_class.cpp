@@ -19,6 +19,7 @@ Result<std::unique_ptr<na_class>> open_class(const char* info_string, bool liste
     opened->listen = listen;
     opened->options = options;
     CINNABAR_TRY(opened->transport, open_transport(opened->info.uri, transport_options(options, listen)));
+    opened->info.opened_as(opened->transport->scheme());
     return opened;
 }
 

@@ -6,16 +6,16 @@
 
 static bool is_self(const char* transport) { return strcmp(transport, "self") == 0; }
 
-/* How Mercury's programs write it. */
-static const char* info_string(const char* transport, bool listen) {
+const char* init_string(const char* transport, bool listen) {
     if (is_self(transport)) return "self";
     if (strcmp(transport, "shm") == 0) return "na+sm";
     if (strcmp(transport, "tcp") == 0) return listen ? "ofi+tcp://127.0.0.1:0" : "ofi+tcp";
+    if (strcmp(transport, "ofi") == 0) return listen ? "cinnabar+ofi+tcp://127.0.0.1:0" : "cinnabar+ofi+tcp";
     return transport;
 }
 
 static void open_side(struct side* side, const char* transport, bool listen, const struct hg_init_info* options) {
-    side->hg_class = HG_Init_opt2(info_string(transport, listen), listen, HG_VERSION(2, 4), options);
+    side->hg_class = HG_Init_opt2(init_string(transport, listen), listen, HG_VERSION(2, 4), options);
     CHECK(side->hg_class != NULL);
     side->context = HG_Context_create(side->hg_class);
     CHECK(side->context != NULL);

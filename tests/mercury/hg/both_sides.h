@@ -30,6 +30,9 @@
     } while (0)
 #define CHECK_OK(call) CHECK_RET(call, HG_SUCCESS)
 
+/* How a program writes the transport when it listens, and when it does not. */
+const char* init_string(const char* transport, bool listen);
+
 struct side {
     hg_class_t* hg_class;
     hg_context_t* context;

@@ -61,7 +61,8 @@ static void strings(void) {
                                        "ofi+sockets",
                                        "ofi+tcp://127.0.0.1:0",
                                        "ofi+tcp://lo/127.0.0.1:0",
-                                       "tcp://lo"};
+                                       "tcp://lo",
+                                       "cinnabar+tcp://lo:0"};
     for (size_t i = 0; i < sizeof good / sizeof *good; ++i) {
         for (int listen = 0; listen < 2; ++listen) {
             hg_class_t* hg_class = HG_Init(good[i], (uint8_t)listen);
@@ -71,8 +72,9 @@ static void strings(void) {
             CHECK_OK(HG_Finalize(hg_class));
         }
     }
-    static const char* const bad[] = {"",         "nothing", "ofi+nothing", "other+tcp", "ofi+tcp://127.0.0.1:99999",
-                                      "tcp://a b"};
+    static const char* const bad[] = {
+        "",         "nothing",   "ofi+nothing",         "other+tcp", "tcp://a b", "ofi+tcp://127.0.0.1:99999",
+        "cinnabar", "cinnabar+", "cinnabar+nothing://", "ofi+cxi"};
     HG_Set_log_level("none");
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) CHECK(HG_Init(bad[i], HG_TRUE) == NULL);
     CHECK(HG_Init(NULL, HG_TRUE) == NULL);

@@ -201,10 +201,7 @@ static void client_killed(const char* listen, const char* dial) {
 int main(int argc, char** argv) {
     CHECK(argc == 2);
     HG_Set_log_level("none"); /* the core warns of peers that are lost */
-    const bool shm = strcmp(argv[1], "shm") == 0;
-    const char* const listen = shm ? "na+sm" : "ofi+tcp://127.0.0.1";
-    const char* const dial = shm ? "na+sm" : "ofi+tcp";
-    server_killed(listen, dial);
-    client_killed(listen, dial);
+    server_killed(init_string(argv[1], true), init_string(argv[1], false));
+    client_killed(init_string(argv[1], true), init_string(argv[1], false));
     return 0;
 }

@@ -141,10 +141,7 @@ static void calls_itself(const char* info_string) {
 int main(int argc, char** argv) {
     CHECK(argc == 2);
     each_option(argv[1]);
-    const char* const info_string = strcmp(argv[1], "tcp") == 0   ? "ofi+tcp://127.0.0.1"
-                                    : strcmp(argv[1], "shm") == 0 ? "na+sm"
-                                                                  : argv[1];
-    given_network(info_string);
-    calls_itself(info_string);
+    given_network(init_string(argv[1], true));
+    calls_itself(init_string(argv[1], false));
     return 0;
 }
