@@ -26,6 +26,8 @@ struct hg_class {
     void (*data_free)(void*) = nullptr;
     hg_return_t (*handle_created)(hg_handle_t, void*) = nullptr;
     void* handle_created_arg = nullptr;
+    hg_return_t (*more_acquire)(hg_core_handle_t, hg_op_t, void (*done)(hg_core_handle_t, hg_return_t)) = nullptr;
+    void (*more_release)(hg_core_handle_t) = nullptr;
 
     std::mutex mutex;                      // of the three below
     std::map<hg_id_t, std::string> names;  // of those registered by name

@@ -3,6 +3,7 @@
 #include "core_objects.hpp"
 #include "errors.hpp"
 
+#include <algorithm>
 #include <memory>
 
 using namespace cinnabar;
@@ -99,41 +100,59 @@ const void* HG_Core_get_rpc_data(hg_core_handle_t handle) {
     return handle && hg(handle)->registration ? hg(handle)->registration->data : nullptr;
 }
 hg_return_t HG_Core_set_target_id(hg_core_handle_t handle, uint8_t id) { return HG_Set_target_id(hg(handle), id); }
-size_t HG_Core_get_input_payload_size(hg_core_handle_t handle) { return HG_Get_input_payload_size(hg(handle)); }
-size_t HG_Core_get_output_payload_size(hg_core_handle_t handle) { return HG_Get_output_payload_size(hg(handle)); }
+namespace {
+
+// Room, and messages that came, have a byte for the flags.
+hg_size_t without_flags(hg_size_t bytes) { return bytes - std::min<hg_size_t>(bytes, mercury::core_flags_bytes); }
+hg_return_t without_flags(hg_return_t given, hg_size_t* size) {
+    if (given == HG_SUCCESS && size) *size = without_flags(*size);
+    return given;
+}
+
+}  // namespace
+
+size_t HG_Core_get_input_payload_size(hg_core_handle_t handle) {
+    return handle && hg(handle)->request ? without_flags(hg(handle)->input_bytes)
+                                         : HG_Get_input_payload_size(hg(handle));
+}
+size_t HG_Core_get_output_payload_size(hg_core_handle_t handle) {
+    return handle && hg(handle)->call ? without_flags(HG_Get_output_payload_size(hg(handle)))
+                                      : HG_Get_output_payload_size(hg(handle));
+}
 hg_return_t HG_Core_get_input(hg_core_handle_t handle, void** buffer, hg_size_t* size) {
-    return HG_Get_input_buf(hg(handle), buffer, size);
+    return without_flags(HG_Get_input_buf(hg(handle), buffer, size), size);
 }
 hg_return_t HG_Core_release_input(hg_core_handle_t handle) { return HG_Release_input_buf(hg(handle)); }
 hg_return_t HG_Core_get_output(hg_core_handle_t handle, void** buffer, hg_size_t* size) {
-    return HG_Get_output_buf(hg(handle), buffer, size);
+    return without_flags(HG_Get_output_buf(hg(handle), buffer, size), size);
 }
 
 hg_return_t HG_Core_forward(hg_core_handle_t core_handle, hg_core_cb_t callback, void* arg, uint8_t flags,
                             hg_size_t payload_size) {
     hg_handle_t const handle = hg(core_handle);
     if (!handle) return HG_INVALID_ARG;
-    if (flags != 0) return HG_OPNOTSUPPORTED;
     if (handle->busy.load(std::memory_order_acquire) || handle->request) return HG_BUSY;
     if (const hg_return_t made = mercury::prepare_call(*handle); made != HG_SUCCESS) return made;
-    if (payload_size > handle->call->input_room().size()) return HG_MSGSIZE;
+    const hg_return_t flagged = mercury::put_core_flags(*handle, handle->call->input_room(), payload_size, flags);
+    if (flagged != HG_SUCCESS) return flagged;
     handle->input_bytes = payload_size;
     handle->forward_callback = nullptr;
     handle->core_forward_callback = callback;
     handle->forward_arg = arg;
-    return mercury::forward(*handle, payload_size);
+    return mercury::forward(*handle, payload_size + mercury::core_flags_bytes);
 }
 
 hg_return_t HG_Core_respond(hg_core_handle_t core_handle, hg_core_cb_t callback, void* arg, uint8_t flags,
                             hg_size_t payload_size) {
     hg_handle_t const handle = hg(core_handle);
     if (!handle) return HG_INVALID_ARG;
-    if (flags != 0 || !handle->request) return HG_OPNOTSUPPORTED;
-    if (payload_size > handle->request->output_room().size()) return HG_MSGSIZE;
+    if (!handle->request) return HG_OPNOTSUPPORTED;
+    const hg_return_t flagged = mercury::put_core_flags(*handle, handle->request->output_room(), payload_size, flags);
+    if (flagged != HG_SUCCESS) return flagged;
     handle->output_bytes = payload_size;
     handle->respond_callback = nullptr;
     handle->core_respond_callback = callback;
     handle->respond_arg = arg;
-    return mercury::respond(*handle, payload_size);
+    return mercury::respond(*handle, payload_size + mercury::core_flags_bytes);
 }
 hg_return_t HG_Core_cancel(hg_core_handle_t handle) { return HG_Cancel(hg(handle)); }

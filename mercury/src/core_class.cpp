@@ -21,11 +21,14 @@ hg_core_class_t* HG_Core_init_opt2(const char* info_string, uint8_t listen, unsi
 }
 hg_return_t HG_Core_finalize(hg_core_class_t* of) { return HG_Finalize(hg(of)); }
 void HG_Core_cleanup(void) { HG_Cleanup(); }
-hg_return_t HG_Core_set_more_data_callback(struct hg_core_class*,
-                                           hg_return_t (*)(hg_core_handle_t, hg_op_t,
-                                                           void (*)(hg_core_handle_t, hg_return_t)),
-                                           void (*)(hg_core_handle_t)) {
-    return HG_OPNOTSUPPORTED;
+hg_return_t HG_Core_set_more_data_callback(struct hg_core_class* of,
+                                           hg_return_t (*acquire)(hg_core_handle_t, hg_op_t,
+                                                                  void (*done)(hg_core_handle_t, hg_return_t)),
+                                           void (*release)(hg_core_handle_t)) {
+    if (!of) return HG_INVALID_ARG;
+    hg(of)->more_acquire = acquire;
+    hg(of)->more_release = release;
+    return HG_SUCCESS;
 }
 
 const char* HG_Core_class_get_name(const hg_core_class_t* of) { return HG_Class_get_name(hg(of)); }
@@ -33,10 +36,10 @@ const char* HG_Core_class_get_protocol(const hg_core_class_t* of) { return HG_Cl
 bool HG_Core_class_is_listening(const hg_core_class_t* of) { return HG_Class_is_listening(hg(of)); }
 na_class_t* HG_Core_class_get_na(const hg_core_class_t* of) { return of ? hg(of)->network : nullptr; }
 hg_size_t HG_Core_class_get_input_eager_size(const hg_core_class_t* of) {
-    return HG_Class_get_input_eager_size(hg(of));
+    return of ? HG_Class_get_input_eager_size(hg(of)) - mercury::core_flags_bytes : 0;
 }
 hg_size_t HG_Core_class_get_output_eager_size(const hg_core_class_t* of) {
-    return HG_Class_get_output_eager_size(hg(of));
+    return of ? HG_Class_get_output_eager_size(hg(of)) - mercury::core_flags_bytes : 0;
 }
 hg_return_t HG_Core_class_set_data(hg_core_class_t* of, void* data, void (*free_callback)(void*)) {
     return HG_Class_set_data(hg(of), data, free_callback);

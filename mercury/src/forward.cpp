@@ -32,6 +32,11 @@ void tell(hg_handle& handle, hg_return_t ret) {
     if (callback) (void)callback(&told);
 }
 
+void finish(hg_handle& handle, hg_return_t ret) noexcept {
+    tell(handle, ret);
+    mercury::drop(handle);
+}
+
 void ended(rpc::Call& call, void* user) noexcept {
     hg_handle& handle = *static_cast<hg_handle*>(user);
     hg_class& owner = *handle.info.hg_class;
@@ -39,8 +44,10 @@ void ended(rpc::Call& call, void* user) noexcept {
         owner.counters.add(Counters::replies_received);
         if (call.output().size() > owner.engine->output_bytes_eager()) owner.counters.add(Counters::replies_extra);
     }
-    tell(handle, mercury::to_hg(call.result()));
-    mercury::drop(handle);
+    if (handle.core_forward_callback && !handle.one_way && call.result() == Errc::ok) {
+        return mercury::bring_more(handle, HG_OUTPUT, call.output(), finish);
+    }
+    finish(handle, mercury::to_hg(call.result()));
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ void release_call(hg_handle& handle) noexcept {
 
 void free_handle(hg_handle& handle) noexcept {
     hg_context& context = *handle.info.context;
+    release_more(handle);
     release_call(handle);
     if (handle.request || handle.abandoned) context.owner->counters.subtract(Counters::requests_active);
     if (rpc::Request* last = std::exchange(handle.request, nullptr)) last->release();
@@ -132,6 +133,7 @@ hg_return_t HG_Destroy(hg_handle_t handle) {
 hg_return_t HG_Reset(hg_handle_t handle, hg_addr_t addr, hg_id_t id) {
     if (!handle) return HG_INVALID_ARG;
     if (handle->busy.load(std::memory_order_acquire) || handle->request) return HG_BUSY;
+    mercury::release_more(*handle);
     mercury::release_call(*handle);
     if (handle->info.context_id != 0) handle->target = {};
     handle->info.context_id = 0;

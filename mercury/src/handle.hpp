@@ -6,6 +6,7 @@
 
 #include "class.hpp"
 #include "input.hpp"
+#include "more_data.hpp"
 #include "registration.hpp"
 
 #include <cinnabar/base/slot_pool.hpp>
@@ -45,6 +46,7 @@ struct hg_handle : cinnabar::PoolSlot {
     hg_core_cb_t core_respond_callback = nullptr;
     void* respond_arg = nullptr;
     hg_core_info core_info{};  // what HG_Core_get_info hands out
+    cinnabar::mercury::MoreData more;
 
     hg_size_t input_bytes = 0;  // encoded, without the user's offset
     hg_size_t output_bytes = 0;
@@ -56,7 +58,8 @@ struct hg_handle : cinnabar::PoolSlot {
         return request ? request->input() : cinnabar::ConstBytes();
     }
     [[nodiscard]] cinnabar::ConstBytes received_output() const noexcept {
-        return call && forwarded && !busy.load(std::memory_order_acquire) ? call->output() : cinnabar::ConstBytes();
+        const bool here = !busy.load(std::memory_order_acquire) || more.coming.load(std::memory_order_acquire);
+        return call && forwarded && here ? call->output() : cinnabar::ConstBytes();
     }
 };
 

@@ -33,13 +33,30 @@ void fill(hg_handle& handle, rpc::Request& request, Registration& registration) 
     if (bytes > owner.engine->input_bytes_eager()) owner.counters.add(Counters::requests_extra);
 }
 
-// What a handler's error says to the origin, if nobody has answered yet.
-void answer_for(hg_handle& handle, hg_return_t value) noexcept {
-    log_warning("the handler of RPC %llu returned %s", static_cast<unsigned long long>(handle.info.id),
+// What an error says to the origin, if nobody has answered yet.
+void answer_for(hg_handle& handle, const char* whose, hg_return_t value) noexcept {
+    log_warning("%s of RPC %llu: %s", whose, static_cast<unsigned long long>(handle.info.id),
                 HG_Error_to_string(value));
     if (!handle.busy.exchange(false)) return;
     handle.request->respond_error(to_errc(value));
     drop(handle, hg_handle::answer_owed);
+}
+
+// With what `brought` says of what HG_Core's users had to bring first.
+void run(hg_handle& handle, hg_return_t brought) noexcept {
+    const Registration& registration = *handle.registration;
+    if (brought != HG_SUCCESS) {
+        answer_for(handle, "the rest of the arguments", brought);
+        drop(handle);  // the user's, who has not seen it
+        return drop(handle);
+    }
+    const hg_return_t returned = registration.handler
+                                     ? registration.handler(&handle)
+                                     : registration.core_handler(reinterpret_cast<hg_core_handle_t>(&handle));
+    if (returned != HG_SUCCESS) answer_for(handle, "the handler", returned);
+    // Others may keep it as long as they like: the receive slot is not theirs.
+    if (handle.reference_count() > 1) handle.input_state.give_back(handle);
+    drop(handle);
 }
 
 }  // namespace
@@ -56,13 +73,8 @@ void run_handler(rpc::Request& request, void* target) noexcept {
     handle->input_state.reset();
     fill(*handle, request, registration);
     handle->busy.store(!request.one_way(), std::memory_order_relaxed);
-    const hg_return_t returned = registration.handler
-                                     ? registration.handler(handle)
-                                     : registration.core_handler(reinterpret_cast<hg_core_handle_t>(handle));
-    if (returned != HG_SUCCESS) answer_for(*handle, returned);
-    // Others may keep it as long as they like: the receive slot is not theirs.
-    if (handle->reference_count() > 1) handle->input_state.give_back(*handle);
-    drop(*handle);
+    if (registration.handler) return run(*handle, HG_SUCCESS);
+    bring_more(*handle, HG_INPUT, request.input(), run);
 }
 
 }  // namespace cinnabar::mercury

@@ -54,7 +54,7 @@ static hg_return_t serve_reverse(hg_core_handle_t handle) {
     CHECK(out_bytes >= in_bytes);
     for (hg_size_t i = 0; i < in_bytes; ++i) ((char*)out)[i] = ((char*)in)[in_bytes - 1 - i];
     CHECK_OK(HG_Core_release_input(handle));
-    CHECK_RET(HG_Core_respond(handle, note_respond, NULL, HG_CORE_MORE_DATA, in_bytes), HG_OPNOTSUPPORTED);
+    CHECK_RET(HG_Core_respond(handle, note_respond, NULL, 0xf0, in_bytes), HG_OPNOTSUPPORTED);
     CHECK_RET(HG_Core_respond(handle, note_respond, NULL, 0, out_bytes + 1), HG_MSGSIZE);
     CHECK_OK(HG_Core_respond(handle, note_respond, NULL, 0, in_bytes));
     return HG_Core_destroy(handle);
@@ -110,7 +110,7 @@ static void calls(struct pair* pair) {
     CHECK_OK(HG_Core_get_input(handle, &bytes, &size));
     CHECK(size == HG_Core_class_get_input_eager_size(pair->client));
     memcpy(bytes, "straight", 8);
-    CHECK_RET(HG_Core_forward(handle, note_core, &told_count, HG_CORE_MORE_DATA, 8), HG_OPNOTSUPPORTED);
+    CHECK_RET(HG_Core_forward(handle, note_core, &told_count, 0xf0, 8), HG_OPNOTSUPPORTED);
     CHECK_RET(HG_Core_forward(handle, note_core, &told_count, 0, size + 1), HG_MSGSIZE);
     CHECK_OK(HG_Core_forward(handle, note_core, &told_count, 0, 8));
     wait_for(pair, &told_count);
@@ -144,6 +144,108 @@ static void posts(struct pair* pair) {
     for (int i = 0; i < 50; ++i) drive(pair);
 }
 
+/* What did not fit the message lies here, and its length is in the message. */
+static const char much[] = "much more than fits";
+static hg_core_handle_t waiting;
+static void (*tell_done)(hg_core_handle_t, hg_return_t);
+static hg_op_t waits_for;
+static hg_return_t acquire_ret;
+static int released;
+static hg_return_t acquire(hg_core_handle_t handle, hg_op_t op, void (*done)(hg_core_handle_t, hg_return_t)) {
+    if (acquire_ret != HG_SUCCESS) return acquire_ret;
+    void* bytes = NULL;
+    hg_size_t size = 0;
+    if (op == HG_INPUT) CHECK_OK(HG_Core_get_input(handle, &bytes, &size));
+    if (op == HG_OUTPUT) CHECK_OK(HG_Core_get_output(handle, &bytes, &size));
+    CHECK(size == 1 && *(char*)bytes == (char)sizeof much);
+    waiting = handle;
+    waits_for = op;
+    tell_done = done;
+    return HG_SUCCESS;
+}
+static void release(hg_core_handle_t handle) {
+    CHECK(handle != HG_CORE_HANDLE_NULL);
+    ++released;
+}
+
+static int served_more;
+static hg_return_t serve_more(hg_core_handle_t handle) {
+    void* out = NULL;
+    hg_size_t size = 0;
+    ++served_more;
+    CHECK_OK(HG_Core_get_output(handle, &out, &size));
+    *(char*)out = (char)sizeof much;
+    CHECK_OK(HG_Core_respond(handle, NULL, NULL, HG_CORE_MORE_DATA, 1));
+    return HG_Core_destroy(handle);
+}
+
+static void forward_more(struct pair* pair, hg_core_handle_t handle) {
+    void* bytes = NULL;
+    hg_size_t size = 0;
+    CHECK_OK(HG_Core_get_input(handle, &bytes, &size));
+    *(char*)bytes = (char)sizeof much;
+    told_count = 0;
+    CHECK_OK(HG_Core_forward(handle, note_core, &told_count, HG_CORE_MORE_DATA, 1));
+    for (int i = 0; i < 20; ++i) drive(pair);
+}
+
+static void wait_for_acquire(struct pair* pair, hg_op_t op) {
+    const double end = now_ms() + 20e3;
+    while (waiting == HG_CORE_HANDLE_NULL && now_ms() < end) drive(pair);
+    CHECK(waiting != HG_CORE_HANDLE_NULL && waits_for == op);
+    for (int i = 0; i < 20; ++i) drive(pair);
+}
+
+static void bring(hg_return_t ret) {
+    hg_core_handle_t handle = waiting;
+    waiting = HG_CORE_HANDLE_NULL;
+    tell_done(handle, ret);
+}
+
+static void more_data(struct pair* pair) {
+    CHECK_OK(HG_Core_register(pair->server, 6, serve_more));
+    if (pair->client != pair->server) CHECK_OK(HG_Core_register(pair->client, 6, NULL));
+    hg_core_handle_t handle = HG_CORE_HANDLE_NULL;
+    CHECK_OK(HG_Core_create(pair->client_context, pair->to, 6, &handle));
+    HG_Set_log_level("none");
+    /* Nobody can bring it. */
+    forward_more(pair, handle);
+    wait_for(pair, &told_count);
+    CHECK(told_ret == HG_OPNOTSUPPORTED && served_more == 0);
+    CHECK_RET(HG_Core_set_more_data_callback(NULL, acquire, release), HG_INVALID_ARG);
+    CHECK_OK(HG_Core_set_more_data_callback(pair->server, acquire, release));
+    CHECK_OK(HG_Core_set_more_data_callback(pair->client, acquire, release));
+    /* Arguments and results, each when its bringer says so. */
+    forward_more(pair, handle);
+    wait_for_acquire(pair, HG_INPUT);
+    CHECK(served_more == 0 && told_count == 0);
+    bring(HG_SUCCESS);
+    wait_for_acquire(pair, HG_OUTPUT);
+    CHECK(served_more == 1 && told_count == 0);
+    CHECK_RET(HG_Core_forward(handle, note_core, &told_count, 0, 0), HG_BUSY);
+    bring(HG_SUCCESS);
+    wait_for(pair, &told_count);
+    CHECK_OK(told_ret);
+    for (int i = 0; i < 50; ++i) drive(pair);
+    CHECK(released == 1); /* the target's */
+    CHECK_OK(HG_Core_reset(handle, pair->to, 6));
+    CHECK(released == 2);
+    /* It cannot be brought, as is found out late or at once. */
+    forward_more(pair, handle);
+    wait_for_acquire(pair, HG_INPUT);
+    bring(HG_NOMEM);
+    wait_for(pair, &told_count);
+    CHECK(told_ret == HG_NOMEM || told_ret == HG_AGAIN);
+    acquire_ret = HG_FAULT;
+    forward_more(pair, handle);
+    wait_for(pair, &told_count);
+    CHECK(told_ret != HG_SUCCESS && served_more == 1);
+    CHECK_OK(HG_Core_destroy(handle));
+    for (int i = 0; i < 50; ++i) drive(pair);
+    CHECK(released >= 4);
+    HG_Set_log_level("warning");
+}
+
 int main(int argc, char** argv) {
     CHECK(argc == 2);
     struct both_sides both;
@@ -155,10 +257,10 @@ int main(int argc, char** argv) {
     CHECK_OK(HG_Core_register(pair.server, 5, serve_reverse));
     CHECK_OK(HG_Core_register_data(pair.server, 5, "five", NULL));
     if (pair.client != pair.server) CHECK_OK(HG_Core_register(pair.client, 5, NULL));
-    CHECK_RET(HG_Core_set_more_data_callback(pair.server, NULL, NULL), HG_OPNOTSUPPORTED);
     addresses(&pair);
     calls(&pair);
     posts(&pair);
+    more_data(&pair);
     close_both_sides(&both);
     hg_core_class_t* own = HG_Core_init("na+sm", HG_FALSE);
     CHECK(own != NULL && !HG_Core_class_is_listening(own) && strcmp(HG_Core_class_get_protocol(own), "sm") == 0);
