@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that frames are sent from. A buffer's memory is allocated when its slot is first taken and stays with it.
+// Memory that frames are sent from. It is allocated for a whole block of buffers at a time, so that the most that are
+// ever with the fabric at once costs nothing when it is first reached, and stays.
 // Take and give back: any thread of a `many` context; the rest: owner of the context only.
 #pragma once
 
@@ -22,13 +23,14 @@ class Session;
 // A message of the layers above, or a note: a frame of the plugin's own, which nobody waits for. While it is with the
 // fabric, its FabricOp is what was posted.
 struct Buffer final : FabricOp, na::Message {
-    std::unique_ptr<std::byte[]> storage;
+    std::byte* storage = nullptr;
     LocalMemory memory;          // where the provider wants it
     Session* session = nullptr;  // while it is with the fabric, or waits in `link`
     Posted* posted = nullptr;    // the op that waits for it, if there is one
     ListLink<Buffer> link;       // in its session's list of notes to send, or of buffers that are with the fabric
     std::uint32_t frame_bytes = 0;
     bool note = false;
+    std::unique_ptr<std::byte[]> block;  // of the first buffer of each block: the memory of all in it
     // The op has ended before the fabric gave the buffer back: 2 until either its holder or the fabric did, then 1.
     std::atomic<std::uint8_t> holders{0};
 
@@ -48,20 +50,7 @@ class BufferPool {
 
     // Null when all slots are out or memory is short.
     [[nodiscard]] Buffer* take(na::Port& port) noexcept {
-        Buffer* buffer = pool_.acquire();
-        if (!buffer || buffer->storage) return buffer;
-        // Not filled: pages that no message reaches are never touched.
-        buffer->storage.reset(new (std::nothrow) std::byte[header_room_ + payload_bytes_max_]);
-        if (!buffer->storage) {
-            pool_.release(*buffer);
-            return nullptr;
-        }
-        buffer->port = &port;
-        buffer->payload = buffer->storage.get() + header_room_;
-        buffer->payload_bytes_max = static_cast<std::uint32_t>(payload_bytes_max_);
-        buffer->header_room = static_cast<std::uint32_t>(header_room_);
-        buffer->note = notes_;
-        return buffer;
+        return pool_.acquire([&](Buffer* first) noexcept { return fill(first, port); });
     }
     // By whoever took it, or by the fabric: the last of both gives it back.
     void give(Buffer& buffer) noexcept {
@@ -73,7 +62,7 @@ class BufferPool {
     }
     [[nodiscard]] Errc register_with(Endpoint& endpoint, Buffer& buffer) const noexcept {
         if (!endpoint.registers() || buffer.memory) return Errc::ok;
-        return endpoint.register_local(buffer.storage.get(), header_room_ + payload_bytes_max_, buffer.memory);
+        return endpoint.register_local(buffer.storage, header_room_ + payload_bytes_max_, buffer.memory);
     }
     // Before the endpoint's domain goes.
     void unregister() noexcept {
@@ -82,6 +71,23 @@ class BufferPool {
     [[nodiscard]] std::uint32_t taken() const noexcept { return pool_.taken(); }
 
   private:
+    bool fill(Buffer* first, na::Port& port) const noexcept {
+        const std::size_t bytes = header_room_ + payload_bytes_max_;
+        // Not written: pages that no message reaches are never touched.
+        first->block.reset(new (std::nothrow) std::byte[bytes * SlotPool<Buffer>::block_slots]);
+        if (!first->block) return false;
+        for (std::uint32_t i = 0; i < SlotPool<Buffer>::block_slots; ++i) {
+            Buffer& buffer = first[i];
+            buffer.port = &port;
+            buffer.storage = first->block.get() + i * bytes;
+            buffer.payload = buffer.storage + header_room_;
+            buffer.payload_bytes_max = static_cast<std::uint32_t>(payload_bytes_max_);
+            buffer.header_room = static_cast<std::uint32_t>(header_room_);
+            buffer.note = notes_;
+        }
+        return true;
+    }
+
     SlotPool<Buffer> pool_;
     const std::size_t payload_bytes_max_;
     const std::size_t header_room_;

@@ -155,7 +155,7 @@ void Session::ask(Transfer& transfer) noexcept {
     const std::size_t data = carries ? op.bytes : 0;
     Buffer* buffer = make_note(frame, body_of(transfer, chunk_bytes), data);
     if (buffer && carries) {
-        copy_out(*op.local, op.local_offset, {buffer->storage.get() + head_bytes(frame.kind), data});
+        copy_out(*op.local, op.local_offset, {buffer->storage + head_bytes(frame.kind), data});
     }
 }
 

@@ -69,7 +69,7 @@ void Session::get_asked(const Frame& frame, const TransferBody& body) noexcept {
     data.kind = FrameKind::get_data;
     data.id = frame.id;
     if (Buffer* buffer = make_note(data, {}, body.bytes)) {
-        copy_out(pin.memory(), pin.offset(), {buffer->storage.get() + head_bytes(data.kind), body.bytes});
+        copy_out(pin.memory(), pin.offset(), {buffer->storage + head_bytes(data.kind), body.bytes});
     }
 }
 

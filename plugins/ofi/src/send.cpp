@@ -67,7 +67,7 @@ Session::Sent Session::send_notes() noexcept {
     while (Buffer* buffer = notes_.front()) {
         notes_.remove(*buffer);
         --notes_count_;
-        const Errc why = send_buffer(*buffer, buffer->storage.get());
+        const Errc why = send_buffer(*buffer, buffer->storage);
         if (why == Errc::ok) continue;
         if (why == Errc::again) {
             notes_.push_front(*buffer);
@@ -120,7 +120,7 @@ Buffer* Session::make_note(const Frame& frame, const TransferBody& body, std::si
     Frame named = frame;
     named.session = remote_;
     named.bytes = static_cast<std::uint32_t>(data_bytes);
-    std::byte* const begin = buffer->storage.get();
+    std::byte* const begin = buffer->storage;
     encode(named, body, {begin, head});
     std::memset(begin + head + data_bytes, 0, padded(data_bytes) - data_bytes);
     buffer->frame_bytes = static_cast<std::uint32_t>(head + padded(data_bytes));

@@ -88,6 +88,26 @@ TEST_P(SlotPoolOfBothKinds, ForEachVisitsEverySlotEverMade) {
     for (Slot* slot : out) pool.release(*slot);
 }
 
+TEST_P(SlotPoolOfBothKinds, NewSlotsAreReadiedAWholeBlockAtATime) {
+    Pool pool(GetParam(), 128);
+    int blocks = 0;
+    const auto ready = [&](Slot* first) {
+        for (std::uint32_t i = 0; i < Pool::block_slots; ++i) first[i].uses = 7;
+        ++blocks;
+        return true;
+    };
+    EXPECT_EQ(pool.acquire([](Slot*) { return false; }), nullptr) << "memory was short";
+    EXPECT_EQ(pool.at(0), nullptr) << "what was not readied is not there";
+    std::vector<Slot*> out;
+    while (Slot* slot = pool.acquire(ready)) {
+        EXPECT_EQ(slot->uses, 7);
+        out.push_back(slot);
+        ASSERT_EQ(blocks, out.size() > Pool::block_slots ? 2 : 1);
+    }
+    EXPECT_EQ(out.size(), 128u);
+    for (Slot* slot : out) pool.release(*slot);
+}
+
 TEST_P(SlotPoolOfBothKinds, AnyOrderOfReleaseIsFine) {
     Pool pool(GetParam(), 256);
     for (int round = 0; round < 3; ++round) {

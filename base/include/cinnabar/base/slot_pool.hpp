@@ -48,9 +48,14 @@ class SlotPool {
 
     // Null when the limit is reached or memory is short.
     [[nodiscard]] T* acquire() noexcept {
+        return acquire([](T*) noexcept { return true; });
+    }
+    // `prepare(first)` readies block_slots new slots before anyone can have one of them; false: memory is short.
+    template <typename F>
+    [[nodiscard]] T* acquire(F&& prepare) noexcept {
         for (;;) {
             if (T* slot = pop()) return slot;
-            if (!grow()) return nullptr;
+            if (!grow(prepare)) return nullptr;
         }
     }
 
@@ -125,12 +130,14 @@ class SlotPool {
         }
     }
 
-    bool grow() noexcept {
+    template <typename F>
+    bool grow(F& prepare) noexcept {
         const std::lock_guard lock(grow_mutex_);
         if ((head_.load(std::memory_order_acquire) & index_mask) != 0) return true;
         if (blocks_used_ == blocks_max_) return false;
-        T* slots = new (std::nothrow) T[block_slots];
-        if (!slots) return false;
+        std::unique_ptr<T[]> made(new (std::nothrow) T[block_slots]);
+        if (!made || !prepare(made.get())) return false;
+        T* const slots = made.release();
         const std::uint32_t base = blocks_used_ * block_slots;
         for (std::uint32_t k = 0; k < block_slots; ++k) {
             slots[k].slot_index = base + k;
