@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <utility>
 
 namespace cinnabar::test {
@@ -19,19 +20,24 @@ class LaidCable final : public Cable {
   public:
     explicit LaidCable(support::CablePlaces places) : places_(std::move(places)) {}
     ~LaidCable() override {
-        plug_in(End::near);
-        plug_in(End::far);
+        for (const End end : {End::near, End::far}) plug_in(end);
     }
 
     [[nodiscard]] std::string near_place() const override { return places_.near_end; }
     [[nodiscard]] std::string far_place() const override { return places_.far_end; }
     void at_the_far_end(const std::function<void()>& f) const override { f(); }
+    void unplug(End end) override { order("unplug", end); }
+    void plug_in(End end) override { order("plug", end); }
+    [[nodiscard]] bool way_goes_with_plug() const override { return false; }
+    [[nodiscard]] bool take_down(End end) override {
+        order("down", end);  // until tests/vm mends it, when this process has gone
+        return true;
+    }
 
   private:
-    void set_up(End end, bool up) const override {
-        const std::string host = end == End::near ? places_.near_end : places_.far_end;
-        const std::string command =
-            std::string("\"$CINNABAR_CABLE_TOOL\" ") + (up ? "plug '" : "unplug '") + host + "'";
+    void order(const std::string& verb, End end) const {
+        const std::string& place = end == End::near ? places_.near_end : places_.far_end;
+        const std::string command = "\"$CINNABAR_CABLE_TOOL\" " + verb + " '" + place + "'";
         EXPECT_EQ(std::system(command.c_str()), 0) << command;
     }
 

@@ -25,13 +25,13 @@ class Cable {
     [[nodiscard]] virtual std::string far_place() const = 0;
     // Runs `f` on this thread, as if it were at the far end.
     virtual void at_the_far_end(const std::function<void()>& f) const = 0;
-    // The interface of that end goes down: it drops what it is given, and the other end has no carrier. Both keep their
-    // addresses.
-    void unplug(End end) const { set_up(end, false); }
-    void plug_in(End end) const { set_up(end, true); }
-
-  private:
-    virtual void set_up(End end, bool up) const = 0;
+    // What is given to that end is lost. Both ends keep their addresses.
+    virtual void unplug(End end) = 0;
+    virtual void plug_in(End end) = 0;
+    // Whether an end that is unplugged has no way to the other: else what is sent just does not arrive.
+    [[nodiscard]] virtual bool way_goes_with_plug() const = 0;
+    // As by `ip link set down`, for the rest of the test. False: that is what unplugging does.
+    [[nodiscard]] virtual bool take_down(End end) = 0;
 };
 
 }  // namespace cinnabar::test

@@ -55,9 +55,26 @@ class CableTest : public testing::TestWithParam<Cable::End> {
     [[nodiscard]] bool transfer_ends() {
         return drive_until(*client_, [this] { return transfer_.has_value(); });
     }
+    void start_all_that_ends_by_the_keepalive() {
+        start(1s);
+        calls_.make(*client_, to_, calls_held, no_deadline);
+        ASSERT_TRUE(drive_until(*client_, [this] { return now_at_server().held == calls_held; }));
+        ASSERT_NO_FATAL_FAILURE(begin_transfer(no_deadline));
+    }
+    void expect_all_to_end_by_the_keepalive(Clock::time_point unplugged) {
+        calls_.expect_to_end(*client_, Errc::peer_lost, unplugged, 1s + patience);
+        ASSERT_TRUE(transfer_ends());
+        EXPECT_EQ(*transfer_, Errc::peer_lost);
+        EXPECT_LE(transfer_ended_ - unplugged, 1s + patience);
+    }
     void works_when_plugged_in() {
         cable_->plug_in(GetParam());
-        EXPECT_EQ(client_->call_sync(twice, to_, 3, 30s).value(), 6);
+        auto answer = client_->call_sync(twice, to_, 3, 30s);
+        // A fabric may end a session whose peer goes on with memory that was taken from it.
+        if (transfer_ == Errc::timed_out && answer.code() == Errc::peer_lost) {
+            answer = client_->call_sync(twice, to_, 3, 30s);
+        }
+        EXPECT_EQ(answer.value(), 6);
         EXPECT_TRUE(drive_until(*client_, [this] {
             const ServerLoad now = now_at_server();
             return now.held == 0 && now.pulling == 0;
@@ -79,17 +96,18 @@ INSTANTIATE_TEST_SUITE_P(UnpluggedAt, CableTest, testing::Values(Cable::End::nea
                          [](const auto& at) { return at.param == Cable::End::near ? "near" : "far"; });
 
 TEST_P(CableTest, ends_calls_and_a_transfer_by_the_keepalive) {
-    start(1s);
-    calls_.make(*client_, to_, calls_held, no_deadline);
-    ASSERT_TRUE(drive_until(*client_, [this] { return now_at_server().held == calls_held; }));
-    ASSERT_NO_FATAL_FAILURE(begin_transfer(no_deadline));
+    ASSERT_NO_FATAL_FAILURE(start_all_that_ends_by_the_keepalive());
     const auto unplugged = Clock::now();
     cable_->unplug(GetParam());
-    calls_.expect_to_end(*client_, Errc::peer_lost, unplugged, 1s + patience);
-    ASSERT_TRUE(transfer_ends());
-    EXPECT_EQ(*transfer_, Errc::peer_lost);
-    EXPECT_LE(transfer_ended_ - unplugged, 1s + patience);
+    expect_all_to_end_by_the_keepalive(unplugged);
     works_when_plugged_in();
+}
+
+TEST_P(CableTest, ends_calls_and_a_transfer_whose_interface_is_taken_down) {
+    ASSERT_NO_FATAL_FAILURE(start_all_that_ends_by_the_keepalive());
+    const auto taken_down = Clock::now();
+    if (!cable_->take_down(GetParam())) GTEST_SKIP() << "unplugging takes it down";
+    expect_all_to_end_by_the_keepalive(taken_down);
 }
 
 TEST_P(CableTest, ends_calls_that_are_made_afterwards) {
@@ -119,12 +137,16 @@ TEST_P(CableTest, ends_a_first_call_by_its_deadline_and_by_the_limit_on_connecti
     start(1s);
     cable_->unplug(GetParam());
     // Without a route that is known at once; else nothing comes back.
-    const Errc expected = GetParam() == Cable::End::near ? Errc::unreachable : Errc::timed_out;
+    const bool known = GetParam() == Cable::End::near && cable_->way_goes_with_plug();
+    const Errc expected = known ? Errc::unreachable : Errc::timed_out;
     auto began = Clock::now();
     EXPECT_EQ(client_->call_sync(twice, to_, 1, 500ms).code(), expected);
     EXPECT_LE(Clock::now() - began, 500ms + patience);
     began = Clock::now();
-    EXPECT_EQ(client_->call_sync(twice, to_, 1, no_deadline).code(), Errc::unreachable);
+    const Errc limited = client_->call_sync(twice, to_, 1, no_deadline).code();
+    // RDMA's connection manager answers for nobody: a host that is gone looks like a process that is stopped.
+    EXPECT_TRUE(limited == Errc::unreachable || (limited == Errc::timed_out && cable_->near_place().find("verbs") == 0))
+        << to_string(limited);
     EXPECT_LE(Clock::now() - began, 2s + patience);
     works_when_plugged_in();
 }

@@ -19,6 +19,11 @@ class NamespaceCable final : public Cable {
     [[nodiscard]] std::string near_place() const override { return "tcp://"; }
     [[nodiscard]] std::string far_place() const override { return far_uri; }
     void at_the_far_end(const std::function<void()>& f) const override;
+    // The interface of that end goes down, and the other end has no carrier.
+    void unplug(End end) override { set_up(end, false); }
+    void plug_in(End end) override { set_up(end, true); }
+    [[nodiscard]] bool way_goes_with_plug() const override { return true; }
+    [[nodiscard]] bool take_down(End) override { return false; }
 
   private:
     static constexpr const char* near_host = "10.77.0.1";
@@ -28,7 +33,7 @@ class NamespaceCable final : public Cable {
     NamespaceCable() = default;
     [[nodiscard]] bool lay_it();
     [[nodiscard]] bool make_pair();
-    void set_up(End end, bool up) const override;
+    void set_up(End end, bool up) const;
     [[nodiscard]] bool set_address(End end) const;
 
     UniqueFd home_;  // the namespaces

@@ -68,6 +68,7 @@ TEST_P(TwoProcesses, a_stopped_process_ends_calls_by_their_deadline) {
 TEST_P(TwoProcesses, a_transfer_under_way_ends_with_its_process) {
     std::vector<std::byte> bytes(256u << 20);
     const Region region = client_.expose(std::span<const std::byte>(bytes)).value();
+    ASSERT_EQ(client_.call_sync(twice, to_, 1).value(), 2);  // connected
     Future<std::uint64_t> call = client_.call(checksum, to_, region, 60s).future();
     (void)client_.run_for(20ms);
     server_.end(SIGKILL);

@@ -192,7 +192,7 @@ TEST_P(StalledTest, ArgumentsThatDoNotComeTimeOut) {
     const auto target_alone = [&](const std::function<bool()>& done) {
         return pump_of({&target_}).until(done, std::chrono::seconds(20));
     };
-    if (network_.one_process() || network_.kind() == support::NetworkKind::shm) {
+    if (network_.is_one_sided()) {
         // Here the target fetches them alone, so there is nothing to wait for.
         ASSERT_TRUE(target_alone([&] { return served; }));
         ASSERT_TRUE(until([&] { return ending.count == 1; }));

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace cinnabar::support {
 
@@ -12,6 +13,10 @@ namespace cinnabar::support {
 struct CablePlaces {
     std::string near_end;
     std::string far_end;
+    // `scheme` without "://".
+    [[nodiscard]] bool is_of(std::string_view scheme) const noexcept {
+        return std::string_view(near_end).substr(0, near_end.find("://")) == scheme;
+    }
     friend bool operator==(const CablePlaces&, const CablePlaces&) = default;
 };
 

@@ -103,6 +103,10 @@ Network::Network(NetworkKind kind, std::uint64_t seed) : kind_(kind) {
 
 Network::~Network() = default;
 
+bool Network::is_one_sided() const noexcept {
+    return one_process() || kind_ == NetworkKind::shm || (cable_ && cable_->is_of("verbs"));
+}
+
 std::string Network::missing() const {
     if (!is_ofi()) return {};
     const auto opened = registry_.open(ofi_address(kind_, "0"), {});

@@ -48,6 +48,10 @@ class Network {
     [[nodiscard]] NetworkKind kind() const noexcept { return kind_; }
     // Over libfabric, whatever the provider.
     [[nodiscard]] bool is_ofi() const noexcept { return kind_ >= NetworkKind::ofi_tcp_rxm; }
+    // Hardware, or what is like it, reads and writes a peer's memory without that process's doing.
+    [[nodiscard]] bool is_one_sided() const noexcept;
+    // The end of a peer is told apart from its messages, and may come before or behind them.
+    [[nodiscard]] bool tells_ends_apart() const noexcept { return is_ofi() || (cable_ && !cable_->is_of("tcp")); }
     [[nodiscard]] bool is_sim() const noexcept { return world_ != nullptr; }
     [[nodiscard]] sim::World& world() noexcept { return *world_; }
     [[nodiscard]] sim::World* world_or_null() noexcept { return world_.get(); }
