@@ -49,15 +49,19 @@ Errc LeaseTable::grant(Lease& lease) noexcept {
 }
 
 void LeaseTable::revoke(Lease& lease) noexcept {
-    CINNABAR_ASSERT(lease.granted());
+    while (!close(lease)) ::sched_yield();
     Slot* slot = slots_.at(lease.slot);
-    CINNABAR_ASSERT(slot && slot->key.load(std::memory_order_relaxed) == lease.key);
-    slot->pins.fetch_or(revoked_bit, std::memory_order_acq_rel);
-    while ((slot->pins.load(std::memory_order_acquire) & ~revoked_bit) != 0) ::sched_yield();
     slot->key.store(0, std::memory_order_relaxed);
     slot->generation.fetch_add(1, std::memory_order_relaxed);
     slots_.release(*slot);
     lease.key = 0;
+}
+
+bool LeaseTable::close(const Lease& lease) noexcept {
+    CINNABAR_ASSERT(lease.granted());
+    Slot* slot = slots_.at(lease.slot);
+    CINNABAR_ASSERT(slot && slot->key.load(std::memory_order_relaxed) == lease.key);
+    return (slot->pins.fetch_or(revoked_bit, std::memory_order_acq_rel) & ~revoked_bit) == 0;
 }
 
 LeaseTable::Pin LeaseTable::pin(const LeaseKey& key, std::uint64_t offset, std::uint64_t bytes, Access want) noexcept {

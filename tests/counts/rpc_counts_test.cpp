@@ -36,6 +36,7 @@ void echo(Request& request, void*) noexcept {
 constexpr const char* tcp = "tcp://127.0.0.1:0";
 constexpr const char* shm = "shm://";
 constexpr const char* fabric = "ofi+tcp;ofi_rxm://127.0.0.1:0";
+constexpr const char* busy_fabric = "ofi+tcp;ofi_rxm://127.0.0.1:0?busy=yes";
 
 struct Node {
     explicit Node(bool listen, const std::string& uri = tcp, Microseconds spin_max = Microseconds{50}) {
@@ -146,6 +147,7 @@ TEST(RpcCountsOverLibfabric, SteadyStateAllocatesNothing) {
     add_builtin(registry);
     if (const auto there = registry.open(fabric, {}); !there) GTEST_SKIP() << there.error().message();
     Pair{fabric}.expect_no_allocations();
+    Pair{busy_fabric}.expect_no_allocations();
 }
 
 // The kernel is asked in every 64th round, whether there are calls or not.

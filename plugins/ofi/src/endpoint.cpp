@@ -18,8 +18,10 @@ Errc posted(ssize_t outcome) noexcept { return outcome == 0 ? Errc::ok : errc_of
 
 }  // namespace
 
-Result<std::unique_ptr<Endpoint>> Endpoint::open(fid_fabric& fabric, fi_info& info, const Provider& provider,
+Result<std::unique_ptr<Endpoint>> Endpoint::open(fid_fabric& fabric, const Selection& selection,
                                                  std::size_t largest_message) {
+    fi_info& info = *selection.info;
+    const Provider& provider = *selection.provider;
     std::unique_ptr<Endpoint> made(new Endpoint);
     Endpoint& self = *made;
     self.fabric_ = &fabric;
@@ -35,7 +37,7 @@ Result<std::unique_ptr<Endpoint>> Endpoint::open(fid_fabric& fabric, fi_info& in
 
     fi_cq_attr queue{};
     queue.format = FI_CQ_FORMAT_DATA;
-    queue.wait_obj = provider.wait_fd ? FI_WAIT_FD : FI_WAIT_NONE;
+    queue.wait_obj = selection.wait_fd ? FI_WAIT_FD : FI_WAIT_NONE;
     queue.size = info.tx_attr->size + info.rx_attr->size;
     fid_cq* completions = nullptr;
     if (const int failed = ::fi_cq_open(domain, &queue, &completions, nullptr)) return error_of(failed, "fi_cq_open");
@@ -60,7 +62,7 @@ Result<std::unique_ptr<Endpoint>> Endpoint::open(fid_fabric& fabric, fi_info& in
     if (const int failed = ::fi_getname(&endpoint->fid, self.address_.data(), &bytes)) {
         return error_of(failed, "fi_getname");
     }
-    if (provider.wait_fd) {
+    if (selection.wait_fd) {
         if (const int failed = ::fi_control(&completions->fid, FI_GETWAIT, &self.wait_fd_)) {
             return error_of(failed, "fi_control, FI_GETWAIT");
         }
@@ -68,6 +70,7 @@ Result<std::unique_ptr<Endpoint>> Endpoint::open(fid_fabric& fabric, fi_info& in
     self.inject_bytes_max_ = info.tx_attr->inject_size;
     self.pieces_max_ = std::min(info.tx_attr->iov_limit, info.rx_attr->iov_limit);
     self.stages_ = provider.lingers || (info.domain_attr->mr_mode & FI_MR_LOCAL) != 0;
+    self.sends_leased_ = provider.returns_sends && !self.stages_;
     self.registers_ = (info.domain_attr->mr_mode & FI_MR_LOCAL) != 0;
     self.binds_memory_ = (info.domain_attr->mr_mode & FI_MR_ENDPOINT) != 0;
     return made;

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "libfabric.hpp"
-#include "provider_table.hpp"
+#include "selection.hpp"
 
 #include <cinnabar/base/bytes.hpp>
 
@@ -36,8 +36,8 @@ using LocalMemory = Fid<fid_mr>;
 class Endpoint {
   public:
     // `largest_message`: of those that share a buffer.
-    [[nodiscard]] static Result<std::unique_ptr<Endpoint>> open(fid_fabric& fabric, fi_info& info,
-                                                                const Provider& provider, std::size_t largest_message);
+    [[nodiscard]] static Result<std::unique_ptr<Endpoint>> open(fid_fabric& fabric, const Selection& selection,
+                                                                std::size_t largest_message);
 
     // The address that others insert, in the provider's own form.
     [[nodiscard]] ConstBytes address() const noexcept { return address_; }
@@ -76,6 +76,8 @@ class Endpoint {
     [[nodiscard]] bool registers() const noexcept { return registers_; }
     // Whether chunks must not go straight into or out of an op's memory.
     [[nodiscard]] bool stages() const noexcept { return stages_; }
+    // Whether chunks may go straight out of leased memory.
+    [[nodiscard]] bool sends_leased() const noexcept { return sends_leased_; }
     [[nodiscard]] Errc register_local(std::byte* base, std::size_t bytes, LocalMemory& out) noexcept;
 
   private:
@@ -94,6 +96,7 @@ class Endpoint {
     int wait_fd_ = -1;
     bool registers_ = false;
     bool stages_ = false;
+    bool sends_leased_ = false;
     bool binds_memory_ = false;
 };
 

@@ -95,7 +95,7 @@ Session::Sent Session::post_chunks(Transfer& transfer) noexcept {
     const bool get = is_get(transfer);
     if (!get && !transfer.asked) ask(transfer);
     while (transfer.next < transfer.allowed) {
-        Chunk* chunk = take_chunk(false);
+        Chunk* chunk = take_chunk();
         if (!chunk) return Sent::stalled;
         const Errc why = post_chunk(transfer, *chunk);
         if (why == Errc::ok) continue;
@@ -120,15 +120,12 @@ Errc Session::post_chunk(Transfer& transfer, Chunk& chunk) noexcept {
         endpoint.stages() ? 0 : gather(*op.local, op.local_offset + at, chunk.bytes, pieces, endpoint.pieces_max());
     if (count == 0) {
         // In more pieces than the provider takes, or memory that it does not know: by way of staging.
-        chunk.staging = port_->take_staging();
-        if (!chunk.staging) return Errc::again;
-        ++staged_;
+        if (!stage(chunk)) return Errc::again;
         pieces[0] = {chunk.staging->bytes.get(), chunk.bytes};
         count = 1;
         if (!is_get(transfer)) copy_out(*op.local, op.local_offset + at, {chunk.staging->bytes.get(), chunk.bytes});
     }
-    static const LocalMemory none;
-    const LocalMemory& memory = chunk.staging ? chunk.staging->memory : none;
+    const LocalMemory& memory = memory_of(chunk);
     chunk.transfer = &transfer;
     const std::uint64_t tag = transfer.tag + chunk.number;
     const Errc why = is_get(transfer) ? endpoint.receive_tagged(pieces.data(), count, memory, tag, address_, chunk)

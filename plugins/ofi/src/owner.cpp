@@ -129,9 +129,9 @@ void Session::stop_asked(const Frame& frame, const TransferBody& body) noexcept 
     if (owed->with_fabric.empty()) release(*owed);
 }
 
-// A chunk of each in turn, while there is staging and the provider has room.
+// A chunk of each in turn, while there are not too many with the fabric and the provider has room.
 Session::Sent Session::serve() noexcept {
-    while (staged_ < staged_max) {
+    while (staged_ + pinned_ < served_max) {
         Owed* owed = to_serve_.pop_front();
         if (!owed) break;
         const Sent sent = owed->is_put ? grant_put(*owed) : serve_get(*owed);
@@ -141,37 +141,41 @@ Session::Sent Session::serve() noexcept {
     return Sent::all;
 }
 
+// The next chunk of it; null when there is none to be had.
+Chunk* Session::next_chunk(const Owed& owed) noexcept {
+    Chunk* chunk = take_chunk();
+    if (!chunk) return nullptr;
+    chunk->number = owed.next;
+    chunk->bytes = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(owed.chunk, owed.bytes - std::uint64_t{owed.next} * owed.chunk));
+    return chunk;
+}
+
+// The provider did not take a chunk.
+Session::Sent Session::not_taken(Owed& owed, Chunk& chunk, Errc why) noexcept {
+    give_chunk(chunk);
+    to_serve_.push_front(owed);
+    if (why == Errc::again) return Sent::stalled;
+    fail(why);
+    return Sent::all;
+}
+
 Session::Sent Session::serve_get(Owed& owed) noexcept {
-    Chunk* chunk = take_chunk(true);
+    const std::uint64_t at = owed.offset + std::uint64_t{owed.next} * owed.chunk;
+    Chunk* chunk = next_chunk(owed);
     if (!chunk) {
         to_serve_.push_front(owed);
         return Sent::stalled;
     }
-    const std::uint64_t at = std::uint64_t{owed.next} * owed.chunk;
-    chunk->number = owed.next;
-    chunk->bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(owed.chunk, owed.bytes - at));
-    Bytes staged{chunk->staging->bytes.get(), chunk->bytes};
-    Errc why = Errc::ok;
-    {
-        const auto pin = port_->transport().leases().pin(owed.key, owed.offset + at, chunk->bytes, na::Access::read);
-        if (pin.ok()) copy_out(pin.memory(), pin.offset(), staged);
-        why = pin.why();
-    }
-    if (why != Errc::ok) {
+    auto pin = port_->transport().leases().pin(owed.key, at, chunk->bytes, na::Access::read);
+    if (!pin.ok()) {
         give_chunk(*chunk);
-        answer(FrameKind::get_ended, owed.id, why, owed.next);
+        answer(FrameKind::get_ended, owed.id, pin.why(), owed.next);
         release(owed);
         return Sent::all;
     }
-    const iovec piece{staged.data(), staged.size()};
-    why = port_->endpoint().send_tagged(&piece, 1, chunk->staging->memory, owed.tag + chunk->number, address_, *chunk);
-    if (why != Errc::ok) {
-        give_chunk(*chunk);
-        to_serve_.push_front(owed);
-        if (why == Errc::again) return Sent::stalled;
-        fail(why);
-        return Sent::all;
-    }
+    const Errc why = send_leased(owed, *chunk, std::move(pin));
+    if (why != Errc::ok) return not_taken(owed, *chunk, why);
     chunk_posted(*chunk);
     if (++owed.next < owed.chunks) {
         to_serve_.push_back(owed);
@@ -181,26 +185,37 @@ Session::Sent Session::serve_get(Owed& owed) noexcept {
     return Sent::all;
 }
 
+// Straight from the memory, whose lease stays pinned until the fabric has sent it; or a copy, and the pin ends here.
+Errc Session::send_leased(const Owed& owed, Chunk& chunk, na::LeaseTable::Pin pin) noexcept {
+    Endpoint& endpoint = port_->endpoint();
+    std::array<iovec, pieces_limit> pieces;
+    std::size_t count = 0;
+    if (endpoint.sends_leased()) count = gather(pin.memory(), pin.offset(), chunk.bytes, pieces, endpoint.pieces_max());
+    if (count > 0) {
+        chunk.pin.emplace(std::move(pin));
+        ++pinned_;
+    } else {
+        if (!stage(chunk)) return Errc::again;
+        const Bytes staged{chunk.staging->bytes.get(), chunk.bytes};
+        copy_out(pin.memory(), pin.offset(), staged);
+        pieces[0] = {staged.data(), staged.size()};
+        count = 1;
+    }
+    return endpoint.send_tagged(pieces.data(), count, memory_of(chunk), owed.tag + chunk.number, address_, chunk);
+}
+
 Session::Sent Session::grant_put(Owed& owed) noexcept {
-    Chunk* chunk = take_chunk(true);
-    if (!chunk) {
+    Chunk* chunk = next_chunk(owed);
+    if (!chunk || !stage(*chunk)) {
+        if (chunk) give_chunk(*chunk);
         to_serve_.push_front(owed);
         return Sent::stalled;
     }
-    const std::uint64_t at = std::uint64_t{owed.next} * owed.chunk;
-    chunk->owed = &owed;
-    chunk->number = owed.next;
-    chunk->bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(owed.chunk, owed.bytes - at));
     const iovec piece{chunk->staging->bytes.get(), chunk->bytes};
     const Errc why =
         port_->endpoint().receive_tagged(&piece, 1, chunk->staging->memory, owed.tag + chunk->number, address_, *chunk);
-    if (why != Errc::ok) {
-        give_chunk(*chunk);
-        to_serve_.push_front(owed);
-        if (why == Errc::again) return Sent::stalled;
-        fail(why);
-        return Sent::all;
-    }
+    if (why != Errc::ok) return not_taken(owed, *chunk, why);
+    chunk->owed = &owed;
     chunk_posted(*chunk);
     ++owed.next;
     Frame frame;

@@ -210,14 +210,23 @@ unsigned OfiPort::poll() noexcept {
     if (!stalled_.empty() || !dirty_.empty()) transmit_all(true);
     did += settle();
     if (peers_.spares_changed()) peers_.forget_spares();
+    if (transport_.fences().pending()) did += check_fences();
     keep_awake();
+    return did;
+}
+
+unsigned OfiPort::check_fences() noexcept {
+    WorkQueue ended;
+    transport_.fences().check(ended, host_.now_us());
+    unsigned did = 0;
+    for (; Work* fenced = ended.pop_front(); ++did) host_.submit(*fenced);
     return did;
 }
 
 // While the provider has to be asked by and by, nobody sleeps for long.
 void OfiPort::keep_awake() noexcept {
     if (tick_.armed()) return;
-    if (!stalled_.empty() || connecting_ > 0 || !receives_.complete()) {
+    if (!stalled_.empty() || connecting_ > 0 || !receives_.complete() || transport_.fences().pending()) {
         host_.arm(tick_, host_.now_us() + tick_us);
     } else if (endpoint_->wait_fd() < 0 && sessions_.taken() > 0) {
         host_.arm(tick_, host_.now_us() + pause_us);
@@ -231,6 +240,7 @@ void OfiPort::flush() noexcept {
 
 bool OfiPort::prepare_wait() noexcept {
     if (!dirty_.empty() || !put_off_.empty() || !inbox_.empty()) return false;
+    if (transport_.fences().pending() && !tick_.armed()) return false;
     if (endpoint_->wait_fd() >= 0) return endpoint_->may_sleep();
     return sessions_.taken() == 0 || host_.now_us() - active_at_ >= watchful_us;
 }

@@ -130,6 +130,7 @@ class OfiPort final : public na::Port {
     void fail_waiting(OfiPeer& peer, Errc why) noexcept;
     void transmit_all(bool with_stalled) noexcept;
     void keep_awake() noexcept;
+    unsigned check_fences() noexcept;
 
     OfiTransport& transport_;
     na::PortHost& host_;

@@ -132,9 +132,10 @@ Result<Selection> select_from(const Provider& provider, const Wanted& wanted) {
     if (!best) {
         return Error(Errc::unsupported, "libfabric has nothing here that fits", asked_of(provider, wanted));
     }
-    Selection selection{Info(::fi_dupinfo(best)), &provider, {}};
+    Selection selection{Info(::fi_dupinfo(best)), &provider, provider.wait_fd && !wanted.busy, {}};
     if (!selection.info) return Error(Errc::out_of_memory);
     selection.why = text_of(*best) + "; the best of " + std::to_string(count) + " for " + asked_of(provider, wanted);
+    if (wanted.busy) selection.why += "; busy: nothing to sleep on";
     if (provider.standing == Standing::untested) selection.why += "; UNTESTED";
     return selection;
 }
@@ -152,10 +153,13 @@ Result<Wanted> read_address(const na::Uri& uri) {
             wanted.interface = value;
         } else if (name == "subnet") {
             wanted.subnet = value;
+        } else if (name == "busy" && value == "yes") {
+            wanted.busy = true;
         } else if (name == "untested" && value == "yes") {
             wanted.untested = true;
         } else if (name != "context") {
-            return Error(Errc::bad_address, "options are domain, interface, subnet, untested=yes", name + "=" + value);
+            return Error(Errc::bad_address, "options are domain, interface, subnet, busy=yes, untested=yes",
+                         name + "=" + value);
         }
     }
     if (!uri.path.empty()) {

@@ -18,10 +18,11 @@ struct Wanted {
     std::string interface;  // a host, its address or an interface's name; empty: any
     std::string domain;     // libfabric's name of a device; empty: any
     std::string subnet;     // "10.1.0.0/16"; empty: any
+    bool busy = false;      // the queue has no descriptor to sleep on
     bool untested = false;  // providers that nobody has run yet may be used
 };
 
-// ofi+PROVIDER://[INTERFACE[:PORT]][?domain=...&interface=...&subnet=...&untested=yes], or
+// ofi+PROVIDER://[INTERFACE[:PORT]][?domain=...&interface=...&subnet=...&busy=yes&untested=yes], or
 // ofi+PROVIDER://DOMAIN/INTERFACE[:PORT]. bad_address: an option that is none.
 [[nodiscard]] Result<Wanted> read_address(const na::Uri& uri);
 
@@ -31,7 +32,8 @@ struct Wanted {
 struct Selection {
     Info info;
     const Provider* provider = nullptr;
-    std::string why;  // what was chosen, from what; one line
+    bool wait_fd = true;  // the queue has a descriptor to sleep on
+    std::string why;      // what was chosen, from what; one line
 };
 
 // bad_address: no such provider here; unsupported: libfabric has nothing that fits, the hint says what was asked.

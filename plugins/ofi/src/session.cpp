@@ -201,15 +201,9 @@ void Session::take_in(const Frame& frame, const TransferBody& body, ConstBytes p
     }
 }
 
-Chunk* Session::take_chunk(bool staged) noexcept {
+Chunk* Session::take_chunk() noexcept {
     Chunk* chunk = port_->chunks().acquire();
     if (!chunk) return nullptr;
-    chunk->staging = staged ? port_->take_staging() : nullptr;
-    if (staged && !chunk->staging) {
-        port_->chunks().release(*chunk);
-        return nullptr;
-    }
-    if (staged) ++staged_;
     chunk->session = this;
     chunk->transfer = nullptr;
     chunk->owed = nullptr;
@@ -221,10 +215,21 @@ Chunk* Session::take_chunk(bool staged) noexcept {
     return chunk;
 }
 
+// False: memory is short.
+bool Session::stage(Chunk& chunk) noexcept {
+    chunk.staging = port_->take_staging();
+    if (chunk.staging) ++staged_;
+    return chunk.staging != nullptr;
+}
+
 void Session::give_chunk(Chunk& chunk) noexcept {
     if (chunk.staging) {
         port_->give_staging(*std::exchange(chunk.staging, nullptr));
         --staged_;
+    }
+    if (chunk.pin) {
+        chunk.pin.reset();
+        --pinned_;
     }
     port_->chunks().release(chunk);
 }

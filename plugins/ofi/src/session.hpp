@@ -24,8 +24,8 @@ class Session final : public PoolSlot, public na::FdEvents {
     static constexpr std::uint32_t admitted_max = 64;
     // What a peer may have this side owe it: more than it can ask for while it keeps to admitted_max.
     static constexpr std::uint32_t owed_max = 4 * admitted_max;
-    // Staged chunks of the peer's transfers that are with the fabric, at most.
-    static constexpr std::uint32_t staged_max = 8;
+    // Chunks of the peer's transfers that are with the fabric, at most.
+    static constexpr std::uint32_t served_max = 8;
     // Notes that wait to be sent; more, and the peer asks without taking answers.
     static constexpr std::uint32_t notes_max = 4096;
 
@@ -109,12 +109,16 @@ class Session final : public PoolSlot, public na::FdEvents {
     void stop_asked(const Frame& frame, const TransferBody& body) noexcept;
     [[nodiscard]] Sent serve() noexcept;
     [[nodiscard]] Sent serve_get(Owed& owed) noexcept;
+    [[nodiscard]] Errc send_leased(const Owed& owed, Chunk& chunk, na::LeaseTable::Pin pin) noexcept;
+    [[nodiscard]] Chunk* next_chunk(const Owed& owed) noexcept;
+    [[nodiscard]] Sent not_taken(Owed& owed, Chunk& chunk, Errc why) noexcept;
     [[nodiscard]] Sent grant_put(Owed& owed) noexcept;
     void owed_chunk_ended(Chunk& chunk, const Done& done) noexcept;
     void place(Owed& owed, const Chunk& chunk) noexcept;
     void answer(FrameKind kind, std::uint64_t id, Errc status, std::uint64_t chunks) noexcept;
 
-    [[nodiscard]] Chunk* take_chunk(bool staged) noexcept;
+    [[nodiscard]] Chunk* take_chunk() noexcept;
+    [[nodiscard]] bool stage(Chunk& chunk) noexcept;
     void give_chunk(Chunk& chunk) noexcept;
     void chunk_posted(Chunk& chunk) noexcept;
 
@@ -147,7 +151,8 @@ class Session final : public PoolSlot, public na::FdEvents {
     WorkQueue to_serve_;
     std::uint32_t owed_ = 0;
     std::uint32_t staged_ = 0;
-    ChunkList stray_;  // with the fabric, and nobody waits for them
+    std::uint32_t pinned_ = 0;  // chunks that go straight out of leased memory
+    ChunkList stray_;           // with the fabric, and nobody waits for them
 };
 
 }  // namespace cinnabar::ofi

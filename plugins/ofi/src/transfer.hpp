@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Operations on memory, as their origin and as the owner of the memory know them, and the chunks in which their data
 // go over the fabric. A large get: the origin posts receives for all chunks, straight into its memory, and asks; the
-// owner copies each chunk out of the leased memory into staging, under a pin, and sends it. A large put: the owner
-// posts receives into staging and says so; the origin sends straight from its memory; the owner places the chunks
-// under a pin. So a lease can be taken back at any moment, whatever the fabric is doing (decision 0013). Owner of the
-// context only.
+// owner sends each chunk straight from the leased memory, which stays pinned until it has left (decision 0017), or
+// copies it into staging under a pin, and sends that. A large put: the owner posts receives into staging and says so;
+// the origin sends straight from its memory; the owner places the chunks under a pin. Owner of the context only.
 #pragma once
 
 #include "endpoint.hpp"
@@ -13,8 +12,10 @@
 
 #include <cinnabar/base/intrusive_queue.hpp>
 #include <cinnabar/base/slot_pool.hpp>
+#include <cinnabar/na/lease_table.hpp>
 
 #include <memory>
+#include <optional>
 
 namespace cinnabar::ofi {
 
@@ -34,11 +35,17 @@ struct Chunk final : FabricOp, PoolSlot {
     Transfer* transfer = nullptr;  // of this side; else
     Owed* owed = nullptr;          // a put of the peer; null: a get of the peer, or nobody waits for it any more
     Session* session = nullptr;
-    Staging* staging = nullptr;  // null: it goes straight into or out of the memory of an op
+    Staging* staging = nullptr;              // null: it goes straight into or out of the memory of an op or a lease
+    std::optional<na::LeaseTable::Pin> pin;  // of that lease
     std::uint32_t number = 0;
     std::uint32_t bytes = 0;
     bool discard = false;  // of a get that has ended: what comes is dropped
 };
+// What the provider must know of the memory that it goes from or to.
+[[nodiscard]] inline const LocalMemory& memory_of(const Chunk& chunk) noexcept {
+    static const LocalMemory none;
+    return chunk.staging ? chunk.staging->memory : none;
+}
 using ChunkList = IntrusiveList<Chunk, &Chunk::link>;
 
 // An operation of this side that the peer carries out. Its id in frames is generation << 32 | slot index.

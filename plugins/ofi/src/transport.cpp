@@ -28,7 +28,7 @@ OfiTransport::OfiTransport(const na::TransportOptions& options, Selection select
     caps_.offset_addressing = true;
     caps_.revocable = true;
     caps_.detects_loss = true;
-    caps_.wait_fd = provider().wait_fd;
+    caps_.wait_fd = selection_.wait_fd;
     caps_.same_host_only = provider().same_host_only;
     limits_.message_bytes_max = options.message_bytes_max;
     limits_.rma_bytes_max = std::min<std::size_t>(rma_bytes_max, provider().chunk_bytes * chunks_max);
@@ -80,7 +80,7 @@ bool OfiTransport::reaches(std::string_view endpoint) const noexcept {
 
 Result<std::unique_ptr<na::Port>> OfiTransport::open_port(na::PortHost& host) {
     CINNABAR_TRY(std::unique_ptr<Endpoint> endpoint,
-                 Endpoint::open(*fabric_, *selection_.info, provider(),
+                 Endpoint::open(*fabric_, selection_,
                                 frame_header_bytes + transfer_body_bytes +
                                     padded(std::max<std::size_t>(options_.message_bytes_max, small_bytes_max))));
     if (endpoint->address().size() > Card::address_bytes_max) {
@@ -123,8 +123,12 @@ Result<std::unique_ptr<na::Memory>> OfiTransport::register_memory(std::span<cons
 }
 
 Errc OfiTransport::revoke(na::Lease& lease) noexcept {
-    leases_.revoke(lease);
-    return Errc::ok;
+    const Errc revoked = fences_.revoke(lease, steady_clock().now_us());
+    if (revoked == Errc::again) {
+        const std::lock_guard lock(mutex_);
+        for (const auto& [context, port] : ports_) port->host().wake();
+    }
+    return revoked;
 }
 
 void OfiTransport::describe(const na::Lease& lease, Writer& writer) const noexcept {

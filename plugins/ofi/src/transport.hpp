@@ -4,6 +4,7 @@
 #pragma once
 
 #include "card.hpp"
+#include "fences.hpp"
 #include "selection.hpp"
 
 #include <cinnabar/base/unique_fd.hpp>
@@ -65,6 +66,7 @@ class OfiTransport final : public na::Transport {
     [[nodiscard]] const na::TransportOptions& options() const noexcept { return options_; }
     [[nodiscard]] const Provider& provider() const noexcept { return *selection_.provider; }
     [[nodiscard]] na::LeaseTable& leases() noexcept { return leases_; }
+    [[nodiscard]] Fences& fences() noexcept { return fences_; }
     // What outgoing sockets are bound to; null: whatever the kernel picks.
     [[nodiscard]] const na::SocketAddress* source() const noexcept { return source_ ? &*source_ : nullptr; }
     [[nodiscard]] int listener() const noexcept { return listener_.get(); }
@@ -83,6 +85,7 @@ class OfiTransport final : public na::Transport {
     na::Caps caps_;
     na::Limits limits_;
     na::LeaseTable leases_;
+    Fences fences_{leases_};
     UniqueFd listener_;
     std::uint16_t listens_at_ = 0;
     std::optional<na::SocketAddress> source_;

@@ -89,6 +89,18 @@ TEST(ProviderTable, ADomainOrASubnetThatIsNotHereIsUnsupported) {
     EXPECT_EQ(opening("ofi+tcp://?subnet=203.0.113.0/24"), Errc::unsupported);
 }
 
+TEST(ProviderTable, WhoPollsAllTheTimeNeedsNoDescriptor) {
+    na::Registry registry;
+    ASSERT_TRUE(registry.add(plugin_info).ok());
+    const auto sleeps = registry.open("ofi+tcp;ofi_rxm://127.0.0.1:0", {});
+    ASSERT_TRUE(sleeps.ok());
+    EXPECT_TRUE((*sleeps)->caps().wait_fd);
+    const auto polls = registry.open("ofi+tcp;ofi_rxm://127.0.0.1:0?busy=yes", {});
+    ASSERT_TRUE(polls.ok());
+    EXPECT_FALSE((*polls)->caps().wait_fd);
+    EXPECT_NE((*polls)->diagnosis().find("busy"), std::string::npos) << (*polls)->diagnosis();
+}
+
 TEST(ProviderTable, AShortSchemeMeansTheProviderWithWhatItNeedsOnTop) {
     na::Registry registry;
     ASSERT_TRUE(registry.add(plugin_info).ok());

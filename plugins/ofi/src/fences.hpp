@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How leases are taken back whose memory the fabric may be sending from: nobody begins an access any more, and what is
+// with the fabric has to come back. With a peer that reads it does so in milliseconds, with one that died as soon as
+// its session is over; with one that is stopped it does not, and the fence fails. Any thread.
+#pragma once
+
+#include <cinnabar/base/clock.hpp>
+#include <cinnabar/base/work.hpp>
+#include <cinnabar/na/lease_table.hpp>
+
+#include <atomic>
+#include <list>
+#include <mutex>
+
+namespace cinnabar::ofi {
+
+class Fences {
+  public:
+    explicit Fences(na::LeaseTable& leases) noexcept : leases_(leases) {}
+    // Requires: nothing is with the fabric.
+    ~Fences();
+
+    // As Transport::revoke.
+    [[nodiscard]] Errc revoke(na::Lease& lease, TimeUs now);
+    // Whether check() has to be called by and by. In one order with what wakes the contexts.
+    [[nodiscard]] bool pending() const noexcept { return pending_.load(std::memory_order_seq_cst) != 0; }
+    // Puts Lease::fenced of those that are over into `ended`.
+    void check(WorkQueue& ended, TimeUs now) noexcept;
+
+  private:
+    struct Fence {
+        na::Lease* lease;  // null: it has failed, and its lender knows
+        na::Lease held;    // what the table knows it by
+        TimeUs until;
+    };
+    na::LeaseTable& leases_;
+    std::mutex mutex_;
+    std::list<Fence> fences_;
+    std::atomic<std::uint32_t> pending_{0};
+};
+
+}  // namespace cinnabar::ofi
