@@ -19,7 +19,9 @@ int main(int, char** arguments) {
     (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
     const std::string server = arguments[1];
     const int calls = std::atoi(arguments[2]);
-    auto node = Node::open(server.substr(0, server.find(':')) + "://").value();
+    NodeOptions options;
+    options.transport.connect_timeout = 60s;  // all of them at once
+    auto node = Node::open(server.substr(0, server.find(':')) + "://", options).value();
     const Addr to = node.lookup(server).value();
     for (int i = 0; i < calls; ++i) {
         if (node.call_sync(test::twice, to, i, 60s).value() != 2 * i) return 1;

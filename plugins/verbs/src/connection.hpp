@@ -45,6 +45,10 @@ class Connection final : public PoolSlot {
     // Closes it now: the device has let go of everything when this returns; what it held ends with `why`.
     void close(Errc why) noexcept;
 
+    // Gives up a dial that nobody has answered, where that cannot be closed now; false: close it. On iWARP the kernel
+    // lets nobody destroy it before it has its answer, or has waited for one long enough itself.
+    [[nodiscard]] bool leave_unanswered() noexcept;
+
     // Closes what never became a session; nothing is told.
     void abandon() noexcept { close(Errc::canceled); }
 
@@ -69,7 +73,7 @@ class Connection final : public PoolSlot {
     [[nodiscard]] std::uint8_t life() const noexcept { return life_; }
     [[nodiscard]] std::uint32_t queue_pair() const noexcept { return queue_pair_; }
     [[nodiscard]] std::uint32_t promised() const noexcept { return promised_; }
-    [[nodiscard]] bool idle() const noexcept { return head_ == tail_; }
+    [[nodiscard]] bool idle() const noexcept { return head_ == tail_ && !unanswered_; }
     // Where it is dialled, or where it came from.
     [[nodiscard]] SocketAddress remote() const noexcept;
 
@@ -124,6 +128,7 @@ class Connection final : public PoolSlot {
     bool separate_ = false;
     bool dialled_ = false;
     bool established_ = false;
+    bool unanswered_ = false;  // the kernel waits for what the other side says to a request
     TimerOf<Connection> timer_;
     Errc end_why_ = Errc::peer_lost;
 

@@ -20,6 +20,8 @@ constexpr std::uint32_t send_queue_wanted = 256;
 // message that is nothing else goes so in any case.
 constexpr std::array<std::uint32_t, 3> inline_bytes_wanted{256, 128, 64};
 constexpr TimeUs drain_us_max = 500'000;
+// Longer than any kernel waits for the answer to a request on iWARP.
+constexpr TimeUs unanswered_us_max = 60'000'000;
 
 // A slot is posted for every credit, so that "receiver not ready" is not to be; some devices say it for a moment while
 // they fetch what is posted.
@@ -49,7 +51,7 @@ void Connection::start(VerbsPort& port) noexcept {
     CINNABAR_ASSERT(stage_ == Stage::closed);
     port_ = &port;
     peer_ = nullptr;
-    separate_ = dialled_ = established_ = false;
+    separate_ = dialled_ = established_ = unanswered_ = false;
     end_why_ = Errc::peer_lost;
     head_ = tail_ = unsignalled_ = reads_out_ = rma_out_ = 0;
     probe_at_ = 0;
@@ -103,6 +105,7 @@ void Connection::time_out(Timer& timer) noexcept {
 }
 
 void Connection::on_cm_event(const CmNews& news) noexcept {
+    unanswered_ = false;
     const CmStep step = step_of(stage_, news.type, news.status);
     switch (step.action) {
         case CmAction::ignore:
@@ -202,7 +205,10 @@ Errc Connection::request() noexcept {
     const auto bytes = own.encode();
     const std::uint32_t reads = port_->device().traits().read_depth_max;
     rdma_conn_param wanted = parameters(bytes, reads, reads);
-    if (::rdma_connect(id_.get(), &wanted) == 0) return Errc::ok;
+    if (::rdma_connect(id_.get(), &wanted) == 0) {
+        unanswered_ = true;
+        return Errc::ok;
+    }
     // Some devices make their connection inside the call.
     return connect_error(-errno, Errc::unreachable);
 }
@@ -249,6 +255,15 @@ void Connection::drain(Errc why) noexcept {
     (void)::ibv_modify_qp(id_->qp, &failed, IBV_QP_STATE);
     (void)::rdma_disconnect(id_.get());
     drained_by = port_->host().now_us() + drain_us_max;
+}
+
+bool Connection::leave_unanswered() noexcept {
+    if (!unanswered_ || stage_ != Stage::dialling || !port_->device().traits().iwarp) return false;
+    port_->host().disarm(timer_);
+    stage_ = Stage::draining;
+    peer_ = nullptr;
+    drained_by = port_->host().now_us() + unanswered_us_max;
+    return true;
 }
 
 void Connection::destroy_queue_pair() noexcept {

@@ -211,6 +211,10 @@ void VerbsPort::dial_failed(Connection& dialled, Errc why) noexcept {
 
 void VerbsPort::discard(Connection& connection, Errc why) noexcept {
     if (Connections::linked(connection)) dirty_.remove(connection);
+    if (connection.leave_unanswered()) {
+        draining_.push_back(connection);
+        return arm_pulse();
+    }
     connection.close(why);
     connections_.release(connection);
 }
