@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One of many clients: calls the server of its first argument as often as the second says, lends it memory once, and
-// ends with 0 when everything came out right. It stays until its standard input ends, so that all are there at once.
+// One of many clients: calls the server of its first argument as often as the second says, over what the third opens,
+// lends it memory once, and ends with 0 when everything came out right. It stays until its standard input ends, so that
+// all are there at once.
 #include "two_process.hpp"
 
 #include <signal.h>
@@ -21,7 +22,7 @@ int main(int, char** arguments) {
     const int calls = std::atoi(arguments[2]);
     NodeOptions options;
     options.transport.connect_timeout = 60s;  // all of them at once
-    auto node = Node::open(server.substr(0, server.find(':')) + "://", options).value();
+    auto node = Node::open(arguments[3], options).value();
     const Addr to = node.lookup(server).value();
     for (int i = 0; i < calls; ++i) {
         if (node.call_sync(test::twice, to, i, 60s).value() != 2 * i) return 1;

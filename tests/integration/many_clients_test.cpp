@@ -52,7 +52,7 @@ std::uint64_t resident_bytes() {
 
 class Client {
   public:
-    explicit Client(const std::string& server) {
+    Client(const std::string& server, const std::string& open) {
         std::array<int, 2> in{};
         std::array<int, 2> out{};
         EXPECT_EQ(::pipe2(in.data(), O_CLOEXEC), 0);
@@ -61,8 +61,8 @@ class Client {
         posix_spawn_file_actions_init(&actions);
         posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
         posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
-        std::array<char*, 4> words{const_cast<char*>(CINNABAR_MANY_CLIENTS_CLIENT), const_cast<char*>(server.c_str()),
-                                   const_cast<char*>(calls_each), nullptr};
+        std::array<char*, 5> words{const_cast<char*>(CINNABAR_MANY_CLIENTS_CLIENT), const_cast<char*>(server.c_str()),
+                                   const_cast<char*>(calls_each), const_cast<char*>(open.c_str()), nullptr};
         EXPECT_EQ(::posix_spawn(&pid_, words[0], &actions, nullptr, words.data(), environ), 0);
         posix_spawn_file_actions_destroy(&actions);
         ::close(in[0]);
@@ -124,7 +124,9 @@ TEST_P(ManyClients, are_all_served_and_cost_a_bounded_amount_of_memory) {
     const std::size_t clients = clients_wanted();
     const std::uint64_t before = resident_bytes();
     std::vector<std::unique_ptr<Client>> all;
-    for (std::size_t i = 0; i < clients; ++i) all.push_back(std::make_unique<Client>(server.address()));
+    for (std::size_t i = 0; i < clients; ++i) {
+        all.push_back(std::make_unique<Client>(server.address(), GetParam().open));
+    }
     for (const auto& client : all) ASSERT_TRUE(client->is_done());
     const std::uint64_t grown = resident_bytes() - std::min(before, resident_bytes());
     const std::uint64_t shared = GetParam().name == "cable" ? bytes_of_receive_slots_max : 0;
