@@ -44,6 +44,8 @@ void add_save(CLI::App& app, SaveOptions& options, Run& run) {
                                      "Files, and where to: tcp://HOST:PORT[/FOLDER], shm://NAME[/FOLDER]");
     files->required()->expected(2, -1);
     const auto* as = command.add_option("--as", options.as, "The name on the server, for a single file");
+    command.add_flag("--push", options.push, "Write into buffers of the server, instead of having it read from here");
+    command.add_flag("!--no-checksum", options.checksum, "Compute and compare no checksums");
     add_transfer_options(command, options);
     command.callback([&options, &run, as] {
         options.to = options.files.back();

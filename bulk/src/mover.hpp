@@ -76,6 +76,8 @@ struct TransferSlot final : Transfer {
     std::atomic<std::uint32_t> holders{0};  // the user, and cancel_work while it is queued
 
     [[nodiscard]] bool all_posted() const noexcept { return !has_planned && planner.left() == 0; }
+    // The last chunk, which tells the peer of all of them.
+    [[nodiscard]] bool next_notifies() const noexcept { return args.notify && has_planned && planner.left() == 0; }
     [[nodiscard]] std::uint64_t moved() const noexcept { return bytes_done_.load(std::memory_order_relaxed); }
     void add_moved(std::uint64_t bytes) noexcept { bytes_done_.store(moved() + bytes, std::memory_order_relaxed); }
     void reset_moved() noexcept { bytes_done_.store(0, std::memory_order_relaxed); }

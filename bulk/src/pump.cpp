@@ -127,6 +127,10 @@ void Mover::Impl::pump() noexcept {
 Mover::Impl::Posted Mover::Impl::post_next(PeerBook& book) noexcept {
     TransferSlot& slot = *book.ready.front();
     if (!slot.has_planned) slot.has_planned = slot.planner.next(slot.planned);
+    if (slot.next_notifies() && slot.inflight_count > 0) {  // until those before it are placed
+        book.ready.remove(slot);
+        return Posted::taken;
+    }
     const std::uint64_t bytes = slot.planned.bytes;
     // A chunk larger than the whole budget passes alone.
     const std::uint64_t all = bytes_inflight_.load(std::memory_order_relaxed);
@@ -177,6 +181,10 @@ void Mover::Impl::fill(ChunkOp& op, TransferSlot& slot) noexcept {
     op.chunk = slot.planned;
     op.complete = &on_chunk;
     op.kind = pull ? na::OpKind::get : na::OpKind::put;
+    if (slot.next_notifies()) {
+        op.kind = na::OpKind::put_notify;
+        op.notify = *slot.args.notify;
+    }
     op.peer = slot.book->peer;
     op.local = slot.memory;
     op.local_offset = op.chunk.local_offset;

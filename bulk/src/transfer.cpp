@@ -30,6 +30,7 @@ Errc check(const TransferArgs& args) noexcept {
     }
     if (!args.follow_owner && !args.remote->owner().empty()) return Errc::permission;
     const bool pull = args.direction == Direction::pull;
+    if (args.notify && (pull || args.bytes == 0)) return Errc::invalid_argument;
     if (!allows(args.remote->access(), pull ? na::Access::read : na::Access::write)) return Errc::permission;
     if (pull && args.bytes > 0 && !allows(args.local.access(), na::Access::write)) return Errc::permission;
     return Errc::ok;
@@ -122,6 +123,7 @@ Errc Mover::Impl::prepare(TransferSlot& slot) noexcept {
     na::Peer* peer = nullptr;
     std::size_t port_index = 0;
     if (const Errc lost = find_way(slot, peer, port_index); lost != Errc::ok) return lost;
+    if (slot.args.notify && !transports_[port_index]->caps().put_notify) return Errc::unsupported;
     auto memory = slot.args.local.memory_on(transports_[port_index]);
     if (!memory) return memory.error().code;
     slot.memory = *memory;

@@ -61,6 +61,7 @@ Errc TransferOp::plan(const TaskContext* task, rpc::Context& context) noexcept {
     if (args_.bytes > both) return Errc::invalid_argument;
     args_.remote_offset = options_.offset;
     args_.follow_owner = options_.follow_owner;
+    args_.notify = options_.notify;
     if (options_.deadline) args_.deadline = context.deadline_in(*options_.deadline);
     if (task) args_.deadline = std::min(args_.deadline, task->deadline);
     return Errc::ok;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "codec.hpp"
+#include "notices.hpp"
 #include "peer_book.hpp"
 
 #include <cinnabar/base/assert.hpp>
@@ -207,6 +208,7 @@ class ContextCore final : public na::Receiver {
     SlotPool<Loan> loans;
     SlotPool<RequestTransfer> transfers;
     SlotPool<PeerBook> books;
+    Notices notices;
 
     std::uint32_t replies_owed = 0;  // of all peers
     std::uint32_t replies_kept = 0;  // that came, and still hold their slots

@@ -21,8 +21,6 @@ void ContextCore::on_unexpected(na::Arrival& arrival) noexcept {
     }
 }
 
-void ContextCore::on_notify(na::Peer&, std::uint32_t) noexcept {}
-
 void ContextCore::accept_request(PeerBook& book, na::Arrival& arrival) noexcept {
     if (book.granted == 0) {
         log(LogLevel::warning, "%s sends requests without credits and is cut off",

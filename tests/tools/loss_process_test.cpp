@@ -44,9 +44,21 @@ struct LossProcess : testing::Test {
     }
 };
 
-TEST_F(LossProcess, AKilledClientLeavesNothing) {
+// Whether the server reads from the client, or the client writes to the server.
+struct LossEitherWay : LossProcess, testing::WithParamInterface<bool> {
+    Words save(const Words& more) const {
+        Words words{"save"};
+        if (GetParam()) words.emplace_back("--push");
+        words.insert(words.end(), more.begin(), more.end());
+        return words;
+    }
+};
+INSTANTIATE_TEST_SUITE_P(By, LossEitherWay, testing::Bool(),
+                         [](const auto& each) { return each.param ? "push" : "pull"; });
+
+TEST_P(LossEitherWay, AKilledClientLeavesNothing) {
     Serving serving(root);
-    Process client({"save", large, serving.uri()});
+    Process client(save({large, serving.uri()}));
     ASSERT_TRUE(under_way()) << client.err();
     client.send(SIGKILL);
     EXPECT_EQ(client.wait(), 128 + SIGKILL);
@@ -58,10 +70,10 @@ TEST_F(LossProcess, AKilledClientLeavesNothing) {
     EXPECT_EQ(folder.get("root/large"), "x");
 }
 
-TEST_F(LossProcess, AnInterruptedClientSaysSoAndLeavesNothing) {
+TEST_P(LossEitherWay, AnInterruptedClientSaysSoAndLeavesNothing) {
     Serving serving(root);
     folder.put("root/large", "old");
-    Process client({"save", "--replace", large, serving.uri()});
+    Process client(save({"--replace", large, serving.uri()}));
     ASSERT_TRUE(under_way()) << client.err();
     client.send(SIGINT);
     EXPECT_EQ(client.wait(), 9) << client.err();
@@ -69,9 +81,9 @@ TEST_F(LossProcess, AnInterruptedClientSaysSoAndLeavesNothing) {
     EXPECT_EQ(folder.get("root/large"), "old");
 }
 
-TEST_F(LossProcess, AKilledServerIsToldAtOnceAndItsLeftOversGo) {
+TEST_P(LossEitherWay, AKilledServerIsToldAtOnceAndItsLeftOversGo) {
     auto serving = std::make_unique<Serving>(root);
-    Process client({"save", large, serving->uri()});
+    Process client(save({large, serving->uri()}));
     ASSERT_TRUE(under_way()) << client.err();
     serving->process().send(SIGKILL);
     EXPECT_EQ(client.wait(std::chrono::seconds(20)), 7) << client.err();

@@ -26,6 +26,8 @@ struct SaveOptions : TransferOptions {
     std::vector<std::string> files;
     std::string to;  // URI, perhaps with a folder
     std::string as;  // name on the server; empty: that of the file
+    bool push = false;
+    bool checksum = true;
 };
 [[nodiscard]] ExitCode run_save(const SaveOptions& options);
 

@@ -27,7 +27,7 @@ ExitCode run_save(const SaveOptions& options) {
     const bool wants_bar = !options.json && !options.quiet;
     ProgressBar bar(STDERR_FILENO, wants_bar, options.files.size(), bytes);
     Report report(style_of(options), "saved", bar);
-    const auto existing = options.replace ? Existing::replace : Existing::keep;
+    const SaveMode mode{options.replace ? Existing::replace : Existing::keep, options.push, options.checksum};
     std::vector<Errand> errands;
     std::map<std::string, std::string> path_by_name;
     for (const auto& path : options.files) {
@@ -38,8 +38,8 @@ ExitCode run_save(const SaveOptions& options) {
                      printable(name) + ": save them one by one, with --as or into different folders");
             return ExitCode::usage;
         }
-        errands.push_back({Report::File{name, path}, [path, name, existing, &bar](ClientSession& session) {
-                               return session.save(path, name, existing,
+        errands.push_back({Report::File{name, path}, [path, name, mode, &bar](ClientSession& session) {
+                               return session.save(path, name, mode,
                                                    [&bar](std::uint64_t moved) { bar.add_bytes(moved); });
                            }});
     }

@@ -87,7 +87,8 @@ void tell(const ServeOptions& options, Outlet& outlet, const ServerEvent& event)
         if (event.error) {
             object.failure(*event.error);
         } else {
-            object.number("bytes", event.bytes).text("checksum", fmt::format("xxh3:{:016x}", event.checksum));
+            object.number("bytes", event.bytes);
+            if (event.checksum) object.text("checksum", fmt::format("xxh3:{:016x}", *event.checksum));
         }
         return print(outlet, object.line());
     }

@@ -45,6 +45,7 @@ Error in_the_middle(Error error) {
 struct ClientSession::Sending {
     SourceFile source;
     std::uint64_t file;
+    SaveMode mode;
     BytesMoved progress;
     Share share;
     Sequence reading{};
@@ -115,6 +116,8 @@ hl::Task<Result<void>> ClientSession::open() {
     auto buffers = Buffers::make(window_bytes_, static_cast<std::uint32_t>(count));
     if (!buffers) co_return std::move(buffers).error();
     buffers_ = std::make_unique<Buffers>(*std::move(buffers));
+    auto served = node_.serve(fill_rpc, [this](hl::Request<FillIn> request) { return fill(std::move(request)); });
+    if (!served) co_return std::move(served).error();
     hl::Executor& here = *(co_await hl::this_task())->executor;
     if (const Errc spawned = scope_.spawn(hold(), here); spawned != Errc::ok) co_return spawned;
     co_return Result<void>();
@@ -128,6 +131,8 @@ hl::Task<void> ClientSession::hold() {
 }
 
 hl::Task<void> ClientSession::close() {
+    (void)node_.withdraw(fill_rpc);
+    co_await fills_.none();
     scope_.request_stop();
     co_await scope_.join();
 }
@@ -146,7 +151,7 @@ hl::Task<void> ClientSession::give_up(std::uint64_t file) {
 
 // --- there
 
-hl::Task<Result<Moved>> ClientSession::save(const std::string& path, const std::string& name, Existing existing,
+hl::Task<Result<Moved>> ClientSession::save(const std::string& path, const std::string& name, SaveMode mode,
                                             BytesMoved progress) {
     auto source = co_await disk_.run([&path] { return SourceFile::open(path); });
     if (!source) co_return std::move(source).error();
@@ -155,23 +160,29 @@ hl::Task<Result<Moved>> ClientSession::save(const std::string& path, const std::
     open.name = name;
     open.bytes = source->bytes();
     open.mode = source->mode();
-    open.replace = existing == Existing::replace;
+    open.replace = mode.existing == Existing::replace;
+    open.checked = mode.checked;
     auto opened = co_await node_.call(open_rpc, server_, open, within(open_deadline));
     if (!opened) co_return from_remote(std::move(opened).error());
 
-    Sending file{*std::move(source), opened->file, std::move(progress), Share(*buffers_)};
-    Result<void> sent = co_await send_windows(file);
+    const std::shared_ptr<Sending> file(
+        new Sending{*std::move(source), opened->file, mode, std::move(progress), Share(*buffers_)});
+    if (mode.push) pushing_.emplace(file->file, file);
+    Result<void> sent = co_await send_windows(*file);
+    pushing_.erase(file->file);
     if (!sent) {
-        co_await give_up(file.file);
+        co_await give_up(file->file);
         co_return std::move(sent).error();
     }
     CommitIn commit;
     commit.token = token_;
-    commit.file = file.file;
-    commit.checksum = file.sum.digest();
+    commit.file = file->file;
+    if (mode.checked) commit.checksum = file->sum.digest();
     auto committed = co_await node_.call(commit_rpc, server_, commit, within(commit_deadline));
     if (!committed) co_return in_the_middle(std::move(committed).error());
-    co_return Moved{open.bytes, commit.checksum};
+    Moved moved{open.bytes, {}};
+    if (mode.checked) moved.checksum = commit.checksum;
+    co_return moved;
 }
 
 hl::Task<Result<void>> ClientSession::send_windows(Sending& file) {
@@ -192,18 +203,36 @@ hl::Task<void> ClientSession::send_lane(Sending& file) {
 }
 
 hl::Task<Result<void>> ClientSession::send_window(Sending& file, std::uint64_t offset) {
+    Result<void> sent;
+    if (file.mode.push) {  // no conditional expression: gcc 12 destroys what it awaits there twice
+        sent = co_await push_window(file, offset);
+    } else {
+        sent = co_await lend_window(file, offset);
+    }
+    if (sent && file.progress) file.progress(std::min(window_bytes_, file.source.bytes() - offset));
+    co_return sent;
+}
+
+hl::Task<Result<Buffer>> ClientSession::read_window(Sending& file, std::uint64_t offset) {
     const std::uint64_t bytes = std::min(window_bytes_, file.source.bytes() - offset);
     if (const Errc turn = co_await file.reading.reach(offset); turn != Errc::ok) co_return turn;
     Result<Buffer> buffer = co_await buffers_->take(file.share);
-    if (!buffer) co_return std::move(buffer).error();
+    if (!buffer) co_return buffer;
     const Bytes content = buffer->bytes().first(bytes);
     Result<void> got = co_await disk_.run([&file, content, offset] {
         auto outcome = file.source.read(offset, content);
-        if (outcome) file.sum.update(content);
+        if (outcome && file.mode.checked) file.sum.update(content);
         return outcome;
     });
-    if (!got) co_return got;
+    if (!got) co_return std::move(got).error();
     file.reading.advance(offset + bytes);
+    co_return buffer;
+}
+
+hl::Task<Result<void>> ClientSession::lend_window(Sending& file, std::uint64_t offset) {
+    Result<Buffer> buffer = co_await read_window(file, offset);
+    if (!buffer) co_return std::move(buffer).error();
+    const std::uint64_t bytes = std::min(window_bytes_, file.source.bytes() - offset);
     WindowIn window;
     window.token = token_;
     window.file = file.file;
@@ -213,8 +242,46 @@ hl::Task<Result<void>> ClientSession::send_window(Sending& file, std::uint64_t o
     if (file.failure) co_return *file.failure;
     Result<void> sent = co_await node_.call(window_rpc, server_, window, within(window_deadline));
     if (!sent) co_return in_the_middle(std::move(sent).error());
-    if (file.progress) file.progress(bytes);
     co_return sent;
+}
+
+// The bytes go when the server asks for them.
+hl::Task<Result<void>> ClientSession::push_window(const Sending& file, std::uint64_t offset) {
+    PushIn push;
+    push.token = token_;
+    push.file = file.file;
+    push.offset = offset;
+    const Pace::Pass pass = co_await pace_.take();
+    if (file.failure) co_return *file.failure;
+    Result<void> pushed = co_await node_.call(push_rpc, server_, push, within(window_deadline));
+    if (!pushed) co_return file.failure ? *file.failure : in_the_middle(std::move(pushed).error());
+    co_return pushed;
+}
+
+hl::Task<Result<void>> ClientSession::fill(hl::Request<FillIn> request) {
+    const Inside::Entry inside(fills_);
+    if (request->token != token_) co_return to_remote(Error{Errc::permission, "not the server of this session"});
+    const auto found = pushing_.find(request->file);
+    if (found == pushing_.end()) co_return to_remote(Error{Errc::not_found, "no such file is being pushed"});
+    const auto file = found->second;
+    const std::uint64_t offset = request->offset;
+    if (offset >= file->source.bytes() || offset % window_bytes_ != 0)
+        co_return to_remote(Error{Errc::invalid_argument, "the file has no such window"});
+    Result<Buffer> buffer = co_await read_window(*file, offset);
+    Result<void> filled;
+    if (buffer) {
+        hl::TransferOptions options;
+        options.notify = request->notice;
+        options.deadline = fill_deadline;
+        const std::uint64_t bytes = std::min(window_bytes_, file->source.bytes() - offset);
+        const auto moved = co_await request->buffer.push(buffer->region().slice(0, bytes), options);
+        if (!moved) filled = moved.error();
+    } else {
+        filled = std::move(buffer).error();
+    }
+    if (filled) co_return filled;
+    file->fail(filled.error());
+    co_return to_remote(filled.error());
 }
 
 // --- and back

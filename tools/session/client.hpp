@@ -9,12 +9,15 @@
 #include "session/key.hpp"
 #include "session/pace.hpp"
 #include "session/protocol.hpp"
+#include "session/waiting.hpp"
 
 #include <cinnabar/hl/node.hpp>
+#include <cinnabar/hl/request.hpp>
 #include <cinnabar/hl/scope.hpp>
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,7 +26,15 @@ namespace cinnabar::tools {
 
 struct Moved {
     std::uint64_t bytes = 0;
-    std::uint64_t checksum = 0;  // XXH3
+    std::optional<std::uint64_t> checksum;  // XXH3, if one was computed
+};
+
+// How a file is saved. `push`: this side writes into buffers that the server grants, in place of the server's reading
+// from here. `checked`: both sides compute a checksum, and the server compares them.
+struct SaveMode {
+    Existing existing = Existing::keep;
+    bool push = false;
+    bool checked = true;
 };
 
 // Told of bytes that the other side, or the disk here, has taken. On the session's executor.
@@ -45,8 +56,8 @@ class ClientSession {
     [[nodiscard]] hl::Task<void> close();
 
     // Saves a file under a name. The errors of the server's Root and of SourceFile; bad_checksum: it changed meanwhile.
-    // Requires: open() was ok. Several at once.
-    [[nodiscard]] hl::Task<Result<Moved>> save(const std::string& path, const std::string& name, Existing existing,
+    // unsupported: a push over a transport that cannot notify. Requires: open() was ok. Several at once.
+    [[nodiscard]] hl::Task<Result<Moved>> save(const std::string& path, const std::string& name, SaveMode mode,
                                                BytesMoved progress);
     // Fetches a file into a directory, under the last component of its name. Errors as above, from both sides.
     [[nodiscard]] hl::Task<Result<Moved>> fetch(const std::string& name, const Root& into, Existing existing,
@@ -60,6 +71,10 @@ class ClientSession {
     [[nodiscard]] hl::Task<Result<void>> send_windows(Sending& file);
     [[nodiscard]] hl::Task<void> send_lane(Sending& file);
     [[nodiscard]] hl::Task<Result<void>> send_window(Sending& file, std::uint64_t offset);
+    [[nodiscard]] hl::Task<Result<Buffer>> read_window(Sending& file, std::uint64_t offset);
+    [[nodiscard]] hl::Task<Result<void>> lend_window(Sending& file, std::uint64_t offset);
+    [[nodiscard]] hl::Task<Result<void>> push_window(const Sending& file, std::uint64_t offset);
+    [[nodiscard]] hl::Task<Result<void>> fill(hl::Request<FillIn> request);
     [[nodiscard]] hl::Task<Result<void>> receive_windows(Receiving& file);
     [[nodiscard]] hl::Task<void> receive_lane(Receiving& file);
     [[nodiscard]] hl::Task<Result<void>> receive_window(Receiving& file, std::uint64_t offset);
@@ -76,6 +91,8 @@ class ClientSession {
     std::uint32_t windows_max_ = 1;
     Pace pace_;
     std::unique_ptr<Buffers> buffers_;  // made of the size that the server wants
+    std::map<std::uint64_t, std::shared_ptr<Sending>> pushing_;
+    Inside fills_;  // handlers at work
 };
 
 }  // namespace cinnabar::tools

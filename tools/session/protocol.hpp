@@ -67,6 +67,7 @@ struct OpenIn {
     std::uint64_t bytes = 0;
     std::uint32_t mode = 0;  // permission bits
     bool replace = false;
+    bool checked = true;  // by the checksum of the commit
 };
 struct OpenOut {
     std::uint64_t file = 0;  // names it in the following calls
@@ -82,10 +83,28 @@ struct WindowIn {
 // Answered when the bytes are written.
 inline constexpr hl::Rpc<void(WindowIn)> window_rpc{"cinnabar.save.window"};
 
+// The same the other way round: the server grants a buffer, in a fill call to the client, which writes into it.
+struct PushIn {
+    Token token;
+    std::uint64_t file = 0;
+    std::uint64_t offset = 0;
+};
+// Answered when the bytes are written.
+inline constexpr hl::Rpc<void(PushIn)> push_rpc{"cinnabar.save.push"};
+
+struct FillIn {
+    Token token;  // shows that it is the server
+    std::uint64_t file = 0;
+    std::uint64_t offset = 0;
+    std::uint32_t notice = 0;  // notifies with this when the bytes are in place
+    hl::Bulk buffer;           // writable; as long as the window
+};
+inline constexpr hl::Rpc<void(FillIn)> fill_rpc{"cinnabar.save.fill"};
+
 struct CommitIn {
     Token token;
     std::uint64_t file = 0;
-    std::uint64_t checksum = 0;  // XXH3, 64 bits, of the whole file
+    std::uint64_t checksum = 0;  // XXH3, 64 bits, of the whole file, if it is checked
 };
 // Answered when the file has its name and is on disk.
 inline constexpr hl::Rpc<void(CommitIn)> commit_rpc{"cinnabar.save.commit"};
@@ -137,6 +156,7 @@ inline constexpr hl::Rpc<std::uint64_t(std::uint64_t)> ping_rpc{"cinnabar.ping"}
 inline constexpr std::chrono::microseconds session_deadline = std::chrono::seconds(10);
 inline constexpr std::chrono::microseconds open_deadline = std::chrono::seconds(30);
 inline constexpr std::chrono::microseconds window_deadline = std::chrono::seconds(60);
+inline constexpr std::chrono::microseconds fill_deadline = std::chrono::seconds(30);
 inline constexpr std::chrono::microseconds commit_deadline = std::chrono::minutes(10);
 
 }  // namespace cinnabar::tools

@@ -19,6 +19,12 @@ Error no_file(const Session& session, std::uint64_t file) {
     return found == session.failed.end() ? no_file() : to_remote(found->second);
 }
 
+hl::CallOptions fill_options() {
+    hl::CallOptions options;
+    options.deadline = fill_deadline;
+    return options;
+}
+
 }  // namespace
 
 void UnderWay::begin() noexcept {
@@ -71,6 +77,7 @@ Result<void> Server::serve_files_on(const hl::NodeRef& node) {
     CINNABAR_TRY_VOID(node.serve(open_rpc, [this](hl::Request<OpenIn> request) { return open(std::move(request)); }));
     CINNABAR_TRY_VOID(
         node.serve(window_rpc, [this](hl::Request<WindowIn> request) { return window(std::move(request)); }));
+    CINNABAR_TRY_VOID(node.serve(push_rpc, [this](hl::Request<PushIn> request) { return push(std::move(request)); }));
     CINNABAR_TRY_VOID(
         node.serve(commit_rpc, [this](hl::Request<CommitIn> request) { return commit(std::move(request)); }));
     CINNABAR_TRY_VOID(node.serve(ask_rpc, [this](hl::Request<AskIn> request) { return ask(std::move(request)); }));
@@ -85,7 +92,7 @@ bool Server::drain(std::chrono::duration<double> span) {
 }
 
 Error Server::failed(ServerEvent::Kind kind, const na::Addr& client, std::string_view name, const Error& error) const {
-    if (listener_) listener_({kind, std::string(name), client.to_string(), 0, 0, error});
+    if (listener_) listener_({kind, std::string(name), client.to_string(), 0, {}, error});
     return to_remote(error);
 }
 
@@ -175,7 +182,7 @@ hl::Task<Result<OpenOut>> Server::open(hl::Request<OpenIn> request) {
         return root_.create(request->name, request->bytes, request->mode, existing);
     });
     if (!file) co_return refuse(file.error());
-    saving->upload.emplace(buffers_, disk_, *std::move(file), request->bytes);
+    saving->upload.emplace(buffers_, disk_, *std::move(file), request->bytes, request->checked);
     if ((*session)->ended) co_return Errc::canceled;
     OpenOut out;
     out.file = next_file_++;
@@ -203,6 +210,27 @@ hl::Task<Result<void>> Server::window(hl::Request<WindowIn> request) {
     co_return to_remote(outcome.error());
 }
 
+hl::Task<Result<void>> Server::push(hl::Request<PushIn> request) {
+    auto session = session_of(request);
+    if (!session) co_return to_remote(session.error());
+    const auto found = (*session)->savings.find(request->file);
+    if (found == (*session)->savings.end()) co_return no_file(**session, request->file);
+    const auto saving = found->second;
+    const Upload::Ask ask = [&request](hl::Bulk buffer, std::uint32_t notice) -> hl::Task<Result<void>> {
+        FillIn fill;
+        fill.token = request->token;
+        fill.file = request->file;
+        fill.offset = request->offset;
+        fill.notice = notice;
+        fill.buffer = std::move(buffer);
+        co_return co_await request.node().call(fill_rpc, request.source(), fill, fill_options());
+    };
+    Result<void> outcome = co_await saving->upload->grant(request->offset, request.node(), request.source(), ask);
+    if (outcome) co_return outcome;
+    give_up(**session, request->file, outcome.error());
+    co_return to_remote(outcome.error());
+}
+
 hl::Task<Result<void>> Server::commit(hl::Request<CommitIn> request) {
     auto session = session_of(request);
     if (!session) co_return to_remote(session.error());
@@ -216,7 +244,9 @@ hl::Task<Result<void>> Server::commit(hl::Request<CommitIn> request) {
     if (!outcome) co_return failed(ServerEvent::Kind::failed, request.source(), name, outcome.error());
     if (listener_) {
         const auto bytes = saving->upload->bytes();
-        listener_({ServerEvent::Kind::saved, name, request.source().to_string(), bytes, request->checksum, {}});
+        ServerEvent saved{ServerEvent::Kind::saved, name, request.source().to_string(), bytes, {}, {}};
+        if (saving->upload->checked()) saved.checksum = request->checksum;
+        listener_(saved);
     }
     co_return outcome;
 }

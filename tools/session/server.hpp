@@ -44,7 +44,7 @@ struct ServerEvent {
     std::string name;  // any bytes
     std::string client;
     std::uint64_t bytes = 0;
-    std::uint64_t checksum = 0;
+    std::optional<std::uint64_t> checksum;  // XXH3
     std::optional<Error> error;
 };
 // Called on the loop: it must be short.
@@ -143,6 +143,7 @@ class Server {
     [[nodiscard]] hl::Task<Result<void>> hold(hl::Request<HoldIn> request);
     [[nodiscard]] hl::Task<Result<OpenOut>> open(hl::Request<OpenIn> request);
     [[nodiscard]] hl::Task<Result<void>> window(hl::Request<WindowIn> request);
+    [[nodiscard]] hl::Task<Result<void>> push(hl::Request<PushIn> request);
     [[nodiscard]] hl::Task<Result<void>> commit(hl::Request<CommitIn> request);
     [[nodiscard]] hl::Task<Result<AskOut>> ask(hl::Request<AskIn> request);
     [[nodiscard]] hl::Task<Result<void>> read(hl::Request<ReadIn> request);

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "session/upload.hpp"
 
+#include "session/arrival.hpp"
+
+#include <cinnabar/hl/when_all.hpp>
+
 #include <algorithm>
 #include <utility>
 
@@ -9,11 +13,23 @@ namespace {
 
 // A client that stopped in the middle of a window keeps its buffers this long, however late its own deadline is.
 constexpr std::chrono::microseconds stall_limit = std::chrono::seconds(30);
+// What a notification may be behind the answer of whoever sent it.
+constexpr std::chrono::microseconds notice_late_max = std::chrono::seconds(5);
+
+Error no_such_window() { return {Errc::invalid_argument, "the file has no such window"}; }
+
+// Sees to it that nobody waits for a notification that does not come.
+hl::Task<Result<void>> ask_for(const hl::NodeRef& node, Arrival& arrival, hl::Task<Result<void>> asking) {
+    Result<void> asked = co_await std::move(asking);
+    if (asked && !arrival.over()) (void)co_await node.sleep_for(notice_late_max);
+    arrival.close(asked ? Errc::protocol : asked.code());
+    co_return asked;
+}
 
 }  // namespace
 
-Upload::Upload(Buffers& buffers, Disk& disk, NewFile file, std::uint64_t bytes) noexcept
-    : buffers_(buffers), disk_(disk), file_(std::move(file)), bytes_(bytes), share_(buffers) {}
+Upload::Upload(Buffers& buffers, Disk& disk, NewFile file, std::uint64_t bytes, bool checked) noexcept
+    : buffers_(buffers), disk_(disk), file_(std::move(file)), bytes_(bytes), checked_(checked), share_(buffers) {}
 
 Upload::~Upload() { disk_.dispose(std::move(file_)); }
 
@@ -26,44 +42,77 @@ void Upload::close(Error why) {
     writing_.close(code);
 }
 
-Result<void> Upload::check(std::uint64_t offset, const hl::Bulk& window) const {
+std::uint64_t Upload::window_bytes(std::uint64_t offset) const noexcept {
     const std::uint64_t step = buffers_.buffer_bytes();
-    const bool fits = offset < bytes_ && offset % step == 0 && window.size() == std::min(step, bytes_ - offset);
-    if (!fits) return Error{Errc::invalid_argument, "the file has no such window"};
-    return {};
+    return offset < bytes_ && offset % step == 0 ? std::min(step, bytes_ - offset) : 0;
 }
 
 hl::Task<Result<void>> Upload::receive(std::uint64_t offset, const hl::Bulk& window) {
     if (failure_) co_return *failure_;
-    Result<void> outcome = check(offset, window);
-    if (outcome) outcome = co_await move(offset, window);
+    Result<void> outcome = no_such_window();
+    if (window.size() != 0 && window.size() == window_bytes(offset)) outcome = co_await pull(offset, window);
     if (!outcome) close(outcome.error());
     co_return outcome;
 }
 
-hl::Task<Result<void>> Upload::move(std::uint64_t offset, const hl::Bulk& window) {
-    const std::uint64_t bytes = window.size();
-    // Buffers are taken in the order of the file: the window that must be written next always has one.
+hl::Task<Result<void>> Upload::grant(std::uint64_t offset, const hl::NodeRef& node, const na::Addr& client,
+                                     const Ask& ask) {
+    if (failure_) co_return *failure_;
+    Result<void> outcome = no_such_window();
+    const std::uint64_t bytes = window_bytes(offset);
+    if (bytes != 0) outcome = co_await have_pushed(offset, bytes, node, client, ask);
+    if (!outcome) close(outcome.error());
+    co_return outcome;
+}
+
+// Buffers are taken in the order of the file: the window that must be written next always has one.
+hl::Task<Result<Buffer>> Upload::take(std::uint64_t offset, std::uint64_t bytes) {
     if (const Errc turn = co_await taking_.reach(offset); turn != Errc::ok) co_return reason(turn);
     Result<Buffer> buffer = co_await buffers_.take(share_);
     if (!buffer) co_return reason(buffer.code());
     taking_.advance(offset + bytes);
+    co_return buffer;
+}
 
+hl::Task<Result<void>> Upload::write(std::uint64_t offset, ConstBytes content) {
+    if (const Errc turn = co_await writing_.reach(offset); turn != Errc::ok) co_return reason(turn);
+    Result<void> written = co_await disk_.run([this, content, offset] {
+        if (checked_) sum_.update(content);
+        return file_.write(offset, content);
+    });
+    if (written) writing_.advance(offset + content.size());
+    co_return written;
+}
+
+hl::Task<Result<void>> Upload::pull(std::uint64_t offset, const hl::Bulk& window) {
+    const std::uint64_t bytes = window.size();
+    Result<Buffer> buffer = co_await take(offset, bytes);
+    if (!buffer) co_return std::move(buffer).error();
     hl::TransferOptions options;
     options.deadline = stall_limit;
     Result<std::uint64_t> moved = co_await window.pull(buffer->region().slice(0, bytes), options);
     if (!moved) co_return std::move(moved).error();
     if (*moved != bytes) co_return Error{Errc::protocol, "the window came short"};
+    co_return co_await write(offset, buffer->bytes().first(bytes));
+}
 
-    if (const Errc turn = co_await writing_.reach(offset); turn != Errc::ok) co_return reason(turn);
-    const ConstBytes content = buffer->bytes().first(bytes);
-    Result<void> written = co_await disk_.run([this, content, offset] {
-        sum_.update(content);
-        return file_.write(offset, content);
-    });
-    if (!written) co_return written;
-    writing_.advance(offset + bytes);
-    co_return Result<void>();
+// Written as soon as the bytes are there, while the client still answers.
+hl::Task<Result<void>> Upload::have_pushed(std::uint64_t offset, std::uint64_t bytes, const hl::NodeRef& node,
+                                           const na::Addr& client, const Ask& ask) {
+    Result<Buffer> buffer = co_await take(offset, bytes);
+    if (!buffer) co_return std::move(buffer).error();
+    Arrival arrival;
+    if (const Errc full = arrival.open(node.rpc_context(), client); full != Errc::ok) co_return full;
+    auto [asked, written] = co_await hl::when_all(
+        ask_for(node, arrival, ask(hl::Bulk(buffer->region().slice(0, bytes), na::Access::write), arrival.value())),
+        write_when_there(arrival, offset, buffer->bytes().first(bytes)));
+    if (!asked) co_return std::move(asked).error();
+    co_return std::move(written);
+}
+
+hl::Task<Result<void>> Upload::write_when_there(Arrival& arrival, std::uint64_t offset, ConstBytes content) {
+    if (const Errc lost = co_await arrival; lost != Errc::ok) co_return reason(lost);
+    co_return co_await write(offset, content);
 }
 
 hl::Task<Result<void>> Upload::commit(std::uint64_t checksum) {
@@ -73,7 +122,7 @@ hl::Task<Result<void>> Upload::commit(std::uint64_t checksum) {
         co_return *failure_;
     }
     close(Error{Errc::closed, "the file is being committed"});
-    if (sum_.digest() != checksum) co_return Error{Errc::bad_checksum, "what arrived is not what was sent"};
+    if (checked_ && sum_.digest() != checksum) co_return Error{Errc::bad_checksum, "what arrived is not what was sent"};
     co_return co_await disk_.run([this] { return file_.commit(); });
 }
 

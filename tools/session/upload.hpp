@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file on its way into the root: its windows are pulled several at once, and hashed and written in the order of the
-// file. Belongs to the loop, but for the writing, which the disk threads do one window at a time.
+// A file on its way into the root: its windows are pulled, or pushed by the client, several at once, and hashed and
+// written in the order of the file. Belongs to the loop, but for the writing, which the disk threads do one window at a
+// time.
 #pragma once
 
 #include "file/checksum.hpp"
@@ -10,16 +11,21 @@
 #include "session/waiting.hpp"
 
 #include <cinnabar/hl/bulk.hpp>
+#include <cinnabar/hl/node.hpp>
 #include <cinnabar/hl/task.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 namespace cinnabar::tools {
 
+class Arrival;
+
 class Upload {
   public:
-    Upload(Buffers& buffers, Disk& disk, NewFile file, std::uint64_t bytes) noexcept;
+    // `checked`: a checksum will be asked for.
+    Upload(Buffers& buffers, Disk& disk, NewFile file, std::uint64_t bytes, bool checked) noexcept;
     // Requires: no task of it runs. What has not got its name is removed, by a disk thread.
     ~Upload();
     Upload(const Upload&) = delete;
@@ -28,6 +34,11 @@ class Upload {
     // One window. ok: it is written. invalid_argument: no window of this file, or one that came before. Otherwise the
     // error that ended the file, which is that of all windows.
     [[nodiscard]] hl::Task<Result<void>> receive(std::uint64_t offset, const hl::Bulk& window);
+    // Has the client, who is asked for it on `node`, write the window into a buffer. As receive(). `ask` grants the
+    // buffer, as the pushing side is to notify with that value; it ends when the client has let go of it.
+    using Ask = std::function<hl::Task<Result<void>>(hl::Bulk buffer, std::uint32_t notice)>;
+    [[nodiscard]] hl::Task<Result<void>> grant(std::uint64_t offset, const hl::NodeRef& node, const na::Addr& client,
+                                               const Ask& ask);
     // Verifies, syncs, names. invalid_argument: windows are missing. bad_checksum. Those of NewFile::commit.
     [[nodiscard]] hl::Task<Result<void>> commit(std::uint64_t checksum);
     // Ends it early: windows that wait, or come later, end with `why`.
@@ -36,10 +47,18 @@ class Upload {
     [[nodiscard]] bool has_gap() const noexcept { return taking_.waited_for() && share_.idle(); }
 
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+    [[nodiscard]] bool checked() const noexcept { return checked_; }
 
   private:
-    [[nodiscard]] hl::Task<Result<void>> move(std::uint64_t offset, const hl::Bulk& window);
-    [[nodiscard]] Result<void> check(std::uint64_t offset, const hl::Bulk& window) const;
+    [[nodiscard]] hl::Task<Result<void>> pull(std::uint64_t offset, const hl::Bulk& window);
+    [[nodiscard]] hl::Task<Result<void>> have_pushed(std::uint64_t offset, std::uint64_t bytes, const hl::NodeRef& node,
+                                                     const na::Addr& client, const Ask& ask);
+    [[nodiscard]] hl::Task<Result<void>> write_when_there(Arrival& arrival, std::uint64_t offset, ConstBytes content);
+    // A buffer, in the order of the file.
+    [[nodiscard]] hl::Task<Result<Buffer>> take(std::uint64_t offset, std::uint64_t bytes);
+    [[nodiscard]] hl::Task<Result<void>> write(std::uint64_t offset, ConstBytes content);
+    // Of the window at `offset`; 0: the file has none there.
+    [[nodiscard]] std::uint64_t window_bytes(std::uint64_t offset) const noexcept;
     // Why a wait ended: the file's own failure, if it has one.
     [[nodiscard]] Error reason(Errc code) const { return failure_ ? *failure_ : Error{code, "no such window is due"}; }
 
@@ -47,6 +66,7 @@ class Upload {
     Disk& disk_;
     NewFile file_;
     const std::uint64_t bytes_;
+    const bool checked_;
     Share share_;
     Sequence taking_;   // of a buffer
     Sequence writing_;  // to the file

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <utility>
 
 namespace cinnabar::tools {
 
@@ -87,6 +88,46 @@ class Sequence {
     std::uint64_t position_ = 0;
     Errc closed_ = Errc::ok;
     std::map<std::uint64_t, Reach*> waiting_;
+};
+
+// Counts who is inside, for one who waits until nobody is.
+class Inside {
+  public:
+    Inside() = default;
+    ~Inside() { CINNABAR_ASSERT(count_ == 0); }
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+
+    class Entry {
+      public:
+        explicit Entry(Inside& inside) noexcept : inside_(inside) { ++inside_.count_; }
+        ~Entry() {
+            if (--inside_.count_ == 0 && inside_.waiting_) std::exchange(inside_.waiting_, nullptr)->resume(Errc::ok);
+        }
+        Entry(const Entry&) = delete;
+        Entry& operator=(const Entry&) = delete;
+
+      private:
+        Inside& inside_;
+    };
+
+    struct None : Waiting {
+        Inside* inside;
+        explicit None(Inside& of) noexcept : inside(&of) {}
+        [[nodiscard]] bool await_ready() const noexcept { return inside->count_ == 0; }
+        template <typename Promise>
+        void await_suspend(std::coroutine_handle<Promise> handle) noexcept {
+            suspend(handle);
+            inside->waiting_ = this;
+        }
+        void await_resume() const noexcept {}
+    };
+    // Requires: nobody else waits.
+    [[nodiscard]] None none() noexcept { return None(*this); }
+
+  private:
+    std::uint32_t count_ = 0;
+    None* waiting_ = nullptr;
 };
 
 }  // namespace cinnabar::tools

@@ -53,7 +53,8 @@ void Report::done(const File& file) {
     bar_.end_file();
     if (style_ != Style::json) return;
     auto object = event_of(file, true);
-    object.number("bytes", file.bytes).text("checksum", fmt::format("xxh3:{:016x}", file.checksum));
+    object.number("bytes", file.bytes);
+    if (file.checksum) object.text("checksum", fmt::format("xxh3:{:016x}", *file.checksum));
     object.number("seconds", file.seconds);
     print_line(object.line());
 }

@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -33,7 +34,7 @@ class Report {
         std::string name;  // on the server
         std::string path;  // here
         std::uint64_t bytes = 0;
-        std::uint64_t checksum = 0;
+        std::optional<std::uint64_t> checksum;  // XXH3
         double seconds = 0;
     };
     void done(const File& file);

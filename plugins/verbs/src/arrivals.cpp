@@ -4,6 +4,8 @@
 #include "completion.hpp"
 #include "port.hpp"
 
+#include <cinnabar/base/log.hpp>
+
 #include <arpa/inet.h>
 
 #include <array>
@@ -46,6 +48,7 @@ void VerbsPort::arrived(const ibv_wc& done) noexcept {
     if (!connection || connection->stage() == Stage::draining) return slots_.free(slot);
     if (done.status != IBV_WC_SUCCESS) {
         slots_.free(slot);
+        log(LogLevel::debug, "verbs: a receive failed, and with it a session: %s", ::ibv_wc_status_str(done.status));
         return lost(*connection, session_error(done.status));
     }
     if (connection->stage() == Stage::open) return deliver(*connection, done);

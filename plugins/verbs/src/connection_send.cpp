@@ -8,6 +8,8 @@
 #include "message_header.hpp"
 #include "port.hpp"
 
+#include <cinnabar/base/log.hpp>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -177,7 +179,10 @@ void Connection::completed(std::uint32_t place, ibv_wc_status status) noexcept {
     ended(sent_at(place), status);
     while (tail_ != head_ && sent_at(tail_).done) ++tail_;
     if (status != IBV_WC_SUCCESS) {
-        if (stage_ == Stage::open) port_->lost(*this, session_error(status));
+        if (stage_ == Stage::open) {
+            log(LogLevel::debug, "verbs: a work request failed, and with it a session: %s", ::ibv_wc_status_str(status));
+            port_->lost(*this, session_error(status));
+        }
         return;
     }
     alive_at = port_->host().now_us();

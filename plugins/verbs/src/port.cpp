@@ -164,6 +164,7 @@ unsigned VerbsPort::look_at_broken() noexcept {
     unsigned did = 0;
     peers_.each([this, &did](VerbsPeer& peer) {
         if (!peer.connection || !peer.connection->broken.exchange(false)) return;
+        log(LogLevel::debug, "verbs: the device gave a queue pair up, and with it a session");
         end_session(peer, Errc::peer_lost);
         ++did;
     });
@@ -186,6 +187,7 @@ void VerbsPort::beat() noexcept {
         peers_.each([this, keepalive, now](VerbsPeer& peer) {
             if (!peer.connection || peer.ending) return;
             if (!peer.connection->probe(now - std::min(now, keepalive / 4), keepalive / 2)) {
+                log(LogLevel::debug, "verbs: no sign of life, and so no session any more");
                 end_session(peer, Errc::peer_lost);
             }
         });

@@ -18,6 +18,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace cinnabar::bulk {
@@ -52,6 +53,9 @@ struct TransferArgs {
     na::Peer* connected = nullptr;  // the peer itself, where it is known: no other connection to the same process will
                                     // do, since leases end with the one they were told on; referenced until completion
     TimeUs deadline = time_never;   // on the context's clock
+    // Of a push of at least one byte: the value that the peer is notified with, once, when all bytes are in place
+    // (Caps::put_notify). Not sent when the transfer fails.
+    std::optional<std::uint32_t> notify;
 };
 
 class Mover;
@@ -95,7 +99,8 @@ class CINNABAR_API Mover {
 
     // Any thread. Starts a transfer, or queues it behind others; null with `why` set when nothing was taken:
     // invalid_argument (windows that do not fit), permission (the descriptor or the local region does not allow it),
-    // overloaded (transfers_max), closed (after close). Everything later (unreachable: also when the memory was lent on
+    // overloaded (transfers_max), closed (after close). Everything later (unsupported: the transport cannot notify;
+    // unreachable: also when the memory was lent on
     // no transport that reaches the peer; refused, peer_lost, timed_out, permission, too_large, canceled) comes as the
     // result; it is `ok` whenever all bytes were moved. `progress` may be null.
     [[nodiscard]] Transfer* start(const TransferArgs& args, TransferDone done, void* user, Deliver deliver,

@@ -35,7 +35,8 @@ struct TransferOptions {
     // Told how many bytes have moved so far, from inside progress: it must be short, and must not block or throw. Lives
     // until the transfer has ended.
     const std::function<void(std::uint64_t bytes_done)>* progress = nullptr;
-    bool follow_owner = false;  // as bulk::TransferArgs
+    bool follow_owner = false;                 // as bulk::TransferArgs
+    std::optional<std::uint32_t> notify = {};  // of a push, as there; what rpc::Notice::value was at the peer
 };
 static_assert(std::is_trivially_destructible_v<TransferOptions>);
 

@@ -76,6 +76,7 @@ class CINNABAR_API Context {
   private:
     friend class Engine;
     friend class Call;
+    friend class Notice;
     friend class Request;
     explicit Context(std::shared_ptr<ContextCore> core) noexcept;
     std::shared_ptr<ContextCore> core_;

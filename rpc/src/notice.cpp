@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "context_core.hpp"
+#include "notices.hpp"
+
+#include <cinnabar/base/assert.hpp>
+#include <cinnabar/rpc/context.hpp>
+
+#include <new>
+#include <utility>
+
+namespace cinnabar::rpc {
+
+bool Notices::enter(Notice& notice) noexcept {
+    if (free_.empty()) {
+        if (places_.size() == places_max) return false;
+        try {
+            free_.reserve(places_.size() + 1);
+            places_.emplace_back();
+        } catch (const std::bad_alloc&) {
+            return false;
+        }
+        free_.push_back(static_cast<std::uint32_t>(places_.size() - 1));
+    }
+    const std::uint32_t index = free_.back();
+    free_.pop_back();
+    Place& place = places_[index];
+    place.notice = &notice;
+    notice.value_ = std::uint32_t{++place.uses} << index_bits | index;
+    return true;
+}
+
+void Notices::leave(const Notice& notice) noexcept {
+    const std::uint32_t index = notice.value_ & (places_max - 1);
+    places_[index].notice = nullptr;
+    free_.push_back(index);  // there is room since it was made
+}
+
+Notice* Notices::find(const na::Peer& peer, std::uint32_t value) const noexcept {
+    const std::uint32_t index = value & (places_max - 1);
+    Notice* const notice = index < places_.size() ? places_[index].notice : nullptr;
+    if (!notice || notice->value_ != value) return nullptr;
+    if (notice->from_ == peer.addr()) return notice;
+    const na::AddrBody& from = notice->from_.body();
+    const bool same = from.incarnation != 0 && from.incarnation == peer.incarnation() &&
+                      from.context == peer.addr().body().context;
+    return same ? notice : nullptr;
+}
+
+bool Notices::expects(const Notice& notice) const noexcept {
+    return places_[notice.value_ & (places_max - 1)].notice == &notice;
+}
+
+Notice::~Notice() { CINNABAR_ASSERT(!core_); }
+
+Errc Notice::expect(Context& context, const na::Addr& from, Function done, void* user) noexcept {
+    CINNABAR_ASSERT(!core_ && done);
+    ContextCore& core = *context.core_;
+    from_ = from;
+    done_ = done;
+    user_ = user;
+    core.owned([&] {
+        if (core.notices.enter(*this)) core_ = &core;
+    });
+    return core_ ? Errc::ok : Errc::overloaded;
+}
+
+void Notice::close(Errc why) noexcept {
+    if (!core_) return;
+    core_->owned([&] {
+        if (core_->notices.expects(*this)) finish(why);
+    });
+}
+
+// As the owner.
+void Notice::finish(Errc result) noexcept {
+    core_->notices.leave(*this);
+    result_ = result;
+    work_.user = this;
+    work_.run = [](Work& work) noexcept {
+        auto& self = *static_cast<Notice*>(work.user);
+        self.core_ = nullptr;
+        self.done_(self.result_, self.user_);  // it may be gone then
+    };
+    core_->na->enqueue(work_);
+}
+
+void ContextCore::on_notify(na::Peer& peer, std::uint32_t value) noexcept {
+    if (Notice* const notice = notices.find(peer, value)) notice->finish(Errc::ok);
+}
+
+}  // namespace cinnabar::rpc

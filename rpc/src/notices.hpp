@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The notices that a context expects, by their values: the place in a table, and how often it was used. Owner of the
+// context only.
+#pragma once
+
+#include <cinnabar/na/peer.hpp>
+#include <cinnabar/rpc/notice.hpp>
+
+#include <cstdint>
+#include <vector>
+
+namespace cinnabar::rpc {
+
+class Notices {
+  public:
+    // False: all places are taken, or memory is out.
+    [[nodiscard]] bool enter(Notice& notice) noexcept;
+    void leave(const Notice& notice) noexcept;
+    [[nodiscard]] bool expects(const Notice& notice) const noexcept;  // it has not come
+    // Null: nobody expects that value from that peer.
+    [[nodiscard]] Notice* find(const na::Peer& peer, std::uint32_t value) const noexcept;
+
+  private:
+    static constexpr std::uint32_t index_bits = 16;
+    static constexpr std::size_t places_max = 1u << index_bits;
+
+    struct Place {
+        Notice* notice = nullptr;
+        std::uint16_t uses = 0;
+    };
+    std::vector<Place> places_;
+    std::vector<std::uint32_t> free_;
+};
+
+}  // namespace cinnabar::rpc
