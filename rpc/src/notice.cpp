@@ -41,8 +41,8 @@ Notice* Notices::find(const na::Peer& peer, std::uint32_t value) const noexcept 
     if (!notice || notice->value_ != value) return nullptr;
     if (notice->from_ == peer.addr()) return notice;
     const na::AddrBody& from = notice->from_.body();
-    const bool same = from.incarnation != 0 && from.incarnation == peer.incarnation() &&
-                      from.context == peer.addr().body().context;
+    const bool same =
+        from.incarnation != 0 && from.incarnation == peer.incarnation() && from.context == peer.addr().body().context;
     return same ? notice : nullptr;
 }
 

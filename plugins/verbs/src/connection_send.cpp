@@ -180,7 +180,7 @@ void Connection::completed(std::uint32_t place, ibv_wc_status status) noexcept {
     while (tail_ != head_ && sent_at(tail_).done) ++tail_;
     if (status != IBV_WC_SUCCESS) {
         if (stage_ == Stage::open) {
-            log(LogLevel::debug, "verbs: a work request failed, and with it a session: %s", ::ibv_wc_status_str(status));
+            log(LogLevel::debug, "verbs: a request failed, and with it a session: %s", ::ibv_wc_status_str(status));
             port_->lost(*this, session_error(status));
         }
         return;
