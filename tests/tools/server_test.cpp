@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 
 namespace cinnabar::tools {
 namespace {
@@ -65,6 +66,59 @@ struct ServerTest : testing::Test {
         return sent;
     }
 };
+
+// A client that is asked to fill the server's buffers.
+struct PushTest : ServerTest {
+    using Fill = std::function<hl::Task<Result<void>>(hl::Request<FillIn> request)>;
+    void fills(Fill fill) { ASSERT_TRUE(here->serve(fill_rpc, std::move(fill)).ok()); }
+    [[nodiscard]] Result<void> push(std::uint64_t file, std::uint64_t offset) const {
+        PushIn in;
+        in.token = token;
+        in.file = file;
+        in.offset = offset;
+        auto pushed = here->call_sync(push_rpc, to, in);
+        if (!pushed) return from_remote(std::move(pushed).error());
+        return pushed;
+    }
+};
+
+TEST_F(PushTest, WhatIsNotifiedIsWrittenAndAnotherWindowRefused) {
+    begin();
+    const std::string content = pattern(1000);
+    fills([&content](hl::Request<FillIn> request) -> hl::Task<Result<void>> {
+        hl::TransferOptions how;
+        how.notify = request->notice;
+        auto moved = co_await request->buffer.push(as_bytes(content), how);
+        if (!moved) co_return std::move(moved).error();
+        co_return Result<void>();
+    });
+    OpenIn in;
+    in.token = token;
+    in.name = "name";
+    in.bytes = content.size();
+    in.mode = 0600;
+    in.checked = false;
+    CommitIn commit;
+    commit.token = token;
+    commit.file = here->call_sync(open_rpc, to, in).value().file;
+    EXPECT_TRUE(push(commit.file, 0).ok());
+    EXPECT_TRUE(here->call_sync(commit_rpc, to, commit).ok());
+    EXPECT_EQ(folder.get("name"), content);
+    EXPECT_EQ(push(open("other", 1000), 500).code(), Errc::invalid_argument) << "no such window";
+}
+
+TEST_F(PushTest, AnAnswerWithoutItsNotificationEndsTheFile) {
+    begin();
+    fills([](hl::Request<FillIn>) -> hl::Task<Result<void>> { co_return Result<void>(); });
+    const auto file = open("name", 1000);
+    EXPECT_EQ(push(file, 0).code(), Errc::protocol);
+    EXPECT_NE(open("name", 10), file) << "its name is free again";
+}
+
+TEST_F(PushTest, AClientThatCannotBeAskedSaysWhy) {
+    begin();
+    EXPECT_EQ(push(open("name", 1000), 0).code(), Errc::no_such_rpc);
+}
 
 TEST_F(ServerTest, AFailedUploadLetsItsNameGoAndSaysWhy) {
     begin();

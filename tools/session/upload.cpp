@@ -14,7 +14,7 @@ namespace {
 // A client that stopped in the middle of a window keeps its buffers this long, however late its own deadline is.
 constexpr std::chrono::microseconds stall_limit = std::chrono::seconds(30);
 // What a notification may be behind the answer of whoever sent it.
-constexpr std::chrono::microseconds notice_late_max = std::chrono::seconds(5);
+constexpr std::chrono::microseconds notice_late_max = std::chrono::seconds(1);
 
 Error no_such_window() { return {Errc::invalid_argument, "the file has no such window"}; }
 
