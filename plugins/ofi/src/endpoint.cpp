@@ -10,6 +10,8 @@
 namespace cinnabar::ofi {
 namespace {
 
+constexpr unsigned names_tried_max = 64;
+
 void* descriptor(const LocalMemory& memory) noexcept { return memory ? ::fi_mr_desc(memory.get()) : nullptr; }
 
 FabricOp& op_of(void* context) noexcept { return *static_cast<FabricOp*>(context); }
@@ -43,18 +45,8 @@ Result<std::unique_ptr<Endpoint>> Endpoint::open(fid_fabric& fabric, const Selec
     if (const int failed = ::fi_cq_open(domain, &queue, &completions, nullptr)) return error_of(failed, "fi_cq_open");
     self.queue_.reset(completions);
 
-    fid_ep* endpoint = nullptr;
-    if (const int failed = ::fi_endpoint(domain, &info, &endpoint, nullptr)) return error_of(failed, "fi_endpoint");
-    self.endpoint_.reset(endpoint);
-    if (const int failed = ::fi_ep_bind(endpoint, &table->fid, 0)) return error_of(failed, "fi_ep_bind, addresses");
-    if (const int failed = ::fi_ep_bind(endpoint, &completions->fid, FI_TRANSMIT | FI_RECV)) {
-        return error_of(failed, "fi_ep_bind, queue");
-    }
-    if (provider.multi_receive) {
-        (void)::fi_setopt(&endpoint->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &largest_message,
-                          sizeof largest_message);
-    }
-    if (const int failed = ::fi_enable(endpoint)) return error_of(failed, "fi_enable");
+    CINNABAR_TRY_VOID(self.enable(info, provider, largest_message));
+    fid_ep* const endpoint = self.endpoint_.get();
 
     std::size_t bytes = 0;
     (void)::fi_getname(&endpoint->fid, nullptr, &bytes);
@@ -74,6 +66,31 @@ Result<std::unique_ptr<Endpoint>> Endpoint::open(fid_fabric& fabric, const Selec
     self.registers_ = (info.domain_attr->mr_mode & FI_MR_LOCAL) != 0;
     self.binds_memory_ = (info.domain_attr->mr_mode & FI_MR_ENDPOINT) != 0;
     return made;
+}
+
+// The name that a provider has for an endpoint may be held by what a process of the same number left behind when it was
+// killed (smr_create): the next endpoint has another.
+Result<void> Endpoint::enable(fi_info& info, const Provider& provider, std::size_t largest_message) {
+    for (unsigned tries = 0;; ++tries) {
+        fid_ep* endpoint = nullptr;
+        if (const int failed = ::fi_endpoint(domain_.get(), &info, &endpoint, nullptr)) {
+            return error_of(failed, "fi_endpoint");
+        }
+        endpoint_.reset(endpoint);
+        if (const int failed = ::fi_ep_bind(endpoint, &addresses_->fid, 0)) {
+            return error_of(failed, "fi_ep_bind, addresses");
+        }
+        if (const int failed = ::fi_ep_bind(endpoint, &queue_->fid, FI_TRANSMIT | FI_RECV)) {
+            return error_of(failed, "fi_ep_bind, queue");
+        }
+        if (provider.multi_receive) {
+            (void)::fi_setopt(&endpoint->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &largest_message,
+                              sizeof largest_message);
+        }
+        const int failed = ::fi_enable(endpoint);
+        if (failed == 0) return {};
+        if (failed != -FI_EBUSY || tries == names_tried_max) return error_of(failed, "fi_enable");
+    }
 }
 
 Errc Endpoint::insert(ConstBytes address, fi_addr_t& out) noexcept {

@@ -82,6 +82,7 @@ class Endpoint {
 
   private:
     Endpoint() = default;
+    [[nodiscard]] Result<void> enable(fi_info& info, const Provider& provider, std::size_t largest_message);
     [[nodiscard]] bool hand_out_failure() noexcept;
 
     // In the order of their making: closed the other way round.

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "provider_table.hpp"
 
+#include <cinnabar/na/context.hpp>
 #include <cinnabar/na/registry.hpp>
 #include <cinnabar/plugins/ofi.hpp>
 
 #include <gtest/gtest.h>
 #include <rdma/fabric.h>
 #include <rdma/fi_endpoint.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace cinnabar::ofi {
 namespace {
@@ -21,6 +26,13 @@ Errc opening(const std::string& uri) {
     const auto opened = registry.open(uri, {});
     return opened ? Errc::ok : opened.code();
 }
+
+struct NoReceiver final : na::Receiver {
+    void on_unexpected(na::Arrival&) noexcept override {}
+    void on_expected(na::Arrival&) noexcept override {}
+    void on_notify(na::Peer&, std::uint32_t) noexcept override {}
+    void on_peer(na::Peer&, na::PeerEvent, Errc) noexcept override {}
+};
 
 TEST(ProviderTable, RowsDoNotContradictEachOther) {
     std::set<std::string_view> schemes;
@@ -99,6 +111,40 @@ TEST(ProviderTable, WhoPollsAllTheTimeNeedsNoDescriptor) {
     ASSERT_TRUE(polls.ok());
     EXPECT_FALSE((*polls)->caps().wait_fd);
     EXPECT_NE((*polls)->diagnosis().find("busy"), std::string::npos) << (*polls)->diagnosis();
+}
+
+// What a killed process leaves in shared memory bears its number, which may be this one's by now.
+TEST(ProviderTable, WhatAnEarlierProcessLeftBehindIsPassedBy) {
+    namespace fs = std::filesystem;
+    constexpr int taken = 3;
+    na::Registry registry;
+    ASSERT_TRUE(registry.add(plugin_info).ok());
+    const auto transport = registry.open("ofi+shm://127.0.0.1:0", {});
+    if (!transport.ok()) GTEST_SKIP() << transport.error().message();
+    NoReceiver receiver;
+    na::Transport* const only = transport->get();
+    const auto open = [&](na::ContextId id) {
+        na::ContextOptions options;
+        options.id = id;
+        return na::Context::open({&only, 1}, options, receiver);
+    };
+    const auto first = open(0);
+    ASSERT_TRUE(first.ok()) << first.error().message();
+    const std::string own = std::to_string(::getpid()) + ":" + std::to_string(::getuid()) + ":";
+    int last = -1;
+    for (const auto& entry : fs::directory_iterator("/dev/shm")) {
+        const std::string name = entry.path().filename();
+        if (name.starts_with(own)) last = std::max(last, std::stoi(name.substr(own.size())));
+    }
+    ASSERT_GE(last, 0) << "libfabric has other names for its endpoints by now";
+    const fs::path region = "/dev/shm/" + own + std::to_string(last);
+    std::vector<fs::path> left;
+    for (int next = last + 1; next <= last + taken; ++next) {
+        left.push_back("/dev/shm/" + own + std::to_string(next));
+        fs::copy_file(region, left.back());
+    }
+    EXPECT_TRUE(open(1).ok());
+    for (const fs::path& path : left) fs::remove(path);
 }
 
 TEST(ProviderTable, AShortSchemeMeansTheProviderWithWhatItNeedsOnTop) {
