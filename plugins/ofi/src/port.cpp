@@ -4,6 +4,7 @@
 
 #include <cinnabar/base/log.hpp>
 #include <cinnabar/na/session/places.hpp>
+#include <cinnabar/na/session/sessions.hpp>
 
 #include <sys/epoll.h>
 
@@ -114,7 +115,7 @@ void OfiPort::close() noexcept {
         drop_dial(peer);
         peer.session = nullptr;
         peer.set_idle();
-        fail_waiting(peer, Errc::canceled);
+        na::fail_waiting(*this, peer, Errc::canceled);
     });
     sessions_.for_each([](Session& session) { session.abandon(); });
     receives_.close();

@@ -127,7 +127,6 @@ class OfiPort final : public na::Port {
     [[nodiscard]] OfiPeer* dialled_as(const Caller& caller) noexcept;
     void let_in(Caller caller, OfiPeer* peer) noexcept;
     void session_over(OfiPeer& peer, Errc why) noexcept;
-    void fail_waiting(OfiPeer& peer, Errc why) noexcept;
     void transmit_all(bool with_stalled) noexcept;
     void keep_awake() noexcept;
     unsigned check_fences() noexcept;

@@ -3,6 +3,7 @@
 #include "port.hpp"
 
 #include <cinnabar/base/log.hpp>
+#include <cinnabar/na/session/sessions.hpp>
 #include <cinnabar/na/session/socket.hpp>
 
 #include <sys/socket.h>
@@ -12,8 +13,6 @@
 
 namespace cinnabar::ofi {
 namespace {
-
-bool says_exists(const na::Hello& hello) noexcept { return hello.reason == static_cast<std::uint8_t>(Errc::exists); }
 
 // A dial that was given up since it greeted.
 bool hung_up(int fd) noexcept {
@@ -46,22 +45,19 @@ void OfiPort::came_in(Caller caller) noexcept {
     const na::Hello& hello = caller.card.hello;
     const Identity who = na::sender_of(hello);
     if (hello.kind != na::HelloKind::dial || hung_up(caller.fd.get())) return;
-    if (!accepting_) return reject(caller, Errc::shutting_down);
-    if (hello.peer_incarnation != 0 && hello.peer_incarnation != transport_.incarnation()) {
-        return reject(caller, Errc::peer_lost);
-    }
+    const Errc refused = na::refusal(hello, transport_.incarnation(), accepting_, full());
+    if (refused != Errc::ok) return reject(caller, refused);
     if (caller.card.provider() != provider().name) {
         log(LogLevel::info, "ofi: somebody on %s called, this is %s: turned away",
             std::string(caller.card.provider()).c_str(), provider().name);
         return reject(caller, Errc::unreachable);
     }
-    if (full()) return reject(caller, Errc::overloaded);
     if (OfiPeer* met = peers_.find(who); met && met->session) {
         // It may have come back before the end of its last connection was read here.
         met->session->on_ready(0);
         (void)settle();
     }
-    OfiPeer* const dialled = says_exists(hello) || who == identity() ? nullptr : dialled_as(caller);
+    OfiPeer* const dialled = na::says_exists(hello) || who == identity() ? nullptr : dialled_as(caller);
     if (dialled && who < identity()) return reject(caller, Errc::exists);
     if (dialled) drop_dial(*dialled);  // before the answer: the peer reads what it finds of that dial as given up
     let_in(std::move(caller), dialled ? dialled : peers_.find_idle(who));
@@ -98,32 +94,17 @@ void OfiPort::let_in(Caller caller, OfiPeer* peer) noexcept {
 
 void OfiPort::session_open(Session& session, const na::Hello& hello) noexcept {
     OfiPeer& peer = session.peer();
-    const bool restarted = peer.incarnation() != 0 && peer.incarnation() != hello.incarnation;
+    const bool restarted = na::restarted(peer, hello.incarnation);
     peers_.identify(peer, na::sender_of(hello));
     peer.backoff.succeeded();
     peer.set_connected(hello, static_cast<std::uint32_t>(options().message_bytes_max));
-    // Posted under the own limit; the peer's may be smaller.
-    for (Posted* posted = peer.messages.front(); posted;) {
-        Posted& now = *std::exchange(posted, PostedList::next(*posted));
-        if (now.op->message_bytes <= peer.message_bytes_max()) continue;
-        peer.messages.remove(now);
-        end(now, Errc::too_large);
-    }
+    na::end_too_large(*this, peer);
     dirty(session);
-    if (restarted) host_.receiver().on_peer(peer, na::PeerEvent::restarted, Errc::ok);
-    host_.receiver().on_peer(peer, na::PeerEvent::connected, Errc::ok);
+    na::tell_connected(host_, peer, restarted);
 }
 
 bool OfiPort::connect(OfiPeer& peer) noexcept {
-    Errc why = Errc::ok;
-    if (!accepting_) why = Errc::closed;
-    if (!peer.can_be_dialled()) why = Errc::unreachable;
-    if (why == Errc::ok && full()) why = Errc::overloaded;
-    if (why != Errc::ok) {
-        peer.backoff.last_failure = why;
-        return false;
-    }
-    if (!peer.backoff.may_dial(host_.now_us())) return false;
+    if (!na::may_dial(peer, accepting_, full(), host_.now_us())) return false;
     dial(peer);
     return true;
 }
@@ -153,16 +134,8 @@ void OfiPort::dial_done(Dial& dial, UniqueFd fd, const Card& answer) noexcept {
     OfiPeer& peer = dial.peer();
     Session& session = dial.session();
     const na::Hello& hello = answer.hello;
-    const na::Incarnation wanted = peer.addr().body().incarnation;
-    if (hello.kind == na::HelloKind::reject && says_exists(hello)) return dial.wait_for_call();
-    Errc why = Errc::ok;
-    if (hello.kind == na::HelloKind::reject) {
-        why = na::rejection(hello);
-    } else if (hello.kind != na::HelloKind::accept || hello.context != peer.remote_context()) {
-        why = Errc::protocol;
-    } else if (wanted != 0 && hello.incarnation != wanted) {
-        why = Errc::peer_lost;
-    }
+    if (hello.kind == na::HelloKind::reject && na::says_exists(hello)) return dial.wait_for_call();
+    Errc why = na::misfit(hello, peer);
     if (why != Errc::ok) {
         drop_dial(peer);
         return end_session(peer, why);
@@ -188,7 +161,8 @@ void OfiPort::dial_again(Dial& dial) noexcept {
 }
 
 void OfiPort::end_session(OfiPeer& peer, Errc why) noexcept {
-    if (put_off_.end_session(peer, why)) fail_waiting(peer, why);  // what is posted from now on is for the next session
+    if (put_off_.end_session(peer, why))
+        na::fail_waiting(*this, peer, why);  // what is posted from now on is for the next session
 }
 
 void OfiPort::session_over(OfiPeer& peer, Errc why) noexcept {
@@ -196,18 +170,7 @@ void OfiPort::session_over(OfiPeer& peer, Errc why) noexcept {
     const bool asked = std::exchange(peer.ending_asked, false);
     if (Session* session = std::exchange(peer.session, nullptr)) session->end(why);
     drop_dial(peer);
-    peer.set_idle();
-    if (!was_connected && !asked) peer.backoff.failed(why, host_.now_us());
-    host_.receiver().on_peer(peer, na::PeerEvent::lost, why);
-    const bool wanted = !peer.messages.empty() || !peer.rma.empty();
-    const bool under_way = peer.dial || peer.session || peer.ending;
-    if (wanted && !under_way && !connect(peer)) fail_waiting(peer, peer.backoff.last_failure);
-    if (peer.references() == 0) unreferenced(peer);
-}
-
-void OfiPort::fail_waiting(OfiPeer& peer, Errc why) noexcept {
-    while (Posted* posted = peer.messages.pop_front()) end(*posted, why);
-    while (Posted* posted = peer.rma.pop_front()) end(*posted, why);
+    na::session_ended(*this, peer, why, !was_connected && !asked, [this](OfiPeer& lost) { return connect(lost); });
 }
 
 void OfiPort::disconnect(na::Peer& peer) noexcept {

@@ -4,6 +4,8 @@
 
 #include "full_fence.hpp"
 
+#include <cinnabar/na/session/sessions.hpp>
+
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
@@ -78,7 +80,7 @@ void ShmPort::close() noexcept {
         }
         drop_dial(peer);
         peer.set_idle();
-        fail_waiting(peer, Errc::canceled);
+        na::fail_waiting(*this, peer, Errc::canceled);
     });
     bell_.close();
     put_off_.complete_all(host_);

@@ -115,7 +115,6 @@ class ShmPort final : public na::Port {
     void let_in(Caller caller, ShmPeer* peer) noexcept;
     void begin_session(ShmPeer& peer, Channel channel) noexcept;
     void session_over(ShmPeer& peer, Errc why) noexcept;
-    void fail_waiting(ShmPeer& peer, Errc why) noexcept;
     void write_out() noexcept;
     void forget_hot(Session& session) noexcept;
     void cool(Session& session) noexcept;

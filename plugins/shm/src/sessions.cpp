@@ -3,14 +3,12 @@
 #include "channel.hpp"
 #include "port.hpp"
 
+#include <cinnabar/na/session/sessions.hpp>
+
 #include <algorithm>
 
 namespace cinnabar::shm {
-namespace {
-
-bool says_exists(const na::Hello& hello) noexcept { return hello.reason == static_cast<std::uint8_t>(Errc::exists); }
-
-}  // namespace
+namespace {}  // namespace
 
 Terms ShmPort::terms() const {
     Terms terms;
@@ -36,17 +34,14 @@ void ShmPort::came_in(Caller caller) noexcept {
     const na::Hello& hello = caller.greeting.hello;
     const Identity who = na::sender_of(hello);
     if (hello.kind != na::HelloKind::dial || hung_up(caller.fd.get())) return;
-    if (!accepting_) return reject(caller, Errc::shutting_down);
-    if (hello.peer_incarnation != 0 && hello.peer_incarnation != transport_.incarnation()) {
-        return reject(caller, Errc::peer_lost);
-    }
-    if (full()) return reject(caller, Errc::overloaded);
+    const Errc refused = na::refusal(hello, transport_.incarnation(), accepting_, full());
+    if (refused != Errc::ok) return reject(caller, refused);
     if (ShmPeer* met = peers_.find(who); met && met->session) {
         // It may have come back before the end of its last connection was read here.
         met->session->on_ready(0);
         (void)settle();
     }
-    ShmPeer* const dialled = says_exists(hello) || who == identity() ? nullptr : dialled_as(caller);
+    ShmPeer* const dialled = na::says_exists(hello) || who == identity() ? nullptr : dialled_as(caller);
     if (dialled && who < identity()) return reject(caller, Errc::exists);
     if (dialled) drop_dial(*dialled);  // before the answer: the peer reads what it finds of that dial as given up
     let_in(std::move(caller), dialled ? dialled : peers_.find_idle(who));
@@ -93,34 +88,19 @@ void ShmPort::begin_session(ShmPeer& peer, Channel channel) noexcept {
     }
     transport_.count_session(copies);
     hot_.reserve(sessions_.taken());
-    const bool restarted = peer.incarnation() != 0 && peer.incarnation() != hello.incarnation;
+    const bool restarted = na::restarted(peer, hello.incarnation);
     peers_.identify(peer, na::sender_of(hello));
     peer.session = session;
     peer.backoff.succeeded();
     peer.set_connected(hello, static_cast<std::uint32_t>(transport_.limits().message_bytes_max));
-    // Posted under the own limit; the peer's may be smaller.
-    for (Posted* posted = peer.messages.front(); posted;) {
-        Posted& now = *std::exchange(posted, PostedList::next(*posted));
-        if (now.op->message_bytes <= peer.message_bytes_max()) continue;
-        peer.messages.remove(now);
-        end(now, Errc::too_large);
-    }
+    na::end_too_large(*this, peer);
     touched(*session);
     dirty(*session);
-    if (restarted) host_.receiver().on_peer(peer, na::PeerEvent::restarted, Errc::ok);
-    host_.receiver().on_peer(peer, na::PeerEvent::connected, Errc::ok);
+    na::tell_connected(host_, peer, restarted);
 }
 
 bool ShmPort::connect(ShmPeer& peer) noexcept {
-    Errc why = Errc::ok;
-    if (!accepting_) why = Errc::closed;
-    if (!peer.can_be_dialled()) why = Errc::unreachable;
-    if (why == Errc::ok && full()) why = Errc::overloaded;
-    if (why != Errc::ok) {
-        peer.backoff.last_failure = why;
-        return false;
-    }
-    if (!peer.backoff.may_dial(host_.now_us())) return false;
+    if (!na::may_dial(peer, accepting_, full(), host_.now_us())) return false;
     dial(peer);
     return true;
 }
@@ -143,14 +123,9 @@ void ShmPort::drop_dial(ShmPeer& peer) noexcept {
 void ShmPort::dial_done(Dial& dial, Caller answer, Segment ring) noexcept {
     ShmPeer& peer = dial.peer();
     const na::Hello hello = answer.greeting.hello;
-    const na::Incarnation wanted = peer.addr().body().incarnation;
-    if (hello.kind == na::HelloKind::reject && says_exists(hello)) return dial.wait_for_call();
+    if (hello.kind == na::HelloKind::reject && na::says_exists(hello)) return dial.wait_for_call();
     drop_dial(peer);
-    if (hello.kind == na::HelloKind::reject) return end_session(peer, na::rejection(hello));
-    if (hello.kind != na::HelloKind::accept || hello.context != peer.remote_context()) {
-        return end_session(peer, Errc::protocol);
-    }
-    if (wanted != 0 && hello.incarnation != wanted) return end_session(peer, Errc::peer_lost);
+    if (const Errc why = na::misfit(hello, peer); why != Errc::ok) return end_session(peer, why);
     Channel channel;
     channel.own_ring = std::move(ring);
     channel.socket = std::move(answer.fd);
@@ -173,7 +148,8 @@ void ShmPort::dial_again(Dial& dial) noexcept {
 }
 
 void ShmPort::end_session(ShmPeer& peer, Errc why) noexcept {
-    if (put_off_.end_session(peer, why)) fail_waiting(peer, why);  // what is posted from now on is for the next session
+    if (put_off_.end_session(peer, why))
+        na::fail_waiting(*this, peer, why);  // what is posted from now on is for the next session
 }
 
 void ShmPort::session_over(ShmPeer& peer, Errc why) noexcept {
@@ -184,17 +160,7 @@ void ShmPort::session_over(ShmPeer& peer, Errc why) noexcept {
         sessions_.release(*session);
     }
     drop_dial(peer);
-    peer.set_idle();
-    if (!was_connected && !asked) peer.backoff.failed(why, host_.now_us());
-    host_.receiver().on_peer(peer, na::PeerEvent::lost, why);
-    const bool wanted = !peer.messages.empty() || !peer.rma.empty();
-    if (wanted && !peer.dial && !peer.ending && !connect(peer)) fail_waiting(peer, peer.backoff.last_failure);
-    if (peer.references() == 0) unreferenced(peer);
-}
-
-void ShmPort::fail_waiting(ShmPeer& peer, Errc why) noexcept {
-    while (Posted* posted = peer.messages.pop_front()) end(*posted, why);
-    while (Posted* posted = peer.rma.pop_front()) end(*posted, why);
+    na::session_ended(*this, peer, why, !was_connected && !asked, [this](ShmPeer& lost) { return connect(lost); });
 }
 
 void ShmPort::disconnect(na::Peer& peer) noexcept {

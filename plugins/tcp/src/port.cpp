@@ -2,6 +2,8 @@
 // Progress: who is looked at, who writes, and what was put off until the stack had unwound.
 #include "port.hpp"
 
+#include <cinnabar/na/session/sessions.hpp>
+
 #include <algorithm>
 
 namespace cinnabar::tcp {
@@ -64,7 +66,7 @@ void TcpPort::close() noexcept {
         peer.bulk = nullptr;
         peer.dial = peer.bulk_dial = nullptr;
         peer.set_idle();
-        fail_waiting(peer, Errc::canceled);
+        na::fail_waiting(*this, peer, Errc::canceled);
     });
     put_off_.complete_all(host_);
 }

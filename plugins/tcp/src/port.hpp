@@ -109,7 +109,6 @@ class TcpPort final : public na::Port {
     void lane_dialled(TcpPeer& peer, UniqueFd fd, const na::Hello& answer) noexcept;
     void begin_bulk(TcpPeer& peer, UniqueFd fd) noexcept;
     void session_over(TcpPeer& peer, Errc why) noexcept;
-    void fail_waiting(TcpPeer& peer, Errc why) noexcept;
     unsigned look_at_hot() noexcept;
     void cool(std::size_t index) noexcept;
 

@@ -3,6 +3,7 @@
 #include "port.hpp"
 
 #include <cinnabar/base/random.hpp>
+#include <cinnabar/na/session/sessions.hpp>
 
 #include <algorithm>
 
@@ -30,12 +31,9 @@ void TcpPort::came_in(UniqueFd fd, const na::Hello& hello) noexcept {
 
 void TcpPort::session_came_in(UniqueFd fd, const na::Hello& hello) noexcept {
     const Identity who = na::sender_of(hello);
-    if (!accepting_) return reject(*this, std::move(fd), hello, Errc::shutting_down);
-    if (hello.peer_incarnation != 0 && hello.peer_incarnation != transport_.incarnation()) {
-        return reject(*this, std::move(fd), hello, Errc::peer_lost);
-    }
-    if (full()) return reject(*this, std::move(fd), hello, Errc::overloaded);
-    const bool separate = hello.reason == static_cast<std::uint8_t>(Errc::exists);
+    const Errc refused = na::refusal(hello, transport_.incarnation(), accepting_, full());
+    if (refused != Errc::ok) return reject(*this, std::move(fd), hello, refused);
+    const bool separate = na::says_exists(hello);
     const auto token = static_cast<std::uint32_t>(secret_u64());
     if (const TcpPeer* met = peers_.find(who); met && met->lane && !separate) {
         // It may have come back before the end of its last connection was read here.
@@ -72,22 +70,15 @@ void TcpPort::begin_session(TcpPeer& peer, UniqueFd fd, const SessionTerms& term
         if (lane) lanes_.release(*lane);
         return end_session(peer, Errc::overloaded);
     }
-    const bool restarted = peer.incarnation() != 0 && peer.incarnation() != terms.identity.incarnation;
+    const bool restarted = na::restarted(peer, terms.identity.incarnation);
     peers_.identify(peer, terms.identity);
     peer.lane = lane;
     peer.backoff.succeeded();
     peer.set_connected(terms, static_cast<std::uint32_t>(options().message_bytes_max));
-    // Posted under the own limit; the peer's may be smaller.
-    for (Posted* posted = peer.messages.front(); posted;) {
-        Posted& now = *std::exchange(posted, PostedList::next(*posted));
-        if (now.op->message_bytes <= peer.message_bytes_max()) continue;
-        peer.messages.remove(now);
-        end(now, Errc::too_large);
-    }
+    na::end_too_large(*this, peer);
     if (!peer.messages.empty()) dirty(*lane);
     if (!peer.rma.empty()) want_bulk(peer);
-    if (restarted) host_.receiver().on_peer(peer, na::PeerEvent::restarted, Errc::ok);
-    host_.receiver().on_peer(peer, na::PeerEvent::connected, Errc::ok);
+    na::tell_connected(host_, peer, restarted);
 }
 
 void TcpPort::lane_came_in(UniqueFd fd, const na::Hello& hello) noexcept {
@@ -130,15 +121,7 @@ void TcpPort::dial(TcpPeer& peer, Lane lane, bool separate) noexcept {
 }
 
 bool TcpPort::connect(TcpPeer& peer) noexcept {
-    Errc why = Errc::ok;
-    if (!accepting_) why = Errc::closed;
-    if (peer.candidates.empty()) why = Errc::unreachable;
-    if (why == Errc::ok && full()) why = Errc::overloaded;
-    if (why != Errc::ok) {
-        peer.backoff.last_failure = why;
-        return false;
-    }
-    if (!peer.backoff.may_dial(host_.now_us())) return false;
+    if (!na::may_dial(peer, accepting_, full(), host_.now_us())) return false;
     dial(peer, Lane::messages, false);
     return true;
 }
@@ -162,18 +145,11 @@ void TcpPort::dial_done(Dial& dial, UniqueFd fd, const na::Hello& answer) noexce
 
 void TcpPort::session_dialled(TcpPeer& peer, UniqueFd fd, const na::Hello& answer, bool was_separate) noexcept {
     const Identity who = na::sender_of(answer);
-    const na::Incarnation wanted = peer.addr().body().incarnation;
-    if (answer.kind == na::HelloKind::reject) {
-        if (answer.reason != static_cast<std::uint8_t>(Errc::exists) || was_separate) {
-            return end_session(peer, na::rejection(answer));
-        }
+    if (answer.kind == na::HelloKind::reject && na::says_exists(answer) && !was_separate) {
         if (!meetings_.met(peer, who)) dial(peer, Lane::messages, true);
         return;
     }
-    if (answer.kind != na::HelloKind::accept || who.context != peer.remote_context()) {
-        return end_session(peer, Errc::protocol);
-    }
-    if (wanted != 0 && who.incarnation != wanted) return end_session(peer, Errc::peer_lost);
+    if (const Errc why = na::misfit(answer, peer); why != Errc::ok) return end_session(peer, why);
     begin_session(peer, std::move(fd), {who, answer.message_bytes_max, answer.credits, answer.nonce, true});
     meetings_.dial_succeeded(who);
 }
@@ -189,7 +165,8 @@ void TcpPort::dial_failed(Dial& dial, Errc why) noexcept {
 }
 
 void TcpPort::end_session(TcpPeer& peer, Errc why) noexcept {
-    if (put_off_.end_session(peer, why)) fail_waiting(peer, why);  // what is posted from now on is for the next session
+    if (put_off_.end_session(peer, why))
+        na::fail_waiting(*this, peer, why);  // what is posted from now on is for the next session
 }
 
 void TcpPort::session_over(TcpPeer& peer, Errc why) noexcept {
@@ -209,17 +186,7 @@ void TcpPort::session_over(TcpPeer& peer, Errc why) noexcept {
         dials_.release(**dial);
         *dial = nullptr;
     }
-    peer.set_idle();
-    if (!was_connected) peer.backoff.failed(why, host_.now_us());
-    host_.receiver().on_peer(peer, na::PeerEvent::lost, why);
-    const bool wanted = !peer.messages.empty() || !peer.rma.empty();
-    if (wanted && !peer.dial && !peer.ending && !connect(peer)) fail_waiting(peer, peer.backoff.last_failure);
-    if (peer.references() == 0) unreferenced(peer);
-}
-
-void TcpPort::fail_waiting(TcpPeer& peer, Errc why) noexcept {
-    while (Posted* posted = peer.messages.pop_front()) end(*posted, why);
-    while (Posted* posted = peer.rma.pop_front()) end(*posted, why);
+    na::session_ended(*this, peer, why, !was_connected, [this](TcpPeer& lost) { return connect(lost); });
 }
 
 void TcpPort::disconnect(na::Peer& peer) noexcept {

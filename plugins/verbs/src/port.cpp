@@ -3,6 +3,7 @@
 #include "port.hpp"
 
 #include <cinnabar/base/log.hpp>
+#include <cinnabar/na/session/sessions.hpp>
 
 #include <fcntl.h>
 
@@ -85,7 +86,7 @@ void VerbsPort::close() noexcept {
     peers_.each([this](VerbsPeer& peer) {
         peer.connection = peer.dial = nullptr;
         peer.set_idle();
-        fail_waiting(peer, Errc::canceled);
+        na::fail_waiting(*this, peer, Errc::canceled);
     });
     put_off_.complete_all(host_);
     completions_.close();

@@ -107,7 +107,6 @@ class VerbsPort final : public na::Port {
     void dial(VerbsPeer& peer, bool separate) noexcept;
     void begin_session(VerbsPeer& peer, Connection& connection) noexcept;
     void session_over(VerbsPeer& peer, Errc why) noexcept;
-    void fail_waiting(VerbsPeer& peer, Errc why) noexcept;
     void discard(Connection& connection, Errc why) noexcept;
     [[nodiscard]] bool full() const noexcept { return sessions_ >= transport_.limits().connections_max; }
 

@@ -4,6 +4,7 @@
 #include "port.hpp"
 
 #include <cinnabar/base/log.hpp>
+#include <cinnabar/na/session/sessions.hpp>
 
 #include <utility>
 
@@ -63,12 +64,9 @@ void VerbsPort::device_ready() noexcept {
 void VerbsPort::came_in(Incoming incoming) noexcept {
     const na::Hello& hello = incoming.greeting.hello;
     const Identity who = na::sender_of(hello);
-    if (!accepting_) return reject(std::move(incoming), Errc::shutting_down);
-    if (hello.peer_incarnation != 0 && hello.peer_incarnation != transport_.incarnation()) {
-        return reject(std::move(incoming), Errc::peer_lost);
-    }
-    if (full()) return reject(std::move(incoming), Errc::overloaded);
-    const bool separate = hello.reason == static_cast<std::uint8_t>(Errc::exists);
+    const Errc refused = na::refusal(hello, transport_.incarnation(), accepting_, full());
+    if (refused != Errc::ok) return reject(std::move(incoming), refused);
+    const bool separate = na::says_exists(hello);
     if (const VerbsPeer* met = peers_.find(who); met && met->connection && !separate) {
         cm_ready();  // it may have come back before the end of its last connection was read here
         met = peers_.find(who);
@@ -131,37 +129,22 @@ void VerbsPort::accept_failed(Connection& connection) noexcept {
 void VerbsPort::begin_session(VerbsPeer& peer, Connection& connection) noexcept {
     const na::Hello& theirs = connection.greeting().hello;
     const Identity who = na::sender_of(theirs);
-    const bool restarted = peer.incarnation() != 0 && peer.incarnation() != who.incarnation;
+    const bool restarted = na::restarted(peer, who.incarnation);
     connection.open(peer);
     ++sessions_;
     peers_.identify(peer, who);
     peer.connection = &connection;
     peer.backoff.succeeded();
     peer.set_connected(theirs, static_cast<std::uint32_t>(options().message_bytes_max));
-    // Posted under the own limit; the peer's may be smaller.
-    for (Posted* posted = peer.messages.front(); posted;) {
-        Posted& now = *std::exchange(posted, PostedList::next(*posted));
-        if (now.op->message_bytes <= peer.message_bytes_max()) continue;
-        peer.messages.remove(now);
-        end(now, Errc::too_large);
-    }
+    na::end_too_large(*this, peer);
     dirty(connection);
     arm_pulse();
-    if (restarted) host_.receiver().on_peer(peer, na::PeerEvent::restarted, Errc::ok);
-    host_.receiver().on_peer(peer, na::PeerEvent::connected, Errc::ok);
+    na::tell_connected(host_, peer, restarted);
     for (const ibv_wc& early : std::exchange(connection.held, {})) deliver(connection, early);
 }
 
 bool VerbsPort::connect(VerbsPeer& peer) noexcept {
-    Errc why = Errc::ok;
-    if (!accepting_) why = Errc::closed;
-    if (peer.candidates.empty()) why = Errc::unreachable;
-    if (why == Errc::ok && full()) why = Errc::overloaded;
-    if (why != Errc::ok) {
-        peer.backoff.last_failure = why;
-        return false;
-    }
-    if (!peer.backoff.may_dial(host_.now_us())) return false;
+    if (!na::may_dial(peer, accepting_, full(), host_.now_us())) return false;
     dial(peer, false);
     return true;
 }
@@ -180,20 +163,12 @@ void VerbsPort::dial_done(Connection& dialled) noexcept {
     const Identity who = na::sender_of(answer);
     const bool was_separate = dialled.separate();
     peer.dial = nullptr;
-    if (answer.kind == na::HelloKind::reject) {
+    if (answer.kind == na::HelloKind::reject && na::says_exists(answer) && !was_separate) {
         discard(dialled, Errc::refused);
-        if (answer.reason != static_cast<std::uint8_t>(Errc::exists) || was_separate) {
-            end_session(peer, na::rejection(answer));
-        } else if (!meetings_.met(peer, who)) {
-            dial(peer, true);
-        }
-    } else if (answer.kind != na::HelloKind::accept || who.context != peer.remote_context()) {
-        discard(dialled, Errc::protocol);
-        end_session(peer, Errc::protocol);
-    } else if (const na::Incarnation wanted = peer.addr().body().incarnation;
-               wanted != 0 && who.incarnation != wanted) {
-        discard(dialled, Errc::peer_lost);
-        end_session(peer, Errc::peer_lost);
+        if (!meetings_.met(peer, who)) dial(peer, true);
+    } else if (const Errc why = na::misfit(answer, peer); why != Errc::ok) {
+        discard(dialled, why);
+        end_session(peer, why);
     } else {
         begin_session(peer, dialled);
         meetings_.dial_succeeded(who);
@@ -225,7 +200,8 @@ void VerbsPort::lost(Connection& connection, Errc why) noexcept {
 }
 
 void VerbsPort::end_session(VerbsPeer& peer, Errc why) noexcept {
-    if (put_off_.end_session(peer, why)) fail_waiting(peer, why);  // what is posted from now on is for the next session
+    if (put_off_.end_session(peer, why))
+        na::fail_waiting(*this, peer, why);  // what is posted from now on is for the next session
 }
 
 void VerbsPort::session_over(VerbsPeer& peer, Errc why) noexcept {
@@ -240,17 +216,7 @@ void VerbsPort::session_over(VerbsPeer& peer, Errc why) noexcept {
     // A dial that failed is gone already; one that is broken off by this side has not failed.
     Connection* const dial = std::exchange(peer.dial, nullptr);
     if (dial) discard(*dial, why);
-    peer.set_idle();
-    if (!was_connected && !dial) peer.backoff.failed(why, host_.now_us());
-    host_.receiver().on_peer(peer, na::PeerEvent::lost, why);
-    const bool wanted = !peer.messages.empty() || !peer.rma.empty();
-    if (wanted && !peer.dial && !peer.ending && !connect(peer)) fail_waiting(peer, peer.backoff.last_failure);
-    if (peer.references() == 0) unreferenced(peer);
-}
-
-void VerbsPort::fail_waiting(VerbsPeer& peer, Errc why) noexcept {
-    while (Posted* posted = peer.messages.pop_front()) end(*posted, why);
-    while (Posted* posted = peer.rma.pop_front()) end(*posted, why);
+    na::session_ended(*this, peer, why, !was_connected && !dial, [this](VerbsPeer& lost) { return connect(lost); });
 }
 
 void VerbsPort::disconnect(na::Peer& peer) noexcept {
