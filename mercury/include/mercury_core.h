@@ -66,8 +66,8 @@ HG_PUBLIC hg_core_class_t* HG_Core_init_opt2(const char* info_string, uint8_t li
 HG_PUBLIC hg_return_t HG_Core_finalize(hg_core_class_t* hg_core_class);
 HG_PUBLIC void HG_Core_cleanup(void);
 /* A message that was sent with HG_CORE_MORE_DATA says that there is more than it holds. `acquire` is called before the
- * handler (HG_INPUT) or the callback of HG_Core_forward (HG_OUTPUT) runs, and begins to bring it, say by a bulk transfer
- * that the message describes; `done`, from any thread and once, lets it run, or ends the call with an error, as does an
+ * handler (HG_INPUT) or the callback of HG_Core_forward (HG_OUTPUT) runs, and begins to bring it, say by a bulk
+ * transfer that the message describes; `done`, from any thread and once, lets it run, or ends the call with an error, as does an
  * error from `acquire`. `release` is called when a handle that had more is reset or freed, on both sides. Set before
  * contexts are created; without `acquire` such a request ends with HG_OPNOTSUPPORTED. */
 HG_PUBLIC hg_return_t HG_Core_set_more_data_callback(

@@ -36,6 +36,9 @@ na::TransportOptions transport_options(const na_init_info_4_0& options, bool lis
     wanted.listen = listen;
     constexpr std::uint32_t contexts_max = 1024;  // more than the 256 that have an id of their own
     wanted.contexts_max = contexts_max;
+    // Half are for answers: handlers may keep as many calls waiting as there can be, without a deadline.
+    constexpr std::uint32_t receive_slots = 131'072;
+    wanted.receive_slots = receive_slots;
     // One limit holds for both kinds of messages.
     const std::size_t message = std::max(options.max_unexpected_size, options.max_expected_size);
     if (message != 0) wanted.message_bytes_max = message;

@@ -306,15 +306,10 @@ void ContextCore::free_call(Call& call) noexcept {
         lend->next = nullptr;
         (void)take_back(*lend, nullptr, 0, nullptr, nullptr);
     }
-    if (call.reply_) {
-        call.reply_.port->release(call.reply_);
-        --replies_kept;
-        wake_reply_waiter();
-    }
+    release_reply(call);
     if (call.message_) call.port_->give_message(*std::exchange(call.message_, nullptr));
     drop_overflow(call.large_input_);
     drop_overflow(call.large_output_);
-    call.reply_ = {};
     call.output_ = {};
     call.output_shape_ = 0;
     call.app_code_ = 0;

@@ -18,12 +18,24 @@ namespace {
 constexpr std::uint32_t request_slots_spare = 4'096;
 constexpr std::uint32_t books_max = 1u << 20;
 
+// Calls that wait for a peer must not keep answers to it from being sent: it may be waiting for those. Pools grow by
+// blocks.
+std::uint32_t calls_of(const Engine& engine, const Options& wanted) noexcept {
+    std::uint32_t most = std::min(wanted.calls_max, 1u << call_slot_bits);
+    for (const auto& transport : engine.transports()) {
+        const std::uint32_t slots = transport->limits().send_slots;
+        constexpr std::uint32_t block = SlotPool<Call>::block_slots;
+        if (slots != 0) most = std::min(most, std::max((slots - slots / 4) / block * block, block));
+    }
+    return most;
+}
+
 }  // namespace
 
 ContextCore::ContextCore(Engine& owner, const Options& wanted)
     : engine(owner),
       options(wanted),
-      calls(wanted.context.threads, std::min(wanted.calls_max, 1u << call_slot_bits)),
+      calls(wanted.context.threads, calls_of(owner, wanted)),
       requests(wanted.context.threads, wanted.requests_held_max + request_slots_spare),
       loans(wanted.context.threads, wanted.lends_max),
       transfers(Threads::one, wanted.bulk.transfers_max),

@@ -77,6 +77,8 @@ class ContextCore final : public na::Receiver {
 
     // Replies (reply.cpp).
     void on_expected(na::Arrival& arrival) noexcept override;
+    [[nodiscard]] Errc keep_reply(Call& call, na::Arrival& arrival, ConstBytes payload, ConstBytes& kept) noexcept;
+    void release_reply(Call& call) noexcept;
     void accept_reply(Call& call, na::Arrival& arrival, const ReplyHeader& header, ConstBytes payload) noexcept;
 
     // Lent memory (fence.cpp).

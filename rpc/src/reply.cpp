@@ -4,6 +4,10 @@
 
 #include <cinnabar/base/log.hpp>
 
+#include <cstring>
+#include <new>
+#include <utility>
+
 namespace cinnabar::rpc {
 
 void ContextCore::on_expected(na::Arrival& arrival) noexcept {
@@ -40,25 +44,57 @@ void ContextCore::on_expected(na::Arrival& arrival) noexcept {
     drop_book_if_idle(*book);
 }
 
+// Makes it last until the call is released. Answers that nobody releases must not keep out those to come: where they
+// hold half of the slots, the next are copied.
+Errc ContextCore::keep_reply(Call& call, na::Arrival& arrival, ConstBytes payload, ConstBytes& kept) noexcept {
+    if (replies_kept < replies_owed_max / 2) {
+        const Errc failed = arrival.port->keep(arrival, call.reply_);
+        if (failed != Errc::ok) return failed;
+        ++replies_kept;
+        kept = call.reply_.bytes.last(payload.size());
+        return Errc::ok;
+    }
+    if (payload.empty()) return Errc::ok;
+    if (const Errc over = reserve_overflow(payload.size()); over != Errc::ok) return over;
+    call.reply_copy_.reset(new (std::nothrow) std::byte[payload.size()]);
+    if (!call.reply_copy_) {
+        return_overflow(payload.size());
+        return Errc::out_of_memory;
+    }
+    call.reply_copy_bytes_ = static_cast<std::uint32_t>(payload.size());
+    std::memcpy(call.reply_copy_.get(), payload.data(), payload.size());
+    kept = ConstBytes(call.reply_copy_.get(), payload.size());
+    return Errc::ok;
+}
+
+void ContextCore::release_reply(Call& call) noexcept {
+    if (call.reply_) {
+        call.reply_.port->release(call.reply_);
+        call.reply_ = {};
+        --replies_kept;
+        wake_reply_waiter();
+    }
+    if (call.reply_copy_) return_overflow(std::exchange(call.reply_copy_bytes_, 0));
+    call.reply_copy_.reset();
+}
+
 void ContextCore::accept_reply(Call& call, na::Arrival& arrival, const ReplyHeader& header,
                                ConstBytes payload) noexcept {
     call.output_shape_ = header.shape;
     if (header.result != Errc::ok) {
         const bool known = static_cast<std::uint8_t>(header.result) < errc_count;
-        if (payload.size() >= 4 && arrival.port->keep(arrival, call.reply_) == Errc::ok) {
-            ++replies_kept;
-            Reader reader(call.reply_.bytes.last(payload.size()));
+        if (ConstBytes kept; payload.size() >= 4 && keep_reply(call, arrival, payload, kept) == Errc::ok) {
+            Reader reader(kept);
             call.app_code_ = reader.u32();
             call.app_text_ = as_text(reader.view(reader.left()));
         }
         // `again` and such are no endings.
         return finish(call, known && header.result != Errc::again ? header.result : Errc::handler_failed);
     }
-    if (const Errc kept = arrival.port->keep(arrival, call.reply_); kept != Errc::ok) return finish(call, kept);
-    ++replies_kept;
-    const ConstBytes kept_payload = call.reply_.bytes.last(payload.size());
-    if ((header.flags & flag_overflow) != 0) return pull_output(call, kept_payload);
-    call.output_ = kept_payload;
+    ConstBytes kept;
+    if (const Errc failed = keep_reply(call, arrival, payload, kept); failed != Errc::ok) return finish(call, failed);
+    if ((header.flags & flag_overflow) != 0) return pull_output(call, kept);
+    call.output_ = kept;
     finish(call, Errc::ok);
 }
 

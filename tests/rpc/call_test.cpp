@@ -4,6 +4,9 @@
 #include <cinnabar/rpc/proc.hpp>
 
 #include <array>
+#include <set>
+#include <string>
+#include <vector>
 
 namespace cinnabar::rpc {
 namespace {
@@ -33,6 +36,34 @@ TEST_P(CallTest, ManyInFlightAllEndOnceWithTheirOwnReply) {
         ASSERT_EQ(ending.output, "call " + std::to_string(i));
     }
     EXPECT_GT(target_.context->counts().credits_granted, 2u) << "a hungry peer is given more";
+}
+
+// Whoever keeps his answers does not keep out those to come.
+TEST_P(CallTest, AnswersThatNobodyReleasesHoldUpNoOthers) {
+    serve_echo();
+    constexpr std::size_t count = 3000;  // more than there are receive slots
+    std::vector<Call*> ended;
+    for (std::size_t i = 0; i < count; ++i) {
+        Call* const call = make("echo");
+        const std::string text = "call " + std::to_string(i);
+        const ConstBytes bytes = as_bytes(text);
+        std::copy(bytes.begin(), bytes.end(), call->input_room().begin());
+        const CallDone keep = [](Call& answered, void* user) noexcept {
+            static_cast<std::vector<Call*>*>(user)->push_back(&answered);
+        };
+        ASSERT_EQ(call->forward(bytes.size(), keep, &ended), Errc::ok);
+    }
+    ASSERT_TRUE(until([&] { return ended.size() == count; }));
+    std::set<std::string> texts;
+    for (Call* const call : ended) {
+        EXPECT_EQ(call->result(), Errc::ok);
+        texts.emplace(as_text(call->output()));
+        call->release();
+    }
+    EXPECT_EQ(texts.size(), count) << "each has its own";
+    ASSERT_TRUE(until([&] { return origin_.context->counts().calls == 0; }));
+    EXPECT_EQ(origin_.context->counts().replies_kept, 0u);
+    EXPECT_EQ(origin_.context->counts().overflow_bytes, 0u);
 }
 
 TEST_P(CallTest, UnknownNamesAreAnswered) {

@@ -7,6 +7,7 @@
 #include <array>
 #include <iterator>
 #include <utility>
+#include <vector>
 
 namespace cinnabar::rpc {
 namespace {
@@ -149,6 +150,28 @@ TEST_P(FewHeldTest, ARequestThatIsTurnedAwayTakesItsCreditAlong) {
 }
 
 CINNABAR_OVER_ALL(FewHeldTest);
+
+class FewSlotsTest : public RpcTest {
+  protected:
+    FewSlotsTest() { transport_options_.send_slots_max = 256; }
+};
+
+// Two that call each other with all they have would wait for each other's answers.
+TEST_P(FewSlotsTest, CallsLeaveSomeForAnswers) {
+    serve_echo();
+    std::vector<Call*> calls;
+    Errc why = Errc::ok;
+    while (Call* const call = target_.context->make_call(to_, why)) calls.push_back(call);
+    EXPECT_EQ(why, Errc::overloaded);
+    EXPECT_EQ(calls.size(), 192u);
+    Ending ending;
+    send("echo", "answered", ending);
+    ASSERT_TRUE(until([&] { return ending.count == 1; }));
+    EXPECT_EQ(ending.output, "answered");
+    for (Call* const call : calls) call->release();
+}
+
+CINNABAR_OVER_ALL(FewSlotsTest);
 
 }  // namespace
 }  // namespace cinnabar::rpc

@@ -37,6 +37,7 @@ OfiTransport::OfiTransport(const na::TransportOptions& options, Selection select
     limits_.lease_key_bytes_max = na::LeaseKey::wire_bytes;
     limits_.rma_inflight_max = Session::admitted_max;
     limits_.receive_slots = options.receive_slots;
+    limits_.send_slots = options.send_slots_max;
     limits_.connections_max = options.connections_max;
 }
 

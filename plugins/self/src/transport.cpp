@@ -54,6 +54,7 @@ SelfTransport::SelfTransport(const na::TransportOptions& options)
     limits_.tag_bits = 64;
     limits_.rma_inflight_max = 16;
     limits_.receive_slots = options.receive_slots;
+    limits_.send_slots = options.send_slots_max;
 }
 
 bool SelfTransport::reaches(std::string_view endpoint) const noexcept {

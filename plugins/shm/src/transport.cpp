@@ -60,6 +60,7 @@ ShmTransport::ShmTransport(const na::TransportOptions& options)
     limits_.lease_key_bytes_max = key_bytes;
     limits_.rma_inflight_max = rma_inflight_max;
     limits_.receive_slots = options.receive_slots;
+    limits_.send_slots = options.send_slots_max;
     limits_.connections_max = options.connections_max;
     record_bytes_max_ = static_cast<std::uint32_t>(std::max(limits_.message_bytes_max, data_bytes + 64));
     ring_bytes_ = static_cast<std::uint32_t>(ring_bytes_for(record_bytes_max_));

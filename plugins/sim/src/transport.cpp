@@ -27,6 +27,7 @@ na::Limits limits_of(const WorldState& world, const na::TransportOptions& option
     limits.tag_bits = 64;
     limits.rma_inflight_max = strict ? 8 : 16;
     limits.receive_slots = options.receive_slots;
+    limits.send_slots = options.send_slots_max;
     limits.connections_max = options.connections_max;
     return limits;
 }

@@ -35,6 +35,7 @@ TcpTransport::TcpTransport(const na::TransportOptions& options)
     limits_.lease_key_bytes_max = na::LeaseKey::wire_bytes;
     limits_.rma_inflight_max = BulkLane::admitted_max;
     limits_.receive_slots = options.receive_slots;
+    limits_.send_slots = options.send_slots_max;
     limits_.connections_max = options.connections_max;
 }
 

@@ -42,6 +42,7 @@ VerbsTransport::VerbsTransport(std::shared_ptr<Device> device, const na::Transpo
       posted_max_(posted_max_of(*device_, options)),
       registrations_(std::make_shared<Allowance>(options.registrations_max)),
       leases_(positive(device_->limits().max_mr) / 2) {
+    options_.receive_slots = std::min(options_.receive_slots, std::max(posted_max_ / 2, 1u));
     const DeviceTraits& traits = device_->traits();
     caps_.ordered = true;
     caps_.put_notify = true;
@@ -55,7 +56,8 @@ VerbsTransport::VerbsTransport(std::shared_ptr<Device> device, const na::Transpo
     limits_.op_segments_max = traits.send_pieces_max;
     limits_.lease_key_bytes_max = key_bytes(1);
     limits_.rma_inflight_max = rma_inflight_worth;
-    limits_.receive_slots = options.receive_slots;
+    limits_.receive_slots = options_.receive_slots;
+    limits_.send_slots = options.send_slots_max;
     limits_.connections_max = std::min(options.connections_max, posted_max_ / slots_per_connection_min);
 }
 

@@ -57,7 +57,7 @@ class VerbsTransport final : public na::Transport {
     [[nodiscard]] Result<void> listen();
     void came_in(const CmNews& news) noexcept;
 
-    const na::TransportOptions options_;
+    na::TransportOptions options_;
     const na::Incarnation incarnation_;
     const std::shared_ptr<Device> device_;
     std::uint32_t posted_max_ = 0;

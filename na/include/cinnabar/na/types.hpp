@@ -45,6 +45,7 @@ struct Limits {
     unsigned tag_bits = 64;               // bits of a tag that travel
     std::uint32_t rma_inflight_max = 0;   // puts and gets worth having in flight to one peer
     std::uint32_t receive_slots = 0;      // messages that can wait unread; the sum of all credits stays below it
+    std::uint32_t send_slots = 0;         // messages that can be taken at once, per context; 0: no limit
     std::uint32_t connections_max = 0;    // per context; 0: as many as there may be
 };
 
@@ -63,10 +64,10 @@ struct Segment {
 struct TransportOptions {
     bool listen = false;                        // accept peers; otherwise only reachable over own connections
     std::size_t message_bytes_max = 16 * 1024;  // the smaller of both sides holds for a pair
-    std::uint32_t receive_slots = 1024;         // per context
+    std::uint32_t receive_slots = 1024;         // per context; half are for answers, so many calls are under way
     std::uint32_t contexts_max = 64;
     std::uint32_t connections_max = 16'384;  // per context; more are refused
-    std::uint32_t send_slots_max = 65'536;   // messages that may wait to be sent, per context
+    std::uint32_t send_slots_max = 98'304;   // messages that may wait to be sent, per context
     std::size_t registrations_max = 65'536;
     Microseconds connect_timeout{5'000'000};
     Microseconds hello_timeout{2'000'000};  // a silent newcomer is dropped after this

@@ -20,7 +20,9 @@
 #include <cinnabar/rpc/rpc_id.hpp>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 namespace cinnabar::rpc {
@@ -136,6 +138,8 @@ class CINNABAR_API Call : public PoolSlot {
     std::uint32_t connection_ = 0;  // of its book, when it was posted
     Loan* lends_ = nullptr;         // a list through Loan::next
     na::Kept reply_;
+    std::unique_ptr<std::byte[]> reply_copy_;  // instead, where too many are kept
+    std::uint32_t reply_copy_bytes_ = 0;
     ConstBytes output_;
     std::uint32_t app_code_ = 0;
     std::string_view app_text_;

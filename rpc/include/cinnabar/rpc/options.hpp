@@ -17,7 +17,9 @@ struct Options {
     bulk::MoverOptions bulk;
 
     // Per context.
-    std::uint32_t calls_max = 65'536;               // made and not released; then `overloaded`
+    // Made and not released; then `overloaded`. At most three quarters of a transport's send slots, in steps of 64:
+    // answers and grants need some as well.
+    std::uint32_t calls_max = 65'536;
     std::size_t queued_bytes_max = 64u << 20;       // arguments of calls that wait for credits; then `overloaded`
     std::uint32_t requests_held_max = 16'384;       // requests whose handlers have not ended; then `overloaded`
     std::uint64_t argument_bytes_max = 64u << 20;   // one argument or result that goes by bulk; then `too_large`
