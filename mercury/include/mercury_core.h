@@ -67,9 +67,9 @@ HG_PUBLIC hg_return_t HG_Core_finalize(hg_core_class_t* hg_core_class);
 HG_PUBLIC void HG_Core_cleanup(void);
 /* A message that was sent with HG_CORE_MORE_DATA says that there is more than it holds. `acquire` is called before the
  * handler (HG_INPUT) or the callback of HG_Core_forward (HG_OUTPUT) runs, and begins to bring it, say by a bulk
- * transfer that the message describes; `done`, from any thread and once, lets it run, or ends the call with an error, as does an
- * error from `acquire`. `release` is called when a handle that had more is reset or freed, on both sides. Set before
- * contexts are created; without `acquire` such a request ends with HG_OPNOTSUPPORTED. */
+ * transfer that the message describes; `done`, from any thread and once, lets it run, or ends the call with an error,
+ * as does an error from `acquire`. `release` is called when a handle that had more is reset or freed, on both sides.
+ * Set before contexts are created; without `acquire` such a request ends with HG_OPNOTSUPPORTED. */
 HG_PUBLIC hg_return_t HG_Core_set_more_data_callback(
     struct hg_core_class* hg_core_class,
     hg_return_t (*acquire)(hg_core_handle_t, hg_op_t, void (*done)(hg_core_handle_t, hg_return_t)),
