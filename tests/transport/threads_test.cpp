@@ -259,7 +259,13 @@ TEST_P(ThreadsContract, RevocationAgainstTransfers) {
         put.op.complete = [](na::Op& self) noexcept { static_cast<Put*>(self.user)->done = true; };
         ASSERT_EQ(a_.context->post(put.op), Errc::ok);
         for (int i = 0; i < round * 5; ++i) std::this_thread::yield();
-        ASSERT_EQ(b_.transport->revoke(lease), Errc::ok);
+        std::atomic<bool> fenced{false};
+        lease.fenced.user = &fenced;
+        lease.fenced.run = [](Work& work) noexcept { static_cast<std::atomic<bool>*>(work.user)->store(true); };
+        const Errc revoked = b_.transport->revoke(lease);
+        ASSERT_TRUE(revoked == Errc::ok || revoked == Errc::again) << to_string(revoked);
+        ASSERT_TRUE(revoked == Errc::ok || wait_for([&] { return fenced.load(); }));
+        ASSERT_FALSE(lease.fence_failed);
         there.fill(7);
         ASSERT_TRUE(wait_for([&] { return put.done.load(); }));
         // On iWARP the loss of the connection is all that a refused access is told by.

@@ -2,6 +2,7 @@
 // What the beginnings and ends of sessions have in common, on whatever connection they run. Owner of the context only.
 #pragma once
 
+#include <cinnabar/base/export.hpp>
 #include <cinnabar/na/session/identity.hpp>
 #include <cinnabar/na/session/peer.hpp>
 #include <cinnabar/na/transport.hpp>
@@ -16,20 +17,20 @@ namespace cinnabar::na {
 }
 
 // What speaks against a newcomer: shutting_down; peer_lost: it means another incarnation; overloaded. ok: nothing.
-[[nodiscard]] Errc refusal(const Hello& hello, Incarnation own, bool accepting, bool full) noexcept;
+[[nodiscard]] CINNABAR_API Errc refusal(const Hello& hello, Incarnation own, bool accepting, bool full) noexcept;
 // What is wrong with the answer to a dial: its reason, where it is a reject; protocol; peer_lost: it is another
 // incarnation than the address means. ok: the session may begin.
-[[nodiscard]] Errc misfit(const Hello& answer, const SessionPeer& peer) noexcept;
+[[nodiscard]] CINNABAR_API Errc misfit(const Hello& answer, const SessionPeer& peer) noexcept;
 
 // Whether the peer may be dialled now; if not, its backoff remembers why: closed, unreachable, overloaded, or what the
 // last dials failed with.
-[[nodiscard]] bool may_dial(SessionPeer& peer, bool accepting, bool full, TimeUs now) noexcept;
+[[nodiscard]] CINNABAR_API bool may_dial(SessionPeer& peer, bool accepting, bool full, TimeUs now) noexcept;
 
 // The peer has another incarnation than the one it had before.
 [[nodiscard]] inline bool restarted(const SessionPeer& peer, Incarnation now) noexcept {
     return peer.incarnation() != 0 && peer.incarnation() != now;
 }
-void tell_connected(PortHost& host, SessionPeer& peer, bool restarted) noexcept;
+CINNABAR_API void tell_connected(PortHost& host, SessionPeer& peer, bool restarted) noexcept;
 
 // Posted under the own limit; the peer's may be smaller. The port's `end` takes what does not fit.
 template <typename OwnPort, typename OwnPeer>
