@@ -3,6 +3,7 @@
 #pragma once
 
 #include "support/cable_places.hpp"
+#include "support/missing_here.hpp"
 
 #include <cinnabar/na/registry.hpp>
 #include <cinnabar/plugins/builtin.hpp>
@@ -38,7 +39,7 @@ inline const std::vector<Way>& ways() {
         add_builtin(registry);
         for (const auto& [name, scheme] : fabrics) {
             const std::string uri = scheme + "://127.0.0.1:0";
-            if (registry.open(uri, {})) list.push_back({name, uri, uri});
+            if (support::missing_here(registry.open(uri, {})).empty()) list.push_back({name, uri, uri});
         }
         if (const auto cable = support::cable_places()) list.push_back({"cable", cable->far_end, cable->near_end});
         return list;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "support/network.hpp"
 
+#include "support/missing_here.hpp"
+
 #include <cinnabar/plugins/builtin.hpp>
 
 #include <arpa/inet.h>
@@ -109,8 +111,7 @@ bool Network::is_one_sided() const noexcept {
 
 std::string Network::missing() const {
     if (!is_ofi()) return {};
-    const auto opened = registry_.open(ofi_address(kind_, "0"), {});
-    return opened ? std::string() : opened.error().message();
+    return missing_here(registry_.open(ofi_address(kind_, "0"), {}));
 }
 
 Result<std::unique_ptr<na::Transport>> Network::open(const std::string& name, const na::TransportOptions& options) {

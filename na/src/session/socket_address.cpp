@@ -16,14 +16,6 @@ namespace {
 
 constexpr std::size_t addresses_max = 8;
 
-using InterfaceList = std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)>;
-
-InterfaceList interfaces() {
-    ifaddrs* list = nullptr;
-    if (::getifaddrs(&list) != 0) list = nullptr;
-    return {list, &::freeifaddrs};
-}
-
 // Whether others can use it without naming one of their own interfaces.
 bool usable(const ifaddrs& entry) {
     if (!entry.ifa_addr || (entry.ifa_flags & IFF_UP) == 0) return false;
@@ -38,19 +30,6 @@ void add(std::vector<SocketAddress>& list, SocketAddress address, std::uint16_t 
     if (list.size() < addresses_max && std::find(list.begin(), list.end(), address) == list.end()) {
         list.push_back(address);
     }
-}
-
-std::vector<SocketAddress> of_interface(const std::string& name, std::uint16_t port) {
-    std::vector<SocketAddress> found;
-    const InterfaceList list = interfaces();
-    for (const int family : {AF_INET, AF_INET6}) {
-        for (const ifaddrs* entry = list.get(); entry; entry = entry->ifa_next) {
-            if (usable(*entry) && entry->ifa_addr->sa_family == family && name == entry->ifa_name) {
-                add(found, SocketAddress(entry->ifa_addr), port);
-            }
-        }
-    }
-    return found;
 }
 
 Result<std::vector<SocketAddress>> of_host(const std::string& host, std::uint16_t port) {
@@ -127,14 +106,16 @@ bool SocketAddress::same_host(const SocketAddress& other) const noexcept {
            v6_.sin6_scope_id == other.v6_.sin6_scope_id;
 }
 
-std::string SocketAddress::endpoint(std::string_view scheme) const {
+std::string SocketAddress::host() const {
     std::array<char, INET6_ADDRSTRLEN> text{};
-    if (family() == AF_INET) {
-        ::inet_ntop(AF_INET, &v4_.sin_addr, text.data(), text.size());
-        return std::string(scheme) + "://" + text.data() + ":" + std::to_string(port());
-    }
-    ::inet_ntop(AF_INET6, &v6_.sin6_addr, text.data(), text.size());
-    return std::string(scheme) + "://[" + text.data() + "]:" + std::to_string(port());
+    const void* from = family() == AF_INET ? static_cast<const void*>(&v4_.sin_addr) : &v6_.sin6_addr;
+    (void)::inet_ntop(family(), from, text.data(), text.size());
+    return text.data();
+}
+
+std::string SocketAddress::endpoint(std::string_view scheme) const {
+    const std::string text = family() == AF_INET ? host() : "[" + host() + "]";
+    return std::string(scheme) + "://" + text + ":" + std::to_string(port());
 }
 
 Result<std::vector<SocketAddress>> resolve(const Uri& uri, Purpose purpose) {
@@ -156,25 +137,38 @@ Result<std::vector<SocketAddress>> resolve(const Uri& uri, Purpose purpose) {
         return found;
     }
     if (::if_nametoindex(uri.host.c_str()) != 0) {
-        auto found = of_interface(uri.host, port);
+        auto found = interface_addresses(uri.host, port);
         if (found.empty()) return Error(Errc::bad_address, "that interface is down or has no address", uri.host);
+        found.resize(std::min(found.size(), addresses_max));
         return found;
     }
     return of_host(uri.host, port);
+}
+
+std::vector<SocketAddress> interface_addresses(std::string_view name, std::uint16_t port) {
+    ifaddrs* first = nullptr;
+    if (::getifaddrs(&first) != 0) return {};
+    const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(first, &::freeifaddrs);
+    std::vector<SocketAddress> found;
+    for (const int family : {AF_INET, AF_INET6}) {
+        for (const ifaddrs* entry = first; entry; entry = entry->ifa_next) {
+            if (!usable(*entry) || entry->ifa_addr->sa_family != family) continue;
+            if (!name.empty() && name != entry->ifa_name) continue;
+            SocketAddress address(entry->ifa_addr);
+            address.set_port(port);
+            if (std::find(found.begin(), found.end(), address) == found.end()) found.push_back(address);
+        }
+    }
+    return found;
 }
 
 std::vector<std::string> reachable_endpoints(const SocketAddress& bound, std::string_view scheme) {
     if (!bound.is_any()) return {bound.endpoint(scheme)};
     std::vector<SocketAddress> remote;
     std::vector<SocketAddress> loopback;
-    const InterfaceList list = interfaces();
-    for (const int family : {AF_INET, AF_INET6}) {
-        if (bound.family() == AF_INET && family == AF_INET6) continue;
-        for (const ifaddrs* entry = list.get(); entry; entry = entry->ifa_next) {
-            if (!usable(*entry) || entry->ifa_addr->sa_family != family) continue;
-            const SocketAddress address(entry->ifa_addr);
-            add(address.is_loopback() ? loopback : remote, address, bound.port());
-        }
+    for (const SocketAddress& address : interface_addresses({}, bound.port())) {
+        if (bound.family() == AF_INET && address.family() == AF_INET6) continue;
+        add(address.is_loopback() ? loopback : remote, address, bound.port());
     }
     std::vector<std::string> endpoints;
     for (const SocketAddress& address : remote.empty() ? loopback : remote)

@@ -95,13 +95,7 @@ Result<std::string> numeric(const Wanted& wanted) {
     uri.scheme = "tcp";
     uri.host = wanted.interface;
     CINNABAR_TRY(const std::vector<SocketAddress> found, na::resolve(uri, na::Purpose::listen));
-    std::array<char, INET6_ADDRSTRLEN> text{};
-    const SocketAddress& first = found.front();
-    const void* bytes = first.family() == AF_INET
-                            ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in*>(first.get())->sin_addr)
-                            : &reinterpret_cast<const sockaddr_in6*>(first.get())->sin6_addr;
-    ::inet_ntop(first.family(), bytes, text.data(), text.size());
-    return std::string(text.data());
+    return found.front().host();
 }
 
 Result<Selection> select_from(const Provider& provider, const Wanted& wanted) {

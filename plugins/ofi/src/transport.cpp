@@ -115,12 +115,8 @@ bool OfiTransport::hand_over(Caller& caller) noexcept {
 
 Result<std::unique_ptr<na::Memory>> OfiTransport::register_memory(std::span<const na::Segment> segments,
                                                                   na::Access access) {
-    if (segments.size() > segments_max) return Error(Errc::too_large, "too many segments in one registration");
-    if (registrations_->fetch_add(1, std::memory_order_relaxed) >= options_.registrations_max) {
-        registrations_->fetch_sub(1, std::memory_order_relaxed);
-        return Error(Errc::too_large, "registrations_max are in use");
-    }
-    return std::unique_ptr<na::Memory>(std::make_unique<OfiMemory>(*this, segments, access, registrations_));
+    CINNABAR_TRY_VOID(na::admit_registration(segments, segments_max, *registrations_));
+    return std::unique_ptr<na::Memory>(std::make_unique<na::CountedMemory>(*this, segments, access, registrations_));
 }
 
 Errc OfiTransport::revoke(na::Lease& lease) noexcept {

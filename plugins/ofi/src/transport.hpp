@@ -9,10 +9,10 @@
 
 #include <cinnabar/base/unique_fd.hpp>
 #include <cinnabar/na/lease_table.hpp>
+#include <cinnabar/na/session/counted_memory.hpp>
 #include <cinnabar/na/session/socket_address.hpp>
 #include <cinnabar/na/transport.hpp>
 
-#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -26,17 +26,6 @@ class OfiPort;
 struct Caller {
     UniqueFd fd;
     Card card;
-};
-
-class OfiMemory final : public na::Memory {
-  public:
-    OfiMemory(na::Transport& transport, std::span<const na::Segment> segments, na::Access access,
-              std::shared_ptr<std::atomic<std::size_t>> count)
-        : Memory(transport, segments, access), count_(std::move(count)) {}
-    ~OfiMemory() override { count_->fetch_sub(1, std::memory_order_relaxed); }
-
-  private:
-    std::shared_ptr<std::atomic<std::size_t>> count_;  // a registration may outlive its transport
 };
 
 class OfiTransport final : public na::Transport {
@@ -90,7 +79,7 @@ class OfiTransport final : public na::Transport {
     std::uint16_t listens_at_ = 0;
     std::optional<na::SocketAddress> source_;
     std::vector<std::string> endpoints_;
-    const std::shared_ptr<std::atomic<std::size_t>> registrations_ = std::make_shared<std::atomic<std::size_t>>(0);
+    const std::shared_ptr<na::Allowance> registrations_ = std::make_shared<na::Allowance>(options_.registrations_max);
 
     mutable std::mutex mutex_;
     std::unordered_map<na::ContextId, OfiPort*> ports_;

@@ -3,9 +3,7 @@
 #pragma once
 
 #include <cinnabar/base/intrusive_queue.hpp>
-#include <cinnabar/na/op.hpp>
-
-#include <new>
+#include <cinnabar/na/session/posted.hpp>
 
 namespace cinnabar::shm {
 
@@ -22,35 +20,15 @@ enum class Place : std::uint8_t {
     ended,     // ShmPort: its result is known, it completes as soon as the stack has unwound
 };
 
-struct Posted {
+struct Posted : na::WithinOp<Posted> {
     ListLink<Posted> link;
     na::Op* op = nullptr;
     RmaSlot* slot = nullptr;  // while admitted
     std::uint64_t moved = 0;  // put: bytes that are copied or in records; get: bytes that came
     Place place = Place::messages;
     Errc result = Errc::ok;
-
-    [[nodiscard]] static Posted& make(na::Op& op) noexcept {
-        auto* posted = new (op.private_bytes) Posted;
-        posted->op = &op;
-        return *posted;
-    }
-    [[nodiscard]] static Posted& of(na::Op& op) noexcept {
-        return *std::launder(reinterpret_cast<Posted*>(op.private_bytes));
-    }
 };
-static_assert(sizeof(Posted) <= na::op_private_bytes_max);
 
 using PostedList = IntrusiveList<Posted, &Posted::link>;
-
-[[nodiscard]] constexpr bool is_message(na::OpKind kind) noexcept {
-    return kind == na::OpKind::send_unexpected || kind == na::OpKind::send_expected;
-}
-[[nodiscard]] constexpr bool is_put(na::OpKind kind) noexcept {
-    return kind == na::OpKind::put || kind == na::OpKind::put_notify;
-}
-[[nodiscard]] constexpr bool is_atomic(na::OpKind kind) noexcept {
-    return kind == na::OpKind::fetch_add || kind == na::OpKind::compare_swap;
-}
 
 }  // namespace cinnabar::shm

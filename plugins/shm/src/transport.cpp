@@ -31,8 +31,8 @@ constexpr std::size_t data_bytes = 8 * 1024;
 }  // namespace
 
 ShmMemory::ShmMemory(na::Transport& transport, std::span<const na::Segment> segments, na::Access access,
-                     const SharedMemory& shared, std::shared_ptr<std::atomic<std::size_t>> count)
-    : Memory(transport, segments, access), count_(std::move(count)) {
+                     const SharedMemory& shared, std::shared_ptr<na::Allowance> count)
+    : CountedMemory(transport, segments, access, std::move(count)) {
     const auto own = this->segments();
     if (own.size() == 1) place_ = shared.find(own.front().base, own.front().bytes);
     if (own.size() < 2) return;
@@ -162,11 +162,7 @@ bool ShmTransport::hand_over(Caller& caller) noexcept {
 
 Result<std::unique_ptr<na::Memory>> ShmTransport::register_memory(std::span<const na::Segment> segments,
                                                                   na::Access access) {
-    if (segments.size() > segments_max) return Error(Errc::too_large, "too many segments in one registration");
-    if (registrations_->fetch_add(1, std::memory_order_relaxed) >= options_.registrations_max) {
-        registrations_->fetch_sub(1, std::memory_order_relaxed);
-        return Error(Errc::too_large, "registrations_max are in use");
-    }
+    CINNABAR_TRY_VOID(na::admit_registration(segments, segments_max, *registrations_));
     return std::unique_ptr<na::Memory>(std::make_unique<ShmMemory>(*this, segments, access, shared_, registrations_));
 }
 

@@ -12,6 +12,7 @@
 #include <cinnabar/base/unique_fd.hpp>
 #include <cinnabar/na/hello.hpp>
 #include <cinnabar/na/lease_table.hpp>
+#include <cinnabar/na/session/counted_memory.hpp>
 #include <cinnabar/na/transport.hpp>
 #include <cinnabar/na/uri.hpp>
 
@@ -32,11 +33,10 @@ struct Caller {
     Credentials who;
 };
 
-class ShmMemory final : public na::Memory {
+class ShmMemory final : public na::CountedMemory {
   public:
     ShmMemory(na::Transport& transport, std::span<const na::Segment> segments, na::Access access,
-              const SharedMemory& shared, std::shared_ptr<std::atomic<std::size_t>> count);
-    ~ShmMemory() override { count_->fetch_sub(1, std::memory_order_relaxed); }
+              const SharedMemory& shared, std::shared_ptr<na::Allowance> count);
     // Where the segments are, for peers that copy by themselves; empty for a single one.
     [[nodiscard]] const std::vector<BoardPiece>& pieces() const noexcept { return pieces_; }
     // Where a single segment lies, if peers can map it.
@@ -45,7 +45,6 @@ class ShmMemory final : public na::Memory {
   private:
     std::vector<BoardPiece> pieces_;
     FilePlace place_;
-    std::shared_ptr<std::atomic<std::size_t>> count_;  // a registration may outlive its transport
 };
 
 // The bytes of a lease's description: a LeaseKey and a slot of the lease board.
@@ -131,7 +130,7 @@ class ShmTransport final : public na::Transport {
     bool copies_across_ = true;
     std::optional<Directory> directory_;  // of the listener
     NameHolder holder_;
-    const std::shared_ptr<std::atomic<std::size_t>> registrations_ = std::make_shared<std::atomic<std::size_t>>(0);
+    const std::shared_ptr<na::Allowance> registrations_ = std::make_shared<na::Allowance>(options_.registrations_max);
     std::atomic<std::uint64_t> copying_sessions_{0};
     std::atomic<std::uint64_t> buffered_sessions_{0};
 

@@ -5,11 +5,11 @@
 #include <cinnabar/base/unique_fd.hpp>
 #include <cinnabar/na/hello.hpp>
 #include <cinnabar/na/lease_table.hpp>
+#include <cinnabar/na/session/counted_memory.hpp>
 #include <cinnabar/na/session/socket_address.hpp>
 #include <cinnabar/na/transport.hpp>
 #include <cinnabar/na/uri.hpp>
 
-#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -24,17 +24,6 @@ using na::SocketAddress;
 struct Handover {
     UniqueFd fd;
     na::Hello hello;
-};
-
-class TcpMemory final : public na::Memory {
-  public:
-    TcpMemory(na::Transport& transport, std::span<const na::Segment> segments, na::Access access,
-              std::shared_ptr<std::atomic<std::size_t>> count)
-        : Memory(transport, segments, access), count_(std::move(count)) {}
-    ~TcpMemory() override { count_->fetch_sub(1, std::memory_order_relaxed); }
-
-  private:
-    std::shared_ptr<std::atomic<std::size_t>> count_;  // a registration may outlive its transport
 };
 
 class TcpTransport final : public na::Transport {
@@ -81,7 +70,7 @@ class TcpTransport final : public na::Transport {
     UniqueFd listener_;
     std::optional<SocketAddress> source_;
     std::vector<std::string> endpoints_;
-    const std::shared_ptr<std::atomic<std::size_t>> registrations_ = std::make_shared<std::atomic<std::size_t>>(0);
+    const std::shared_ptr<na::Allowance> registrations_ = std::make_shared<na::Allowance>(options_.registrations_max);
 
     mutable std::mutex mutex_;
     std::unordered_map<na::ContextId, TcpPort*> ports_;

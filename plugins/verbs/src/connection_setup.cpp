@@ -88,7 +88,7 @@ void Connection::dial_next(Errc why) noexcept {
         source.set_port(0);
         stage_ = Stage::resolving_address;
         const int timeout_ms = milliseconds(port_->options().connect_timeout);
-        if (::rdma_resolve_addr(id, source.get(), target_.get(), timeout_ms) == 0) return;
+        if (::rdma_resolve_addr(id, plain(source), plain(target_), timeout_ms) == 0) return;
         why = Errc::unreachable;
     }
 }

@@ -129,7 +129,7 @@ Result<void> Device::bind(const SocketAddress& address) {
     anchor_.reset(id);
     SocketAddress any_port = address;
     any_port.set_port(0);
-    if (::rdma_bind_addr(id, any_port.get()) != 0) {
+    if (::rdma_bind_addr(id, plain(any_port)) != 0) {
         const int why = errno;
         if (why == EACCES || why == EPERM) {
             return Error(Errc::permission, "no permission on /dev/infiniband/uverbs*: see the group and mode of it", {},

@@ -52,21 +52,13 @@ unsigned access_flags(na::Access access, bool atomics) noexcept {
 
 }  // namespace
 
-bool Allowance::take(std::size_t count) noexcept {
-    if (taken_.fetch_add(count, std::memory_order_relaxed) + count <= most_) return true;
-    give(count);
-    return false;
-}
-
 VerbsMemory::VerbsMemory(na::Transport& transport, std::shared_ptr<Device> device,
-                         std::span<const na::Segment> segments, na::Access access, std::shared_ptr<Allowance> count)
-    : Memory(transport, segments, access), device_(std::move(device)), count_(std::move(count)) {}
-
-VerbsMemory::~VerbsMemory() { count_->give(); }
+                         std::span<const na::Segment> segments, na::Access access, std::shared_ptr<na::Allowance> count)
+    : CountedMemory(transport, segments, access, std::move(count)), device_(std::move(device)) {}
 
 Result<std::unique_ptr<na::Memory>> VerbsMemory::make(na::Transport& transport, std::shared_ptr<Device> device,
                                                       std::span<const na::Segment> segments, na::Access access,
-                                                      std::shared_ptr<Allowance> count) {
+                                                      std::shared_ptr<na::Allowance> count) {
     std::unique_ptr<VerbsMemory> memory(
         new VerbsMemory(transport, std::move(device), segments, access, std::move(count)));
     CINNABAR_TRY_VOID(memory->pin(access));

@@ -7,9 +7,8 @@
 #include "lease_key.hpp"
 #include "pinned.hpp"
 
-#include <cinnabar/na/memory.hpp>
+#include <cinnabar/na/session/counted_memory.hpp>
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -17,27 +16,15 @@
 
 namespace cinnabar::verbs {
 
-// Counts what may be had so many times. Any thread.
-class Allowance {
+class VerbsMemory final : public na::CountedMemory {
   public:
-    explicit Allowance(std::size_t most) noexcept : most_(most) {}
-    [[nodiscard]] bool take(std::size_t count = 1) noexcept;
-    void give(std::size_t count = 1) noexcept { taken_.fetch_sub(count, std::memory_order_relaxed); }
-
-  private:
-    const std::size_t most_;
-    std::atomic<std::size_t> taken_{0};
-};
-
-class VerbsMemory final : public na::Memory {
-  public:
-    // Takes one of `count`, which it gives back when it goes. permission, out_of_memory: with the advice of
+    // As CountedMemory. permission, out_of_memory: with the advice of
     // registration_error().
     [[nodiscard]] static Result<std::unique_ptr<na::Memory>> make(na::Transport& transport,
                                                                   std::shared_ptr<Device> device,
                                                                   std::span<const na::Segment> segments,
-                                                                  na::Access access, std::shared_ptr<Allowance> count);
-    ~VerbsMemory() override;
+                                                                  na::Access access,
+                                                                  std::shared_ptr<na::Allowance> count);
 
     // The pieces of [offset, offset + bytes) for the device; returns how many. Requires: they fit `out`.
     [[nodiscard]] std::size_t pieces(std::uint64_t offset, std::uint64_t bytes, std::span<ibv_sge> out) const noexcept;
@@ -45,11 +32,11 @@ class VerbsMemory final : public na::Memory {
 
   private:
     VerbsMemory(na::Transport& transport, std::shared_ptr<Device> device, std::span<const na::Segment> segments,
-                na::Access access, std::shared_ptr<Allowance> count);
+                na::Access access, std::shared_ptr<na::Allowance> count);
     [[nodiscard]] Result<void> pin(na::Access access);
 
     const std::shared_ptr<Device> device_;  // a registration may outlive its transport
-    const std::shared_ptr<Allowance> count_;
+    const std::shared_ptr<na::Allowance> count_;
     std::vector<Registration> registrations_;
     std::vector<std::uint32_t> lkeys_;  // by segment
 };

@@ -5,9 +5,7 @@
 #include "lease_key.hpp"
 
 #include <cinnabar/base/intrusive_queue.hpp>
-#include <cinnabar/na/op.hpp>
-
-#include <new>
+#include <cinnabar/na/session/posted.hpp>
 
 namespace cinnabar::verbs {
 
@@ -18,24 +16,14 @@ enum class Place : std::uint8_t {
     ended,     // its result is known, it completes as soon as the stack has unwound
 };
 
-struct Posted {
+struct Posted : na::WithinOp<Posted> {
     ListLink<Posted> link;
     na::Op* op = nullptr;
     RemotePlace remote;      // put, get, atomics
     std::uint32_t cell = 0;  // atomics in the send queue: where the old value goes
     Place place = Place::messages;
     Errc result = Errc::ok;
-
-    [[nodiscard]] static Posted& make(na::Op& op) noexcept {
-        auto* posted = new (op.private_bytes) Posted;
-        posted->op = &op;
-        return *posted;
-    }
-    [[nodiscard]] static Posted& of(na::Op& op) noexcept {
-        return *std::launder(reinterpret_cast<Posted*>(op.private_bytes));
-    }
 };
-static_assert(sizeof(Posted) <= na::op_private_bytes_max);
 
 using PostedList = IntrusiveList<Posted, &Posted::link>;
 

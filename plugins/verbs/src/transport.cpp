@@ -40,7 +40,7 @@ VerbsTransport::VerbsTransport(std::shared_ptr<Device> device, const na::Transpo
       incarnation_(secret_u64()),
       device_(std::move(device)),
       posted_max_(posted_max_of(*device_, options)),
-      registrations_(std::make_shared<Allowance>(options.registrations_max)),
+      registrations_(std::make_shared<na::Allowance>(options.registrations_max)),
       leases_(positive(device_->limits().max_mr) / 2) {
     options_.receive_slots = std::min(options_.receive_slots, std::max(posted_max_ / 2, 1u));
     const DeviceTraits& traits = device_->traits();
@@ -86,8 +86,8 @@ Result<void> VerbsTransport::listen() {
     }
     listener_.reset(id);
     const SocketAddress& address = device_->address();
-    if (::rdma_bind_addr(id, address.get()) != 0 || ::rdma_listen(id, backlog) != 0) {
-        return Error(errc_from_errno(errno), "listening for RDMA connections", address.endpoint(), errno);
+    if (::rdma_bind_addr(id, plain(address)) != 0 || ::rdma_listen(id, backlog) != 0) {
+        return Error(errc_from_errno(errno), "listening for RDMA connections", address.endpoint("verbs"), errno);
     }
     return {};
 }
@@ -96,7 +96,7 @@ std::vector<std::string> VerbsTransport::endpoints() const {
     if (!listener_) return {};
     SocketAddress address = device_->address();
     address.set_port(ntohs(::rdma_get_src_port(listener_.get())));
-    return {address.endpoint()};
+    return {address.endpoint("verbs")};
 }
 
 Result<std::unique_ptr<na::Port>> VerbsTransport::open_port(na::PortHost& host) {
@@ -134,7 +134,7 @@ void VerbsTransport::came_in(const CmNews& news) noexcept {
     if (Greeting::decode(news.private_data(), incoming.greeting) != Errc::ok ||
         incoming.greeting.hello.kind != na::HelloKind::dial) {
         log(LogLevel::info, "verbs: %s is no Cinnabar peer: turned away",
-            SocketAddress(::rdma_get_peer_addr(news.id)).endpoint().c_str());
+            SocketAddress(::rdma_get_peer_addr(news.id)).endpoint("verbs").c_str());
         (void)::rdma_reject(news.id, nullptr, 0);
         return;
     }
@@ -155,8 +155,7 @@ void VerbsTransport::came_in(const CmNews& news) noexcept {
 
 Result<std::unique_ptr<na::Memory>> VerbsTransport::register_memory(std::span<const na::Segment> segments,
                                                                     na::Access access) {
-    if (segments.size() > segments_max) return Error(Errc::too_large, "too many segments in one registration");
-    if (!registrations_->take()) return Error(Errc::too_large, "registrations_max are in use");
+    CINNABAR_TRY_VOID(na::admit_registration(segments, segments_max, *registrations_));
     return VerbsMemory::make(*this, device_, segments, access, registrations_);
 }
 

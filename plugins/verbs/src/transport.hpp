@@ -63,8 +63,8 @@ class VerbsTransport final : public na::Transport {
     std::uint32_t posted_max_ = 0;
     na::Caps caps_;
     na::Limits limits_;
-    const std::shared_ptr<Allowance> registrations_;
-    Allowance leases_;
+    const std::shared_ptr<na::Allowance> registrations_;
+    na::Allowance leases_;
 
     EventChannel listen_channel_;
     CmId listener_;

@@ -4,7 +4,7 @@
 
 #include "lease_key.hpp"
 
-#include <cinnabar/na/op.hpp>
+#include <cinnabar/na/session/posted.hpp>
 
 #include <infiniband/verbs.h>
 
@@ -38,13 +38,6 @@ struct WorkRequests {
     std::uint32_t count = 0;
     std::uint32_t reads = 0;  // of them, reads and atomics
 };
-
-[[nodiscard]] constexpr bool is_message(na::OpKind kind) noexcept {
-    return kind == na::OpKind::send_unexpected || kind == na::OpKind::send_expected;
-}
-[[nodiscard]] constexpr bool is_atomic(na::OpKind kind) noexcept {
-    return kind == na::OpKind::fetch_add || kind == na::OpKind::compare_swap;
-}
 
 // Pieces of local memory that are no part of the operation's own.
 struct SpecialPieces {

@@ -12,8 +12,8 @@ TEST(Address, OfAHostKeepsItsPort) {
     const auto wish = wish_of(uri("verbs://127.0.0.1:5000"), {}).value();
     EXPECT_TRUE(wish.device.empty());
     ASSERT_EQ(wish.addresses.size(), 1u);
-    EXPECT_EQ(wish.addresses[0].endpoint(), "verbs://127.0.0.1:5000");
-    EXPECT_EQ(wish_of(uri("verbs://[::1]:7"), {}).value().addresses[0].endpoint(), "verbs://[::1]:7");
+    EXPECT_EQ(wish.addresses[0].endpoint("verbs"), "verbs://127.0.0.1:5000");
+    EXPECT_EQ(wish_of(uri("verbs://[::1]:7"), {}).value().addresses[0].endpoint("verbs"), "verbs://[::1]:7");
 }
 
 TEST(Address, OfADeviceTakesWhateverItsInterfaceHas) {

@@ -39,6 +39,8 @@ class CINNABAR_API SocketAddress {
         return a.same_host(b) && a.port() == b.port();
     }
 
+    // "127.0.0.1", "::1"
+    [[nodiscard]] std::string host() const;
     // "tcp://127.0.0.1:5000", "tcp://[::1]:5000"
     [[nodiscard]] std::string endpoint(std::string_view scheme) const;
 
@@ -54,6 +56,10 @@ enum class Purpose : std::uint8_t { dial, listen };
 // Every address that the uri means, best first, at most 8. An empty host is the loopback to dial and all interfaces to
 // listen on. bad_address: no such host or interface, or no port to dial. May block while a name is looked up.
 [[nodiscard]] CINNABAR_API Result<std::vector<SocketAddress>> resolve(const Uri& uri, Purpose purpose);
+
+// Of the interface of that name, or, with an empty one, of all of them: where they are up, IPv4 first, without IPv6
+// addresses that mean nothing beyond their link.
+[[nodiscard]] CINNABAR_API std::vector<SocketAddress> interface_addresses(std::string_view name, std::uint16_t port);
 
 // How others can reach a socket that is bound to `bound`: itself, or, when it stands for all interfaces, the addresses
 // of those that are up, the loopback only where there is nothing else.

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What each transport can do, in a table: the other tests of the contract leave out what a transport says it cannot,
+// and a capability that got lost must not pass for one that was never there.
+#include "contract.hpp"
+
+#include <map>
+
+namespace cinnabar::contract {
+namespace {
+
+using support::NetworkKind;
+
+constexpr na::Caps stream{.ordered = true,
+                          .put_notify = true,
+                          .atomics = true,
+                          .offset_addressing = true,
+                          .revocable = true,
+                          .detects_loss = true,
+                          .wait_fd = true};
+
+constexpr na::Caps with(na::Caps caps, bool na::Caps::*capability, bool value) {
+    caps.*capability = value;
+    return caps;
+}
+
+const std::map<NetworkKind, na::Caps>& table() {
+    constexpr na::Caps same_host = with(stream, &na::Caps::same_host_only, true);
+    static const std::map<NetworkKind, na::Caps> caps{
+        {NetworkKind::self, same_host},
+        {NetworkKind::sim_friendly, with(stream, &na::Caps::wait_fd, false)},
+        {NetworkKind::sim_strict, {.put_notify = true, .atomics = true, .detects_loss = true, .counted_slots = true}},
+        {NetworkKind::tcp, stream},
+        {NetworkKind::shm, with(same_host, &na::Caps::views, true)},
+        {NetworkKind::shm_buffers, same_host},
+        {NetworkKind::ofi_tcp_rxm, stream},
+        {NetworkKind::ofi_net, stream},
+        {NetworkKind::ofi_sockets, stream},
+        {NetworkKind::ofi_shm, with(same_host, &na::Caps::wait_fd, false)},
+        {NetworkKind::ofi_udp_rxd, with(stream, &na::Caps::wait_fd, false)},
+    };
+    return caps;
+}
+
+// Over a cable: RDMA devices, whose atomics depend on the device.
+na::Caps over_cable(const na::Caps& seen) {
+    na::Caps caps = stream;
+    if (!support::cable_places()->is_of("verbs")) return caps;
+    caps.offset_addressing = false;
+    caps.atomics = seen.atomics;
+    return caps;
+}
+
+class Capabilities : public testing::TestWithParam<NetworkKind> {};
+
+TEST_P(Capabilities, AreThoseOfTheTable) {
+    support::Network network(GetParam());
+    if (const std::string missing = network.missing(); !missing.empty()) GTEST_SKIP() << missing;
+    const auto transport = network.open("a", {});
+    ASSERT_TRUE(transport.ok()) << transport.error().message();
+    const na::Caps& seen = (*transport)->caps();
+    const na::Caps expected = GetParam() == NetworkKind::cable ? over_cable(seen) : table().at(GetParam());
+    EXPECT_EQ(seen.ordered, expected.ordered);
+    EXPECT_EQ(seen.put_notify, expected.put_notify);
+    EXPECT_EQ(seen.atomics, expected.atomics);
+    EXPECT_EQ(seen.offset_addressing, expected.offset_addressing);
+    EXPECT_EQ(seen.revocable, expected.revocable);
+    EXPECT_EQ(seen.detects_loss, expected.detects_loss);
+    EXPECT_EQ(seen.wait_fd, expected.wait_fd);
+    EXPECT_EQ(seen.counted_slots, expected.counted_slots);
+    EXPECT_EQ(seen.same_host_only, expected.same_host_only);
+    EXPECT_EQ(seen.views, expected.views);
+}
+
+CINNABAR_CONTRACT(Capabilities);
+
+}  // namespace
+}  // namespace cinnabar::contract
