@@ -208,6 +208,24 @@ TEST_P(LimitsContract, Registrations) {
     EXPECT_EQ(a.transport->register_memory(many, na::Access::read).code(), Errc::too_large);
 }
 
+TEST_P(LimitsContract, RegisteredBytes) {
+    na::TransportOptions few = listening();
+    few.registered_bytes_max = 96 * 1024;
+    Node& a = make_node("a", few);
+    GuardedBuffer memory(64 * 1024);
+    const na::Segment whole = memory.segment();
+    const na::Segment half{whole.base, whole.bytes / 2};
+    auto first = register_memory(a, {whole});
+    const auto refused = a.transport->register_memory(std::vector{half, half}, na::Access::read);
+    EXPECT_EQ(refused.code(), Errc::too_large);
+    EXPECT_NE(refused.error().message().find("registered_bytes_max"), std::string::npos) << refused.error().message();
+    const auto second = register_memory(a, {half});
+    const na::Segment byte{whole.base, 1};
+    EXPECT_EQ(a.transport->register_memory({&byte, 1}, na::Access::read).code(), Errc::too_large);
+    first.reset();
+    (void)register_memory(a, {half, half});
+}
+
 TEST_P(LimitsContract, Contexts) {
     na::TransportOptions few = listening();
     few.contexts_max = 2;

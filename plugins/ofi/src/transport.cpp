@@ -115,7 +115,7 @@ bool OfiTransport::hand_over(Caller& caller) noexcept {
 
 Result<std::unique_ptr<na::Memory>> OfiTransport::register_memory(std::span<const na::Segment> segments,
                                                                   na::Access access) {
-    CINNABAR_TRY_VOID(na::admit_registration(segments, segments_max, *registrations_));
+    CINNABAR_TRY_VOID(registrations_->admit(segments, segments_max));
     return std::unique_ptr<na::Memory>(std::make_unique<na::CountedMemory>(*this, segments, access, registrations_));
 }
 

@@ -14,16 +14,6 @@ namespace {
 constexpr std::size_t segments_max = 4096;
 constexpr std::uint32_t leases_max = 65'536;
 
-class SelfMemory final : public na::Memory {
-  public:
-    SelfMemory(SelfTransport& transport, std::span<const na::Segment> segments, na::Access access)
-        : Memory(transport, segments, access), owner_(transport) {}
-    ~SelfMemory() override { owner_.forget_registration(); }
-
-  private:
-    SelfTransport& owner_;
-};
-
 std::string endpoint_of(na::Incarnation incarnation) {
     char text[32];
     std::snprintf(text, sizeof text, "self://%016llx", static_cast<unsigned long long>(incarnation));
@@ -75,12 +65,8 @@ Result<std::unique_ptr<na::Port>> SelfTransport::open_port(na::PortHost& host) {
 
 Result<std::unique_ptr<na::Memory>> SelfTransport::register_memory(std::span<const na::Segment> segments,
                                                                    na::Access access) {
-    if (segments.size() > segments_max) return Error(Errc::too_large, "over segments_max in one registration");
-    if (registrations_.fetch_add(1, std::memory_order_relaxed) >= options_.registrations_max) {
-        forget_registration();
-        return Error(Errc::too_large, "registrations_max are alive already");
-    }
-    return std::unique_ptr<na::Memory>(std::make_unique<SelfMemory>(*this, segments, access));
+    CINNABAR_TRY_VOID(registrations_->admit(segments, segments_max));
+    return std::unique_ptr<na::Memory>(std::make_unique<na::CountedMemory>(*this, segments, access, registrations_));
 }
 
 Errc SelfTransport::revoke(na::Lease& lease) noexcept {

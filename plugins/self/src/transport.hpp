@@ -5,6 +5,7 @@
 #include "mailbox.hpp"
 
 #include <cinnabar/na/lease_table.hpp>
+#include <cinnabar/na/registrations.hpp>
 #include <cinnabar/na/transport.hpp>
 
 #include <atomic>
@@ -50,7 +51,6 @@ class SelfTransport final : public na::Transport {
     [[nodiscard]] std::uint64_t next_connection() noexcept {
         return next_connection_.fetch_add(1, std::memory_order_relaxed);
     }
-    void forget_registration() noexcept { registrations_.fetch_sub(1, std::memory_order_relaxed); }
 
   private:
     const na::TransportOptions options_;
@@ -60,7 +60,7 @@ class SelfTransport final : public na::Transport {
     const std::string endpoint_;
     na::LeaseTable leases_;
     std::atomic<std::uint64_t> next_connection_{1};
-    std::atomic<std::size_t> registrations_{0};
+    const std::shared_ptr<na::Registrations> registrations_ = std::make_shared<na::Registrations>(options_);
     std::mutex mutex_;  // guards mailboxes_
     std::vector<std::shared_ptr<Mailbox>> mailboxes_;
 };

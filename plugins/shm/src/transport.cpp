@@ -31,7 +31,7 @@ constexpr std::size_t data_bytes = 8 * 1024;
 }  // namespace
 
 ShmMemory::ShmMemory(na::Transport& transport, std::span<const na::Segment> segments, na::Access access,
-                     const SharedMemory& shared, std::shared_ptr<na::Allowance> count)
+                     const SharedMemory& shared, std::shared_ptr<na::Registrations> count)
     : CountedMemory(transport, segments, access, std::move(count)) {
     const auto own = this->segments();
     if (own.size() == 1) place_ = shared.find(own.front().base, own.front().bytes);
@@ -162,7 +162,7 @@ bool ShmTransport::hand_over(Caller& caller) noexcept {
 
 Result<std::unique_ptr<na::Memory>> ShmTransport::register_memory(std::span<const na::Segment> segments,
                                                                   na::Access access) {
-    CINNABAR_TRY_VOID(na::admit_registration(segments, segments_max, *registrations_));
+    CINNABAR_TRY_VOID(registrations_->admit(segments, segments_max));
     return std::unique_ptr<na::Memory>(std::make_unique<ShmMemory>(*this, segments, access, shared_, registrations_));
 }
 

@@ -12,7 +12,7 @@
 #include <cinnabar/base/unique_fd.hpp>
 #include <cinnabar/na/hello.hpp>
 #include <cinnabar/na/lease_table.hpp>
-#include <cinnabar/na/session/counted_memory.hpp>
+#include <cinnabar/na/registrations.hpp>
 #include <cinnabar/na/transport.hpp>
 #include <cinnabar/na/uri.hpp>
 
@@ -36,7 +36,7 @@ struct Caller {
 class ShmMemory final : public na::CountedMemory {
   public:
     ShmMemory(na::Transport& transport, std::span<const na::Segment> segments, na::Access access,
-              const SharedMemory& shared, std::shared_ptr<na::Allowance> count);
+              const SharedMemory& shared, std::shared_ptr<na::Registrations> count);
     // Where the segments are, for peers that copy by themselves; empty for a single one.
     [[nodiscard]] const std::vector<BoardPiece>& pieces() const noexcept { return pieces_; }
     // Where a single segment lies, if peers can map it.
@@ -130,7 +130,7 @@ class ShmTransport final : public na::Transport {
     bool copies_across_ = true;
     std::optional<Directory> directory_;  // of the listener
     NameHolder holder_;
-    const std::shared_ptr<na::Allowance> registrations_ = std::make_shared<na::Allowance>(options_.registrations_max);
+    const std::shared_ptr<na::Registrations> registrations_ = std::make_shared<na::Registrations>(options_);
     std::atomic<std::uint64_t> copying_sessions_{0};
     std::atomic<std::uint64_t> buffered_sessions_{0};
 

@@ -44,10 +44,11 @@ na::Caps caps_of(const WorldState& world) {
     return caps;
 }
 
-class SimMemory final : public na::Memory {
+class SimMemory final : public na::CountedMemory {
   public:
-    SimMemory(SimTransport& transport, std::span<const na::Segment> segments, na::Access access)
-        : Memory(transport, segments, access), owner_(transport) {}
+    SimMemory(SimTransport& transport, std::span<const na::Segment> segments, na::Access access,
+              std::shared_ptr<na::Registrations> count)
+        : CountedMemory(transport, segments, access, std::move(count)), owner_(transport) {}
     ~SimMemory() override { owner_.forget(this); }
 
   private:
@@ -146,13 +147,8 @@ void SimTransport::resume() {
 
 Result<std::unique_ptr<na::Memory>> SimTransport::register_memory(std::span<const na::Segment> segments,
                                                                   na::Access access) {
-    if (segments.size() > limits_.segments_max) {
-        return Error(Errc::too_large, "over segments_max in one registration");
-    }
-    if (memories_.size() >= options_.registrations_max) {
-        return Error(Errc::too_large, "registrations_max are alive already");
-    }
-    auto made = std::make_unique<SimMemory>(*this, segments, access);
+    CINNABAR_TRY_VOID(registrations_->admit(segments, limits_.segments_max));
+    auto made = std::make_unique<SimMemory>(*this, segments, access, registrations_);
     memories_.insert(made.get());
     return std::unique_ptr<na::Memory>(std::move(made));
 }

@@ -5,6 +5,7 @@
 #include "world_state.hpp"
 
 #include <cinnabar/na/lease_table.hpp>
+#include <cinnabar/na/registrations.hpp>
 #include <cinnabar/na/transport.hpp>
 
 #include <functional>
@@ -68,7 +69,8 @@ class SimTransport final : public na::Transport {
     na::Limits limits_;
     const na::Incarnation incarnation_;
     na::LeaseTable leases_;
-    std::vector<SimPort*> ports_;           // by context id; null where none is open
+    std::vector<SimPort*> ports_;  // by context id; null where none is open
+    const std::shared_ptr<na::Registrations> registrations_ = std::make_shared<na::Registrations>(options_);
     std::set<const na::Memory*> memories_;  // asked for membership only
     std::vector<std::shared_ptr<Fence>> fences_;
     std::vector<std::shared_ptr<Fence>> failed_fences_;  // whose memory is still open to stragglers

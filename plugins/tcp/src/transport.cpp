@@ -95,7 +95,7 @@ bool TcpTransport::hand_over(UniqueFd& fd, const na::Hello& hello) noexcept {
 
 Result<std::unique_ptr<na::Memory>> TcpTransport::register_memory(std::span<const na::Segment> segments,
                                                                   na::Access access) {
-    CINNABAR_TRY_VOID(na::admit_registration(segments, segments_max, *registrations_));
+    CINNABAR_TRY_VOID(registrations_->admit(segments, segments_max));
     return std::unique_ptr<na::Memory>(std::make_unique<na::CountedMemory>(*this, segments, access, registrations_));
 }
 

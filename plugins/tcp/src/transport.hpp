@@ -5,7 +5,7 @@
 #include <cinnabar/base/unique_fd.hpp>
 #include <cinnabar/na/hello.hpp>
 #include <cinnabar/na/lease_table.hpp>
-#include <cinnabar/na/session/counted_memory.hpp>
+#include <cinnabar/na/registrations.hpp>
 #include <cinnabar/na/session/socket_address.hpp>
 #include <cinnabar/na/transport.hpp>
 #include <cinnabar/na/uri.hpp>
@@ -70,7 +70,7 @@ class TcpTransport final : public na::Transport {
     UniqueFd listener_;
     std::optional<SocketAddress> source_;
     std::vector<std::string> endpoints_;
-    const std::shared_ptr<na::Allowance> registrations_ = std::make_shared<na::Allowance>(options_.registrations_max);
+    const std::shared_ptr<na::Registrations> registrations_ = std::make_shared<na::Registrations>(options_);
 
     mutable std::mutex mutex_;
     std::unordered_map<na::ContextId, TcpPort*> ports_;

@@ -16,12 +16,28 @@ namespace {
 // Of one operation: more would make its end by cancel or loss coarse.
 constexpr std::size_t rma_bytes_wanted = 4 * 1024 * 1024;
 constexpr std::uint32_t read_depth_wanted = 16;
+constexpr std::uint32_t vendor_of_siw = 0x62'6d74;
+
+// libibverbs passes over devices that it may not open. Empty: it may open all.
+std::string forbidden_device() {
+    ibv_device** list = ::ibv_get_device_list(nullptr);
+    std::string found;
+    for (int i = 0; list && list[i] && found.empty(); ++i) {
+        const std::string path = std::string("/dev/infiniband/") + list[i]->dev_name;
+        if (::eaccess(path.c_str(), R_OK | W_OK) != 0 && (errno == EACCES || errno == EPERM)) found = path;
+    }
+    if (list) ::ibv_free_device_list(list);
+    return found;
+}
 
 Error no_device() {
     if (::access("/sys/class/infiniband", F_OK) != 0 || device_names().empty()) {
         return Error(Errc::unsupported,
                      "no RDMA device here: load the driver of the card, or, on Ethernet, make a software one "
                      "(rdma link add rxe0 type rxe netdev eth0)");
+    }
+    if (const std::string path = forbidden_device(); !path.empty()) {
+        return Error(Errc::permission, "no permission on an RDMA device: see its group and mode", path);
     }
     return Error(Errc::unreachable,
                  "no RDMA device has that address and an active port: see `rdma link` and `ip addr`");
@@ -130,12 +146,7 @@ Result<void> Device::bind(const SocketAddress& address) {
     SocketAddress any_port = address;
     any_port.set_port(0);
     if (::rdma_bind_addr(id, plain(any_port)) != 0) {
-        const int why = errno;
-        if (why == EACCES || why == EPERM) {
-            return Error(Errc::permission, "no permission on /dev/infiniband/uverbs*: see the group and mode of it", {},
-                         why);
-        }
-        return Error(Errc::unreachable, "no RDMA device has that address", address.host(), why);
+        return Error(Errc::unreachable, "no RDMA device has that address", address.host(), errno);
     }
     if (!id->verbs) return Error(Errc::unreachable, "no RDMA device has that address", address.host());
     return {};
@@ -153,6 +164,7 @@ Result<void> Device::read_limits() {
     if (!pd_) return Error(errc_from_errno(errno), "making a protection domain", {}, errno);
     const auto at_least_one = [](int limit) { return static_cast<std::uint32_t>(std::max(limit, 1)); };
     traits_.iwarp = context()->device->transport_type == IBV_TRANSPORT_IWARP;
+    traits_.lets_go_late = limits_.vendor_id == vendor_of_siw;
     traits_.atomics = limits_.atomic_cap != IBV_ATOMIC_NONE;
     traits_.send_pieces_max = std::min(at_least_one(limits_.max_sge), op_pieces_max);
     const int read_pieces = limits_.max_sge_rd > 0 ? limits_.max_sge_rd : traits_.iwarp ? 1 : limits_.max_sge;

@@ -3,6 +3,8 @@
 
 #include <cinnabar/base/clock.hpp>
 
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -50,15 +52,21 @@ unsigned access_flags(na::Access access, bool atomics) noexcept {
     return flags;
 }
 
+// A driver in software places what came where the kernel cannot be preempted: this returns when all of that is over. To
+// change the queue pair would wait for it as well, but siw forgets work that it cannot go on with meanwhile
+// (siw_sq_resume), and the session stands still for good.
+void wait_for_placing() noexcept { (void)::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0); }
+
 }  // namespace
 
 VerbsMemory::VerbsMemory(na::Transport& transport, std::shared_ptr<Device> device,
-                         std::span<const na::Segment> segments, na::Access access, std::shared_ptr<na::Allowance> count)
+                         std::span<const na::Segment> segments, na::Access access,
+                         std::shared_ptr<na::Registrations> count)
     : CountedMemory(transport, segments, access, std::move(count)), device_(std::move(device)) {}
 
 Result<std::unique_ptr<na::Memory>> VerbsMemory::make(na::Transport& transport, std::shared_ptr<Device> device,
                                                       std::span<const na::Segment> segments, na::Access access,
-                                                      std::shared_ptr<na::Allowance> count) {
+                                                      std::shared_ptr<na::Registrations> count) {
     std::unique_ptr<VerbsMemory> memory(
         new VerbsMemory(transport, std::move(device), segments, access, std::move(count)));
     CINNABAR_TRY_VOID(memory->pin(access));
@@ -118,7 +126,7 @@ std::unique_ptr<LentMemory> lend(const Device& device, const na::Lease& lease) {
     return lent;
 }
 
-bool take_back(LentMemory& lent) noexcept {
+bool take_back(const Device& device, LentMemory& lent) noexcept {
     const TimeUs until = steady_clock().now_us() + take_back_us_max;
     while (!lent.registrations.empty()) {
         // The device waits, for some time, until the message that is under way has gone by.
@@ -129,6 +137,7 @@ bool take_back(LentMemory& lent) noexcept {
             return false;
         }
     }
+    if (device.traits().lets_go_late) wait_for_placing();
     return true;
 }
 

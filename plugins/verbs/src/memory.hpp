@@ -7,7 +7,7 @@
 #include "lease_key.hpp"
 #include "pinned.hpp"
 
-#include <cinnabar/na/session/counted_memory.hpp>
+#include <cinnabar/na/registrations.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -24,7 +24,7 @@ class VerbsMemory final : public na::CountedMemory {
                                                                   std::shared_ptr<Device> device,
                                                                   std::span<const na::Segment> segments,
                                                                   na::Access access,
-                                                                  std::shared_ptr<na::Allowance> count);
+                                                                  std::shared_ptr<na::Registrations> count);
 
     // The pieces of [offset, offset + bytes) for the device; returns how many. Requires: they fit `out`.
     [[nodiscard]] std::size_t pieces(std::uint64_t offset, std::uint64_t bytes, std::span<ibv_sge> out) const noexcept;
@@ -32,11 +32,10 @@ class VerbsMemory final : public na::CountedMemory {
 
   private:
     VerbsMemory(na::Transport& transport, std::shared_ptr<Device> device, std::span<const na::Segment> segments,
-                na::Access access, std::shared_ptr<na::Allowance> count);
+                na::Access access, std::shared_ptr<na::Registrations> count);
     [[nodiscard]] Result<void> pin(na::Access access);
 
     const std::shared_ptr<Device> device_;  // a registration may outlive its transport
-    const std::shared_ptr<na::Allowance> count_;
     std::vector<Registration> registrations_;
     std::vector<std::uint32_t> lkeys_;  // by segment
 };
@@ -52,6 +51,6 @@ struct LentMemory {
 
 // Takes it back: afterwards the device lets nobody in. False: the device did not give it back within a second, because
 // somebody is in the middle of a write.
-[[nodiscard]] bool take_back(LentMemory& lent) noexcept;
+[[nodiscard]] bool take_back(const Device& device, LentMemory& lent) noexcept;
 
 }  // namespace cinnabar::verbs

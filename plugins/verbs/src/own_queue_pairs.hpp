@@ -26,17 +26,6 @@ class OwnQueuePairs {
         const std::lock_guard lock(mutex_);
         all_.erase(queue_pair);
     }
-    // Returns when each queue pair of that device is done with the piece of a message that it was placing. Some drivers
-    // of iWARP give a registration back while that goes on; but they stop it to change a queue pair.
-    void pause_each(const ibv_context* device) noexcept {
-        const std::lock_guard lock(mutex_);
-        for (const auto& [queue_pair, connection] : all_) {
-            if (queue_pair->context != device) continue;
-            ibv_qp_attr unchanged{};
-            unchanged.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
-            (void)::ibv_modify_qp(queue_pair, &unchanged, IBV_QP_ACCESS_FLAGS);
-        }
-    }
     // Null: it is somebody else's.
     [[nodiscard]] Connection* find(ibv_qp* queue_pair) noexcept {
         const std::lock_guard lock(mutex_);

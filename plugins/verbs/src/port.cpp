@@ -184,12 +184,10 @@ void VerbsPort::beat() noexcept {
     (void)look_at_draining();
     const TimeUs keepalive = static_cast<TimeUs>(options().keepalive.count());
     const TimeUs now = host_.now_us();
-    // On iWARP it waits in the stream behind what the other side reads from here.
-    const TimeUs patience = device().traits().iwarp ? keepalive : keepalive / 2;
     if (keepalive > 0) {
-        peers_.each([this, keepalive, patience, now](VerbsPeer& peer) {
+        peers_.each([this, keepalive, now](VerbsPeer& peer) {
             if (!peer.connection || peer.ending) return;
-            if (!peer.connection->probe(now - std::min(now, keepalive / 4), patience)) {
+            if (!peer.connection->probe(now - std::min(now, keepalive / 4), keepalive / 2)) {
                 log(LogLevel::debug, "verbs: no sign of life, and so no session any more");
                 end_session(peer, Errc::peer_lost);
             }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transport.hpp"
 
-#include "own_queue_pairs.hpp"
 #include "port.hpp"
 
 #include <cinnabar/base/log.hpp>
@@ -40,7 +39,7 @@ VerbsTransport::VerbsTransport(std::shared_ptr<Device> device, const na::Transpo
       incarnation_(secret_u64()),
       device_(std::move(device)),
       posted_max_(posted_max_of(*device_, options)),
-      registrations_(std::make_shared<na::Allowance>(options.registrations_max)),
+      registrations_(std::make_shared<na::Registrations>(options)),
       leases_(positive(device_->limits().max_mr) / 2) {
     options_.receive_slots = std::min(options_.receive_slots, std::max(posted_max_ / 2, 1u));
     const DeviceTraits& traits = device_->traits();
@@ -155,7 +154,7 @@ void VerbsTransport::came_in(const CmNews& news) noexcept {
 
 Result<std::unique_ptr<na::Memory>> VerbsTransport::register_memory(std::span<const na::Segment> segments,
                                                                     na::Access access) {
-    CINNABAR_TRY_VOID(na::admit_registration(segments, segments_max, *registrations_));
+    CINNABAR_TRY_VOID(registrations_->admit(segments, segments_max));
     return VerbsMemory::make(*this, device_, segments, access, registrations_);
 }
 
@@ -183,10 +182,7 @@ Errc VerbsTransport::revoke(na::Lease& lease) noexcept {
     std::unique_ptr<LentMemory> lent(static_cast<LentMemory*>(std::exchange(lease.registration, nullptr)));
     lease.key = 0;
     leases_.give();
-    if (take_back(*lent)) {
-        if (device_->traits().iwarp) OwnQueuePairs::of_process().pause_each(device_->context());
-        return Errc::ok;
-    }
+    if (take_back(*device_, *lent)) return Errc::ok;
     // Somebody is in the middle of a write that does not end: the lender keeps the memory away from everybody.
     const std::lock_guard lock(mutex_);
     stuck_.push_back(std::move(lent));

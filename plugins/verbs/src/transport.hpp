@@ -63,7 +63,7 @@ class VerbsTransport final : public na::Transport {
     std::uint32_t posted_max_ = 0;
     na::Caps caps_;
     na::Limits limits_;
-    const std::shared_ptr<na::Allowance> registrations_;
+    const std::shared_ptr<na::Registrations> registrations_;
     na::Allowance leases_;
 
     EventChannel listen_channel_;

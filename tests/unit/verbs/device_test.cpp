@@ -2,7 +2,16 @@
 // What is said where RDMA cannot be used, and where it can.
 #include <cinnabar/plugins/verbs.hpp>
 
+#include <grp.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <vector>
 
 namespace cinnabar::verbs {
 namespace {
@@ -12,7 +21,10 @@ Result<std::unique_ptr<na::Transport>> open(const std::string& text, const na::T
 }
 
 // Where the kernel's software devices are, as in the virtual machine of tests/vm.
-bool tested_here() { return open("verbs://rxe0").ok() && open("verbs://siw0").ok(); }
+bool tested_here() {
+    return std::filesystem::exists("/sys/class/infiniband/rxe0") &&
+           std::filesystem::exists("/sys/class/infiniband/siw0");
+}
 
 TEST(Verbs, WithoutADeviceItSaysWhatToDo) {
     if (tested_here()) GTEST_SKIP() << "there is a device";
@@ -43,6 +55,52 @@ TEST(Verbs, TheDiagnosisNamesDeviceFabricAndLimit) {
     EXPECT_NE(iwarp.find("iWARP"), std::string::npos) << iwarp;
     EXPECT_EQ(open("verbs://127.0.0.1").code(), Errc::unreachable);
     EXPECT_EQ(open("verbs://nodev/r0:0").code(), Errc::bad_address);
+}
+
+// Ends the process, a child of the test: 0 where the error has that code, with its message on stderr.
+[[noreturn]] void end_with(const Error& error, Errc code) {
+    std::fputs(error.message().c_str(), stderr);
+    ::_exit(error.code == code ? 0 : 1);
+}
+
+void become_nobody() {
+    constexpr uid_t nobody = 65'534;
+    if (::setgroups(0, nullptr) != 0 || ::setgid(nobody) != 0 || ::setuid(nobody) != 0) ::_exit(2);
+}
+
+class VerbsOfNobody : public testing::Test {
+  protected:
+    void SetUp() override {
+        if (!tested_here()) GTEST_SKIP() << "no RDMA device here";
+        GTEST_FLAG_SET(death_test_style, "threadsafe");  // a new process, in which nobody has opened the device yet
+    }
+};
+
+TEST_F(VerbsOfNobody, WithoutPermissionItSaysOnWhat) {
+    const auto try_it = [] {
+        for (const auto& each : std::filesystem::directory_iterator("/dev/infiniband")) {
+            if (each.path().filename().string().starts_with("uverbs")) (void)::chmod(each.path().c_str(), 0600);
+        }
+        become_nobody();
+        const auto opened = open("verbs://rxe0");
+        end_with(opened ? Error(Errc::ok) : opened.error(), Errc::permission);
+    };
+    EXPECT_EXIT(try_it(), testing::ExitedWithCode(0), "/dev/infiniband/uverbs");
+}
+
+TEST_F(VerbsOfNobody, TheLimitOfLockedMemoryIsNamed) {
+    const auto try_it = [](const char* device) {
+        const auto transport = open(device);
+        constexpr rlimit little{64 * 1024, 64 * 1024};
+        if (!transport || ::setrlimit(RLIMIT_MEMLOCK, &little) != 0) ::_exit(3);
+        become_nobody();
+        std::vector<std::byte> memory(1024 * 1024);
+        const na::Segment segment{memory.data(), memory.size()};
+        const auto made = (*transport)->register_memory({&segment, 1}, na::Access::read_write);
+        end_with(made ? Error(Errc::ok) : made.error(), Errc::out_of_memory);
+    };
+    EXPECT_EXIT(try_it("verbs://rxe0"), testing::ExitedWithCode(0), "ulimit -l.*the limit is 64 KiB");
+    EXPECT_EXIT(try_it("verbs://siw0"), testing::ExitedWithCode(0), "ulimit -l.*the limit is 64 KiB");
 }
 
 }  // namespace

@@ -144,7 +144,8 @@ class Transport {
     // exists: that context id is taken. too_large: contexts_max. The host outlives the port.
     [[nodiscard]] virtual Result<std::unique_ptr<Port>> open_port(PortHost& host) = 0;
 
-    // too_large: over segments_max or registrations_max. permission, out_of_memory: the system refused.
+    // too_large: over segments_max, registrations_max or registered_bytes_max. permission, out_of_memory: the system
+    // refused.
     [[nodiscard]] virtual Result<std::unique_ptr<Memory>> register_memory(std::span<const Segment> segments,
                                                                           Access access) = 0;
     // Memory that this transport can share best (shared pages, huge pages); null when it has no preference.

@@ -69,6 +69,7 @@ struct TransportOptions {
     std::uint32_t connections_max = 16'384;  // per context; more are refused
     std::uint32_t send_slots_max = 98'304;   // messages that may wait to be sent, per context
     std::size_t registrations_max = 65'536;
+    std::uint64_t registered_bytes_max = ~std::uint64_t{0};  // all together; where there is RDMA, they are pinned
     Microseconds connect_timeout{5'000'000};
     Microseconds hello_timeout{2'000'000};  // a silent newcomer is dropped after this
     Microseconds keepalive{10'000'000};     // a dead host is noticed within this; 0 turns it off

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a transport may have registered at once: so many registrations, of so many bytes together. They may outlive it.
+// Any thread.
+#pragma once
+
+#include <cinnabar/base/result.hpp>
+#include <cinnabar/na/memory.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+
+namespace cinnabar::na {
+
+// Counts what may be had so many times.
+class Allowance {
+  public:
+    explicit Allowance(std::uint64_t most) noexcept : most_(most) {}
+    [[nodiscard]] bool take(std::uint64_t amount = 1) noexcept {
+        std::uint64_t taken = taken_.load(std::memory_order_relaxed);
+        do {
+            if (amount > most_ - taken) return false;
+        } while (!taken_.compare_exchange_weak(taken, taken + amount, std::memory_order_relaxed));
+        return true;
+    }
+    void give(std::uint64_t amount = 1) noexcept { taken_.fetch_sub(amount, std::memory_order_relaxed); }
+
+  private:
+    const std::uint64_t most_;
+    std::atomic<std::uint64_t> taken_{0};
+};
+
+class Registrations {
+  public:
+    explicit Registrations(const TransportOptions& options) noexcept
+        : count_(options.registrations_max), bytes_(options.registered_bytes_max) {}
+
+    // What a CountedMemory of these segments will give back. too_large: over `segments_max` segments,
+    // registrations_max or registered_bytes_max.
+    [[nodiscard]] Result<void> admit(std::span<const Segment> segments, std::size_t segments_max) {
+        if (segments.size() > segments_max) return Error(Errc::too_large, "too many segments in one registration");
+        if (!count_.take()) return Error(Errc::too_large, "registrations_max are in use");
+        std::uint64_t taken = 0;
+        for (const Segment& segment : segments) {
+            if (bytes_.take(segment.bytes)) {
+                taken += segment.bytes;
+                continue;
+            }
+            give(taken);
+            return Error(Errc::too_large, "registered_bytes_max are in use");
+        }
+        return {};
+    }
+    void give(std::uint64_t bytes) noexcept {
+        bytes_.give(bytes);
+        count_.give();
+    }
+
+  private:
+    Allowance count_;
+    Allowance bytes_;
+};
+
+// Gives back what was admitted for it when it goes.
+class CountedMemory : public Memory {
+  public:
+    CountedMemory(Transport& transport, std::span<const Segment> segments, Access access,
+                  std::shared_ptr<Registrations> count)
+        : Memory(transport, segments, access), count_(std::move(count)) {}
+    ~CountedMemory() override { count_->give(bytes()); }
+
+  private:
+    const std::shared_ptr<Registrations> count_;
+};
+
+}  // namespace cinnabar::na
