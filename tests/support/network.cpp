@@ -2,6 +2,7 @@
 #include "support/network.hpp"
 
 #include "support/missing_here.hpp"
+#include "support/thread_sanitizer.hpp"
 
 #include <cinnabar/plugins/builtin.hpp>
 
@@ -83,7 +84,9 @@ std::vector<NetworkKind> networks() {
     };
     if (built("tcp")) all.push_back(NetworkKind::tcp);
     if (built("shm")) all.insert(all.end(), {NetworkKind::shm, NetworkKind::shm_buffers});
-    if (built("ofi")) all.insert(all.end(), std::begin(ofi_kinds), std::end(ofi_kinds));
+    if (built("ofi")) {
+        all.insert(all.end(), std::begin(ofi_kinds), thread_sanitizer ? ofi_kinds + 1 : std::end(ofi_kinds));
+    }
     return all;
 }
 
