@@ -22,7 +22,10 @@ hg_return_t hand_out(hg_class& owner, na::Addr made, hg_addr_t* out) noexcept {
 hg_return_t look_up(const hg_class& owner, const char* name, na::Addr& out) noexcept {
     return guarded([&] {
         auto text = to_core(name);
-        if (!text) return failed("HG_Addr_lookup", text.error());
+        if (!text) {
+            const hg_return_t why = failed("HG_Addr_lookup", text.error());
+            return text.code() == Errc::unsupported ? HG_PROTONOSUPPORT : why;
+        }
         auto parsed = na::Addr::parse(*text);
         if (!parsed) return failed("HG_Addr_lookup", parsed.error());
         const auto& endpoints = (*parsed).body().endpoints;

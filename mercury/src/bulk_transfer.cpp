@@ -29,7 +29,10 @@ struct Wanted {
 };
 
 hg_return_t check(const Wanted& wanted) {
-    if (!wanted.context || !wanted.callback || !wanted.origin || !wanted.local) return HG_INVALID_ARG;
+    if (!wanted.context || !wanted.origin || !wanted.local) return HG_INVALID_ARG;
+    if (wanted.op != HG_BULK_PUSH && wanted.op != HG_BULK_PULL) {
+        return failed("HG_Bulk_transfer: neither a push nor a pull", HG_INVALID_ARG);
+    }
     const hg_class* const owner = wanted.context->owner;
     if (wanted.origin->owner != owner || wanted.local->owner != owner) {
         return failed("HG_Bulk_transfer: handles of another class", HG_INVALID_ARG);
@@ -57,7 +60,7 @@ void drop(hg_op_id& op) {
 void tell(hg_op_id& op, hg_return_t result) {
     op.told.ret = result;
     const hg_cb_info told = op.told;
-    (void)op.callback(&told);
+    if (op.callback) (void)op.callback(&told);
     (void)HG_Bulk_free(told.info.bulk.origin_handle);
     (void)HG_Bulk_free(told.info.bulk.local_handle);
     drop(op);
@@ -174,7 +177,10 @@ hg_return_t HG_Bulk_transfer_id(hg_context_t* context, hg_cb_t callback, void* a
                                 hg_addr_t origin_addr, uint8_t origin_id, hg_bulk_t origin_handle,
                                 hg_size_t origin_offset, hg_bulk_t local_handle, hg_size_t local_offset, hg_size_t size,
                                 hg_op_id_t* op_id) {
-    if (!origin_addr || !origin_handle) return HG_INVALID_ARG;
+    if (!context || !origin_addr || !origin_handle) return HG_INVALID_ARG;
+    if (origin_addr->owner != context->owner) {
+        return failed("HG_Bulk_transfer: an address of another class", HG_INVALID_ARG);
+    }
     if (origin_handle->is_bound) {
         return failed("HG_Bulk_transfer: the handle is bound, use HG_Bulk_bind_transfer", HG_INVALID_ARG);
     }
@@ -208,7 +214,7 @@ hg_return_t HG_Bulk_transfer(hg_context_t* context, hg_cb_t callback, void* arg,
 hg_return_t HG_Bulk_bind_transfer(hg_context_t* context, hg_cb_t callback, void* arg, hg_bulk_op_t op,
                                   hg_bulk_t origin_handle, hg_size_t origin_offset, hg_bulk_t local_handle,
                                   hg_size_t local_offset, hg_size_t size, hg_op_id_t* op_id) {
-    if (!origin_handle) return HG_INVALID_ARG;
+    if (!context || !origin_handle) return HG_INVALID_ARG;
     if (!origin_handle->is_bound) return failed("HG_Bulk_bind_transfer: the handle is not bound", HG_INVALID_ARG);
     return mercury::guarded([&] {
         const na::Addr& owner = origin_handle->bound.addr;

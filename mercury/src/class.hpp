@@ -29,10 +29,8 @@ struct hg_class {
     hg_return_t (*more_acquire)(hg_core_handle_t, hg_op_t, void (*done)(hg_core_handle_t, hg_return_t)) = nullptr;
     void (*more_release)(hg_core_handle_t) = nullptr;
 
-    std::mutex mutex;                      // of the three below
+    std::mutex mutex;                      // of `names`
     std::map<hg_id_t, std::string> names;  // of those registered by name
-    std::map<unsigned, unsigned> ids;      // contexts that are open, by the id of the core: always 1
-    unsigned private_id = 256;             // the next for a context whose own id is taken
 
     std::atomic<int> contexts{0};
     std::atomic<int> addrs{0};

@@ -4,6 +4,9 @@
 #include "errors.hpp"
 #include "log.hpp"
 
+#include <chrono>
+#include <limits>
+
 using namespace cinnabar;
 using mercury::failed;
 using mercury::guarded;
@@ -27,16 +30,19 @@ rpc::Options options_of(const hg_class& owner, na::ContextId id) {
 }
 
 // The first context of an id is reached by it; others get a number that no peer can ask for.
-na::ContextId take_id(hg_class& owner, std::uint8_t wanted) {
-    const std::lock_guard lock(owner.mutex);
-    const unsigned id = owner.ids.contains(wanted) ? owner.private_id++ : wanted;
-    owner.ids[id] = 1;
+na::ContextId take_id(na_class& network, std::uint8_t wanted) {
+    constexpr std::uint32_t private_ids = 256;
+    const std::lock_guard lock(network.mutex);
+    std::uint32_t id = wanted;
+    if (network.contexts.contains(id)) id = private_ids;
+    while (network.contexts.contains(id)) ++id;
+    network.contexts.insert(id);
     return static_cast<na::ContextId>(id);
 }
 
-void give_id(hg_class& owner, na::ContextId id) {
-    const std::lock_guard lock(owner.mutex);
-    owner.ids.erase(id);
+void give_id(na_class& network, na::ContextId id) {
+    const std::lock_guard lock(network.mutex);
+    network.contexts.erase(id);
 }
 
 hg_return_t open_context(hg_class& owner, std::uint8_t id, hg_context_t** out) {
@@ -44,10 +50,10 @@ hg_return_t open_context(hg_class& owner, std::uint8_t id, hg_context_t** out) {
     auto made = std::make_unique<hg_context>(single ? Threads::one : Threads::many);
     made->owner = &owner;
     made->id = id;
-    made->core_id = take_id(owner, id);
+    made->core_id = take_id(*owner.network, id);
     auto opened = owner.engine->open_context(options_of(owner, made->core_id));
     if (!opened) {
-        give_id(owner, made->core_id);
+        give_id(*owner.network, made->core_id);
         return failed("HG_Context_create", opened.error());
     }
     made->rpc = *std::move(opened);
@@ -61,9 +67,21 @@ hg_return_t open_context(hg_class& owner, std::uint8_t id, hg_context_t** out) {
 bool has_users(hg_context& context) {
     bool any = false;
     context.handles.for_each([&](hg_handle& handle) {
-        any = any || handle.reference_count() > (handle.busy.load() ? 1 : 0) + (handle.abandoned ? 1 : 0);
+        const int held = (handle.busy.load() ? 1 : 0) + (handle.leaving.load() ? 1 : 0) + (handle.abandoned ? 1 : 0);
+        any = any || handle.reference_count() > held;
     });
     return any;
+}
+
+// Answers that were given reach their origins, who fetch large ones; one that does not is not waited for longer.
+void let_answers_leave(rpc::Context& context) {
+    constexpr std::chrono::seconds patience(1);
+    constexpr std::chrono::milliseconds at_once(10);
+    const TimeUs until = context.deadline_in(patience);
+    while (context.counts().requests != 0 && context.now_us() < until) {
+        (void)context.progress(at_once);
+        (void)context.trigger(std::numeric_limits<unsigned>::max());
+    }
 }
 
 }  // namespace
@@ -81,7 +99,9 @@ hg_context_t* HG_Context_create_id(hg_class_t* hg_class, uint8_t id) {
 hg_return_t HG_Context_destroy(hg_context_t* context) {
     if (!context) return HG_SUCCESS;
     if (has_users(*context)) return failed("HG_Context_destroy: handles are left", HG_BUSY);
-    // What is in flight ends. Its callbacks run inside, and may look at the context still.
+    context->unposted.store(true, std::memory_order_relaxed);
+    let_answers_leave(*context->rpc);
+    // What else is in flight ends. Its callbacks run inside, and may look at the context still.
     delete context->rpc.get();
     (void)context->rpc.release();
     // Handles of handlers that never answered.
@@ -89,7 +109,7 @@ hg_return_t HG_Context_destroy(hg_context_t* context) {
         if (handle.references.load() > 0) mercury::drop(handle);
     });
     if (context->data_free) context->data_free(context->data);
-    give_id(*context->owner, context->core_id);
+    give_id(*context->owner->network, context->core_id);
     --context->owner->contexts;
     delete context;
     return HG_SUCCESS;

@@ -8,8 +8,10 @@
 
 #include <cinnabar/rpc/context.hpp>
 
+#include <array>
 #include <atomic>
 #include <memory>
+#include <mutex>
 
 struct hg_context {
     hg_class* owner = nullptr;
@@ -21,6 +23,9 @@ struct hg_context {
     hg_return_t (*core_handle_created)(hg_core_handle_t, void*) = nullptr;
     void* core_handle_created_arg = nullptr;
     std::atomic<bool> unposted{false};
+    std::mutex abandoned_mutex;  // of the two below
+    std::array<hg_handle*, 64> abandoned{};
+    std::size_t abandoned_next = 0;
     cinnabar::SlotPool<hg_handle> handles;
     cinnabar::SlotPool<hg_op_id> transfers;
 

@@ -146,7 +146,7 @@ hg_return_t HG_Core_respond(hg_core_handle_t core_handle, hg_core_cb_t callback,
                             hg_size_t payload_size) {
     hg_handle_t const handle = hg(core_handle);
     if (!handle) return HG_INVALID_ARG;
-    if (!handle->request) return HG_OPNOTSUPPORTED;
+    if (!handle->request || !handle->busy.load(std::memory_order_acquire)) return HG_OPNOTSUPPORTED;
     const hg_return_t flagged = mercury::put_core_flags(*handle, handle->request->output_room(), payload_size, flags);
     if (flagged != HG_SUCCESS) return flagged;
     handle->output_bytes = payload_size;

@@ -5,6 +5,9 @@
 #include "errors.hpp"
 #include "log.hpp"
 
+#include <algorithm>
+#include <utility>
+
 using namespace cinnabar;
 using mercury::Counters;
 
@@ -19,9 +22,13 @@ void release_call(hg_handle& handle) noexcept {
 
 void free_handle(hg_handle& handle) noexcept {
     hg_context& context = *handle.info.context;
+    if (handle.abandoned) {
+        const std::lock_guard lock(context.abandoned_mutex);
+        std::ranges::replace(context.abandoned, &handle, nullptr);
+    }
     release_more(handle);
     release_call(handle);
-    if (handle.request || handle.abandoned) context.owner->counters.subtract(Counters::requests_active);
+    if (handle.request) context.owner->counters.subtract(Counters::requests_active);
     if (rpc::Request* last = std::exchange(handle.request, nullptr)) last->release();
     if (handle.data_free) handle.data_free(handle.data);
     handle.peer.addr = {};
@@ -31,18 +38,36 @@ void free_handle(hg_handle& handle) noexcept {
     context.handles.release(handle);
 }
 
-// The handler has let go without an answer: the origin is told now, not never. One reference stays, which Mercury's
-// programs may give back as well.
+// One reference stays, which Mercury's programs may give back as well. Only the last few handles stay for that.
+void keep_abandoned(hg_handle& handle) noexcept {
+    hg_context& context = *handle.info.context;
+    hg_handle* oldest = nullptr;
+    {
+        const std::lock_guard lock(context.abandoned_mutex);
+        handle.abandoned = true;
+        handle.references.store(1, std::memory_order_release);
+        oldest = std::exchange(context.abandoned[context.abandoned_next++ % context.abandoned.size()], &handle);
+        std::int32_t last = 1;
+        if (oldest && !oldest->references.compare_exchange_strong(last, 0)) oldest = nullptr;  // just given back
+        if (oldest) oldest->abandoned = false;
+    }
+    if (oldest) free_handle(*oldest);
+}
+
+// The handler has let go without an answer: the origin is told now, not never.
 void abandon(hg_handle& handle) noexcept {
-    handle.abandoned = true;
     handle.busy.store(false, std::memory_order_relaxed);
     rpc::Request& request = *std::exchange(handle.request, nullptr);
     request.respond_error(Errc::canceled);
     request.release();
-    handle.references.store(1, std::memory_order_release);
+    handle.info.hg_class->counters.subtract(Counters::requests_active);
+    keep_abandoned(handle);
 }
 
 hg_return_t set_target(hg_handle& handle, hg_addr_t addr, hg_id_t id) noexcept {
+    if (addr && addr->owner != handle.info.hg_class) {
+        return failed("HG_Create, HG_Reset: an address of another class", HG_INVALID_ARG);
+    }
     if (id != 0) {
         Registration* const known = find(*handle.info.hg_class, id);
         if (!known) return HG_NOENTRY;
@@ -72,6 +97,7 @@ hg_handle* take_handle(hg_context& context, std::int32_t references, hg_return_t
     handle->one_way = handle->abandoned = false;
     handle->input_bytes = handle->output_bytes = 0;
     handle->busy.store(false, std::memory_order_relaxed);
+    handle->leaving.store(false, std::memory_order_relaxed);
     handle->references.store(references, std::memory_order_relaxed);
     const hg_class& owner = *context.owner;
     why = owner.handle_created ? owner.handle_created(handle, owner.handle_created_arg) : HG_SUCCESS;

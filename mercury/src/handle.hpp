@@ -27,6 +27,7 @@ struct hg_handle : cinnabar::PoolSlot {
     }
     // An operation holds a reference: the call at the origin, the answer that is owed at the target.
     std::atomic<bool> busy{false};
+    std::atomic<bool> leaving{false};  // target: an answer that is given, and whose callback has not run yet
     bool one_way = false;
     bool abandoned = false;  // by its handler, without an answer: that reference may still be given back
 

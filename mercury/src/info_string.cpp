@@ -47,10 +47,10 @@ struct Words {
 
 Words split(std::string_view text) {
     Words words;
-    const auto colon = text.find(':');
-    words.protocol = text.substr(0, colon);
-    if (colon != text.npos) {
-        words.address = text.substr(colon + 1);
+    const auto end = text.find_first_of(":?");
+    words.protocol = text.substr(0, end);
+    if (end != text.npos) {
+        words.address = text.substr(text[end] == ':' ? end + 1 : end);
         while (words.address.starts_with('/')) words.address.remove_prefix(1);
     }
     if (const auto plus = words.protocol.find('+'); plus != words.protocol.npos) {
@@ -103,7 +103,7 @@ Result<void> take_deadline(std::string& uri, Microseconds& deadline) {
         uri.erase(more ? at : at - 1, end - at + 1);
         return {};
     }
-    if (const char* set = std::getenv("CINNABAR_HG_DEADLINE_MS"); set && !parse_milliseconds(set, deadline)) {
+    if (const char* set = std::getenv("CINNABAR_HG_DEADLINE_MS"); set && *set && !parse_milliseconds(set, deadline)) {
         return Error(Errc::invalid_argument, "CINNABAR_HG_DEADLINE_MS is a number of milliseconds", set);
     }
     return {};

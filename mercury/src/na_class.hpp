@@ -13,6 +13,8 @@
 #include <atomic>
 #include <cstring>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 
 struct na_class {
@@ -22,6 +24,9 @@ struct na_class {
     std::shared_ptr<cinnabar::na::Transport> transport;
     std::atomic<int> addrs{0};  // not freed
     std::atomic<int> users{0};  // HG classes
+
+    std::mutex mutex;                  // of `contexts`
+    std::set<std::uint32_t> contexts;  // of all HG classes that are open on it, by the id of the core
 };
 
 struct na_addr {

@@ -100,6 +100,7 @@ void left(rpc::Request&, Errc result, void* user) noexcept {
         told.ret = mercury::to_hg(result);
         (void)handle.respond_callback(&told);
     }
+    handle.leaving.store(false, std::memory_order_relaxed);
     mercury::drop(handle);
 }
 
@@ -109,6 +110,7 @@ hg_return_t mercury::respond(hg_handle& handle, std::size_t bytes) noexcept {
     if (!handle.busy.exchange(false)) return HG_OPNOTSUPPORTED;
     handle.info.hg_class->counters.add(Counters::replies_sent);
     const bool tells = handle.respond_callback || handle.core_respond_callback;
+    handle.leaving.store(tells, std::memory_order_relaxed);
     if (tells) handle.references.fetch_sub(hg_handle::answer_owed, std::memory_order_relaxed);
     handle.request->respond(bytes, 0, tells ? left : nullptr, &handle);
     if (!tells) drop(handle, hg_handle::answer_owed);

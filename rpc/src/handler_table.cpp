@@ -2,70 +2,93 @@
 #include "handler_table.hpp"
 
 namespace cinnabar::rpc {
+namespace {
 
-HandlerTable::HandlerTable() { publish({}); }
+constexpr std::size_t entries_min = 16;
 
-// Where the entry is, or the free place where it would be.
-std::size_t HandlerTable::place(const Table& table, RpcId id, ProviderId provider) noexcept {
+}  // namespace
+
+const Handler HandlerTable::removed{};
+
+HandlerTable::HandlerTable() {
+    tables_.push_back(std::make_unique<Table>(entries_min));
+    current_.store(tables_.back().get(), std::memory_order_release);
+}
+
+// The entry, or the free place where it would be.
+template <typename AnyTable>
+auto& HandlerTable::place(AnyTable& table, RpcId id, ProviderId provider) noexcept {
     const std::size_t mask = table.entries.size() - 1;
     std::size_t at = static_cast<std::size_t>((id ^ provider) * 0x9e3779b97f4a7c15u >> 32) & mask;
-    while (table.entries[at].handler && (table.entries[at].id != id || table.entries[at].provider != provider)) {
-        at = (at + 1) & mask;
+    for (;; at = (at + 1) & mask) {
+        auto& entry = table.entries[at];
+        // The id was written before the handler.
+        if (!entry.handler.load(std::memory_order_acquire)) return entry;
+        if (entry.id == id && entry.provider == provider) return entry;
     }
-    return at;
 }
 
 const Handler* HandlerTable::find(RpcId id, ProviderId provider) const noexcept {
     const Table& table = *current_.load(std::memory_order_acquire);
-    return table.entries[place(table, id, provider)].handler;
+    const Handler* const found = place(table, id, provider).handler.load(std::memory_order_acquire);
+    return found == &removed ? nullptr : found;
 }
 
-void HandlerTable::publish(const std::vector<Entry>& used) {
-    auto table = std::make_unique<Table>();
-    std::size_t size = 16;
-    while (size < used.size() * 2) size *= 2;
-    table->entries.resize(size);
-    for (const Entry& entry : used) table->entries[place(*table, entry.id, entry.provider)] = entry;
-    current_.store(table.get(), std::memory_order_release);
+void HandlerTable::put(Table& table, RpcId id, ProviderId provider, const Handler* handler) noexcept {
+    Entry& entry = place(table, id, provider);
+    if (!entry.handler.load(std::memory_order_relaxed)) {
+        entry.id = id;
+        entry.provider = provider;
+        ++table.taken;
+    }
+    entry.handler.store(handler, std::memory_order_release);
+}
+
+// A table with room for as many again, without the places of those that nobody serves any more.
+void HandlerTable::grow() {
+    const auto serves = [](const Entry& entry) {
+        const Handler* const handler = entry.handler.load(std::memory_order_relaxed);
+        return handler && handler != &removed;
+    };
+    const Table& old = *tables_.back();
+    std::size_t live = 0;
+    for (const Entry& entry : old.entries) live += serves(entry) ? 1 : 0;
+    std::size_t size = entries_min;
+    while (size < live * 4) size *= 2;
+    auto table = std::make_unique<Table>(size);
+    for (const Entry& entry : old.entries) {
+        if (serves(entry)) put(*table, entry.id, entry.provider, entry.handler.load(std::memory_order_relaxed));
+    }
     tables_.push_back(std::move(table));
+    current_.store(tables_.back().get(), std::memory_order_release);
 }
 
 Result<void> HandlerTable::add(RpcId id, ProviderId provider, Handler handler) {
     if (!handler.run) return Error(Errc::invalid_argument, "a handler needs a function");
     const std::lock_guard lock(mutex_);
-    std::vector<Entry> used;
-    for (const Entry& entry : tables_.back()->entries) {
-        if (!entry.handler) continue;
-        if (entry.id == id && entry.provider == provider) {
-            return Error(Errc::exists, "that id is served already: choose another name or provider",
-                         entry.handler->name + " and " + handler.name);
-        }
-        if (entry.id == id && entry.handler->name != handler.name) {
-            return Error(Errc::exists, "two names have one id: choose another name",
-                         entry.handler->name + " and " + handler.name);
-        }
-        used.push_back(entry);
+    if (const Handler* const known = find(id, provider)) {
+        return Error(Errc::exists, "that id is served already: choose another name or provider",
+                     known->name + " and " + handler.name);
     }
+    const auto named = names_.find(id);
+    if (named != names_.end() && named->second.text != handler.name) {
+        return Error(Errc::exists, "two names have one id: choose another name",
+                     named->second.text + " and " + handler.name);
+    }
+    if ((tables_.back()->taken + 1) * 2 > tables_.back()->entries.size()) grow();
     handlers_.push_back(std::make_unique<Handler>(std::move(handler)));
-    used.push_back({id, handlers_.back().get(), provider});
-    publish(used);
+    const Handler& served = *handlers_.back();
+    ++names_.try_emplace(id, Name{served.name, 0}).first->second.providers;
+    put(*tables_.back(), id, provider, &served);
     return {};
 }
 
 Errc HandlerTable::remove(RpcId id, ProviderId provider) {
     const std::lock_guard lock(mutex_);
-    std::vector<Entry> used;
-    bool found = false;
-    for (const Entry& entry : tables_.back()->entries) {
-        if (!entry.handler) continue;
-        if (entry.id == id && entry.provider == provider) {
-            found = true;
-        } else {
-            used.push_back(entry);
-        }
-    }
-    if (!found) return Errc::not_found;
-    publish(used);
+    if (!find(id, provider)) return Errc::not_found;
+    const auto named = names_.find(id);
+    if (--named->second.providers == 0) names_.erase(named);
+    put(*tables_.back(), id, provider, &removed);
     return Errc::ok;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RPC id and provider to handler. Readers take no lock: a change makes a new table, and old tables and handlers stay
-// until the end of the engine, so that a pointer once found remains good.
+// RPC id and provider to handler. Readers take no lock. Handlers, and tables that were outgrown, stay until the end of
+// the engine, so that a pointer once found remains good: some hundred bytes for each registration there ever was.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -10,6 +10,8 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace cinnabar::rpc {
@@ -24,20 +26,31 @@ class HandlerTable {
   private:
     struct Entry {
         RpcId id = 0;
-        const Handler* handler = nullptr;
         ProviderId provider = 0;
+        std::atomic<const Handler*> handler{nullptr};  // null: a free place; `removed`: nobody serves it any more
     };
-    // Open addressing, at most half full.
+    // Open addressing, at most half full. A place, once taken, stays with its id.
     struct Table {
+        explicit Table(std::size_t size) : entries(size) {}
         std::vector<Entry> entries;
+        std::size_t taken = 0;
     };
-    [[nodiscard]] static std::size_t place(const Table& table, RpcId id, ProviderId provider) noexcept;
-    void publish(const std::vector<Entry>& used);
+    struct Name {
+        std::string text;
+        std::size_t providers = 0;
+    };
+    static const Handler removed;
+
+    template <typename AnyTable>
+    [[nodiscard]] static auto& place(AnyTable& table, RpcId id, ProviderId provider) noexcept;
+    void put(Table& table, RpcId id, ProviderId provider, const Handler* handler) noexcept;
+    void grow();
 
     std::atomic<const Table*> current_;
     std::mutex mutex_;
     std::vector<std::unique_ptr<Table>> tables_;
     std::vector<std::unique_ptr<Handler>> handlers_;
+    std::unordered_map<RpcId, Name> names_;
 };
 
 }  // namespace cinnabar::rpc

@@ -2,7 +2,9 @@
 // Unexpected messages: whole, once, from the right source, whatever their size and number.
 #include "contract.hpp"
 
+#include <chrono>
 #include <set>
+#include <thread>
 
 namespace cinnabar::contract {
 
@@ -25,6 +27,18 @@ TEST_P(Unexpected, ArrivesWithItsBytesTagAndSource) {
     ASSERT_NE(got.source, nullptr);
     EXPECT_EQ(got.source->incarnation(), a.transport->incarnation());
     EXPECT_EQ(got.source->addr().body().context, a.context->options().id);
+}
+
+// A context may be left alone for as long as its program likes; a connect is given its time from when it begins.
+TEST_P(Unexpected, AfterAPauseThatIsLongerThanAConnectMayTake) {
+    na::TransportOptions hasty = listening();
+    hasty.connect_timeout = std::chrono::seconds(1);
+    Node& a = make_node("a", hasty);
+    Node& b = make_node("b", hasty);
+    if (!network_.is_sim()) std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+    TestOp& op = send(a, peer_of(a, b), 1, 8);
+    ASSERT_TRUE(run_until_done(op));
+    EXPECT_EQ(op.result, Errc::ok) << to_string(op.result);
 }
 
 TEST_P(Unexpected, BytesAreAligned) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cinnabar/base/assert.hpp>
+#include <cinnabar/base/clock.hpp>
 #include <cinnabar/na/session/greeting.hpp>
 #include <cinnabar/na/session/socket.hpp>
 
@@ -37,7 +38,8 @@ void SocketDial::begin(PortHost& host, std::span<const SocketAddress> places, co
     source_ = source;
     answer_bytes_ = answer_bytes;
     next_place_ = 0;
-    host.arm(timer_, after(host.now_us(), timeout));
+    // The round's time may be as old as the context's last look at its network.
+    host.arm(timer_, after(steady_clock().now_us(), timeout));
     try_next(Errc::unreachable);
 }
 

@@ -4,6 +4,7 @@
 #include "channel.hpp"
 #include "port.hpp"
 
+#include <cinnabar/base/clock.hpp>
 #include <cinnabar/base/log.hpp>
 
 #include <sys/epoll.h>
@@ -27,7 +28,8 @@ void Dial::start(ShmPort& port, ShmPeer& peer) noexcept {
     stage_ = Stage::connecting;
     timer_.owner = this;
     timer_.fire = &Dial::time_out;
-    until_ = after(port.host().now_us(), port.options().connect_timeout);
+    // The round's time may be as old as the context's last look at its network.
+    until_ = after(steady_clock().now_us(), port.options().connect_timeout);
     failed_ = make_ring(port.transport(), ring_, ring_fd_);
     if (failed_ == Errc::ok) failed_ = go();
     if (failed_ == Errc::again) failed_ = Errc::ok;

@@ -31,6 +31,12 @@ static hg_return_t note_respond(const struct hg_core_cb_info* info) {
     return HG_SUCCESS;
 }
 
+static hg_return_t never(const struct hg_core_cb_info* info) {
+    (void)info;
+    CHECK(0);
+    return HG_SUCCESS;
+}
+
 static hg_core_addr_t found;
 static hg_return_t note_lookup(const struct hg_core_cb_info* info) {
     CHECK_OK(info->ret);
@@ -57,6 +63,7 @@ static hg_return_t serve_reverse(hg_core_handle_t handle) {
     CHECK_RET(HG_Core_respond(handle, note_respond, NULL, 0xf0, in_bytes), HG_OPNOTSUPPORTED);
     CHECK_RET(HG_Core_respond(handle, note_respond, NULL, 0, out_bytes + 1), HG_MSGSIZE);
     CHECK_OK(HG_Core_respond(handle, note_respond, NULL, 0, in_bytes));
+    CHECK_RET(HG_Core_respond(handle, never, NULL, 0, 0), HG_OPNOTSUPPORTED); /* and the first one's callback stays */
     return HG_Core_destroy(handle);
 }
 

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * What programs forget, do twice or do at odd times: refused, or done without harm. */
+#include "both_sides.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+static hg_return_t serve_forget(hg_handle_t handle) { return HG_Destroy(handle); }
+
+/* Handlers that give their handle back without an answer use nothing up. */
+static void forgotten(struct both_sides* both, hg_id_t id) {
+    hg_handle_t handle = HG_HANDLE_NULL;
+    CHECK_OK(HG_Create(both->client.context, both->to, id, &handle));
+    for (int i = 0; i < 200; ++i) CHECK_RET(call(both, handle, NULL), HG_CANCELED);
+    CHECK_OK(HG_Destroy(handle));
+    struct hg_diag_counters counters;
+    CHECK_OK(HG_Class_get_counters(both->server.hg_class, &counters));
+    CHECK(counters.rpc_req_recv_active_count == 0);
+}
+
+/* However many there have been, only those that are open count. */
+static void contexts_come_and_go(struct both_sides* both) {
+    for (int i = 0; i < 1100; ++i) {
+        hg_context_t* second = HG_Context_create(both->client.hg_class);
+        CHECK(second != NULL);
+        CHECK_OK(HG_Context_destroy(second));
+    }
+}
+
+static hg_return_t nothing(const struct hg_cb_info* info) {
+    (void)info;
+    CHECK(0);
+    return HG_SUCCESS;
+}
+
+static void bulk_arguments(struct both_sides* both) {
+    char memory[64];
+    void* base = memory;
+    hg_size_t bytes = sizeof memory;
+    hg_bulk_t bulk = HG_BULK_NULL;
+    hg_context_t* const context = both->client.context;
+    CHECK_OK(HG_Bulk_create(both->client.hg_class, 1, &base, &bytes, HG_BULK_READWRITE, &bulk));
+    CHECK_REFUSED(
+        HG_Bulk_transfer(context, nothing, NULL, (hg_bulk_op_t)77, both->to, bulk, 0, bulk, 0, 1, HG_OP_ID_IGNORE),
+        HG_INVALID_ARG);
+    CHECK_RET(HG_Bulk_transfer(NULL, nothing, NULL, HG_BULK_PULL, both->to, bulk, 0, bulk, 0, 1, HG_OP_ID_IGNORE),
+              HG_INVALID_ARG);
+    /* Who wants no callback gets none. */
+    CHECK_OK(HG_Bulk_transfer(context, NULL, NULL, HG_BULK_PULL, both->to, bulk, 0, bulk, 0, 1, HG_OP_ID_IGNORE));
+    CHECK_OK(HG_Bulk_bind(bulk, context));
+    CHECK_RET(HG_Bulk_bind_transfer(NULL, nothing, NULL, HG_BULK_PULL, bulk, 0, bulk, 0, 1, HG_OP_ID_IGNORE),
+              HG_INVALID_ARG);
+    for (int i = 0; i < 10; ++i) pump_once(both);
+    CHECK_OK(HG_Bulk_free(bulk));
+}
+
+static void of_another_class(struct both_sides* both, hg_id_t id) {
+    if (both->client.hg_class == both->server.hg_class) return;
+    hg_handle_t handle = HG_HANDLE_NULL;
+    CHECK_REFUSED(HG_Create(both->server.context, both->to, id, &handle), HG_INVALID_ARG);
+    CHECK_OK(HG_Create(both->server.context, HG_ADDR_NULL, id, &handle));
+    CHECK_REFUSED(HG_Reset(handle, both->to, id), HG_INVALID_ARG);
+    CHECK_OK(HG_Destroy(handle));
+}
+
+static void strings(void) {
+    hg_class_t* timed = HG_Init("na+sm?deadline_ms=50", 0);
+    CHECK(timed != NULL);
+    CHECK_OK(HG_Finalize(timed));
+    CHECK(setenv("CINNABAR_HG_DEADLINE_MS", "", 1) == 0);
+    hg_class_t* plain = HG_Init("na+sm", 0);
+    CHECK(plain != NULL);
+    CHECK(unsetenv("CINNABAR_HG_DEADLINE_MS") == 0);
+    hg_addr_t addr = HG_ADDR_NULL;
+    CHECK_REFUSED(HG_Addr_lookup2(plain, "ofi+bogus://x:1", &addr), HG_PROTONOSUPPORT);
+    CHECK_OK(HG_Finalize(plain));
+}
+
+MERCURY_GEN_PROC(large_out_t, ((hg_const_string_t)(text)))
+static char large_text[100 * 1000];
+static int large_left;
+static hg_return_t note_left(const struct hg_cb_info* info) {
+    CHECK_OK(info->ret);
+    ++*(int*)info->arg;
+    return HG_SUCCESS;
+}
+static atomic_int large_served;
+static hg_return_t serve_large(hg_handle_t handle) {
+    large_out_t out = {large_text};
+    CHECK_OK(HG_Respond(handle, note_left, &large_left, &out));
+    CHECK_OK(HG_Destroy(handle));
+    large_served = 1;
+    return HG_SUCCESS;
+}
+static void* drive_client(void* arg) {
+    struct side* client = arg;
+    hg_handle_t handle = HG_HANDLE_NULL;
+    unsigned count = 0;
+    struct told told = {0, HG_OTHER_ERROR};
+    large_out_t out;
+    hg_addr_t to = HG_Context_get_data(client->context);
+    CHECK_OK(HG_Create(client->context, to,
+                       HG_Register_name(client->hg_class, "large", NULL, hg_proc_large_out_t, NULL), &handle));
+    CHECK_OK(HG_Forward(handle, note, &told, NULL));
+    while (told.count == 0) {
+        (void)HG_Progress(client->context, 10);
+        (void)HG_Trigger(client->context, 0, 16, &count);
+    }
+    CHECK_OK(told.ret);
+    CHECK_OK(HG_Get_output(handle, &out));
+    CHECK(strcmp(out.text, large_text) == 0);
+    CHECK_OK(HG_Free_output(handle, &out));
+    CHECK_OK(HG_Destroy(handle));
+    return NULL;
+}
+
+/* A server that answers and goes: what it said still arrives, and its own callback runs. */
+static void answers_and_goes(const char* transport) {
+    struct both_sides both;
+    open_both_sides(&both, transport, NULL);
+    memset(large_text, 'x', sizeof large_text - 1);
+    if (both.client.hg_class != both.server.hg_class) {
+        CHECK(HG_Register_name(both.server.hg_class, "large", NULL, hg_proc_large_out_t, serve_large) != 0);
+        CHECK_OK(HG_Context_set_data(both.client.context, both.to, NULL));
+        pthread_t client;
+        unsigned count = 0;
+        CHECK(pthread_create(&client, NULL, drive_client, &both.client) == 0);
+        while (!large_served) {
+            (void)HG_Progress(both.server.context, 10);
+            (void)HG_Trigger(both.server.context, 0, 1, &count);
+        }
+        CHECK_OK(HG_Context_destroy(both.server.context));
+        CHECK(large_left == 1);
+        CHECK_OK(HG_Finalize(both.server.hg_class));
+        CHECK(pthread_join(client, NULL) == 0);
+        CHECK_OK(HG_Addr_free(both.client.hg_class, both.to));
+        CHECK_OK(HG_Context_destroy(both.client.context));
+        CHECK_OK(HG_Finalize(both.client.hg_class));
+        return;
+    }
+    close_both_sides(&both);
+}
+
+int main(int argc, char** argv) {
+    CHECK(argc == 2);
+    struct both_sides both;
+    open_both_sides(&both, argv[1], NULL);
+    const hg_id_t forget = HG_Register_name(both.server.hg_class, "forget", NULL, NULL, serve_forget);
+    if (both.client.hg_class != both.server.hg_class) {
+        CHECK(HG_Register_name(both.client.hg_class, "forget", NULL, NULL, NULL) == forget);
+    }
+    forgotten(&both, forget);
+    contexts_come_and_go(&both);
+    bulk_arguments(&both);
+    of_another_class(&both, forget);
+    strings();
+    close_both_sides(&both);
+    answers_and_goes(argv[1]);
+    return 0;
+}
