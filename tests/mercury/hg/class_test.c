@@ -106,7 +106,7 @@ static void addresses(struct both_sides* both) {
     CHECK_OK(HG_Addr_free(both->client.hg_class, again));
     CHECK_OK(HG_Addr_free(hg_class, HG_ADDR_NULL));
     CHECK_REFUSED(HG_Addr_lookup2(hg_class, "no address", &again), HG_INVALID_ARG);
-    CHECK_REFUSED(HG_Addr_lookup2(hg_class, "ofi+nothing://x:1", &again), HG_OPNOTSUPPORTED);
+    CHECK_REFUSED(HG_Addr_lookup2(hg_class, "ofi+nothing://x:1", &again), HG_PROTONOSUPPORT);
     CHECK_REFUSED(HG_Addr_lookup2(hg_class, "self://0123", &again), HG_PROTONOSUPPORT);
 }
 
