@@ -43,8 +43,14 @@ struct hg_bulk_attr {
     uint64_t device;
 };
 
-/* Seen from whoever transfers: push writes to the origin, pull reads from it. */
-typedef enum hg_bulk_op { HG_BULK_PUSH, HG_BULK_PULL } hg_bulk_op_t;
+/* Seen from whoever transfers: push writes to the origin, pull reads from it. Other values are refused, so in C++ the
+ * type has room for them. */
+typedef enum hg_bulk_op
+#ifdef __cplusplus
+    : unsigned int
+#endif
+{ HG_BULK_PUSH,
+  HG_BULK_PULL } hg_bulk_op_t;
 
 struct hg_cb_info_lookup {
     hg_addr_t addr; /* the callee's, to be freed */
