@@ -8,11 +8,14 @@
 namespace cinnabar::rpc {
 namespace {
 
+constexpr std::uint32_t connections_max = 16;
+constexpr std::uint32_t full = connections_max - connections_max / 8;  // beyond, the quiet are asked to leave
+
 class EvictTest : public RpcTest {
   protected:
     void SetUp() override {
         if (network_.one_process()) GTEST_SKIP() << "both sides share their transport";
-        transport_options_.connections_max = connections_max_;
+        transport_options_.connections_max = connections_max;
         open(target_, 0, true);
         to_ = target_.context->self_addr();
         serve_echo();
@@ -50,13 +53,10 @@ class EvictTest : public RpcTest {
     }
     // The quiet have left.
     [[nodiscard]] bool has_room() {
-        return all_until([&] { return target_.context->counts().connections <= full_; });
+        return all_until([&] { return target_.context->counts().connections <= full; });
     }
 
-    const bool few_ = support::thread_sanitizer && network_.is_ofi();
-    const std::uint32_t connections_max_ = few_ ? 8 : 16;
-    const std::uint32_t full_ = connections_max_ - connections_max_ / 8;
-    const std::size_t peers_ = few_ ? 12 : 40;
+    const std::size_t peers_ = support::thread_sanitizer && network_.is_ofi() ? 20 : 40;
     std::vector<Side> origins_;
 };
 
@@ -111,24 +111,24 @@ TEST_P(EvictTest, ACallThatCrossesTheQuestionIsNotLost) {
 }
 
 TEST_P(EvictTest, WhoDoesNotAnswerIsCutOff) {
-    for (std::size_t i = 0; i < full_; ++i) {
+    for (std::size_t i = 0; i < full; ++i) {
         open_peer(i);
         echo_from(i);
     }
     // Elsewhere it is enough that nobody looks at what came for them.
-    for (std::size_t i = 0; network_.is_sim() && i < full_; ++i) network_.world().stop("origin" + std::to_string(i));
+    for (std::size_t i = 0; network_.is_sim() && i < full; ++i) network_.world().stop("origin" + std::to_string(i));
     log_.allow("has not answered");
-    open_peer(full_);
+    open_peer(full);
     Ending ending;
-    call_from(full_, "echo", ending);
+    call_from(full, "echo", ending);
     support::Pump awake(network_.world_or_null());
     awake.add(target_.context->na());
-    awake.add(origins_[full_].context->na());
+    awake.add(origins_[full].context->na());
     const auto connections = [&] { return target_.context->counts().connections; };
     ASSERT_TRUE(awake.until([&] { return ending.count == 1; }, std::chrono::seconds(20)));
-    EXPECT_EQ(connections(), full_ + 1);
-    ASSERT_TRUE(awake.until([&] { return connections() == full_; }, std::chrono::seconds(20)));
-    for (std::size_t i = 0; network_.is_sim() && i < full_; ++i) network_.world().resume("origin" + std::to_string(i));
+    EXPECT_EQ(connections(), full + 1);
+    ASSERT_TRUE(awake.until([&] { return connections() == full; }, std::chrono::seconds(20)));
+    for (std::size_t i = 0; network_.is_sim() && i < full; ++i) network_.world().resume("origin" + std::to_string(i));
 }
 
 CINNABAR_OVER_ALL(EvictTest);
