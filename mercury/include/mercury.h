@@ -75,8 +75,8 @@ HG_PUBLIC hg_return_t HG_Class_set_handle_create_callback(hg_class_t* hg_class,
 HG_PUBLIC hg_context_t* HG_Context_create(hg_class_t* hg_class) HG_WARN_UNUSED_RESULT;
 /* Peers reach it by HG_Set_target_id. A second one of the same id makes calls, but requests go to the first. */
 HG_PUBLIC hg_context_t* HG_Context_create_id(hg_class_t* hg_class, uint8_t id) HG_WARN_UNUSED_RESULT;
-/* Calls and transfers in flight end with HG_CANCELED, their callbacks run inside. HG_BUSY: handles are left; nothing
- * was done. */
+/* Answers that were given leave first, for a second at most; calls and transfers in flight end with HG_CANCELED. All
+ * their callbacks run inside. HG_BUSY: handles are left; nothing was done. */
 HG_PUBLIC hg_return_t HG_Context_destroy(hg_context_t* context);
 /* Requests that come from now on are refused; the rest goes on. */
 HG_PUBLIC hg_return_t HG_Context_unpost(hg_context_t* context);

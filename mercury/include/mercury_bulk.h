@@ -45,9 +45,9 @@ HG_PUBLIC hg_size_t HG_Bulk_get_serialize_size(hg_bulk_t handle, unsigned long f
 HG_PUBLIC hg_return_t HG_Bulk_serialize(void* buf, hg_size_t buf_size, unsigned long flags, hg_bulk_t handle);
 HG_PUBLIC hg_return_t HG_Bulk_deserialize(hg_class_t* hg_class, hg_bulk_t* handle, const void* buf, hg_size_t buf_size);
 
-/* Moves `size` bytes between the origin's memory and local memory. HG_SUCCESS: the callback runs once. Else it does
- * not: HG_INVALID_ARG (out of bounds, or a bound handle where an address is given), HG_PERMISSION, HG_AGAIN (too many).
- * `op_id` may be NULL or HG_OP_ID_IGNORE. */
+/* Moves `size` bytes between the origin's memory and local memory. HG_SUCCESS: the callback, if there is one, runs
+ * once. Else it does not: HG_INVALID_ARG (out of bounds, neither push nor pull, of another class, or a bound handle
+ * where an address is given), HG_PERMISSION, HG_AGAIN (too many). `op_id` may be NULL or HG_OP_ID_IGNORE. */
 HG_PUBLIC hg_return_t HG_Bulk_transfer(hg_context_t* context, hg_cb_t callback, void* arg, hg_bulk_op_t op,
                                        hg_addr_t origin_addr, hg_bulk_t origin_handle, hg_size_t origin_offset,
                                        hg_bulk_t local_handle, hg_size_t local_offset, hg_size_t size,

@@ -27,7 +27,8 @@ class Allocations : public testing::TestWithParam<std::string> {
   protected:
     void SetUp() override {
         auto listening = Node::listen(GetParam(), {.progress_thread = false});
-        if (const auto missing = support::missing_here(listening); !missing.empty()) GTEST_SKIP() << missing;
+        const std::string missing = GetParam().starts_with("ofi") ? support::missing_here(listening) : "";
+        if (!missing.empty()) GTEST_SKIP() << missing;
         node_.emplace(std::move(listening).value());
         // By that transport: self_addr() would also name the way within the process, which goes first.
         to_ = Addr::parse(node_->address()).value();

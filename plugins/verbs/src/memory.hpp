@@ -18,8 +18,7 @@ namespace cinnabar::verbs {
 
 class VerbsMemory final : public na::CountedMemory {
   public:
-    // As CountedMemory. permission, out_of_memory: with the advice of
-    // registration_error().
+    // As CountedMemory. permission, out_of_memory: with the advice of registration_error().
     [[nodiscard]] static Result<std::unique_ptr<na::Memory>> make(na::Transport& transport,
                                                                   std::shared_ptr<Device> device,
                                                                   std::span<const na::Segment> segments,

@@ -41,17 +41,15 @@ class Registrations {
     // registrations_max or registered_bytes_max.
     [[nodiscard]] Result<void> admit(std::span<const Segment> segments, std::size_t segments_max) {
         if (segments.size() > segments_max) return Error(Errc::too_large, "too many segments in one registration");
-        if (!count_.take()) return Error(Errc::too_large, "registrations_max are in use");
-        std::uint64_t taken = 0;
+        std::uint64_t bytes = 0;
+        bool countable = true;
         for (const Segment& segment : segments) {
-            if (bytes_.take(segment.bytes)) {
-                taken += segment.bytes;
-                continue;
-            }
-            give(taken);
-            return Error(Errc::too_large, "registered_bytes_max are in use");
+            countable = countable && !__builtin_add_overflow(bytes, segment.bytes, &bytes);
         }
-        return {};
+        if (!count_.take()) return Error(Errc::too_large, "registrations_max are in use");
+        if (countable && bytes_.take(bytes)) return {};
+        count_.give();
+        return Error(Errc::too_large, "registered_bytes_max are in use");
     }
     void give(std::uint64_t bytes) noexcept {
         bytes_.give(bytes);
