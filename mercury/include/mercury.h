@@ -128,7 +128,7 @@ HG_PUBLIC hg_return_t HG_Addr_to_string(hg_class_t* hg_class, char* text, hg_siz
 
 /* --- Handles. */
 
-/* `addr` NULL or `id` 0: they come with HG_Reset. HG_NOENTRY: the id is not registered. HG_NOMEM: too many handles. */
+/* `addr` NULL or `id` 0: they come with HG_Reset. HG_NOENTRY: the id is not registered. HG_AGAIN: too many handles. */
 HG_PUBLIC hg_return_t HG_Create(hg_context_t* context, hg_addr_t addr, hg_id_t id, hg_handle_t* handle);
 /* Gives a reference back. A handler's handle has two, one of which belongs to the response: a handle that is given back
  * without one answers HG_CANCELED. */

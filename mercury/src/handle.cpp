@@ -90,7 +90,7 @@ hg_return_t set_target(hg_handle& handle, hg_addr_t addr, hg_id_t id) noexcept {
 
 hg_handle* take_handle(hg_context& context, std::int32_t references, hg_return_t& why) noexcept {
     hg_handle* const handle = context.handles.acquire();
-    why = HG_NOMEM;
+    why = HG_AGAIN;
     if (!handle) return nullptr;
     handle->info = {context.owner, &context, nullptr, 0, 0};
     handle->registration = nullptr;

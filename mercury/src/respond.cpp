@@ -69,7 +69,7 @@ void run_handler(rpc::Request& request, void* target) noexcept {
     hg_return_t why = HG_SUCCESS;
     // The user's, the answer's where one is owed, and this function's.
     hg_handle* const handle = take_handle(context, request.one_way() ? 2 : 3 + hg_handle::answer_owed, why);
-    if (!handle) return refuse(request, why == HG_NOMEM ? Errc::overloaded : to_errc(why));
+    if (!handle) return refuse(request, to_errc(why));
     handle->input_state.reset();
     fill(*handle, request, registration);
     handle->busy.store(!request.one_way(), std::memory_order_relaxed);

@@ -1,12 +1,41 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <cinnabar/na/hello.hpp>
 #include <cinnabar/na/registry.hpp>
 
 #include <dlfcn.h>
+
+#include <algorithm>
 
 namespace cinnabar::na {
 namespace {
 
 constexpr const char* rebuild_it = "the plugin was built for another version of Cinnabar: rebuild it";
+
+// "copy, group" has "copy".
+bool is_listed(std::string_view name, std::string_view list) {
+    while (!list.empty()) {
+        const std::string_view one = list.substr(0, list.find(','));
+        if (one == name) return true;
+        list.remove_prefix(std::min(one.size() + 2, list.size()));
+    }
+    return false;
+}
+
+Result<std::unique_ptr<Transport>> open_by(const PluginInfo& plugin, const Uri& uri, const TransportOptions& options) {
+    for (const auto& [name, value] : uri.query) {
+        if (name == "context" || is_listed(name, plugin.options)) continue;
+        std::string detail = name + "; known: " + std::string(plugin.options.empty() ? "none" : plugin.options);
+        return Error(Errc::bad_address, "the address has an option that this network does not know", std::move(detail));
+    }
+    if (options.message_bytes_max < message_bytes_min) {
+        return Error(Errc::invalid_argument, "message_bytes_max is at least 512 bytes");
+    }
+    if (options.receive_slots == 0 || options.contexts_max == 0 || options.connections_max == 0 ||
+        options.send_slots_max == 0) {
+        return Error(Errc::invalid_argument, "a limit of a transport is not 0");
+    }
+    return plugin.open(uri, options);
+}
 
 }  // namespace
 
@@ -55,7 +84,7 @@ Result<std::unique_ptr<Transport>> Registry::open(std::string_view text, const T
     // "ofi+tcp" is for the plugin "ofi", which knows what the rest means.
     const std::string_view family = std::string_view(uri.scheme).substr(0, uri.scheme.find('+'));
     for (const PluginInfo& plugin : plugins_) {
-        if (plugin.scheme == uri.scheme || plugin.scheme == family) return plugin.open(uri, options);
+        if (plugin.scheme == uri.scheme || plugin.scheme == family) return open_by(plugin, uri, options);
         known.append(known.empty() ? "" : ", ").append(plugin.scheme);
     }
     return Error(Errc::unsupported, "no plugin of that scheme; known", uri.scheme + "; " + known);

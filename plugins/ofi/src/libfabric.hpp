@@ -11,6 +11,7 @@
 #include <rdma/fi_errno.h>
 #include <rdma/fi_tagged.h>
 
+#include <cassert>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -20,7 +21,8 @@ namespace cinnabar::ofi {
 struct CloseFid {
     template <typename T>
     void operator()(T* object) const noexcept {
-        (void)::fi_close(&object->fid);
+        [[maybe_unused]] const int closed = ::fi_close(&object->fid);
+        assert(closed == 0 && "what was opened in it is still open");
     }
 };
 template <typename T>

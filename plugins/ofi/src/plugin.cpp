@@ -7,7 +7,7 @@ namespace cinnabar::ofi {
 
 const na::PluginInfo plugin_info{na::plugin_abi, "ofi",
                                  "libfabric: ofi+PROVIDER://..., over tcp, verbs and the fabrics of clusters",
-                                 &OfiTransport::open};
+                                 &OfiTransport::open, "domain, interface, subnet, busy, untested"};
 
 }  // namespace cinnabar::ofi
 

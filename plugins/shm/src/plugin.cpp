@@ -6,7 +6,7 @@
 namespace cinnabar::shm {
 
 const na::PluginInfo plugin_info{na::plugin_abi, "shm", "shared memory, processes of one host; needs nothing",
-                                 &ShmTransport::open};
+                                 &ShmTransport::open, "copy, group, place"};
 
 }  // namespace cinnabar::shm
 

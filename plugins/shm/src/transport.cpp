@@ -72,13 +72,6 @@ ShmTransport::~ShmTransport() {
 }
 
 Result<std::unique_ptr<na::Transport>> ShmTransport::open(const na::Uri& uri, const na::TransportOptions& options) {
-    if (options.message_bytes_max < na::message_bytes_min) {
-        return Error(Errc::invalid_argument, "message_bytes_max is at least 512 bytes");
-    }
-    if (options.receive_slots == 0 || options.contexts_max == 0 || options.connections_max == 0 ||
-        options.send_slots_max == 0) {
-        return Error(Errc::invalid_argument, "a limit of a transport is not 0");
-    }
     if (uri.port || (!uri.host.empty() && !good_name(uri.host))) {
         return Error(Errc::bad_address, "a name in shared memory is at most 63 letters, digits, '.', '-' and '_'",
                      uri.to_string());

@@ -55,7 +55,8 @@ Result<std::unique_ptr<na::Transport>> open(const na::Uri& uri, const na::Transp
 
 }  // namespace
 
-const na::PluginInfo plugin_info{na::plugin_abi, "sim", "a simulated network for tests, from one seed", &open};
+const na::PluginInfo plugin_info{na::plugin_abi, "sim", "a simulated network for tests, from one seed", &open,
+                                 "world, seed, profile"};
 
 }  // namespace cinnabar::sim
 

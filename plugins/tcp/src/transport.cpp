@@ -43,12 +43,8 @@ TcpTransport::~TcpTransport() { CINNABAR_ASSERT(ports_.empty()); }
 
 Result<std::unique_ptr<na::Transport>> TcpTransport::open(const na::Uri& uri, const na::TransportOptions& options) {
     constexpr std::size_t message_bytes_limit = 64 * 1024 * 1024;
-    if (options.message_bytes_max < na::message_bytes_min || options.message_bytes_max > message_bytes_limit) {
-        return Error(Errc::invalid_argument, "message_bytes_max is from 512 bytes to 64 MiB");
-    }
-    if (options.receive_slots == 0 || options.contexts_max == 0 || options.connections_max == 0 ||
-        options.send_slots_max == 0) {
-        return Error(Errc::invalid_argument, "a limit of a transport is not 0");
+    if (options.message_bytes_max > message_bytes_limit) {
+        return Error(Errc::invalid_argument, "message_bytes_max is at most 64 MiB");
     }
     std::unique_ptr<TcpTransport> transport(new TcpTransport(options));
     if (options.listen) {

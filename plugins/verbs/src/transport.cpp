@@ -63,12 +63,8 @@ VerbsTransport::VerbsTransport(std::shared_ptr<Device> device, const na::Transpo
 VerbsTransport::~VerbsTransport() { CINNABAR_ASSERT(ports_.empty()); }
 
 Result<std::unique_ptr<na::Transport>> VerbsTransport::open(const na::Uri& uri, const na::TransportOptions& options) {
-    if (options.message_bytes_max < na::message_bytes_min || options.message_bytes_max > message_bytes_limit) {
-        return Error(Errc::invalid_argument, "message_bytes_max is from 512 bytes to 1 MiB");
-    }
-    if (options.receive_slots == 0 || options.contexts_max == 0 || options.connections_max == 0 ||
-        options.send_slots_max == 0) {
-        return Error(Errc::invalid_argument, "a limit of a transport is not 0");
+    if (options.message_bytes_max > message_bytes_limit) {
+        return Error(Errc::invalid_argument, "message_bytes_max is at most 1 MiB");
     }
     CINNABAR_TRY(std::shared_ptr<Device> device, Device::open(uri));
     std::unique_ptr<VerbsTransport> transport(new VerbsTransport(std::move(device), options));

@@ -75,6 +75,26 @@ static void strings(void) {
     hg_addr_t addr = HG_ADDR_NULL;
     CHECK_REFUSED(HG_Addr_lookup2(plain, "ofi+bogus://x:1", &addr), HG_PROTONOSUPPORT);
     CHECK_OK(HG_Finalize(plain));
+    HG_Set_log_level("none");
+    CHECK(HG_Init("tcp://?bogus=1", 0) == NULL);
+    HG_Set_log_level("warning");
+}
+
+/* What a handle's create callback says is what the origin hears. */
+static hg_return_t give_nothing(hg_handle_t handle, void* arg) {
+    (void)handle;
+    (void)arg;
+    return HG_NOMEM;
+}
+static void handles_that_cannot_be(struct both_sides* both, hg_id_t id) {
+    hg_handle_t handle = HG_HANDLE_NULL;
+    hg_handle_t none = HG_HANDLE_NULL;
+    CHECK_OK(HG_Create(both->client.context, both->to, id, &handle));
+    CHECK_OK(HG_Class_set_handle_create_callback(both->server.hg_class, give_nothing, NULL));
+    CHECK_REFUSED(call(both, handle, NULL), HG_NOMEM);
+    CHECK_RET(HG_Create(both->server.context, HG_ADDR_NULL, id, &none), HG_NOMEM);
+    CHECK_OK(HG_Class_set_handle_create_callback(both->server.hg_class, NULL, NULL));
+    CHECK_OK(HG_Destroy(handle));
 }
 
 MERCURY_GEN_PROC(large_out_t, ((hg_const_string_t)(text)))
@@ -149,6 +169,7 @@ int main(int argc, char** argv) {
     contexts_come_and_go(&both);
     bulk_arguments(&both);
     of_another_class(&both, forget);
+    handles_that_cannot_be(&both, forget);
     strings();
     close_both_sides(&both);
     if (strcmp(argv[1], "self") != 0) answers_and_goes(argv[1]); /* else both sides would go */

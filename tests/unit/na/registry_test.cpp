@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <cinnabar/na/hello.hpp>
 #include <cinnabar/na/registry.hpp>
 #include <cinnabar/plugins/builtin.hpp>
 
@@ -35,6 +36,31 @@ TEST(Registry, OpensByScheme) {
     EXPECT_EQ(opened.code(), Errc::address_in_use);
     EXPECT_EQ(opened.error().subject, "one://host:5/path");
     EXPECT_EQ(registry.open("not an address", {}).code(), Errc::bad_address);
+}
+
+TEST(Registry, RefusesOptionsThatThePluginDoesNotName) {
+    Registry registry;
+    ASSERT_TRUE(registry.add({plugin_abi, "one", "first", &refuse, "copy, group"}).ok());
+    ASSERT_TRUE(registry.add({plugin_abi, "two", "second", &refuse}).ok());
+    EXPECT_EQ(registry.open("one://host?copy=1&group=2&context=3", {}).code(), Errc::address_in_use);
+    for (const char* address : {"one://host?cop=1", "one://host?group,=1", "one://host?copy&x", "two://host?copy=1"}) {
+        EXPECT_EQ(registry.open(address, {}).code(), Errc::bad_address) << address;
+    }
+    const std::string message = registry.open("one://host?bogus=1", {}).error().message();
+    EXPECT_NE(message.find("bogus"), message.npos) << message;
+    EXPECT_NE(message.find("copy, group"), message.npos) << message;
+}
+
+TEST(Registry, RefusesLimitsOfNothing) {
+    Registry registry;
+    add_builtin(registry);
+    const auto code = [&](const TransportOptions& options) { return registry.open("self://", options).code(); };
+    EXPECT_EQ(code({.message_bytes_max = message_bytes_min - 1}), Errc::invalid_argument);
+    EXPECT_EQ(code({.receive_slots = 0}), Errc::invalid_argument);
+    EXPECT_EQ(code({.contexts_max = 0}), Errc::invalid_argument);
+    EXPECT_EQ(code({.connections_max = 0}), Errc::invalid_argument);
+    EXPECT_EQ(code({.send_slots_max = 0}), Errc::invalid_argument);
+    EXPECT_EQ(code({}), Errc::ok);
 }
 
 TEST(Registry, AnUnknownSchemeNamesTheKnownOnes) {

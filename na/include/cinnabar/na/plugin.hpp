@@ -15,15 +15,16 @@
 namespace cinnabar::na {
 
 // Changes whenever anything in na's headers that a plugin sees changes its layout or meaning.
-inline constexpr std::uint32_t plugin_abi = 4;
+inline constexpr std::uint32_t plugin_abi = 5;
 
 struct PluginInfo {
     std::uint32_t abi = plugin_abi;
     std::string_view scheme;       // "tcp"; static storage
     std::string_view description;  // one line; static storage
-    // Opens the network. The uri's scheme is this plugin's. bad_address, address_in_use, unreachable, unsupported
-    // (the machine lacks what it needs; the hint says what).
+    // Opens the network. The uri's scheme is this plugin's, and it has no options but those below; no limit is 0.
+    // bad_address, address_in_use, unreachable, unsupported (the machine lacks what it needs; the hint says what).
     Result<std::unique_ptr<Transport>> (*open)(const Uri& uri, const TransportOptions& options) = nullptr;
+    std::string_view options = {};  // that may stand behind '?' in an address: "copy, group"; static storage
 };
 
 }  // namespace cinnabar::na
