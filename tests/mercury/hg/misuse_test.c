@@ -19,9 +19,11 @@ static void forgotten(struct both_sides* both, hg_id_t id) {
     CHECK(counters.rpc_req_recv_active_count == 0);
 }
 
-/* However many there have been, only those that are open count. */
-static void contexts_come_and_go(struct both_sides* both) {
-    for (int i = 0; i < 1100; ++i) {
+/* However many there have been, only those that are open count. Ids are the same over all transports, and libfabric
+ * takes 50 ms for a context. */
+static void contexts_come_and_go(struct both_sides* both, const char* transport) {
+    const int count = strcmp(transport, "ofi") == 0 ? 20 : 1100;
+    for (int i = 0; i < count; ++i) {
         hg_context_t* second = HG_Context_create(both->client.hg_class);
         CHECK(second != NULL);
         CHECK_OK(HG_Context_destroy(second));
@@ -166,7 +168,7 @@ int main(int argc, char** argv) {
         CHECK(HG_Register_name(both.client.hg_class, "forget", NULL, NULL, NULL) == forget);
     }
     forgotten(&both, forget);
-    contexts_come_and_go(&both);
+    contexts_come_and_go(&both, argv[1]);
     bulk_arguments(&both);
     of_another_class(&both, forget);
     handles_that_cannot_be(&both, forget);

@@ -35,14 +35,7 @@ TEST(Verbs, WithoutADeviceItSaysWhatToDo) {
 }
 
 TEST(Verbs, LimitsThatMakeNoSenseAreRefusedFirst) {
-    na::TransportOptions options;
-    options.message_bytes_max = 100;
-    EXPECT_EQ(open("verbs://", options).code(), Errc::invalid_argument);
-    options.message_bytes_max = 2 * 1024 * 1024;
-    EXPECT_EQ(open("verbs://", options).code(), Errc::invalid_argument);
-    options = {};
-    options.receive_slots = 0;
-    EXPECT_EQ(open("verbs://", options).code(), Errc::invalid_argument);
+    EXPECT_EQ(open("verbs://", {.message_bytes_max = 2 * 1024 * 1024}).code(), Errc::invalid_argument);
 }
 
 TEST(Verbs, TheDiagnosisNamesDeviceFabricAndLimit) {
