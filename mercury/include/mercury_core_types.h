@@ -89,7 +89,7 @@ struct hg_diag_counters {
     uint64_t rpc_req_extra_count;       /* requests that did not fit a message */
     uint64_t rpc_resp_extra_count;      /* replies that did not */
     uint64_t rpc_req_recv_active_count; /* requests in the hands of handlers */
-    uint64_t rpc_multi_recv_copy_count; /* requests that were copied out of the receive memory */
+    uint64_t rpc_multi_recv_copy_count; /* 0: nobody posts receives here */
     uint64_t bulk_count;                /* transfers started */
 };
 

@@ -48,7 +48,8 @@ na_init_info with_class_of_traffic(const na_init_info_4_0& options, na_traffic_c
 // The network itself, shared memory for those on this host, and a loopback where nobody could dial this process.
 Result<std::vector<std::shared_ptr<na::Transport>>> open_transports(const hg_class& owner) {
     const na_class& network = *owner.network;
-    const na::TransportOptions wanted = mercury::transport_options(network.options, network.listen);
+    const na::TransportOptions wanted =
+        mercury::transport_options(network.options, network.listen, network.info.patience);
     std::vector<std::shared_ptr<na::Transport>> transports{network.transport};
     const auto add = [&](const std::string& uri) -> Result<void> {
         CINNABAR_TRY(auto transport, mercury::open_transport(uri, wanted));

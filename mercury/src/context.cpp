@@ -24,8 +24,9 @@ rpc::Options options_of(const hg_class& owner, na::ContextId id) {
     options.context.id = id;
     if ((network.progress_mode & NA_NO_BLOCK) != 0) options.context.spin_max = std::chrono::hours(1);
     options.checksums = owner.options.checksum_level != HG_CHECKSUM_NONE;
-    // Handlers may take as long as they like.
+    // Handlers may take as long as they like, and nothing moves in a context that nobody drives meanwhile.
     options.handler_time_max = Microseconds{0};
+    options.stall_max = owner.network->info.patience;
     return options;
 }
 

@@ -54,9 +54,7 @@ hg_return_t HG_Core_addr_dup(hg_core_addr_t addr, hg_core_addr_t* copy) {
     return addr ? HG_Addr_dup(hg(addr)->owner, hg(addr), hg(copy)) : HG_INVALID_ARG;
 }
 uint8_t HG_Core_addr_cmp(hg_core_addr_t one, hg_core_addr_t other) { return HG_Addr_cmp(nullptr, hg(one), hg(other)); }
-bool HG_Core_addr_is_self(hg_core_addr_t addr) {
-    return addr && mercury::same_peer(hg(addr)->addr, hg(addr)->owner->self());
-}
+bool HG_Core_addr_is_self(hg_core_addr_t addr) { return addr && hg(addr)->owner->is_me(hg(addr)->addr); }
 hg_return_t HG_Core_addr_to_string(char* text, hg_size_t* bytes, hg_core_addr_t addr) {
     return addr ? HG_Addr_to_string(hg(addr)->owner, text, bytes, hg(addr)) : HG_INVALID_ARG;
 }
@@ -97,7 +95,7 @@ const struct hg_core_info* HG_Core_get_info(hg_core_handle_t handle) {
     return &hg(handle)->core_info;
 }
 const void* HG_Core_get_rpc_data(hg_core_handle_t handle) {
-    return handle && hg(handle)->registration ? hg(handle)->registration->data : nullptr;
+    return handle && hg(handle)->registration ? hg(handle)->registration->data.load() : nullptr;
 }
 hg_return_t HG_Core_set_target_id(hg_core_handle_t handle, uint8_t id) { return HG_Set_target_id(hg(handle), id); }
 namespace {

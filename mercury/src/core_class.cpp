@@ -80,9 +80,8 @@ hg_return_t HG_Core_context_post(hg_core_context_t* context) {
 hg_return_t HG_Core_context_unpost(hg_core_context_t* context) { return HG_Context_unpost(hg(context)); }
 
 hg_return_t HG_Core_register(hg_core_class_t* of, hg_id_t id, hg_core_rpc_cb_t rpc_cb) {
-    const hg_return_t registered = HG_Register(hg(of), id, nullptr, nullptr, nullptr);
-    if (registered == HG_SUCCESS) mercury::find(*hg(of), id)->core_handler = rpc_cb;
-    return registered;
+    if (!of) return HG_INVALID_ARG;
+    return mercury::register_id(*hg(of), id, {nullptr, nullptr, nullptr, rpc_cb});
 }
 hg_return_t HG_Core_deregister(hg_core_class_t* of, hg_id_t id) { return HG_Deregister(hg(of), id); }
 hg_return_t HG_Core_registered(hg_core_class_t* of, hg_id_t id, uint8_t* flag) {

@@ -12,14 +12,14 @@ void Counters::read(hg_diag_counters& out) const noexcept {
     out.rpc_req_extra_count = value(requests_extra);
     out.rpc_resp_extra_count = value(replies_extra);
     out.rpc_req_recv_active_count = value(requests_active);
-    out.rpc_multi_recv_copy_count = value(requests_copied);
+    out.rpc_multi_recv_copy_count = 0;
     out.bulk_count = value(bulk_transfers);
 }
 
 std::string Counters::text() const {
-    static constexpr std::array<const char*, count> names{
-        "rpc_req_sent",   "rpc_req_recv",        "rpc_resp_sent",       "rpc_resp_recv", "rpc_req_extra",
-        "rpc_resp_extra", "rpc_req_recv_active", "rpc_multi_recv_copy", "bulk"};
+    static constexpr std::array<const char*, count> names{"rpc_req_sent",        "rpc_req_recv",  "rpc_resp_sent",
+                                                          "rpc_resp_recv",       "rpc_req_extra", "rpc_resp_extra",
+                                                          "rpc_req_recv_active", "bulk"};
     std::string line = "counters:";
     for (unsigned i = 0; i < count; ++i) {
         line += ' ' + std::string(names[i]) + '=' + std::to_string(values_[i].load(std::memory_order_relaxed));

@@ -20,7 +20,6 @@ class Counters {
         requests_extra,
         replies_extra,
         requests_active,
-        requests_copied,
         bulk_transfers,
         count,
     };

@@ -101,6 +101,20 @@ Errc to_errc(hg_return_t value) noexcept {
     }
 }
 
+namespace {
+constexpr std::uint32_t app_codes = 0x4847'0000;  // "HG", and a value; docs/mercury.md
+}
+
+std::uint32_t app_code_of(hg_return_t value) noexcept {
+    return value > HG_SUCCESS && value < HG_RETURN_MAX ? app_codes + static_cast<std::uint32_t>(value) : 0;
+}
+
+hg_return_t told_by(Errc result, std::uint32_t app_code) noexcept {
+    const std::uint32_t value = app_code - app_codes;
+    const bool named = result != Errc::ok && value > HG_SUCCESS && value < HG_RETURN_MAX;
+    return named ? static_cast<hg_return_t>(value) : to_hg(result);
+}
+
 hg_return_t failed(const char* what, const Error& error) noexcept {
     log_error("%s: %s", what, error.message().c_str());
     return to_hg(error.code);

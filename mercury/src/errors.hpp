@@ -6,6 +6,7 @@
 
 #include <cinnabar/base/error.hpp>
 
+#include <cstdint>
 #include <exception>
 #include <new>
 #include <stdexcept>
@@ -15,6 +16,10 @@ namespace cinnabar::mercury {
 [[nodiscard]] hg_return_t to_hg(Errc code) noexcept;
 // How an answer travels that HG makes itself (a handler that returned an error).
 [[nodiscard]] Errc to_errc(hg_return_t value) noexcept;
+// Goes with it, so that the origin is told the very value; 0 where HG has no name for it.
+[[nodiscard]] std::uint32_t app_code_of(hg_return_t value) noexcept;
+// What a call ended with: the value that an app code has, else the result's.
+[[nodiscard]] hg_return_t told_by(Errc result, std::uint32_t app_code) noexcept;
 // Both lists have the same names in the same order, up to HG_HOSTFIREWALL.
 [[nodiscard]] inline na_return_t to_na(hg_return_t value) noexcept { return static_cast<na_return_t>(value); }
 [[nodiscard]] inline na_return_t to_na(Errc code) noexcept { return to_na(to_hg(code)); }

@@ -47,7 +47,7 @@ void ended(rpc::Call& call, void* user) noexcept {
     if (handle.core_forward_callback && !handle.one_way && call.result() == Errc::ok) {
         return mercury::bring_more(handle, HG_OUTPUT, call.output(), finish);
     }
-    finish(handle, mercury::to_hg(call.result()));
+    finish(handle, mercury::told_by(call.result(), call.app_code()));
 }
 
 }  // namespace

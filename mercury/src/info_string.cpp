@@ -82,29 +82,40 @@ std::string address_of(std::string_view address, const Protocol& protocol) {
     return result;
 }
 
-bool parse_milliseconds(std::string_view text, Microseconds& out) {
+struct Span {
+    std::string_view option;  // "deadline_ms="
+    const char* variable;
+    std::uint64_t least;  // milliseconds; 0 means for ever
+};
+constexpr Span deadline_span{"deadline_ms=", "CINNABAR_HG_DEADLINE_MS", 0};
+constexpr Span patience_span{"patience_ms=", "CINNABAR_HG_PATIENCE_MS", 1};
+
+bool parse_milliseconds(std::string_view text, std::uint64_t least, Microseconds& out) {
     std::uint64_t value = 0;
     const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (failed != std::errc() || end != text.data() + text.size() || value > 1'000'000'000'000) return false;
+    const bool whole = failed == std::errc() && end == text.data() + text.size();
+    if (!whole || value < least || value > 1'000'000'000) return false;
     out = value == 0 ? Microseconds::max() : std::chrono::duration_cast<Microseconds>(std::chrono::milliseconds(value));
     return true;
 }
 
-// Takes "deadline_ms=N" out of the options.
-Result<void> take_deadline(std::string& uri, Microseconds& deadline) {
-    constexpr std::string_view name = "deadline_ms=";
-    auto at = uri.find(name);
-    while (at != uri.npos && uri[at - 1] != '?' && uri[at - 1] != '&') at = uri.find(name, at + 1);
+// Takes "NAME=N" out of the options.
+Result<void> take(std::string& uri, const Span& span, Microseconds& out) {
+    auto at = uri.find(span.option);
+    while (at != uri.npos && uri[at - 1] != '?' && uri[at - 1] != '&') at = uri.find(span.option, at + 1);
     if (at != uri.npos) {
         const auto end = std::min(uri.find('&', at), uri.size());
-        const auto value = std::string_view(uri).substr(at + name.size(), end - at - name.size());
-        if (!parse_milliseconds(value, deadline)) return Error(Errc::bad_address, "deadline_ms is a number", uri);
+        const auto value = std::string_view(uri).substr(at + span.option.size(), end - at - span.option.size());
+        if (!parse_milliseconds(value, span.least, out)) {
+            return Error(Errc::bad_address, "what ends with _ms is a number of milliseconds, of 11 days at most", uri);
+        }
         const bool more = end < uri.size();
         uri.erase(more ? at : at - 1, end - at + 1);
         return {};
     }
-    if (const char* set = std::getenv("CINNABAR_HG_DEADLINE_MS"); set && *set && !parse_milliseconds(set, deadline)) {
-        return Error(Errc::invalid_argument, "CINNABAR_HG_DEADLINE_MS is a number of milliseconds", set);
+    if (const char* set = std::getenv(span.variable); set && *set && !parse_milliseconds(set, span.least, out)) {
+        return Error(Errc::invalid_argument, "a number of milliseconds, of 11 days at most, is missing",
+                     std::string(span.variable) + "=" + set);
     }
     return {};
 }
@@ -121,7 +132,8 @@ Result<InfoString> InfoString::parse(std::string_view text) {
     info.scheme = protocol.scheme;
     info.prefix = text.substr(0, words.protocol.data() + words.protocol.size() - text.data());
     info.uri = info.scheme + "://" + address_of(words.address, protocol);
-    CINNABAR_TRY_VOID(take_deadline(info.uri, info.deadline));
+    CINNABAR_TRY_VOID(take(info.uri, deadline_span, info.deadline));
+    CINNABAR_TRY_VOID(take(info.uri, patience_span, info.patience));
     return info;
 }
 

@@ -18,6 +18,9 @@ struct InfoString {
     std::string uri;       // what is opened: "tcp://127.0.0.1:0"
     // How long calls and transfers may take; max: for ever. From "?deadline_ms=N", else CINNABAR_HG_DEADLINE_MS.
     Microseconds deadline = Microseconds::max();
+    // How long a peer may take no part: that does not greet, reads nothing, sends no more of its large arguments. From
+    // "?patience_ms=N", else CINNABAR_HG_PATIENCE_MS.
+    Microseconds patience = std::chrono::minutes(1);
 
     // How addresses begin when they are printed: "ofi+tcp;ofi_rxm", or "tcp" where the string had no class.
     std::string prefix;

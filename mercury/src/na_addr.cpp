@@ -52,7 +52,11 @@ bool NA_Addr_cmp(na_class_t*, na_addr_t* one, na_addr_t* other) {
 }
 
 bool NA_Addr_is_self(na_class_t* na_class, na_addr_t* addr) {
-    return na_class && addr && mercury::same_peer(addr->addr, mercury::self_of(*na_class->transport));
+    if (!na_class || !addr || addr->addr.empty()) return false;
+    const na::Transport& transport = *na_class->transport;
+    const na::AddrBody& body = addr->addr.body();
+    if (body.incarnation != 0) return body.incarnation == transport.incarnation();
+    return mercury::same_peer(addr->addr, mercury::self_of(transport).with_context(body.context));
 }
 
 na_return_t NA_Addr_to_string(na_class_t* na_class, char* text, size_t* bytes, na_addr_t* addr) {

@@ -18,7 +18,8 @@ Result<std::unique_ptr<na_class>> open_class(const char* info_string, bool liste
     CINNABAR_TRY(opened->info, InfoString::parse(info_string));
     opened->listen = listen;
     opened->options = options;
-    CINNABAR_TRY(opened->transport, open_transport(opened->info.uri, transport_options(options, listen)));
+    CINNABAR_TRY(opened->transport,
+                 open_transport(opened->info.uri, transport_options(options, listen, opened->info.patience)));
     opened->info.opened_as(opened->transport->scheme());
     return opened;
 }
@@ -31,9 +32,10 @@ na_init_info_4_0 without_class_of_traffic(const na_init_info& info) {
 
 }  // namespace
 
-na::TransportOptions transport_options(const na_init_info_4_0& options, bool listen) {
+na::TransportOptions transport_options(const na_init_info_4_0& options, bool listen, Microseconds patience) {
     na::TransportOptions wanted;
     wanted.listen = listen;
+    wanted.connect_timeout = wanted.hello_timeout = wanted.keepalive = patience;
     constexpr std::uint32_t contexts_max = 1024;  // more than the 256 that have an id of their own
     wanted.contexts_max = contexts_max;
     // Half are for answers: handlers may keep as many calls waiting as there can be, without a deadline.
@@ -136,7 +138,7 @@ na_return_t NA_Finalize(na_class_t* na_class) {
 void NA_Cleanup(void) {
     // A listener of shared memory removes what dead ones left.
     (void)guarded([] {
-        (void)cinnabar::mercury::open_transport("shm://", cinnabar::mercury::transport_options({}, true));
+        (void)cinnabar::mercury::open_transport("shm://", cinnabar::mercury::transport_options({}, true, std::chrono::seconds(1)));
         return HG_SUCCESS;
     });
 }

@@ -36,7 +36,8 @@ struct na_addr {
 namespace cinnabar::mercury {
 
 // What a transport is opened with: the defaults where the options say nothing.
-[[nodiscard]] CINNABAR_API na::TransportOptions transport_options(const na_init_info_4_0& options, bool listen);
+[[nodiscard]] CINNABAR_API na::TransportOptions transport_options(const na_init_info_4_0& options, bool listen,
+                                                                  Microseconds patience);
 
 // Opens the transport of a core address ("shm://name").
 [[nodiscard]] CINNABAR_API Result<std::shared_ptr<na::Transport>> open_transport(const std::string& uri,

@@ -73,19 +73,27 @@ ConstBytes behind(ConstBytes bytes, hg_size_t offset) {
     return bytes.subspan(std::min<std::size_t>(bytes.size(), offset));
 }
 
+hg_proc_cb_t in_proc_of(const hg_handle& handle) {
+    return handle.registration ? handle.registration->in_proc.load() : nullptr;
+}
+
+hg_proc_cb_t out_proc_of(const hg_handle& handle) {
+    return handle.registration ? handle.registration->out_proc.load() : nullptr;
+}
+
 void hold(hg_handle& handle) { handle.references.fetch_add(1, std::memory_order_relaxed); }
 
 }  // namespace
 
 hg_return_t HG_Get_input(hg_handle_t handle, void* in_struct) {
     if (!handle || !in_struct) return HG_INVALID_ARG;
-    if (!handle->registration || !handle->registration->in_proc) return HG_FAULT;
+    const hg_proc_cb_t proc = in_proc_of(*handle);
+    if (!proc) return HG_FAULT;
     const hg_class& owner = *handle->info.hg_class;
     handle->input_state.begin_read();
     const ConstBytes bytes = handle->received_input();
     const bool released = bytes.data() == nullptr && handle->input_bytes != 0;
-    const hg_return_t decoded =
-        released ? HG_FAULT : decode(*handle, handle->registration->in_proc, in_struct, behind(bytes, owner.in_offset));
+    const hg_return_t decoded = released ? HG_FAULT : decode(*handle, proc, in_struct, behind(bytes, owner.in_offset));
     if (decoded == HG_SUCCESS && owner.options.release_input_early && handle->request) {
         handle->request->release_input();
         handle->input_state.released();
@@ -98,25 +106,28 @@ hg_return_t HG_Get_input(hg_handle_t handle, void* in_struct) {
 
 hg_return_t HG_Free_input(hg_handle_t handle, void* in_struct) {
     if (!handle || !in_struct) return HG_INVALID_ARG;
-    if (!handle->registration || !handle->registration->in_proc) return HG_FAULT;
-    const hg_return_t freed = free_value(*handle, handle->registration->in_proc, in_struct);
+    const hg_proc_cb_t proc = in_proc_of(*handle);
+    if (!proc) return HG_FAULT;
+    const hg_return_t freed = free_value(*handle, proc, in_struct);
     if (freed == HG_SUCCESS) mercury::drop(*handle);
     return freed;
 }
 
 hg_return_t HG_Get_output(hg_handle_t handle, void* out_struct) {
     if (!handle || !out_struct) return HG_INVALID_ARG;
-    if (!handle->registration || !handle->registration->out_proc) return HG_FAULT;
+    const hg_proc_cb_t proc = out_proc_of(*handle);
+    if (!proc) return HG_FAULT;
     const ConstBytes bytes = behind(handle->received_output(), handle->info.hg_class->out_offset);
-    const hg_return_t decoded = decode(*handle, handle->registration->out_proc, out_struct, bytes);
+    const hg_return_t decoded = decode(*handle, proc, out_struct, bytes);
     if (decoded == HG_SUCCESS) hold(*handle);
     return decoded;
 }
 
 hg_return_t HG_Free_output(hg_handle_t handle, void* out_struct) {
     if (!handle || !out_struct) return HG_INVALID_ARG;
-    if (!handle->registration || !handle->registration->out_proc) return HG_FAULT;
-    const hg_return_t freed = free_value(*handle, handle->registration->out_proc, out_struct);
+    const hg_proc_cb_t proc = out_proc_of(*handle);
+    if (!proc) return HG_FAULT;
+    const hg_return_t freed = free_value(*handle, proc, out_struct);
     if (freed == HG_SUCCESS) mercury::drop(*handle);
     return freed;
 }

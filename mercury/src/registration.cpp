@@ -13,8 +13,8 @@ using mercury::Registration;
 namespace cinnabar::mercury {
 
 void Registration::free_data() noexcept {
-    if (data_free) data_free(data);
-    data = nullptr;
+    void* const freed = data.exchange(nullptr);
+    if (data_free) data_free(freed);
     data_free = nullptr;
 }
 
@@ -32,12 +32,20 @@ hg_id_t hash_of(const char* name) noexcept {
     return hash;
 }
 
-hg_return_t add(hg_class& owner, hg_id_t id, std::shared_ptr<Registration>& made) {
-    made = std::make_shared<Registration>();
+void assign(Registration& registration, const Callbacks& callbacks) noexcept {
+    registration.in_proc = callbacks.in_proc;
+    registration.out_proc = callbacks.out_proc;
+    registration.handler = callbacks.handler;
+    registration.core_handler = callbacks.core_handler;
+}
+
+hg_return_t add(hg_class& owner, hg_id_t id, const Callbacks& callbacks) {
+    auto made = std::make_shared<Registration>();
     made->id = id;
+    assign(*made, callbacks);
     rpc::Handler handler;
     handler.run = run_handler;
-    handler.target = made;
+    handler.target = std::move(made);
     const auto named = owner.names.find(id);
     handler.name = named == owner.names.end() ? "RPC " + std::to_string(id) : named->second;
     const auto served = owner.engine->serve(id, 0, std::move(handler));
@@ -45,24 +53,23 @@ hg_return_t add(hg_class& owner, hg_id_t id, std::shared_ptr<Registration>& made
 }
 
 }  // namespace
+
+hg_return_t register_id(hg_class& owner, hg_id_t id, const Callbacks& callbacks) noexcept {
+    return guarded([&] {
+        const std::lock_guard lock(owner.mutex);
+        Registration* const known = find(owner, id);
+        if (!known) return add(owner, id, callbacks);
+        assign(*known, callbacks);
+        return HG_SUCCESS;
+    });
+}
+
 }  // namespace cinnabar::mercury
 
 hg_return_t HG_Register(hg_class_t* hg_class, hg_id_t id, hg_proc_cb_t in_proc_cb, hg_proc_cb_t out_proc_cb,
                         hg_rpc_cb_t rpc_cb) {
     if (!hg_class) return HG_INVALID_ARG;
-    return guarded([&] {
-        const std::lock_guard lock(hg_class->mutex);
-        Registration* known = mercury::find(*hg_class, id);
-        std::shared_ptr<Registration> made;
-        if (!known) {
-            if (const hg_return_t added = mercury::add(*hg_class, id, made); added != HG_SUCCESS) return added;
-            known = made.get();
-        }
-        known->in_proc = in_proc_cb;
-        known->out_proc = out_proc_cb;
-        known->handler = rpc_cb;
-        return HG_SUCCESS;
-    });
+    return mercury::register_id(*hg_class, id, {in_proc_cb, out_proc_cb, rpc_cb, nullptr});
 }
 
 hg_id_t HG_Register_name(hg_class_t* hg_class, const char* func_name, hg_proc_cb_t in_proc_cb, hg_proc_cb_t out_proc_cb,
@@ -113,23 +120,26 @@ hg_return_t HG_Registered_proc_cb(hg_class_t* hg_class, hg_id_t id, uint8_t* fla
     if (!hg_class || !flag) return HG_INVALID_ARG;
     const Registration* const known = mercury::find(*hg_class, id);
     *flag = known ? HG_TRUE : HG_FALSE;
-    if (in_proc_cb) *in_proc_cb = known ? known->in_proc : nullptr;
-    if (out_proc_cb) *out_proc_cb = known ? known->out_proc : nullptr;
+    if (in_proc_cb) *in_proc_cb = known ? known->in_proc.load() : nullptr;
+    if (out_proc_cb) *out_proc_cb = known ? known->out_proc.load() : nullptr;
     return HG_SUCCESS;
 }
 
 hg_return_t HG_Register_data(hg_class_t* hg_class, hg_id_t id, void* data, void (*free_callback)(void*)) {
     if (!hg_class) return HG_INVALID_ARG;
-    Registration* const known = mercury::find(*hg_class, id);
-    if (!known) return HG_NOENTRY;
-    known->data = data;
-    known->data_free = free_callback;
-    return HG_SUCCESS;
+    return guarded([&] {
+        const std::lock_guard lock(hg_class->mutex);
+        Registration* const known = mercury::find(*hg_class, id);
+        if (!known) return HG_NOENTRY;
+        known->data = data;
+        known->data_free = free_callback;
+        return HG_SUCCESS;
+    });
 }
 
 void* HG_Registered_data(hg_class_t* hg_class, hg_id_t id) {
     const Registration* const known = hg_class ? mercury::find(*hg_class, id) : nullptr;
-    return known ? known->data : nullptr;
+    return known ? known->data.load() : nullptr;
 }
 
 hg_return_t HG_Registered_disable_response(hg_class_t* hg_class, hg_id_t id, uint8_t disable) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is known of an RPC id. Found without a lock; lives as long as the engine, so that handles may point to it.
+// What is known of an RPC id. Found without a lock; lives as long as the engine, so that handles may point to it. It
+// may be registered again while requests run.
 #pragma once
 
 #include "mercury.h"
@@ -12,13 +13,13 @@ namespace cinnabar::mercury {
 
 struct Registration {
     hg_id_t id = 0;
-    hg_proc_cb_t in_proc = nullptr;
-    hg_proc_cb_t out_proc = nullptr;
-    hg_rpc_cb_t handler = nullptr;
-    hg_core_rpc_cb_t core_handler = nullptr;  // instead, where HG_Core registered it
+    std::atomic<hg_proc_cb_t> in_proc{nullptr};
+    std::atomic<hg_proc_cb_t> out_proc{nullptr};
+    std::atomic<hg_rpc_cb_t> handler{nullptr};
+    std::atomic<hg_core_rpc_cb_t> core_handler{nullptr};  // instead, where HG_Core registered it
     std::atomic<bool> one_way{false};
-    void* data = nullptr;
-    void (*data_free)(void*) = nullptr;
+    std::atomic<void*> data{nullptr};
+    void (*data_free)(void*) = nullptr;  // under the class's mutex
 
     Registration() = default;
     Registration(const Registration&) = delete;
@@ -26,6 +27,15 @@ struct Registration {
     ~Registration() { free_data(); }
     void free_data() noexcept;
 };
+
+struct Callbacks {
+    hg_proc_cb_t in_proc = nullptr;
+    hg_proc_cb_t out_proc = nullptr;
+    hg_rpc_cb_t handler = nullptr;
+    hg_core_rpc_cb_t core_handler = nullptr;
+};
+// Makes the id known, or gives it other callbacks. A request finds it whole.
+[[nodiscard]] hg_return_t register_id(hg_class& owner, hg_id_t id, const Callbacks& callbacks) noexcept;
 
 // Null when the id is not registered.
 [[nodiscard]] Registration* find(const hg_class& owner, hg_id_t id) noexcept;

@@ -11,8 +11,8 @@ using mercury::Counters;
 namespace cinnabar::mercury {
 namespace {
 
-void refuse(rpc::Request& request, Errc why) noexcept {
-    request.respond_error(why);
+void refuse(rpc::Request& request, hg_return_t why) noexcept {
+    request.respond_error(to_errc(why), app_code_of(why));
     request.release();
 }
 
@@ -38,7 +38,7 @@ void answer_for(hg_handle& handle, const char* whose, hg_return_t value) noexcep
     log_warning("%s of RPC %llu: %s", whose, static_cast<unsigned long long>(handle.info.id),
                 HG_Error_to_string(value));
     if (!handle.busy.exchange(false)) return;
-    handle.request->respond_error(to_errc(value));
+    handle.request->respond_error(to_errc(value), app_code_of(value));
     drop(handle, hg_handle::answer_owed);
 }
 
@@ -50,9 +50,12 @@ void run(hg_handle& handle, hg_return_t brought) noexcept {
         drop(handle);  // the user's, who has not seen it
         return drop(handle);
     }
-    const hg_return_t returned = registration.handler
-                                     ? registration.handler(&handle)
-                                     : registration.core_handler(reinterpret_cast<hg_core_handle_t>(&handle));
+    hg_return_t returned = HG_INVALID_ARG;  // registered without a handler
+    if (const hg_rpc_cb_t handler = registration.handler) {
+        returned = handler(&handle);
+    } else if (const hg_core_rpc_cb_t core_handler = registration.core_handler) {
+        returned = core_handler(reinterpret_cast<hg_core_handle_t>(&handle));
+    }
     if (returned != HG_SUCCESS) answer_for(handle, "the handler", returned);
     // Others may keep it as long as they like: the receive slot is not theirs.
     if (handle.reference_count() > 1) handle.input_state.give_back(handle);
@@ -64,12 +67,12 @@ void run(hg_handle& handle, hg_return_t brought) noexcept {
 void run_handler(rpc::Request& request, void* target) noexcept {
     Registration& registration = *static_cast<Registration*>(target);
     hg_context& context = *static_cast<hg_context*>(request.context().user_data);
-    if (context.unposted.load(std::memory_order_relaxed)) return refuse(request, Errc::shutting_down);
-    if (!registration.handler && !registration.core_handler) return refuse(request, Errc::invalid_argument);
+    if (context.unposted.load(std::memory_order_relaxed)) return refuse(request, HG_HOSTUNREACH);
+    if (!registration.handler && !registration.core_handler) return refuse(request, HG_INVALID_ARG);
     hg_return_t why = HG_SUCCESS;
     // The user's, the answer's where one is owed, and this function's.
     hg_handle* const handle = take_handle(context, request.one_way() ? 2 : 3 + hg_handle::answer_owed, why);
-    if (!handle) return refuse(request, to_errc(why));
+    if (!handle) return refuse(request, why);
     handle->input_state.reset();
     fill(*handle, request, registration);
     handle->busy.store(!request.one_way(), std::memory_order_relaxed);

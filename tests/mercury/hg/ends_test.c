@@ -148,6 +148,53 @@ static void too_late(const char* transport) {
     close_both_sides(&both);
 }
 
+static void drive_client_for(struct both_sides* both, const struct told* told, double milliseconds) {
+    const double end = now_ms() + milliseconds;
+    while (told->count == 0 && now_ms() < end) {
+        unsigned count = 0;
+        (void)HG_Progress(both->client.context, 50);
+        (void)HG_Trigger(both->client.context, 0, 16, &count);
+    }
+}
+
+/* A server that is busy elsewhere is waited for, also by who has not met it before. */
+static void busy_for_long(const char* transport) {
+    struct both_sides both;
+    open_both_sides(&both, transport, NULL);
+    const hg_id_t id = on_both(&both, "hold", serve_hold);
+    hg_handle_t handle = HG_HANDLE_NULL;
+    struct told told = {0, HG_OTHER_ERROR};
+    CHECK_OK(HG_Create(both.client.context, both.to, id, &handle));
+    CHECK_OK(HG_Forward(handle, note, &told, NULL));
+    drive_client_for(&both, &told, 5500);
+    CHECK(told.count == 0);
+    pump_until(&both, &held_count, 1);
+    let_go(&both);
+    pump_until(&both, &told.count, 1);
+    CHECK_OK(told.ret);
+    CHECK_OK(HG_Destroy(handle));
+    close_both_sides(&both);
+}
+
+/* But not for ever, if it never greets. */
+static void silent(const char* transport) {
+    CHECK(setenv("CINNABAR_HG_PATIENCE_MS", "300", 1) == 0);
+    struct both_sides both;
+    open_both_sides(&both, transport, NULL);
+    CHECK(unsetenv("CINNABAR_HG_PATIENCE_MS") == 0);
+    const hg_id_t id = on_both(&both, "hold", serve_hold);
+    hg_handle_t handle = HG_HANDLE_NULL;
+    struct told told = {0, HG_OTHER_ERROR};
+    CHECK_OK(HG_Create(both.client.context, both.to, id, &handle));
+    const double began = now_ms();
+    CHECK_OK(HG_Forward(handle, note, &told, NULL));
+    drive_client_for(&both, &told, 20e3);
+    CHECK(told.count == 1 && (told.ret == HG_TIMEOUT || told.ret == HG_HOSTUNREACH));
+    CHECK(now_ms() - began >= 290 && now_ms() - began < 5e3);
+    CHECK_OK(HG_Destroy(handle));
+    close_both_sides(&both);
+}
+
 int main(int argc, char** argv) {
     CHECK(argc == 2);
     struct both_sides both;
@@ -160,6 +207,8 @@ int main(int argc, char** argv) {
     busy(&both, hold);
     too_late(argv[1]);
     if (both.client.hg_class != both.server.hg_class) {
+        silent(argv[1]);
+        busy_for_long(argv[1]);
         server_gone(&both, hold);
         open_both_sides(&both, argv[1], NULL);
         (void)on_both(&both, "hold", serve_hold);

@@ -79,6 +79,8 @@ static void strings(void) {
     CHECK_OK(HG_Finalize(plain));
     HG_Set_log_level("none");
     CHECK(HG_Init("tcp://?bogus=1", 0) == NULL);
+    CHECK(HG_Init("tcp://?deadline_ms=soon", 0) == NULL);
+    CHECK(HG_Init("tcp://?patience_ms=0", 0) == NULL);
     HG_Set_log_level("warning");
 }
 

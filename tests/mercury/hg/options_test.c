@@ -3,6 +3,7 @@
 #include "both_sides.h"
 
 #include <string.h>
+#include <time.h>
 
 static hg_return_t serve_text(hg_handle_t handle) {
     hg_string_t text = NULL;
@@ -55,6 +56,22 @@ static void with(const char* transport, const struct hg_init_info* options, size
     close_both_sides(&both);
 }
 
+static double cpu_ms(void) {
+    struct timespec used;
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return (double)used.tv_sec * 1e3 + (double)used.tv_nsec / 1e6;
+}
+
+/* Who sleeps has used nothing of the time that it waited. */
+static void polls(const char* transport, const struct hg_init_info* options) {
+    struct both_sides both;
+    open_both_sides(&both, transport, options);
+    const double before = cpu_ms();
+    CHECK_RET(HG_Progress(both.server.context, 200), HG_TIMEOUT);
+    CHECK(cpu_ms() - before > 20);
+    close_both_sides(&both);
+}
+
 static void each_option(const char* transport) {
     struct hg_init_info options = HG_INIT_INFO_INITIALIZER;
     with(transport, &options, 100000, HG_SUCCESS);
@@ -73,6 +90,7 @@ static void each_option(const char* transport) {
     options = HG_INIT_INFO_INITIALIZER;
     options.na_init_info.progress_mode = NA_NO_BLOCK;
     with(transport, &options, 10, HG_SUCCESS);
+    polls(transport, &options);
     options = HG_INIT_INFO_INITIALIZER;
     options.na_init_info.thread_mode = NA_THREAD_MODE_SINGLE;
     with(transport, &options, 10, HG_SUCCESS);

@@ -42,9 +42,10 @@ static hg_return_t serve_one_way(hg_handle_t handle) {
     return HG_Destroy(handle);
 }
 
+static hg_return_t wrong;
 static hg_return_t serve_wrongly(hg_handle_t handle) {
     CHECK_OK(HG_Destroy(handle));
-    return HG_PERMISSION;
+    return wrong;
 }
 
 static hg_return_t serve_never(hg_handle_t handle) {
@@ -101,7 +102,10 @@ static void echoes(struct both_sides* both, hg_id_t id, size_t length) {
 static void answers_errors(struct both_sides* both, hg_id_t wrongly, hg_id_t never, hg_id_t leaking) {
     hg_handle_t handle = HG_HANDLE_NULL;
     CHECK_OK(HG_Create(both->client.context, both->to, wrongly, &handle));
-    CHECK_REFUSED(call(both, handle, NULL), HG_PERMISSION);
+    for (int value = HG_PERMISSION; value < HG_RETURN_MAX; ++value) {
+        wrong = (hg_return_t)value;
+        CHECK_REFUSED(call(both, handle, NULL), wrong);
+    }
     CHECK_OK(HG_Reset(handle, both->to, never));
     CHECK_RET(call(both, handle, NULL), HG_CANCELED);
     CHECK_OK(HG_Reset(handle, both->to, leaking));

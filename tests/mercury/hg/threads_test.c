@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Many threads on one context: some forward and cancel, some are in HG_Progress, some run callbacks. */
+ * Many threads on one context: some forward and cancel, some are in HG_Progress, some run callbacks, one registers. */
 #include "both_sides.h"
 
 #include <pthread.h>
@@ -71,6 +71,17 @@ static void* only_trigger(void* none) {
     return none;
 }
 
+/* What it registers anew is as it was, and what it registers first nobody calls. */
+static void* keep_registering(void* none) {
+    for (hg_id_t other = 1; !atomic_load(&stop); other = other % 500 + 1) {
+        CHECK(MERCURY_REGISTER(both.server.hg_class, "number", number_t, number_t, serve_number) == id);
+        CHECK_OK(HG_Register_data(both.server.hg_class, id, &both, NULL));
+        CHECK(HG_Registered_data(both.server.hg_class, id) == &both);
+        CHECK_OK(HG_Register(both.server.hg_class, other, hg_proc_number_t, hg_proc_number_t, serve_number));
+    }
+    return none;
+}
+
 static void* make_calls(void* argument) {
     const uint64_t first = (uint64_t)(size_t)argument * calls_each;
     hg_handle_t handle = HG_HANDLE_NULL;
@@ -98,16 +109,17 @@ int main(int argc, char** argv) {
     if (both.client.hg_class != both.server.hg_class) {
         CHECK(MERCURY_REGISTER(both.client.hg_class, "number", number_t, number_t, NULL) == id);
     }
-    pthread_t drivers[4];
+    pthread_t drivers[5];
     CHECK(pthread_create(&drivers[0], NULL, drive_server, NULL) == 0);
     CHECK(pthread_create(&drivers[1], NULL, drive_server, NULL) == 0);
     CHECK(pthread_create(&drivers[2], NULL, drive_client, NULL) == 0);
     CHECK(pthread_create(&drivers[3], NULL, only_trigger, NULL) == 0);
+    CHECK(pthread_create(&drivers[4], NULL, keep_registering, NULL) == 0);
     pthread_t makers[callers];
     for (size_t i = 0; i < callers; ++i) CHECK(pthread_create(&makers[i], NULL, make_calls, (void*)i) == 0);
     for (size_t i = 0; i < callers; ++i) CHECK(pthread_join(makers[i], NULL) == 0);
     atomic_store(&stop, true);
-    for (size_t i = 0; i < 4; ++i) CHECK(pthread_join(drivers[i], NULL) == 0);
+    for (size_t i = 0; i < 5; ++i) CHECK(pthread_join(drivers[i], NULL) == 0);
     CHECK(atomic_load(&answered) + atomic_load(&cancelled) == callers * calls_each);
     CHECK(atomic_load(&cancelled) <= callers * (calls_each / 16 + 1));
     close_both_sides(&both);
