@@ -81,7 +81,7 @@ class Context::Impl final : public PortHost {
     bool rung_ = false;  // somebody called wake(): progress() returns, with nothing done if need be
     IntrusiveQueue<Work, &Work::next_work> retries_;  // ops handed over that a port had no room for
     std::uint32_t rounds_without_kernel_ = 0;         // rounds since epoll was asked
-    Microseconds spin_{0};                            // the present budget
+    Microseconds spin_{options_.spin_max};            // the present budget
 
     UniqueFd epoll_;
     UniqueFd ring_;   // an eventfd, edge-triggered and never read

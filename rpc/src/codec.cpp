@@ -58,7 +58,7 @@ Errc decode_request(ConstBytes in, RequestHeader& header, ConstBytes& payload) n
         header.trace.id[1] = reader.u64();
         header.trace.span = reader.u64();
     }
-    return sum == sum_of(header.flags, payload) ? Errc::ok : Errc::protocol;
+    return sum == sum_of(header.flags, payload) ? Errc::ok : Errc::bad_checksum;
 }
 
 // Replies: 0 kind, 1 result, 2 flags, 4 payload bytes, 8 shape, 10 credits, 12 checksum; the payload.
@@ -85,7 +85,7 @@ Errc decode_reply(ConstBytes in, ReplyHeader& header, ConstBytes& payload) noexc
     if (!reader.ok() || kind != static_cast<std::uint8_t>(FrameKind::reply)) return Errc::protocol;
     if ((header.flags & ~reply_flags_known) != 0 || header.payload_bytes != reader.left()) return Errc::protocol;
     payload = reader.view(header.payload_bytes);
-    return sum == sum_of(header.flags, payload) ? Errc::ok : Errc::protocol;
+    return sum == sum_of(header.flags, payload) ? Errc::ok : Errc::bad_checksum;
 }
 
 }  // namespace

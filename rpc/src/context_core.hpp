@@ -34,6 +34,7 @@ struct Loan : bulk::Lend {
     PeerBook* peer = nullptr;      // who knows of it; also while it is in quarantine
     std::uint32_t connection = 0;  // of the peer, when it was told
     bool fencing = false;
+    Work over;  // when it has ended
 };
 
 // A transfer that runs under a request.
@@ -117,6 +118,7 @@ class ContextCore final : public na::Receiver {
     void on_unexpected(na::Arrival& arrival) noexcept override;
     void on_notify(na::Peer& peer, std::uint32_t value) noexcept override;
     void accept_request(PeerBook& book, na::Arrival& arrival) noexcept;
+    void drop_request(PeerBook& book, na::Arrival& arrival) noexcept;
     [[nodiscard]] Errc admit(Request& request, const RequestHeader& header) noexcept;
     void start(Request& request) noexcept;
     void run_handler(Request& request) noexcept;  // trigger
@@ -196,6 +198,14 @@ class ContextCore final : public na::Receiver {
             return work.run(work);
         }
         na->run_owned(work);
+    }
+    // The same from a thread that drives another context: never at once, but after close().
+    void hand_over(Work& work) noexcept {
+        if (closed_) {
+            const std::lock_guard lock(after_close());
+            return work.run(work);
+        }
+        na->submit(work);
     }
     [[nodiscard]] const std::shared_ptr<na::Transport>& transport_of(const na::Port& port) const noexcept;
 

@@ -46,9 +46,15 @@ void ContextCore::revoke_lends(Call& call) noexcept {
 
 bool ContextCore::take_back(Loan& loan, PeerBook* peer, std::uint32_t connection, void* holder,
                             Loan::Ended ended) noexcept {
+    // It runs where a context of the transport saw it first: on from there to this one.
     loan.fenced.run = [](Work& work) noexcept {
         Loan& fenced = static_cast<Loan&>(bulk::Lend::of(work));
-        fenced.core->fence_ended(fenced);
+        fenced.over.user = &fenced;
+        fenced.over.run = [](Work& over) noexcept {
+            Loan& finished = *static_cast<Loan*>(over.user);
+            finished.core->fence_ended(finished);
+        };
+        fenced.core->hand_over(fenced.over);
     };
     loan.core = this;
     loan.holder = holder;

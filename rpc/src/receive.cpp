@@ -30,12 +30,7 @@ void ContextCore::accept_request(PeerBook& book, na::Arrival& arrival) noexcept 
     if (--book.granted == 0) watch_starving(book);
     book.active = true;
     Request* request = requests.acquire();
-    if (!request) {
-        // Even those that are turned away wait for room to be told so. Its call ends by its deadline.
-        log(LogLevel::warning, "a request from %s was dropped: too many wait for their answers",
-            book.peer->addr().to_string().c_str());
-        return;
-    }
+    if (!request) return drop_request(book, arrival);
     request->core_ = this;
     request->book_ = &book;
     request->port_ = arrival.port;
@@ -62,6 +57,17 @@ void ContextCore::accept_request(PeerBook& book, na::Arrival& arrival) noexcept 
     request->input_ = request->kept_.bytes.subspan(book.codec->request_bytes, payload.size());
     if (overflow) return pull_input(*request, request->input_);
     start(*request);
+}
+
+// Even those that are turned away wait for room to be told so. A call without a deadline ends with its connection.
+void ContextCore::drop_request(PeerBook& book, na::Arrival& arrival) noexcept {
+    RequestHeader header;
+    ConstBytes payload;
+    const bool known = book.codec->decode_request(arrival.bytes, header, payload) == Errc::ok;
+    const bool waits = known && header.time_left_us == time_left_none && (header.flags & flag_one_way) == 0;
+    log(LogLevel::warning, "a request from %s was dropped%s: too many wait for their answers",
+        book.peer->addr().to_string().c_str(), waits ? ", and its connection closed" : "");
+    if (waits) book.peer->port().disconnect(*book.peer);
 }
 
 Errc ContextCore::admit(Request& request, const RequestHeader& header) noexcept {
@@ -102,7 +108,7 @@ void ContextCore::start(Request& request) noexcept {
 
 // An answer without a handler: the request has no user.
 void ContextCore::answer_now(Request& request, Errc code) noexcept {
-    if (code == Errc::protocol) {
+    if (code == Errc::protocol || code == Errc::bad_checksum) {
         log(LogLevel::warning, "a request from %s makes no sense", request.source_.to_string().c_str());
     }
     request.users_gone_ = true;

@@ -280,7 +280,8 @@ hl::Task<Result<void>> ClientSession::fill(hl::Request<FillIn> request) {
         filled = std::move(buffer).error();
     }
     if (filled) co_return filled;
-    file->fail(filled.error());
+    // One that was given up had a server that let go, or went: what comes of the push tells why.
+    if (filled.error().code != Errc::canceled) file->fail(filled.error());
     co_return to_remote(filled.error());
 }
 

@@ -65,16 +65,16 @@ TEST(Codec, AWrongChecksumIsRefused) {
         ASSERT_EQ(decoded_reply(reply), Errc::ok);
         request[28] ^= std::byte{1};
         reply[12] ^= std::byte{1};
-        EXPECT_EQ(decoded_request(request), Errc::protocol);
-        EXPECT_EQ(decoded_reply(reply), Errc::protocol);
+        EXPECT_EQ(decoded_request(request), Errc::bad_checksum);
+        EXPECT_EQ(decoded_reply(reply), Errc::bad_checksum);
     }
     for (std::size_t i = 0; i < payload_text.size(); ++i) {
         auto request = request_of(flag_checksum);
         auto reply = reply_of(flag_checksum);
         request[cinnabar_codec.request_bytes + i] ^= std::byte{0x10};
         reply[cinnabar_codec.reply_bytes + i] ^= std::byte{0x10};
-        EXPECT_EQ(decoded_request(request), Errc::protocol) << i;
-        EXPECT_EQ(decoded_reply(reply), Errc::protocol) << i;
+        EXPECT_EQ(decoded_request(request), Errc::bad_checksum) << i;
+        EXPECT_EQ(decoded_reply(reply), Errc::bad_checksum) << i;
     }
 }
 

@@ -29,8 +29,8 @@ class CINNABAR_API Calls {
   public:
     // Makes a call; its arguments are encoded here and now. See Pending for the ways to send it. It fails with:
     // overloaded, unreachable, closed, too_large, permission, refused, peer_lost, timed_out, canceled, no_such_rpc,
-    // bad_signature, protocol, shutting_down, handler_failed, application (see Error::app_code and subject), or what
-    // the handler answered. A OneWay call ends when its message was sent.
+    // bad_signature, protocol, bad_checksum, shutting_down, handler_failed, application (see Error::app_code and
+    // subject), or what the handler answered. A OneWay call ends when its message was sent.
     template <typename R>
     requires(R::arity == 0) [[nodiscard]] Pending<typename R::Result> call(const R& rpc, const na::Addr& to,
                                                                            const CallOptions& options = {}) const {

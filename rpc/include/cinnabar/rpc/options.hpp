@@ -29,7 +29,7 @@ struct Options {
     std::uint32_t eager_bytes_max = 2'048;          // lent read-only memory up to this travels in the descriptor
 
     // Adds a CRC-32C to the arguments and results that are sent in messages, for networks that have none of their own.
-    // What comes with one is checked always; a wrong one is `protocol`.
+    // What comes with one is checked always; a wrong one is `bad_checksum`.
     bool checksums = false;
 
     std::uint32_t credits_per_peer_max = 256;  // requests that one peer may have on its way or held here
