@@ -118,6 +118,24 @@ TEST_F(LateFence, HoldsTheCompletionBack) {
     EXPECT_TRUE(outcome.fenced);
 }
 
+// The transport tells the context that looks first; the call is the other's, which another thread may drive.
+TEST_F(LateFence, EndsInItsOwnContextWhicheverLooks) {
+    Outcome outcome;
+    ASSERT_TRUE(send(outcome));
+    network_->faults().late_fences = 100;
+    held_.front()->respond(0);
+    for (int i = 0; i < 1000 && network_->fences() == 0; ++i) pump(1);
+    ASSERT_EQ(network_->fences(), 1u);
+    for (int i = 0; i < 1000 && network_->fences() != 0; ++i) (void)target_->progress(Microseconds{0});
+    (void)target_->progress(Microseconds{0});
+    ASSERT_EQ(network_->fences(), 0u);
+    (void)origin_->trigger(64);
+    EXPECT_EQ(outcome.count, 0);
+    for (int i = 0; i < 1000 && outcome.count == 0; ++i) pump(1);
+    EXPECT_EQ(outcome.count, 1);
+    EXPECT_TRUE(outcome.fenced);
+}
+
 TEST_F(LateFence, OfACallThatWasNeverSentGivesItsMemoryBack) {
     network_->faults().late_fences = 5;
     std::size_t bytes = 0;
