@@ -4,7 +4,7 @@
 
 #include "support/cable_places.hpp"
 #include "support/missing_here.hpp"
-#include "support/thread_sanitizer.hpp"
+#include "support/sanitizers.hpp"
 
 #include <cinnabar/na/registry.hpp>
 #include <cinnabar/plugins/builtin.hpp>

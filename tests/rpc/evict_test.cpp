@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // More peers than connections: those that are quiet make room, and come back unseen.
 #include "rpc_fixture.hpp"
-#include "support/thread_sanitizer.hpp"
+#include "support/sanitizers.hpp"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 #include "support/network.hpp"
 
 #include "support/missing_here.hpp"
-#include "support/thread_sanitizer.hpp"
+#include "support/sanitizers.hpp"
 
 #include <cinnabar/plugins/builtin.hpp>
 
