@@ -138,7 +138,8 @@ na_return_t NA_Finalize(na_class_t* na_class) {
 void NA_Cleanup(void) {
     // A listener of shared memory removes what dead ones left.
     (void)guarded([] {
-        (void)cinnabar::mercury::open_transport("shm://", cinnabar::mercury::transport_options({}, true, std::chrono::seconds(1)));
+        (void)cinnabar::mercury::open_transport(
+            "shm://", cinnabar::mercury::transport_options({}, true, std::chrono::seconds(1)));
         return HG_SUCCESS;
     });
 }

@@ -151,7 +151,7 @@ TEST_F(LateFence, OfACallThatWasNeverSentGivesItsMemoryBack) {
 TEST_F(LateFence, IsWaitedForByAContextThatCloses) {
     Outcome outcome;
     ASSERT_TRUE(send(outcome));
-    network_->faults().late_fences = 500;
+    network_->faults().late_fences = 50;
     origin_.reset();
     EXPECT_EQ(network_->fences(), 0u);
     EXPECT_EQ(outcome.count, 1);
