@@ -8,6 +8,7 @@
 #include "device.hpp"
 #include "greeting.hpp"
 #include "posted.hpp"
+#include "sent_work.hpp"
 
 #include <cinnabar/base/slot_pool.hpp>
 #include <cinnabar/base/timer_of.hpp>
@@ -73,7 +74,7 @@ class Connection final : public PoolSlot {
     [[nodiscard]] std::uint8_t life() const noexcept { return life_; }
     [[nodiscard]] std::uint32_t queue_pair() const noexcept { return queue_pair_; }
     [[nodiscard]] std::uint32_t promised() const noexcept { return promised_; }
-    [[nodiscard]] bool idle() const noexcept { return head_ == tail_ && !unanswered_; }
+    [[nodiscard]] bool idle() const noexcept { return sent_.empty() && !unanswered_; }
     // Where it is dialled, or where it came from.
     [[nodiscard]] SocketAddress remote() const noexcept;
 
@@ -83,18 +84,11 @@ class Connection final : public PoolSlot {
     std::vector<ibv_wc> held;         // arrivals before the session was begun
     std::atomic<bool> broken{false};  // an asynchronous event said so; set by any thread
 
-    ListLink<Connection> link;  // in the port's dirty or draining list
+    ListLink<Connection> link;       // in the port's dirty or draining list
+    ListLink<Connection> room_link;  // it waits for what all connections share
     TimeUs drained_by = 0;
 
   private:
-    // A work request that the device holds.
-    struct Sent {
-        Posted* posted = nullptr;  // null: nobody waits for it
-        bool last = false;         // of its operation
-        bool read = false;         // a read or an atomic
-        bool probe = false;
-        bool done = false;
-    };
     struct Batch;
 
     void start(VerbsPort& port) noexcept;
@@ -109,14 +103,12 @@ class Connection final : public PoolSlot {
 
     [[nodiscard]] RemotePlace beacon() const noexcept { return {greeting_.beacon, greeting_.hello.nonce}; }
     void announce(Greeting& own) const noexcept;
-    [[nodiscard]] std::uint32_t room() const noexcept { return depth_ - (head_ - tail_); }
     void send_messages() noexcept;
     [[nodiscard]] bool send_rma() noexcept;
     [[nodiscard]] bool post(Batch& batch) noexcept;
     [[nodiscard]] bool post(ibv_send_wr* first) noexcept;
-    [[nodiscard]] ibv_send_wr& enter(ibv_send_wr& request, const Sent& sent) noexcept;
-    Sent& sent_at(std::uint32_t place) noexcept { return ring_[place % depth_]; }
-    void ended(Sent& sent, ibv_wc_status status) noexcept;
+    ibv_send_wr& enter(ibv_send_wr& request, const Sent& sent) noexcept;
+    void ended(const Sent& sent, ibv_wc_status status) noexcept;
 
     VerbsPort* port_ = nullptr;
     VerbsPeer* peer_ = nullptr;
@@ -138,13 +130,8 @@ class Connection final : public PoolSlot {
     std::uint32_t window_ = 0;
     std::uint32_t inline_max_ = 0;
     std::uint32_t read_depth_ = 1;
-    std::uint32_t reads_out_ = 0;
     std::uint32_t rma_out_ = 0;
-    std::uint32_t depth_ = 0;
-    std::uint32_t head_ = 0;  // where the next work request goes
-    std::uint32_t tail_ = 0;  // the oldest that is not done
-    std::uint32_t unsignalled_ = 0;
-    std::vector<Sent> ring_;
+    SentWork sent_;
     TimeUs probe_at_ = 0;  // 0: none is on its way
 };
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Work requests into the send queue and out of it. A request that nobody asked the device to tell of is done when a
-// later one is. Reads are an exception: on iWARP a message behind a read may be done before it, so that only a read
-// tells of reads.
+// Work requests into the send queue and out of it.
 #include "completion.hpp"
 #include "connection.hpp"
 #include "memory.hpp"
@@ -61,12 +59,8 @@ struct Connection::Batch {
 
 // Takes the next place of the send queue.
 ibv_send_wr& Connection::enter(ibv_send_wr& request, const Sent& sent) noexcept {
-    request.wr_id = WorkId::of_send(slot_index, life_, head_).raw();
-    sent_at(head_) = sent;
-    ++head_;
-    ++unsignalled_;
-    if (sent.read) ++reads_out_;
-    port_->entered_queue();
+    request.wr_id = WorkId::of_send(slot_index, life_, sent_.enter(sent)).raw();
+    port_->room().take();
     return request;
 }
 
@@ -74,21 +68,17 @@ ibv_send_wr& Connection::enter(ibv_send_wr& request, const Sent& sent) noexcept 
 bool Connection::post(ibv_send_wr* first) noexcept {
     ibv_send_wr* refused = nullptr;
     if (::ibv_post_send(id_->qp, first, &refused) == 0) return true;
-    for (; refused; refused = refused->next) {
-        Sent& sent = sent_at(WorkId(refused->wr_id).place());
-        sent.last = true;
-        ended(sent, IBV_WC_GENERAL_ERR);
-    }
-    while (tail_ != head_ && sent_at(head_ - 1).done) --head_;
+    sent_.refused(WorkId((refused ? refused : first)->wr_id).place(),
+                  [this](const Sent& sent, ibv_wc_status status) { ended(sent, status); });
     port_->lost(*this, Errc::io);
     return false;
 }
 
 bool Connection::post(Batch& batch) noexcept {
     if (batch.count == 0) return true;
-    if (batch.wants_signal || unsignalled_ >= depth_ / 4) {
+    if (batch.wants_signal || sent_.must_signal(port_->room().low())) {
         batch.requests[batch.count - 1].send_flags |= IBV_SEND_SIGNALED;
-        unsignalled_ = 0;
+        sent_.signalled();
     }
     const bool posted = post(batch.requests.data());
     for (std::uint32_t i = 0; i < batch.count; ++i) {
@@ -107,7 +97,8 @@ void Connection::send_messages() noexcept {
     PostedList& waiting = peer_->messages;
     for (bool more = true; more && !peer_->ending;) {
         Batch batch;
-        while (!waiting.empty() && sends.any() && batch.count < batch_max && room() > 0 && port_->queue_has_room()) {
+        const auto fits = [&] { return batch.count < batch_max && sent_.room() > 0 && port_->room().any(); };
+        while (!waiting.empty() && sends.any() && fits()) {
             Posted& posted = *waiting.pop_front();
             const na::Op& op = *posted.op;
             const auto kind = op.kind == na::OpKind::send_unexpected ? MessageKind::unexpected : MessageKind::expected;
@@ -118,23 +109,27 @@ void Connection::send_messages() noexcept {
             ibv_send_wr& request = batch.next(SendBuffers::piece(*op.message, bytes), inlined);
             posted.place = Place::sending;
             sends.take();
-            (void)enter(request, {inlined ? nullptr : &posted, true});
+            enter(request, {inlined ? nullptr : &posted, true});
             if (inlined) batch.copied[batch.count - 1] = &posted;
             batch.wants_signal |= !inlined;
         }
         more = batch.count == batch_max;
-        if (receives.must_tell() && batch.count < batch_max && room() > 0 && port_->queue_has_room()) {
+        if (receives.must_tell() && fits()) {
             batch.credit = header_bytes(MessageKind::credit, receives.give_back(), 0);
-            (void)enter(batch.next(piece_of(batch.credit), true), {nullptr, true});
+            enter(batch.next(piece_of(batch.credit), true), {nullptr, true});
         }
         if (!post(batch)) return;
     }
+    const bool left = receives.must_tell() || (!waiting.empty() && sends.any());
+    if (left && !port_->room().any()) port_->room().wait(*this);
 }
 
 // Takes the next operation that waits; false when there is none, or it has to wait.
 bool Connection::send_rma() noexcept {
     Posted* const posted = peer_->rma.front();
-    if (!posted || rma_out_ == rma_out_max || room() < op_requests_max || !port_->queue_has_room()) return false;
+    if (!posted || rma_out_ == rma_out_max || sent_.room() < op_requests_max) return false;
+    const auto wait = [this] { return port_->room().wait(*this), false; };
+    if (!port_->room().any()) return wait();
     const na::Op& op = *posted->op;
     const DeviceTraits& traits = port_->device().traits();
     WorkRequests work;
@@ -143,11 +138,11 @@ bool Connection::send_rma() noexcept {
     if (!is_atomic(op.kind))
         count = static_cast<const VerbsMemory&>(*op.local).pieces(op.local_offset, op.bytes, pieces);
     const std::uint32_t reads = reads_of(op, count, traits);
-    if (reads > 0 && reads_out_ > 0 && reads_out_ + reads > read_depth_) return false;
+    if (reads > 0 && sent_.reads_out() > 0 && sent_.reads_out() + reads > read_depth_) return false;
     if (takes_credit(op) && !sends.any()) return false;
     HeaderBytes notification{};
     if (is_atomic(op.kind)) {
-        if (!port_->cells().take(posted->cell)) return false;
+        if (!port_->cells().take(posted->cell)) return wait();
         build_atomic(op, posted->remote, port_->cells().piece(posted->cell), work);
     } else {
         const bool tells = op.kind == na::OpKind::put_notify && traits.iwarp;
@@ -162,22 +157,16 @@ bool Connection::send_rma() noexcept {
     for (std::uint32_t i = 0; i < work.count; ++i) {
         const ibv_wr_opcode opcode = work.requests[i].opcode;
         const bool reads_there = opcode == IBV_WR_RDMA_READ || is_atomic(op.kind);
-        (void)enter(work.requests[i], {posted, i + 1 == work.count, reads_there});
+        enter(work.requests[i], {posted, i + 1 == work.count, reads_there});
     }
     work.requests[work.count - 1].send_flags |= IBV_SEND_SIGNALED;
-    unsignalled_ = 0;
+    sent_.signalled();
     return post(work.requests.data());
 }
 
 void Connection::completed(std::uint32_t place, ibv_wc_status status) noexcept {
-    if (place - tail_ >= head_ - tail_ || sent_at(place).done) return;
-    const bool of_read = sent_at(place).read;
-    for (std::uint32_t at = tail_; at != place; ++at) {
-        Sent& sent = sent_at(at);
-        if (!sent.done && (!sent.read || of_read)) ended(sent, IBV_WC_SUCCESS);
-    }
-    ended(sent_at(place), status);
-    while (tail_ != head_ && sent_at(tail_).done) ++tail_;
+    const auto end = [this](const Sent& sent, ibv_wc_status how) { ended(sent, how); };
+    if (!sent_.completed(place, status, end)) return;
     if (status != IBV_WC_SUCCESS) {
         if (stage_ == Stage::open) {
             log(LogLevel::debug, "verbs: a request failed, and with it a session: %s", ::ibv_wc_status_str(status));
@@ -186,13 +175,12 @@ void Connection::completed(std::uint32_t place, ibv_wc_status status) noexcept {
         return;
     }
     alive_at = port_->host().now_us();
-    if (stage_ == Stage::open && !(peer_->messages.empty() && peer_->rma.empty())) port_->dirty(*this);
+    if (stage_ != Stage::open) return;
+    if (!(peer_->messages.empty() && peer_->rma.empty()) || receives.must_tell()) port_->dirty(*this);
 }
 
-void Connection::ended(Sent& sent, ibv_wc_status status) noexcept {
-    if (std::exchange(sent.done, true)) return;
+void Connection::ended(const Sent& sent, ibv_wc_status status) noexcept {
     port_->left_queue();
-    if (sent.read) --reads_out_;
     if (sent.probe) probe_at_ = 0;
     if (!sent.posted) return;
     Posted& posted = *sent.posted;
@@ -208,7 +196,7 @@ void Connection::ended(Sent& sent, ibv_wc_status status) noexcept {
 bool Connection::probe(TimeUs since, TimeUs patience) noexcept {
     const TimeUs now = port_->host().now_us();
     if (probe_at_ != 0) return now - std::max(probe_at_, alive_at) < patience;
-    if (alive_at >= since || room() == 0 || !port_->queue_has_room()) return true;
+    if (alive_at >= since || sent_.room() == 0 || !port_->room().any()) return true;
     ibv_sge bin = port_->cells().bin();
     ibv_send_wr request;
     build_probe(bin, beacon(), request);
@@ -216,7 +204,7 @@ bool Connection::probe(TimeUs since, TimeUs patience) noexcept {
     Sent sent;
     sent.read = sent.probe = true;
     enter(request, sent).send_flags = IBV_SEND_SIGNALED;
-    unsignalled_ = 0;
+    sent_.signalled();
     (void)post(&request);  // a refusal ends the session by itself
     return true;
 }

@@ -53,7 +53,7 @@ void Connection::start(VerbsPort& port) noexcept {
     peer_ = nullptr;
     separate_ = dialled_ = established_ = unanswered_ = false;
     end_why_ = Errc::peer_lost;
-    head_ = tail_ = unsignalled_ = reads_out_ = rma_out_ = 0;
+    rma_out_ = 0;
     probe_at_ = 0;
     broken.store(false, std::memory_order_relaxed);
     timer_.owner = this;
@@ -166,16 +166,16 @@ Errc Connection::make_queue_pair() noexcept {
     promised_ = window_ + control_slots;
     receives.open(window_);
     const Device& device = port_->device();
-    depth_ = std::min<std::uint32_t>(send_queue_wanted, static_cast<std::uint32_t>(device.limits().max_qp_wr));
+    const auto depth = std::min(send_queue_wanted, static_cast<std::uint32_t>(device.limits().max_qp_wr));
     for (const std::uint32_t inline_bytes : inline_bytes_wanted) {
         ibv_qp_init_attr wanted{};
         wanted.send_cq = wanted.recv_cq = port_->completions();
         wanted.srq = port_->slots().queue();
         wanted.qp_type = IBV_QPT_RC;
-        wanted.cap = {depth_, 0, device.traits().send_pieces_max, 1, inline_bytes};
+        wanted.cap = {depth, 0, device.traits().send_pieces_max, 1, inline_bytes};
         if (::rdma_create_qp(id_.get(), device.pd(), &wanted) != 0) continue;
         inline_max_ = wanted.cap.max_inline_data;
-        ring_.assign(depth_, Sent{});
+        sent_.open(depth);
         queue_pair_ = id_->qp->qp_num;
         port_->add_queue_pair(*this);
         OwnQueuePairs::of_process().add(id_->qp, *this);
@@ -281,7 +281,7 @@ void Connection::close(Errc why) noexcept {
     port_->host().disarm(timer_);
     if (stage_ == Stage::open) (void)::rdma_disconnect(id_.get());
     destroy_queue_pair();
-    while (tail_ != head_) ended(sent_at(tail_++), IBV_WC_WR_FLUSH_ERR);
+    sent_.flush([this](const Sent& sent, ibv_wc_status status) { ended(sent, status); });
     id_.reset();
     for (const ibv_wc& done : held) port_->slots().free(WorkId(done.wr_id).slot());
     held.clear();

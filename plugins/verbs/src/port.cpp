@@ -49,7 +49,7 @@ Result<void> VerbsPort::open() {
     const std::uint32_t receives = transport_.posted_max();
     const auto entries_max = static_cast<std::uint32_t>(std::max(device().limits().max_cqe, 1));
     const std::uint32_t entries = std::min(entries_max, receives + in_queue_wanted);
-    in_queue_max_ = entries - receives;
+    room_.open(entries - receives);
     CINNABAR_TRY_VOID(slots_.open());
     CINNABAR_TRY_VOID(cells_.open());
     CINNABAR_TRY_VOID(completions_.open(device(), entries, this));
@@ -78,6 +78,7 @@ void VerbsPort::close() noexcept {
     put_off_.close();  // no event and no new session from what follows
     while (!dirty_.empty()) (void)dirty_.pop_front();
     while (!draining_.empty()) (void)draining_.pop_front();
+    room_.forget_all();
     connections_.for_each([this](Connection& connection) {
         if (connection.stage() == Stage::closed) return;
         connection.close(Errc::canceled);
@@ -111,6 +112,10 @@ void VerbsPort::remove_queue_pair(Connection& connection) noexcept {
 
 void VerbsPort::dirty(Connection& connection) noexcept {
     if (!Connections::linked(connection)) dirty_.push_back(connection);
+}
+
+void VerbsPort::left_queue() noexcept {
+    room_.give([this](Connection& connection) { dirty(connection); });
 }
 
 unsigned VerbsPort::poll() noexcept {

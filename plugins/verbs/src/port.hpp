@@ -8,6 +8,7 @@
 #include "connection.hpp"
 #include "meetings.hpp"
 #include "peer.hpp"
+#include "queue_room.hpp"
 #include "receive_slots.hpp"
 #include "send_buffers.hpp"
 #include "transport.hpp"
@@ -66,10 +67,9 @@ class VerbsPort final : public na::Port {
     [[nodiscard]] std::uint32_t window_for_next() const noexcept;
     void add_queue_pair(Connection& connection) { by_queue_pair_[connection.queue_pair()] = &connection; }
     void remove_queue_pair(Connection& connection) noexcept;
-    // Work requests of all connections together fit the completion queue.
-    [[nodiscard]] bool queue_has_room() const noexcept { return in_queue_ + op_requests_max <= in_queue_max_; }
-    void entered_queue() noexcept { ++in_queue_; }
-    void left_queue() noexcept { --in_queue_; }
+    // Whoever lacks room in it, or an atomic cell, waits there: either comes back with a work request that is done.
+    [[nodiscard]] auto& room() noexcept { return room_; }
+    void left_queue() noexcept;
     void dirty(Connection& connection) noexcept;  // it has something to send
     // Completes it once the stack has unwound.
     void end(Posted& posted, Errc result) noexcept { put_off_.end(posted, result); }
@@ -108,6 +108,7 @@ class VerbsPort final : public na::Port {
     void begin_session(VerbsPeer& peer, Connection& connection) noexcept;
     void session_over(VerbsPeer& peer, Errc why) noexcept;
     void discard(Connection& connection, Errc why) noexcept;
+    void send_no_more(Connection& connection) noexcept;
     [[nodiscard]] bool full() const noexcept { return sessions_ >= transport_.limits().connections_max; }
 
     // Ends and signs of life (port.cpp).
@@ -123,6 +124,7 @@ class VerbsPort final : public na::Port {
     AtomicCells cells_;
     EventChannel channel_;
     CompletionQueue completions_;
+    QueueRoom<Connection, &Connection::room_link> room_;
     Watch<VerbsPort> cm_watch_;
     Watch<VerbsPort> listener_watch_;
     Watch<VerbsPort> device_watch_;
@@ -139,8 +141,6 @@ class VerbsPort final : public na::Port {
     na::PutOff<VerbsPeer, Posted> put_off_;
     TimerOf<VerbsPort> pulse_;
 
-    std::uint32_t in_queue_ = 0;
-    std::uint32_t in_queue_max_ = 0;
     std::uint32_t sessions_ = 0;
     bool in_hand_ = false;  // the arrival that is being delivered was not kept
     bool accepting_ = true;

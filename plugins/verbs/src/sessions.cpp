@@ -184,8 +184,13 @@ void VerbsPort::dial_failed(Connection& dialled, Errc why) noexcept {
     meetings_.dial_ended();
 }
 
-void VerbsPort::discard(Connection& connection, Errc why) noexcept {
+void VerbsPort::send_no_more(Connection& connection) noexcept {
     if (Connections::linked(connection)) dirty_.remove(connection);
+    room_.forget(connection);
+}
+
+void VerbsPort::discard(Connection& connection, Errc why) noexcept {
+    send_no_more(connection);
     if (connection.leave_unanswered()) {
         draining_.push_back(connection);
         return arm_pulse();
@@ -208,7 +213,7 @@ void VerbsPort::session_over(VerbsPeer& peer, Errc why) noexcept {
     const bool was_connected = peer.connection != nullptr;
     if (Connection* connection = std::exchange(peer.connection, nullptr)) {
         --sessions_;
-        if (Connections::linked(*connection)) dirty_.remove(*connection);
+        send_no_more(*connection);
         connection->drain(why);
         draining_.push_back(*connection);
         arm_pulse();
