@@ -80,9 +80,9 @@ class Connection final : public PoolSlot {
 
     SendCredits sends;
     ReceiveCredits receives;
-    TimeUs alive_at = 0;              // something came, or the device said that something arrived
-    std::vector<ibv_wc> held;         // arrivals before the session was begun
-    std::atomic<bool> broken{false};  // an asynchronous event said so; set by any thread
+    TimeUs alive_at = 0;                 // something came, or the device said that something arrived
+    std::vector<ibv_wc> held;            // arrivals before the session was begun
+    std::atomic<Errc> broken{Errc::ok};  // why, as an asynchronous event said; set by any thread
 
     ListLink<Connection> link;       // in the port's dirty or draining list
     ListLink<Connection> room_link;  // it waits for what all connections share

@@ -55,7 +55,7 @@ void Connection::start(VerbsPort& port) noexcept {
     end_why_ = Errc::peer_lost;
     rma_out_ = 0;
     probe_at_ = 0;
-    broken.store(false, std::memory_order_relaxed);
+    broken.store(Errc::ok, std::memory_order_relaxed);
     timer_.owner = this;
     timer_.fire = &Connection::time_out;
 }

@@ -2,6 +2,8 @@
 // Progress: completions, what waits to be sent, ends, and signs of life.
 #include "port.hpp"
 
+#include "own_ports.hpp"
+
 #include <cinnabar/base/log.hpp>
 #include <cinnabar/na/session/sessions.hpp>
 
@@ -62,12 +64,14 @@ Result<void> VerbsPort::open() {
                          device_watch_.start(epoll, device_fd, EPOLLIN | EPOLLEXCLUSIVE) &&
                          (listener < 0 || listener_watch_.start(epoll, listener, EPOLLIN | EPOLLEXCLUSIVE));
     if (!watched) return Error(errc_from_errno(errno), "watching the connection manager", {}, errno);
+    OwnPorts::of_process().add(*this);
     return {};
 }
 
 void VerbsPort::close() noexcept {
     if (std::exchange(closed_, true)) return;
     transport_.port_closed(*this, host_.context_id());
+    OwnPorts::of_process().remove(*this);
     listener_watch_.stop();
     device_watch_.stop();
     cm_watch_.stop();
@@ -165,13 +169,32 @@ void VerbsPort::broke() noexcept {
     host_.wake();
 }
 
+void VerbsPort::fail(Errc why) noexcept {
+    Errc none = Errc::ok;
+    if (failed_.compare_exchange_strong(none, why)) broke();
+}
+
+bool VerbsPort::is_hit_by(const ibv_async_event& event, const ibv_context& device) const noexcept {
+    switch (event.event_type) {
+        case IBV_EVENT_CQ_ERR:
+            return event.element.cq == completions();
+        case IBV_EVENT_SRQ_ERR:
+            return event.element.srq == slots_.queue();
+        default:
+            return this->device().context() == &device;
+    }
+}
+
 unsigned VerbsPort::look_at_broken() noexcept {
-    broken_.store(false, std::memory_order_relaxed);
+    // What was written before it was set is seen from here on; what is set from here on is for the next look.
+    if (!broken_.exchange(false, std::memory_order_acq_rel)) return 0;
     unsigned did = 0;
     peers_.each([this, &did](VerbsPeer& peer) {
-        if (!peer.connection || !peer.connection->broken.exchange(false)) return;
-        log(LogLevel::debug, "verbs: the device gave a queue pair up, and with it a session");
-        end_session(peer, Errc::peer_lost);
+        Errc why = peer.connection ? peer.connection->broken.exchange(Errc::ok) : Errc::ok;
+        if (failed() != Errc::ok && (peer.connection || peer.dial)) why = failed();
+        if (why == Errc::ok) return;
+        log(LogLevel::debug, "verbs: the device gave a session up");
+        end_session(peer, why);
         ++did;
     });
     return did;

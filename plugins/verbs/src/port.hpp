@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One context's door to an RDMA network: its peers, their connections, and the queues that all of them share. Owner of
-// the context only, but for messages, hand_over() and broke().
+// the context only, but for messages, hand_over(), broke(), is_hit_by() and fail().
 #pragma once
 
 #include "atomic_cells.hpp"
@@ -77,6 +77,10 @@ class VerbsPort final : public na::Port {
     unsigned settle() noexcept;
     // An asynchronous event ended a connection. Any thread.
     void broke() noexcept;
+    // Its queue, or its device, failed and will not come back: no session goes on, and none begins. Any thread.
+    void fail(Errc why) noexcept;
+    // Whether that is what the event says. Any thread, from the end of open() to close().
+    [[nodiscard]] bool is_hit_by(const ibv_async_event& event, const ibv_context& device) const noexcept;
 
     // Sessions (sessions.cpp).
     void hand_over(Incoming incoming) noexcept;  // any thread
@@ -109,6 +113,8 @@ class VerbsPort final : public na::Port {
     void session_over(VerbsPeer& peer, Errc why) noexcept;
     void discard(Connection& connection, Errc why) noexcept;
     void send_no_more(Connection& connection) noexcept;
+    // Why it is of no use any more; ok: it is.
+    [[nodiscard]] Errc failed() const noexcept { return failed_.load(std::memory_order_acquire); }
     [[nodiscard]] bool full() const noexcept { return sessions_ >= transport_.limits().connections_max; }
 
     // Ends and signs of life (port.cpp).
@@ -145,7 +151,8 @@ class VerbsPort final : public na::Port {
     bool in_hand_ = false;  // the arrival that is being delivered was not kept
     bool accepting_ = true;
     bool closed_ = false;
-    std::atomic<bool> broken_{false};
+    std::atomic<bool> broken_{false};  // a connection, or all of it
+    std::atomic<Errc> failed_{Errc::ok};
 };
 
 }  // namespace cinnabar::verbs

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // From connections to sessions and their ends: who came in, what a dial brought, and what becomes of the peers.
+#include "device_events.hpp"
+#include "own_ports.hpp"
 #include "own_queue_pairs.hpp"
 #include "port.hpp"
 
@@ -35,26 +37,30 @@ void VerbsPort::cm_ready() noexcept {
 void VerbsPort::device_ready() noexcept {
     ibv_async_event event{};
     while (::ibv_get_async_event(device().context(), &event) == 0) {
-        switch (event.event_type) {
-            case IBV_EVENT_QP_FATAL:
-            case IBV_EVENT_QP_REQ_ERR:
-            case IBV_EVENT_QP_ACCESS_ERR: {
+        const DeviceStep step = device_step_of(event.event_type, device().traits().iwarp);
+        const char* const name = ::ibv_get_device_name(device().context()->device);
+        switch (step.action) {
+            case DeviceAction::ignore:
+                break;
+            case DeviceAction::end_session: {
                 // The queue pair, and with it the connection, cannot go before the event is acknowledged.
                 Connection* const connection = OwnQueuePairs::of_process().find(event.element.qp);
                 if (!connection) break;
-                connection->broken.store(true, std::memory_order_relaxed);
+                connection->broken.store(step.why, std::memory_order_relaxed);
                 connection->port().broke();
                 break;
             }
-            case IBV_EVENT_PORT_ERR:
+            case DeviceAction::end_port:
+            case DeviceAction::end_ports:
+                log(LogLevel::error, "verbs: %s: %s: what uses it is over", name,
+                    ::ibv_event_type_str(event.event_type));
+                OwnPorts::of_process().each([&](VerbsPort& port) {
+                    if (port.is_hit_by(event, *device().context())) port.fail(step.why);
+                });
+                break;
+            case DeviceAction::tell:
                 log(LogLevel::warning, "verbs: port %d of %s is down: what is under way ends by its retries",
-                    event.element.port_num, ::ibv_get_device_name(device().context()->device));
-                break;
-            case IBV_EVENT_DEVICE_FATAL:
-                log(LogLevel::error, "verbs: the device %s has failed",
-                    ::ibv_get_device_name(device().context()->device));
-                break;
-            default:
+                    event.element.port_num, name);
                 break;
         }
         ::ibv_ack_async_event(&event);
@@ -64,7 +70,8 @@ void VerbsPort::device_ready() noexcept {
 void VerbsPort::came_in(Incoming incoming) noexcept {
     const na::Hello& hello = incoming.greeting.hello;
     const Identity who = na::sender_of(hello);
-    const Errc refused = na::refusal(hello, transport_.incarnation(), accepting_, full());
+    Errc refused = na::refusal(hello, transport_.incarnation(), accepting_, full());
+    if (failed() != Errc::ok) refused = Errc::unreachable;
     if (refused != Errc::ok) return reject(std::move(incoming), refused);
     const bool separate = na::says_exists(hello);
     if (const VerbsPeer* met = peers_.find(who); met && met->connection && !separate) {
@@ -144,6 +151,10 @@ void VerbsPort::begin_session(VerbsPeer& peer, Connection& connection) noexcept 
 }
 
 bool VerbsPort::connect(VerbsPeer& peer) noexcept {
+    if (failed() != Errc::ok) {
+        peer.backoff.last_failure = failed();
+        return false;
+    }
     if (!na::may_dial(peer, accepting_, full(), host_.now_us())) return false;
     dial(peer, false);
     return true;

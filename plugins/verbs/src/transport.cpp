@@ -118,7 +118,15 @@ void VerbsTransport::take_requests() noexcept {
     CmNews news;
     for (unsigned i = 0; i < requests_max && next_event(listen_channel_.get(), news); ++i) {
         if (news.type == RDMA_CM_EVENT_CONNECT_REQUEST) came_in(news);
+        if (news.type == RDMA_CM_EVENT_DEVICE_REMOVAL) device_is_gone();
     }
+}
+
+void VerbsTransport::device_is_gone() noexcept {
+    log(LogLevel::error, "verbs: the device at %s was taken out: nobody can connect to it any more",
+        device_->address().endpoint("verbs").c_str());
+    const std::lock_guard lock(mutex_);
+    for (const auto& [context, port] : ports_) port->fail(Errc::unreachable);
 }
 
 void VerbsTransport::came_in(const CmNews& news) noexcept {

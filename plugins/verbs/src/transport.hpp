@@ -56,6 +56,7 @@ class VerbsTransport final : public na::Transport {
     VerbsTransport(std::shared_ptr<Device> device, const na::TransportOptions& options);
     [[nodiscard]] Result<void> listen();
     void came_in(const CmNews& news) noexcept;
+    void device_is_gone() noexcept;
 
     na::TransportOptions options_;
     const na::Incarnation incarnation_;
