@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "device.hpp"
 
+#include <cinnabar/base/log.hpp>
+
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -64,6 +66,15 @@ std::string gid_of(const rdma_cm_id& id, const ibv_port_attr& port) {
     return {};
 }
 
+void keep_from_children() {
+    const int why = ::ibv_fork_init();
+    if (why == 0) return;
+    log(LogLevel::warning,
+        "verbs: memory of the user is not kept from forked children (%s): after a fork the device may write where this "
+        "process does not read. Open the network before anything else registers memory, or do not fork meanwhile",
+        std::strerror(why));
+}
+
 }  // namespace
 
 std::vector<std::string> device_names() {
@@ -109,7 +120,7 @@ Result<std::shared_ptr<Device>> Device::open(const na::Uri& uri) {
     if (names.empty()) return no_device();
     // Where the kernel does not copy pinned pages for a child, libibverbs keeps them from it. Before the first
     // registration of the process; it fails when somebody else was there before, who then decided.
-    if (::ibv_is_fork_initialized() == IBV_FORK_DISABLED) (void)::ibv_fork_init();
+    if (::ibv_is_fork_initialized() == IBV_FORK_DISABLED) keep_from_children();
     CINNABAR_TRY(const Wish wish, wish_of(uri, names));
     if (!wish.device.empty() && std::find(names.begin(), names.end(), wish.device) == names.end()) {
         return Error(Errc::bad_address, "no RDMA device of that name: see `rdma link`", wish.device);
