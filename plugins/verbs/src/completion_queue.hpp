@@ -25,14 +25,14 @@ class CompletionQueue final : public na::FdEvents {
     [[nodiscard]] std::size_t poll(std::span<ibv_wc> out) noexcept;
     // Asks the device to tell of the next completion; false when there is one already.
     [[nodiscard]] bool arm() noexcept;
-    // A queue pair is destroyed: what it left in the queue loses its number, before another gets the same.
+    // A queue pair is about to be destroyed, which may take what it left in the queue away: keeps that.
+    void fetch_all() noexcept;
+    // It is destroyed: what it left loses its number, before another gets the same.
     void forget(std::uint32_t queue_pair) noexcept;
 
     void on_ready(std::uint32_t epoll_events) noexcept override;
 
   private:
-    void fetch_all() noexcept;
-
     na::PortHost& host_;
     ibv_comp_channel* channel_ = nullptr;
     ibv_cq* queue_ = nullptr;

@@ -98,6 +98,7 @@ class Connection final : public PoolSlot {
     void set_read_depth(std::uint32_t answered) noexcept;
     void answered(const CmNews& news) noexcept;
     void limit_retries() noexcept;
+    void fail_queue_pair() noexcept;
     void destroy_queue_pair() noexcept;
     static void time_out(Timer& timer) noexcept;
 

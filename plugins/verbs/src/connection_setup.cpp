@@ -250,9 +250,7 @@ void Connection::drain(Errc why) noexcept {
     end_why_ = why;
     stage_ = Stage::draining;
     peer_ = nullptr;
-    ibv_qp_attr failed{};
-    failed.qp_state = IBV_QPS_ERR;
-    (void)::ibv_modify_qp(id_->qp, &failed, IBV_QP_STATE);
+    fail_queue_pair();
     (void)::rdma_disconnect(id_.get());
     drained_by = port_->host().now_us() + drain_us_max;
 }
@@ -266,9 +264,21 @@ bool Connection::leave_unanswered() noexcept {
     return true;
 }
 
+// The device lets go of what it holds, and takes nothing more in.
+void Connection::fail_queue_pair() noexcept {
+    ibv_qp_attr failed{};
+    failed.qp_state = IBV_QPS_ERR;
+    (void)::ibv_modify_qp(id_->qp, &failed, IBV_QP_STATE);
+}
+
 void Connection::destroy_queue_pair() noexcept {
     if (id_ && id_->qp) {
         OwnQueuePairs::of_process().remove(id_->qp);  // before another gets its place in memory
+        // mlx5 and others throw away what a queue pair has left in the completion queue when it goes, and with it the
+        // numbers of receive slots: it takes in nothing more, and what came is fetched, before that. siw throws nothing
+        // away, and is left alone while it connects.
+        if (stage_ != Stage::draining && !port_->device().traits().iwarp) fail_queue_pair();
+        port_->fetch_completions();
         ::rdma_destroy_qp(id_.get());
         port_->remove_queue_pair(*this);
         ++life_;

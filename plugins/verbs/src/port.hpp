@@ -66,6 +66,7 @@ class VerbsPort final : public na::Port {
     [[nodiscard]] ibv_cq* completions() const noexcept { return completions_.get(); }
     [[nodiscard]] std::uint32_t window_for_next() const noexcept;
     void add_queue_pair(Connection& connection) { by_queue_pair_[connection.queue_pair()] = &connection; }
+    void fetch_completions() noexcept { completions_.fetch_all(); }
     void remove_queue_pair(Connection& connection) noexcept;
     // Whoever lacks room in it, or an atomic cell, waits there: either comes back with a work request that is done.
     [[nodiscard]] auto& room() noexcept { return room_; }
