@@ -36,8 +36,9 @@ class Connection final : public PoolSlot {
     // Set-up (connection_setup.cpp). A dial tries the peer's places in turn; its outcome goes to VerbsPort::dial_done
     // or dial_failed, never from inside this call. `separate`: a session beside one that exists is meant.
     void dial(VerbsPort& port, VerbsPeer& peer, bool separate) noexcept;
-    // Answers a request with the own greeting. False: nothing was sent, and the connection is closed again.
-    [[nodiscard]] bool accept(VerbsPort& port, Incoming incoming) noexcept;
+    // Answers a request with the own greeting. False: nothing was sent, the request is as it was, and the connection is
+    // closed again.
+    [[nodiscard]] bool accept(VerbsPort& port, Incoming& incoming) noexcept;
     void on_cm_event(const CmNews& news) noexcept;
     // Both sides know of it. The peer is who the session is with from now on.
     void open(VerbsPeer& peer) noexcept;

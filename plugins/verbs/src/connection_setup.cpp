@@ -4,6 +4,7 @@
 #include "connection.hpp"
 #include "own_queue_pairs.hpp"
 #include "port.hpp"
+#include "system_errors.hpp"
 
 #include <cinnabar/base/log.hpp>
 
@@ -16,9 +17,8 @@ namespace cinnabar::verbs {
 namespace {
 
 constexpr std::uint32_t send_queue_wanted = 256;
-// Small messages go to the device with their bytes. What a device allows is tried, the most first; the header of a
-// message that is nothing else goes so in any case.
-constexpr std::array<std::uint32_t, 3> inline_bytes_wanted{256, 128, 64};
+// Small messages go to the device with their bytes. What a device allows is tried, the most first.
+constexpr std::array<std::uint32_t, 5> inline_bytes_wanted{256, 128, 64, 32, inline_bytes_min};
 constexpr TimeUs drain_us_max = 500'000;
 // Longer than any kernel waits for the answer to a request on iWARP.
 constexpr TimeUs unanswered_us_max = 60'000'000;
@@ -39,6 +39,13 @@ rdma_conn_param parameters(const std::array<std::byte, greeting_bytes>& greeting
     parameters.retry_count = retries;
     parameters.rnr_retry_count = not_ready_retries;
     return parameters;
+}
+
+// Says in the log what to do about it: a dial that fails has only a code.
+Errc refused_by_system(int os_errno) noexcept {
+    const Error why = connection_error(os_errno);
+    log(LogLevel::warning, "verbs: %s", why.message().c_str());
+    return why.code;
 }
 
 int milliseconds(Microseconds span) noexcept {
@@ -80,7 +87,7 @@ void Connection::dial_next(Errc why) noexcept {
         target_ = peer_->candidates[next_candidate_++];
         rdma_cm_id* id = nullptr;
         if (::rdma_create_id(port_->channel(), &id, this, RDMA_PS_TCP) != 0) {
-            why = Errc::overloaded;
+            why = refused_by_system(errno);
             continue;
         }
         id_.reset(id);
@@ -184,8 +191,7 @@ Errc Connection::make_queue_pair() noexcept {
     }
     // A request that its sender has given up has no state to make a queue pair for.
     if (stage_ == Stage::accepted && errno == EINVAL) return Errc::peer_lost;
-    log(LogLevel::warning, "verbs: no queue pair from the device: errno %d", errno);
-    return Errc::overloaded;
+    return refused_by_system(errno);
 }
 
 // What the other side may send to, and read.
@@ -213,7 +219,7 @@ Errc Connection::request() noexcept {
     return connect_error(-errno, Errc::unreachable);
 }
 
-bool Connection::accept(VerbsPort& port, Incoming incoming) noexcept {
+bool Connection::accept(VerbsPort& port, Incoming& incoming) noexcept {
     start(port);
     id_ = std::move(incoming.id);
     id_->context = this;
@@ -231,7 +237,11 @@ bool Connection::accept(VerbsPort& port, Incoming incoming) noexcept {
             port.host().arm(timer_, after(steady_clock().now_us(), port.options().hello_timeout));
             return true;
         }
+        log(LogLevel::debug, "verbs: a request cannot be answered: errno %d", errno);
     }
+    destroy_queue_pair();
+    id_->context = nullptr;
+    incoming.id = std::move(id_);
     abandon();
     return false;
 }

@@ -4,7 +4,6 @@
 #include <cinnabar/base/log.hpp>
 
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -84,21 +83,6 @@ std::vector<std::string> device_names() {
     for (int i = 0; i < count; ++i) names.emplace_back(::ibv_get_device_name(list[i]));
     if (list) ::ibv_free_device_list(list);
     return names;
-}
-
-Error registration_error(int os_errno) {
-    if (os_errno != ENOMEM && os_errno != EAGAIN) {
-        return Error(errc_from_errno(os_errno) == Errc::out_of_memory ? Errc::out_of_memory : Errc::permission,
-                     "registering memory: is it mapped, and writable where it is to be written?", {}, os_errno);
-    }
-    rlimit locked{};
-    (void)::getrlimit(RLIMIT_MEMLOCK, &locked);
-    const std::string limit =
-        locked.rlim_cur == RLIM_INFINITY ? "unlimited" : std::to_string(locked.rlim_cur / 1024) + " KiB";
-    return Error(Errc::out_of_memory,
-                 "RDMA pins what it registers: raise the limit of locked memory (ulimit -l unlimited, or "
-                 "LimitMEMLOCK=infinity of the service)",
-                 "the limit is " + limit, os_errno);
 }
 
 Result<EventChannel> make_event_channel() {

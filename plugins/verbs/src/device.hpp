@@ -62,10 +62,6 @@ class Device {
     SocketAddress address_;
 };
 
-// The advice for a registration that the system refused: out_of_memory with what the limit of locked memory is,
-// permission for memory that may not be touched that way.
-[[nodiscard]] Error registration_error(int os_errno);
-
 // The names of the RDMA devices here; empty when there are none.
 [[nodiscard]] std::vector<std::string> device_names();
 

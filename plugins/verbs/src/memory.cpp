@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "memory.hpp"
 
+#include "system_errors.hpp"
+
 #include <cinnabar/base/clock.hpp>
 
 #include <linux/membarrier.h>

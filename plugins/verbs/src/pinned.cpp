@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pinned.hpp"
 
+#include "system_errors.hpp"
+
 #include <cinnabar/base/log.hpp>
 
 #include <sys/mman.h>

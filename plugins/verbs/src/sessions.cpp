@@ -99,8 +99,10 @@ Connection* VerbsPort::answer(Incoming incoming) noexcept {
         reject(std::move(incoming), Errc::overloaded);
         return nullptr;
     }
-    if (connection->accept(*this, std::move(incoming))) return connection;
+    if (connection->accept(*this, incoming)) return connection;
     connections_.release(*connection);
+    // What this side lacks was told in its log; to the other, if it is still there, it is a host that takes no more.
+    reject(std::move(incoming), Errc::overloaded);
     return nullptr;
 }
 

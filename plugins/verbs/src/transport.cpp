@@ -2,6 +2,7 @@
 #include "transport.hpp"
 
 #include "port.hpp"
+#include "system_errors.hpp"
 
 #include <cinnabar/base/log.hpp>
 #include <cinnabar/base/random.hpp>
