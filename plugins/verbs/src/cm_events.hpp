@@ -5,10 +5,12 @@
 
 #include "greeting.hpp"
 
+#include <cinnabar/base/clock.hpp>
 #include <cinnabar/base/error.hpp>
 
 #include <rdma/rdma_cma.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -57,6 +59,11 @@ struct CmNews {
 
 // What a failed connect means: `status` is a reject reason of InfiniBand, or an errno below 0.
 [[nodiscard]] Errc connect_error(int status, Errc otherwise) noexcept;
+
+// What the next of so many places may take of the time that is left: one that says nothing leaves the others theirs.
+[[nodiscard]] constexpr TimeUs share_of(TimeUs left, std::size_t places) noexcept {
+    return left / std::max<std::size_t>(places, 1);
+}
 
 [[nodiscard]] CmStep step_of(Stage stage, rdma_cm_event_type event, int status) noexcept;
 

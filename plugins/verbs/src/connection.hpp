@@ -94,6 +94,8 @@ class Connection final : public PoolSlot {
 
     void start(VerbsPort& port) noexcept;
     void dial_next(Errc why) noexcept;
+    void place_is_silent() noexcept;
+    [[nodiscard]] int time_left_ms() const noexcept;
     [[nodiscard]] Errc request() noexcept;
     [[nodiscard]] Errc make_queue_pair() noexcept;
     void set_read_depth(std::uint32_t answered) noexcept;
@@ -118,6 +120,7 @@ class Connection final : public PoolSlot {
     Stage stage_ = Stage::closed;
     Greeting greeting_;  // of the other side
     std::size_t next_candidate_ = 0;
+    TimeUs dial_until_ = 0;  // all places together; the timer is for the present one
     SocketAddress target_;
     bool separate_ = false;
     bool dialled_ = false;

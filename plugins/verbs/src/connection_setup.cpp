@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <limits>
 #include <utility>
 
 namespace cinnabar::verbs {
@@ -48,10 +49,6 @@ Errc refused_by_system(int os_errno) noexcept {
     return why.code;
 }
 
-int milliseconds(Microseconds span) noexcept {
-    return static_cast<int>(std::max<std::int64_t>(span.count() / 1000, 1));
-}
-
 }  // namespace
 
 void Connection::start(VerbsPort& port) noexcept {
@@ -74,16 +71,22 @@ void Connection::dial(VerbsPort& port, VerbsPeer& peer, bool separate) noexcept 
     separate_ = separate;
     next_candidate_ = 0;
     // The round's time may be as old as the context's last look at its network.
-    port.host().arm(timer_, after(steady_clock().now_us(), port.options().connect_timeout));
+    dial_until_ = after(steady_clock().now_us(), port.options().connect_timeout);
     dial_next(Errc::unreachable);
 }
 
 // Goes on with the next place; with none left, `why` is the outcome.
 void Connection::dial_next(Errc why) noexcept {
     for (;;) {
+        port_->host().disarm(timer_);
         destroy_queue_pair();
         id_.reset();
-        if (next_candidate_ == peer_->candidates.size()) return port_->dial_failed(*this, why);
+        unanswered_ = false;
+        const TimeUs now = steady_clock().now_us();
+        const std::size_t places_left = peer_->candidates.size() - next_candidate_;
+        const bool too_late = next_candidate_ > 0 && now >= dial_until_;
+        if (places_left == 0 || too_late) return port_->dial_failed(*this, why);
+        port_->host().arm(timer_, now + share_of(dial_until_ - std::min(now, dial_until_), places_left));
         target_ = peer_->candidates[next_candidate_++];
         rdma_cm_id* id = nullptr;
         if (::rdma_create_id(port_->channel(), &id, this, RDMA_PS_TCP) != 0) {
@@ -94,8 +97,7 @@ void Connection::dial_next(Errc why) noexcept {
         SocketAddress source = port_->device().address();
         source.set_port(0);
         stage_ = Stage::resolving_address;
-        const int timeout_ms = milliseconds(port_->options().connect_timeout);
-        if (::rdma_resolve_addr(id, plain(source), plain(target_), timeout_ms) == 0) return;
+        if (::rdma_resolve_addr(id, plain(source), plain(target_), time_left_ms()) == 0) return;
         why = Errc::unreachable;
     }
 }
@@ -106,9 +108,24 @@ void Connection::time_out(Timer& timer) noexcept {
     if (self.stage_ == Stage::accepted) {
         port.accept_failed(self);
     } else {
-        port.dial_failed(self, self.stage_ == Stage::dialling ? Errc::timed_out : Errc::unreachable);
+        self.place_is_silent();
     }
     (void)port.settle();
+}
+
+void Connection::place_is_silent() noexcept {
+    const Errc why = stage_ == Stage::dialling ? Errc::timed_out : Errc::unreachable;
+    if (!unanswered_ || !port_->device().traits().iwarp) return dial_next(why);
+    // It cannot be given up for another one before it has its answer, and so has the time of all.
+    if (steady_clock().now_us() >= dial_until_) return port_->dial_failed(*this, why);
+    port_->host().arm(timer_, dial_until_);
+}
+
+// For the present place.
+int Connection::time_left_ms() const noexcept {
+    const TimeUs now = steady_clock().now_us();
+    const TimeUs left_ms = (timer_.expires - std::min(now, timer_.expires)) / 1000;
+    return static_cast<int>(std::clamp<TimeUs>(left_ms, 1, std::numeric_limits<int>::max()));
 }
 
 void Connection::on_cm_event(const CmNews& news) noexcept {
@@ -120,8 +137,7 @@ void Connection::on_cm_event(const CmNews& news) noexcept {
         case CmAction::resolve_route: {
             stage_ = Stage::resolving_route;
             const bool own_device = id_->verbs == port_->device().context();
-            const int timeout_ms = milliseconds(port_->options().connect_timeout);
-            if (!own_device || ::rdma_resolve_route(id_.get(), timeout_ms) != 0) dial_next(Errc::unreachable);
+            if (!own_device || ::rdma_resolve_route(id_.get(), time_left_ms()) != 0) dial_next(Errc::unreachable);
             return;
         }
         case CmAction::request:

@@ -62,5 +62,18 @@ TEST(CmEvents, WhatStoodIsLost) {
     }
 }
 
+TEST(Dial, PlacesThatSayNothingShareItsTime) {
+    constexpr TimeUs whole = 10'000'000;
+    TimeUs left = whole;
+    for (std::size_t places = 4; places > 0; --places) {
+        const TimeUs share = share_of(left, places);
+        EXPECT_EQ(share, whole / 4) << places;
+        left -= share;
+    }
+    EXPECT_EQ(left, 0u);
+    EXPECT_EQ(share_of(whole, 1), whole);
+    EXPECT_EQ(share_of(9'000'000, 3), 3'000'000u) << "what a place did not need is for all that are left";
+}
+
 }  // namespace
 }  // namespace cinnabar::verbs
