@@ -82,17 +82,18 @@ Session::Sent Session::post_transfers() noexcept {
     admit_waiting();
     while (Transfer* transfer = to_post_.front()) {
         if (post_chunks(*transfer) == Sent::stalled) return Sent::stalled;
-        // It may have ended in between.
-        if (PostQueue::linked(*transfer)) to_post_.remove(*transfer);
+        leave_posting(*transfer);
         if (peer_->ending) return Sent::all;
         admit_waiting();
     }
     return Sent::all;
 }
 
-// All chunks of a get before it is asked for: what comes finds its place.
+// All chunks of a get before it is asked for: what comes finds its place. Of those that no peer knows of yet one alone
+// takes what there is of chunks and receives: several could hold a part each, and wait for the rest for ever.
 Session::Sent Session::post_chunks(Transfer& transfer) noexcept {
     const bool get = is_get(transfer);
+    if (get && transfer.chunks > 0 && !port_->may_post_get(transfer)) return Sent::stalled;
     if (!get && !transfer.asked) ask(transfer);
     while (transfer.next < transfer.allowed) {
         Chunk* chunk = take_chunk();
@@ -250,10 +251,7 @@ void Session::transfer_chunk_ended(Chunk& chunk, const Done& done) noexcept {
 
 void Session::discard(Chunk& chunk) noexcept {
     Transfer& transfer = *chunk.transfer;
-    if (chunk.staging) {
-        port_->give_staging(*std::exchange(chunk.staging, nullptr));
-        --staged_;
-    }
+    unstage(chunk);
     Staging* sink = port_->sink();
     const iovec piece{sink ? sink->bytes.get() : nullptr, port_->provider().chunk_bytes};
     chunk.discard = true;
@@ -276,7 +274,7 @@ void Session::cancel(Posted& posted) noexcept { stop(*posted.transfer, Errc::can
 
 // Ends it as soon as the fabric touches the op's memory no more.
 void Session::stop(Transfer& transfer, Errc why) noexcept {
-    if (PostQueue::linked(transfer)) to_post_.remove(transfer);
+    leave_posting(transfer);
     const bool first = transfer.failed == Errc::ok && transfer.posted;
     if (transfer.failed == Errc::ok) transfer.failed = why;
     const bool over = !peer_ || peer_->ending || draining_;
@@ -295,17 +293,27 @@ void Session::stop(Transfer& transfer, Errc why) noexcept {
     settle(transfer);
 }
 
+void Session::end_op(Transfer& transfer) noexcept {
+    Posted& posted = *std::exchange(transfer.posted, nullptr);
+    posted.transfer = nullptr;
+    port_->end(posted, transfer.failed);
+    --admitted_;
+}
+
+// It has nothing to post, or posts no more.
+void Session::leave_posting(Transfer& transfer) noexcept {
+    if (PostQueue::linked(transfer)) to_post_.remove(transfer);
+    port_->posted_get(transfer);
+}
+
 // Completes the op, and gives the slot back, as soon as both may be.
 void Session::settle(Transfer& transfer) noexcept {
     if (transfer.posted && transfer.touching == 0) {
         const bool moved = transfer.chunks > 0 && is_get(transfer) ? transfer.ended == transfer.chunks  //
                                                                    : transfer.answered;
         if (moved || transfer.failed != Errc::ok) {
-            if (PostQueue::linked(transfer)) to_post_.remove(transfer);
-            Posted& posted = *std::exchange(transfer.posted, nullptr);
-            posted.transfer = nullptr;
-            port_->end(posted, transfer.failed);
-            --admitted_;
+            leave_posting(transfer);
+            end_op(transfer);
             if (peer_ && !peer_->rma.empty()) port_->dirty(*this);
         }
     }

@@ -131,7 +131,7 @@ void Session::stop_asked(const Frame& frame, const TransferBody& body) noexcept 
 
 // A chunk of each in turn, while there are not too many with the fabric and the provider has room.
 Session::Sent Session::serve() noexcept {
-    while (staged_ + pinned_ < served_max) {
+    while (served_ < served_max) {
         Owed* owed = to_serve_.pop_front();
         if (!owed) break;
         const Sent sent = owed->is_put ? grant_put(*owed) : serve_get(*owed);
@@ -145,6 +145,8 @@ Session::Sent Session::serve() noexcept {
 Chunk* Session::next_chunk(const Owed& owed) noexcept {
     Chunk* chunk = take_chunk();
     if (!chunk) return nullptr;
+    chunk->served = true;
+    ++served_;
     chunk->number = owed.next;
     chunk->bytes = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(owed.chunk, owed.bytes - std::uint64_t{owed.next} * owed.chunk));
@@ -193,7 +195,6 @@ Errc Session::send_leased(const Owed& owed, Chunk& chunk, na::LeaseTable::Pin pi
     if (endpoint.sends_leased()) count = gather(pin.memory(), pin.offset(), chunk.bytes, pieces, endpoint.pieces_max());
     if (count > 0) {
         chunk.pin.emplace(std::move(pin));
-        ++pinned_;
     } else {
         if (!stage(chunk)) return Errc::again;
         const Bytes staged{chunk.staging->bytes.get(), chunk.bytes};

@@ -18,7 +18,8 @@ namespace {
 constexpr std::uint32_t transfers_max = 16 * 1024;
 constexpr std::uint32_t owed_slots_max = 64 * 1024;
 constexpr std::uint32_t chunks_slots_max = 256 * 1024;
-constexpr std::uint32_t staging_max = 4096;
+constexpr std::uint32_t staging_max = 2048;  // on each side; holds the largest operation several times
+static_assert(staging_max > 2 * chunks_max);
 constexpr std::uint32_t notes_max = 64 * 1024;
 constexpr unsigned completions_max = 256;  // that one round hands out
 // A provider goes on with connections, and with what it had no room for, only when it is asked.
@@ -79,6 +80,7 @@ OfiPort::OfiPort(OfiTransport& transport, na::PortHost& host, std::unique_ptr<En
       blocks_(largest_frame(transport.options()), transport.options().receive_slots),
       receives_(*this, largest_frame(transport.options())),
       staging_(Threads::one, staging_max),
+      served_staging_(Threads::one, staging_max),
       peers_(host),
       sessions_(Threads::one, transport.options().connections_max),
       dials_(Threads::one, transport.options().connections_max),
@@ -119,8 +121,10 @@ void OfiPort::close() noexcept {
     });
     sessions_.for_each([](Session& session) { session.abandon(); });
     receives_.close();
-    if (sink_) staging_.release(*std::exchange(sink_, nullptr));
-    staging_.for_each([](Staging& staging) { staging.memory.reset(); });
+    if (sink_) give_staging(*std::exchange(sink_, nullptr));
+    for (SlotPool<Staging>* pool : {&staging_, &served_staging_}) {
+        pool->for_each([](Staging& staging) { staging.memory.reset(); });
+    }
     put_off_.complete_all(host_);
     messages_.unregister();
     notes_.unregister();
@@ -132,21 +136,23 @@ OfiPort::~OfiPort() {
     peers_.remove_all();
 }
 
-Staging* OfiPort::take_staging() noexcept {
-    Staging* staging = staging_.acquire();
+Staging* OfiPort::take_staging(bool served) noexcept {
+    SlotPool<Staging>& pool = served ? served_staging_ : staging_;
+    Staging* staging = pool.acquire();
     if (!staging || staging->bytes) return staging;
+    staging->pool = &pool;
     const std::size_t bytes = provider().chunk_bytes;
     staging->bytes.reset(new (std::nothrow) std::byte[bytes]);
     if (staging->bytes && endpoint_->register_local(staging->bytes.get(), bytes, staging->memory) == Errc::ok) {
         return staging;
     }
     staging->bytes.reset();
-    staging_.release(*staging);
+    pool.release(*staging);
     return nullptr;
 }
 
 Staging* OfiPort::sink() noexcept {
-    if (!sink_) sink_ = take_staging();
+    if (!sink_) sink_ = take_staging(false);
     return sink_;
 }
 

@@ -83,9 +83,18 @@ class OfiPort final : public na::Port {
     [[nodiscard]] SlotPool<Owed>& owed() noexcept { return owed_; }
     [[nodiscard]] SlotPool<Chunk>& chunks() noexcept { return chunks_; }
     [[nodiscard]] SlotPool<Session>& sessions() noexcept { return sessions_; }
-    // Room for a chunk; null when memory is out.
-    [[nodiscard]] Staging* take_staging() noexcept;
-    void give_staging(Staging& staging) noexcept { staging_.release(staging); }
+    // Room for a chunk; null when memory is out. What is `served` to peers has its own: they wait for it, and each may
+    // be waited for by the other.
+    [[nodiscard]] Staging* take_staging(bool served) noexcept;
+    void give_staging(Staging& staging) noexcept { staging.pool->release(staging); }
+    // Whether a large get may post its chunks: it has begun to, or none has.
+    [[nodiscard]] bool may_post_get(Transfer& transfer) noexcept {
+        if (!posting_get_) posting_get_ = &transfer;
+        return posting_get_ == &transfer;
+    }
+    void posted_get(Transfer& transfer) noexcept {
+        if (posting_get_ == &transfer) posting_get_ = nullptr;
+    }
     // Where chunks go that nobody wants any more.
     [[nodiscard]] Staging* sink() noexcept;
     [[nodiscard]] na::Inbox<Caller>& inbox() noexcept { return inbox_; }
@@ -138,13 +147,15 @@ class OfiPort final : public na::Port {
     BufferPool notes_;
     na::ReceiveBlocks blocks_;
     Receives receives_;
-    SlotPool<Staging> staging_;
+    SlotPool<Staging> staging_;         // of this side's operations
+    SlotPool<Staging> served_staging_;  // of the peers'
     Staging* sink_ = nullptr;
 
     na::PeersOf<OfiPeer> peers_;
     SlotPool<Session> sessions_;
     SlotPool<Dial> dials_;
     SlotPool<Transfer> transfers_;
+    Transfer* posting_get_ = nullptr;
     SlotPool<Owed> owed_;
     SlotPool<Chunk> chunks_;
     na::Inbox<Caller> inbox_;

@@ -208,6 +208,7 @@ Chunk* Session::take_chunk() noexcept {
     chunk->transfer = nullptr;
     chunk->owed = nullptr;
     chunk->discard = false;
+    chunk->served = false;
     chunk->done = [](FabricOp& op, const Done& done) noexcept {
         auto& self = static_cast<Chunk&>(op);
         self.session->chunk_ended(self, done);
@@ -217,20 +218,18 @@ Chunk* Session::take_chunk() noexcept {
 
 // False: memory is short.
 bool Session::stage(Chunk& chunk) noexcept {
-    chunk.staging = port_->take_staging();
-    if (chunk.staging) ++staged_;
+    chunk.staging = port_->take_staging(chunk.served);
     return chunk.staging != nullptr;
 }
 
+void Session::unstage(Chunk& chunk) noexcept {
+    if (chunk.staging) port_->give_staging(*std::exchange(chunk.staging, nullptr));
+}
+
 void Session::give_chunk(Chunk& chunk) noexcept {
-    if (chunk.staging) {
-        port_->give_staging(*std::exchange(chunk.staging, nullptr));
-        --staged_;
-    }
-    if (chunk.pin) {
-        chunk.pin.reset();
-        --pinned_;
-    }
+    unstage(chunk);
+    chunk.pin.reset();
+    if (chunk.served) --served_;
     port_->chunks().release(chunk);
 }
 

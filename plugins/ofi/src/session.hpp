@@ -97,6 +97,8 @@ class Session final : public PoolSlot, public na::FdEvents {
     void transfer_chunk_ended(Chunk& chunk, const Done& done) noexcept;
     void stop(Transfer& transfer, Errc why) noexcept;
     void settle(Transfer& transfer) noexcept;
+    void end_op(Transfer& transfer) noexcept;
+    void leave_posting(Transfer& transfer) noexcept;
     void cancel_chunks(ChunkList& chunks, std::uint64_t from) noexcept;
     void discard(Chunk& chunk) noexcept;
 
@@ -119,6 +121,7 @@ class Session final : public PoolSlot, public na::FdEvents {
 
     [[nodiscard]] Chunk* take_chunk() noexcept;
     [[nodiscard]] bool stage(Chunk& chunk) noexcept;
+    void unstage(Chunk& chunk) noexcept;
     void give_chunk(Chunk& chunk) noexcept;
     void chunk_posted(Chunk& chunk) noexcept;
 
@@ -150,8 +153,7 @@ class Session final : public PoolSlot, public na::FdEvents {
     Owing owing_;
     WorkQueue to_serve_;
     std::uint32_t owed_ = 0;
-    std::uint32_t staged_ = 0;
-    std::uint32_t pinned_ = 0;  // chunks that go straight out of leased memory
+    std::uint32_t served_ = 0;  // chunks for the peer
     ChunkList stray_;           // with the fabric, and nobody waits for them
 };
 

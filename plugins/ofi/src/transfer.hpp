@@ -25,6 +25,7 @@ struct Transfer;
 
 // Room for one chunk, allocated when first taken.
 struct Staging final : PoolSlot {
+    SlotPool<Staging>* pool = nullptr;
     std::unique_ptr<std::byte[]> bytes;
     LocalMemory memory;  // where the provider wants it
 };
@@ -40,6 +41,7 @@ struct Chunk final : FabricOp, PoolSlot {
     std::uint32_t number = 0;
     std::uint32_t bytes = 0;
     bool discard = false;  // of a get that has ended: what comes is dropped
+    bool served = false;   // of what the peer asked for
 };
 // What the provider must know of the memory that it goes from or to.
 [[nodiscard]] inline const LocalMemory& memory_of(const Chunk& chunk) noexcept {

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Two peers that move a lot from and to each other at the same time: each has to serve the other while it waits for it.
+#include "contract.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace cinnabar::contract {
+
+class BothWays : public ContractTest {
+  protected:
+    static constexpr std::size_t ops_each = 6;
+
+    // Every op is posted before either side has seen any of the other's.
+    void move(na::OpKind kind) {
+        Node& a = make_node("a");
+        Node& b = make_node("b");
+        na::Peer* there = nullptr;
+        na::Peer* back = nullptr;
+        connect(a, b, there, back);
+        const std::size_t bytes = large_rma();
+        struct Side {
+            Node& node;
+            na::Peer& peer;
+            GuardedBuffer own;  // what the other reads or writes
+            std::vector<GuardedBuffer> here;
+            std::unique_ptr<na::Memory> local;
+            Lent* lent;
+            std::vector<TestOp*> ops;
+        };
+        const bool get = kind == na::OpKind::get;
+        const auto side = [&](Node& node, na::Peer& peer, std::uint64_t seed) {
+            Side made{node, peer, GuardedBuffer(get ? bytes : bytes * ops_each, seed), {}, nullptr, nullptr, {}};
+            std::vector<na::Segment> segments;
+            made.here.reserve(ops_each);
+            for (std::size_t i = 0; i < ops_each; ++i) {
+                segments.push_back(made.here.emplace_back(bytes, seed + 10 + i).segment());
+            }
+            made.local = register_memory(node, segments);
+            made.lent = &lend(node, {made.own.segment()});
+            return made;
+        };
+        std::array<Side, 2> sides{side(a, *there, 1), side(b, *back, 2)};
+        for (std::size_t i = 0; i < ops_each; ++i) {
+            for (std::size_t s = 0; s < 2; ++s) {
+                Side& from = sides[s];
+                const Lent& remote = *sides[1 - s].lent;
+                from.ops.push_back(
+                    &make_rma(kind, from.peer, *from.local, remote, bytes, i * bytes, get ? 0 : i * bytes));
+                post(from.node, *from.ops.back());
+            }
+        }
+        for (const Side& each : sides) {
+            ASSERT_TRUE(run_until(
+                [&] { return std::all_of(each.ops.begin(), each.ops.end(), [](auto* op) { return op->done(); }); }));
+            for (const TestOp* op : each.ops) EXPECT_EQ(op->result, Errc::ok) << to_string(op->result);
+        }
+        for (std::size_t s = 0; s < 2; ++s) {
+            for (std::size_t i = 0; i < ops_each; ++i) {
+                if (get) {
+                    EXPECT_TRUE(sides[s].here[i].holds(2 - s)) << i;
+                } else {
+                    EXPECT_TRUE(sides[s].own.holds(2 - s + 10 + i, i * bytes, bytes, 0)) << i;
+                }
+            }
+        }
+        for (const Side& each : sides) revoke(*each.lent);
+    }
+};
+CINNABAR_CONTRACT(BothWays);
+
+TEST_P(BothWays, LargeGetsDoNotWaitForEachOther) { move(na::OpKind::get); }
+
+TEST_P(BothWays, LargePutsDoNotWaitForEachOther) { move(na::OpKind::put); }
+
+}  // namespace cinnabar::contract
