@@ -262,9 +262,7 @@ void Session::chunk_ended(Chunk& chunk, const Done& done) noexcept {
 void Session::force_ends() noexcept {
     log(LogLevel::info, "ofi: %s keeps %u operations of a session that is over", port_->provider().name, with_fabric_);
     for (Transfer* transfer = transfers_.front(); transfer; transfer = Transfers::next(*transfer)) {
-        if (!transfer->posted) continue;
-        transfer->posted->transfer = nullptr;
-        port_->end(*std::exchange(transfer->posted, nullptr), transfer->failed);
+        if (transfer->posted) end_op(*transfer);
     }
 }
 
