@@ -255,6 +255,7 @@ void Session::discard(Chunk& chunk) noexcept {
     Staging* sink = port_->sink();
     const iovec piece{sink ? sink->bytes.get() : nullptr, port_->provider().chunk_bytes};
     chunk.discard = true;
+    chunk.revoked = false;
     if (!sink || port_->endpoint().receive_tagged(&piece, 1, sink->memory, transfer.tag + chunk.number, address_,
                                                   chunk) != Errc::ok) {
         give_chunk(chunk);
@@ -266,8 +267,13 @@ void Session::discard(Chunk& chunk) noexcept {
 // Chunks from that number on will not come, or are not wanted.
 void Session::cancel_chunks(ChunkList& chunks, std::uint64_t from) noexcept {
     for (Chunk* chunk = chunks.front(); chunk; chunk = ChunkList::next(*chunk)) {
-        if (chunk->number >= from) port_->endpoint().cancel(*chunk);
+        if (chunk->number >= from) take_back(*chunk);
     }
+}
+
+void Session::take_back(Chunk& chunk) noexcept {
+    chunk.revoked = true;
+    port_->endpoint().cancel(chunk);
 }
 
 void Session::cancel(Posted& posted) noexcept { stop(*posted.transfer, Errc::canceled); }

@@ -52,7 +52,7 @@ void Session::release(Owed& owed) noexcept {
     while (Chunk* chunk = owed.with_fabric.pop_front()) {
         chunk->owed = nullptr;
         stray_.push_back(*chunk);
-        if (!port_->closed()) port_->endpoint().cancel(*chunk);
+        if (!port_->closed()) take_back(*chunk);
     }
     if (WorkQueue::linked(owed)) to_serve_.remove(owed);
     owing_.remove(owed);

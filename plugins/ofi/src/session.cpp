@@ -209,6 +209,7 @@ Chunk* Session::take_chunk() noexcept {
     chunk->owed = nullptr;
     chunk->discard = false;
     chunk->served = false;
+    chunk->revoked = false;
     chunk->done = [](FabricOp& op, const Done& done) noexcept {
         auto& self = static_cast<Chunk&>(op);
         self.session->chunk_ended(self, done);
@@ -244,7 +245,10 @@ void Session::chunk_posted(Chunk& chunk) noexcept {
     }
 }
 
-void Session::chunk_ended(Chunk& chunk, const Done& done) noexcept {
+void Session::chunk_ended(Chunk& chunk, const Done& given) noexcept {
+    Done done = given;
+    // What nobody here has asked back was on a connection of the provider's that broke.
+    if (done.result == Errc::canceled && !chunk.revoked) done.result = Errc::peer_lost;
     if (chunk.transfer) {
         transfer_chunk_ended(chunk, done);
     } else if (chunk.owed) {

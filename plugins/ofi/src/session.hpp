@@ -100,6 +100,7 @@ class Session final : public PoolSlot, public na::FdEvents {
     void end_op(Transfer& transfer) noexcept;
     void leave_posting(Transfer& transfer) noexcept;
     void cancel_chunks(ChunkList& chunks, std::uint64_t from) noexcept;
+    void take_back(Chunk& chunk) noexcept;
     void discard(Chunk& chunk) noexcept;
 
     // owner.cpp

@@ -42,6 +42,7 @@ struct Chunk final : FabricOp, PoolSlot {
     std::uint32_t bytes = 0;
     bool discard = false;  // of a get that has ended: what comes is dropped
     bool served = false;   // of what the peer asked for
+    bool revoked = false;  // the fabric was asked to give it back
 };
 // What the provider must know of the memory that it goes from or to.
 [[nodiscard]] inline const LocalMemory& memory_of(const Chunk& chunk) noexcept {
