@@ -65,20 +65,6 @@ void ReceiveBlocks::unreference(ReceiveBlock& block) noexcept {
     give(block);
 }
 
-ReceiveBlock* ReceiveBlocks::take_shared() noexcept {
-    ReceiveBlock* block = take_class(shared_class);
-    if (!block) return nullptr;
-    block->references = 1;
-    block->reading = true;
-    return block;
-}
-
-void ReceiveBlocks::give_shared(ReceiveBlock& block) noexcept {
-    block.reading = false;
-    ++shared_out_;
-    unreference(block);
-}
-
 Errc ReceiveBlocks::keep(Arrival& arrival, Port& port, Kept& out) noexcept {
     if (!count_kept()) return Errc::overloaded;
     auto* block = static_cast<ReceiveBlock*>(arrival.token);

@@ -20,8 +20,7 @@ Errc posted(ssize_t outcome) noexcept { return outcome == 0 ? Errc::ok : errc_of
 
 }  // namespace
 
-Result<std::unique_ptr<Endpoint>> Endpoint::open(fid_fabric& fabric, const Selection& selection,
-                                                 std::size_t largest_message) {
+Result<std::unique_ptr<Endpoint>> Endpoint::open(fid_fabric& fabric, const Selection& selection) {
     fi_info& info = *selection.info;
     const Provider& provider = *selection.provider;
     std::unique_ptr<Endpoint> made(new Endpoint);
@@ -38,14 +37,14 @@ Result<std::unique_ptr<Endpoint>> Endpoint::open(fid_fabric& fabric, const Selec
     self.addresses_.reset(table);
 
     fi_cq_attr queue{};
-    queue.format = FI_CQ_FORMAT_DATA;
+    queue.format = FI_CQ_FORMAT_MSG;
     queue.wait_obj = selection.wait_fd ? FI_WAIT_FD : FI_WAIT_NONE;
     queue.size = info.tx_attr->size + info.rx_attr->size;
     fid_cq* completions = nullptr;
     if (const int failed = ::fi_cq_open(domain, &queue, &completions, nullptr)) return error_of(failed, "fi_cq_open");
     self.queue_.reset(completions);
 
-    CINNABAR_TRY_VOID(self.enable(info, provider, largest_message));
+    CINNABAR_TRY_VOID(self.enable(info));
     fid_ep* const endpoint = self.endpoint_.get();
 
     std::size_t bytes = 0;
@@ -70,7 +69,7 @@ Result<std::unique_ptr<Endpoint>> Endpoint::open(fid_fabric& fabric, const Selec
 
 // The name that a provider has for an endpoint may be held by what a process of the same number left behind when it was
 // killed (smr_create): the next endpoint has another.
-Result<void> Endpoint::enable(fi_info& info, const Provider& provider, std::size_t largest_message) {
+Result<void> Endpoint::enable(fi_info& info) {
     for (unsigned tries = 0;; ++tries) {
         fid_ep* endpoint = nullptr;
         if (const int failed = ::fi_endpoint(domain_.get(), &info, &endpoint, nullptr)) {
@@ -82,10 +81,6 @@ Result<void> Endpoint::enable(fi_info& info, const Provider& provider, std::size
         }
         if (const int failed = ::fi_ep_bind(endpoint, &queue_->fid, FI_TRANSMIT | FI_RECV)) {
             return error_of(failed, "fi_ep_bind, queue");
-        }
-        if (provider.multi_receive) {
-            (void)::fi_setopt(&endpoint->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &largest_message,
-                              sizeof largest_message);
         }
         const int failed = ::fi_enable(endpoint);
         if (failed == 0) return {};
@@ -112,13 +107,13 @@ bool Endpoint::hand_out_failure() noexcept {
     }
     if (!failure.op_context) return true;
     FabricOp& op = op_of(failure.op_context);
-    op.done(op, Done{why == Errc::ok ? Errc::peer_lost : why, failure.flags, failure.len, nullptr});
+    op.done(op, Done{why == Errc::ok ? Errc::peer_lost : why, failure.len});
     return true;
 }
 
 unsigned Endpoint::poll(unsigned most) noexcept {
     constexpr std::size_t batch = 32;
-    std::array<fi_cq_data_entry, batch> entries;
+    std::array<fi_cq_msg_entry, batch> entries;
     unsigned did = 0;
     while (did < most) {
         const ssize_t count = ::fi_cq_read(queue_.get(), entries.data(), entries.size());
@@ -129,9 +124,9 @@ unsigned Endpoint::poll(unsigned most) noexcept {
         }
         if (count <= 0) break;
         for (ssize_t i = 0; i < count; ++i) {
-            const fi_cq_data_entry& entry = entries[static_cast<std::size_t>(i)];
+            const fi_cq_msg_entry& entry = entries[static_cast<std::size_t>(i)];
             FabricOp& op = op_of(entry.op_context);
-            op.done(op, Done{Errc::ok, entry.flags, entry.len, static_cast<std::byte*>(entry.buf)});
+            op.done(op, Done{Errc::ok, entry.len});
         }
         did += static_cast<unsigned>(count);
         if (static_cast<std::size_t>(count) < entries.size()) break;
@@ -156,16 +151,6 @@ Errc Endpoint::inject(const std::byte* from, std::size_t bytes, fi_addr_t to) no
 
 Errc Endpoint::receive(std::byte* to, std::size_t bytes, const LocalMemory& memory, FabricOp& op) noexcept {
     return posted(::fi_recv(endpoint_.get(), to, bytes, descriptor(memory), FI_ADDR_UNSPEC, &op.context));
-}
-
-Errc Endpoint::receive_many(std::byte* to, std::size_t bytes, FabricOp& op) noexcept {
-    const iovec piece{to, bytes};
-    fi_msg message{};
-    message.msg_iov = &piece;
-    message.iov_count = 1;
-    message.addr = FI_ADDR_UNSPEC;
-    message.context = &op.context;
-    return posted(::fi_recvmsg(endpoint_.get(), &message, FI_MULTI_RECV));
 }
 
 Errc Endpoint::send_tagged(const iovec* pieces, std::size_t count, const LocalMemory& memory, std::uint64_t tag,

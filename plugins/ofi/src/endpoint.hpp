@@ -19,9 +19,7 @@ namespace cinnabar::ofi {
 // How a posted operation ended.
 struct Done {
     Errc result = Errc::ok;
-    std::uint64_t flags = 0;
-    std::size_t bytes = 0;    // received
-    std::byte* at = nullptr;  // where, in a buffer that takes several messages
+    std::size_t bytes = 0;  // received
 };
 
 // What is posted: libfabric has its place in it until `done` runs, once, from Endpoint::poll.
@@ -35,9 +33,7 @@ using LocalMemory = Fid<fid_mr>;
 
 class Endpoint {
   public:
-    // `largest_message`: of those that share a buffer.
-    [[nodiscard]] static Result<std::unique_ptr<Endpoint>> open(fid_fabric& fabric, const Selection& selection,
-                                                                std::size_t largest_message);
+    [[nodiscard]] static Result<std::unique_ptr<Endpoint>> open(fid_fabric& fabric, const Selection& selection);
 
     // The address that others insert, in the provider's own form.
     [[nodiscard]] ConstBytes address() const noexcept { return address_; }
@@ -57,8 +53,6 @@ class Endpoint {
     // Copied at once: no `done` comes. Requires: at most inject_bytes_max().
     [[nodiscard]] Errc inject(const std::byte* from, std::size_t bytes, fi_addr_t to) noexcept;
     [[nodiscard]] Errc receive(std::byte* to, std::size_t bytes, const LocalMemory& memory, FabricOp& op) noexcept;
-    // Into one buffer, message by message, until it is full: the last `done` has FI_MULTI_RECV in its flags.
-    [[nodiscard]] Errc receive_many(std::byte* to, std::size_t bytes, FabricOp& op) noexcept;
     [[nodiscard]] Errc send_tagged(const iovec* pieces, std::size_t count, const LocalMemory& memory, std::uint64_t tag,
                                    fi_addr_t to, FabricOp& op) noexcept;
     // From `from` only, where the provider can tell.
@@ -82,7 +76,7 @@ class Endpoint {
 
   private:
     Endpoint() = default;
-    [[nodiscard]] Result<void> enable(fi_info& info, const Provider& provider, std::size_t largest_message);
+    [[nodiscard]] Result<void> enable(fi_info& info);
     [[nodiscard]] bool hand_out_failure() noexcept;
 
     // In the order of their making: closed the other way round.

@@ -23,24 +23,15 @@ constexpr std::string_view by_documentation = "declared from libfabric's manual 
 // In the order of preference where a scheme means several.
 constexpr std::array table{
     // The native reliable datagrams of libfabric 2 (fi_tcp(7)); the code of `net` below.
-    Provider{.name = "tcp",
-             .scheme = "ofi+tcp",
-             .returns_sends = true,
-             .multi_receive = true,
-             .note = "native from libfabric 2 on"},
+    Provider{.name = "tcp", .scheme = "ofi+tcp", .returns_sends = true, .note = "native from libfabric 2 on"},
     Provider{.name = "tcp;ofi_rxm",
              .scheme = "ofi+tcp;ofi_rxm",
              .alias = "ofi+tcp",
              .returns_sends = true,  // with an error, when the socket below is closed (tcpx_ep_flush_all_queues)
-             .multi_receive = true,
              .chunk_bytes = 1024 * 1024,
              .settings = rxm_settings,
              .note = "libfabric 1.x carries messages over tcp with RxM on top"},
-    Provider{.name = "net",
-             .scheme = "ofi+net",
-             .returns_sends = true,
-             .multi_receive = true,
-             .note = "from libfabric 1.16 to 1.x only"},
+    Provider{.name = "net", .scheme = "ofi+net", .returns_sends = true, .note = "from libfabric 1.16 to 1.x only"},
     // Has a descriptor only where its own thread makes progress (sock_cq_control).
     Provider{.name = "sockets",
              .scheme = "ofi+sockets",

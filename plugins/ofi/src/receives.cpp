@@ -10,7 +10,7 @@
 namespace cinnabar::ofi {
 namespace {
 
-constexpr std::size_t shared_receives = 8;
+constexpr std::size_t copied_bytes_max = 4096;
 
 }  // namespace
 
@@ -20,8 +20,7 @@ Receives::~Receives() { CINNABAR_ASSERT(!endpoint_); }
 
 Errc Receives::open(Endpoint& endpoint) noexcept {
     endpoint_ = &endpoint;
-    many_ = port_.provider().multi_receive && !endpoint.registers();
-    receives_ = std::vector<Receive>(many_ ? shared_receives : port_.provider().receives);
+    receives_ = std::vector<Receive>(port_.provider().receives);
     std::size_t posted = 0;
     Errc why = Errc::ok;
     for (Receive& receive : receives_) {
@@ -47,18 +46,9 @@ Errc Receives::open(Endpoint& endpoint) noexcept {
 
 Errc Receives::post(Receive& receive) noexcept {
     if (receive.slot) return endpoint_->receive(receive.slot.get(), frame_bytes_max_, receive.memory, receive);
-    na::ReceiveBlock* block = many_ ? port_.blocks().take_shared() : port_.blocks().take(frame_bytes_max_);
-    if (!block) return Errc::again;
-    const Errc why = many_ ? endpoint_->receive_many(block->bytes(), port_.blocks().shared_bytes(), receive)
-                           : endpoint_->receive(block->bytes(), frame_bytes_max_, receive.memory, receive);
-    if (why == Errc::ok) {
-        receive.block = block;
-    } else if (many_) {
-        port_.blocks().give_shared(*block);
-    } else {
-        port_.blocks().unreference(*block);
-    }
-    return why;
+    if (!receive.block) receive.block = port_.blocks().take(frame_bytes_max_);
+    if (!receive.block) return Errc::again;
+    return endpoint_->receive(receive.block->bytes(), frame_bytes_max_, receive.memory, receive);
 }
 
 void Receives::post_or_wait(Receive& receive) noexcept {
@@ -77,22 +67,20 @@ void Receives::came(FabricOp& op, const Done& done) noexcept {
 }
 
 void Receives::hand_out(Receive& receive, const Done& done) noexcept {
-    if (many_) {
-        const bool full = (done.flags & FI_MULTI_RECV) != 0 || done.result != Errc::ok;
-        if (done.result == Errc::ok && done.at) port_.frame_came({done.at, done.bytes}, *receive.block);
-        if (!full || !endpoint_) return;
-        port_.blocks().give_shared(*std::exchange(receive.block, nullptr));
-        return post_or_wait(receive);
-    }
-    na::ReceiveBlock* block = std::exchange(receive.block, nullptr);
-    if (receive.slot && done.result == Errc::ok) {
-        block = port_.blocks().take(done.bytes);
-        if (block) std::memcpy(block->bytes(), receive.slot.get(), done.bytes);
+    na::ReceiveBlock* block = nullptr;
+    if (done.result == Errc::ok) {
+        const bool copy = receive.slot || done.bytes <= copied_bytes_max;
+        if (copy) block = port_.blocks().take(done.bytes);
+        if (block) {
+            std::memcpy(block->bytes(), receive.slot ? receive.slot.get() : receive.block->bytes(), done.bytes);
+        } else {
+            block = std::exchange(receive.block, nullptr);
+        }
     }
     // The next goes up before this one is looked at: the handler may take its time.
     post_or_wait(receive);
     if (!block) return;
-    if (done.result == Errc::ok) port_.frame_came({block->bytes(), done.bytes}, *block);
+    port_.frame_came({block->bytes(), done.bytes}, *block);
     port_.blocks().unreference(*block);
 }
 
@@ -101,13 +89,7 @@ void Receives::close() noexcept {
     waiting_ = nullptr;
     for (Receive& receive : receives_) {
         receive.memory.reset();
-        na::ReceiveBlock* block = std::exchange(receive.block, nullptr);
-        if (!block) continue;
-        if (many_) {
-            port_.blocks().give_shared(*block);
-        } else {
-            port_.blocks().unreference(*block);
-        }
+        if (na::ReceiveBlock* block = std::exchange(receive.block, nullptr)) port_.blocks().unreference(*block);
     }
 }
 

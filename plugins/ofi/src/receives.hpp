@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The receives that an endpoint has posted for messages from anybody: into blocks that each take many messages where
-// the provider can do that, else into a block for each. Where the provider must know the memory, into slots that are
-// registered once, from which each message is copied into a block. Owner of the context only.
+// The receives that an endpoint has posted for messages from anybody, each into a block. A small message is copied out
+// of it into a block of its size, so that whoever keeps it keeps no more; so is every message where the provider must
+// know the memory, which then is a slot that is registered once. Owner of the context only.
 #pragma once
 
 #include "endpoint.hpp"
@@ -30,7 +30,7 @@ class Receives {
   private:
     struct Receive final : FabricOp {
         Receives* owner = nullptr;
-        na::ReceiveBlock* block = nullptr;  // what is received into; null while it waits to be posted
+        na::ReceiveBlock* block = nullptr;  // what is received into; null until it is posted
         std::unique_ptr<std::byte[]> slot;  // or this, where memory is registered
         LocalMemory memory;
         Receive* next = nullptr;  // that waits to be posted
@@ -43,7 +43,6 @@ class Receives {
     OfiPort& port_;
     Endpoint* endpoint_ = nullptr;
     const std::size_t frame_bytes_max_;
-    bool many_ = false;
     std::vector<Receive> receives_;  // never moves once open
     Receive* waiting_ = nullptr;
 };

@@ -19,7 +19,7 @@ constexpr std::uint32_t api_version = FI_VERSION(1, 14);
 Info make_hints(const Provider& provider, const Wanted& wanted) {
     Info hints(::fi_allocinfo());
     if (!hints) return hints;
-    hints->caps = FI_MSG | FI_TAGGED | (provider.multi_receive ? FI_MULTI_RECV : 0);
+    hints->caps = FI_MSG | FI_TAGGED;
     hints->mode = FI_CONTEXT | FI_CONTEXT2;
     hints->ep_attr->type = FI_EP_RDM;
     hints->tx_attr->msg_order = FI_ORDER_SAS;

@@ -76,10 +76,7 @@ bool OfiTransport::reaches(std::string_view endpoint) const noexcept {
 }
 
 Result<std::unique_ptr<na::Port>> OfiTransport::open_port(na::PortHost& host) {
-    CINNABAR_TRY(std::unique_ptr<Endpoint> endpoint,
-                 Endpoint::open(*fabric_, selection_,
-                                frame_header_bytes + transfer_body_bytes +
-                                    padded(std::max<std::size_t>(options_.message_bytes_max, small_bytes_max))));
+    CINNABAR_TRY(std::unique_ptr<Endpoint> endpoint, Endpoint::open(*fabric_, selection_));
     if (endpoint->address().size() > Card::address_bytes_max) {
         return Error(Errc::unsupported, "the provider's addresses are longer than a greeting holds", selection_.why);
     }

@@ -41,11 +41,6 @@ class CINNABAR_API ReceiveBlocks {
     // A block of at least `bytes` for one message, with one reference; null when memory is out.
     [[nodiscard]] ReceiveBlock* take(std::size_t bytes) noexcept;
     void unreference(ReceiveBlock& block) noexcept;
-    // A large block that a device fills with one message after the other, until give_shared says that nothing more will
-    // be written into it; null when memory is out. Arrivals in it hold it.
-    [[nodiscard]] ReceiveBlock* take_shared() noexcept;
-    void give_shared(ReceiveBlock& block) noexcept;
-    [[nodiscard]] std::size_t shared_bytes() const noexcept { return sizes_[shared_class]; }
 
     // Port::keep, detach and release of arrivals whose token is their ReceiveBlock. `closed`: nothing more will come.
     [[nodiscard]] Errc keep(Arrival& arrival, Port& port, Kept& out) noexcept;
