@@ -176,7 +176,8 @@ void Endpoint::cancel(FabricOp& op) noexcept { (void)::fi_cancel(&endpoint_->fid
 Errc Endpoint::register_local(std::byte* base, std::size_t bytes, LocalMemory& out) noexcept {
     if (!registers_) return Errc::ok;
     fid_mr* memory = nullptr;
-    int failed = ::fi_mr_reg(domain_.get(), base, bytes, FI_SEND | FI_RECV, 0, 0, 0, &memory, nullptr);
+    // Who leaves the choice of keys to the caller refuses one that is taken, also of what only sends and receives.
+    int failed = ::fi_mr_reg(domain_.get(), base, bytes, FI_SEND | FI_RECV, 0, next_key_++, 0, &memory, nullptr);
     if (failed != 0) return errc_of(failed);
     out.reset(memory);
     if (!binds_memory_) return Errc::ok;

@@ -93,6 +93,7 @@ class Endpoint {
     bool stages_ = false;
     bool sends_leased_ = false;
     bool binds_memory_ = false;
+    std::uint64_t next_key_ = 0;
 };
 
 }  // namespace cinnabar::ofi
