@@ -6,7 +6,7 @@
 namespace cinnabar::ofi {
 
 const na::PluginInfo plugin_info{na::plugin_abi, "ofi",
-                                 "libfabric: ofi+PROVIDER://..., over tcp, verbs and the fabrics of clusters",
+                                 "libfabric: ofi+PROVIDER://..., over tcp and verbs; UNTESTED: cxi, efa, opx, psm3",
                                  &OfiTransport::open, "domain, interface, subnet, busy, untested"};
 
 }  // namespace cinnabar::ofi

@@ -11,13 +11,14 @@ namespace cinnabar::ofi {
 
 enum class Standing : std::uint8_t {
     tested,    // run by the project's own tests
-    untested,  // declared from its documentation: nobody has run it with this plugin; only on request
+    untested,  // declared from its documentation or sources: nobody has run it with this plugin
 };
 
 // A variable of libfabric that is set, unless the environment has it already, before libfabric is first asked.
 struct Setting {
     const char* variable;
     const char* value;
+    long at_least = 0;  // what is there already must not be below this
 };
 
 struct Provider {
@@ -25,6 +26,7 @@ struct Provider {
     std::string_view scheme;  // of its addresses
     std::string_view alias;   // a shorter scheme that means it where libfabric has nothing of that very name
     Standing standing = Standing::tested;
+    bool on_request = false;               // off until the address has ?untested=yes
     bool ip = true;                        // its addresses are those of IP interfaces
     bool same_host_only = false;           // reaches processes of this host only
     bool wait_fd = true;                   // its queue has a descriptor to sleep on
@@ -41,11 +43,16 @@ struct Provider {
 
 // Whether an address of that scheme ("ofi+tcp") means this provider; "ofi" means any that is tested between hosts.
 [[nodiscard]] inline bool means(std::string_view scheme, const Provider& provider) noexcept {
-    if (scheme == "ofi") return provider.standing == Standing::tested && !provider.same_host_only;
+    if (scheme == "ofi") {
+        return provider.standing == Standing::tested && !provider.on_request && !provider.same_host_only;
+    }
     return scheme == provider.scheme || scheme == provider.alias;
 }
 
 // Gives every provider's settings to the environment, once.
 void apply_settings() noexcept;
+
+// The setting of a provider that the environment has lower than the plugin can live with; null: there is none.
+[[nodiscard]] const Setting* setting_too_low(const Provider& provider) noexcept;
 
 }  // namespace cinnabar::ofi

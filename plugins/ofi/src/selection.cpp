@@ -5,7 +5,10 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
 
 namespace cinnabar::ofi {
@@ -37,28 +40,41 @@ Info make_hints(const Provider& provider, const Wanted& wanted) {
     return hints;
 }
 
+// The bytes of an address, as they go over a wire, that are compared with those of another.
 struct Subnet {
-    std::uint32_t network = 0;
-    std::uint32_t mask = 0;
+    int family = AF_UNSPEC;  // any
+    std::array<std::uint8_t, 16> network{};
+    unsigned bits = 0;
+
     [[nodiscard]] bool holds(const fi_info& info) const noexcept {
-        const auto* address = static_cast<const sockaddr_in*>(info.src_addr);
-        return mask == 0 ||
-               (address && address->sin_family == AF_INET && (ntohl(address->sin_addr.s_addr) & mask) == network);
+        if (family == AF_UNSPEC) return true;
+        const auto* address = static_cast<const sockaddr*>(info.src_addr);
+        if (!address || address->sa_family != family) return false;
+        const void* bytes = family == AF_INET
+                                ? static_cast<const void*>(&static_cast<const sockaddr_in*>(info.src_addr)->sin_addr)
+                                : &static_cast<const sockaddr_in6*>(info.src_addr)->sin6_addr;
+        const auto* at = static_cast<const std::uint8_t*>(bytes);
+        const unsigned whole = bits / 8;
+        if (!std::equal(at, at + whole, network.begin())) return false;
+        const auto mask = static_cast<std::uint8_t>(0xff00u >> bits % 8);
+        return mask == 0 || ((at[whole] ^ network[whole]) & mask) == 0;
     }
 };
 
 Result<Subnet> parse_subnet(const std::string& text) {
-    if (text.empty()) return Subnet();
+    Subnet subnet;
+    if (text.empty()) return subnet;
     const auto slash = text.find('/');
-    in_addr address{};
-    unsigned bits = 0;
+    const std::string network = text.substr(0, slash);
+    subnet.family = network.find(':') == std::string::npos ? AF_INET : AF_INET6;
+    const unsigned bits_max = subnet.family == AF_INET ? 32 : 128;
+    const char* const end = text.data() + text.size();
     const bool fits = slash != std::string::npos &&
-                      ::inet_pton(AF_INET, text.substr(0, slash).c_str(), &address) == 1 &&
-                      std::from_chars(text.data() + slash + 1, text.data() + text.size(), bits).ec == std::errc() &&
-                      bits >= 1 && bits <= 32;
-    if (!fits) return Error(Errc::bad_address, "write a subnet as 10.1.0.0/16", text);
-    const std::uint32_t mask = ~std::uint32_t{0} << (32 - bits);
-    return Subnet{ntohl(address.s_addr) & mask, mask};
+                      ::inet_pton(subnet.family, network.c_str(), subnet.network.data()) == 1 &&
+                      std::from_chars(text.data() + slash + 1, end, subnet.bits).ptr == end &&
+                      slash + 1 < text.size() && subnet.bits >= 1 && subnet.bits <= bits_max;
+    if (!fits) return Error(Errc::bad_address, "write a subnet as 10.1.0.0/16 or fd00:1::/32", text);
+    return subnet;
 }
 
 // Others can use it without naming one of their own interfaces; the loopback only where nothing else is.
@@ -100,6 +116,11 @@ Result<std::string> numeric(const Wanted& wanted) {
 
 Result<Selection> select_from(const Provider& provider, const Wanted& wanted) {
     CINNABAR_TRY(const Subnet subnet, parse_subnet(wanted.subnet));
+    if (const Setting* low = setting_too_low(provider)) {
+        return Error(Errc::unsupported, "the environment has a limit of libfabric's that is too low: leave it out",
+                     low->variable + ("=" + std::string(std::getenv(low->variable))) + ", at least " +
+                         std::to_string(low->at_least));
+    }
     const Info hints = make_hints(provider, wanted);
     if (!hints) return Error(Errc::out_of_memory);
     std::string node;
@@ -193,10 +214,11 @@ Result<Selection> select(const Wanted& wanted) {
     bool any = false;
     for (const Provider& provider : providers()) {
         known.append(known.empty() ? "" : ", ").append(provider.scheme);
+        if (provider.standing == Standing::untested) known += " (UNTESTED)";
         if (!means(wanted.uri->scheme, provider)) continue;
-        if (provider.standing == Standing::untested && !wanted.untested) {
-            return Error(Errc::unsupported,
-                         "nobody has run this provider yet: add ?untested=yes to use it all the same", provider.name);
+        if (provider.on_request && !wanted.untested) {
+            return Error(Errc::unsupported, "this provider is off: add ?untested=yes to use it all the same",
+                         provider.name + (": " + std::string(provider.note)));
         }
         auto selection = select_from(provider, wanted);
         if (selection && wanted.uri->scheme == "ofi") selection->why += "; providers: " + survey();

@@ -17,9 +17,9 @@ struct Wanted {
     const na::Uri* uri = nullptr;
     std::string interface;  // a host, its address or an interface's name; empty: any
     std::string domain;     // libfabric's name of a device; empty: any
-    std::string subnet;     // "10.1.0.0/16"; empty: any
+    std::string subnet;     // "10.1.0.0/16", "fd00:1::/32"; empty: any
     bool busy = false;      // the queue has no descriptor to sleep on
-    bool untested = false;  // providers that nobody has run yet may be used
+    bool untested = false;  // providers that are off may be used
 };
 
 // ofi+PROVIDER://[INTERFACE[:PORT]][?domain=...&interface=...&subnet=...&busy=yes&untested=yes], or
