@@ -230,10 +230,15 @@ unsigned OfiPort::check_fences() noexcept {
     return did;
 }
 
+// Something goes on only when the provider is asked.
+bool OfiPort::wants_asking() const noexcept {
+    return !stalled_.empty() || connecting_ > 0 || !receives_.complete() || transport_.fences().pending();
+}
+
 // While the provider has to be asked by and by, nobody sleeps for long.
 void OfiPort::keep_awake() noexcept {
     if (tick_.armed()) return;
-    if (!stalled_.empty() || connecting_ > 0 || !receives_.complete() || transport_.fences().pending()) {
+    if (wants_asking()) {
         host_.arm(tick_, host_.now_us() + tick_us);
     } else if (endpoint_->wait_fd() < 0 && sessions_.taken() > 0) {
         host_.arm(tick_, host_.now_us() + pause_us);
@@ -247,7 +252,8 @@ void OfiPort::flush() noexcept {
 
 bool OfiPort::prepare_wait() noexcept {
     if (!dirty_.empty() || !put_off_.empty() || !inbox_.empty()) return false;
-    if (transport_.fences().pending() && !tick_.armed()) return false;
+    // Since the last poll: a poster's flush, on `many`, finds no room as well.
+    if (wants_asking() && !tick_.armed()) return false;
     if (endpoint_->wait_fd() >= 0) return endpoint_->may_sleep();
     return sessions_.taken() == 0 || host_.now_us() - active_at_ >= watchful_us;
 }

@@ -138,6 +138,7 @@ class OfiPort final : public na::Port {
     void session_over(OfiPeer& peer, Errc why) noexcept;
     void transmit_all(bool with_stalled) noexcept;
     void keep_awake() noexcept;
+    [[nodiscard]] bool wants_asking() const noexcept;
     unsigned check_fences() noexcept;
 
     OfiTransport& transport_;
