@@ -99,15 +99,14 @@ bool Endpoint::hand_out_failure() noexcept {
     fi_cq_err_entry failure{};
     if (::fi_cq_readerr(queue_.get(), &failure, 0) != 1) return false;
     const Errc why = errc_of(failure.err);
-    if (why != Errc::canceled) {
-        std::array<char, 128> text{};
-        const char* words =
-            ::fi_cq_strerror(queue_.get(), failure.prov_errno, failure.err_data, text.data(), text.size());
-        log(LogLevel::info, "ofi: an operation failed: %s (%s)", ::fi_strerror(failure.err), words ? words : "");
-    }
+    std::array<char, 128> text{};
+    const char* words = ::fi_cq_strerror(queue_.get(), failure.prov_errno, failure.err_data, text.data(), text.size());
+    if (!words) words = "";
+    if (why != Errc::canceled)
+        log(LogLevel::info, "ofi: an operation failed: %s (%s)", ::fi_strerror(failure.err), words);
     if (!failure.op_context) return true;
     FabricOp& op = op_of(failure.op_context);
-    op.done(op, Done{why == Errc::ok ? Errc::peer_lost : why, failure.len});
+    op.done(op, Done{why == Errc::ok ? Errc::peer_lost : why, failure.len, words});
     return true;
 }
 

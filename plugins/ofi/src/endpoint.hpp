@@ -19,7 +19,8 @@ namespace cinnabar::ofi {
 // How a posted operation ended.
 struct Done {
     Errc result = Errc::ok;
-    std::size_t bytes = 0;  // received
+    std::size_t bytes = 0;        // received
+    const char* words = nullptr;  // the provider's own, of a failure; until `done` returns
 };
 
 // What is posted: libfabric has its place in it until `done` runs, once, from Endpoint::poll.

@@ -238,13 +238,14 @@ void Session::transfer_chunk_ended(Chunk& chunk, const Done& done) noexcept {
         give_chunk(chunk);
         return settle(transfer);
     }
-    if (transfer.failed == Errc::ok) transfer.failed = done.result == Errc::canceled ? Errc::peer_lost : done.result;
+    const Errc why = done.result == Errc::canceled ? Errc::peer_lost : reason(done);
+    if (transfer.failed == Errc::ok) transfer.failed = why;
     // It is with nobody now, but what was on its way to it may still come.
     if (done.result == Errc::canceled && transfer.awaits_answer && peer_) {
         discard(chunk);
     } else {
         give_chunk(chunk);
-        if (done.result != Errc::canceled) fail(Errc::peer_lost);
+        if (done.result != Errc::canceled) fail(why);
     }
     settle(transfer);
 }

@@ -241,7 +241,7 @@ void Session::owed_chunk_ended(Chunk& chunk, const Done& done) noexcept {
             fail(Errc::protocol);
         }
     } else if (done.result != Errc::ok && done.result != Errc::canceled) {
-        fail(Errc::peer_lost);
+        fail(reason(done));
     }
     give_chunk(chunk);
     if (owed.placed == owed.chunks) {

@@ -39,7 +39,7 @@ Errc Session::send_buffer(Buffer& buffer, std::byte* frame) noexcept {
     buffer.session = this;
     buffer.done = [](FabricOp& op, const Done& done) noexcept {
         auto& self = static_cast<Buffer&>(op);
-        self.session->sent(self, done.result);
+        self.session->sent(self, done);
     };
     why = endpoint.send(frame, bytes, buffer.memory, address_, buffer);
     if (why != Errc::ok) return why;
@@ -49,17 +49,18 @@ Errc Session::send_buffer(Buffer& buffer, std::byte* frame) noexcept {
     return Errc::ok;
 }
 
-void Session::sent(Buffer& buffer, Errc result) noexcept {
+void Session::sent(Buffer& buffer, const Done& done) noexcept {
+    const Errc why = reason(done);
     sending_.remove(buffer);
     if (buffer.note) {
         port_->notes().give(buffer);
     } else if (Posted* posted = std::exchange(buffer.posted, nullptr)) {
-        port_->end(*posted, result == Errc::ok ? Errc::ok : Errc::peer_lost);
+        port_->end(*posted, why);
     } else {
         port_->messages().give(buffer);
     }
     // A message that did not arrive leaves the books of both sides wrong.
-    if (result != Errc::ok) fail(Errc::peer_lost);
+    if (why != Errc::ok) fail(why);
     given_back();
 }
 

@@ -145,6 +145,30 @@ void Session::fail(Errc why) noexcept {
     if (peer_) port_->end_session(*peer_, why);
 }
 
+// What becomes of what the fabric has not carried. The provider has many words for a connection that is gone, which the
+// loss of the peer tells; of what is no such thing it says more than a code does, and the session ends with the first.
+Errc Session::reason(const Done& done) const noexcept {
+    switch (done.result) {
+        case Errc::ok:
+            return Errc::ok;
+        case Errc::refused:
+        case Errc::unreachable:
+        case Errc::timed_out:
+            return open_ ? Errc::peer_lost : done.result;
+        case Errc::canceled:
+        case Errc::peer_lost:
+            return Errc::peer_lost;
+        default:
+            break;
+    }
+    if (peer_ && !peer_->ending) {
+        log(LogLevel::warning, "ofi: %s has not carried something to %s: %s (%s)", port_->provider().name,
+            peer_->addr().to_string().c_str(), std::string(to_string(done.result)).c_str(),
+            done.words ? done.words : "");
+    }
+    return done.result;
+}
+
 void Session::time_out(Timer& timer) noexcept {
     Session& self = TimerOf<Session>::owner_of(timer);
     OfiPort& port = *self.port_;
@@ -256,7 +280,7 @@ void Session::chunk_ended(Chunk& chunk, const Done& given) noexcept {
     } else {
         stray_.remove(chunk);
         give_chunk(chunk);
-        if (done.result != Errc::ok && done.result != Errc::canceled) fail(Errc::peer_lost);
+        if (done.result != Errc::ok && done.result != Errc::canceled) fail(reason(done));
     }
     if (!to_serve_.empty() && peer_) port_->dirty(*this);
     given_back();

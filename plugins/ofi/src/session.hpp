@@ -60,7 +60,7 @@ class Session final : public PoolSlot, public na::FdEvents {
     void cancel(Posted& posted) noexcept;
 
     // What the fabric gives back.
-    void sent(Buffer& buffer, Errc result) noexcept;
+    void sent(Buffer& buffer, const Done& done) noexcept;
     void chunk_ended(Chunk& chunk, const Done& done) noexcept;
 
     // The port's books.
@@ -69,6 +69,7 @@ class Session final : public PoolSlot, public na::FdEvents {
 
   private:
     void fail(Errc why) noexcept;
+    [[nodiscard]] Errc reason(const Done& done) const noexcept;
     void probed(const Frame& frame) noexcept;
     static void time_out(Timer& timer) noexcept;
     void given_back() noexcept;
