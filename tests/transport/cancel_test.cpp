@@ -97,6 +97,39 @@ TEST_P(Cancel, OfATransferLeavesTheMemoryAloneAfterItsCompletion) {
     EXPECT_TRUE(here.holds(2));
 }
 
+// Where chunks go by way of staging, nothing of an op is with the fabric.
+TEST_P(Cancel, OfATransferToAStoppedPeerEndsWhereItIsStaged) {
+    CINNABAR_NEEDS("staged transfers", network_.kind() == NetworkKind::ofi_udp_rxd);
+    Node& a = make_node("a");
+    Node& b = make_node("b");
+    na::Peer* peer = nullptr;
+    na::Peer* back = nullptr;
+    connect(a, b, peer, back);
+    const std::size_t bytes = large_rma();
+    GuardedBuffer here(bytes, 1);
+    GuardedBuffer there(bytes, 2);
+    auto local = register_memory(a, {here.segment()});
+    Lent& remote = lend(b, {there.segment()});
+    for (const na::OpKind kind : {na::OpKind::put, na::OpKind::get}) {
+        for (unsigned rounds = 0; rounds < 12; ++rounds) {
+            TestOp& op = make_rma(kind, *peer, *local, remote, bytes);
+            post(a, op);
+            for (unsigned i = 0; i < rounds; ++i) (void)pump_.round();
+            pump_.remove(*b.context);
+            a.context->cancel_owned(op.op);
+            for (int i = 0; i < 5 && !op.done(); ++i) (void)pump_.round();
+            EXPECT_TRUE(op.done()) << "round " << rounds;
+            EXPECT_TRUE(ended_well(op)) << to_string(op.result);
+            pump_.add(*b.context);
+            if (kind == na::OpKind::put) continue;
+            here.fill(7);
+            TestOp& marker = send(a, *peer, 50 + rounds, 8);
+            ASSERT_TRUE(run_until([&] { return marker.done() && b.receiver.count_tag(50 + rounds) == 1; }));
+            EXPECT_TRUE(here.holds(7)) << "written after the completion, round " << rounds;
+        }
+    }
+}
+
 TEST_P(Cancel, OfManyAtOnce) {
     Node& a = make_node("a");
     Node& b = make_node("b");

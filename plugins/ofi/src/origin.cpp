@@ -137,7 +137,7 @@ Errc Session::post_chunk(Transfer& transfer, Chunk& chunk) noexcept {
     }
     chunk_posted(chunk);
     ++transfer.next;
-    ++transfer.touching;
+    if (!chunk.staging) ++transfer.touching;
     return Errc::ok;
 }
 
@@ -224,7 +224,7 @@ void Session::transfer_chunk_ended(Chunk& chunk, const Done& done) noexcept {
         give_chunk(chunk);
         return settle(transfer);
     }
-    --transfer.touching;
+    if (!chunk.staging) --transfer.touching;
     const bool get = transfer.tag != 0 && transfer.posted && is_get(transfer);
     if (done.result == Errc::ok) {
         ++transfer.ended;
