@@ -375,6 +375,12 @@ TEST_F(SaveProcess, PingAndInfo) {
     EXPECT_NE(info.out.find("shm://"), std::string::npos) << info.out;
     EXPECT_NE(info.out.find("answers in"), std::string::npos) << info.out;
     EXPECT_NE(info.out.find("reached by"), std::string::npos) << info.out;
+    // Of libfabric: what was chosen, from how many, and what nobody has run.
+    if (const auto ofi = info.out.find("  ofi://"); ofi != std::string::npos) {
+        for (const char* part : {"; the best of ", ", domain ", "cxi (UNTESTED)", "tcp;ofi_rxm"}) {
+            EXPECT_NE(info.out.find(part, ofi), std::string::npos) << part << '\n' << info.out;
+        }
+    }
 }
 
 TEST_F(SaveProcess, AnAddressToListenOnThatMeansNothing) {
