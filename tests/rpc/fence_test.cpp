@@ -94,6 +94,15 @@ class LateFence : public ::testing::Test {
         return !held_.empty();
     }
 
+    // The call is answered; what it lent is still being taken back.
+    void answer_with_a_late_fence(Outcome& outcome) {
+        ASSERT_TRUE(send(outcome));
+        network_->faults().late_fences = 100;
+        held_.front()->respond(0);
+        for (int i = 0; i < 1000 && network_->fences() == 0; ++i) pump(1);
+        ASSERT_EQ(network_->fences(), 1u);
+    }
+
     std::vector<std::byte> memory_;
     std::vector<Request*> held_;
     std::unique_ptr<na::Transport> inner_;
@@ -105,11 +114,7 @@ class LateFence : public ::testing::Test {
 
 TEST_F(LateFence, HoldsTheCompletionBack) {
     Outcome outcome;
-    ASSERT_TRUE(send(outcome));
-    network_->faults().late_fences = 100;
-    held_.front()->respond(0);
-    for (int i = 0; i < 1000 && network_->fences() == 0; ++i) pump(1);
-    ASSERT_EQ(network_->fences(), 1u);
+    ASSERT_NO_FATAL_FAILURE(answer_with_a_late_fence(outcome));
     EXPECT_EQ(outcome.count, 0);
     for (int i = 0; i < 1000 && outcome.count == 0; ++i) pump(1);
     EXPECT_EQ(network_->fences(), 0u);
@@ -121,11 +126,7 @@ TEST_F(LateFence, HoldsTheCompletionBack) {
 // The transport tells the context that looks first; the call is the other's, which another thread may drive.
 TEST_F(LateFence, EndsInItsOwnContextWhicheverLooks) {
     Outcome outcome;
-    ASSERT_TRUE(send(outcome));
-    network_->faults().late_fences = 100;
-    held_.front()->respond(0);
-    for (int i = 0; i < 1000 && network_->fences() == 0; ++i) pump(1);
-    ASSERT_EQ(network_->fences(), 1u);
+    ASSERT_NO_FATAL_FAILURE(answer_with_a_late_fence(outcome));
     for (int i = 0; i < 1000 && network_->fences() != 0; ++i) (void)target_->progress(Microseconds{0});
     (void)target_->progress(Microseconds{0});
     ASSERT_EQ(network_->fences(), 0u);

@@ -98,6 +98,16 @@ static void destroyed_in_flight(struct both_sides* both, hg_id_t id) {
     let_go(both);
 }
 
+/* With nobody who drives the server. Until it was told, or for so long. */
+static void drive_client_for(struct both_sides* both, const struct told* told, double milliseconds) {
+    const double end = now_ms() + milliseconds;
+    while (told->count == 0 && now_ms() < end) {
+        unsigned count = 0;
+        (void)HG_Progress(both->client.context, 50);
+        (void)HG_Trigger(both->client.context, 0, 16, &count);
+    }
+}
+
 static void server_gone(struct both_sides* both, hg_id_t id) {
     hg_handle_t handle = HG_HANDLE_NULL;
     struct told told = {0, HG_OTHER_ERROR};
@@ -108,21 +118,13 @@ static void server_gone(struct both_sides* both, hg_id_t id) {
     held_count = 0;
     CHECK_OK(HG_Context_destroy(both->server.context));
     CHECK_OK(HG_Finalize(both->server.hg_class));
-    const double end = now_ms() + 20e3;
-    unsigned count = 0;
-    while (told.count == 0 && now_ms() < end) {
-        (void)HG_Progress(both->client.context, 100);
-        (void)HG_Trigger(both->client.context, 0, 16, &count);
-    }
+    drive_client_for(both, &told, 20e3);
     CHECK(told.count == 1 && (told.ret == HG_CANCELED || told.ret == HG_HOSTUNREACH));
     /* Nobody listens there now: an error at once, not after minutes. */
     const double began = now_ms();
     told.count = 0;
     CHECK_OK(HG_Forward(handle, note, &told, NULL));
-    while (told.count == 0 && now_ms() < end) {
-        (void)HG_Progress(both->client.context, 100);
-        (void)HG_Trigger(both->client.context, 0, 16, &count);
-    }
+    drive_client_for(both, &told, 20e3);
     CHECK(told.count == 1 && told.ret == HG_HOSTUNREACH);
     CHECK(now_ms() - began < 5e3);
     CHECK_OK(HG_Destroy(handle));
@@ -146,15 +148,6 @@ static void too_late(const char* transport) {
     CHECK_OK(HG_Destroy(handle));
     let_go(&both);
     close_both_sides(&both);
-}
-
-static void drive_client_for(struct both_sides* both, const struct told* told, double milliseconds) {
-    const double end = now_ms() + milliseconds;
-    while (told->count == 0 && now_ms() < end) {
-        unsigned count = 0;
-        (void)HG_Progress(both->client.context, 50);
-        (void)HG_Trigger(both->client.context, 0, 16, &count);
-    }
 }
 
 /* A server that is busy elsewhere is waited for, also by who has not met it before. */

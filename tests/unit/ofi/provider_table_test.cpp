@@ -66,7 +66,7 @@ TEST(ProviderTable, RowsDoNotContradictEachOther) {
 TEST(ProviderTable, EveryTestedProviderThatLibfabricHasOpens) {
     unsigned here = 0;
     for (const Provider& provider : providers()) {
-        if (provider.standing != Standing::tested) continue;
+        if (provider.standing != Standing::tested || provider.on_request) continue;  // those: tests/vm
         fi_info* hints = ::fi_allocinfo();
         hints->ep_attr->type = FI_EP_RDM;
         hints->fabric_attr->prov_name = ::strdup(provider.name);
@@ -159,13 +159,14 @@ TEST(ProviderTable, ADomainAnInterfaceOrASubnetThatIsHereIsTaken) {
 }
 
 TEST(ProviderTable, ASubnetMayBeOfTheSixthVersion) {
-    const std::string found = diagnosis_of("ofi+tcp;ofi_rxm://?subnet=::1/128");
+    EXPECT_EQ(opening("ofi+tcp;ofi_rxm://?subnet=::2/128"), Errc::unsupported);
     if (std::ifstream addresses("/proc/net/if_inet6"); addresses.peek() == std::ifstream::traits_type::eof()) {
         GTEST_SKIP() << "there is no IPv6 here";
     }
-    EXPECT_NE(found.find("[::1]"), std::string::npos) << found;
-    EXPECT_NE(diagnosis_of("ofi+tcp;ofi_rxm://?subnet=::/125").find("[::1]"), std::string::npos);
-    EXPECT_EQ(opening("ofi+tcp;ofi_rxm://?subnet=::2/128"), Errc::unsupported);
+    for (const char* subnet : {"::1/128", "::/125"}) {
+        const std::string found = diagnosis_of("ofi+tcp;ofi_rxm://?subnet=" + std::string(subnet));
+        EXPECT_NE(found.find("[::1]"), std::string::npos) << found;
+    }
 }
 
 TEST(ProviderTable, WhoPollsAllTheTimeNeedsNoDescriptor) {
