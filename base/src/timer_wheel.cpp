@@ -28,6 +28,7 @@ void TimerWheel::arm(Timer& timer, TimeUs expires) noexcept {
     timer.expires = expires;
     if (expires == time_never) return;
     ++armed_;
+    due_ = std::min(due_, expires);
     if (!advancing_ || expires > now_) return place(timer);
     timer.level = levels;
     late_.push_back(timer);
@@ -50,7 +51,7 @@ TimeUs TimerWheel::next() const noexcept {
     return time_never;
 }
 
-unsigned TimerWheel::advance(TimeUs now) noexcept {
+unsigned TimerWheel::fire_until(TimeUs now) noexcept {
     unsigned fired = 0;
     advancing_ = true;
     while (armed_ != 0) {
@@ -78,6 +79,7 @@ unsigned TimerWheel::advance(TimeUs now) noexcept {
     advancing_ = false;
     now_ = std::max(now_, now);
     while (Timer* timer = late_.pop_front()) place(*timer);
+    due_ = next();
     return fired;
 }
 

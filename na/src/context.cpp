@@ -65,19 +65,27 @@ void Context::Impl::own() noexcept {
 
 void Context::Impl::give_up() noexcept {
     if (options_.threads == Threads::one) return;
-    bool later = triggering.context == this && ++triggering.unsent < handed_over_max;
-    for (;; later = false) {
-        if (!closed_ && !later) {
-            for (const auto& port : ports_) port->flush();
-            if (triggering.context == this) triggering.unsent = 0;
-        }
+    if (triggering.context != this || ++triggering.unsent >= handed_over_max) flush();
+    let_go();
+}
+
+void Context::Impl::let_go() noexcept {
+    if (options_.threads == Threads::one) return;
+    for (;;) {
         ring_sleeper_if_needed();
         owned_.store(false, std::memory_order_seq_cst);
         // Whoever pushed before it could see the flag fall counts on this second look.
         if (submitted_.empty() || !try_own()) return;
         refresh_now();
         (void)run_submitted();
+        flush();
     }
+}
+
+void Context::Impl::flush() noexcept {
+    if (closed_) return;
+    for (const auto& port : ports_) port->flush();
+    if (triggering.context == this) triggering.unsent = 0;
 }
 
 // Whoever owns the context instead takes what was handed over when giving it up.

@@ -39,6 +39,9 @@ class Context::Impl final : public PortHost {
     void own() noexcept;
     // Sends what was posted, gives the context up, and runs what others submitted meanwhile.
     void give_up() noexcept;
+    // The same where nothing was posted since the last flush.
+    void let_go() noexcept;
+    void flush() noexcept;
     // Inside trigger(): runs what its callbacks handed over, and sends.
     void run_handed_over() noexcept;
 
@@ -80,7 +83,7 @@ class Context::Impl final : public PortHost {
     bool closed_ = false;
     bool rung_ = false;  // somebody called wake(): progress() returns, with nothing done if need be
     IntrusiveQueue<Work, &Work::next_work> retries_;  // ops handed over that a port had no room for
-    std::uint32_t rounds_without_kernel_ = 0;         // rounds since epoll was asked
+    TimeUs kernel_looked_at_ = 0;                     // when epoll was asked
     Microseconds spin_{options_.spin_max};            // the present budget
 
     UniqueFd epoll_;

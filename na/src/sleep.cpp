@@ -20,7 +20,7 @@ namespace cinnabar::na {
 namespace {
 
 // While a port polls its hot descriptors itself, the kernel is asked for the others this seldom.
-constexpr std::uint32_t rounds_per_kernel_look = 64;
+constexpr TimeUs kernel_look_us = 20;
 constexpr Microseconds spin_step{2};
 
 timespec to_timespec(TimeUs us) {
@@ -68,7 +68,7 @@ unsigned Context::Impl::dispatch(Look look, TimeUs until) noexcept {
         sleepers_.fetch_sub(1, std::memory_order_relaxed);
         refresh_now();
     }
-    rounds_without_kernel_ = 0;
+    kernel_looked_at_ = now_;
     unsigned did = 0;
     for (int i = 0; i < count; ++i) {
         const epoll_event& event = events[static_cast<std::size_t>(i)];
@@ -92,8 +92,8 @@ unsigned Context::Impl::round(bool about_to_sleep) noexcept {
     }
     did += wheel_.advance(now_);
     if (virtual_clock_) return did;
-    const std::uint32_t patience = hot || about_to_sleep ? rounds_per_kernel_look : 1;
-    if (++rounds_without_kernel_ >= patience) did += dispatch(Look::now, 0);
+    const TimeUs patience = hot || about_to_sleep ? kernel_look_us : 0;
+    if (now_ - kernel_looked_at_ >= patience) did += dispatch(Look::now, 0);
     return did;
 }
 
@@ -174,12 +174,12 @@ unsigned Context::Impl::progress(Microseconds timeout) noexcept {
     }
     rung_ = false;
     if (did != 0 && spun) spin_ = std::min(options_.spin_max, spin_ + spin_step);
-    if (options_.threads == Threads::one) {
-        if (did != 0 && completions_count_.load(std::memory_order_relaxed) == 0) {
-            for (const auto& port : ports_) port->flush();
-        }
-    } else {
+    if (did == 0) {
+        let_go();
+    } else if (options_.threads == Threads::many) {
         give_up();
+    } else if (completions_count_.load(std::memory_order_relaxed) == 0) {
+        flush();
     }
     return did;
 }

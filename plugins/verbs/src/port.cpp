@@ -135,6 +135,7 @@ unsigned VerbsPort::poll() noexcept {
 void VerbsPort::flush() noexcept {
     if (closed_) return;
     if (!slots_.refill()) log(LogLevel::error, "verbs: the device takes no more receive slots");
+    if (dirty_.empty() && put_off_.empty()) return;
     Connections now;
     now.splice_back(dirty_);
     while (Connection* connection = now.pop_front()) connection->transmit();

@@ -57,18 +57,20 @@ Errc ReceiveSlots::promise(std::uint32_t count) noexcept {
     while (posted_ + free_.size() < promised_ + count) {
         if (!grow()) return Errc::out_of_memory;
     }
+    if (posted_ + free_.size() < promised_ + count + beyond_promised) (void)grow();
     promised_ += count;
     return refill() ? Errc::ok : Errc::io;
 }
 
 void ReceiveSlots::taken(std::uint32_t) noexcept { --posted_; }
 
-bool ReceiveSlots::refill() noexcept {
+bool ReceiveSlots::post_free() noexcept {
     constexpr std::size_t batch_max = 64;
-    while (posted_ < promised_ && !free_.empty() && queue_) {
+    const std::uint32_t wanted = std::min(promised_ + beyond_promised, posted_max_);
+    while (posted_ < wanted && !free_.empty() && queue_) {
         std::array<ibv_recv_wr, batch_max> requests;
         std::array<ibv_sge, batch_max> places;
-        const std::size_t count = std::min<std::size_t>({promised_ - posted_, free_.size(), batch_max});
+        const std::size_t count = std::min<std::size_t>({wanted - posted_, free_.size(), batch_max});
         for (std::size_t i = 0; i < count; ++i) {
             const std::uint32_t slot = free_.back();
             free_.pop_back();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The receive slots of a port: one shared receive queue, the buffers behind it, and those that are held by whoever
-// keeps an arrival. As many are posted as have been promised to connections, no more; memory grows with that. Owner of
-// the context only.
+// keeps an arrival. As many are posted as have been promised to connections, and a few more; memory grows with that.
+// Owner of the context only.
 #pragma once
 
 #include "pinned.hpp"
@@ -32,7 +32,7 @@ class ReceiveSlots {
 
     // Promises `count` more slots to a connection; they are posted. overloaded: the queue is full; out_of_memory.
     [[nodiscard]] Errc promise(std::uint32_t count) noexcept;
-    // That connection is gone. Slots that come free are posted no more than is promised.
+    // That connection is gone. Slots that come free are not posted in its place.
     void withdraw(std::uint32_t count) noexcept { promised_ -= count; }
     [[nodiscard]] std::uint32_t promised() const noexcept { return promised_; }
     [[nodiscard]] std::uint32_t posted_max() const noexcept { return posted_max_; }
@@ -42,8 +42,9 @@ class ReceiveSlots {
     [[nodiscard]] std::byte* bytes(std::uint32_t slot) const noexcept;
     // Nobody looks at it any more: it, or a spare, is posted with the next refill.
     void free(std::uint32_t slot) noexcept { free_.push_back(slot); }
-    // Posts what is missing, all at once. False: the device refused.
-    [[nodiscard]] bool refill() noexcept;
+    // Posts what is missing, all at once, and some more, so that it is not called for every arrival. False: the device
+    // refused.
+    [[nodiscard]] bool refill() noexcept { return posted_ >= promised_ || post_free(); }
 
     // An arrival in `slot` is held; another slot is posted in its place. overloaded: too many are, or memory is out.
     [[nodiscard]] Errc keep() noexcept;
@@ -51,8 +52,10 @@ class ReceiveSlots {
 
   private:
     static constexpr std::uint32_t block_slots = 32;
+    static constexpr std::uint32_t beyond_promised = 16;
 
     [[nodiscard]] bool grow() noexcept;
+    [[nodiscard]] bool post_free() noexcept;
 
     const Device& device_;
     const std::size_t slot_bytes_;

@@ -105,10 +105,8 @@ void VerbsEnd::make(const VerbsShape& shape) {
 }
 
 VerbsEnd::~VerbsEnd() {
-    if (id_->qp != nullptr) {
-        rdma_disconnect(id_.get());
-        rdma_destroy_qp(id_.get());
-    }
+    // Without rdma_disconnect(), which would wait for a partner that may not look.
+    if (id_->qp != nullptr) rdma_destroy_qp(id_.get());
     for (ibv_mr* memory : pinned_) ibv_dereg_mr(memory);
     if (queue_ != nullptr) ibv_destroy_cq(queue_);
     if (channel_ != nullptr) ibv_destroy_comp_channel(channel_);

@@ -100,9 +100,10 @@ void receive_file(VerbsEnd& end, const fs::path& root) {
 class Mapped {
   public:
     explicit Mapped(const fs::path& path) : bytes_(fs::file_size(path)) {
-        const UniqueFd file{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+        const UniqueFd file{open(path.c_str(), O_RDWR | O_CLOEXEC)};
         if (!file) fail("open");
-        at_ = mmap(nullptr, bytes_, PROT_READ, MAP_SHARED, file.get(), 0);
+        // Writable and shared, or registering fails: kernels up to 6.1 pin every page as if it were to be written to.
+        at_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
         if (at_ == MAP_FAILED) fail("mmap");
     }
     ~Mapped() { munmap(at_, bytes_); }

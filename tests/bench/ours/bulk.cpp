@@ -18,6 +18,7 @@ namespace cinnabar::bench {
 namespace {
 
 constexpr Microseconds no_wait{0};
+constexpr Microseconds short_wait{1000};  // after which a server looks whether the slice is over
 
 // The memory of one process: a region for each slot. Segments are a gap apart, so that none can be joined.
 class Regions {
@@ -49,6 +50,11 @@ class Regions {
     std::vector<bulk::Region> regions_;
 };
 
+// A server whose memory a device reads and writes by itself sleeps meanwhile, as those of the tools it is compared with.
+Microseconds wait_of_server(Wire wire) {
+    return wire == Wire::verbs_rxe || wire == Wire::verbs_siw ? short_wait : no_wait;
+}
+
 // Announces its address and one descriptor a region, then only makes progress.
 void serve(PartnerSide& side, const BulkShape& shape) {
     Endpoint endpoint{shape.wire, true};
@@ -61,7 +67,7 @@ void serve(PartnerSide& side, const BulkShape& shape) {
     }
     side.announce(line);
     while (side.wait_slice()) {
-        while (side.running()) endpoint.context().progress(no_wait);
+        while (side.running()) endpoint.context().progress(wait_of_server(shape.wire));
         side.end_slice();
     }
 }

@@ -37,7 +37,7 @@ class TimerWheel {
     // Nothing happens when it is not armed.
     CINNABAR_API void disarm(Timer& timer) noexcept;
     // Fires everything that expires at or before `now`; returns how many. Time never goes back.
-    CINNABAR_API unsigned advance(TimeUs now) noexcept;
+    unsigned advance(TimeUs now) noexcept { return now < due_ ? 0 : fire_until(now); }
     // A time at or before the next expiry, at which advance() should be called; time_never when nothing is armed.
     [[nodiscard]] CINNABAR_API TimeUs next() const noexcept;
     [[nodiscard]] std::uint32_t armed() const noexcept { return armed_; }
@@ -47,10 +47,12 @@ class TimerWheel {
     static constexpr unsigned levels = 11;
     using List = IntrusiveList<Timer, &Timer::link>;
 
+    CINNABAR_API unsigned fire_until(TimeUs now) noexcept;
     void place(Timer& timer) noexcept;
     [[nodiscard]] TimeUs slot_start(unsigned level, unsigned digit) const noexcept;
 
     TimeUs now_;
+    TimeUs due_ = time_never;  // nothing expires earlier
     std::uint32_t armed_ = 0;
     std::array<std::uint64_t, levels> used_{};
     std::array<std::array<List, 64>, levels> lists_;

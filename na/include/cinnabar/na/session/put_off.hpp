@@ -30,7 +30,7 @@ class PutOff {
     // Does it now, unless that is under way further down the stack. `session_over(peer, why)` ends a session.
     template <typename F>
     unsigned settle(PortHost& host, F&& session_over) noexcept {
-        if (settling_) return 0;
+        if (settling_ || empty()) return 0;
         settling_ = true;
         unsigned did = 0;
         do {
