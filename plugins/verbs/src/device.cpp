@@ -65,6 +65,11 @@ std::string gid_of(const rdma_cm_id& id, const ibv_port_attr& port) {
     return {};
 }
 
+std::string reason(const na::Uri& uri, const Wish& wish) {
+    if (uri.host.empty()) return "chosen as the first with an address and an active port";
+    return wish.device.empty() ? "chosen by its address" : "chosen by its name";
+}
+
 void keep_from_children() {
     const int why = ::ibv_fork_init();
     if (why == 0) return;
@@ -110,19 +115,33 @@ Result<std::shared_ptr<Device>> Device::open(const na::Uri& uri) {
         return Error(Errc::bad_address, "no RDMA device of that name: see `rdma link`", wish.device);
     }
     Error failure = no_device();
+    std::string passed_over;
+    const auto pass_over = [&passed_over](const SocketAddress& address, std::string_view why) {
+        passed_over.append(passed_over.empty() ? "; passed over: " : ", ").append(address.host());
+        passed_over.append(" (").append(why).append(")");
+    };
     for (const SocketAddress& address : wish.addresses) {
         std::shared_ptr<Device> device(new Device);
         if (auto bound = device->bind(address); !bound) {
+            pass_over(address, bound.error().hint);
             if (bound.code() != Errc::unreachable) failure = std::move(bound).error();
             continue;
         }
-        if (!wish.device.empty() && wish.device != ::ibv_get_device_name(device->context()->device)) continue;
+        const std::string name = ::ibv_get_device_name(device->context()->device);
+        if (!wish.device.empty() && wish.device != name) {
+            pass_over(address, name + ", not " + wish.device);
+            continue;
+        }
         if (auto read = device->read_limits(); !read) {
+            pass_over(address, name + ": " + std::string(read.error().hint));
             failure = std::move(read).error();
             continue;
         }
+        device->why_ = reason(uri, wish) + passed_over;
         return device;
     }
+    failure.subject +=
+        failure.subject.empty() ? passed_over.substr(std::min<std::size_t>(passed_over.size(), 2)) : passed_over;
     return failure;
 }
 
@@ -178,7 +197,7 @@ std::string Device::describe() const {
     if (has_gid) text += gid_of(*anchor_, port_);
     text += ") at " + address_.host();
     if (has_gid) text += ", MTU " + std::to_string(mtu_bytes(port_.active_mtu));
-    return text;
+    return text + ", " + why_;
 }
 
 }  // namespace cinnabar::verbs

@@ -32,7 +32,8 @@ using CmId = std::unique_ptr<rdma_cm_id, IdDeleter>;
 class Device {
   public:
     // The first device that fits the uri and has an active port. unsupported: this machine has none; permission: it
-    // may not be used; unreachable: none of them has such an address. The hint says what to do.
+    // may not be used; unreachable: none of them has such an address. The hint says what to do, the subject which
+    // addresses were passed over and why.
     [[nodiscard]] static Result<std::shared_ptr<Device>> open(const na::Uri& uri);
     ~Device();
     Device(const Device&) = delete;
@@ -44,7 +45,8 @@ class Device {
     [[nodiscard]] const DeviceTraits& traits() const noexcept { return traits_; }
     // Of the interface; the port is what the uri asked for.
     [[nodiscard]] const SocketAddress& address() const noexcept { return address_; }
-    // "rxe0 port 1 (RoCE v2, GID index 1) at 10.0.0.1, MTU 4096"
+    // "rxe1 port 1 (RoCE v2, GID index 1) at 10.0.0.2, MTU 4096, chosen by its name; passed over: 10.0.0.1 (rxe0, not
+    // rxe1)"
     [[nodiscard]] std::string describe() const;
 
   private:
@@ -60,6 +62,7 @@ class Device {
     ibv_port_attr port_{};
     DeviceTraits traits_;
     SocketAddress address_;
+    std::string why_;  // this device
 };
 
 // The names of the RDMA devices here; empty when there are none.

@@ -121,12 +121,13 @@ std::vector<Figure> verbs_figures() {
     if (!std::filesystem::exists("/sys/class/infiniband/rxe0") ||
         !std::filesystem::exists("/sys/class/infiniband/siw0"))
         return {};
-    return {{"verbs.rxe.rpc.rtt.spin", run_spin},
+    // The saves come first: no child may send on a device that its parent has opened, which the others do here.
+    return {save_figure(FileMove::push),
+            save_figure(FileMove::pull),
+            {"verbs.rxe.rpc.rtt.spin", run_spin},
             bulk_figure(RdmaKind::rxe, Direction::to_client),
             bulk_figure(RdmaKind::rxe, Direction::to_server),
             bulk_figure(RdmaKind::siw, Direction::to_client),
-            save_figure(FileMove::push),
-            save_figure(FileMove::pull),
             {"rpc.allocations.verbs", run_allocations}};
 }
 

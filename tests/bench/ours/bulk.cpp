@@ -18,7 +18,7 @@ namespace cinnabar::bench {
 namespace {
 
 constexpr Microseconds no_wait{0};
-constexpr Microseconds short_wait{1000};  // after which a server looks whether the slice is over
+constexpr Microseconds some_wait{20'000};  // then a server looks whether the slice is over
 
 // The memory of one process: a region for each slot. Segments are a gap apart, so that none can be joined.
 class Regions {
@@ -50,10 +50,9 @@ class Regions {
     std::vector<bulk::Region> regions_;
 };
 
-// A server whose memory a device reads and writes by itself sleeps meanwhile, as those of the tools it is compared with.
-Microseconds wait_of_server(Wire wire) {
-    return wire == Wire::verbs_rxe || wire == Wire::verbs_siw ? short_wait : no_wait;
-}
+// Where a device moves the bytes, both sides wait for it as users do: a while awake, then asleep. The devices here are
+// software, which does its work on the core of whoever would spin.
+Microseconds wait_on(Wire wire) { return wire == Wire::verbs_rxe || wire == Wire::verbs_siw ? some_wait : no_wait; }
 
 // Announces its address and one descriptor a region, then only makes progress.
 void serve(PartnerSide& side, const BulkShape& shape) {
@@ -67,7 +66,7 @@ void serve(PartnerSide& side, const BulkShape& shape) {
     }
     side.announce(line);
     while (side.wait_slice()) {
-        while (side.running()) endpoint.context().progress(wait_of_server(shape.wire));
+        while (side.running()) endpoint.context().progress(wait_on(shape.wire));
         side.end_slice();
     }
 }
@@ -99,7 +98,7 @@ class OurBulk : public Subject {
             for (auto& slot : slots_) start(slot);
             const auto end = seconds_now() + std::chrono::duration<double>(duration).count();
             while (busy_ > 0) {
-                endpoint_.context().progress(no_wait);
+                endpoint_.context().progress(wait_on(shape_.wire));
                 endpoint_.context().trigger(64);
                 if (more_ && seconds_now() >= end) more_ = false;
             }

@@ -50,6 +50,19 @@ TEST(Verbs, TheDiagnosisNamesDeviceFabricAndLimit) {
     EXPECT_EQ(open("verbs://nodev/r0:0").code(), Errc::bad_address);
 }
 
+TEST(Verbs, TheDiagnosisSaysWhyItIsThatDevice) {
+    if (!tested_here()) GTEST_SKIP() << "no RDMA device here";
+    const auto diagnosis = [](const char* text) { return open(text).value()->diagnosis(); };
+    const auto says = [](const std::string& text, const char* part) {
+        EXPECT_NE(text.find(part), std::string::npos) << text;
+    };
+    says(diagnosis("verbs://"), "chosen as the first with an address and an active port");
+    says(diagnosis("verbs://10.81.0.2"), "chosen by its address");
+    says(diagnosis("verbs://siw1"), "chosen by its name; passed over: ");
+    says(diagnosis("verbs://siw1"), "10.81.0.1 (rxe0, not siw1)");
+    says(open("verbs://127.0.0.1").error().message(), "passed over: 127.0.0.1 (");
+}
+
 // Ends the process, a child of the test: 0 where the error has that code, with its message on stderr.
 [[noreturn]] void end_with(const Error& error, Errc code) {
     std::fputs(error.message().c_str(), stderr);
