@@ -28,7 +28,7 @@ void TimerWheel::arm(Timer& timer, TimeUs expires) noexcept {
     timer.expires = expires;
     if (expires == time_never) return;
     ++armed_;
-    due_ = std::min(due_, expires);
+    due_ = std::min(due_, std::max(expires, now_));
     if (!advancing_ || expires > now_) return place(timer);
     timer.level = levels;
     late_.push_back(timer);
@@ -36,15 +36,14 @@ void TimerWheel::arm(Timer& timer, TimeUs expires) noexcept {
 
 void TimerWheel::disarm(Timer& timer) noexcept {
     if (!timer.armed()) return;
-    --armed_;
+    if (--armed_ == 0) due_ = time_never;
     if (timer.level == levels) return late_.remove(timer);
     List& list = lists_[timer.level][timer.digit];
     list.remove(timer);
     if (list.empty()) used_[timer.level] &= ~(std::uint64_t{1} << timer.digit);
 }
 
-TimeUs TimerWheel::next() const noexcept {
-    if (!late_.empty()) return now_;
+TimeUs TimerWheel::first_slot() const noexcept {
     for (unsigned level = 0; level < levels; ++level) {
         if (used_[level]) return slot_start(level, static_cast<unsigned>(std::countr_zero(used_[level])));
     }
@@ -79,7 +78,7 @@ unsigned TimerWheel::fire_until(TimeUs now) noexcept {
     advancing_ = false;
     now_ = std::max(now_, now);
     while (Timer* timer = late_.pop_front()) place(*timer);
-    due_ = next();
+    due_ = first_slot();
     return fired;
 }
 

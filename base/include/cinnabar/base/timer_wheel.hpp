@@ -39,7 +39,7 @@ class TimerWheel {
     // Fires everything that expires at or before `now`; returns how many. Time never goes back.
     unsigned advance(TimeUs now) noexcept { return now < due_ ? 0 : fire_until(now); }
     // A time at or before the next expiry, at which advance() should be called; time_never when nothing is armed.
-    [[nodiscard]] CINNABAR_API TimeUs next() const noexcept;
+    [[nodiscard]] TimeUs next() const noexcept { return due_; }
     [[nodiscard]] std::uint32_t armed() const noexcept { return armed_; }
 
   private:
@@ -49,10 +49,11 @@ class TimerWheel {
 
     CINNABAR_API unsigned fire_until(TimeUs now) noexcept;
     void place(Timer& timer) noexcept;
+    [[nodiscard]] TimeUs first_slot() const noexcept;
     [[nodiscard]] TimeUs slot_start(unsigned level, unsigned digit) const noexcept;
 
     TimeUs now_;
-    TimeUs due_ = time_never;  // nothing expires earlier
+    TimeUs due_ = time_never;  // nothing is to be done earlier
     std::uint32_t armed_ = 0;
     std::array<std::uint64_t, levels> used_{};
     std::array<std::array<List, 64>, levels> lists_;
