@@ -70,6 +70,10 @@ std::string reason(const na::Uri& uri, const Wish& wish) {
     return wish.device.empty() ? "chosen by its address" : "chosen by its name";
 }
 
+std::string joined(const std::string& first, const std::string& second) {
+    return first.empty() || second.empty() ? first + second : first + "; " + second;
+}
+
 void keep_from_children() {
     const int why = ::ibv_fork_init();
     if (why == 0) return;
@@ -117,7 +121,7 @@ Result<std::shared_ptr<Device>> Device::open(const na::Uri& uri) {
     Error failure = no_device();
     std::string passed_over;
     const auto pass_over = [&passed_over](const SocketAddress& address, std::string_view why) {
-        passed_over.append(passed_over.empty() ? "; passed over: " : ", ").append(address.host());
+        passed_over.append(passed_over.empty() ? "passed over: " : ", ").append(address.host());
         passed_over.append(" (").append(why).append(")");
     };
     for (const SocketAddress& address : wish.addresses) {
@@ -137,11 +141,10 @@ Result<std::shared_ptr<Device>> Device::open(const na::Uri& uri) {
             failure = std::move(read).error();
             continue;
         }
-        device->why_ = reason(uri, wish) + passed_over;
+        device->why_ = joined(reason(uri, wish), passed_over);
         return device;
     }
-    failure.subject +=
-        failure.subject.empty() ? passed_over.substr(std::min<std::size_t>(passed_over.size(), 2)) : passed_over;
+    failure.subject = joined(failure.subject, passed_over);
     return failure;
 }
 
