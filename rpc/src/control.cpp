@@ -89,9 +89,10 @@ void ContextCore::on_control(PeerBook& book, ConstBytes bytes) noexcept {
 }
 
 void ContextCore::apply_control(PeerBook& book, const ControlRecord& record) noexcept {
+    // What a connection before this one left behind may have the same tag, of a peer that was started anew.
     const auto held = [&]() -> Request* {
         for (Request* request = book.held.front(); request; request = PeerBook::Requests::next(*request)) {
-            if (request->tag_ == record.call) return request;
+            if (request->tag_ == record.call && !request->orphaned_) return request;
         }
         return nullptr;
     };
