@@ -92,8 +92,12 @@ void ContextCore::accept_reply(Call& call, na::Arrival& arrival, const ReplyHead
         return finish(call, known && header.result != Errc::again ? header.result : Errc::handler_failed);
     }
     ConstBytes kept;
-    if (const Errc failed = keep_reply(call, arrival, payload, kept); failed != Errc::ok) return finish(call, failed);
-    if ((header.flags & flag_overflow) != 0) return pull_output(call, kept);
+    const bool large = (header.flags & flag_overflow) != 0;
+    if (const Errc failed = keep_reply(call, arrival, payload, kept); failed != Errc::ok) {
+        if (large) send_control(*call.book_, {ControlType::fetched, 0, arrival.tag});
+        return finish(call, failed);
+    }
+    if (large) return pull_output(call, kept);
     call.output_ = kept;
     finish(call, Errc::ok);
 }

@@ -50,6 +50,45 @@ TEST_P(CancelTest, ReachesTheHandlerAndEndsOnce) {
     EXPECT_EQ(ending.count, 1);
 }
 
+// The target made the connection both times: for it, that is one peer. Its calls are numbered as those of the one
+// before it were.
+TEST_P(CancelTest, OfAnOriginThatWasStartedAnewIsNotForTheOneBefore) {
+    if (network_.one_process()) GTEST_SKIP() << "both sides share their transport";
+    serve_held();
+    const auto start_anew = [this] {
+        close(origin_);
+        ASSERT_TRUE(until([&] { return held_.empty() || held_.front()->canceled(); }));
+        open(origin_, 1, true, "origin");
+        serve(origin_, "hello", [this](Request& request) {
+            to_ = request.source();
+            request.respond(0);
+            request.release();
+        });
+        Errc why = Errc::ok;
+        Call* hello = target_.context->make_call(na::Addr::make(origin_.transport->endpoints(), 0, 0), why);
+        ASSERT_NE(hello, nullptr) << to_string(why);
+        hello->args.rpc = rpc_id("hello");
+        Ending greeted;
+        ASSERT_EQ(hello->forward(0, &Ending::take, &greeted), Errc::ok);
+        ASSERT_TRUE(until([&] { return greeted.count == 1; }));
+        ASSERT_EQ(greeted.result, Errc::ok) << to_string(greeted.result);
+    };
+    start_anew();
+    Ending before;
+    const CallId first = send("hold", "", before)->id();
+    ASSERT_TRUE(until([&] { return held_.size() == 1; }));
+    start_anew();
+    EXPECT_EQ(before.count, 1);
+    Ending ending;
+    Call* call = send("hold", "", ending);
+    ASSERT_EQ(call->id(), first) << "what this test is about";
+    ASSERT_TRUE(until([&] { return held_.size() == 2; }));
+    EXPECT_FALSE(held_.back()->canceled());
+    call->cancel();
+    ASSERT_TRUE(until([&] { return ending.count == 1 && held_.back()->canceled(); }));
+    let_go();
+}
+
 TEST_P(CancelTest, NobodyIsToldAfterTheLastRelease) {
     serve_held();
     Ending ending;

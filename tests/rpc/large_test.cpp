@@ -127,6 +127,41 @@ TEST_P(LargeTest, ACanceledCallTheOtherWayDoesNotReleaseTheResult) {
     }
 }
 
+// Its answers hold half of the slots, and there is no memory for copies.
+TEST_P(LargeTest, AnOriginWithoutRoomForTheReplyGivesTheResultBack) {
+    serve("big", [](Request& request) {
+        Bytes room;
+        ASSERT_EQ(request.grow_output(1'000'000, room), Errc::ok);
+        request.respond(room.size());
+        request.release();
+    });
+    serve_echo();
+    options_.overflow_bytes_max = 1;
+    close(origin_);
+    open(origin_, 1, false);
+    std::vector<Call*> kept;
+    std::uint32_t before = 0;
+    do {
+        before = origin_.context->counts().replies_kept;
+        Errc why = Errc::ok;
+        Call* call = origin_.context->make_call(to_, why);
+        ASSERT_NE(call, nullptr) << to_string(why);
+        call->args.rpc = rpc_id("echo");
+        const auto keep = [](Call& over, void* all) noexcept {
+            static_cast<std::vector<Call*>*>(all)->push_back(&over);
+        };
+        ASSERT_EQ(call->forward(1, keep, &kept), Errc::ok);
+        const std::size_t count = kept.size() + 1;
+        ASSERT_TRUE(until([&] { return kept.size() == count; }));
+    } while (origin_.context->counts().replies_kept > before);
+    Ending ending;
+    (void)send("big", "", ending);
+    ASSERT_TRUE(until([&] { return ending.count == 1; }));
+    EXPECT_EQ(ending.result, Errc::overloaded) << to_string(ending.result);
+    ASSERT_TRUE(until([&] { return target_.context->counts().requests == 0; })) << "the result was released";
+    for (Call* call : kept) call->release();
+}
+
 TEST_P(LargeTest, ClosingTheTargetTakesBackAResultThatNobodyFetched) {
     if (network_.one_process()) GTEST_SKIP() << "both sides share their transport";
     bool answered = false;

@@ -30,7 +30,23 @@ class PutOff {
     // Does it now, unless that is under way further down the stack. `session_over(peer, why)` ends a session.
     template <typename F>
     unsigned settle(PortHost& host, F&& session_over) noexcept {
-        if (settling_ || empty()) return 0;
+        return settling_ || empty() ? 0 : settle_all(host, session_over);
+    }
+    // The port closes: nothing is settled from now on, and no session ends by itself.
+    void close() noexcept {
+        settling_ = true;
+        while (SessionPeer* peer = endings_.pop_front()) peer->ending = false;
+    }
+    void complete_all(PortHost& host) noexcept {
+        while (complete_one(host)) continue;
+    }
+
+  private:
+    // Completions that one settle() runs: those that they post in turn wait for the next.
+    static constexpr unsigned settle_max = 4096;
+
+    template <typename F>
+    [[gnu::noinline]] unsigned settle_all(PortHost& host, F& session_over) noexcept {
         settling_ = true;
         unsigned did = 0;
         do {
@@ -44,19 +60,6 @@ class PutOff {
         settling_ = false;
         return did;
     }
-
-    // The port closes: nothing is settled from now on, and no session ends by itself.
-    void close() noexcept {
-        settling_ = true;
-        while (SessionPeer* peer = endings_.pop_front()) peer->ending = false;
-    }
-    void complete_all(PortHost& host) noexcept {
-        while (complete_one(host)) continue;
-    }
-
-  private:
-    // Completions that one settle() runs: those that they post in turn wait for the next.
-    static constexpr unsigned settle_max = 4096;
 
     bool complete_one(PortHost& host) noexcept {
         Posted* posted = ended_.pop_front();
