@@ -190,6 +190,9 @@ Result<void> Device::read_limits() {
         std::min({read_depth_wanted, at_least_one(limits_.max_qp_rd_atom), at_least_one(limits_.max_qp_init_rd_atom)});
     const std::size_t message_max = port_.max_msg_sz ? port_.max_msg_sz : rma_bytes_wanted;
     traits_.rma_bytes_max = std::min(rma_bytes_wanted, message_max);
+    if (limits_.max_mr_size > 0) traits_.registration_bytes_max = limits_.max_mr_size;
+    // The other half is for those that are being made or are draining.
+    if (limits_.max_qp > 0) traits_.connections_max = std::max(at_least_one(limits_.max_qp) / 2, 1u);
     return {};
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "memory.hpp"
 
+#include "pin_ranges.hpp"
 #include "system_errors.hpp"
 
 #include <cinnabar/base/clock.hpp>
@@ -18,26 +19,9 @@ namespace {
 
 constexpr TimeUs take_back_us_max = 1'000'000;
 
-struct Range {
-    std::uintptr_t begin = 0;
-    std::uintptr_t end = 0;
-};
-
-Range range_of(const na::Segment& segment) noexcept {
-    const auto begin = reinterpret_cast<std::uintptr_t>(segment.base);
-    return {begin, begin + segment.bytes};
-}
-
-// Whether both lie on the same pages, or on pages that follow each other: then one registration does for them.
-bool neighbours(const Range& a, const Range& b) noexcept {
-    static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-    const auto first_page = [](std::uintptr_t at) { return at / page; };
-    return first_page(b.begin) <= first_page(a.end - 1) + 1 && first_page(a.begin) <= first_page(b.end - 1) + 1;
-}
-
 // For the own device: readable by it, and writable where the memory is. Memory that is only lent for reading may be
 // mapped so that it cannot be written.
-ibv_mr* pin_range(const Device& device, const Range& range, na::Access access) noexcept {
+ibv_mr* pin_range(const Device& device, const PinRange& range, na::Access access) noexcept {
     void* const base = reinterpret_cast<void*>(range.begin);
     ibv_mr* made = ::ibv_reg_mr(device.pd(), base, range.end - range.begin, IBV_ACCESS_LOCAL_WRITE);
     if (!made && access == na::Access::read && errno != ENOMEM) {
@@ -77,18 +61,14 @@ Result<std::unique_ptr<na::Memory>> VerbsMemory::make(na::Transport& transport, 
 
 Result<void> VerbsMemory::pin(na::Access access) {
     lkeys_.reserve(segments().size());
-    std::size_t next = 0;
-    while (next < segments().size()) {
-        Range range = range_of(segments()[next]);
-        const std::size_t first = next;
-        while (++next < segments().size() && neighbours(range, range_of(segments()[next]))) {
-            const Range more = range_of(segments()[next]);
-            range = {std::min(range.begin, more.begin), std::max(range.end, more.end)};
-        }
+    const std::uint64_t bytes_max = device_->traits().registration_bytes_max;
+    for (std::span<const na::Segment> left = segments(); !left.empty();) {
+        CINNABAR_TRY(const PinRange range, first_range(left, bytes_max));
         Registration made(pin_range(*device_, range, access));
         if (!made) return registration_error(errno);
-        lkeys_.insert(lkeys_.end(), next - first, made->lkey);
+        lkeys_.insert(lkeys_.end(), range.segments, made->lkey);
         registrations_.push_back(std::move(made));
+        left = left.subspan(range.segments);
     }
     return {};
 }

@@ -58,7 +58,8 @@ VerbsTransport::VerbsTransport(std::shared_ptr<Device> device, const na::Transpo
     limits_.rma_inflight_max = rma_inflight_worth;
     limits_.receive_slots = options_.receive_slots;
     limits_.send_slots = options.send_slots_max;
-    limits_.connections_max = std::min(options.connections_max, posted_max_ / slots_per_connection_min);
+    limits_.connections_max =
+        std::min({options.connections_max, posted_max_ / slots_per_connection_min, traits.connections_max});
 }
 
 VerbsTransport::~VerbsTransport() { CINNABAR_ASSERT(ports_.empty()); }

@@ -23,6 +23,8 @@ struct DeviceTraits {
     std::uint32_t read_pieces_max = 1;  // and of a read
     std::uint32_t read_depth_max = 1;   // reads and atomics under way on one connection, either way
     std::size_t rma_bytes_max = 0;
+    std::uint64_t registration_bytes_max = ~std::uint64_t{0};
+    std::uint32_t connections_max = ~std::uint32_t{0};
 };
 
 // Pieces of local memory that one operation may touch.
