@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is said where RDMA cannot be used, and where it can.
+#include "support/recording_receiver.hpp"
+
+#include <cinnabar/na/context.hpp>
 #include <cinnabar/plugins/verbs.hpp>
 
 #include <grp.h>
@@ -107,6 +110,22 @@ TEST_F(VerbsOfNobody, TheLimitOfLockedMemoryIsNamed) {
     };
     EXPECT_EXIT(try_it("verbs://rxe0"), testing::ExitedWithCode(0), "ulimit -l.*the limit is 64 KiB");
     EXPECT_EXIT(try_it("verbs://siw0"), testing::ExitedWithCode(0), "ulimit -l.*the limit is 64 KiB");
+}
+
+TEST_F(VerbsOfNobody, MessagesThatCannotBePinnedAreRefusedWithTheSameAdvice) {
+    const auto try_it = [](const char* device) {
+        const auto transport = open(device).value();
+        na::Transport* const transports[] = {transport.get()};
+        support::RecordingReceiver receiver;
+        const auto context = na::Context::open(transports, {}, receiver).value();
+        constexpr rlimit little{16 * 1024, 16 * 1024};
+        if (::setrlimit(RLIMIT_MEMLOCK, &little) != 0) ::_exit(3);
+        become_nobody();
+        ::_exit(context->ports().front()->take_message() ? 1 : 0);
+    };
+    const char* const advice = "no more send buffers: out of memory: .*ulimit -l.*the limit is 16 KiB";
+    EXPECT_EXIT(try_it("verbs://rxe0"), testing::ExitedWithCode(0), advice);
+    EXPECT_EXIT(try_it("verbs://siw0"), testing::ExitedWithCode(0), advice);
 }
 
 }  // namespace
