@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a provider says of an operation that failed.
 #include "endpoint.hpp"
+
 #include "provider_table.hpp"
 
 #include <gtest/gtest.h>
