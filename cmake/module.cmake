@@ -20,3 +20,10 @@ function(cinnabar_module name)
         install(DIRECTORY include/ TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
     endif()
 endfunction()
+
+# cinnabar_takes_plugins(TARGET): a program that may load plugins holds all of na and base, and shows it to them.
+function(cinnabar_takes_plugins target)
+    set_target_properties(${target} PROPERTIES ENABLE_EXPORTS ON)
+    target_link_libraries(${target} PRIVATE
+        -Wl,--whole-archive cinnabar::na cinnabar::base -Wl,--no-whole-archive ${CMAKE_DL_LIBS})
+endfunction()

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cinnabar/base/assert.hpp>
+#include <cinnabar/base/log.hpp>
 #include <cinnabar/plugins/builtin.hpp>
 #include <cinnabar/plugins/self.hpp>
 #ifdef CINNABAR_PLUGIN_ofi
@@ -18,10 +19,34 @@
 #include <cinnabar/plugins/verbs.hpp>
 #endif
 
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
 namespace cinnabar {
+namespace {
+
+void load_named(na::Registry& registry) {
+    const char* const named = ::secure_getenv("CINNABAR_PLUGINS");
+    for (std::string_view left = named ? named : ""; !left.empty();) {
+        const std::string path(left.substr(0, left.find(':')));
+        left.remove_prefix(std::min(path.size() + 1, left.size()));
+        if (path.empty()) continue;
+        if (const auto loaded = registry.load(path); !loaded) {
+            log(LogLevel::error, "CINNABAR_PLUGINS: %s", loaded.error().message().c_str());
+        }
+    }
+}
+
+}  // namespace
 
 void add_builtin(na::Registry& registry) {
-    const auto add = [&registry](const na::PluginInfo& plugin) { CINNABAR_ASSERT(registry.add(plugin).ok()); };
+    load_named(registry);
+    const auto add = [&registry](const na::PluginInfo& plugin) {
+        const Errc added = registry.add(plugin).code();
+        CINNABAR_ASSERT(added == Errc::ok || added == Errc::exists);
+    };
     add(self_::plugin_info);
 #ifdef CINNABAR_PLUGIN_sim
     add(sim::plugin_info);

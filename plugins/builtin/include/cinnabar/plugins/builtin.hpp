@@ -7,7 +7,9 @@
 
 namespace cinnabar {
 
-// Adds all of them. Requires: the registry holds none of them yet.
+// Loads the plugins whose files the variable CINNABAR_PLUGINS names, with ':' between them, then adds all that were
+// compiled in but those whose scheme is there already. A file that cannot be loaded is told in the log as an error. The
+// program must be made to take plugins: docs/writing-a-plugin.md.
 CINNABAR_API void add_builtin(na::Registry& registry);
 
 }  // namespace cinnabar
