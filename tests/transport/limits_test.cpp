@@ -261,4 +261,26 @@ TEST_P(LimitsContract, ConnectionsBeyondTheLimitAreRefused) {
     log_.allow("connections_max");
 }
 
+// However slowly a network lets go of them.
+TEST_P(LimitsContract, ConnectionsThatEndedTakeNothingFromThoseToCome) {
+    CINNABAR_NEEDS("several processes", !network_.one_process());
+    na::TransportOptions few = listening();
+    few.connections_max = 2;
+    few.receive_slots = 64;
+    Node& hub = make_node("hub", few);
+    Node& spoke = make_node("spoke");
+    for (std::uint32_t round = 1; round <= 20; ++round) {
+        na::Peer* there = nullptr;
+        na::Peer* back = nullptr;
+        ASSERT_NO_FATAL_FAILURE(connect(spoke, hub, there, back)) << round;
+        TestOp& answer = send(hub, *back, round, 8);
+        ASSERT_TRUE(run_until([&] { return answer.done() && spoke.receiver.count_tag(round) == 1; })) << round;
+        spoke.port().disconnect(*there);
+        ASSERT_TRUE(run_until([&] {
+            return spoke.receiver.count(na::PeerEvent::lost) == round &&
+                   hub.receiver.count(na::PeerEvent::lost) == round;
+        })) << round;
+    }
+}
+
 }  // namespace cinnabar::contract

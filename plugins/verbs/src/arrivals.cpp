@@ -36,7 +36,9 @@ unsigned VerbsPort::poll_completions() noexcept {
             }
         }
         did += static_cast<unsigned>(count);
-        if (count < batch) break;
+        if (count == batch) continue;
+        ++times_emptied_;
+        break;
     }
     return did;
 }

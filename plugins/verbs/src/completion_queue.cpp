@@ -48,18 +48,19 @@ void CompletionQueue::close() noexcept {
 }
 
 std::size_t CompletionQueue::poll(std::span<ibv_wc> out) noexcept {
+    std::size_t count = 0;
     if (fetched_begin_ < fetched_.size()) {
-        const std::size_t count = std::min(out.size(), fetched_.size() - fetched_begin_);
+        count = std::min(out.size(), fetched_.size() - fetched_begin_);
         std::copy_n(fetched_.begin() + static_cast<std::ptrdiff_t>(fetched_begin_), count, out.begin());
         fetched_begin_ += count;
         if (fetched_begin_ == fetched_.size()) {
             fetched_.clear();
             fetched_begin_ = 0;
         }
-        return count;
+        if (count == out.size()) return count;
     }
-    const int count = ::ibv_poll_cq(queue_, static_cast<int>(out.size()), out.data());
-    return count > 0 ? static_cast<std::size_t>(count) : 0;
+    const int more = ::ibv_poll_cq(queue_, static_cast<int>(out.size() - count), out.data() + count);
+    return more > 0 ? count + static_cast<std::size_t>(more) : count;
 }
 
 void CompletionQueue::fetch_all() noexcept {

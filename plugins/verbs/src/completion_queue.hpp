@@ -21,7 +21,7 @@ class CompletionQueue final : public na::FdEvents {
     void close() noexcept;
     [[nodiscard]] ibv_cq* get() const noexcept { return queue_; }
 
-    // How many there are, at most out.size().
+    // How many there are, at most out.size(); if they are less, there were no more.
     [[nodiscard]] std::size_t poll(std::span<ibv_wc> out) noexcept;
     // Asks the device to tell of the next completion; false when there is one already.
     [[nodiscard]] bool arm() noexcept;

@@ -76,6 +76,8 @@ class Connection final : public PoolSlot {
     [[nodiscard]] std::uint32_t queue_pair() const noexcept { return queue_pair_; }
     [[nodiscard]] std::uint32_t promised() const noexcept { return promised_; }
     [[nodiscard]] bool idle() const noexcept { return sent_.empty() && !unanswered_; }
+    // While it drains: others may have its receive slots as soon as all is read that it took before.
+    void give_slots_back() noexcept;
     // Where it is dialled, or where it came from.
     [[nodiscard]] SocketAddress remote() const noexcept;
 
@@ -137,7 +139,9 @@ class Connection final : public PoolSlot {
     std::uint32_t read_depth_ = 1;
     std::uint32_t rma_out_ = 0;
     SentWork sent_;
-    TimeUs probe_at_ = 0;  // 0: none is on its way
+    TimeUs probe_at_ = 0;          // 0: none is on its way
+    bool takes_in_ = true;         // its queue pair, for all that is known
+    std::uint64_t failed_at_ = 0;  // of VerbsPort::times_emptied()
 };
 
 }  // namespace cinnabar::verbs

@@ -157,6 +157,7 @@ unsigned VerbsPort::look_at_draining() noexcept {
     const TimeUs now = host_.now_us();
     for (Connection* connection = draining_.front(); connection;) {
         Connection& each = *std::exchange(connection, Connections::next(*connection));
+        each.give_slots_back();
         if (!each.idle() && now < each.drained_by) continue;
         draining_.remove(each);
         discard(each, Errc::peer_lost);

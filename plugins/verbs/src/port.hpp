@@ -67,6 +67,8 @@ class VerbsPort final : public na::Port {
     [[nodiscard]] std::uint32_t window_for_next() const noexcept;
     void add_queue_pair(Connection& connection) { by_queue_pair_[connection.queue_pair()] = &connection; }
     void fetch_completions() noexcept { completions_.fetch_all(); }
+    // How often all was read that the completion queue had.
+    [[nodiscard]] std::uint64_t times_emptied() const noexcept { return times_emptied_; }
     void remove_queue_pair(Connection& connection) noexcept;
     // Whoever lacks room in it, or an atomic cell, waits there: either comes back with a work request that is done.
     [[nodiscard]] auto& room() noexcept { return room_; }
@@ -149,6 +151,7 @@ class VerbsPort final : public na::Port {
     TimerOf<VerbsPort> pulse_;
 
     std::uint32_t sessions_ = 0;
+    std::uint64_t times_emptied_ = 0;  // the completion queue
     bool in_hand_ = false;  // the arrival that is being delivered was not kept
     bool accepting_ = true;
     bool closed_ = false;
