@@ -152,7 +152,7 @@ class VerbsPort final : public na::Port {
 
     std::uint32_t sessions_ = 0;
     std::uint64_t times_emptied_ = 0;  // the completion queue
-    bool in_hand_ = false;  // the arrival that is being delivered was not kept
+    bool in_hand_ = false;             // the arrival that is being delivered was not kept
     bool accepting_ = true;
     bool closed_ = false;
     std::atomic<bool> broken_{false};  // a connection, or all of it

@@ -32,6 +32,7 @@ class PutOff {
     unsigned settle(PortHost& host, F&& session_over) noexcept {
         return settling_ || empty() ? 0 : settle_all(host, session_over);
     }
+
     // The port closes: nothing is settled from now on, and no session ends by itself.
     void close() noexcept {
         settling_ = true;
