@@ -153,7 +153,7 @@ TEST(RpcCountsOverLibfabric, SteadyStateAllocatesNothing) {
     Pair{busy_fabric}.expect_no_allocations();
 }
 
-// The kernel is asked now and then, whether there are calls or not, by both sides.
+// Each side asks the kernel once in that time, whether there are calls or not.
 TEST_F(RpcCountsInSharedMemory, CallsAreNoMatterOfTheKernel) {
     constexpr std::uint64_t calls = 5'000;
     constexpr TimeUs between_looks = 20;

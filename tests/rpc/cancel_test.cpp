@@ -50,8 +50,8 @@ TEST_P(CancelTest, ReachesTheHandlerAndEndsOnce) {
     EXPECT_EQ(ending.count, 1);
 }
 
-// The target made the connection both times: for it, that is one peer. Its calls are numbered as those of the one
-// before it were.
+// The target made the connection both times: for it, that is one peer, where the address is the same again (sim, shm).
+// Its calls are numbered as those of the one before it were.
 TEST_P(CancelTest, OfAnOriginThatWasStartedAnewIsNotForTheOneBefore) {
     if (network_.one_process()) GTEST_SKIP() << "both sides share their transport";
     serve_held();

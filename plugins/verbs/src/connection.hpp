@@ -93,6 +93,7 @@ class Connection final : public PoolSlot {
 
   private:
     struct Batch;
+    static constexpr std::uint64_t takes_in = ~std::uint64_t{0};
 
     void start(VerbsPort& port) noexcept;
     void dial_next(Errc why) noexcept;
@@ -140,8 +141,7 @@ class Connection final : public PoolSlot {
     std::uint32_t rma_out_ = 0;
     SentWork sent_;
     TimeUs probe_at_ = 0;          // 0: none is on its way
-    bool takes_in_ = true;         // its queue pair, for all that is known
-    std::uint64_t failed_at_ = 0;  // of VerbsPort::times_emptied()
+    std::uint64_t failed_at_ = 0;  // VerbsPort::times_emptied() as its queue pair was; takes_in: it takes in messages
 };
 
 }  // namespace cinnabar::verbs

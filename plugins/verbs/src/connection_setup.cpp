@@ -59,7 +59,7 @@ void Connection::start(VerbsPort& port) noexcept {
     end_why_ = Errc::peer_lost;
     rma_out_ = 0;
     probe_at_ = 0;
-    takes_in_ = true;
+    failed_at_ = takes_in;
     broken.store(Errc::ok, std::memory_order_relaxed);
     timer_.owner = this;
     timer_.fire = &Connection::time_out;
@@ -278,14 +278,13 @@ void Connection::drain(Errc why) noexcept {
     stage_ = Stage::draining;
     peer_ = nullptr;
     fail_queue_pair();
-    takes_in_ = false;
     failed_at_ = port_->times_emptied();
     (void)::rdma_disconnect(id_.get());
     drained_by = port_->host().now_us() + drain_us_max;
 }
 
 void Connection::give_slots_back() noexcept {
-    if (takes_in_ || port_->times_emptied() == failed_at_ || promised_ == 0) return;
+    if (port_->times_emptied() <= failed_at_ || promised_ == 0) return;
     port_->slots().withdraw(std::exchange(promised_, 0u));
 }
 

@@ -3,6 +3,7 @@
 #include "endpoint.hpp"
 
 #include "provider_table.hpp"
+#include "support/missing_here.hpp"
 
 #include <gtest/gtest.h>
 
@@ -48,7 +49,7 @@ TEST_P(EndpointTest, AMessageThatIsLongerThanItsReceiveEndsThatWithTheWordsOfThe
     apply_settings();
     const auto uri = na::Uri::parse(std::string("ofi+") + GetParam() + "://127.0.0.1:0").value();
     const auto chosen = [&uri] { return select(read_address(uri).value()); };
-    if (!chosen()) GTEST_SKIP() << "libfabric here has no such provider";
+    if (const std::string missing = support::missing_here(chosen()); !missing.empty()) GTEST_SKIP() << missing;
     End from(chosen().value());
     End to(chosen().value());
     fi_addr_t there = FI_ADDR_UNSPEC;
