@@ -130,7 +130,8 @@ void SocketNewcomer::begin(PortHost& host, UniqueFd fd, std::size_t greeting_byt
     host_ = &host;
     fd_ = std::move(fd);
     reader_.expect(greeting_bytes);
-    host.arm(timer_, after(host.now_us(), timeout));
+    // The round may have begun before this process was stopped, and the newcomer have come since.
+    host.arm(timer_, after(steady_clock().now_us(), timeout));
     epoll_event event{};
     event.events = EPOLLIN;
     event.data.ptr = static_cast<FdEvents*>(this);

@@ -34,7 +34,7 @@ Result<std::unique_ptr<Endpoint>> Endpoint::open(fid_fabric& fabric, const Selec
     addresses.type = FI_AV_TABLE;
     fid_av* table = nullptr;
     if (const int failed = ::fi_av_open(domain, &addresses, &table, nullptr)) return error_of(failed, "fi_av_open");
-    self.addresses_.reset(table);
+    self.addresses_.emplace(Fid<fid_av>(table));
 
     fi_cq_attr queue{};
     queue.format = FI_CQ_FORMAT_MSG;
@@ -76,7 +76,7 @@ Result<void> Endpoint::enable(fi_info& info) {
             return error_of(failed, "fi_endpoint");
         }
         endpoint_.reset(endpoint);
-        if (const int failed = ::fi_ep_bind(endpoint, &addresses_->fid, 0)) {
+        if (const int failed = ::fi_ep_bind(endpoint, &addresses_->table().fid, 0)) {
             return error_of(failed, "fi_ep_bind, addresses");
         }
         if (const int failed = ::fi_ep_bind(endpoint, &queue_->fid, FI_TRANSMIT | FI_RECV)) {
@@ -90,10 +90,8 @@ Result<void> Endpoint::enable(fi_info& info) {
 
 Errc Endpoint::insert(ConstBytes address, fi_addr_t& out) noexcept {
     if (address.size() != address_.size()) return Errc::protocol;
-    return ::fi_av_insert(addresses_.get(), address.data(), 1, &out, 0, nullptr) == 1 ? Errc::ok : Errc::unreachable;
+    return addresses_->insert(address, out);
 }
-
-void Endpoint::remove(fi_addr_t address) noexcept { (void)::fi_av_remove(addresses_.get(), &address, 1, 0); }
 
 bool Endpoint::hand_out_failure() noexcept {
     fi_cq_err_entry failure{};

@@ -3,6 +3,7 @@
 // only; nothing here blocks.
 #pragma once
 
+#include "address_book.hpp"
 #include "libfabric.hpp"
 #include "selection.hpp"
 
@@ -11,6 +12,7 @@
 #include <sys/uio.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,8 +40,9 @@ class Endpoint {
 
     // The address that others insert, in the provider's own form.
     [[nodiscard]] ConstBytes address() const noexcept { return address_; }
+    // For one session, until it is removed.
     [[nodiscard]] Errc insert(ConstBytes address, fi_addr_t& out) noexcept;
-    void remove(fi_addr_t address) noexcept;
+    void remove(fi_addr_t address) noexcept { addresses_->remove(address); }
 
     // Hands out what has ended, at most about `most`; returns how much. It may be called from no `done`.
     unsigned poll(unsigned most) noexcept;
@@ -83,7 +86,7 @@ class Endpoint {
     // In the order of their making: closed the other way round.
     fid_fabric* fabric_ = nullptr;
     Fid<fid_domain> domain_;
-    Fid<fid_av> addresses_;
+    std::optional<AddressBook> addresses_;
     Fid<fid_cq> queue_;
     Fid<fid_ep> endpoint_;
     std::vector<std::byte> address_;

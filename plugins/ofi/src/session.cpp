@@ -45,7 +45,7 @@ Errc Session::begin(OfiPeer& peer, UniqueFd fd, const Card& card, bool dialled) 
     fd_ = std::move(fd);
     na::tune(fd_.get(), port_->options().keepalive);
     port_->connecting(1);
-    port_->host().arm(timer_, after(port_->host().now_us(), port_->options().connect_timeout));
+    port_->host().arm(timer_, after(steady_clock().now_us(), port_->options().connect_timeout));
     epoll_event event{};
     event.events = EPOLLIN | EPOLLRDHUP;
     event.data.ptr = static_cast<na::FdEvents*>(this);

@@ -134,7 +134,7 @@ void Newcomer::start(ShmPort& port, UniqueFd fd) noexcept {
     fd_ = std::move(fd);
     timer_.owner = this;
     timer_.fire = &Newcomer::time_out;
-    port.host().arm(timer_, after(port.host().now_us(), port.options().hello_timeout));
+    port.host().arm(timer_, after(steady_clock().now_us(), port.options().hello_timeout));
     epoll_event event{};
     event.events = EPOLLIN;
     event.data.ptr = static_cast<na::FdEvents*>(this);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a provider says of an operation that failed.
+// What a provider says of an operation that failed, and whose address it keeps.
 #include "endpoint.hpp"
 
 #include "provider_table.hpp"
@@ -7,8 +7,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <optional>
 #include <string>
 
 namespace cinnabar::ofi {
@@ -27,6 +29,12 @@ struct End {
     std::unique_ptr<Endpoint> endpoint;
 };
 
+std::string name_of(const testing::TestParamInfo<const char*>& info) {
+    std::string name(info.param);
+    std::replace(name.begin(), name.end(), ';', '_');
+    return name;
+}
+
 struct Watched : FabricOp {
     Watched() {
         done = [](FabricOp& self, const Done& how) noexcept {
@@ -41,37 +49,71 @@ struct Watched : FabricOp {
     std::string words;
 };
 
-class EndpointTest : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Of, EndpointTest, testing::Values("tcp;ofi_rxm", "net"),
-                         [](const auto& i) { return std::string(i.param).substr(0, 3); });
-
-TEST_P(EndpointTest, AMessageThatIsLongerThanItsReceiveEndsThatWithTheWordsOfTheProvider) {
-    apply_settings();
-    const auto uri = na::Uri::parse(std::string("ofi+") + GetParam() + "://127.0.0.1:0").value();
-    const auto chosen = [&uri] { return select(read_address(uri).value()); };
-    if (const std::string missing = support::missing_here(chosen()); !missing.empty()) GTEST_SKIP() << missing;
-    End from(chosen().value());
-    End to(chosen().value());
-    fi_addr_t there = FI_ADDR_UNSPEC;
-    ASSERT_EQ(from.endpoint->insert(to.endpoint->address(), there), Errc::ok);
-    constexpr std::uint64_t tag = 7;
-    std::array<std::byte, 64> bytes{};
-    const iovec all{bytes.data(), bytes.size()};
-    const iovec some{bytes.data(), 8};
-    Watched receive;
-    ASSERT_EQ(to.endpoint->receive_tagged(&some, 1, {}, tag, FI_ADDR_UNSPEC, receive), Errc::ok);
-    Watched send;
-    Errc sent = Errc::again;
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (receive.endings == 0 && std::chrono::steady_clock::now() < end) {
-        if (sent == Errc::again) sent = from.endpoint->send_tagged(&all, 1, {}, tag, there, send);
-        ASSERT_TRUE(sent == Errc::ok || sent == Errc::again) << to_string(sent);
-        (void)from.endpoint->poll(16);
-        (void)to.endpoint->poll(16);
+class EndpointTest : public testing::TestWithParam<const char*> {
+  protected:
+    void SetUp() override {
+        apply_settings();
+        const auto uri = na::Uri::parse(std::string("ofi+") + GetParam() + "://127.0.0.1:0").value();
+        const auto chosen = [&uri] { return select(read_address(uri).value()); };
+        if (const std::string missing = support::missing_here(chosen()); !missing.empty()) GTEST_SKIP() << missing;
+        from_.emplace(chosen().value());
+        to_.emplace(chosen().value());
     }
-    ASSERT_EQ(receive.endings, 1u);
-    EXPECT_EQ(receive.result, Errc::too_large) << to_string(receive.result);
-    EXPECT_FALSE(receive.words.empty());
+    // Sends `sent` of some bytes to where there is room for `room`; until that has ended.
+    void send(fi_addr_t there, std::size_t sent, std::size_t room) {
+        constexpr std::uint64_t tag = 7;
+        ASSERT_EQ(to_->endpoint->receive_tagged(std::array{iovec{bytes_.data(), room}}.data(), 1, {}, tag,
+                                                FI_ADDR_UNSPEC, receive_),
+                  Errc::ok);
+        const iovec all{bytes_.data(), sent};
+        Watched send;
+        Errc posted = Errc::again;
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        while ((receive_.endings == 0 || send.endings == 0) && std::chrono::steady_clock::now() < end) {
+            if (posted == Errc::again) posted = from_->endpoint->send_tagged(&all, 1, {}, tag, there, send);
+            ASSERT_TRUE(posted == Errc::ok || posted == Errc::again) << to_string(posted);
+            (void)from_->endpoint->poll(16);
+            (void)to_->endpoint->poll(16);
+        }
+        ASSERT_EQ(receive_.endings, 1u);
+    }
+
+    std::array<std::byte, 64> bytes_{};
+    std::optional<End> from_;
+    std::optional<End> to_;
+    Watched receive_;
+};
+
+class WordsTest : public EndpointTest {};
+INSTANTIATE_TEST_SUITE_P(Of, WordsTest, testing::Values("tcp;ofi_rxm", "net"), name_of);
+
+TEST_P(WordsTest, AMessageThatIsLongerThanItsReceiveEndsThatWithTheWordsOfTheProvider) {
+    fi_addr_t there = FI_ADDR_UNSPEC;
+    ASSERT_EQ(from_->endpoint->insert(to_->endpoint->address(), there), Errc::ok);
+    ASSERT_NO_FATAL_FAILURE(send(there, bytes_.size(), 8));
+    EXPECT_EQ(receive_.result, Errc::too_large) << to_string(receive_.result);
+    EXPECT_FALSE(receive_.words.empty());
+    from_->endpoint->remove(there);
+}
+
+class AddressesTest : public EndpointTest {};
+INSTANTIATE_TEST_SUITE_P(Of, AddressesTest, testing::Values("tcp;ofi_rxm", "net", "sockets", "udp;ofi_rxd"), name_of);
+
+// A session that ends after the next one with the same peer has begun.
+TEST_P(AddressesTest, AnAddressStaysUntilAllWhoInsertedItAreGone) {
+    fi_addr_t before = FI_ADDR_UNSPEC;
+    fi_addr_t there = FI_ADDR_UNSPEC;
+    ASSERT_EQ(from_->endpoint->insert(to_->endpoint->address(), before), Errc::ok);
+    ASSERT_EQ(from_->endpoint->insert(to_->endpoint->address(), there), Errc::ok);
+    from_->endpoint->remove(before);
+    ASSERT_NO_FATAL_FAILURE(send(there, bytes_.size(), bytes_.size()));
+    EXPECT_EQ(receive_.result, Errc::ok) << to_string(receive_.result);
+    from_->endpoint->remove(there);
+}
+
+TEST_P(AddressesTest, BytesThatAreNoAddressAreRefused) {
+    fi_addr_t there = FI_ADDR_UNSPEC;
+    EXPECT_EQ(from_->endpoint->insert(to_->endpoint->address().subspan(1), there), Errc::protocol);
 }
 
 }  // namespace

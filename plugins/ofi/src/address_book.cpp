@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "address_book.hpp"
+
+#include <cinnabar/base/assert.hpp>
+
+namespace cinnabar::ofi {
+
+Errc AddressBook::insert(ConstBytes address, fi_addr_t& out) {
+    const std::string text(as_text(address));
+    if (const auto known = handles_.find(text); known != handles_.end()) {
+        out = known->second;
+        ++entries_.at(out).users;
+        return Errc::ok;
+    }
+    if (::fi_av_insert(table_.get(), address.data(), 1, &out, 0, nullptr) != 1) return Errc::unreachable;
+    handles_.emplace(text, out);
+    entries_[out] = {text, 1};
+    return Errc::ok;
+}
+
+void AddressBook::remove(fi_addr_t handle) noexcept {
+    const auto entry = entries_.find(handle);
+    CINNABAR_ASSERT(entry != entries_.end());
+    if (--entry->second.users > 0) return;
+    handles_.erase(entry->second.address);
+    entries_.erase(entry);
+    (void)::fi_av_remove(table_.get(), &handle, 1, 0);
+}
+
+}  // namespace cinnabar::ofi
