@@ -66,7 +66,7 @@ class Endpoint {
     void cancel(FabricOp& op) noexcept;
 
     // Ends everything posted without a `done`.
-    void close() noexcept { endpoint_.reset(); }
+    void close() noexcept;
 
     [[nodiscard]] std::size_t inject_bytes_max() const noexcept { return inject_bytes_max_; }
     [[nodiscard]] std::size_t pieces_max() const noexcept { return pieces_max_; }
