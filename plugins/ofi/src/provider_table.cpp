@@ -68,15 +68,13 @@ constexpr std::array table{
         .lingers = true,   // tries again and again (rxd_ep_progress, rxd_progress_pkt_list)
         .chunk_bytes = 64 * 1024,
         .note = "reliability in software over UDP: slow; no descriptor to sleep on"},
-    // tests/vm runs the contract and bulk on it over soft-RoCE, and names the two tests that are left out.
+    // tests/vm runs the contract and bulk on it over soft-RoCE.
     Provider{.name = "verbs;ofi_rxm",
              .scheme = "ofi+verbs;ofi_rxm",
              .alias = "ofi+verbs",
              .on_request = true,
              .settings = rxm_settings,
-             .note =
-                 "tested on soft-RoCE alone; libfabric 1.17 crashes where a peer's queue fills up, and where a peer "
-                 "dies in the middle of a transfer"},
+             .note = "tested on soft-RoCE alone; such devices are driven directly by the plugin verbs"},
     // FI_ADDR_CXI (fabric.h of 1.17); the rest as libfabric's defaults.
     Provider{.name = "cxi",
              .scheme = "ofi+cxi",
