@@ -170,8 +170,8 @@ Errc Endpoint::receive_tagged(const iovec* pieces, std::size_t count, const Loca
 
 void Endpoint::cancel(FabricOp& op) noexcept { (void)::fi_cancel(&endpoint_->fid, &op.context); }
 
-// What has come and is not read RxM of 1.17 takes in while it closes, and posts its buffers again to what it has closed
-// already, where it crashes over verbs: so all is read before.
+// All that has come is read first. RxM of 1.17 takes in the rest while it closes, and posts its buffers again to what
+// it has closed already, which crashes over verbs.
 void Endpoint::close() noexcept {
     constexpr int looks = 64;
     std::array<fi_cq_msg_entry, 32> unread;
