@@ -73,4 +73,41 @@ TEST_P(BothWays, LargeGetsDoNotWaitForEachOther) { move(na::OpKind::get); }
 
 TEST_P(BothWays, LargePutsDoNotWaitForEachOther) { move(na::OpKind::put); }
 
+// Whoever is read from all the time is heard all the same.
+TEST_P(BothWays, AMessagePassesWhatIsReadWithoutAPause) {
+    constexpr std::size_t at_once = 8;
+    constexpr std::size_t gets_max = 64;  // until the message has come
+    Node& a = make_node("a");
+    Node& b = make_node("b");
+    na::Peer* there = nullptr;
+    na::Peer* back = nullptr;
+    connect(a, b, there, back);
+    const std::size_t bytes = large_rma();
+    GuardedBuffer from(bytes, 1);
+    GuardedBuffer to(bytes * at_once);
+    auto local = register_memory(a, {to.segment()});
+    Lent& lent = lend(b, {from.segment()}, na::Access::read);
+    std::size_t done = 0;
+    bool enough = false;
+    const auto get = [&](const auto& self, std::uint64_t at) -> void {
+        TestOp& op = make_rma(na::OpKind::get, *there, *local, lent, bytes, at);
+        op.then = [&, at](TestOp& ended) {
+            EXPECT_EQ(ended.result, Errc::ok) << to_string(ended.result);
+            ++done;
+            if (!enough && ended.result == Errc::ok) self(self, at);
+        };
+        EXPECT_EQ(post_now(a, op), Errc::ok);
+    };
+    for (std::size_t i = 0; i < at_once; ++i) get(get, i * bytes);
+    ASSERT_TRUE(run_until([&] { return done >= 2 * at_once; }));
+    const std::size_t heard = a.receiver.messages.size();
+    const std::size_t before = done;
+    TestOp& message = send(b, *back, 7, 1000);
+    ASSERT_TRUE(run_until([&] { return a.receiver.messages.size() > heard || done > before + gets_max; }));
+    EXPECT_EQ(a.receiver.count_tag(7), 1u) << "after " << done - before << " gets";
+    enough = true;
+    ASSERT_TRUE(run_until([&] { return message.done() && a.context->ops_posted() == 0; }));
+    revoke(lent);
+}
+
 }  // namespace cinnabar::contract

@@ -24,7 +24,7 @@ class Session;
 // fabric, its FabricOp is what was posted.
 struct Buffer final : FabricOp, na::Message {
     std::byte* storage = nullptr;
-    LocalMemory memory;          // where the provider wants it
+    Registration memory;         // where the provider wants it
     Session* session = nullptr;  // while it is with the fabric, or waits in `link`
     Posted* posted = nullptr;    // the op that waits for it, if there is one
     ListLink<Buffer> link;       // in its session's list of notes to send, or of buffers that are with the fabric
@@ -61,8 +61,8 @@ class BufferPool {
         pool_.release(buffer);
     }
     [[nodiscard]] Errc register_with(Endpoint& endpoint, Buffer& buffer) const noexcept {
-        if (!endpoint.registers() || buffer.memory) return Errc::ok;
-        return endpoint.register_local(buffer.storage, header_room_ + payload_bytes_max_, buffer.memory);
+        if (!endpoint.registrar().wants_local() || buffer.memory) return Errc::ok;
+        return endpoint.registrar().local({buffer.storage, header_room_ + payload_bytes_max_}, buffer.memory);
     }
     // Before the endpoint's domain goes.
     void unregister() noexcept {

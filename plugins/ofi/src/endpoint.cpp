@@ -12,7 +12,7 @@ namespace {
 
 constexpr unsigned names_tried_max = 64;
 
-void* descriptor(const LocalMemory& memory) noexcept { return memory ? ::fi_mr_desc(memory.get()) : nullptr; }
+void* descriptor(const Registration& memory) noexcept { return memory ? ::fi_mr_desc(memory.get()) : nullptr; }
 
 FabricOp& op_of(void* context) noexcept { return *static_cast<FabricOp*>(context); }
 
@@ -62,8 +62,9 @@ Result<std::unique_ptr<Endpoint>> Endpoint::open(fid_fabric& fabric, const Selec
     self.pieces_max_ = std::min(info.tx_attr->iov_limit, info.rx_attr->iov_limit);
     self.stages_ = provider.lingers || (info.domain_attr->mr_mode & FI_MR_LOCAL) != 0;
     self.sends_leased_ = provider.returns_sends && !self.stages_;
-    self.registers_ = (info.domain_attr->mr_mode & FI_MR_LOCAL) != 0;
-    self.binds_memory_ = (info.domain_attr->mr_mode & FI_MR_ENDPOINT) != 0;
+    self.remote_pieces_max_ = info.tx_attr->rma_iov_limit;
+    self.reads_ = provider.reads;
+    self.registrar_.emplace(*domain, *endpoint, *info.domain_attr, provider.reads);
     return made;
 }
 
@@ -137,7 +138,7 @@ bool Endpoint::may_sleep() noexcept {
     return ::fi_trywait(fabric_, list, 1) == FI_SUCCESS;
 }
 
-Errc Endpoint::send(const std::byte* from, std::size_t bytes, const LocalMemory& memory, fi_addr_t to,
+Errc Endpoint::send(const std::byte* from, std::size_t bytes, const Registration& memory, fi_addr_t to,
                     FabricOp& op) noexcept {
     return posted(::fi_send(endpoint_.get(), from, bytes, descriptor(memory), to, &op.context));
 }
@@ -146,11 +147,11 @@ Errc Endpoint::inject(const std::byte* from, std::size_t bytes, fi_addr_t to) no
     return posted(::fi_inject(endpoint_.get(), from, bytes, to));
 }
 
-Errc Endpoint::receive(std::byte* to, std::size_t bytes, const LocalMemory& memory, FabricOp& op) noexcept {
+Errc Endpoint::receive(std::byte* to, std::size_t bytes, const Registration& memory, FabricOp& op) noexcept {
     return posted(::fi_recv(endpoint_.get(), to, bytes, descriptor(memory), FI_ADDR_UNSPEC, &op.context));
 }
 
-Errc Endpoint::send_tagged(const iovec* pieces, std::size_t count, const LocalMemory& memory, std::uint64_t tag,
+Errc Endpoint::send_tagged(const iovec* pieces, std::size_t count, const Registration& memory, std::uint64_t tag,
                            fi_addr_t to, FabricOp& op) noexcept {
     void* const one = descriptor(memory);
     std::array<void*, 8> descriptors{};
@@ -159,13 +160,23 @@ Errc Endpoint::send_tagged(const iovec* pieces, std::size_t count, const LocalMe
         ::fi_tsendv(endpoint_.get(), pieces, one ? descriptors.data() : nullptr, count, to, tag, &op.context));
 }
 
-Errc Endpoint::receive_tagged(const iovec* pieces, std::size_t count, const LocalMemory& memory, std::uint64_t tag,
+Errc Endpoint::receive_tagged(const iovec* pieces, std::size_t count, const Registration& memory, std::uint64_t tag,
                               fi_addr_t from, FabricOp& op) noexcept {
     void* const one = descriptor(memory);
     std::array<void*, 8> descriptors{};
     descriptors.fill(one);
     return posted(
         ::fi_trecvv(endpoint_.get(), pieces, one ? descriptors.data() : nullptr, count, from, tag, 0, &op.context));
+}
+
+Errc Endpoint::read(std::span<const iovec> to, const Registration& memory, std::span<const fi_rma_iov> from,
+                    fi_addr_t peer, FabricOp& op) noexcept {
+    std::array<void*, 8> descriptors{};
+    descriptors.fill(descriptor(memory));
+    const fi_msg_rma message{
+        to.data(), descriptors.data(), to.size(), peer, from.data(), from.size(), &op.context, 0,
+    };
+    return posted(::fi_readmsg(endpoint_.get(), &message, FI_COMPLETION));
 }
 
 void Endpoint::cancel(FabricOp& op) noexcept { (void)::fi_cancel(&endpoint_->fid, &op.context); }
@@ -181,19 +192,6 @@ void Endpoint::close() noexcept {
         (void)::fi_cq_readerr(queue_.get(), &failure, 0);
     }
     endpoint_.reset();
-}
-
-Errc Endpoint::register_local(std::byte* base, std::size_t bytes, LocalMemory& out) noexcept {
-    if (!registers_) return Errc::ok;
-    fid_mr* memory = nullptr;
-    // Who leaves the choice of keys to the caller refuses one that is taken, also of what only sends and receives.
-    int failed = ::fi_mr_reg(domain_.get(), base, bytes, FI_SEND | FI_RECV, 0, next_key_++, 0, &memory, nullptr);
-    if (failed != 0) return errc_of(failed);
-    out.reset(memory);
-    if (!binds_memory_) return Errc::ok;
-    failed = ::fi_mr_bind(memory, &endpoint_->fid, 0);
-    if (failed == 0) failed = ::fi_mr_enable(memory);
-    return errc_of(failed);
 }
 
 }  // namespace cinnabar::ofi

@@ -5,14 +5,17 @@
 
 #include "address_book.hpp"
 #include "libfabric.hpp"
+#include "registrar.hpp"
 #include "selection.hpp"
 
 #include <cinnabar/base/bytes.hpp>
 
+#include <rdma/fi_rma.h>
 #include <sys/uio.h>
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,9 +33,6 @@ struct FabricOp {
     fi_context2 context{};  // first: libfabric gives this address back
     void (*done)(FabricOp& self, const Done& done) noexcept = nullptr;
 };
-
-// Memory that the provider sends from or receives into. Empty where it needs no registration.
-using LocalMemory = Fid<fid_mr>;
 
 class Endpoint {
   public:
@@ -52,16 +52,20 @@ class Endpoint {
     [[nodiscard]] bool may_sleep() noexcept;
 
     // Each of them: ok (one `done` later), again (the provider has no room, or is connecting), or why it never will.
-    [[nodiscard]] Errc send(const std::byte* from, std::size_t bytes, const LocalMemory& memory, fi_addr_t to,
+    [[nodiscard]] Errc send(const std::byte* from, std::size_t bytes, const Registration& memory, fi_addr_t to,
                             FabricOp& op) noexcept;
     // Copied at once: no `done` comes. Requires: at most inject_bytes_max().
     [[nodiscard]] Errc inject(const std::byte* from, std::size_t bytes, fi_addr_t to) noexcept;
-    [[nodiscard]] Errc receive(std::byte* to, std::size_t bytes, const LocalMemory& memory, FabricOp& op) noexcept;
-    [[nodiscard]] Errc send_tagged(const iovec* pieces, std::size_t count, const LocalMemory& memory, std::uint64_t tag,
-                                   fi_addr_t to, FabricOp& op) noexcept;
+    [[nodiscard]] Errc receive(std::byte* to, std::size_t bytes, const Registration& memory, FabricOp& op) noexcept;
+    [[nodiscard]] Errc send_tagged(const iovec* pieces, std::size_t count, const Registration& memory,
+                                   std::uint64_t tag, fi_addr_t to, FabricOp& op) noexcept;
     // From `from` only, where the provider can tell.
-    [[nodiscard]] Errc receive_tagged(const iovec* pieces, std::size_t count, const LocalMemory& memory,
+    [[nodiscard]] Errc receive_tagged(const iovec* pieces, std::size_t count, const Registration& memory,
                                       std::uint64_t tag, fi_addr_t from, FabricOp& op) noexcept;
+    // From the peer's memory, by what Registrar::learn() gave; as many bytes here as there. `done` does not tell how
+    // many.
+    [[nodiscard]] Errc read(std::span<const iovec> to, const Registration& memory, std::span<const fi_rma_iov> from,
+                            fi_addr_t peer, FabricOp& op) noexcept;
     // Its `done` still comes, once.
     void cancel(FabricOp& op) noexcept;
 
@@ -70,13 +74,14 @@ class Endpoint {
 
     [[nodiscard]] std::size_t inject_bytes_max() const noexcept { return inject_bytes_max_; }
     [[nodiscard]] std::size_t pieces_max() const noexcept { return pieces_max_; }
-    // Whether memory has to be registered before the provider may touch it.
-    [[nodiscard]] bool registers() const noexcept { return registers_; }
+    [[nodiscard]] std::size_t remote_pieces_max() const noexcept { return remote_pieces_max_; }
+    // Whether peers may read each other's memory with read().
+    [[nodiscard]] bool reads() const noexcept { return reads_; }
+    [[nodiscard]] const Registrar& registrar() const noexcept { return *registrar_; }
     // Whether chunks must not go straight into or out of an op's memory.
     [[nodiscard]] bool stages() const noexcept { return stages_; }
     // Whether chunks may go straight out of leased memory.
     [[nodiscard]] bool sends_leased() const noexcept { return sends_leased_; }
-    [[nodiscard]] Errc register_local(std::byte* base, std::size_t bytes, LocalMemory& out) noexcept;
 
   private:
     Endpoint() = default;
@@ -92,12 +97,12 @@ class Endpoint {
     std::vector<std::byte> address_;
     std::size_t inject_bytes_max_ = 0;
     std::size_t pieces_max_ = 1;
+    std::size_t remote_pieces_max_ = 1;
     int wait_fd_ = -1;
-    bool registers_ = false;
     bool stages_ = false;
     bool sends_leased_ = false;
-    bool binds_memory_ = false;
-    std::uint64_t next_key_ = 0;
+    bool reads_ = false;
+    std::optional<Registrar> registrar_;
 };
 
 }  // namespace cinnabar::ofi

@@ -8,11 +8,12 @@ namespace {
 
 bool known(FrameKind kind) noexcept {
     return (kind >= FrameKind::probe && kind <= FrameKind::expected) ||
-           (kind >= FrameKind::get && kind <= FrameKind::atomic_done);
+           (kind >= FrameKind::get && kind <= FrameKind::marker);
 }
 
 bool has_status(FrameKind kind) noexcept {
-    return kind == FrameKind::get_ended || kind == FrameKind::put_done || kind == FrameKind::atomic_done;
+    return kind == FrameKind::get_ended || kind == FrameKind::put_done || kind == FrameKind::atomic_done ||
+           kind == FrameKind::opened;
 }
 
 std::size_t bytes_max(FrameKind kind, std::size_t message_bytes_max) noexcept {
@@ -22,6 +23,7 @@ std::size_t bytes_max(FrameKind kind, std::size_t message_bytes_max) noexcept {
             return message_bytes_max;
         case FrameKind::get_data:
         case FrameKind::put:
+        case FrameKind::opened:
             return small_bytes_max;
         default:
             return 0;

@@ -72,8 +72,9 @@ void Session::admit_waiting() noexcept {
         transfer->failed = Errc::ok;
         posted.transfer = transfer;
         posted.place = Place::admitted;
+        join_opening(*transfer);
         transfers_.push_back(*transfer);
-        to_post_.push_back(*transfer);
+        (transfer->direct ? to_read_ : to_post_).push_back(*transfer);
         ++admitted_;
     }
 }
@@ -109,24 +110,36 @@ Session::Sent Session::post_chunks(Transfer& transfer) noexcept {
     return Sent::all;
 }
 
-Errc Session::post_chunk(Transfer& transfer, Chunk& chunk) noexcept {
-    const na::Op& op = *transfer.posted->op;
+// The next chunk of it; where that begins in the operation.
+std::uint64_t Session::begin_chunk(const Transfer& transfer, Chunk& chunk) const noexcept {
     const std::uint64_t size = port_->provider().chunk_bytes;
     const std::uint64_t at = std::uint64_t{transfer.next} * size;
     chunk.number = transfer.next;
-    chunk.bytes = static_cast<std::uint32_t>(std::min(size, op.bytes - at));
-    Endpoint& endpoint = port_->endpoint();
+    chunk.bytes = static_cast<std::uint32_t>(std::min(size, transfer.posted->op->bytes - at));
+    return at;
+}
+
+// The memory of an operation for a chunk that begins at `at`; or staging, where it is in more pieces than the provider
+// takes, or the provider does not know it. 0: memory is short.
+std::size_t Session::local_pieces(const na::Op& op, std::uint64_t at, Chunk& chunk,
+                                  std::array<iovec, pieces_limit>& out) noexcept {
+    const Endpoint& endpoint = port_->endpoint();
+    const std::uint64_t begin = op.local_offset + at;
+    const std::size_t count = endpoint.stages() ? 0 : gather(*op.local, begin, chunk.bytes, out, endpoint.pieces_max());
+    if (count > 0) return count;
+    if (!stage(chunk)) return 0;
+    const Bytes staged{chunk.staging->bytes.get(), chunk.bytes};
+    if (is_put(op.kind)) copy_out(*op.local, begin, staged);
+    out[0] = {staged.data(), staged.size()};
+    return 1;
+}
+
+Errc Session::post_chunk(Transfer& transfer, Chunk& chunk) noexcept {
     std::array<iovec, pieces_limit> pieces;
-    std::size_t count =
-        endpoint.stages() ? 0 : gather(*op.local, op.local_offset + at, chunk.bytes, pieces, endpoint.pieces_max());
-    if (count == 0) {
-        // In more pieces than the provider takes, or memory that it does not know: by way of staging.
-        if (!stage(chunk)) return Errc::again;
-        pieces[0] = {chunk.staging->bytes.get(), chunk.bytes};
-        count = 1;
-        if (!is_get(transfer)) copy_out(*op.local, op.local_offset + at, {chunk.staging->bytes.get(), chunk.bytes});
-    }
-    const LocalMemory& memory = memory_of(chunk);
+    const std::size_t count = local_pieces(*transfer.posted->op, begin_chunk(transfer, chunk), chunk, pieces);
+    if (count == 0) return Errc::again;
+    Endpoint& endpoint = port_->endpoint();
+    const Registration& memory = memory_of(chunk);
     chunk.transfer = &transfer;
     const std::uint64_t tag = transfer.tag + chunk.number;
     const Errc why = is_get(transfer) ? endpoint.receive_tagged(pieces.data(), count, memory, tag, address_, chunk)
@@ -225,10 +238,10 @@ void Session::transfer_chunk_ended(Chunk& chunk, const Done& done) noexcept {
         return settle(transfer);
     }
     if (!chunk.staging) --transfer.touching;
-    const bool get = transfer.tag != 0 && transfer.posted && is_get(transfer);
+    const bool get = transfer.posted && is_get(transfer);
     if (done.result == Errc::ok) {
         ++transfer.ended;
-        if (get && done.bytes != chunk.bytes) {
+        if (get && !transfer.direct && done.bytes != chunk.bytes) {
             transfer.failed = Errc::protocol;
         } else if (get && chunk.staging && transfer.failed == Errc::ok) {
             const na::Op& op = *transfer.posted->op;
@@ -273,6 +286,7 @@ void Session::cancel_chunks(ChunkList& chunks, std::uint64_t from) noexcept {
 }
 
 void Session::take_back(Chunk& chunk) noexcept {
+    if (chunk.reads) return;  // nobody can
     chunk.revoked = true;
     port_->endpoint().cancel(chunk);
 }
@@ -309,7 +323,7 @@ void Session::end_op(Transfer& transfer) noexcept {
 
 // It has nothing to post, or posts no more.
 void Session::leave_posting(Transfer& transfer) noexcept {
-    if (PostQueue::linked(transfer)) to_post_.remove(transfer);
+    if (PostQueue::linked(transfer)) (transfer.direct ? to_read_ : to_post_).remove(transfer);
     port_->posted_get(transfer);
 }
 
@@ -325,6 +339,7 @@ void Session::settle(Transfer& transfer) noexcept {
         }
     }
     if (transfer.posted || transfer.awaits_answer || !transfer.with_fabric.empty()) return;
+    leave_opening(transfer);
     transfers_.remove(transfer);
     transfer.session = nullptr;
     ++transfer.generation;

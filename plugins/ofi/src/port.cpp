@@ -18,6 +18,7 @@ namespace {
 constexpr std::uint32_t transfers_max = 16 * 1024;
 constexpr std::uint32_t owed_slots_max = 64 * 1024;
 constexpr std::uint32_t chunks_slots_max = 256 * 1024;
+constexpr std::uint32_t openings_slots_max = 64 * 1024;
 constexpr std::uint32_t staging_max = 2048;  // on each side; holds the largest operation several times
 static_assert(staging_max > 2 * chunks_max);
 constexpr std::uint32_t notes_max = 64 * 1024;
@@ -56,7 +57,7 @@ void QueueWatch::on_ready(std::uint32_t) noexcept {
     constexpr TimeUs patience_us = 5000;
     if (fd_ < 0) return;
     const TimeUs now = port_.host().now_us();
-    if (port_.poll_endpoint() > 0) {
+    if (port_.poll_endpoint() > 0 || port_.exposes()) {
         fruitless_since_ = 0;
     } else if (fruitless_since_ == 0) {
         fruitless_since_ = now;
@@ -87,6 +88,8 @@ OfiPort::OfiPort(OfiTransport& transport, na::PortHost& host, std::unique_ptr<En
       transfers_(Threads::one, transfers_max),
       owed_(Threads::one, owed_slots_max),
       chunks_(Threads::one, chunks_slots_max),
+      openings_(Threads::one, openings_slots_max),
+      exposures_(Threads::one, openings_slots_max),
       newcomers_(*this, host, "ofi"),
       watch_(*this) {
     tick_.owner = this;
@@ -128,6 +131,7 @@ void OfiPort::close() noexcept {
     put_off_.complete_all(host_);
     messages_.unregister();
     notes_.unregister();
+    marker_memory_.reset();
     endpoint_.reset();
 }
 
@@ -143,9 +147,10 @@ Staging* OfiPort::take_staging(bool served) noexcept {
     staging->pool = &pool;
     const std::size_t bytes = provider().chunk_bytes;
     staging->bytes.reset(new (std::nothrow) std::byte[bytes]);
-    if (staging->bytes && endpoint_->register_local(staging->bytes.get(), bytes, staging->memory) == Errc::ok) {
-        return staging;
-    }
+    const Registrar& registrar = endpoint_->registrar();
+    const bool known = staging->bytes && (!registrar.wants_local() ||
+                                          registrar.local({staging->bytes.get(), bytes}, staging->memory) == Errc::ok);
+    if (known) return staging;
     staging->bytes.reset();
     pool.release(*staging);
     return nullptr;
@@ -198,6 +203,8 @@ void OfiPort::frame_came(ConstBytes bytes, na::ReceiveBlock& block) noexcept {
 
 unsigned OfiPort::poll_endpoint() noexcept {
     const unsigned did = endpoint_->poll(completions_max);
+    // Reads by peers are not told, and go on only while the provider is asked.
+    if (exposes()) active_at_ = host_.now_us();
     if (did > 0) {
         idle_rounds_ = 0;
         active_at_ = host_.now_us();
@@ -217,7 +224,10 @@ unsigned OfiPort::poll() noexcept {
     if (!stalled_.empty() || !dirty_.empty()) transmit_all(true);
     did += settle();
     if (peers_.spares_changed()) peers_.forget_spares();
-    if (transport_.fences().pending()) did += check_fences();
+    if (transport_.fences().pending()) {
+        ask_back_exposures();
+        did += check_fences();
+    }
     keep_awake();
     return did;
 }

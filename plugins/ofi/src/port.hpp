@@ -82,6 +82,14 @@ class OfiPort final : public na::Port {
     [[nodiscard]] SlotPool<Transfer>& transfers() noexcept { return transfers_; }
     [[nodiscard]] SlotPool<Owed>& owed() noexcept { return owed_; }
     [[nodiscard]] SlotPool<Chunk>& chunks() noexcept { return chunks_; }
+    [[nodiscard]] SlotPool<Opening>& openings() noexcept { return openings_; }
+    [[nodiscard]] SlotPool<Exposure>& exposures() noexcept { return exposures_; }
+    void exposed(Exposure& exposure) noexcept { exposed_.push_back(exposure); }
+    void unexposed(Exposure& exposure) noexcept { exposed_.remove(exposure); }
+    // As Endpoint::send.
+    [[nodiscard]] Errc send_marker(fi_addr_t to, Exposure& exposure) noexcept;
+    // Whether peers may read memory of this side by themselves.
+    [[nodiscard]] bool exposes() const noexcept { return !exposed_.empty(); }
     [[nodiscard]] SlotPool<Session>& sessions() noexcept { return sessions_; }
     // Room for a chunk; null when memory is out. What is `served` to peers has its own: they wait for it, and each may
     // be waited for by the other.
@@ -140,6 +148,7 @@ class OfiPort final : public na::Port {
     void keep_awake() noexcept;
     [[nodiscard]] bool wants_asking() const noexcept;
     unsigned check_fences() noexcept;
+    void ask_back_exposures() noexcept;
 
     OfiTransport& transport_;
     na::PortHost& host_;
@@ -159,6 +168,12 @@ class OfiPort final : public na::Port {
     Transfer* posting_get_ = nullptr;
     SlotPool<Owed> owed_;
     SlotPool<Chunk> chunks_;
+    SlotPool<Opening> openings_;
+    SlotPool<Exposure> exposures_;
+    using Exposed = IntrusiveList<Exposure, &Exposure::port_link>;
+    Exposed exposed_;  // of all sessions
+    std::array<std::byte, head_bytes(FrameKind::marker)> marker_;
+    Registration marker_memory_;  // where the provider wants it
     na::Inbox<Caller> inbox_;
     na::Newcomers<OfiPort, Newcomer> newcomers_;
     QueueWatch watch_;

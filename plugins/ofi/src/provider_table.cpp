@@ -32,11 +32,15 @@ constexpr std::array table{
              .scheme = "ofi+tcp",
              .standing = Standing::untested,
              .returns_sends = true,  // xnet_ep_flush_all_queues
+             .own_keys = true,       // as `net`
+             .reads = true,
              .note = "native from libfabric 1.18 on; nobody has run it yet: ofi+tcp;ofi_rxm is what was"},
     Provider{.name = "tcp;ofi_rxm",
              .scheme = "ofi+tcp;ofi_rxm",
              .alias = "ofi+tcp",
              .returns_sends = true,       // with an error, when the socket below is closed (tcpx_ep_flush_all_queues)
+             .own_keys = true,            // else they are counted (ofi_mr_map_insert)
+             .reads = true,               // tcpx_op_read_req; those that wait end as sends do
              .chunk_bytes = 1024 * 1024,  // the figure ofi.tcp_rxm.bulk.pull.1m
              .settings = rxm_settings,
              .note = "libfabric 1.17 carries messages over tcp with RxM on top"},
@@ -44,6 +48,8 @@ constexpr std::array table{
     Provider{.name = "net",
              .scheme = "ofi+net",
              .returns_sends = true,  // xnet_ep_flush_all_queues
+             .own_keys = true,       // ofi_mr_map_insert
+             .reads = true,          // xnet_op_read_req
              .note = "libfabric 1.16 and 1.17 only; the same is `tcp` afterwards"},
     Provider{.name = "sockets",
              .scheme = "ofi+sockets",

@@ -26,10 +26,10 @@ Errc Receives::open(Endpoint& endpoint) noexcept {
     for (Receive& receive : receives_) {
         receive.owner = this;
         receive.done = &Receives::came;
-        if (endpoint.registers()) {
+        if (endpoint.registrar().wants_local()) {
             receive.slot.reset(new (std::nothrow) std::byte[frame_bytes_max_]);
             if (!receive.slot) return Errc::out_of_memory;
-            why = endpoint.register_local(receive.slot.get(), frame_bytes_max_, receive.memory);
+            why = endpoint.registrar().local({receive.slot.get(), frame_bytes_max_}, receive.memory);
             if (why != Errc::ok) return why;
         }
         why = post(receive);

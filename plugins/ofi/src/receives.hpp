@@ -32,7 +32,7 @@ class Receives {
         Receives* owner = nullptr;
         na::ReceiveBlock* block = nullptr;  // what is received into; null until it is posted
         std::unique_ptr<std::byte[]> slot;  // or this, where memory is registered
-        LocalMemory memory;
+        Registration memory;
         Receive* next = nullptr;  // that waits to be posted
     };
     static void came(FabricOp& op, const Done& done) noexcept;

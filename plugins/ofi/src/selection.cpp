@@ -22,13 +22,14 @@ constexpr std::uint32_t api_version = FI_VERSION(1, 14);
 Info make_hints(const Provider& provider, const Wanted& wanted) {
     Info hints(::fi_allocinfo());
     if (!hints) return hints;
-    hints->caps = FI_MSG | FI_TAGGED;
+    hints->caps = FI_MSG | FI_TAGGED | (provider.reads ? FI_RMA : 0);
     hints->mode = FI_CONTEXT | FI_CONTEXT2;
     hints->ep_attr->type = FI_EP_RDM;
     hints->tx_attr->msg_order = FI_ORDER_SAS;
     hints->rx_attr->msg_order = FI_ORDER_SAS;
-    // Registrations are local only, so every way in which others would name them is welcome.
-    hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_VIRT_ADDR | FI_MR_ENDPOINT;
+    // Every way of registering is welcome (registrar.cpp), but for keys that can be guessed.
+    hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_ALLOCATED | FI_MR_VIRT_ADDR | FI_MR_ENDPOINT | FI_MR_RAW;
+    if (!provider.own_keys) hints->domain_attr->mr_mode |= FI_MR_PROV_KEY;
     // Each port has a domain of its own, and one thread at a time in it.
     hints->domain_attr->threading = FI_THREAD_DOMAIN;
     const fi_progress progress = provider.own_progress ? FI_PROGRESS_AUTO : FI_PROGRESS_MANUAL;

@@ -12,7 +12,12 @@ void Session::transmit() noexcept {
     Sent sent = send_notes();
     if (open_ && sent == Sent::all) sent = send_messages();
     if (open_ && sent == Sent::all) sent = serve();
-    if (open_ && sent == Sent::all) sent = post_transfers();
+    if (open_ && sent == Sent::all) {
+        sent = post_transfers();
+        // What those wait for may be what these give back.
+        if (post_reads() == Sent::stalled) sent = Sent::stalled;
+    }
+    if (sent == Sent::all) sent = send_markers();
     // What they told the peer.
     if (sent == Sent::all) sent = send_notes();
     if (sent == Sent::stalled && peer_ && !peer_->ending) port_->stalled(*this);

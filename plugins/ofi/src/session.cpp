@@ -14,6 +14,8 @@ namespace {
 
 // How long a provider may take to give back what it has of a session that is over.
 constexpr TimeUs drain_us = 2'000'000;
+// How often a marker is tried meanwhile: a provider may dial for each.
+constexpr TimeUs marker_us = 20'000;
 
 }  // namespace
 
@@ -76,21 +78,38 @@ void Session::end(Errc why) noexcept {
     while (Buffer* buffer = notes_.pop_front()) port_->notes().give(*buffer);
     notes_count_ = 0;
     while (Owed* owed = owing_.front()) release(*owed);
+    while (Exposure* exposure = exposures_.front()) shut(*exposure);
     for (Transfer* transfer = transfers_.front(); transfer;) {
         Transfer& now = *std::exchange(transfer, Transfers::next(*transfer));
         stop(now, why);
     }
+    leave_openings();
     peer_ = nullptr;
     ++with_fabric_;  // not before all of the above
-    port_->host().arm(timer_, port_->host().now_us() + drain_us);
+    drained_by_ = port_->host().now_us() + drain_us;
+    drain();
     given_back();
+}
+
+// The provider may still have to answer what the peer had begun to read. It takes no marker for one that is gone.
+void Session::drain() noexcept {
+    port_->unlist(*this);
+    const TimeUs now = port_->host().now_us();
+    const bool late = now >= drained_by_;
+    if (send_markers() == Sent::stalled && !late) {
+        port_->host().arm(timer_, now + marker_us);
+    } else if (!late) {
+        port_->host().arm(timer_, drained_by_);
+    } else {
+        force_ends();
+    }
 }
 
 // One thing less is with the fabric.
 void Session::given_back() noexcept {
     CINNABAR_ASSERT(with_fabric_ > 0);
     if (--with_fabric_ > 0 || !draining_) return;
-    CINNABAR_ASSERT(transfers_.empty());
+    CINNABAR_ASSERT(transfers_.empty() && openings_.empty());
     draining_ = false;
     port_->host().disarm(timer_);
     if (address_ != FI_ADDR_UNSPEC) port_->endpoint().remove(std::exchange(address_, FI_ADDR_UNSPEC));
@@ -126,6 +145,12 @@ void Session::abandon() noexcept {
         if (transfer->failed == Errc::ok) transfer->failed = Errc::canceled;
         settle(*transfer);
     }
+    while (Exposure* exposure = exposures_.front()) shut(*exposure);
+    port_->unlist(*this);
+    for (Exposures* list : {&shut_, &marked_}) {
+        while (Exposure* exposure = list->pop_front()) release(*exposure);
+    }
+    leave_openings();
     with_fabric_ = 0;
     draining_ = false;
     open_ = false;
@@ -173,7 +198,7 @@ void Session::time_out(Timer& timer) noexcept {
     Session& self = TimerOf<Session>::owner_of(timer);
     OfiPort& port = *self.port_;
     if (self.draining_) {
-        self.force_ends();
+        self.drain();
     } else if (!self.open_) {
         log(LogLevel::warning, "ofi: the sockets met, but %s carries nothing to %s: see its fabric address",
             port.provider().name, self.peer_->addr().to_string().c_str());
@@ -219,8 +244,17 @@ void Session::take_in(const Frame& frame, const TransferBody& body, ConstBytes p
             return atomic_asked(frame, body);
         case FrameKind::atomic_done:
             return atomic_ended(frame, body);
+        case FrameKind::open:
+            return open_asked(frame, body);
+        case FrameKind::opened:
+            return opened(frame, payload);
+        case FrameKind::close:
+            return close_asked(frame);
+        case FrameKind::closed:
+            return closed_came(frame);
         case FrameKind::probe:
         case FrameKind::answer:
+        case FrameKind::marker:
             return;
     }
 }
@@ -234,6 +268,7 @@ Chunk* Session::take_chunk() noexcept {
     chunk->discard = false;
     chunk->served = false;
     chunk->revoked = false;
+    chunk->reads = false;
     chunk->done = [](FabricOp& op, const Done& done) noexcept {
         auto& self = static_cast<Chunk&>(op);
         self.session->chunk_ended(self, done);
@@ -255,6 +290,7 @@ void Session::give_chunk(Chunk& chunk) noexcept {
     unstage(chunk);
     chunk.pin.reset();
     if (chunk.served) --served_;
+    if (chunk.reads) --reading_;
     port_->chunks().release(chunk);
 }
 
@@ -282,7 +318,7 @@ void Session::chunk_ended(Chunk& chunk, const Done& given) noexcept {
         give_chunk(chunk);
         if (done.result != Errc::ok && done.result != Errc::canceled) fail(reason(done));
     }
-    if (!to_serve_.empty() && peer_) port_->dirty(*this);
+    if (!(to_serve_.empty() && to_read_.empty()) && peer_) port_->dirty(*this);
     given_back();
 }
 
@@ -292,6 +328,7 @@ void Session::force_ends() noexcept {
     for (Transfer* transfer = transfers_.front(); transfer; transfer = Transfers::next(*transfer)) {
         if (transfer->posted) end_op(*transfer);
     }
+    leave_markers();
 }
 
 }  // namespace cinnabar::ofi

@@ -6,6 +6,8 @@
 
 #include "buffers.hpp"
 #include "card.hpp"
+#include "direct_reads.hpp"
+#include "gather.hpp"
 #include "transfer.hpp"
 
 #include <cinnabar/base/slot_pool.hpp>
@@ -26,6 +28,11 @@ class Session final : public PoolSlot, public na::FdEvents {
     static constexpr std::uint32_t owed_max = 4 * admitted_max;
     // Chunks of the peer's transfers that are with the fabric, at most.
     static constexpr std::uint32_t served_max = 8;
+    // Chunks that the fabric reads for this side's operations, at most.
+    static constexpr std::uint32_t reading_max = 8;
+    // Leases of the peer that are read so, or may be; and its own that it may have open here.
+    static constexpr std::uint32_t openings_max = 64;
+    static constexpr std::uint32_t exposures_max = 2 * openings_max;
     // Notes that wait to be sent; more, and the peer asks without taking answers.
     static constexpr std::uint32_t notes_max = 4096;
 
@@ -59,6 +66,9 @@ class Session final : public PoolSlot, public na::FdEvents {
     void transmit() noexcept;
     void cancel(Posted& posted) noexcept;
 
+    // The lease of an exposure is taken back.
+    void want_back(Exposure& exposure) noexcept;
+
     // What the fabric gives back.
     void sent(Buffer& buffer, const Done& done) noexcept;
     void chunk_ended(Chunk& chunk, const Done& done) noexcept;
@@ -73,6 +83,7 @@ class Session final : public PoolSlot, public na::FdEvents {
     void probed(const Frame& frame) noexcept;
     static void time_out(Timer& timer) noexcept;
     void given_back() noexcept;
+    void drain() noexcept;
     void force_ends() noexcept;
 
     // send.cpp
@@ -88,6 +99,9 @@ class Session final : public PoolSlot, public na::FdEvents {
     void admit_waiting() noexcept;
     [[nodiscard]] Sent post_chunks(Transfer& transfer) noexcept;
     [[nodiscard]] Errc post_chunk(Transfer& transfer, Chunk& chunk) noexcept;
+    [[nodiscard]] std::uint64_t begin_chunk(const Transfer& transfer, Chunk& chunk) const noexcept;
+    [[nodiscard]] std::size_t local_pieces(const na::Op& op, std::uint64_t at, Chunk& chunk,
+                                           std::array<iovec, pieces_limit>& out) noexcept;
     void ask(Transfer& transfer) noexcept;
     [[nodiscard]] Transfer* find(std::uint64_t id) noexcept;
     void get_data_came(const Frame& frame, ConstBytes data) noexcept;
@@ -103,6 +117,30 @@ class Session final : public PoolSlot, public na::FdEvents {
     void cancel_chunks(ChunkList& chunks, std::uint64_t from) noexcept;
     void take_back(Chunk& chunk) noexcept;
     void discard(Chunk& chunk) noexcept;
+
+    // direct_reads.cpp
+    void join_opening(Transfer& transfer) noexcept;
+    void leave_opening(Transfer& transfer) noexcept;
+    void leave_openings() noexcept;
+    void look_at(Opening& opening) noexcept;
+    void forget(Opening& opening) noexcept;
+    [[nodiscard]] Opening* find_opening(std::uint64_t id) noexcept;
+    void opened(const Frame& frame, ConstBytes payload) noexcept;
+    void close_asked(const Frame& frame) noexcept;
+    [[nodiscard]] Sent post_reads() noexcept;
+    [[nodiscard]] Errc post_read(Transfer& transfer, Chunk& chunk) noexcept;
+
+    // exposures.cpp
+    void open_asked(const Frame& frame, const TransferBody& body) noexcept;
+    void closed_came(const Frame& frame) noexcept;
+    [[nodiscard]] bool expose(Exposure& exposure, Writer& names) noexcept;
+    void take_exposure(Exposure& exposure, std::uint64_t id, na::LeaseTable::Pin pin) noexcept;
+    void shut(Exposure& exposure) noexcept;
+    static void forget_parts(Exposure& exposure) noexcept;
+    [[nodiscard]] Sent send_markers() noexcept;
+    void marker_left(Exposure& exposure, const Done& done) noexcept;
+    void leave_markers() noexcept;
+    void release(Exposure& exposure) noexcept;
 
     // owner.cpp
     [[nodiscard]] Owed* owe(const Frame& frame, const TransferBody& body) noexcept;
@@ -137,8 +175,9 @@ class Session final : public PoolSlot, public na::FdEvents {
     bool open_ = false;
     bool dialled_ = false;
     bool draining_ = false;
-    std::uint32_t with_fabric_ = 0;  // buffers and chunks
-    TimerOf<Session> timer_;         // until it is open; after its end, until the fabric has given back everything
+    std::uint32_t with_fabric_ = 0;  // buffers and chunks, and exposures that are not open
+    TimeUs drained_by_ = 0;
+    TimerOf<Session> timer_;  // until it is open; after its end, until the fabric has given back everything
 
     BufferList notes_;
     std::uint32_t notes_count_ = 0;
@@ -148,7 +187,18 @@ class Session final : public PoolSlot, public na::FdEvents {
     using PostQueue = IntrusiveList<Transfer, &Transfer::post_link>;
     Transfers transfers_;
     PostQueue to_post_;
+    PostQueue to_read_;  // those that are direct
     std::uint32_t admitted_ = 0;
+    std::uint32_t reading_ = 0;  // chunks
+
+    using Openings = IntrusiveList<Opening, &Opening::link>;
+    using Exposures = IntrusiveList<Exposure, &Exposure::link>;
+    Openings openings_;
+    Exposures exposures_;  // open
+    Exposures shut_;       // their markers are to be sent
+    Exposures marked_;     // and those are with the fabric
+    std::uint32_t openings_count_ = 0;
+    std::uint32_t exposures_count_ = 0;
 
     using Owing = IntrusiveList<Owed, &Owed::link>;
     using WorkQueue = IntrusiveList<Owed, &Owed::work_link>;

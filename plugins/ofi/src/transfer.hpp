@@ -3,7 +3,8 @@
 // go over the fabric. A large get: the origin posts receives for all chunks, straight into its memory, and asks; the
 // owner sends each chunk straight from the leased memory, which stays pinned until it has left (decision 0017), or
 // copies it into staging under a pin, and sends that. A large put: the owner posts receives into staging and says so;
-// the origin sends straight from its memory; the owner places the chunks under a pin. Owner of the context only.
+// the origin sends straight from its memory; the owner places the chunks under a pin. Large gets of one lease that
+// follow each other are read by the fabric: direct_reads.hpp. Owner of the context only.
 #pragma once
 
 #include "endpoint.hpp"
@@ -20,6 +21,7 @@
 namespace cinnabar::ofi {
 
 class Session;
+struct Opening;
 struct Owed;
 struct Transfer;
 
@@ -27,7 +29,7 @@ struct Transfer;
 struct Staging final : PoolSlot {
     SlotPool<Staging>* pool = nullptr;
     std::unique_ptr<std::byte[]> bytes;
-    LocalMemory memory;  // where the provider wants it
+    Registration memory;  // where the provider wants it
 };
 
 // One message of a transfer that is with the fabric.
@@ -43,10 +45,11 @@ struct Chunk final : FabricOp, PoolSlot {
     bool discard = false;  // of a get that has ended: what comes is dropped
     bool served = false;   // of what the peer asked for
     bool revoked = false;  // the fabric was asked to give it back
+    bool reads = false;    // with fi_read
 };
 // What the provider must know of the memory that it goes from or to.
-[[nodiscard]] inline const LocalMemory& memory_of(const Chunk& chunk) noexcept {
-    static const LocalMemory none;
+[[nodiscard]] inline const Registration& memory_of(const Chunk& chunk) noexcept {
+    static const Registration none;
     return chunk.staging ? chunk.staging->memory : none;
 }
 using ChunkList = IntrusiveList<Chunk, &Chunk::link>;
@@ -64,6 +67,8 @@ struct Transfer final : PoolSlot {
     std::uint32_t next = 0;      // the first that is not posted
     std::uint32_t ended = 0;     // that have come, or are sent
     std::uint32_t touching = 0;  // that the fabric may still move from or into the op's memory
+    Opening* opening = nullptr;  // of its lease, where the fabric may read
+    bool direct = false;         // it does: the chunks are read by it
     bool asked = false;          // the peer knows of it
     bool answered = false;       // a put: the owner has said how it ended
     bool awaits_answer = false;  // a get that was stopped: the owner has not said how many chunks it sent
