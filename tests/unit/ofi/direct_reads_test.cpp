@@ -11,6 +11,7 @@
 #include <cinnabar/na/context.hpp>
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
 #include <deque>
 #include <string>
@@ -40,8 +41,19 @@ class KeysTold {
     unsigned count = 0;
 };
 
+// What stays with the provider when a peer does not read, and not with the kernel, shall be most of it.
+void set_socket_buffers(int bytes) {
+    constexpr int fds_max = 1024;
+    for (int fd = 0; fd < fds_max; ++fd) {
+        for (const int side : {SO_SNDBUF, SO_RCVBUF}) (void)::setsockopt(fd, SOL_SOCKET, side, &bytes, sizeof bytes);
+    }
+}
+
+class DirectReads;
 struct Get {
     na::Op op;
+    DirectReads* test = nullptr;
+    std::size_t at = 0;
     bool done = false;
 };
 
@@ -99,7 +111,12 @@ class DirectReads : public testing::TestWithParam<NetworkKind> {
         made.op.remote_offset = remote_at;
         made.op.bytes = part;
         made.op.user = &made;
-        made.op.complete = [](na::Op& self) noexcept { static_cast<Get*>(self.user)->done = true; };
+        made.test = this;
+        made.at = at;
+        made.op.complete = [](na::Op& self) noexcept {
+            auto& get = *static_cast<Get*>(self.user);
+            get.test->ended(get);
+        };
         EXPECT_EQ(reader_.context->post_owned(made.op), Errc::ok);
         return made;
     }
@@ -112,6 +129,23 @@ class DirectReads : public testing::TestWithParam<NetworkKind> {
     }
     bool all_done() const {
         return std::all_of(gets_.begin(), gets_.end(), [](const Get& each) { return each.done; });
+    }
+    // Eight at any time, for as long as go_on_ says. Returns when those that go in messages, before keys were told, are
+    // over.
+    void read_without_a_pause(na::Memory& local) {
+        const KeysTold told;
+        local_ = &local;
+        go_on_ = true;
+        for (std::size_t i = 0; i < 8; ++i) (void)get(local, i * part);
+        ASSERT_TRUE(pump_.until([&] { return told.count > 0; }));
+        const std::size_t until = ended_ + 32;
+        ASSERT_TRUE(pump_.until([&] { return ended_ > until; }));
+    }
+    void ended(Get& get) {
+        get.done = true;
+        ++ended_;
+        refused_ += get.op.result == Errc::permission;
+        if (go_on_ && get.op.result == Errc::ok) (void)this->get(*local_, get.at);
     }
     // When the reader has said what it still has to.
     void take_back_at_once() {
@@ -130,6 +164,10 @@ class DirectReads : public testing::TestWithParam<NetworkKind> {
     na::Lease lease_;
     std::vector<std::byte> key_;
     std::deque<Get> gets_;
+    na::Memory* local_ = nullptr;
+    bool go_on_ = false;
+    std::size_t ended_ = 0;
+    std::size_t refused_ = 0;
 };
 INSTANTIATE_TEST_SUITE_P(On, DirectReads, testing::Values(NetworkKind::ofi_tcp_rxm, NetworkKind::ofi_net),
                          [](const auto& param) { return std::string(support::to_string(param.param)); });
@@ -185,37 +223,17 @@ TEST_P(DirectReads, BeyondTheEndOfTheLeaseIsTooLarge) {
 }
 
 TEST_P(DirectReads, ALeaseThatIsReadIsTakenBack) {
-    const KeysTold told;
     lend(there_.size());
     const auto local = cut(reader_, here_, here_.size(), na::Access::read_write);
-    // Eight at any time.
-    unsigned refused = 0;
-    std::size_t at = 0;
-    const auto one_more = [&] { (void)get(*local, at = (at + part) % lent_bytes); };
-    for (int i = 0; i < 8; ++i) one_more();
-    const auto go_on = [&] {
-        while (!gets_.empty() && gets_.front().done) {
-            const Errc how = gets_.front().op.result;
-            gets_.pop_front();
-            EXPECT_TRUE(how == Errc::ok || how == Errc::permission) << to_string(how);
-            refused += how == Errc::permission;
-            if (refused == 0) one_more();
-        }
-        return false;
-    };
-    ASSERT_TRUE(pump_.until([&] { return go_on() || told.count > 0; }));
-    for (int i = 0; i < 200; ++i) {
-        (void)pump_.round();
-        (void)go_on();
-    }
+    read_without_a_pause(*local);
     const Errc revoked = owner_.transport->revoke(lease_);
     ASSERT_TRUE(revoked == Errc::ok || revoked == Errc::again);
-    ASSERT_TRUE(pump_.until([&] {
-        (void)go_on();
-        return gets_.empty() && !lease_.granted();
-    }));
+    ASSERT_TRUE(pump_.until([&] { return all_done() && !lease_.granted(); }));
     EXPECT_FALSE(lease_.fence_failed);
-    EXPECT_GT(refused, 0u);
+    EXPECT_GT(refused_, 0u);
+    for (const Get& each : gets_) {
+        EXPECT_TRUE(each.op.result == Errc::ok || each.op.result == Errc::permission) << to_string(each.op.result);
+    }
     EXPECT_EQ(reader_.receiver.count(na::PeerEvent::lost), 0u);
 }
 
@@ -241,29 +259,48 @@ TEST_P(DirectReads, ASessionThatEndsEndsThem) {
 // The reader's process stands still, and its session ends: what the provider has begun to answer is still to be sent
 // from the lent memory. It may go when that has left.
 TEST_P(DirectReads, WhatHadBegunHoldsTheLeaseBehindTheEndOfItsSession) {
-    const KeysTold told;
     lend(there_.size());
     const auto local = cut(reader_, here_, here_.size(), na::Access::read_write);
-    for (int round = 0; round < 4; ++round) {
-        for (std::size_t at = 0; at < lent_bytes; at += part) (void)get(*local, at);
-    }
-    ASSERT_TRUE(pump_.until([&] { return told.count > 0; }));
-    // The answers fill the connection: more than the kernel takes.
-    for (int i = 0; i < 20; ++i) (void)reader_.context->progress(Microseconds(0));
-    const auto owner_alone = [&](int rounds) {
-        for (int i = 0; i < rounds; ++i) {
-            (void)owner_.context->progress(Microseconds(0));
-            (void)owner_.context->trigger(64);
-        }
-    };
-    owner_alone(200);
-    ASSERT_FALSE(owner_.receiver.events.empty());
+    read_without_a_pause(*local);
+    set_socket_buffers(16 * 1024);
+    for (int i = 0; i < 200; ++i) (void)pump_.round();
+    support::Pump owner_alone{owner_.context.get()};
+    for (int i = 0; i < 200; ++i) (void)owner_alone.round();
     owner_.port().disconnect(*owner_.receiver.events.front().peer);
-    owner_alone(20);
+    for (int i = 0; i < 20; ++i) (void)owner_alone.round();
     ASSERT_EQ(owner_.receiver.count(na::PeerEvent::lost), 1u);
     EXPECT_EQ(owner_.transport->revoke(lease_), Errc::again) << "the provider still sends from it";
+    set_socket_buffers(1024 * 1024);
+    go_on_ = false;
     EXPECT_TRUE(pump_.until([&] { return all_done() && !lease_.granted(); }));
     EXPECT_FALSE(lease_.fence_failed);
+}
+
+// The owner's provider answers reads before it sends messages.
+TEST_P(DirectReads, AMessageOfTheOwnerPasses) {
+    constexpr std::size_t gets_max = 64;
+    lend(there_.size());
+    const auto local = cut(reader_, here_, here_.size(), na::Access::read_write);
+    read_without_a_pause(*local);
+    set_socket_buffers(16 * 1024);
+    na::Op op;
+    op.kind = na::OpKind::send_unexpected;
+    op.peer = owner_.receiver.events.front().peer;
+    op.message = owner_.port().take_message();
+    op.message_bytes = 1000;
+    bool sent = false;
+    op.user = &sent;
+    op.complete = [](na::Op& self) noexcept {
+        self.message->port->give_message(*self.message);
+        *static_cast<bool*>(self.user) = true;
+    };
+    ASSERT_EQ(owner_.context->post_owned(op), Errc::ok);
+    const std::size_t before = ended_;
+    EXPECT_TRUE(pump_.until([&] { return !reader_.receiver.messages.empty() || ended_ > before + gets_max; }));
+    EXPECT_EQ(reader_.receiver.messages.size(), 1u) << "after " << ended_ - before << " gets";
+    go_on_ = false;
+    EXPECT_TRUE(pump_.until([&] { return all_done() && sent; }));
+    take_back_at_once();
 }
 
 TEST_P(DirectReads, AContextClosesInTheMiddleOfThem) {
