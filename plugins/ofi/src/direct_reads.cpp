@@ -13,14 +13,8 @@
 namespace cinnabar::ofi {
 namespace {
 
-// What goes in fewer bytes is not worth it; and what a provider sends in pieces of this size it copies nowhere first,
-// where memory that is gone would be missed (decision 0021).
-constexpr std::uint64_t chunk_bytes_min = 64 * 1024;
-
-bool worth_it(std::uint64_t bytes, std::uint64_t chunk) noexcept {
-    const std::uint64_t last = bytes % chunk;
-    return bytes >= chunk_bytes_min && (last == 0 || last >= chunk_bytes_min);
-}
+// What is smaller is not worth it.
+constexpr std::uint64_t get_bytes_min = 64 * 1024;
 
 }  // namespace
 
@@ -30,7 +24,7 @@ void Session::join_opening(Transfer& transfer) noexcept {
     transfer.direct = false;
     const na::Op& op = *transfer.posted->op;
     const Endpoint& endpoint = port_->endpoint();
-    if (!endpoint.reads() || op.kind != na::OpKind::get || !worth_it(op.bytes, port_->provider().chunk_bytes)) return;
+    if (!endpoint.reads() || op.kind != na::OpKind::get || op.bytes < get_bytes_min) return;
     Reader reader(op.remote.key);
     const na::LeaseKey key = na::LeaseKey::decode(reader);
     Opening* opening = openings_.front();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reads that the fabric carries out by itself, with fi_read: what the reader and the owner of the memory keep of a
-// lease meanwhile (decision 0021). The first operations on a lease go in messages, and while there are several the
+// lease meanwhile (decision 0022). The first operations on a lease go in messages, and while there are several the
 // reader asks for keys: the owner registers the leased memory, pins the lease and names its pieces. When no operation
 // of the reader's uses them any more, or the owner wants its memory back, the reader says that it has closed them. The
 // owner then closes the registrations, and lets go of the lease when a message that it sent afterwards has left: what

@@ -63,8 +63,8 @@ Result<std::unique_ptr<Endpoint>> Endpoint::open(fid_fabric& fabric, const Selec
     self.stages_ = provider.lingers || (info.domain_attr->mr_mode & FI_MR_LOCAL) != 0;
     self.sends_leased_ = provider.returns_sends && !self.stages_;
     self.remote_pieces_max_ = info.tx_attr->rma_iov_limit;
-    self.reads_ = provider.reads;
-    self.registrar_.emplace(*domain, *endpoint, *info.domain_attr, provider.reads);
+    self.reads_ = selection.reads;
+    self.registrar_.emplace(*domain, *endpoint, *info.domain_attr, selection.reads);
     return made;
 }
 

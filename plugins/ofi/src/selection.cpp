@@ -148,7 +148,8 @@ Result<Selection> select_from(const Provider& provider, const Wanted& wanted) {
     if (!best) {
         return Error(Errc::unsupported, "libfabric has nothing here that fits", asked_of(provider, wanted));
     }
-    Selection selection{Info(::fi_dupinfo(best)), &provider, provider.wait_fd && !wanted.busy, {}};
+    Selection selection{
+        Info(::fi_dupinfo(best)), &provider, provider.wait_fd && !wanted.busy, provider.reads && !wanted.messages, {}};
     if (!selection.info) return Error(Errc::out_of_memory);
     selection.why = text_of(*best) + "; the best of " + std::to_string(count) + " for " + asked_of(provider, wanted);
     if (wanted.busy) selection.why += "; busy: nothing to sleep on";
@@ -171,10 +172,13 @@ Result<Wanted> read_address(const na::Uri& uri) {
             wanted.subnet = value;
         } else if (name == "busy" && value == "yes") {
             wanted.busy = true;
+        } else if (name == "reads" && value == "messages") {
+            wanted.messages = true;
         } else if (name == "untested" && value == "yes") {
             wanted.untested = true;
         } else if (name != "context") {
-            return Error(Errc::bad_address, "options are domain, interface, subnet, busy=yes, untested=yes",
+            return Error(Errc::bad_address,
+                         "options are domain, interface, subnet, busy=yes, reads=messages, untested=yes",
                          name + "=" + value);
         }
     }

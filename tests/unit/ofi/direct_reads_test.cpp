@@ -9,6 +9,7 @@
 
 #include <cinnabar/base/log.hpp>
 #include <cinnabar/na/context.hpp>
+#include <cinnabar/plugins/ofi.hpp>
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -64,13 +65,18 @@ class DirectReads : public testing::TestWithParam<NetworkKind> {
 
     void SetUp() override {
         if (const std::string missing = network_.missing(); !missing.empty()) GTEST_SKIP() << missing;
+        ASSERT_TRUE(registry_.add(plugin_info).ok());
+        for (Node* node : {&reader_, &owner_}) reopen(*node, "");
+        for (std::size_t i = 0; i < there_.size(); ++i) there_[i] = static_cast<std::byte>(i * 7 / 3);
+    }
+    void reopen(Node& node, const std::string& query) {
+        if (node.context) pump_.remove(*node.context);
+        node.context.reset();
         na::TransportOptions options;
         options.listen = true;
-        for (Node* node : {&reader_, &owner_}) {
-            node->transport = network_.open(node == &reader_ ? "reader" : "owner", options).value();
-            open(*node);
-        }
-        for (std::size_t i = 0; i < there_.size(); ++i) there_[i] = static_cast<std::byte>(i * 7 / 3);
+        const std::string scheme = GetParam() == NetworkKind::ofi_net ? "ofi+net" : "ofi+tcp;ofi_rxm";
+        node.transport = registry_.open(scheme + "://127.0.0.1:0" + query, options).value();
+        open(node);
     }
     void open(Node& node) {
         na::ContextOptions one;
@@ -155,6 +161,7 @@ class DirectReads : public testing::TestWithParam<NetworkKind> {
     static constexpr std::size_t offset = 12345;
 
     support::Network network_{GetParam()};
+    na::Registry registry_;
     support::Pump pump_;
     Node reader_;
     Node owner_;
@@ -202,6 +209,26 @@ TEST_P(DirectReads, MoreHerePiecesThanTheProviderTakesGoByStaging) {
 TEST_P(DirectReads, MorePiecesThereThanAnAnswerHoldsGoInMessages) {
     const KeysTold told;
     lend(5001);
+    const auto local = cut(reader_, here_, here_.size(), na::Access::read_write);
+    read_all(*local);
+    EXPECT_EQ(told.count, 0u);
+    take_back_at_once();
+}
+
+TEST_P(DirectReads, AReaderWhoseAddressSaysSoTakesMessages) {
+    reopen(reader_, "?reads=messages");
+    const KeysTold told;
+    lend(there_.size());
+    const auto local = cut(reader_, here_, here_.size(), na::Access::read_write);
+    read_all(*local);
+    EXPECT_EQ(told.count, 0u);
+    take_back_at_once();
+}
+
+TEST_P(DirectReads, AnOwnerWhoseAddressSaysSoKeepsItsKeys) {
+    reopen(owner_, "?reads=messages");
+    const KeysTold told;
+    lend(there_.size());
     const auto local = cut(reader_, here_, here_.size(), na::Access::read_write);
     read_all(*local);
     EXPECT_EQ(told.count, 0u);
