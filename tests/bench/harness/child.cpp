@@ -94,6 +94,12 @@ Daemon::Daemon(const std::vector<std::string>& words, int core) {
     }
 }
 
+bool Daemon::runs() const noexcept {
+    siginfo_t ended{};
+    // It stays a zombie, so that its number is nobody else's until the destructor.
+    return waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid == 0;
+}
+
 Daemon::~Daemon() {
     kill(pid_, SIGKILL);
     waitpid(pid_, nullptr, 0);

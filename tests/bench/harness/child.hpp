@@ -27,6 +27,8 @@ class Daemon {
 
     [[nodiscard]] const std::string& first_line() const noexcept { return first_line_; }
     [[nodiscard]] pid_t pid() const noexcept { return pid_; }
+    // Whether it has not ended by itself.
+    [[nodiscard]] bool runs() const noexcept;
 
   private:
     pid_t pid_ = -1;

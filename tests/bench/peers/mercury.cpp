@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -28,7 +29,9 @@ constexpr bool has_ofi = true;
 constexpr bool has_ofi = false;
 #endif
 
-constexpr double start_seconds_max = 10;
+// Before it listens, their server walks all that is below /tmp (or what Mercury was built with as NA_SM_TMP_DIRECTORY)
+// in search of its own leftovers: a fraction of a second as a rule, but as long as it takes where there are many files.
+constexpr double start_seconds_max = 120;
 // Their loops move as much as is in flight, and some come before they measure.
 constexpr double loops_min_calls = 500;
 constexpr double loops_min_bulk = 20;
@@ -55,19 +58,15 @@ class Mercury : public Subject {
 
     Slice run_slice(std::chrono::milliseconds duration) override {
         const double wanted = std::chrono::duration<double>(duration).count();
-        const auto hosts = scratch_.path() / "hosts";
-        std::filesystem::remove(hosts);
+        std::filesystem::remove(hosts_);
         const auto command = [&](const char* program) {
             return "exec env " + environment() + (programs / program).string() + arguments_of(wire_) + " -b -f " +
-                   hosts.string();
+                   hosts_.string();
         };
-        const Daemon server({"sh", "-c", "echo started; " + command("hg_perf_server") + " >/dev/null 2>&1"},
-                            cores_.server);
-        const auto end = seconds_now() + start_seconds_max;
-        while (!std::filesystem::exists(hosts) || std::filesystem::file_size(hosts) == 0) {
-            if (seconds_now() > end) throw std::runtime_error{"hg_perf_server does not say where it listens"};
-            (void)::poll(nullptr, 0, 5);
-        }
+        const Daemon server(
+            {"sh", "-c", "echo started; " + command("hg_perf_server") + " >" + words_.string() + " 2>&1"},
+            cores_.server);
+        wait_for(server);
         const double least = tool_ == MercuryTool::rate ? loops_min_calls : loops_min_bulk;
         const auto loops = static_cast<std::size_t>(std::max(rate_ * wanted / static_cast<double>(in_flight_), least));
         std::ostringstream client;
@@ -81,6 +80,19 @@ class Mercury : public Subject {
     }
 
   private:
+    void wait_for(const Daemon& server) const {
+        const auto end = seconds_now() + start_seconds_max;
+        while (!std::filesystem::exists(hosts_) || std::filesystem::file_size(hosts_) == 0) {
+            const bool runs = server.runs();
+            if (!runs || seconds_now() > end) {
+                std::ostringstream error;
+                error << "hg_perf_server " << (runs ? "does not say where it listens: " : "has ended: ")
+                      << std::ifstream(words_).rdbuf();
+                throw std::runtime_error{error.str()};
+            }
+            (void)::poll(nullptr, 0, 5);
+        }
+    }
     // It runs on libfabric's own defaults, not on those that the ofi plugin has set in this process.
     [[nodiscard]] static std::string environment() {
         return "-u FI_OFI_RXM_EAGER_LIMIT -u FI_OFI_RXM_CM_PROGRESS_INTERVAL LD_LIBRARY_PATH=" +
@@ -112,6 +124,9 @@ class Mercury : public Subject {
     const std::size_t bytes_;
     const std::size_t in_flight_;
     const Scratch scratch_{0};
+    // Where the server listens, and what it says else.
+    const std::filesystem::path hosts_ = scratch_.path() / "hosts";
+    const std::filesystem::path words_ = scratch_.path() / "words";
     double rate_ = 0;  // the last one: says how many loops make a slice
 };
 
