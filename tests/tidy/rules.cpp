@@ -364,9 +364,9 @@ Findings check_listed(const std::vector<Source>& tree) {
 
 Findings check_tree(const std::vector<Source>& tree) {
     Findings findings = check_listed(tree);
-    constexpr std::array<Findings (*)(const Source&), 7> rules{check_sizes,        check_arrows,    check_third_party,
-                                                               check_banned_names, check_leftovers, check_machine_paths,
-                                                               check_first_lines};
+    constexpr std::array<Findings (*)(const Source&), 8> rules{check_sizes,         check_arrows,     check_third_party,
+                                                               check_banned_names,  check_libfabric,  check_leftovers,
+                                                               check_machine_paths, check_first_lines};
     for (const Source& source : tree) {
         for (const auto rule : rules) {
             const auto found = rule(source);

@@ -29,6 +29,8 @@ inline constexpr std::size_t line_columns_max = 120;
 [[nodiscard]] Findings check_third_party(const Source& source);
 // Names that have no place in the code: goto, sleeps, C allocation; printing from a library.
 [[nodiscard]] Findings check_banned_names(const Source& source);
+// Names that libfabric 2 has no longer, or not as they were, where its headers are included.
+[[nodiscard]] Findings check_libfabric(const Source& source);
 // What a hand left behind: unfinished marks, code that is switched off, tests that are switched off.
 [[nodiscard]] Findings check_leftovers(const Source& source);
 // Paths that exist on somebody's machine only.

@@ -154,6 +154,18 @@ TEST(BannedNames, AreFoundAsWholeNames) {
     EXPECT_FALSE(clean("na/src/sleep.cpp", "usleep(5);\n"));
 }
 
+TEST(Libfabric, NamesThatItsVersion2HasNoLongerAreFound) {
+    const auto clean = [](std::string path, std::string_view text) {
+        return check_libfabric(Source(std::move(path), text)).empty();
+    };
+    EXPECT_FALSE(clean("plugins/ofi/src/a.cpp", "char path[FI_PATH_MAX];\n"));
+    EXPECT_FALSE(clean("plugins/ofi/src/a.hpp", "hints->mode = FI_CONTEXT | FI_LOCAL_MR;\n"));
+    EXPECT_FALSE(clean("plugins/ofi/src/a.cpp", "attributes.wait_set = nullptr;\n"));
+    EXPECT_FALSE(clean("tests/bench/limits/a.cpp", "return ::fi_av_bind(av, eq, 0);\n"));
+    EXPECT_TRUE(clean("plugins/ofi/src/a.cpp", "fi_av_open(d, &a, &av, nullptr); ::poll(f, 1, 0); // FI_PATH_MAX\n"));
+    EXPECT_TRUE(clean("na/src/a.cpp", "int wait_set;\n")) << "not libfabric's";
+}
+
 TEST(Leftovers, AreFoundInComments) {
     const auto clean = [](std::string_view text) { return check_leftovers(Source("rpc/src/a.cpp", text)).empty(); };
     EXPECT_FALSE(
