@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a provider says of an operation that failed, and whose address it keeps.
-#include "endpoint.hpp"
-
+#include "own_end.hpp"
 #include "provider_table.hpp"
 #include "support/missing_here.hpp"
 
@@ -16,38 +15,11 @@
 namespace cinnabar::ofi {
 namespace {
 
-// Endpoints are closed before what they were opened on.
-struct End {
-    explicit End(Selection chosen) : selection(std::move(chosen)) {
-        fid_fabric* opened = nullptr;
-        EXPECT_EQ(::fi_fabric(selection.info->fabric_attr, &opened, nullptr), 0);
-        fabric.reset(opened);
-        endpoint = Endpoint::open(*fabric, selection).value();
-    }
-    Selection selection;
-    Fid<fid_fabric> fabric;
-    std::unique_ptr<Endpoint> endpoint;
-};
-
 std::string name_of(const testing::TestParamInfo<const char*>& info) {
     std::string name(info.param);
     std::replace(name.begin(), name.end(), ';', '_');
     return name;
 }
-
-struct Watched : FabricOp {
-    Watched() {
-        done = [](FabricOp& self, const Done& how) noexcept {
-            auto& watched = static_cast<Watched&>(self);
-            ++watched.endings;
-            watched.result = how.result;
-            watched.words = how.words ? how.words : "";
-        };
-    }
-    unsigned endings = 0;
-    Errc result = Errc::ok;
-    std::string words;
-};
 
 class EndpointTest : public testing::TestWithParam<const char*> {
   protected:
