@@ -31,16 +31,18 @@ inline const std::vector<Way>& ways() {
         std::vector<Way> list{{"tcp", "tcp://127.0.0.1:0", "tcp://"},
                               {"shm", "shm://", "shm://"},
                               {"shm_buffers", "shm://?copy=buffers", "shm://?copy=buffers"}};
-        const std::vector<std::pair<std::string, std::string>> fabrics{{"ofi_tcp_rxm", "ofi+tcp;ofi_rxm"},
-                                                                       {"ofi_net", "ofi+net"},
-                                                                       {"ofi_sockets", "ofi+sockets"},
-                                                                       {"ofi_shm", "ofi+shm"},
-                                                                       {"ofi_udp_rxd", "ofi+udp;ofi_rxd"}};
+        const std::vector<std::pair<std::string, std::string>> fabrics{
+            {"ofi_tcp_rxm", "ofi+tcp;ofi_rxm://127.0.0.1:0"},
+            {"ofi_tcp_rxm_reads", "ofi+tcp;ofi_rxm://127.0.0.1:0?reads=fabric"},
+            {"ofi_net", "ofi+net://127.0.0.1:0"},
+            {"ofi_net_reads", "ofi+net://127.0.0.1:0?reads=fabric"},
+            {"ofi_sockets", "ofi+sockets://127.0.0.1:0"},
+            {"ofi_shm", "ofi+shm://127.0.0.1:0"},
+            {"ofi_udp_rxd", "ofi+udp;ofi_rxd://127.0.0.1:0"}};
         na::Registry registry;
         add_builtin(registry);
-        for (const auto& [name, scheme] : fabrics) {
+        for (const auto& [name, uri] : fabrics) {
             if (support::thread_sanitizer && name != "ofi_tcp_rxm") continue;
-            const std::string uri = scheme + "://127.0.0.1:0";
             if (support::missing_here(registry.open(uri, {})).empty()) list.push_back({name, uri, uri});
         }
         if (const auto cable = support::cable_places()) list.push_back({"cable", cable->far_end, cable->near_end});

@@ -20,8 +20,10 @@ namespace {
 const char* ofi_scheme(NetworkKind kind) noexcept {
     switch (kind) {
         case NetworkKind::ofi_tcp_rxm:
+        case NetworkKind::ofi_tcp_rxm_reads:
             return "ofi+tcp;ofi_rxm";
         case NetworkKind::ofi_net:
+        case NetworkKind::ofi_net_reads:
             return "ofi+net";
         case NetworkKind::ofi_sockets:
             return "ofi+sockets";
@@ -34,11 +36,13 @@ const char* ofi_scheme(NetworkKind kind) noexcept {
     }
 }
 
-constexpr NetworkKind ofi_kinds[]{NetworkKind::ofi_tcp_rxm, NetworkKind::ofi_net, NetworkKind::ofi_sockets,
-                                  NetworkKind::ofi_shm, NetworkKind::ofi_udp_rxd};
+constexpr NetworkKind ofi_kinds[]{NetworkKind::ofi_tcp_rxm,   NetworkKind::ofi_tcp_rxm_reads, NetworkKind::ofi_net,
+                                  NetworkKind::ofi_net_reads, NetworkKind::ofi_sockets,       NetworkKind::ofi_shm,
+                                  NetworkKind::ofi_udp_rxd};
 
 std::string ofi_address(NetworkKind kind, const std::string& port) {
-    return std::string(ofi_scheme(kind)) + "://127.0.0.1:" + port;
+    const bool reads = kind == NetworkKind::ofi_tcp_rxm_reads || kind == NetworkKind::ofi_net_reads;
+    return std::string(ofi_scheme(kind)) + "://127.0.0.1:" + port + (reads ? "?reads=fabric" : "");
 }
 
 }  // namespace
@@ -61,8 +65,12 @@ const char* to_string(NetworkKind kind) noexcept {
             return "cable";
         case NetworkKind::ofi_tcp_rxm:
             return "ofi_tcp_rxm";
+        case NetworkKind::ofi_tcp_rxm_reads:
+            return "ofi_tcp_rxm_reads";
         case NetworkKind::ofi_net:
             return "ofi_net";
+        case NetworkKind::ofi_net_reads:
+            return "ofi_net_reads";
         case NetworkKind::ofi_sockets:
             return "ofi_sockets";
         case NetworkKind::ofi_shm:
@@ -92,7 +100,7 @@ std::vector<NetworkKind> networks() {
 
 std::vector<NetworkKind> networks_for_calls() {
     std::vector<NetworkKind> all = networks();
-    std::erase_if(all, [](NetworkKind kind) { return kind > NetworkKind::ofi_net; });
+    std::erase_if(all, [](NetworkKind kind) { return kind > NetworkKind::ofi_net_reads; });
     return all;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "endpoint.hpp"
 
+#include <cinnabar/base/clock.hpp>
 #include <cinnabar/base/log.hpp>
 
 #include <algorithm>
@@ -17,6 +18,9 @@ void* descriptor(const Registration& memory) noexcept { return memory ? ::fi_mr_
 FabricOp& op_of(void* context) noexcept { return *static_cast<FabricOp*>(context); }
 
 Errc posted(ssize_t outcome) noexcept { return outcome == 0 ? Errc::ok : errc_of(static_cast<long>(outcome)); }
+
+// Of messages, where they have one: chunks have shorter ones.
+constexpr std::uint64_t message_tag = ~std::uint64_t{0};
 
 }  // namespace
 
@@ -64,6 +68,7 @@ Result<std::unique_ptr<Endpoint>> Endpoint::open(fid_fabric& fabric, const Selec
     self.sends_leased_ = provider.returns_sends && !self.stages_;
     self.remote_pieces_max_ = info.tx_attr->rma_iov_limit;
     self.reads_ = selection.reads;
+    self.tags_messages_ = provider.tags_messages;
     self.registrar_.emplace(*domain, *endpoint, *info.domain_attr, selection.reads);
     return made;
 }
@@ -94,6 +99,12 @@ Errc Endpoint::insert(ConstBytes address, fi_addr_t& out) noexcept {
     return addresses_->insert(address, out);
 }
 
+FabricOp& Endpoint::ended(void* context) noexcept {
+    FabricOp& op = op_of(context);
+    if (std::exchange(op.reading, false)) --reading_;
+    return op;
+}
+
 bool Endpoint::hand_out_failure() noexcept {
     fi_cq_err_entry failure{};
     if (::fi_cq_readerr(queue_.get(), &failure, 0) != 1) return false;
@@ -104,7 +115,7 @@ bool Endpoint::hand_out_failure() noexcept {
     if (why != Errc::canceled)
         log(LogLevel::info, "ofi: an operation failed: %s (%s)", ::fi_strerror(failure.err), words);
     if (!failure.op_context) return true;
-    FabricOp& op = op_of(failure.op_context);
+    FabricOp& op = ended(failure.op_context);
     op.done(op, Done{why == Errc::ok ? Errc::peer_lost : why, failure.len, words});
     return true;
 }
@@ -123,7 +134,7 @@ unsigned Endpoint::poll(unsigned most) noexcept {
         if (count <= 0) break;
         for (ssize_t i = 0; i < count; ++i) {
             const fi_cq_msg_entry& entry = entries[static_cast<std::size_t>(i)];
-            FabricOp& op = op_of(entry.op_context);
+            FabricOp& op = ended(entry.op_context);
             op.done(op, Done{Errc::ok, entry.len});
         }
         did += static_cast<unsigned>(count);
@@ -140,15 +151,24 @@ bool Endpoint::may_sleep() noexcept {
 
 Errc Endpoint::send(const std::byte* from, std::size_t bytes, const Registration& memory, fi_addr_t to,
                     FabricOp& op) noexcept {
-    return posted(::fi_send(endpoint_.get(), from, bytes, descriptor(memory), to, &op.context));
+    fid_ep* const endpoint = endpoint_.get();
+    void* const known = descriptor(memory);
+    return posted(tags_messages_ ? ::fi_tsend(endpoint, from, bytes, known, to, message_tag, &op.context)
+                                 : ::fi_send(endpoint, from, bytes, known, to, &op.context));
 }
 
 Errc Endpoint::inject(const std::byte* from, std::size_t bytes, fi_addr_t to) noexcept {
-    return posted(::fi_inject(endpoint_.get(), from, bytes, to));
+    fid_ep* const endpoint = endpoint_.get();
+    return posted(tags_messages_ ? ::fi_tinject(endpoint, from, bytes, to, message_tag)
+                                 : ::fi_inject(endpoint, from, bytes, to));
 }
 
 Errc Endpoint::receive(std::byte* to, std::size_t bytes, const Registration& memory, FabricOp& op) noexcept {
-    return posted(::fi_recv(endpoint_.get(), to, bytes, descriptor(memory), FI_ADDR_UNSPEC, &op.context));
+    fid_ep* const endpoint = endpoint_.get();
+    void* const known = descriptor(memory);
+    constexpr fi_addr_t any = FI_ADDR_UNSPEC;
+    return posted(tags_messages_ ? ::fi_trecv(endpoint, to, bytes, known, any, message_tag, 0, &op.context)
+                                 : ::fi_recv(endpoint, to, bytes, known, any, &op.context));
 }
 
 Errc Endpoint::send_tagged(const iovec* pieces, std::size_t count, const Registration& memory, std::uint64_t tag,
@@ -176,22 +196,32 @@ Errc Endpoint::read(std::span<const iovec> to, const Registration& memory, std::
     const fi_msg_rma message{
         to.data(), descriptors.data(), to.size(), peer, from.data(), from.size(), &op.context, 0,
     };
-    return posted(::fi_readmsg(endpoint_.get(), &message, FI_COMPLETION));
+    const Errc why = posted(::fi_readmsg(endpoint_.get(), &message, FI_COMPLETION));
+    if (why == Errc::ok) op.reading = true, ++reading_;
+    return why;
 }
 
 void Endpoint::cancel(FabricOp& op) noexcept { (void)::fi_cancel(&endpoint_->fid, &op.context); }
 
-// All that has come is read first. RxM of 1.17 takes in the rest while it closes, and posts its buffers again to what
-// it has closed already, which crashes over verbs.
-void Endpoint::close() noexcept {
+// All that has come is read first: RxM of 1.17 takes in the rest while it closes, and posts its buffers again to what
+// it has closed already, which crashes over verbs. So does tcp, and RxM with it, where an answer to a read has come in
+// part (tcpx_ep_flush_all_queues ends that one twice): those are waited for.
+bool Endpoint::close() noexcept {
     constexpr int looks = 64;
+    constexpr TimeUs patience_us = 100'000;
+    const TimeUs until = steady_clock().now_us() + patience_us;
     std::array<fi_cq_msg_entry, 32> unread;
-    for (int i = 0; i < looks && endpoint_; ++i) {
-        if (::fi_cq_read(queue_.get(), unread.data(), unread.size()) != -FI_EAVAIL) continue;
+    for (int i = 0; endpoint_ && (i < looks || (reading_ > 0 && steady_clock().now_us() < until)); ++i) {
+        const ssize_t count = ::fi_cq_read(queue_.get(), unread.data(), unread.size());
+        for (ssize_t at = 0; at < count; ++at) (void)ended(unread[static_cast<std::size_t>(at)].op_context);
+        if (count != -FI_EAVAIL) continue;
         fi_cq_err_entry failure{};
-        (void)::fi_cq_readerr(queue_.get(), &failure, 0);
+        const bool known = ::fi_cq_readerr(queue_.get(), &failure, 0) == 1 && failure.op_context;
+        if (known) (void)ended(failure.op_context);
     }
+    if (reading_ > 0) return false;
     endpoint_.reset();
+    return true;
 }
 
 }  // namespace cinnabar::ofi

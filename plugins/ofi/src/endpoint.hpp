@@ -31,6 +31,7 @@ struct Done {
 // What is posted: libfabric has its place in it until `done` runs, once, from Endpoint::poll.
 struct FabricOp {
     fi_context2 context{};  // first: libfabric gives this address back
+    bool reading = false;   // with Endpoint::read
     void (*done)(FabricOp& self, const Done& done) noexcept = nullptr;
 };
 
@@ -69,8 +70,11 @@ class Endpoint {
     // Its `done` still comes, once.
     void cancel(FabricOp& op) noexcept;
 
-    // Ends everything posted without a `done`.
-    void close() noexcept;
+    // Ends everything posted without a `done`. False: reads of a peer that does not answer are left, with which the
+    // provider must not be closed; then this object has to stay, with what it was opened in, and nothing of it is used.
+    [[nodiscard]] bool close() noexcept;
+
+    Endpoint* next_left = nullptr;  // of those that could not be closed
 
     [[nodiscard]] std::size_t inject_bytes_max() const noexcept { return inject_bytes_max_; }
     [[nodiscard]] std::size_t pieces_max() const noexcept { return pieces_max_; }
@@ -87,6 +91,7 @@ class Endpoint {
     Endpoint() = default;
     [[nodiscard]] Result<void> enable(fi_info& info);
     [[nodiscard]] bool hand_out_failure() noexcept;
+    FabricOp& ended(void* context) noexcept;
 
     // In the order of their making: closed the other way round.
     fid_fabric* fabric_ = nullptr;
@@ -102,6 +107,8 @@ class Endpoint {
     bool stages_ = false;
     bool sends_leased_ = false;
     bool reads_ = false;
+    bool tags_messages_ = false;
+    std::uint32_t reading_ = 0;  // operations
     std::optional<Registrar> registrar_;
 };
 

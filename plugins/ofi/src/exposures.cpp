@@ -88,6 +88,7 @@ void Session::shut(Exposure& exposure) noexcept {
     exposures_.remove(exposure);
     port_->unexposed(exposure);
     shut_.push_back(exposure);
+    ++shut_count_;
     ++with_fabric_;
     port_->dirty(*this);
 }
@@ -104,6 +105,7 @@ Session::Sent Session::send_markers() noexcept {
             return Sent::stalled;
         }
         shut_.remove(*exposure);
+        --shut_count_;
         marked_.push_back(*exposure);
     }
     return Sent::all;
@@ -120,6 +122,7 @@ void Session::marker_left(Exposure& exposure, const Done& done) noexcept {
 // No marker finds a way to a peer that is gone.
 void Session::leave_markers() noexcept {
     while (Exposure* exposure = shut_.pop_front()) {
+        --shut_count_;
         release(*exposure);
         given_back();
     }

@@ -57,7 +57,7 @@ void QueueWatch::on_ready(std::uint32_t) noexcept {
     constexpr TimeUs patience_us = 5000;
     if (fd_ < 0) return;
     const TimeUs now = port_.host().now_us();
-    if (port_.poll_endpoint() > 0 || port_.exposes()) {
+    if (port_.poll_endpoint() > 0) {
         fruitless_since_ = 0;
     } else if (fruitless_since_ == 0) {
         fruitless_since_ = now;
@@ -115,7 +115,7 @@ void OfiPort::close() noexcept {
     accepting_ = false;
     put_off_.close();  // no event and no new session from what follows
     // From here on the fabric touches nothing of what was posted, and gives nothing back.
-    endpoint_->close();
+    const bool closed = endpoint_->close();
     peers_.each([this](OfiPeer& peer) {
         drop_dial(peer);
         peer.session = nullptr;
@@ -132,6 +132,7 @@ void OfiPort::close() noexcept {
     messages_.unregister();
     notes_.unregister();
     marker_memory_.reset();
+    if (!closed) transport_.leave(std::move(endpoint_));
     endpoint_.reset();
 }
 

@@ -41,6 +41,7 @@ constexpr std::array table{
              .returns_sends = true,       // with an error, when the socket below is closed (tcpx_ep_flush_all_queues)
              .own_keys = true,            // else they are counted (ofi_mr_map_insert)
              .reads = true,               // tcpx_op_read_req; those that wait end as sends do
+             .tags_messages = true,       // without RxM's head, straight into the buffer (rxm_use_msg_tsend)
              .chunk_bytes = 1024 * 1024,  // the figure ofi.tcp_rxm.bulk.pull.1m
              .settings = rxm_settings,
              .note = "libfabric 1.17 carries messages over tcp with RxM on top"},

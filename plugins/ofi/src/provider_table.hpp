@@ -34,7 +34,8 @@ struct Provider {
     bool lingers = false;                  // keeps what was sent to a peer that is gone: transfers by way of staging
     bool returns_sends = false;            // gives back what was sent to a peer as soon as that is gone
     bool own_keys = false;                 // registrations have the keys that we pick; those of its own can be guessed
-    bool reads = false;                    // large gets that follow each other are read by the fabric (fi_read)
+    bool reads = false;                    // the fabric may be asked to read by itself (fi_read): `?reads=fabric`
+    bool tags_messages = false;            // messages are tagged too: that is faster there
     std::size_t chunk_bytes = 256 * 1024;  // of a transfer: what goes in one message of the fabric
     std::uint32_t receives = 256;          // receive buffers that are posted
     std::span<const Setting> settings;

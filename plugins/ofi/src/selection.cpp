@@ -22,7 +22,7 @@ constexpr std::uint32_t api_version = FI_VERSION(1, 14);
 Info make_hints(const Provider& provider, const Wanted& wanted) {
     Info hints(::fi_allocinfo());
     if (!hints) return hints;
-    hints->caps = FI_MSG | FI_TAGGED | (provider.reads ? FI_RMA : 0);
+    hints->caps = FI_MSG | FI_TAGGED | (wanted.reads ? FI_RMA : 0);
     hints->mode = FI_CONTEXT | FI_CONTEXT2;
     hints->ep_attr->type = FI_EP_RDM;
     hints->tx_attr->msg_order = FI_ORDER_SAS;
@@ -148,10 +148,10 @@ Result<Selection> select_from(const Provider& provider, const Wanted& wanted) {
     if (!best) {
         return Error(Errc::unsupported, "libfabric has nothing here that fits", asked_of(provider, wanted));
     }
-    Selection selection{
-        Info(::fi_dupinfo(best)), &provider, provider.wait_fd && !wanted.busy, provider.reads && !wanted.messages, {}};
+    Selection selection{Info(::fi_dupinfo(best)), &provider, provider.wait_fd && !wanted.busy, wanted.reads, {}};
     if (!selection.info) return Error(Errc::out_of_memory);
     selection.why = text_of(*best) + "; the best of " + std::to_string(count) + " for " + asked_of(provider, wanted);
+    if (wanted.reads) selection.why += "; it reads by itself";
     if (wanted.busy) selection.why += "; busy: nothing to sleep on";
     if (provider.standing == Standing::untested) selection.why += "; UNTESTED";
     return selection;
@@ -172,13 +172,13 @@ Result<Wanted> read_address(const na::Uri& uri) {
             wanted.subnet = value;
         } else if (name == "busy" && value == "yes") {
             wanted.busy = true;
-        } else if (name == "reads" && value == "messages") {
-            wanted.messages = true;
+        } else if (name == "reads" && value == "fabric") {
+            wanted.reads = true;
         } else if (name == "untested" && value == "yes") {
             wanted.untested = true;
         } else if (name != "context") {
             return Error(Errc::bad_address,
-                         "options are domain, interface, subnet, busy=yes, reads=messages, untested=yes",
+                         "options are domain, interface, subnet, busy=yes, reads=fabric, untested=yes",
                          name + "=" + value);
         }
     }
@@ -221,6 +221,12 @@ Result<Selection> select(const Wanted& wanted) {
         known.append(known.empty() ? "" : ", ").append(provider.scheme);
         if (provider.standing == Standing::untested) known += " (UNTESTED)";
         if (!means(wanted.uri->scheme, provider)) continue;
+        if (wanted.reads && !provider.reads) {
+            why = Error(Errc::unsupported, "this provider's own reads are not used: leave ?reads=fabric out",
+                        provider.name);
+            any = true;
+            continue;
+        }
         if (provider.on_request && !wanted.untested) {
             return Error(Errc::unsupported, "this provider is off: add ?untested=yes to use it all the same",
                          provider.name + (": " + std::string(provider.note)));

@@ -91,17 +91,20 @@ void Session::end(Errc why) noexcept {
     given_back();
 }
 
-// The provider may still have to answer what the peer had begun to read. It takes no marker for one that is gone.
+// The provider may still have to answer what the peer had begun to read. It takes no marker for one that is gone, and
+// has by then given back all else that it had for it.
 void Session::drain() noexcept {
     port_->unlist(*this);
     const TimeUs now = port_->host().now_us();
     const bool late = now >= drained_by_;
-    if (send_markers() == Sent::stalled && !late) {
+    if (late && drained_by_ != 0) force_ends();
+    if (late) drained_by_ = 0;
+    if (send_markers() == Sent::all) {
+        if (!late) port_->host().arm(timer_, drained_by_);
+    } else if (!late || with_fabric_ > shut_count_) {
         port_->host().arm(timer_, now + marker_us);
-    } else if (!late) {
-        port_->host().arm(timer_, drained_by_);
     } else {
-        force_ends();
+        leave_markers();
     }
 }
 
@@ -150,6 +153,7 @@ void Session::abandon() noexcept {
     for (Exposures* list : {&shut_, &marked_}) {
         while (Exposure* exposure = list->pop_front()) release(*exposure);
     }
+    shut_count_ = 0;
     leave_openings();
     with_fabric_ = 0;
     draining_ = false;
@@ -328,7 +332,6 @@ void Session::force_ends() noexcept {
     for (Transfer* transfer = transfers_.front(); transfer; transfer = Transfers::next(*transfer)) {
         if (transfer->posted) end_op(*transfer);
     }
-    leave_markers();
 }
 
 }  // namespace cinnabar::ofi

@@ -199,6 +199,7 @@ class Session final : public PoolSlot, public na::FdEvents {
     Exposures marked_;     // and those are with the fabric
     std::uint32_t openings_count_ = 0;
     std::uint32_t exposures_count_ = 0;
+    std::uint32_t shut_count_ = 0;
 
     using Owing = IntrusiveList<Owed, &Owed::link>;
     using WorkQueue = IntrusiveList<Owed, &Owed::work_link>;

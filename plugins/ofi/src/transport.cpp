@@ -3,6 +3,7 @@
 
 #include "port.hpp"
 
+#include <cinnabar/base/log.hpp>
 #include <cinnabar/base/random.hpp>
 #include <cinnabar/na/session/socket.hpp>
 
@@ -17,6 +18,10 @@ constexpr std::size_t segments_max = 64 * 1024;
 // Of one operation: more would only make its cancellation and the report of its progress coarse.
 constexpr std::size_t rma_bytes_max = 16 * 1024 * 1024;
 constexpr std::size_t message_bytes_limit = 1024 * 1024;  // below what goes eagerly everywhere
+
+// Endpoints that could not be closed.
+std::mutex left_mutex;
+Endpoint* left = nullptr;
 
 }  // namespace
 
@@ -41,7 +46,10 @@ OfiTransport::OfiTransport(const na::TransportOptions& options, Selection select
     limits_.connections_max = options.connections_max;
 }
 
-OfiTransport::~OfiTransport() { CINNABAR_ASSERT(ports_.empty()); }
+OfiTransport::~OfiTransport() {
+    CINNABAR_ASSERT(ports_.empty());
+    if (left_endpoints_) (void)fabric_.release();
+}
 
 Result<std::unique_ptr<na::Transport>> OfiTransport::open(const na::Uri& uri, const na::TransportOptions& options) {
     if (options.message_bytes_max > message_bytes_limit) {
@@ -95,6 +103,16 @@ void OfiTransport::port_closed(const OfiPort& port, na::ContextId context) noexc
     const std::lock_guard lock(mutex_);
     // A port that was never let in is closed as well.
     if (const auto at = ports_.find(context); at != ports_.end() && at->second == &port) ports_.erase(at);
+}
+
+void OfiTransport::leave(std::unique_ptr<Endpoint> endpoint) noexcept {
+    log(LogLevel::warning,
+        "ofi: a context closed while %s read from a peer that does not answer: its endpoint stays open",
+        provider().name);
+    const std::lock_guard lock(left_mutex);
+    endpoint->next_left = left;
+    left = endpoint.release();
+    left_endpoints_ = true;
 }
 
 bool OfiTransport::hand_over(Caller& caller) noexcept {

@@ -20,6 +20,7 @@
 
 namespace cinnabar::ofi {
 
+class Endpoint;
 class OfiPort;
 
 // A socket that came in, and what it said.
@@ -61,6 +62,8 @@ class OfiTransport final : public na::Transport {
     [[nodiscard]] int listener() const noexcept { return listener_.get(); }
     [[nodiscard]] std::uint16_t listens_at() const noexcept { return listens_at_; }
     void port_closed(const OfiPort& port, na::ContextId context) noexcept;
+    // It could not be closed: it stays for as long as the process, and the fabric with it.
+    void leave(std::unique_ptr<Endpoint> endpoint) noexcept;
     // Moves a caller to the port of its hello's context, in whatever thread that lives; false when there is none.
     [[nodiscard]] bool hand_over(Caller& caller) noexcept;
 
@@ -83,6 +86,7 @@ class OfiTransport final : public na::Transport {
 
     mutable std::mutex mutex_;
     std::unordered_map<na::ContextId, OfiPort*> ports_;
+    bool left_endpoints_ = false;
 };
 
 }  // namespace cinnabar::ofi

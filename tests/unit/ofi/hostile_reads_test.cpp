@@ -156,7 +156,7 @@ class HostileReads : public testing::TestWithParam<NetworkKind> {
     }
     // The stranger calls.
     void meet() {
-        const auto uri = na::Uri::parse(transport_->endpoints().front()).value();
+        const auto uri = na::Uri::parse(transport_->endpoints().front() + "?reads=fabric").value();
         stranger_.emplace(select(read_address(uri).value()).value());
         UniqueFd fd;
         ASSERT_EQ(na::start_connect(na::resolve(uri, na::Purpose::dial).value().front(), nullptr, fd), Errc::ok);
@@ -330,7 +330,7 @@ class HostileOwner : public HostileReads {
 };
 
 std::string name_of(const testing::TestParamInfo<NetworkKind>& info) { return support::to_string(info.param); }
-constexpr std::array kinds{NetworkKind::ofi_tcp_rxm, NetworkKind::ofi_net};
+constexpr std::array kinds{NetworkKind::ofi_tcp_rxm_reads, NetworkKind::ofi_net_reads};
 INSTANTIATE_TEST_SUITE_P(On, HostileReader, testing::ValuesIn(kinds), name_of);
 INSTANTIATE_TEST_SUITE_P(On, HostileOwner, testing::ValuesIn(kinds), name_of);
 
