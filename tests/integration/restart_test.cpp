@@ -51,8 +51,9 @@ class HeldPort {
 class HeldPlace {
   public:
     explicit HeldPlace(const Way& way) {
-        if (way.listen.ends_with(":0")) {
-            uri_ = way.listen.substr(0, way.listen.size() - 1) + port_.emplace().port();
+        constexpr std::string_view any_port = ":0";
+        if (const auto at = way.listen.find(any_port); at != std::string::npos) {
+            uri_ = std::string(way.listen).replace(at + 1, 1, port_.emplace().port());
         } else {
             uri_ = "shm://restart-" + std::to_string(::getpid());
         }

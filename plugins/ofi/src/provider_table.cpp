@@ -89,6 +89,7 @@ constexpr std::array table{
              .standing = Standing::untested,
              .on_request = true,
              .ip = false,
+             .reads = true,
              .note = by_documentation},
     // FI_ADDR_EFA (efa_prov_info.c); no wait objects (efa(7)).
     Provider{.name = "efa",
@@ -98,6 +99,7 @@ constexpr std::array table{
              .on_request = true,
              .ip = false,
              .wait_fd = false,
+             .reads = true,
              .note = by_documentation},
     // FI_ADDR_OPX (fi_opx_init.c); progress by the caller alone (opx(7)).
     Provider{.name = "opx",
@@ -107,6 +109,7 @@ constexpr std::array table{
              .on_request = true,
              .ip = false,
              .wait_fd = false,
+             .reads = true,
              .note = by_documentation},
     // FI_ADDR_PSMX3 (psmx3_init.c); best with progress by the caller alone (psm3(7)).
     Provider{.name = "psm3",
@@ -116,6 +119,7 @@ constexpr std::array table{
              .on_request = true,
              .ip = false,
              .wait_fd = false,
+             .reads = true,
              .note = by_documentation},
 };
 
