@@ -114,8 +114,8 @@ void OfiPort::close() noexcept {
     host_.disarm(tick_);
     accepting_ = false;
     put_off_.close();  // no event and no new session from what follows
-    // From here on the fabric touches nothing of what was posted, and gives nothing back: it is closed, or left and never
-    // asked again.
+    // From here on the fabric touches nothing of what was posted, and gives nothing back: it is closed, or left and
+    // never asked again.
     const bool closed = endpoint_->close();
     peers_.each([this](OfiPeer& peer) {
         drop_dial(peer);
