@@ -43,7 +43,9 @@ inline const std::vector<Way>& ways() {
         add_builtin(registry);
         for (const auto& [name, uri] : fabrics) {
             if (support::thread_sanitizer && name != "ofi_tcp_rxm") continue;
-            if (support::missing_here(registry.open(uri, {})).empty()) list.push_back({name, uri, uri});
+            // The provider alone: what is asked of it besides has to be there with it.
+            const std::string plain = uri.substr(0, uri.find('?'));
+            if (support::missing_here(registry.open(plain, {})).empty()) list.push_back({name, uri, uri});
         }
         if (const auto cable = support::cable_places()) list.push_back({"cable", cable->far_end, cable->near_end});
         return list;

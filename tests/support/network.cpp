@@ -122,7 +122,8 @@ bool Network::is_one_sided() const noexcept {
 
 std::string Network::missing() const {
     if (!is_ofi()) return {};
-    return missing_here(registry_.open(ofi_address(kind_, "0"), {}));
+    // The provider alone: what is asked of it besides has to be there with it.
+    return missing_here(registry_.open(std::string(ofi_scheme(kind_)) + "://127.0.0.1:0", {}));
 }
 
 Result<std::unique_ptr<na::Transport>> Network::open(const std::string& name, const na::TransportOptions& options) {

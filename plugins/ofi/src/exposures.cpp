@@ -46,8 +46,8 @@ void Session::open_asked(const Frame& frame, const TransferBody& body) noexcept 
     Writer names(bytes);
     if (answer.status == Errc::ok) {
         Exposure* const exposure = exposures_count_ < exposures_max ? port_->exposures().acquire() : nullptr;
-        const bool exposed = exposure && (take_exposure(*exposure, frame.id, std::move(pin)), expose(*exposure, names));
-        if (exposed) {
+        if (exposure) take_exposure(*exposure, frame.id, std::move(pin));
+        if (exposure && expose(*exposure, names)) {
             exposures_.push_back(*exposure);
             port_->exposed(*exposure);
         } else {

@@ -4,7 +4,6 @@
 #include "direct_reads.hpp"
 
 #include "support/log_watch.hpp"
-#include "support/missing_here.hpp"
 #include "support/network.hpp"
 #include "support/pump.hpp"
 
@@ -134,6 +133,15 @@ class DirectReads : public testing::TestWithParam<NetworkKind> {
         for (const Get& each : gets_) EXPECT_EQ(each.op.result, Errc::ok) << to_string(each.op.result);
         EXPECT_TRUE(std::equal(here_.begin(), here_.begin() + lent_bytes, there_.begin() + offset));
     }
+    // Lends and reads all of it, cut so, and takes it back; how often keys were told.
+    unsigned told_for(std::size_t segment_there, std::size_t segment_here) {
+        const KeysTold told;
+        lend(segment_there);
+        const auto local = cut(reader_, here_, segment_here, na::Access::read_write);
+        read_all(*local);
+        take_back_at_once();
+        return told.count;
+    }
     bool all_done() const {
         return std::all_of(gets_.begin(), gets_.end(), [](const Get& each) { return each.done; });
     }
@@ -180,61 +188,23 @@ class DirectReads : public testing::TestWithParam<NetworkKind> {
 INSTANTIATE_TEST_SUITE_P(On, DirectReads, testing::Values(NetworkKind::ofi_tcp_rxm_reads, NetworkKind::ofi_net_reads),
                          [](const auto& param) { return std::string(support::to_string(param.param)); });
 
-TEST_P(DirectReads, MemoryOfOnePiece) {
-    const KeysTold told;
-    lend(there_.size());
-    const auto local = cut(reader_, here_, here_.size(), na::Access::read_write);
-    read_all(*local);
-    EXPECT_GE(told.count, 1u);
-    take_back_at_once();
-}
+TEST_P(DirectReads, MemoryOfOnePiece) { EXPECT_GE(told_for(there_.size(), here_.size()), 1u); }
 
-TEST_P(DirectReads, MemoryOfManyPiecesOnBothSides) {
-    const KeysTold told;
-    lend(700'001);
-    const auto local = cut(reader_, here_, 300'007, na::Access::read_write);
-    read_all(*local);
-    EXPECT_GE(told.count, 1u);
-    take_back_at_once();
-}
+TEST_P(DirectReads, MemoryOfManyPiecesOnBothSides) { EXPECT_GE(told_for(700'001, 300'007), 1u); }
 
-TEST_P(DirectReads, MoreHerePiecesThanTheProviderTakesGoByStaging) {
-    const KeysTold told;
-    lend(there_.size());
-    const auto local = cut(reader_, here_, 5001, na::Access::read_write);
-    read_all(*local);
-    EXPECT_GE(told.count, 1u);
-    take_back_at_once();
-}
+TEST_P(DirectReads, MoreHerePiecesThanTheProviderTakesGoByStaging) { EXPECT_GE(told_for(there_.size(), 5001), 1u); }
 
-TEST_P(DirectReads, MorePiecesThereThanAnAnswerHoldsGoInMessages) {
-    const KeysTold told;
-    lend(5001);
-    const auto local = cut(reader_, here_, here_.size(), na::Access::read_write);
-    read_all(*local);
-    EXPECT_EQ(told.count, 0u);
-    take_back_at_once();
-}
+TEST_P(DirectReads, MorePiecesThereThanAnAnswerHoldsGoInMessages) { EXPECT_EQ(told_for(5001, here_.size()), 0u); }
 
 // Both have to be asked.
 TEST_P(DirectReads, AReaderThatIsNotAskedToTakesMessages) {
     reopen(reader_, "");
-    const KeysTold told;
-    lend(there_.size());
-    const auto local = cut(reader_, here_, here_.size(), na::Access::read_write);
-    read_all(*local);
-    EXPECT_EQ(told.count, 0u);
-    take_back_at_once();
+    EXPECT_EQ(told_for(there_.size(), here_.size()), 0u);
 }
 
 TEST_P(DirectReads, AnOwnerThatIsNotAskedToKeepsItsKeys) {
     reopen(owner_, "");
-    const KeysTold told;
-    lend(there_.size());
-    const auto local = cut(reader_, here_, here_.size(), na::Access::read_write);
-    read_all(*local);
-    EXPECT_EQ(told.count, 0u);
-    take_back_at_once();
+    EXPECT_EQ(told_for(there_.size(), here_.size()), 0u);
 }
 
 TEST_P(DirectReads, BeyondTheEndOfTheLeaseIsTooLarge) {
