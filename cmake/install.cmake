@@ -9,6 +9,29 @@ foreach(module ${modules})
 endforeach()
 install(TARGETS cinnabar EXPORT cinnabar_targets)
 
+# libcinnabar.so: all layers and transports in one library, beside the archives. Before 1.0 every minor version may change
+# the ABI, so the soname has both numbers. Where the layers are shared libraries themselves, nothing is left to put in it.
+if(NOT BUILD_SHARED_LIBS)
+    set(archives "")
+    foreach(module ${modules})
+        list(APPEND archives cinnabar_${module})
+    endforeach()
+    set(no_code ${CMAKE_CURRENT_BINARY_DIR}/cinnabar_shared.cpp)  # CMake wants a source; the archives have it all
+    if(NOT EXISTS ${no_code})
+        file(WRITE ${no_code} "")
+    endif()
+    add_library(cinnabar_shared SHARED ${no_code})
+    set_target_properties(cinnabar_shared PROPERTIES OUTPUT_NAME cinnabar EXPORT_NAME shared
+        VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+    target_compile_features(cinnabar_shared PUBLIC cxx_std_20)
+    target_link_libraries(cinnabar_shared PRIVATE -Wl,--whole-archive ${archives} -Wl,--no-whole-archive)
+    target_include_directories(cinnabar_shared INTERFACE $<INSTALL_INTERFACE:include>)
+    find_package(Threads REQUIRED)
+    target_link_libraries(cinnabar_shared INTERFACE Threads::Threads)
+    add_library(cinnabar::shared ALIAS cinnabar_shared)
+    install(TARGETS cinnabar_shared EXPORT cinnabar_targets)
+endif()
+
 # The packages whose targets ours name in their link interfaces, for find_dependency.
 set(packages "")
 foreach(module ${modules})
@@ -37,15 +60,16 @@ install(EXPORT cinnabar_targets FILE cinnabar-targets.cmake NAMESPACE cinnabar::
 # A linker reads libraries once, from left to right: the users before the used.
 list(REVERSE modules)
 list(TRANSFORM modules PREPEND "-lcinnabar_" OUTPUT_VARIABLE CINNABAR_LIBS)
-# The fabrics' own, which plugins that are linked in need.
-get_property(foreign GLOBAL PROPERTY CINNABAR_FOREIGN_LIBS)
-list(TRANSFORM foreign PREPEND "-l")
-list(APPEND CINNABAR_LIBS ${foreign})
 list(JOIN CINNABAR_LIBS " " CINNABAR_LIBS)
 if(TARGET cinnabar_plugin_verbs)
     string(APPEND CINNABAR_LIBS " -lrdmacm -libverbs")
 endif()
 configure_file(cmake/cinnabar.pc.in cinnabar.pc @ONLY)
+set(CINNABAR_LIBS "-lcinnabar")
+configure_file(cmake/cinnabar.pc.in cinnabar-shared.pc @ONLY)
+if(TARGET cinnabar_shared)
+    install(FILES ${CMAKE_CURRENT_BINARY_DIR}/cinnabar-shared.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/cinnabar.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 if(CINNABAR_MERCURY)
     mercury_packages()

@@ -12,7 +12,6 @@ int main() {
     auto server = cinnabar::Node::listen("tcp://127.0.0.1:0").value();
     server.serve(greet, [](const std::string& name) { return "hello, " + name; }).value();
 
-    auto client = cinnabar::Node::open("tcp://").value();
-    auto peer = client.lookup(server.address()).value();
-    std::cout << client.call_sync(greet, peer, "world").value() << '\n';
+    auto [client, peer] = cinnabar::Node::connect(server.address()).value();
+    std::cout << client.call(greet, peer, "world").wait().value() << '\n';
 }

@@ -23,11 +23,10 @@ int main() {
                })
         .value();
 
-    auto client = cinnabar::Node::open("tcp://").value();
-    auto peer = client.lookup(server.address()).value();
-    std::cout << "2 + 3 = " << client.call_sync(sum, peer, {2, 3}, 5s).value() << '\n';
-    std::cout << "9 / 2 = " << client.call_sync(divide, peer, 9, 2, 5s).value() << '\n';
-    if (auto result = client.call_sync(divide, peer, 9, 0, 5s); !result) {
+    auto [client, peer] = cinnabar::Node::connect(server.address()).value();
+    std::cout << "2 + 3 = " << client.call(sum, peer, {2, 3}, 5s).wait().value() << '\n';
+    std::cout << "9 / 2 = " << client.call(divide, peer, 9, 2, 5s).wait().value() << '\n';
+    if (auto result = client.call(divide, peer, 9, 0, 5s).wait(); !result) {
         std::cout << "9 / 0: error " << result.error().app_code << ", " << result.error().subject << '\n';
     }
 }

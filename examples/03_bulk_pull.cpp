@@ -15,22 +15,18 @@ inline constexpr cinnabar::Rpc<std::uint64_t(Column)> total{"total"};
 
 // Coroutines: the transfer goes on in the background, and its deadline is that of the call.
 cinnabar::Task<cinnabar::Result<std::uint64_t>> add_up(cinnabar::Request<Column> request) {
-    auto buffer = request.node().buffers().take(request->values.size());
-    if (!buffer) co_return buffer.error();
-    if (auto moved = co_await request->values.pull(*buffer); !moved) co_return moved;
-    const auto* first = reinterpret_cast<const std::uint64_t*>(buffer->bytes().data());
-    co_return std::accumulate(first, first + buffer->size() / sizeof *first, std::uint64_t{0});
+    CINNABAR_CO_TRY(const auto values, co_await request->values.fetch<std::uint64_t>());
+    co_return std::accumulate(values.begin(), values.end(), std::uint64_t{0});
 }
 
 int main() {
     auto server = cinnabar::Node::listen("tcp://127.0.0.1:0").value();
     server.serve(total, add_up).value();
 
-    auto client = cinnabar::Node::open("tcp://").value();
-    auto peer = client.lookup(server.address()).value();
+    auto [client, peer] = cinnabar::Node::connect(server.address()).value();
     std::vector<std::uint64_t> values(4 << 20);
     std::iota(values.begin(), values.end(), 1);
     auto region = client.expose(std::span<const std::uint64_t>(values)).value();
-    std::cout << "sum of " << values.size() << " values: " << client.call_sync(total, peer, {"x", region}).value()
+    std::cout << "sum of " << values.size() << " values: " << client.call(total, peer, {"x", region}).wait().value()
               << '\n';
 }

@@ -24,15 +24,13 @@ constexpr std::uint64_t window_bytes = 1 << 20;
 struct Saver {
     std::filesystem::path root;
     Task<Result<std::uint64_t>> operator()(Request<Window> window) const {
-        auto buffer = window.node().buffers().take(window->data.size());
-        if (!buffer) co_return buffer.error();
-        if (auto moved = co_await window->data.pull(*buffer); !moved) co_return moved;
+        CINNABAR_CO_TRY(const auto data, co_await window->data.fetch<char>());
         std::ofstream file(root / std::filesystem::path(window->name).filename(),
                            std::ios::binary | (window->offset == 0 ? std::ios::trunc : std::ios::ate | std::ios::in));
         file.seekp(static_cast<std::streamoff>(window->offset));
-        file.write(reinterpret_cast<const char*>(buffer->bytes().data()), static_cast<std::streamsize>(buffer->size()));
+        file.write(data.begin().base(), static_cast<std::streamsize>(data.size()));
         if (!file.flush()) co_return window.fail(1, "cannot write");
-        co_return buffer->size();
+        co_return data.size();
     }
 };
 
@@ -43,15 +41,14 @@ int main() {
     auto server = Node::listen("tcp://127.0.0.1:0").value();
     auto disk = server.make_pool({.threads = 1}).value();  // writing blocks: not on the loop
     server.serve(save, Saver{root / "saved"}, on(disk)).value();
-    auto client = Node::open("tcp://").value();
-    auto peer = client.lookup(server.address()).value();
+    auto [client, peer] = Node::connect(server.address()).value();
     const int file = open((root / "numbers").c_str(), O_RDONLY);
     const std::uint64_t size = std::filesystem::file_size(root / "numbers");
     auto* map = static_cast<std::byte*>(mmap(nullptr, size, PROT_READ, MAP_SHARED, file, 0));  // until the end
     auto whole = client.expose(std::span<const std::byte>(map, size)).value();
     for (std::uint64_t at = 0; at < size; at += window_bytes) {
         auto window = whole.slice(at, std::min(window_bytes, size - at));
-        (void)client.call_sync(save, peer, {"numbers", at, window}).value();
+        (void)client.call(save, peer, {"numbers", at, window}).wait().value();
     }
     std::cout << "saved " << std::filesystem::file_size(root / "saved" / "numbers") << " of " << size << " bytes\n";
     std::filesystem::remove_all(root);

@@ -21,8 +21,7 @@ int main() {
     auto server = cinnabar::Node::listen("tcp://127.0.0.1:0").value();
     server.serve(square, [](long value) { return value * value; }).value();
 
-    auto client = cinnabar::Node::open("tcp://").value();
-    auto peer = client.lookup(server.address()).value();
+    auto [client, peer] = cinnabar::Node::connect(server.address()).value();
     std::cout << "1 + 4 + 9 + ... + 1000000 = " << cinnabar::sync_wait(sum_of_squares(client, peer, 1000)).value()
               << '\n';
 }

@@ -31,9 +31,8 @@ int main() {
                })
         .value();
 
-    auto client = cinnabar::Node::open("tcp://").value();
-    auto peer = client.lookup(server.address()).value();
+    auto [client, peer] = cinnabar::Node::connect(server.address()).value();
     auto last = std::make_shared<Word>(Word{"list", nullptr});
     const Word list{"a", std::make_shared<Word>(Word{"linked", last})};
-    std::cout << client.call_sync(join, peer, list).value() << '\n';
+    std::cout << client.call(join, peer, list).wait().value() << '\n';
 }

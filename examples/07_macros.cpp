@@ -19,8 +19,7 @@ int main() {
                })
         .value();
 
-    auto client = cinnabar::Node::open("tcp://").value();
-    auto peer = client.lookup(server.address()).value();
-    const OpenOut out = client.call_sync(open_file, peer, {"/tmp/a", 0}).value();
+    auto [client, peer] = cinnabar::Node::connect(server.address()).value();
+    const OpenOut out = client.call(open_file, peer, {"/tmp/a", 0}).wait().value();
     std::cout << "ret " << out.ret << ", handle " << out.handle << '\n';
 }

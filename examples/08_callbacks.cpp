@@ -2,6 +2,7 @@
 // Without coroutines: callbacks, futures, and a call that is canceled.
 #include <cinnabar/cinnabar.hpp>
 
+#include <future>
 #include <iostream>
 
 using namespace std::chrono_literals;
@@ -14,20 +15,17 @@ int main() {
     server.serve(twice, [](int value) { return 2 * value; }).value();
     server
         .serve(wait_long,
-               [](cinnabar::Request<cinnabar::rpc::Empty> request) -> cinnabar::Task<cinnabar::Result<void>> {
+               [](cinnabar::Request<> request) -> cinnabar::Task<cinnabar::Result<void>> {
                    co_return co_await request.node().sleep_for(1h);
                })
         .value();
 
-    auto client = cinnabar::Node::open("tcp://").value();
-    auto peer = client.lookup(server.address()).value();
+    auto [client, peer] = cinnabar::Node::connect(server.address()).value();
 
-    // Callbacks run in run(), here, since this node has no thread of its own.
-    client.call(twice, peer, 4).then([&client](cinnabar::Result<int> result) {
-        std::cout << "callback: " << result.value() << '\n';
-        client.stop_running();
-    });
-    (void)client.run();
+    // Callbacks run on the node's thread.
+    std::promise<int> told;
+    client.call(twice, peer, 4).then([&told](cinnabar::Result<int> result) { told.set_value(result.value()); });
+    std::cout << "callback: " << told.get_future().get() << '\n';
 
     auto future = client.call(twice, peer, 5).future();
     std::cout << "future: " << future.get().value() << '\n';

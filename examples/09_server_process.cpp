@@ -58,13 +58,12 @@ int main(int count, char** words) {
     std::string address;
     for (char letter = 0; read(out[0], &letter, 1) == 1 && letter != '\n';) address += letter;
 
-    auto client = cinnabar::Node::open("tcp://").value();
-    auto peer = client.lookup(address).value();
+    auto [client, peer] = cinnabar::Node::connect(address).value();
     auto under_way = client.call(slow_echo, peer, "finished all the same").future();
-    client.call_sync(hello, peer).value();  // tcp keeps the order, so the call before has come as well
+    client.call(hello, peer).wait().value();  // tcp keeps the order, so the call before has come as well
     kill(server, SIGTERM);
     cinnabar::Result<void> late;
-    while (late.ok()) late = client.call_sync(hello, peer);
+    while (late.ok()) late = client.call(hello, peer).wait();
     std::cout << "a late call: " << cinnabar::to_string(late.code()) << '\n';
     std::cout << "the one under way: " << under_way.get().value() << '\n';
 

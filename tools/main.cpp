@@ -60,7 +60,8 @@ void add_save(CLI::App& app, SaveOptions& options, Run& run) {
 void add_fetch(CLI::App& app, FetchOptions& options, Run& run) {
     auto& command = *app.add_subcommand("fetch", "Fetch files from a server: cinnabar fetch URI/NAME... [-o DIR]");
     command.add_option("URI/NAME", options.from, "What to fetch: tcp://HOST:PORT/NAME, shm://SERVER/NAME")->required();
-    command.add_option("-o,--output", options.folder, "The directory to put files in")->capture_default_str();
+    command.add_option("-o,--output", options.folder, "The directory to put files in; made where it is missing")
+        ->capture_default_str();
     add_transfer_options(command, options);
     command.callback([&] { run = [&] { return run_fetch(options); }; });
 }
@@ -73,8 +74,9 @@ void add_serve(CLI::App& app, ServeOptions& options, Run& run) {
                     "Where to listen, tcp://HOST[:PORT] or shm://[NAME]; may be given several times")
         ->default_str("tcp://127.0.0.1:0");
     command.add_option("--ready-file", options.ready_file, "A file that gets the address once ready");
-    command.add_option("--key-file", options.key_file, "Serve only who proves the key in this file");
-    command.add_flag("--insecure", options.insecure, "Listen beyond this machine without a key");
+    command.add_option("--key-file", options.key_file,
+                       "Serve only who proves the key in this file, in place of this user alone");
+    command.add_flag("--insecure", options.insecure, "Want no key: whoever reaches the address reads and writes files");
     command.add_flag("--read-only", options.read_only, "Give files, take none");
     command.add_flag("--json", options.json, "Events as lines of JSON on stdout");
     command.add_flag("-v,--verbose", options.verbose, "Tell of every file");

@@ -17,7 +17,8 @@ constexpr std::uint8_t format_version = 1;
 constexpr std::uint8_t flag_bound = 1;
 constexpr std::uint8_t flag_segments = 2;
 constexpr std::uint8_t flag_eager = 4;
-constexpr std::uint8_t flags_known = 7;
+constexpr std::uint8_t flag_home = 8;
+constexpr std::uint8_t flags_known = 15;
 
 // {u8 version, u8 flags, u8 access, u8 keys, u64 bytes}
 constexpr std::size_t head_bytes = 12;
@@ -146,7 +147,9 @@ Errc RemoteRegion::decode(Reader& reader, RemoteRegion& out) noexcept {
     const std::uint8_t access = reader.u8();
     const std::uint8_t keys = reader.u8();
     made.bytes_ = reader.u64();
-    if (!reader.ok() || version != format_version || (flags & ~flags_known) != 0 || access < 1 || access > 3 ||
+    constexpr std::uint8_t bound_and_home = flag_bound | flag_home;
+    if (!reader.ok() || version != format_version || (flags & ~flags_known) != 0 ||
+        (flags & bound_and_home) == bound_and_home || access < 1 || access > 3 ||
         keys > descriptor_transports_max || made.bytes_ > std::numeric_limits<std::int64_t>::max()) {
         return Errc::protocol;
     }
@@ -162,6 +165,10 @@ Errc RemoteRegion::decode(Reader& reader, RemoteRegion& out) noexcept {
         auto owner = na::Addr::decode(reader);
         if (!owner || owner->empty()) return Errc::protocol;
         made.owner_ = *std::move(owner);
+    }
+    if ((flags & flag_home) != 0) {
+        made.home_ = reader.view(reader.u16());
+        if (!reader.ok() || made.home_.empty()) return Errc::protocol;
     }
     if ((flags & flag_segments) != 0) {
         made.segment_count_ = reader.u32();
@@ -196,6 +203,7 @@ Errc RemoteRegion::own() noexcept {
     keys_ = moved(keys_, from, copy);
     segments_ = moved(segments_, from, copy);
     eager_ = moved(eager_, from, copy);
+    home_ = moved(home_, from, copy);
     encoded_ = moved(encoded_, from, copy);
     return Errc::ok;
 }
@@ -221,6 +229,7 @@ std::size_t described_bytes(const Description& description) noexcept {
         bytes += 1 + transport.scheme().size() + 4 + transport.described_bytes(*lease);
     }
     if (!description.owner.empty()) bytes += description.owner.encoded_bytes();
+    if (!description.home.empty()) bytes += 2 + description.home.size();
     if (const na::Lease* lease = told_segments(description)) bytes += 4 + segments_of(*lease).count * length_bytes;
     return bytes;
 }
@@ -233,19 +242,65 @@ void describe(const Description& description, Writer& writer) noexcept {
     const na::Access access = leases.empty() ? na::Access::read : leases.front()->access;
     for (const na::Lease* lease : leases) CINNABAR_ASSERT(lease->bytes == bytes && lease->access == access);
     CINNABAR_ASSERT(eager.empty() || (eager.size() == bytes && allows(access, na::Access::read)));
+    CINNABAR_ASSERT(description.home.empty() || description.owner.empty());
     const na::Lease* told = told_segments(description);
     if (described_bytes(description) > std::min(writer.left(), descriptor_bytes_max)) return writer.fail();
 
     writer.u8(format_version);
     writer.u8(static_cast<std::uint8_t>((description.owner.empty() ? 0 : flag_bound) | (told ? flag_segments : 0) |
-                                        (eager.empty() ? 0 : flag_eager)));
+                                        (eager.empty() ? 0 : flag_eager) | (description.home.empty() ? 0 : flag_home)));
     writer.u8(static_cast<std::uint8_t>(access));
     writer.u8(static_cast<std::uint8_t>(leases.size()));
     writer.u64(bytes);
     for (const na::Lease* lease : leases) write_key(*lease, writer);
     if (!description.owner.empty()) description.owner.encode(writer);
+    if (!description.home.empty()) {
+        writer.u16(static_cast<std::uint16_t>(description.home.size()));
+        writer.bytes(description.home);
+    }
     if (told) write_segments(*told, writer);
     writer.bytes(eager);
+}
+
+std::size_t forwarded_bytes(const RemoteRegion& remote) noexcept {
+    if (!remote.owner_.empty()) return remote.encoded_.size();
+    if (!remote.home_.empty()) return remote.encoded_.size() - 2;  // without the size of the address
+    const bool eager_says_all = !remote.eager_.empty() && remote.access_ == na::Access::read;
+    return eager_says_all ? head_bytes + remote.eager_.size() : 0;
+}
+
+Errc forward(const RemoteRegion& remote, Writer& writer) noexcept {
+    const std::size_t bytes = forwarded_bytes(remote);
+    if (bytes == 0) return Errc::unreachable;
+    if (bytes > writer.left()) return Errc::too_large;
+    if (!remote.owner_.empty()) {
+        writer.bytes(remote.encoded_);
+        return Errc::ok;
+    }
+    const bool bound = !remote.home_.empty();
+    if (bound) {
+        // It becomes an owner, which a reader checks. Whoever cannot be dialled is none for others.
+        Reader reader(remote.home_);
+        const auto owner = na::Addr::decode(reader);
+        if (!owner || !owner->listens() || reader.left() != 0) return Errc::protocol;
+    }
+    writer.u8(format_version);
+    const bool segments = bound && remote.segment_count_ > 0;
+    writer.u8(static_cast<std::uint8_t>((bound ? flag_bound : 0) | (segments ? flag_segments : 0) |
+                                        (remote.eager_.empty() ? 0 : flag_eager)));
+    writer.u8(static_cast<std::uint8_t>(remote.access_));
+    writer.u8(bound ? remote.key_count_ : std::uint8_t{0});
+    writer.u64(remote.bytes_);
+    if (bound) {
+        writer.bytes(remote.keys_);
+        writer.bytes(remote.home_);
+        if (segments) {
+            writer.u32(static_cast<std::uint32_t>(remote.segment_count_));
+            writer.bytes(remote.segments_);
+        }
+    }
+    writer.bytes(remote.eager_);
+    return Errc::ok;
 }
 
 }  // namespace cinnabar::bulk

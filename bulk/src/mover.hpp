@@ -4,7 +4,9 @@
 //
 // Who posts next is decided by two rings: peers with something to post take turns, and so do the transfers of one peer;
 // each turn posts one chunk. A peer leaves the ring when its budget is used up or the port has no room (then it is
-// stalled), and comes back at a completion or, for want of one, by a short timer.
+// stalled), and comes back at a completion or, for want of one, by a short timer. A peer that finds the context's
+// budget used up waits for it in the order of its coming, but one that has nothing in flight always has one chunk:
+// peers that do not answer hold what they have, and nobody else's turn.
 #pragma once
 
 #include "plan.hpp"
@@ -48,14 +50,16 @@ struct TransferSlot final : Transfer {
 
     Mover::Impl* mover = nullptr;
     Work work;       // on its way to begin, then to the user
-    OwnTimer timer;  // the deadline, then the way to finish
+    OwnTimer timer;  // the deadline and the looks at whether it stalls, then the way to finish
     TransferArgs args;
     TransferDone done = nullptr;
     TransferProgress progress = nullptr;
     void* user = nullptr;
     Deliver deliver = Deliver::queued;
     Phase phase = Phase::waiting;
-    Errc error = Errc::ok;  // the first one
+    Errc error = Errc::ok;           // the first one
+    std::uint64_t moved_before = 0;  // at the last look
+    TimeUs silent_since = 0;
     bool copy_eager = false;
     bool has_planned = false;  // `planned` could not be posted yet
 
@@ -92,7 +96,13 @@ struct PeerBook : PoolSlot {
     std::uint64_t bytes = 0;  // in flight
     std::uint32_t chunks = 0;
     std::uint32_t chunks_max = 0;
-    bool stalled = false;  // ring_link is in stalled_, not in ring_
+    // The list that ring_link is in, if it is in one.
+    enum class Place : std::uint8_t {
+        ring,     // may post
+        stalled,  // the port has no room
+        full,     // the context's budget is used up
+    };
+    Place place = Place::ring;
     ListLink<PeerBook> ring_link;
     IntrusiveList<TransferSlot, &TransferSlot::ready_link> ready;
     IntrusiveList<TransferSlot, &TransferSlot::member_link> members;
@@ -106,7 +116,9 @@ class Mover::Impl {
     // The life of a transfer (transfer.cpp).
     [[nodiscard]] Transfer* start(const TransferArgs& args, TransferDone done, void* user, Deliver deliver,
                                   TransferProgress progress, Errc& why) noexcept;
+    [[nodiscard]] bool prepare_cancel(TransferSlot& slot) noexcept;
     void cancel(TransferSlot& slot) noexcept;
+    void cancel_soon(TransferSlot& slot) noexcept;
     void release(TransferSlot& slot) noexcept;
     void close() noexcept;
     void fail_peer(PeerBook& book, Errc why) noexcept;
@@ -140,7 +152,9 @@ class Mover::Impl {
     static void on_finish(Timer& timer) noexcept;
     static void on_deliver(Work& work) noexcept;
     static void on_cancel(Work& work) noexcept;
-    static void on_deadline(Timer& timer) noexcept;
+    // Arms the timer for the deadline, or for an earlier look at whether it stalls.
+    void watch(TransferSlot& slot) noexcept;
+    static void on_watch(Timer& timer) noexcept;
     static void on_close(Work& work) noexcept;
 
     // Peers (pump.cpp).
@@ -151,13 +165,15 @@ class Mover::Impl {
     // Posting (pump.cpp).
     void pump() noexcept;
     [[nodiscard]] Posted post_next(PeerBook& book) noexcept;
+    // Whether a chunk of that peer would exceed the context's budget.
+    [[nodiscard]] bool is_full(const PeerBook& book, std::uint64_t bytes) const noexcept;
     [[nodiscard]] Posted post_chunk(TransferSlot& slot) noexcept;
     void fill(ChunkOp& op, TransferSlot& slot) noexcept;
     void make_ready(TransferSlot& slot) noexcept;
     void unready(TransferSlot& slot) noexcept;
+    void enter(PeerBook& book, PeerBook::Place place) noexcept;
+    void leave(PeerBook& book) noexcept;
     void stall(PeerBook& book) noexcept;
-    void unstall(PeerBook& book) noexcept;
-    void leave_stalled(PeerBook& book) noexcept;
     void chunk_done(ChunkOp& op) noexcept;
     static void on_chunk(na::Op& op) noexcept;
     static void on_retry(Timer& timer) noexcept;
@@ -173,8 +189,10 @@ class Mover::Impl {
     SlotPool<ChunkOp> chunks_;
     SlotPool<PeerBook> books_;
     std::array<PeerBook*, buckets> table_{};  // by peer
-    Ring ring_;
-    Ring stalled_;
+    std::array<Ring, 3> rings_;               // by PeerBook::Place
+    Ring& ring_ = rings_[0];
+    Ring& stalled_ = rings_[1];
+    Ring& full_ = rings_[2];
     OwnTimer retry_;                              // armed while somebody is stalled
     Microseconds retry_after_ = retry_after_min;  // doubles until a chunk gets through
     Work close_work_;

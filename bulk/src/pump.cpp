@@ -63,65 +63,74 @@ void Mover::Impl::make_ready(TransferSlot& slot) noexcept {
     PeerBook& book = *slot.book;
     const bool may_post = slot.error == Errc::ok && !slot.all_posted() && slot.inflight_count < options_.window;
     if (may_post && !decltype(book.ready)::linked(slot)) book.ready.push_back(slot);
-    if (!book.ready.empty() && !Ring::linked(book)) ring_.push_back(book);
+    if (!book.ready.empty() && !Ring::linked(book)) enter(book, PeerBook::Place::ring);
 }
 
 void Mover::Impl::unready(TransferSlot& slot) noexcept {
     PeerBook& book = *slot.book;
     if (decltype(book.ready)::linked(slot)) book.ready.remove(slot);
-    if (!book.ready.empty() || !Ring::linked(book)) return;
-    if (book.stalled) {
-        leave_stalled(book);
-    } else {
-        ring_.remove(book);
-    }
+    if (book.ready.empty() && Ring::linked(book)) leave(book);
+}
+
+void Mover::Impl::enter(PeerBook& book, PeerBook::Place place) noexcept {
+    book.place = place;
+    rings_[static_cast<std::size_t>(place)].push_back(book);
+}
+
+void Mover::Impl::leave(PeerBook& book) noexcept {
+    rings_[static_cast<std::size_t>(book.place)].remove(book);
+    if (book.place == PeerBook::Place::stalled && stalled_.empty()) context_.disarm(retry_);
 }
 
 void Mover::Impl::stall(PeerBook& book) noexcept {
-    ring_.remove(book);
-    stalled_.push_back(book);
-    book.stalled = true;
+    leave(book);
+    enter(book, PeerBook::Place::stalled);
     if (retry_.armed()) return;
     context_.arm(retry_, after(context_.now_us(), retry_after_));
     retry_after_ = std::min(retry_after_ * 2, retry_after_max);
 }
 
-void Mover::Impl::leave_stalled(PeerBook& book) noexcept {
-    stalled_.remove(book);
-    book.stalled = false;
-    if (stalled_.empty()) context_.disarm(retry_);
-}
-
-void Mover::Impl::unstall(PeerBook& book) noexcept {
-    leave_stalled(book);
-    ring_.push_back(book);
-}
-
 void Mover::Impl::on_retry(Timer& timer) noexcept {
     Impl& mover = *static_cast<OwnTimer&>(timer).mover;
-    while (PeerBook* book = mover.stalled_.front()) mover.unstall(*book);
+    while (PeerBook* book = mover.stalled_.front()) {
+        mover.leave(*book);
+        mover.enter(*book, PeerBook::Place::ring);
+    }
     mover.pump();
 }
 
+// Those that wait for the context's budget come first. When the first of them does not fit, nobody overtakes it who has
+// something in flight already.
 void Mover::Impl::pump() noexcept {
-    while (PeerBook* book = ring_.front()) {
-        switch (post_next(*book)) {
+    bool full = false;
+    while (PeerBook* book = full || full_.empty() ? ring_.front() : full_.front()) {
+        switch (full && book->chunks > 0 ? Posted::context_full : post_next(*book)) {
             case Posted::taken:
-                ring_.remove(*book);
-                if (!book->ready.empty()) ring_.push_back(*book);
+                leave(*book);
+                if (!book->ready.empty()) enter(*book, PeerBook::Place::ring);
                 break;
             case Posted::failed:  // the transfer has left the ring
                 break;
             case Posted::peer_full:
-                ring_.remove(*book);
+                leave(*book);
                 break;
             case Posted::stalled:
                 stall(*book);
                 break;
             case Posted::context_full:
-                return;
+                full = true;
+                if (book->place == PeerBook::Place::full) break;
+                leave(*book);
+                enter(*book, PeerBook::Place::full);
+                break;
         }
     }
+}
+
+bool Mover::Impl::is_full(const PeerBook& book, std::uint64_t bytes) const noexcept {
+    if (book.chunks == 0) return false;
+    return chunks_.taken() >= options_.chunks_max ||
+           bytes_inflight_.load(std::memory_order_relaxed) + bytes > options_.inflight_bytes_max;
 }
 
 Mover::Impl::Posted Mover::Impl::post_next(PeerBook& book) noexcept {
@@ -132,16 +141,14 @@ Mover::Impl::Posted Mover::Impl::post_next(PeerBook& book) noexcept {
         return Posted::taken;
     }
     const std::uint64_t bytes = slot.planned.bytes;
-    // A chunk larger than the whole budget passes alone.
-    const std::uint64_t all = bytes_inflight_.load(std::memory_order_relaxed);
-    if (all > 0 && all + bytes > options_.inflight_bytes_max) return Posted::context_full;
+    if (is_full(book, bytes)) return Posted::context_full;
     if (book.bytes > 0 && book.bytes + bytes > options_.peer_inflight_bytes_max) return Posted::peer_full;
     if (book.chunks >= book.chunks_max) return Posted::peer_full;
     const Posted posted = post_chunk(slot);
     if (posted != Posted::taken) return posted;
     book.bytes += bytes;
     ++book.chunks;
-    bytes_inflight_.store(all + bytes, std::memory_order_relaxed);
+    bytes_inflight_.store(bytes_inflight_.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
     slot.has_planned = false;
     book.ready.remove(slot);
     if (!slot.all_posted() && slot.inflight_count < options_.window) book.ready.push_back(slot);
@@ -149,9 +156,8 @@ Mover::Impl::Posted Mover::Impl::post_next(PeerBook& book) noexcept {
 }
 
 Mover::Impl::Posted Mover::Impl::post_chunk(TransferSlot& slot) noexcept {
-    ChunkOp* op = chunks_.taken() < options_.chunks_max ? chunks_.acquire() : nullptr;
+    ChunkOp* op = chunks_.acquire();
     if (!op) {
-        if (chunks_.taken() > 0) return Posted::context_full;
         fail(slot, Errc::out_of_memory);
         return Posted::failed;
     }
@@ -225,9 +231,14 @@ void Mover::Impl::chunk_done(ChunkOp& op) noexcept {
     bytes_inflight_.store(bytes_inflight_.load(std::memory_order_relaxed) - bytes, std::memory_order_relaxed);
     chunks_.release(op);
 
-    if (!book.ready.empty() && !Ring::linked(book)) ring_.push_back(book);
+    // A peer that has nothing in flight any more has its one chunk, whoever waits for room.
+    if (book.chunks == 0 && Ring::linked(book) && book.place == PeerBook::Place::full) leave(book);
+    if (!book.ready.empty() && !Ring::linked(book)) enter(book, PeerBook::Place::ring);
     // Room somewhere: one of those that a port turned away may try again.
-    if (PeerBook* turned_away = stalled_.front()) unstall(*turned_away);
+    if (PeerBook* turned_away = stalled_.front()) {
+        leave(*turned_away);
+        enter(*turned_away, PeerBook::Place::ring);
+    }
 
     if (result == Errc::ok) {
         retry_after_ = retry_after_min;

@@ -14,10 +14,12 @@ constexpr std::uint32_t peers_max = 65'536;
 
 constexpr std::size_t remote_ends_kept_max = 1024;
 
+constexpr int looks_per_stall = 4;
+
 MoverOptions sane(MoverOptions options) {
     options.chunk_bytes = std::max<std::uint64_t>(options.chunk_bytes, 1);
     options.window = std::clamp(options.window, 1u, transfer_window_max);
-    options.chunks_max = std::max(options.chunks_max, 1u);
+    options.chunks_max = std::clamp(options.chunks_max, 1u, SlotPool<ChunkOp>::slots_limit - peers_max);
     return options;
 }
 
@@ -45,7 +47,7 @@ Mover::Impl::Impl(na::Context& context, std::vector<std::shared_ptr<na::Transpor
       context_(context),
       transports_(std::move(transports)),
       staging_(transports_.size()),
-      chunks_(Threads::one, options_.chunks_max),
+      chunks_(Threads::one, options_.chunks_max + peers_max),
       books_(Threads::one, peers_max) {
     CINNABAR_ASSERT(transports_.size() == context.ports().size());
     retry_.mover = this;
@@ -111,10 +113,9 @@ void Mover::Impl::begin(TransferSlot& slot) noexcept {
     }
     slot.error = prepare(slot);
     if (slot.error != Errc::ok) return finish_later(slot);
-    if (args.deadline != time_never) {
-        slot.timer.fire = &on_deadline;
-        context_.arm(slot.timer, args.deadline);
-    }
+    slot.moved_before = 0;
+    slot.silent_since = context_.now_us();
+    watch(slot);
     make_ready(slot);
     pump();
 }
@@ -240,16 +241,43 @@ void Mover::Impl::on_deliver(Work& work) noexcept {
     slot.done(slot, slot.user);
 }
 
-void Mover::Impl::on_deadline(Timer& timer) noexcept {
+void Mover::Impl::watch(TransferSlot& slot) noexcept {
+    TimeUs at = slot.args.deadline;
+    if (options_.stall_max.count() > 0)
+        at = std::min(at, after(context_.now_us(), options_.stall_max / looks_per_stall));
+    if (at == time_never) return;
+    slot.timer.fire = &on_watch;
+    context_.arm(slot.timer, at);
+}
+
+// What waits for its turn does not stall: it has nothing in flight.
+void Mover::Impl::on_watch(Timer& timer) noexcept {
     TransferSlot& slot = *static_cast<TransferSlot::OwnTimer&>(timer).slot;
-    slot.mover->fail(slot, Errc::timed_out);
+    Impl& mover = *slot.mover;
+    const TimeUs now = mover.context_.now_us();
+    if (slot.args.deadline <= now) return mover.fail(slot, Errc::timed_out);
+    if (slot.inflight_count == 0 || slot.moved() != slot.moved_before) {
+        slot.moved_before = slot.moved();
+        slot.silent_since = now;
+    } else if (now >= after(slot.silent_since, mover.options_.stall_max)) {
+        return mover.fail(slot, Errc::timed_out);
+    }
+    mover.watch(slot);
+}
+
+bool Mover::Impl::prepare_cancel(TransferSlot& slot) noexcept {
+    if (slot.cancel_asked.exchange(true, std::memory_order_acq_rel)) return false;
+    slot.holders.fetch_add(1, std::memory_order_relaxed);
+    slot.cancel_work.run = &on_cancel;
+    return true;
 }
 
 void Mover::Impl::cancel(TransferSlot& slot) noexcept {
-    if (slot.cancel_asked.exchange(true, std::memory_order_acq_rel)) return;
-    slot.holders.fetch_add(1, std::memory_order_relaxed);
-    slot.cancel_work.run = &on_cancel;
-    context_.run_owned(slot.cancel_work);
+    if (prepare_cancel(slot)) context_.run_owned(slot.cancel_work);
+}
+
+void Mover::Impl::cancel_soon(TransferSlot& slot) noexcept {
+    if (prepare_cancel(slot)) context_.submit(slot.cancel_work);
 }
 
 // May run before the transfer has begun (begin looks at cancel_asked) or after it has ended.
@@ -289,6 +317,7 @@ Transfer* Mover::start(const TransferArgs& args, TransferDone done, void* user, 
     return impl_->start(args, done, user, deliver, progress, why);
 }
 void Mover::cancel(Transfer& transfer) noexcept { impl_->cancel(static_cast<TransferSlot&>(transfer)); }
+void Mover::cancel_soon(Transfer& transfer) noexcept { impl_->cancel_soon(static_cast<TransferSlot&>(transfer)); }
 void Mover::release(Transfer& transfer) noexcept { impl_->release(static_cast<TransferSlot&>(transfer)); }
 void Mover::close() noexcept { impl_->close(); }
 void Mover::peer_lost(na::Peer& peer, Errc why) noexcept {

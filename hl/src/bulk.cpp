@@ -3,6 +3,7 @@
 
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/hl/bulk.hpp>
+#include <cinnabar/hl/request.hpp>
 
 #include <algorithm>
 
@@ -98,7 +99,7 @@ bool TransferOp::start(const TaskContext* task) noexcept {
     stop_node_.user = this;
     stop_node_.fire = [](StopNode& node) noexcept {
         auto& self = *static_cast<TransferOp*>(node.user);
-        self.mover_->cancel(*self.transfer_);
+        self.mover_->cancel_soon(*self.transfer_);
     };
     if (!scope_->add(stop_node_)) mover_->cancel(*transfer);
     if (arrived_.fetch_add(1, std::memory_order_acq_rel) == 0) return true;
@@ -124,12 +125,25 @@ void TransferOp::on_done(bulk::Transfer& transfer, void* user) noexcept {
 Result<std::uint64_t> TransferOp::await_resume() noexcept {
     if (error_) return std::move(*error_);
     if (code_ != Errc::ok) {
-        return Error(code_, args_.direction == bulk::Direction::pull ? "the pull ended early" : "the push ended early");
+        const na::Addr& owner = args_.remote->owner();
+        Error error(code_, args_.direction == bulk::Direction::pull ? "the pull ended early" : "the push ended early");
+        if (owner.empty()) return error;
+        error.subject = "memory of " + owner.to_string();
+        if (code_ == Errc::unreachable) error.hint = "no transport of this node reaches the memory where it is lent";
+        if (code_ == Errc::permission && !options_.follow_owner) {
+            error.hint = "the memory is a third party's: ask for TransferOptions::follow_owner";
+        }
+        return error;
     }
     return args_.bytes;
 }
 
 namespace detail {
+
+Result<Buffer> buffer_for(rpc::Request* request, std::uint64_t bytes) {
+    if (!request) return Error(Errc::invalid_argument, "memory is fetched in the handler that it came to");
+    return static_cast<RequestState*>(request->user_data)->node().buffers().take(static_cast<std::size_t>(bytes));
+}
 
 TransferOp move_plain(bulk::Direction direction, const bulk::RemoteRegion& remote, Result<bulk::Region> local,
                       TransferOptions options) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "loop.hpp"
 
+#include "shared_clock.hpp"
+
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/hl/waiter.hpp>
 
@@ -20,8 +22,10 @@ Job& job_of(Work& work) noexcept { return *static_cast<Job*>(work.user); }
 
 }  // namespace
 
-Loop::Loop(NodeCore& node, std::unique_ptr<rpc::Context> context, bool threaded)
-    : node_(node), context_(std::move(context)), threaded_(threaded) {}
+Loop::Loop(NodeCore& node, std::unique_ptr<rpc::Context> context, bool threaded, Clock* simulated_clock)
+    : node_(node), context_(std::move(context)), threaded_(threaded), simulated_clock_(simulated_clock) {
+    if (simulated_clock_) join_clock(*this);
+}
 
 Loop::~Loop() { CINNABAR_ASSERT(!thread_.joinable() && !context_); }
 
@@ -45,6 +49,11 @@ void Loop::run_completions() noexcept {
 }
 
 void Loop::drive(Microseconds timeout) noexcept {
+    if (simulated_clock_) return drive_clock(*this, timeout);
+    drive_alone(timeout);
+}
+
+void Loop::drive_alone(Microseconds timeout) noexcept {
     (void)context_->progress(timeout);
     run_completions();
 }
@@ -78,6 +87,7 @@ void Loop::forget(Waiter& waiter) noexcept {
 }
 
 void Loop::stop_driving() noexcept {
+    if (simulated_clock_) leave_clock(*this);
     leaving_.store(true, std::memory_order_release);
     ring_.run = [](Work&) noexcept {};
     if (context_) context_->na().submit(ring_);

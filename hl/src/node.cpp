@@ -69,8 +69,8 @@ TransferOp NodeRef::push(const bulk::RemoteRegion& remote, const na::Addr& peer,
     return TransferOp(bulk::Direction::push, remote, std::move(local), options).with(*core_, peer);
 }
 
-Errc NodeRef::run_for(Microseconds span) const { return core_->run_until(after(steady_clock().now_us(), span), true); }
-Errc NodeRef::run() const { return core_->run_until(time_never, true); }
+Errc NodeRef::run_for(Microseconds span) const { return core_->run_for(span, true); }
+Errc NodeRef::run() const { return core_->run_for(Microseconds::max(), true); }
 void NodeRef::stop_running() const noexcept { core_->stop_running(); }
 void NodeRef::poll() const noexcept {
     for (Loop* loop : core_->loops()) loop->drive(Microseconds{0});
@@ -80,27 +80,27 @@ std::vector<RpcCounts> NodeRef::stats() const { return core_->stats(); }
 rpc::Context& NodeRef::rpc_context(unsigned index) const noexcept { return *core_->loops().at(index)->context(); }
 
 Result<Node> Node::listen(std::string_view uri, Options options) {
-    CINNABAR_TRY(NodeCore * core, NodeCore::open(std::span(&uri, 1), std::move(options), true));
+    CINNABAR_TRY(NodeCore * core, NodeCore::open(std::span(&uri, 1), std::move(options), Purpose::listen));
     return Node(core);
 }
 Result<Node> Node::listen(std::initializer_list<std::string_view> uris, Options options) {
-    CINNABAR_TRY(NodeCore * core, NodeCore::open(uris, std::move(options), true));
+    CINNABAR_TRY(NodeCore * core, NodeCore::open(uris, std::move(options), Purpose::listen));
     return Node(core);
 }
 Result<Node> Node::listen(std::span<const std::string> uris, Options options) {
-    CINNABAR_TRY(NodeCore * core, NodeCore::open(views_of(uris), std::move(options), true));
+    CINNABAR_TRY(NodeCore * core, NodeCore::open(views_of(uris), std::move(options), Purpose::listen));
     return Node(core);
 }
 Result<Node> Node::open(std::string_view uri, Options options) {
-    CINNABAR_TRY(NodeCore * core, NodeCore::open(std::span(&uri, 1), std::move(options), false));
+    CINNABAR_TRY(NodeCore * core, NodeCore::open(std::span(&uri, 1), std::move(options), Purpose::open));
     return Node(core);
 }
 Result<Node> Node::open(std::initializer_list<std::string_view> uris, Options options) {
-    CINNABAR_TRY(NodeCore * core, NodeCore::open(uris, std::move(options), false));
+    CINNABAR_TRY(NodeCore * core, NodeCore::open(uris, std::move(options), Purpose::open));
     return Node(core);
 }
 Result<Node> Node::open(std::span<const std::string> uris, Options options) {
-    CINNABAR_TRY(NodeCore * core, NodeCore::open(views_of(uris), std::move(options), false));
+    CINNABAR_TRY(NodeCore * core, NodeCore::open(views_of(uris), std::move(options), Purpose::open));
     return Node(core);
 }
 

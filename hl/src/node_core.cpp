@@ -4,6 +4,7 @@
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/base/log.hpp>
 #include <cinnabar/hl/waiter.hpp>
+#include <cinnabar/na/uri.hpp>
 #include <cinnabar/plugins/builtin.hpp>
 
 #include <sched.h>
@@ -15,6 +16,13 @@ namespace {
 
 constexpr Microseconds task_patience{5'000'000};  // then it is said what a closing node waits for
 constexpr Microseconds drain_step{2'000};         // between two looks at what still runs
+
+// Whether whoever has a way to this host can call a node that listens there.
+bool is_open_to_all(na::Transport& transport, std::string_view uri) {
+    if (transport.caps().same_host_only || transport.clock()) return false;  // the latter is a simulation
+    const auto parsed = na::Uri::parse(uri);
+    return parsed && (parsed->host.empty() || parsed->host == "0.0.0.0" || parsed->host == "::");
+}
 
 }  // namespace
 
@@ -29,51 +37,71 @@ NodeCore::~NodeCore() {
     for (StatsEntry& entry : *stats_) delete entry.stats.load();
 }
 
-Result<NodeCore*> NodeCore::open(std::span<const std::string_view> uris, NodeOptions options, bool listen) {
+Result<NodeCore*> NodeCore::open(std::span<const std::string_view> uris, NodeOptions options, Purpose purpose) {
     struct Closer {
         void operator()(NodeCore* core) const noexcept { core->close(); }
     };
     std::unique_ptr<NodeCore, Closer> core(new NodeCore(std::move(options)));
     add_builtin(core->registry_);
     if (core->options_.plugins) CINNABAR_TRY_VOID(core->options_.plugins(core->registry_));
-    CINNABAR_TRY_VOID(core->open_transports(uris, listen));
+    CINNABAR_TRY_VOID(core->open_transports(uris, purpose));
     CINNABAR_TRY(core->engine_, rpc::Engine::open(core->transports_));
-    CINNABAR_TRY_VOID(core->open_loops(listen));
+    CINNABAR_TRY_VOID(core->open_loops());
     return core.release();
 }
 
-Result<void> NodeCore::open_transports(std::span<const std::string_view> uris, bool listen) {
+Result<void> NodeCore::open_transports(std::span<const std::string_view> uris, Purpose purpose) {
     na::TransportOptions options = options_.transport;
-    options.listen = listen;
+    options.listen = purpose == Purpose::listen;
     options.contexts_max = std::max(options.contexts_max, options_.contexts);
     bool needs_self = true;
-    for (const std::string_view uri : uris) {
-        CINNABAR_TRY(std::unique_ptr<na::Transport> opened, registry_.open(uri, options));
+    bool warned = options_.strangers_may_call || purpose != Purpose::listen;
+    for (const std::string_view& uri : uris) {  // a reference: the last one is known by its place
+        auto made = registry_.open(uri, options);
+        if (!made && (purpose != Purpose::connect || (&uri == &uris.back() && transports_.empty()))) {
+            return std::move(made).error();
+        }
+        if (!made) continue;
+        std::unique_ptr<na::Transport> opened = *std::move(made);
         // A network with a clock of its own cannot share a context with the machine's.
         if (opened->scheme() == "self" || opened->clock()) needs_self = false;
+        if (!warned && is_open_to_all(*opened, uri)) {
+            warned = true;
+            log(LogLevel::warning,
+                "%s listens on all interfaces, and whoever reaches it may call every RPC: listen on one address, or "
+                "set NodeOptions::strangers_may_call",
+                std::string(uri).c_str());
+        }
         transports_.push_back(std::move(opened));
     }
     if (transports_.empty()) return Error(Errc::invalid_argument, "a node needs an address: tcp://");
     if (needs_self) {
         options.listen = true;
-        CINNABAR_TRY(std::unique_ptr<na::Transport> opened, registry_.open("self://", options));
+        CINNABAR_TRY(std::unique_ptr<na::Transport> opened, registry_.open("self://?alone=yes", options));
         transports_.push_back(std::move(opened));
     }
     return {};
 }
 
-Result<void> NodeCore::open_loops(bool listen) {
-    const bool threaded = options_.progress_thread.value_or(listen);
+Result<void> NodeCore::open_loops() {
     if (options_.contexts == 0) return Error(Errc::invalid_argument, "a node needs a context");
+    const bool threaded = options_.progress_thread && !simulated_clock();
     for (unsigned i = 0; i < options_.contexts; ++i) {
         rpc::Options options = options_.rpc;
         options.context.threads = Threads::many;
         options.context.id = static_cast<na::ContextId>(i);
         CINNABAR_TRY(std::unique_ptr<rpc::Context> opened, engine_->open_context(options));
-        loops_.push_back(new Loop(*this, std::move(opened), threaded));
+        loops_.push_back(new Loop(*this, std::move(opened), threaded, simulated_clock()));
     }
     for (Loop* loop : loops_) loop->start_thread();
     return {};
+}
+
+Clock* NodeCore::simulated_clock() const noexcept {
+    for (const auto& transport : transports_) {
+        if (Clock* clock = transport->clock()) return clock;
+    }
+    return nullptr;
 }
 
 Loop& NodeCore::pick_loop(std::optional<unsigned> wanted) const noexcept {
@@ -154,7 +182,7 @@ std::vector<RpcCounts> NodeCore::stats() {
     return all;
 }
 
-Errc NodeCore::run_until(TimeUs deadline, bool stoppable) noexcept {
+Errc NodeCore::run_for(Microseconds span, bool stoppable) noexcept {
     if (!Waiter::may_block()) return Errc::would_deadlock;
     Waiter waiter;
     for (Loop* loop : loops_) waiter.relies_on(*loop);
@@ -163,7 +191,7 @@ Errc NodeCore::run_until(TimeUs deadline, bool stoppable) noexcept {
         if (std::exchange(stop_running_, false)) return Errc::ok;
         runners_.push_back(&waiter);
     }
-    (void)waiter.wait_until(deadline);
+    (void)waiter.wait_for(span);
     const std::lock_guard lock(mutex_);
     std::erase(runners_, &waiter);
     return Errc::ok;
@@ -188,11 +216,12 @@ bool NodeCore::idle() noexcept {
 Errc NodeCore::drain(Microseconds span) noexcept {
     if (!Waiter::may_block()) return Errc::would_deadlock;
     engine_->drain();
-    const TimeUs until = after(steady_clock().now_us(), span);
+    Clock& clock = simulated_clock() ? *simulated_clock() : steady_clock();
+    const TimeUs until = after(clock.now_us(), span);
     while (!idle()) {
-        const TimeUs now = steady_clock().now_us();
+        const TimeUs now = clock.now_us();
         if (now >= until) return Errc::timed_out;
-        (void)run_until(std::min(until, after(now, drain_step)), false);
+        (void)run_for(std::min(drain_step, Microseconds{static_cast<std::int64_t>(until - now)}), false);
     }
     return Errc::ok;
 }
@@ -207,7 +236,7 @@ void NodeCore::stop_tasks() noexcept {
 
 void NodeCore::await_tasks(Waiter& waiter) noexcept {
     for (Loop* loop : loops_) waiter.relies_on(*loop);
-    while (!waiter.wait_until(after(steady_clock().now_us(), task_patience))) {
+    while (!waiter.wait_for(task_patience)) {
         const std::uint64_t left = tasks_.load() & ~going_bit;
         log(LogLevel::warning, "a node cannot close: %llu of its tasks and handlers ignore that they were stopped",
             static_cast<unsigned long long>(left));
@@ -236,7 +265,8 @@ void NodeCore::close() noexcept {
 }
 
 Result<Pool> NodeCore::make_pool(PoolOptions options) {
-    auto made = std::make_shared<PoolCore>(std::move(options));
+    Executor* const instead = simulated_clock() ? loops_.front() : nullptr;
+    auto made = std::make_shared<PoolCore>(std::move(options), instead);
     CINNABAR_TRY_VOID(made->start());
     const std::lock_guard lock(mutex_);
     pools_.push_back(made);

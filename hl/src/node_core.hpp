@@ -28,10 +28,13 @@ struct RequestScope : PoolSlot {
     StopScope stop;
 };
 
+// What the addresses of a node are: its own, what to call over, or places of which some may not exist here.
+enum class Purpose : std::uint8_t { listen, open, connect };
+
 class NodeCore {
   public:
     [[nodiscard]] static Result<NodeCore*> open(std::span<const std::string_view> uris, NodeOptions options,
-                                                bool listen);
+                                                Purpose purpose);
     // Stops and awaits what runs, closes, and frees the node.
     void close() noexcept;
 
@@ -41,6 +44,8 @@ class NodeCore {
     [[nodiscard]] const std::vector<Loop*>& loops() const noexcept { return loops_; }
     // `wanted`, or the one that runs in this thread, or the first.
     [[nodiscard]] Loop& pick_loop(std::optional<unsigned> wanted) const noexcept;
+    // Of the network, where that is simulated: then nothing here has a thread.
+    [[nodiscard]] Clock* simulated_clock() const noexcept;
     [[nodiscard]] Loop& loop_of(const rpc::Context& context) const noexcept;
 
     // Tasks and handlers that run beyond their first call. enter: false once the node is going.
@@ -57,15 +62,16 @@ class NodeCore {
 
     [[nodiscard]] Result<Pool> make_pool(PoolOptions options);
 
-    [[nodiscard]] Errc run_until(TimeUs deadline, bool stoppable) noexcept;
+    // Microseconds::max(): until stop_running().
+    [[nodiscard]] Errc run_for(Microseconds span, bool stoppable) noexcept;
     void stop_running() noexcept;
     [[nodiscard]] Errc drain(Microseconds span) noexcept;
 
   private:
     explicit NodeCore(NodeOptions options);
     ~NodeCore();
-    [[nodiscard]] Result<void> open_transports(std::span<const std::string_view> uris, bool listen);
-    [[nodiscard]] Result<void> open_loops(bool listen);
+    [[nodiscard]] Result<void> open_transports(std::span<const std::string_view> uris, Purpose purpose);
+    [[nodiscard]] Result<void> open_loops();
     void stop_tasks() noexcept;
     void await_tasks(Waiter& waiter) noexcept;
     [[nodiscard]] bool idle() noexcept;

@@ -2,6 +2,7 @@
 #include "pool_core.hpp"
 
 #include <cinnabar/base/assert.hpp>
+#include <cinnabar/hl/serve.hpp>
 
 #include <pthread.h>
 
@@ -10,7 +11,11 @@
 namespace cinnabar::hl {
 
 std::uint32_t Pool::queued() const noexcept { return core_->queued(); }
-Executor& Pool::executor() const noexcept { return *core_; }
+Executor& Pool::executor() const noexcept { return core_->instead() ? *core_->instead() : *core_; }
+
+void ServeOptions::set_pool(const Pool& wanted) noexcept {
+    if (wanted.core_ && !wanted.core_->instead()) pool = wanted.core_;
+}
 
 PoolCore::~PoolCore() { CINNABAR_ASSERT(threads_.empty()); }
 
@@ -18,6 +23,7 @@ Result<void> PoolCore::start() {
     if (options_.threads == 0 || options_.queue_max == 0) {
         return Error(Errc::invalid_argument, "a pool needs threads, and room in its queue");
     }
+    if (instead_) return {};
     try {
         for (unsigned i = 0; i < options_.threads; ++i) threads_.emplace_back([this, i] { work(i); });
     } catch (const std::system_error& refused) {

@@ -15,13 +15,16 @@ namespace cinnabar::hl {
 
 class PoolCore final : public Executor {
   public:
-    explicit PoolCore(PoolOptions options) : options_(std::move(options)) {}
+    // `instead`: where its handlers run, if it is to have no threads; may be null.
+    PoolCore(PoolOptions options, Executor* instead) : options_(std::move(options)), instead_(instead) {}
     // Requires: stopped.
     ~PoolCore();
 
     [[nodiscard]] Result<void> start();
     // Runs what is queued, then ends and joins the threads.
     void stop() noexcept;
+
+    [[nodiscard]] Executor* instead() const noexcept { return instead_; }
 
     // What has begun goes on: never refused, before all that has not.
     void post(Job& job) noexcept override;
@@ -35,6 +38,7 @@ class PoolCore final : public Executor {
     [[nodiscard]] Work* next_locked() noexcept;
 
     const PoolOptions options_;
+    Executor* const instead_;
     mutable std::mutex mutex_;
     std::condition_variable work_came_;
     WorkQueue begun_;

@@ -11,6 +11,7 @@ namespace cinnabar::hl {
 RequestState::RequestState(ServedBase& served, rpc::Request& request) noexcept
     : served_(served), request_(request), loop_(&served.node->loop_of(request.context())) {
     started_us_ = loop_->now_us();
+    request.user_data = this;
 }
 
 RequestState::~RequestState() {
@@ -45,6 +46,13 @@ StopScope& RequestState::stop_scope() noexcept {
     return made->stop;
 }
 
+Microseconds RequestState::time_left() const noexcept {
+    const TimeUs deadline = request_.deadline();
+    if (deadline == time_never) return Microseconds::max();
+    const TimeUs now = loop_->now_us();
+    return Microseconds{deadline > now ? static_cast<std::int64_t>(deadline - now) : 0};
+}
+
 void RequestState::count(Errc result) noexcept {
     if (served_.stats) served_.stats->count_request(loop_->now_us() - started_us_, result);
 }
@@ -69,8 +77,9 @@ void RequestState::answer_error(const Error& error) noexcept {
 
 void RequestState::answer_exception() noexcept {
     const std::string text = detail::error_of_exception().message();
-    log(LogLevel::error, "the handler of %.*s threw: %s", static_cast<int>(served_.name.size()), served_.name.data(),
-        text.c_str());
+    static constinit LogLimit lines;
+    log_limited(lines, LogLevel::error, "the handler of %.*s threw: %s", static_cast<int>(served_.name.size()),
+                served_.name.data(), text.c_str());
     if (!request_.answered()) answer_error(Errc::handler_failed);
 }
 

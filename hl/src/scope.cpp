@@ -19,11 +19,17 @@ bool ScopeCore::enter() noexcept {
 
 void ScopeCore::leave() noexcept {
     NodeCore& node = node_;
+    Executor* executor = nullptr;
+    Job* joiner = nullptr;
     {
         const std::lock_guard lock(mutex_);
-        // Once the joiner is posted the scope may be gone, but not before this lock is.
-        if (--running_ == 0 && joiner_) join_executor_->post(*std::exchange(joiner_, nullptr));
+        if (--running_ == 0) {
+            executor = join_executor_;
+            joiner = std::exchange(joiner_, nullptr);
+        }
     }
+    // From here on the joiner may destroy the scope, and with it the lock.
+    if (joiner) executor->post(*joiner);
     node.leave();
 }
 
@@ -36,6 +42,6 @@ bool ScopeCore::join(Executor& executor, Job& joiner) noexcept {
     return false;
 }
 
-Scope::Scope(const NodeRef& node) : core_(node.core(), &node.core().scope().stop()) {}
+Scope::Scope(const NodeRef& node) : core_(*node.core_, &node.core_->scope().stop()) {}
 
 }  // namespace cinnabar::hl

@@ -8,7 +8,6 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 
 namespace cinnabar::hl {
@@ -19,14 +18,18 @@ thread_local Waiter* the_waiter = nullptr;
 // Nothing depends on it: every event that a sleeper must see rings it.
 constexpr Microseconds sleep_max{3'600'000'000};
 
-Microseconds time_left(TimeUs deadline) noexcept {
+}  // namespace
+
+Microseconds Waiter::time_left(TimeUs deadline) const noexcept {
     if (deadline == time_never) return sleep_max;
-    const TimeUs now = steady_clock().now_us();
+    const TimeUs now = clock_->now_us();
     if (deadline <= now) return Microseconds{0};
     return std::min(sleep_max, Microseconds{static_cast<std::int64_t>(deadline - now)});
 }
 
-}  // namespace
+bool Waiter::wait_for(Microseconds span) noexcept {
+    return wait_until(span == Microseconds::max() ? time_never : after(clock_->now_us(), span));
+}
 
 Waiter::Waiter() noexcept {
     ring_.user = this;
@@ -49,11 +52,13 @@ bool Waiter::here() const noexcept { return the_waiter == this; }
 
 void Waiter::relies_on(Loop& loop) noexcept {
     if (!loop.needs_driver()) return;
+    if (Clock* simulated = loop.simulated_clock()) clock_ = simulated;
     for (const Led& led : loops_) {
         if (led.loop == &loop) return;
     }
     loop.acquire();
     loops_.push_back({&loop});
+    watched_.resize(loops_.size());
 }
 
 void Waiter::ring_locked() noexcept {
@@ -138,6 +143,7 @@ void Waiter::drive(TimeUs deadline) noexcept {
         ++leading;
     }
     if (leading == 0) return block(deadline);
+    if (only->loop->simulated_clock()) return only->loop->drive(time_left(deadline));  // which never sleeps
     if (leading > 1) return drive_many(deadline, fall_asleep_in(only->loop));
     Loop& loop = *only->loop;
     const bool idle = fall_asleep_in(&loop);
@@ -147,16 +153,16 @@ void Waiter::drive(TimeUs deadline) noexcept {
 }
 
 void Waiter::drive_many(TimeUs deadline, bool idle) noexcept {
-    std::array<pollfd, 16> fds;
-    nfds_t count = 0;
+    // A loop that is not asked about its work here must not be slept beside, so there is an entry for each.
+    std::size_t count = 0;
     for (const Led& led : loops_) {
-        if (!led.leading || count == fds.size()) continue;
-        fds[count++] = {led.loop->context()->wait_fd(), POLLIN, 0};
+        if (!led.leading) continue;
+        watched_[count++] = {led.loop->context()->wait_fd(), POLLIN, 0};
         idle = led.loop->context()->prepare_wait() && idle;
     }
     if (idle) {
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(time_left(deadline));
-        (void)::poll(fds.data(), count, static_cast<int>(left.count()));
+        (void)::poll(watched_.data(), count, static_cast<int>(left.count()));
     }
     wake_up();
     for (std::size_t i = 0; i < loops_.size(); ++i) {

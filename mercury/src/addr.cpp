@@ -3,6 +3,8 @@
 #include "errors.hpp"
 #include "log.hpp"
 
+#include <cinnabar/na/uri.hpp>
+
 #include <algorithm>
 
 using namespace cinnabar;
@@ -10,6 +12,15 @@ using mercury::failed;
 using mercury::guarded;
 
 namespace cinnabar::mercury {
+namespace {
+
+// "shm://": where to listen, but nobody to call. Networks within a process need no name.
+bool names_nobody(const std::string& endpoint) {
+    const auto uri = na::Uri::parse(endpoint);
+    return uri && (*uri).host.empty() && (*uri).scheme != "self" && (*uri).scheme != "sim";
+}
+
+}  // namespace
 
 hg_return_t hand_out(hg_class& owner, na::Addr made, hg_addr_t* out) noexcept {
     return guarded([&] {
@@ -29,6 +40,9 @@ hg_return_t look_up(const hg_class& owner, const char* name, na::Addr& out) noex
         auto parsed = na::Addr::parse(*text);
         if (!parsed) return failed("HG_Addr_lookup", parsed.error());
         const auto& endpoints = (*parsed).body().endpoints;
+        if (std::any_of(endpoints.begin(), endpoints.end(), names_nobody)) {
+            return failed("HG_Addr_lookup: the address names no peer", HG_INVALID_ARG);
+        }
         const auto& transports = owner.engine->transports();
         const bool reached = std::any_of(transports.begin(), transports.end(), [&](const auto& transport) {
             return std::any_of(endpoints.begin(), endpoints.end(),

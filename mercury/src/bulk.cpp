@@ -14,16 +14,6 @@ namespace {
 
 na::Access access_of(std::uint8_t flags) { return static_cast<na::Access>(flags & HG_BULK_READWRITE); }
 
-// Lent memory is given back; where a peer is in the middle of an access, the lend goes when that is over.
-void end_lend(std::unique_ptr<bulk::Lend> lend) noexcept {
-    if (!lend->granted()) return;
-    lend->fenced.run = [](Work& work) noexcept {
-        const std::unique_ptr<bulk::Lend> over(&bulk::Lend::of(work));
-        if (over->quarantined()) over->forget();
-    };
-    if (lend->revoke() == Errc::again) (void)lend.release();
-}
-
 hg_return_t expose(hg_bulk& bulk, void** buffers, const hg_size_t* sizes) {
     const na::Access access = access_of(bulk.flags);
     if (!buffers && bulk.bytes != 0) {
@@ -48,10 +38,6 @@ hg_return_t expose(hg_bulk& bulk, void** buffers, const hg_size_t* sizes) {
 }
 
 }  // namespace
-
-hg_bulk::~hg_bulk() {
-    for (auto& lend : lends) end_lend(std::move(lend));
-}
 
 hg_return_t HG_Bulk_create(hg_class_t* hg_class, uint32_t count, void** buf_ptrs, const hg_size_t* buf_sizes,
                            uint8_t flags, hg_bulk_t* handle) {
@@ -84,9 +70,11 @@ hg_return_t HG_Bulk_create_attr(hg_class_t* hg_class, uint32_t count, void** buf
 hg_return_t HG_Bulk_free(hg_bulk_t handle) {
     if (!handle || handle->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return HG_SUCCESS;
     hg_class& owner = *handle->owner;
+    mercury::forget_description(*handle);
+    const hg_return_t taken_back = mercury::take_back(*handle);
     delete handle;
     --owner.bulks;
-    return HG_SUCCESS;
+    return taken_back;
 }
 
 hg_return_t HG_Bulk_ref_incr(hg_bulk_t handle) {

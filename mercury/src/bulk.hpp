@@ -14,6 +14,14 @@
 #include <mutex>
 #include <vector>
 
+namespace cinnabar::mercury {
+
+struct Lending : bulk::Lend {
+    std::atomic<bool> over{false};  // revoked, and its fence has ended
+};
+
+}  // namespace cinnabar::mercury
+
 struct hg_bulk {
     std::atomic<std::int32_t> references{1};
     hg_class* owner = nullptr;
@@ -25,7 +33,8 @@ struct hg_bulk {
     std::vector<cinnabar::na::Segment> segments;
     cinnabar::bulk::Region local;
     std::mutex lend_mutex;  // of `lends`: one for each network, granted when the handle is first described
-    std::vector<std::unique_ptr<cinnabar::bulk::Lend>> lends;
+    std::vector<std::unique_ptr<cinnabar::mercury::Lending>> lends;
+    std::uint64_t secret = 0;  // names it in its descriptions; 0: not described yet
 
     // Memory of a peer: its description, which can be sent on.
     bool is_remote = false;
@@ -34,8 +43,6 @@ struct hg_bulk {
 
     bool is_bound = false;
     hg_addr bound;  // the owner's address, if it is known
-
-    ~hg_bulk();
 };
 
 namespace cinnabar::mercury {
@@ -46,5 +53,13 @@ inline constexpr unsigned long describe_eager = 1ul << 2;
 // Bytes of the description, and the description. `bytes` 0: it cannot be lent (said in the log).
 [[nodiscard]] hg_size_t description_bytes(hg_bulk& bulk, unsigned long flags) noexcept;
 [[nodiscard]] hg_return_t describe(hg_bulk& bulk, unsigned long flags, Bytes out) noexcept;
+// A description of it that comes back is a peer's memory from now on.
+void forget_description(hg_bulk& bulk) noexcept;
+
+// Lends its memory once on each network of the class. Requires: lend_mutex.
+[[nodiscard]] hg_return_t lend(hg_bulk& bulk);
+// Takes it back from all peers and waits, a second at most, for accesses that are under way. HG_TIMEOUT: one of them
+// has not ended; its registration stays with the class until HG_Finalize.
+[[nodiscard]] hg_return_t take_back(hg_bulk& bulk) noexcept;
 
 }  // namespace cinnabar::mercury

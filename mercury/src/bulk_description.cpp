@@ -2,10 +2,12 @@
 // Bulk handles as bytes: docs/mercury.md, "A bulk handle's bytes".
 #include "bulk.hpp"
 #include "errors.hpp"
+#include "handle.hpp"
 #include "input.hpp"
 #include "mercury_proc_bulk.h"
 
 #include <cinnabar/base/bytes.hpp>
+#include <cinnabar/base/random.hpp>
 
 #include <cstring>
 
@@ -18,29 +20,12 @@ using mercury::guarded;
 namespace cinnabar::mercury {
 namespace {
 
-constexpr std::size_t head_bytes = 14;
+constexpr std::size_t head_bytes = 22;
 // Small enough to stand beside other arguments in a message.
 constexpr hg_size_t eager_bytes_max = 4096;
 
 bool travels(const hg_bulk& bulk, unsigned long flags) {
     return (flags & describe_eager) != 0 && bulk.flags == HG_BULK_READ_ONLY && bulk.bytes <= eager_bytes_max;
-}
-
-// One lend for each network of the class.
-hg_return_t lend(hg_bulk& bulk) {
-    if (!bulk.lends.empty()) return HG_SUCCESS;
-    std::vector<std::unique_ptr<bulk::Lend>> lends;
-    for (const auto& transport : bulk.owner->engine->transports()) {
-        lends.push_back(std::make_unique<bulk::Lend>());
-        const Errc granted = lends.back()->grant(bulk.local, static_cast<na::Access>(bulk.flags), transport);
-        if (granted != Errc::ok) {
-            lends.pop_back();
-            bulk.lends = std::move(lends);  // given back with the handle
-            return failed("lending memory to peers", granted);
-        }
-    }
-    bulk.lends = std::move(lends);
-    return HG_SUCCESS;
 }
 
 // Calls `use` with what the core's descriptor is to hold.
@@ -63,7 +48,41 @@ hg_return_t with_description(hg_bulk& bulk, unsigned long flags, F&& use) {
     return use(description);
 }
 
+// By a secret, so that nobody names memory by it that was not described to him.
+hg_return_t remember_description(hg_bulk& bulk) noexcept {
+    return guarded([&] {
+        const std::lock_guard lock(bulk.owner->described_mutex);
+        if (bulk.secret != 0) return HG_SUCCESS;
+        const std::uint64_t secret = secret_u64();
+        bulk.owner->described.emplace(secret, &bulk);
+        bulk.secret = secret;
+        return HG_SUCCESS;
+    });
+}
+
+// Whether it describes memory of this class: then the handle is that memory, and not a peer's.
+bool is_own(hg_class& owner, std::uint64_t secret, hg_bulk& made) {
+    const std::lock_guard lock(owner.described_mutex);
+    const auto found = owner.described.find(secret);
+    if (found == owner.described.end()) return false;
+    const hg_bulk& origin = *found->second;
+    if (origin.bytes != made.bytes || origin.segment_count != made.segment_count || origin.flags != made.flags) {
+        return false;
+    }
+    made.segments = origin.segments;
+    made.local = origin.local;
+    made.is_remote = false;
+    made.encoded.clear();
+    if (made.is_bound) made.bound.addr = origin.bound.addr;
+    return true;
+}
+
 }  // namespace
+
+void forget_description(hg_bulk& bulk) noexcept {
+    const std::lock_guard lock(bulk.owner->described_mutex);
+    if (bulk.secret != 0) bulk.owner->described.erase(bulk.secret);
+}
 
 hg_size_t description_bytes(hg_bulk& bulk, unsigned long flags) noexcept {
     if (bulk.is_remote) return bulk.encoded.size();
@@ -89,6 +108,8 @@ hg_return_t describe(hg_bulk& bulk, unsigned long flags, Bytes out) noexcept {
     writer.u32(bulk.segment_count);
     writer.u8(bulk.flags);
     writer.u8(bulk.is_bound ? 1 : 0);
+    if (const hg_return_t known = remember_description(bulk); known != HG_SUCCESS) return known;
+    writer.u64(bulk.secret);
     if (bulk.bytes == 0) return writer.ok() ? HG_SUCCESS : HG_OVERFLOW;
     return guarded([&] {
         return with_description(bulk, flags, [&](const bulk::Description& description) {
@@ -110,6 +131,7 @@ hg_return_t decode(hg_class& owner, ConstBytes bytes, hg_bulk_t* out) {
     made->segment_count = reader.u32();
     made->flags = reader.u8();
     made->is_bound = reader.u8() != 0;
+    const std::uint64_t secret = reader.u64();
     if (!reader.ok() || made->flags == 0 || made->flags > HG_BULK_READWRITE) return HG_PROTOCOL_ERROR;
     if (made->bytes != 0) {
         const Errc decoded = bulk::RemoteRegion::decode(reader, made->remote);
@@ -120,6 +142,7 @@ hg_return_t decode(hg_class& owner, ConstBytes bytes, hg_bulk_t* out) {
         made->bound.addr = made->remote.owner();
     }
     made->encoded.resize(made->encoded.size() - reader.left());
+    if (is_own(owner, secret, *made)) made->remote = {};
     ++owner.bulks;
     *out = made.release();
     return HG_SUCCESS;
@@ -160,12 +183,24 @@ hg_return_t encode_handle(hg_proc_t proc, hg_bulk_t handle) {
     return out ? describe(*handle, flags, Bytes(out, bytes)) : HG_NOMEM;
 }
 
+// A process that does not listen has a name that leads nobody to it. Where the descriptor came from that process
+// itself, it is reached by the connection that the descriptor came by.
+void bind_to_sender(hg_bulk& bulk, const na::Addr& sender) {
+    if (!bulk.is_remote || bulk.bound.addr.empty() || bulk.bound.addr.listens() || !sender.is_connection()) return;
+    const na::AddrBody& named = bulk.bound.addr.body();
+    const bool own = named.incarnation == sender.body().incarnation && named.context == sender.body().context;
+    if (own) bulk.bound.addr = sender;
+}
+
 hg_return_t decode_handle(hg_proc_t proc, hg_bulk_t* handle) {
     std::uint64_t bytes = 0;
     *handle = HG_BULK_NULL;
     if (const hg_return_t ret = hg_proc_uint64_t(proc, &bytes); ret != HG_SUCCESS || bytes == 0) return ret;
     const void* const in = mercury::next_bytes(*proc, bytes);
-    return in ? HG_Bulk_deserialize(hg_proc_get_class(proc), handle, in, bytes) : HG_OVERFLOW;
+    if (!in) return HG_OVERFLOW;
+    const hg_return_t decoded = HG_Bulk_deserialize(hg_proc_get_class(proc), handle, in, bytes);
+    if (decoded == HG_SUCCESS && proc->handle) bind_to_sender(**handle, proc->handle->peer.addr);
+    return decoded;
 }
 
 }  // namespace

@@ -218,9 +218,10 @@ hg_return_t HG_Bulk_bind_transfer(hg_context_t* context, hg_cb_t callback, void*
     if (!origin_handle->is_bound) return failed("HG_Bulk_bind_transfer: the handle is not bound", HG_INVALID_ARG);
     return mercury::guarded([&] {
         const na::Addr& owner = origin_handle->bound.addr;
-        // A class that does not listen is found by itself alone.
+        // A class that does not listen is found by itself, and by the connection that the handle came by.
         const bool mine = !context->owner->network->listen && context->owner->is_me(owner);
-        const na::Addr owner_at = mine ? context->owner->self().with_context(owner.body().context) : na::Addr();
+        na::Addr owner_at = owner.is_connection() ? owner : na::Addr();
+        if (mine) owner_at = context->owner->self().with_context(owner.body().context);
         return start({context, callback, arg, op, owner, true, owner_at, origin_handle, origin_offset, local_handle,
                       local_offset, size, op_id});
     });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "class.hpp"
 
+#include "bulk.hpp"
 #include "errors.hpp"
 #include "log.hpp"
 
@@ -105,6 +106,7 @@ na::Addr hg_class::known_as(na::ContextId context) const {
 bool hg_class::is_me(const na::Addr& addr) const {
     if (addr.empty()) return false;
     const auto& transports = engine->transports();
+    if (addr.is_connection()) return addr.body().own;
     const na::Incarnation born = addr.body().incarnation;
     if (born != 0) {
         return std::any_of(transports.begin(), transports.end(),
@@ -139,6 +141,10 @@ hg_return_t HG_Finalize(hg_class_t* hg_class) {
     if (hg_class->options.stats) mercury::write_always(hg_class->counters.text());
     if (hg_class->data_free) hg_class->data_free(hg_class->data);
     hg_class->engine.reset();
+    for (auto& lend : hg_class->quarantine) {
+        if (lend->quarantined()) lend->forget();
+        if (lend->granted()) (void)lend.release();  // its fence never ended, and the network that knew of it is gone
+    }
     --hg_class->network->users;
     if (hg_class->owns_network) (void)NA_Finalize(hg_class->network);
     delete hg_class;

@@ -9,10 +9,17 @@
 #include <cinnabar/rpc/engine.hpp>
 
 #include <atomic>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace cinnabar::mercury {
+struct Lending;  // bulk.hpp
+}
 
 struct hg_class {
     na_class* network = nullptr;
@@ -31,6 +38,14 @@ struct hg_class {
 
     std::mutex mutex;                      // of `names`
     std::map<hg_id_t, std::string> names;  // of those registered by name
+
+    // Own bulk handles that were described, by their secret: a description that comes back is the memory itself.
+    std::mutex described_mutex;
+    std::unordered_map<std::uint64_t, hg_bulk*> described;
+    // Memory that a peer may still use although its handle is gone. With `contexts_mutex`.
+    std::vector<std::unique_ptr<cinnabar::mercury::Lending>> quarantine;
+    std::mutex contexts_mutex;
+    std::vector<hg_context*> open_contexts;
 
     std::atomic<int> contexts{0};
     std::atomic<int> addrs{0};

@@ -5,7 +5,6 @@
 #include "log.hpp"
 
 #include <chrono>
-#include <limits>
 
 using namespace cinnabar;
 using mercury::failed;
@@ -26,7 +25,9 @@ rpc::Options options_of(const hg_class& owner, na::ContextId id) {
     options.checksums = owner.options.checksum_level != HG_CHECKSUM_NONE;
     // Handlers may take as long as they like, and nothing moves in a context that nobody drives meanwhile.
     options.handler_time_max = Microseconds{0};
-    options.stall_max = owner.network->info.patience;
+    options.stall_max = options.result_kept_max = owner.network->info.patience;
+    // A peer that lives is waited for, whatever its handlers do meanwhile, as in Mercury.
+    options.bulk.stall_max = Microseconds{0};
     return options;
 }
 
@@ -59,6 +60,10 @@ hg_return_t open_context(hg_class& owner, std::uint8_t id, hg_context_t** out) {
     }
     made->rpc = *std::move(opened);
     made->rpc->user_data = made.get();
+    {
+        const std::lock_guard lock(owner.contexts_mutex);
+        owner.open_contexts.push_back(made.get());
+    }
     ++owner.contexts;
     *out = made.release();
     return HG_SUCCESS;
@@ -72,17 +77,6 @@ bool has_users(hg_context& context) {
         any = any || handle.reference_count() > held;
     });
     return any;
-}
-
-// Answers that were given reach their origins, who fetch large ones; one that does not is not waited for longer.
-void let_answers_leave(rpc::Context& context) {
-    constexpr std::chrono::seconds patience(1);
-    constexpr std::chrono::milliseconds at_once(10);
-    const TimeUs until = context.deadline_in(patience);
-    while (context.counts().requests != 0 && context.now_us() < until) {
-        (void)context.progress(at_once);
-        (void)context.trigger(std::numeric_limits<unsigned>::max());
-    }
 }
 
 }  // namespace
@@ -101,8 +95,12 @@ hg_return_t HG_Context_destroy(hg_context_t* context) {
     if (!context) return HG_SUCCESS;
     if (has_users(*context)) return failed("HG_Context_destroy: handles are left", HG_BUSY);
     context->unposted.store(true, std::memory_order_relaxed);
-    let_answers_leave(*context->rpc);
-    // What else is in flight ends. Its callbacks run inside, and may look at the context still.
+    {
+        const std::lock_guard lock(context->owner->contexts_mutex);
+        std::erase(context->owner->open_contexts, context);
+    }
+    // Answers and one-way calls leave, what else is in flight ends. Its callbacks run inside, and may look at the
+    // context still.
     delete context->rpc.get();
     (void)context->rpc.release();
     // Handles of handlers that never answered.

@@ -80,7 +80,8 @@ hg_return_t HG_Core_create(hg_core_context_t* context, hg_core_addr_t addr, hg_i
 }
 hg_return_t HG_Core_destroy(hg_core_handle_t handle) { return HG_Destroy(hg(handle)); }
 hg_return_t HG_Core_reset(hg_core_handle_t handle, hg_core_addr_t addr, hg_id_t id) {
-    return HG_Reset(hg(handle), hg(addr), id);
+    // HG_Core keeps the address where none is given; HG forgets it.
+    return HG_Reset(hg(handle), !addr && handle ? hg(handle)->info.addr : hg(addr), id);
 }
 hg_return_t HG_Core_ref_incr(hg_core_handle_t handle) { return HG_Ref_incr(hg(handle)); }
 int32_t HG_Core_ref_get(hg_core_handle_t handle) { return HG_Ref_get(hg(handle)); }

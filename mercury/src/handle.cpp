@@ -80,9 +80,12 @@ hg_return_t set_target(hg_handle& handle, hg_addr_t addr, hg_id_t id) noexcept {
         handle.target = {};
     }
     if (addr) {
-        handle.info.addr = &handle.peer;
         handle.peer.owner = handle.info.hg_class;
+    } else {
+        handle.peer.addr = {};
+        handle.target = {};
     }
+    handle.info.addr = addr ? &handle.peer : nullptr;
     return HG_SUCCESS;
 }
 

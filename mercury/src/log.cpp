@@ -3,6 +3,8 @@
 
 #include "mercury.h"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdarg>
 #include <cstdio>
@@ -48,7 +50,12 @@ void put(LogLevel level, std::string_view line) noexcept {
     FILE* const stream = set ? set : stderr;
     const LogFunction function = settings().function.load();
     const int size = static_cast<int>(line.size());
-    if (function) {
+    if (!function && !set) {
+        // The thread may be one that drives a context, and stderr a pipe that nobody reads.
+        std::array<char, 1100> text{};
+        const int bytes = std::snprintf(text.data(), text.size(), "# HG %s: %.*s\n", name_of(level), size, line.data());
+        if (bytes > 0) write_stderr_later({text.data(), std::min<std::size_t>(static_cast<unsigned>(bytes), 1099)});
+    } else if (function) {
         (void)function(stream, "# HG %s: %.*s\n", name_of(level), size, line.data());
     } else {
         (void)std::fprintf(stream, "# HG %s: %.*s\n", name_of(level), size, line.data());
@@ -91,7 +98,9 @@ bool all_off(std::string_view list) noexcept {
 void write(LogLevel level, const char* format, std::va_list arguments) noexcept {
     char line[1024];
     const int size = std::vsnprintf(line, sizeof line, format, arguments);
-    if (size > 0) log(level, "%s", line);
+    // What an own function failed with is often a peer's doing.
+    static constinit LogLimit lines(100, Microseconds{1'000'000});
+    if (size > 0) log_limited(lines, level, "%s", line);
 }
 
 }  // namespace

@@ -26,7 +26,9 @@ hg_return_t HG_Addr_lookup1(hg_context_t* context, hg_cb_t callback, void* arg, 
         lookup->callback = callback;
         lookup->told.arg = arg;
         lookup->told.type = HG_CB_LOOKUP;
-        lookup->told.ret = HG_Addr_lookup2(context->owner, name, &lookup->told.info.lookup.addr);
+        const hg_return_t looked = HG_Addr_lookup2(context->owner, name, &lookup->told.info.lookup.addr);
+        if (looked != HG_SUCCESS) return looked;
+        lookup->told.ret = HG_SUCCESS;
         lookup->queued.run.user = lookup.get();
         lookup->queued.run.run = [](Work& work) noexcept {
             const std::unique_ptr<Lookup> found(static_cast<Lookup*>(work.user));

@@ -55,6 +55,7 @@ bool NA_Addr_is_self(na_class_t* na_class, na_addr_t* addr) {
     if (!na_class || !addr || addr->addr.empty()) return false;
     const na::Transport& transport = *na_class->transport;
     const na::AddrBody& body = addr->addr.body();
+    if (addr->addr.is_connection()) return body.own;
     if (body.incarnation != 0) return body.incarnation == transport.incarnation();
     return mercury::same_peer(addr->addr, mercury::self_of(transport).with_context(body.context));
 }

@@ -57,12 +57,13 @@ Result<std::shared_ptr<na::Transport>> open_transport(const std::string& uri, co
 na::Addr self_of(const na::Transport& transport) {
     std::vector<std::string> endpoints = transport.endpoints();
     if (!endpoints.empty()) return na::Addr::make(std::move(endpoints), 0, 0);
-    return na::Addr::make_session(transport.scheme(), 0, transport.incarnation());
+    return na::Addr::make({}, 0, transport.incarnation());
 }
 
 bool same_peer(const na::Addr& one, const na::Addr& other) noexcept {
     if (one == other) return true;
     if (one.empty() || other.empty() || one.body().context != other.body().context) return false;
+    if (one.is_connection() || other.is_connection()) return false;  // what it claims to be proves nothing
     const na::Incarnation a = one.body().incarnation;
     const na::Incarnation b = other.body().incarnation;
     if (a != 0 && b != 0) return a == b;

@@ -46,7 +46,8 @@ namespace cinnabar::mercury {
 // Where it listens; else what its peers know it by.
 [[nodiscard]] CINNABAR_API na::Addr self_of(const na::Transport& transport);
 
-// Whether both lead to the same context of one process.
+// Whether both are the same connection, or names of the same context of one process. Nothing that a peer claims to be
+// makes its connection the same as something else.
 [[nodiscard]] CINNABAR_API bool same_peer(const na::Addr& one, const na::Addr& other) noexcept;
 
 // As users read it: the first endpoint of each network, in the class's own spelling.

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A bulk transfer in flight. hg_op_id_t is its place and, in the low bits that alignment leaves free, how often the
-// place was used: a cancel that comes too late is told from one for the next transfer there.
+// A bulk transfer in flight. hg_op_id_t is its place and, in the bits that an address leaves free (8 below by
+// alignment, 16 above the 48 that a process has on Linux), how often the place was used: a cancel that comes too late
+// is told from one for the next transfers there, 16,777,215 of them.
 #pragma once
 
 #include "callback.hpp"
 #include "mercury_bulk.h"
 
+#include <cinnabar/base/assert.hpp>
 #include <cinnabar/base/slot_pool.hpp>
 #include <cinnabar/bulk/transfer.hpp>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 
-struct alignas(64) hg_op_id : cinnabar::PoolSlot {
+struct alignas(256) hg_op_id : cinnabar::PoolSlot {
     hg_context* context = nullptr;
     hg_cb_t callback = nullptr;
     hg_cb_info told{};
@@ -27,11 +30,18 @@ struct alignas(64) hg_op_id : cinnabar::PoolSlot {
     bool cancel_asked = false;
     bool ended = false;
 
-    static constexpr std::uintptr_t uses = 64;
+    static constexpr unsigned address_bits = 48;
+    static constexpr unsigned low_bits = 8;
+    static constexpr std::uintptr_t low_mask = (std::uintptr_t{1} << low_bits) - 1;
+    static constexpr std::uintptr_t address_mask = ((std::uintptr_t{1} << address_bits) - 1) & ~low_mask;
+
     [[nodiscard]] hg_op_id_t id() noexcept {
-        return reinterpret_cast<hg_op_id_t>(reinterpret_cast<std::uintptr_t>(this) | use % uses);
+        const auto place = reinterpret_cast<std::uintptr_t>(this);
+        CINNABAR_ASSERT((place & ~address_mask) == 0);
+        return reinterpret_cast<hg_op_id_t>(place | (use & low_mask) | use >> low_bits << address_bits);
     }
     [[nodiscard]] static hg_op_id& of(hg_op_id_t id) noexcept {
-        return *reinterpret_cast<hg_op_id*>(reinterpret_cast<std::uintptr_t>(id) & ~(uses - 1));
+        return *reinterpret_cast<hg_op_id*>(reinterpret_cast<std::uintptr_t>(id) & address_mask);
     }
 };
+static_assert(sizeof(std::uintptr_t) == 8 && alignof(hg_op_id) == std::size_t{1} << hg_op_id::low_bits);

@@ -15,8 +15,7 @@ constexpr std::size_t endpoints_max = 8;
 constexpr std::size_t endpoint_bytes_max = 255;
 
 std::uint64_t hash_of(const AddrBody& body) {
-    std::uint64_t hash = body.incarnation * 0x9e3779b97f4a7c15u + body.context;
-    hash ^= std::hash<std::string_view>()(body.session_scheme);
+    std::uint64_t hash = (body.incarnation ^ body.connection) * 0x9e3779b97f4a7c15u + body.context;
     for (const std::string& endpoint : body.endpoints) {
         hash = (hash ^ std::hash<std::string>()(endpoint)) * 0x9e3779b97f4a7c15u;
     }
@@ -25,7 +24,7 @@ std::uint64_t hash_of(const AddrBody& body) {
 
 bool same(const AddrBody& a, const AddrBody& b) {
     return a.hash == b.hash && a.context == b.context && a.incarnation == b.incarnation &&
-           a.session_scheme == b.session_scheme && a.endpoints == b.endpoints;
+           a.connection == b.connection && a.endpoints == b.endpoints;
 }
 
 }  // namespace
@@ -131,22 +130,29 @@ Addr Addr::make(std::vector<std::string> endpoints, ContextId context, Incarnati
     return AddrTable::get().intern(std::move(body));
 }
 
-Addr Addr::make_session(std::string_view scheme, ContextId context, Incarnation incarnation) {
+Addr Addr::of_connection(std::string_view scheme, ContextId context, Incarnation claimed, bool own, std::string from) {
+    static std::atomic<std::uint64_t> last{0};
     auto body = std::make_unique<AddrBody>();
     body->session_scheme = scheme;
     body->context = context;
-    body->incarnation = incarnation;
+    body->incarnation = claimed;
+    body->connection = last.fetch_add(1, std::memory_order_relaxed) + 1;
+    body->own = own;
+    body->from = std::move(from);
     return AddrTable::get().intern(std::move(body));
 }
 
 Addr Addr::with_context(ContextId context) const {
     if (!body_ || body_->context == context) return *this;
-    return listens() ? make(body_->endpoints, context, body_->incarnation)
-                     : make_session(body_->session_scheme, context, body_->incarnation);
+    return make(body_->endpoints, context, body_->incarnation);
 }
 
 std::string Addr::to_string() const {
     if (!body_) return {};
+    if (body_->connection != 0) {
+        std::string text = "incoming " + (body_->from.empty() ? std::string(body_->session_scheme) : body_->from);
+        return body_->context == 0 ? text : text + " context " + std::to_string(body_->context);
+    }
     if (body_->endpoints.empty()) {
         return "session:" + std::to_string(body_->incarnation) + "/" + std::to_string(body_->context);
     }

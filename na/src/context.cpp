@@ -3,14 +3,12 @@
 #include "context_impl.hpp"
 
 #include <cinnabar/base/assert.hpp>
+#include <cinnabar/na/session/posted.hpp>
 
 #include <sched.h>
 
 namespace cinnabar::na {
 namespace {
-
-bool is_message(OpKind kind) { return kind == OpKind::send_unexpected || kind == OpKind::send_expected; }
-bool is_atomic(OpKind kind) { return kind == OpKind::fetch_add || kind == OpKind::compare_swap; }
 
 Op& op_of(Work& work) {
     // `work` is the first member of Op.
@@ -51,16 +49,38 @@ class SpinGuard {
 
 static_assert(offsetof(Op, work) == 0);
 
-bool Context::Impl::try_own() noexcept {
-    if (options_.threads == Threads::one) return true;
-    if (owned_.load(std::memory_order_relaxed)) return false;
-    return !owned_.exchange(true, std::memory_order_seq_cst);
+void Context::Impl::own() noexcept {
+    constexpr unsigned looks_first = 32;
+    constexpr unsigned looks_before_sleep = 256;
+    // Whoever holds it for a moment only is not worth a place in the queue.
+    for (unsigned look = 0; look < looks_first; ++look) {
+        if (try_own()) return;
+    }
+    for (;;) {
+        if (try_own()) return;
+        std::uint32_t seen = ownership_.load(std::memory_order_relaxed);
+        if (seen != 0 && ownership_.compare_exchange_strong(seen, seen + one_waiter, std::memory_order_seq_cst,
+                                                            std::memory_order_relaxed)) {
+            break;
+        }
+    }
+    const std::uint64_t ticket = tickets_.fetch_add(1, std::memory_order_relaxed);
+    std::atomic<std::uint32_t>& turns = turns_[ticket % turns_.size()];
+    const auto before = static_cast<std::uint32_t>(ticket / turns_.size());
+    // Those that wait longer share the word: it may be several turns behind this ticket.
+    const auto served = [before](std::uint32_t count) { return static_cast<std::int32_t>(count - before) > 0; };
+    std::uint32_t seen = turns.load(std::memory_order_acquire);
+    for (unsigned look = 0; !served(seen); ++look, seen = turns.load(std::memory_order_acquire)) {
+        if (look >= looks_before_sleep) turns.wait(seen, std::memory_order_acquire);
+    }
 }
 
-void Context::Impl::own() noexcept {
-    for (unsigned tries = 0; !try_own(); ++tries) {
-        if (tries > 32) ::sched_yield();
-    }
+// The context is owned all the while: by the one whose turn it is from now on.
+void Context::Impl::hand_over() noexcept {
+    ownership_.fetch_sub(one_waiter - owned, std::memory_order_seq_cst);
+    std::atomic<std::uint32_t>& turns = turns_[turn_++ % turns_.size()];
+    turns.fetch_add(1, std::memory_order_release);
+    turns.notify_all();
 }
 
 void Context::Impl::give_up() noexcept {
@@ -73,8 +93,9 @@ void Context::Impl::let_go() noexcept {
     if (options_.threads == Threads::one) return;
     for (;;) {
         ring_sleeper_if_needed();
-        owned_.store(false, std::memory_order_seq_cst);
-        // Whoever pushed before it could see the flag fall counts on this second look.
+        disown();
+        // Whoever pushed and was refused counts on a second look: on this one, or on that of who owns the context now,
+        // or waits for it.
         if (submitted_.empty() || !try_own()) return;
         refresh_now();
         (void)run_submitted();

@@ -5,6 +5,7 @@
 #include <cinnabar/base/unique_fd.hpp>
 #include <cinnabar/na/context.hpp>
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <vector>
@@ -35,8 +36,24 @@ class Context::Impl final : public PortHost {
     void peer_gone(Peer& peer) noexcept override;
 
     // Ownership (context.cpp).
-    [[nodiscard]] bool try_own() noexcept;
+    // False while somebody owns the context, or waits for it: who asks first is served first.
+    [[nodiscard]] bool try_own() noexcept {
+        if (options_.threads == Threads::one) return true;
+        // The load is sequentially consistent for who has pushed before: see let_go().
+        if (ownership_.load(std::memory_order_seq_cst) != 0) return false;
+        std::uint32_t free = 0;
+        return ownership_.compare_exchange_strong(free, owned, std::memory_order_seq_cst, std::memory_order_relaxed);
+    }
+    // Waits for its turn.
     void own() noexcept;
+    // `many` only. Ends the ownership and nothing else.
+    void disown() noexcept {
+        if (ownership_.fetch_sub(owned, std::memory_order_seq_cst) != owned) hand_over();
+    }
+    void hand_over() noexcept;
+    [[nodiscard]] bool somebody_waits() const noexcept {
+        return ownership_.load(std::memory_order_relaxed) >= one_waiter;
+    }
     // Sends what was posted, gives the context up, and runs what others submitted meanwhile.
     void give_up() noexcept;
     // The same where nothing was posted since the last flush.
@@ -92,7 +109,14 @@ class Context::Impl final : public PortHost {
     TimeUs alarm_at_ = time_never;
 
     // Shared.
-    std::atomic<bool> owned_{false};
+    // Bit 0: somebody owns the context. Above it: how many threads wait for it in own(), to whom it is handed in the
+    // order of their tickets. While it is not zero try_own() refuses.
+    static constexpr std::uint32_t owned = 1;
+    static constexpr std::uint32_t one_waiter = 2;
+    std::atomic<std::uint32_t> ownership_{0};
+    std::atomic<std::uint64_t> tickets_{0};              // given out
+    std::uint64_t turn_ = 0;                             // the next ticket; the owner's
+    std::array<std::atomic<std::uint32_t>, 8> turns_{};  // how many tickets of each residue had their turn
     SubmitQueue submitted_;
     std::atomic_flag completions_lock_;  // `many` only
     WorkQueue completions_;

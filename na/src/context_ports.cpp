@@ -69,7 +69,7 @@ void Context::Impl::close() noexcept {
     closed_ = true;
     for (const auto& port : ports_) port->close();  // completes what is posted
     while (!retries_.empty() || !submitted_.empty()) (void)run_submitted();
-    if (options_.threads == Threads::many) owned_.store(false, std::memory_order_seq_cst);
+    if (options_.threads == Threads::many) disown();
 }
 
 Context::Impl::~Impl() {
@@ -192,6 +192,9 @@ Clock& Context::clock() const noexcept { return impl_->clock_; }
 const ContextOptions& Context::options() const noexcept { return impl_->options_; }
 std::uint32_t Context::ordinal() const noexcept { return impl_->ordinal_; }
 std::uint32_t Context::ops_posted() const noexcept { return impl_->ops_posted_; }
+std::uint32_t Context::waiting() const noexcept {
+    return impl_->ownership_.load(std::memory_order_acquire) / Impl::one_waiter;
+}
 Context::Wakeups Context::wakeups() const noexcept {
     return {impl_->sleeps_.load(std::memory_order_relaxed), impl_->rings_.load(std::memory_order_relaxed)};
 }

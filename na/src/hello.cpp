@@ -25,8 +25,6 @@ void Hello::encode(std::span<std::byte, hello_bytes> out) const noexcept {
     writer.u16(credits);
     writer.u8(auth_method);
     writer.u8(0);
-    writer.u32(nonce);
-    writer.u32(0);
 }
 
 Errc Hello::decode(ConstBytes in, Hello& out) noexcept {
@@ -44,15 +42,15 @@ Errc Hello::decode(ConstBytes in, Hello& out) noexcept {
     out.peer_context = reader.u16();
     out.credits = reader.u16();
     out.auth_method = reader.u8();
-    reader.skip(1);
-    out.nonce = reader.u32();
-    reader.skip(4);
-    if (!reader.ok() || seen_magic != magic || seen_version != hello_version) return Errc::protocol;
+    const std::uint8_t zero = reader.u8();
+    if (!reader.ok() || seen_magic != magic) return Errc::protocol;
     if (kind < 1 || kind > static_cast<std::uint8_t>(HelloKind::lane)) return Errc::protocol;
     out.kind = static_cast<HelloKind>(kind);
     if (out.kind != HelloKind::reject && (out.incarnation == 0 || out.message_bytes_max < message_bytes_min))
         return Errc::protocol;
-    return Errc::ok;
+    if (seen_version != hello_version) return Errc::unsupported;
+    if (out.kind != HelloKind::reject && out.reason != 0) return Errc::protocol;
+    return out.features == 0 && out.auth_method == 0 && zero == 0 ? Errc::ok : Errc::unsupported;
 }
 
 }  // namespace cinnabar::na

@@ -77,7 +77,6 @@ LeaseTable::Pin LeaseTable::pin(const LeaseKey& key, std::uint64_t offset, std::
     if (offset > slot->bytes || bytes > slot->bytes - offset) return Pin(Errc::too_large);
     pin.memory_ = slot->memory;
     pin.offset_ = slot->offset + offset;
-    pin.bytes_left_ = slot->bytes - offset;
     return pin;
 }
 

@@ -118,7 +118,7 @@ unsigned Context::Impl::sleep(TimeUs until) noexcept {
         sleepers_.fetch_sub(1, std::memory_order_relaxed);
         return run_submitted();
     }
-    if (options_.threads == Threads::many) owned_.store(false, std::memory_order_seq_cst);
+    if (options_.threads == Threads::many) disown();
     sleeps_.fetch_add(1, std::memory_order_relaxed);
     if (submitted_.empty()) return dispatch(Look::asleep, until);
     own();
@@ -156,6 +156,10 @@ unsigned Context::Impl::progress(Microseconds timeout) noexcept {
         if (timeout.count() == 0 || now_ >= until) break;
         if (now_ < spin_end) {
             spun = true;
+            if (somebody_waits()) {  // not for the length of a spin
+                let_go();
+                own();
+            }
             continue;
         }
         const TimeUs asleep_at = now_;

@@ -3,6 +3,7 @@
 #include "context_core.hpp"
 
 #include <cinnabar/base/assert.hpp>
+#include <cinnabar/base/test_yield.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -31,7 +32,7 @@ Call* Context::make_call(const na::Addr& to, Errc& why) noexcept {
         return nullptr;
     }
     why = Errc::ok;
-    call->core_ = &core;
+    if (!call->core_) call->core_ = &core;  // a late cancel of the slot's last call may be reading it
     call->to_ = to;
     call->port_ = port;
     call->message_ = message;
@@ -65,21 +66,37 @@ Errc Call::forward(std::size_t input_bytes, CallDone done, void* user) noexcept 
     return Errc::ok;
 }
 
-void Call::cancel() noexcept {
-    std::uint64_t none = 0;
-    const std::uint64_t generation = generation_.load(std::memory_order_relaxed);
-    if (!cancel_generation_.compare_exchange_strong(none, generation)) return;
+// Of the call that has that generation, whoever has the slot by now. A cancel that is queued for an earlier call of the
+// slot becomes this one's.
+bool Call::prepare_cancel(std::uint64_t generation) noexcept {
+    std::uint64_t queued = cancel_generation_.load(std::memory_order_relaxed);
+    do {
+        if (queued >= generation) return false;
+    } while (!cancel_generation_.compare_exchange_weak(queued, generation));
+    if (queued != 0) return false;
     cancel_work_.user = this;
     cancel_work_.run = [](Work& work) noexcept {
         Call& call = call_of(work.user);
         call.core_->cancel_requested(call);
     };
-    core_->run_owned(cancel_work_);
+    return true;
+}
+
+void Call::cancel() noexcept {
+    if (prepare_cancel(generation_.load(std::memory_order_relaxed))) core_->run_owned(cancel_work_);
+}
+
+void Call::cancel_soon() noexcept {
+    if (prepare_cancel(generation_.load(std::memory_order_relaxed))) core_->na->submit(cancel_work_);
 }
 
 void Context::cancel(CallId id) noexcept {
     Call* call = core_->calls.at(static_cast<std::uint32_t>(id & ((1u << call_slot_bits) - 1)));
-    if (call && call->id() == id && call->core_) call->cancel();
+    if (!call || !call->core_) return;  // no call of that id was ever made
+    const std::uint64_t generation = call->generation_.load(std::memory_order_acquire);
+    if (Call::id_of(generation, call->slot_index) != id) return;
+    CINNABAR_TEST_YIELD("call: found by its id");
+    if (call->prepare_cancel(generation)) core_->run_owned(call->cancel_work_);
 }
 
 void Call::release() noexcept {
@@ -95,10 +112,11 @@ void Call::release() noexcept {
 }
 
 void ContextCore::cancel_requested(Call& call) noexcept {
-    const std::uint64_t meant = call.cancel_generation_.load();
-    const bool in_flight = call.state_ != Call::State::made && call.state_ != Call::State::idle;
-    if (meant == call.generation_.load(std::memory_order_relaxed) && in_flight) finish(call, Errc::canceled);
-    call.cancel_generation_.store(0);
+    std::uint64_t meant = call.cancel_generation_.load();
+    do {
+        const bool in_flight = call.state_ != Call::State::made && call.state_ != Call::State::idle;
+        if (meant == call.generation_.load(std::memory_order_relaxed) && in_flight) finish(call, Errc::canceled);
+    } while (!call.cancel_generation_.compare_exchange_strong(meant, 0));  // a later call of the slot was canceled, too
     if (call.free_after_cancel_) free_call(call);
 }
 
@@ -138,6 +156,21 @@ void ContextCore::submit(Call& call) noexcept {
     pump(*book);
 }
 
+std::uint64_t ContextCore::time_left(const Call& call) const noexcept {
+    const TimeUs now = na->now_us();
+    if (call.args.deadline == time_never) return time_left_none;
+    return call.args.deadline > now ? call.args.deadline - now : 0;
+}
+
+// The connection is made, and the transport sends now what it was given to dial with. Behind that a request may wait
+// for room in a socket: the time that this takes is as little known to the target as that in the network.
+void ContextCore::tell_time_left(PeerBook& book) noexcept {
+    for (Call* call = book.sent.front(); call; call = PeerBook::Calls::next(*call)) {
+        if (call->op_.state == na::OpState::idle || call->args.deadline == time_never) continue;
+        set_time_left(time_left(*call), call->message_->bytes());
+    }
+}
+
 // False when the transport cannot take it now.
 bool ContextCore::send(Call& call) noexcept {
     PeerBook& book = *call.book_;
@@ -148,8 +181,7 @@ bool ContextCore::send(Call& call) noexcept {
         (options.checksums ? flag_checksum : 0) | (call.args.trace ? flag_trace : 0));
     header.payload_bytes = call.input_bytes_;
     header.rpc = call.args.rpc;
-    const TimeUs now = na->now_us();
-    if (call.args.deadline != time_never) header.time_left_us = call.args.deadline > now ? call.args.deadline - now : 0;
+    header.time_left_us = time_left(call);
     header.shape = call.args.shape;
     header.provider = call.args.provider;
     header.trace = call.args.trace;
@@ -185,7 +217,9 @@ bool ContextCore::send(Call& call) noexcept {
     ++book.posted;
     if (book.credits > 0) --book.credits;  // none before the connection is made
     if (options.heartbeat.count() != 0) watch_peer(book);
-    if (!call.args.one_way) {
+    if (call.args.one_way) {
+        book.one_way_sent = true;
+    } else {
         ++book.replies_owed;
         ++replies_owed;
     }
@@ -251,7 +285,8 @@ void ContextCore::finish(Call& call, Errc result) noexcept {
     const bool unanswered = before == Call::State::sent && (result == Errc::timed_out || result == Errc::canceled);
     if (call.op_.state != na::OpState::idle && unanswered) na->cancel_owned(call.op_);
     if (call.pull_) mover->cancel(*call.pull_);
-    call.awaiting_release_ = unanswered && call.was_sent_ && call.lends_ && call.book_->open && !closed_;
+    const bool gave_memory = call.lends_ != nullptr || call.forwards_;
+    call.awaiting_release_ = unanswered && call.was_sent_ && gave_memory && call.book_->open && !closed_;
     if (unanswered && call.was_sent_ && call.book_->open) {
         send_control(*call.book_, {ControlType::cancel, 0, call.id()});
     }
@@ -308,8 +343,8 @@ void ContextCore::free_call(Call& call) noexcept {
     }
     release_reply(call);
     if (call.message_) call.port_->give_message(*std::exchange(call.message_, nullptr));
-    drop_overflow(call.large_input_);
-    drop_overflow(call.large_output_);
+    drop_overflow(call.large_input_, nullptr);
+    drop_overflow(call.large_output_, nullptr);
     call.output_ = {};
     call.output_shape_ = 0;
     call.app_code_ = 0;
@@ -317,12 +352,13 @@ void ContextCore::free_call(Call& call) noexcept {
     call.to_ = {};
     call.was_sent_ = false;
     call.awaiting_release_ = false;
+    call.forwards_ = false;
     call.fence_failed_ = false;
     call.overflow_ = false;
     call.result_ = Errc::ok;
     call.state_ = Call::State::idle;
     call.user_data = nullptr;
-    call.generation_.store(call.generation_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    call.generation_.store(call.generation_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     call.phase_.store(Call::Phase::outside, std::memory_order_relaxed);
     calls.release(call);
     go_if_over();

@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::size_t request_header_bytes = 32;
 constexpr std::size_t reply_header_bytes = 16;
+constexpr std::size_t time_left_at = 16;
 constexpr std::uint8_t version = 1;
 
 std::uint32_t sum_of(std::uint16_t flags, ConstBytes payload) noexcept {
@@ -92,6 +93,11 @@ Errc decode_reply(ConstBytes in, ReplyHeader& header, ConstBytes& payload) noexc
 
 const Codec cinnabar_codec{request_header_bytes, reply_header_bytes, encode_request,
                            encode_reply,         decode_request,     decode_reply};
+
+void set_time_left(std::uint64_t time_left_us, Bytes request) noexcept {
+    Writer writer(request.subspan(time_left_at, sizeof time_left_us));
+    writer.u64(time_left_us);
+}
 
 std::uint8_t frame_kind(ConstBytes in) noexcept {
     if (in.empty()) return 0;

@@ -56,7 +56,9 @@ enum class ControlType : std::uint8_t {
     fetched = 8,   // to the target: the large result of the call is not used any more
     leave = 9,     // the connection is wanted for somebody else: close it, if it has no use
     stay = 10,     // it has
+    refused = 11,  // to the origin: there was no room to look at the request, it ends with `overloaded`
 };
+inline constexpr std::size_t control_types = 12;  // and 0, which is none
 
 struct ControlRecord {
     ControlType type = ControlType::grant;
@@ -81,6 +83,9 @@ struct Codec {
 };
 
 extern const Codec cinnabar_codec;
+
+// In a request that is encoded already, and has waited since.
+void set_time_left(std::uint64_t time_left_us, Bytes request) noexcept;
 
 // The kind of a frame, or 0 for none of ours.
 [[nodiscard]] std::uint8_t frame_kind(ConstBytes in) noexcept;

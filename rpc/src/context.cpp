@@ -67,6 +67,15 @@ Result<void> ContextCore::open() {
     if (!opened) return std::move(opened).error();
     na = *std::move(opened);
     mover = std::make_unique<bulk::Mover>(*na, engine.transports(), options.bulk);
+    for (const auto& transport : engine.transports()) {
+        std::vector<std::byte>& home = homes.emplace_back();
+        std::vector<std::string> endpoints = transport->endpoints();
+        if (endpoints.empty()) continue;
+        const na::Addr addr = na::Addr::make(std::move(endpoints), options.context.id, 0);
+        home.resize(addr.encoded_bytes());
+        Writer writer{Bytes(home)};
+        addr.encode(writer);
+    }
     return {};
 }
 
@@ -84,18 +93,25 @@ void ContextCore::drop_replies() noexcept {
     });
 }
 
-// Everything that is in flight ends with `canceled`, and the endings are delivered.
+// What was accepted leaves, everything else that is in flight ends with `canceled`, and the endings are delivered.
 void ContextCore::close() noexcept {
     closing_ = true;
     const auto deliver_all = [this] {
         while (na->trigger(64) != 0) {
         }
     };
+    const auto cancel_calls = [this](bool one_way) {
+        const na::Context::Ownership ownership(*na);
+        calls.for_each([this, one_way](Call& call) {
+            if (call.phase_.load() == Call::Phase::outside) return;
+            if (one_way || !call.args.one_way) finish(call, Errc::canceled);
+        });
+    };
+    cancel_calls(false);
+    let_leave();
+    cancel_calls(true);
     {
         const na::Context::Ownership ownership(*na);
-        calls.for_each([this](Call& call) {
-            if (call.phase_.load() != Call::Phase::outside) finish(call, Errc::canceled);
-        });
         requests.for_each([this](Request& request) {
             if (request.book_ && request.references_.load() != 0) cancel_request(request);
         });
@@ -119,11 +135,12 @@ void ContextCore::close() noexcept {
     }
     na->close();
     closed_ = true;
+    na->disarm(debts);
     books.for_each([this](PeerBook& book) {
-        na->disarm(book.starved);
+        while (Work* reply = book.unsent_replies.pop_front()) reply->run(*reply);
+        na->disarm(book.account.starved);
         na->disarm(book.beat);
         na->disarm(book.retry);
-        while (Work* reply = book.unsent_replies.pop_front()) reply->run(*reply);
         book.looks_again = false;
     });
     abandon_fences();
@@ -140,7 +157,6 @@ void ContextCore::close() noexcept {
         if (!book.peer) return;
         book.open = false;
         book.users = 0;
-        CINNABAR_ASSERT(!book.starved.armed());
         book.peer->upper = nullptr;
         std::exchange(book.peer, nullptr)->release();
         books.release(book);
@@ -154,6 +170,15 @@ const std::shared_ptr<na::Transport>& ContextCore::transport_of(const na::Port& 
     if (transports.size() == 1) return transports.front();
     const na::Transport* wanted = &na->transport_of(port);
     return *std::find_if(transports.begin(), transports.end(), [&](const auto& t) { return t.get() == wanted; });
+}
+
+ConstBytes ContextCore::home_of(const na::Port& port) const noexcept {
+    const auto& transports = engine.transports();
+    const na::Transport* const wanted = &na->transport_of(port);
+    for (std::size_t i = 0; i < transports.size(); ++i) {
+        if (transports[i].get() == wanted) return homes[i];
+    }
+    return {};
 }
 
 Context::Context(std::shared_ptr<ContextCore> core) noexcept : core_(std::move(core)) { core_->facade = this; }
@@ -192,10 +217,12 @@ Context::Counts Context::counts() {
         counts.credits_granted = core_->budgets;
         counts.overflow_bytes = core_->overflow_bytes.load();
         counts.loans = core_->loans.taken();
-        counts.quarantined = static_cast<std::uint32_t>(core_->quarantined.size());
+        counts.quarantined = core_->quarantined_count;
         counts.transfers = core_->mover->transfers();
         counts.replies_owed = core_->replies_owed;
         counts.replies_kept = core_->replies_kept;
+        counts.sessions_ended = core_->sessions_ended;
+        counts.replies_unsent = core_->replies_unsent;
         CINNABAR_DEBUG_ASSERT(core_->books_add_up());
     });
     return counts;

@@ -26,7 +26,7 @@ namespace cinnabar::rpc {
 struct Loan : bulk::Lend {
     using Ended = void (*)(void* holder, bool safe) noexcept;
 
-    Loan* next = nullptr;  // of the same holder
+    Loan* next = nullptr;  // of the same holder, or in quarantine
     // While its fence is under way:
     ContextCore* core = nullptr;
     void* holder = nullptr;        // whom `ended` tells
@@ -56,9 +56,19 @@ class ContextCore final : public na::Receiver {
     void close() noexcept;
     void drop_replies() noexcept;
 
+    // What was accepted, and leaves before the context closes (farewell.cpp).
+    void let_leave() noexcept;
+    template <typename F>
+    void drive_while(TimeUs until, F&& left) noexcept;
+    [[nodiscard]] bool anything_to_leave() noexcept;
+    void ask_for_receipts() noexcept;
+    [[nodiscard]] bool awaits_receipts() noexcept;
+
     // Calls, as origin (call.cpp).
     void submit(Call& call) noexcept;
     [[nodiscard]] bool send(Call& call) noexcept;
+    [[nodiscard]] std::uint64_t time_left(const Call& call) const noexcept;
+    void tell_time_left(PeerBook& book) noexcept;
     void request_sent(Call& call) noexcept;
     void finish(Call& call, Errc result) noexcept;
     void complete_if_over(Call& call) noexcept;
@@ -98,46 +108,53 @@ class ContextCore final : public na::Receiver {
     void give_loan(Loan& loan) noexcept { loans.release(loan); }
 
     // Arguments and results that do not fit a message (overflow.cpp). The budget: any thread.
-    [[nodiscard]] Errc reserve_overflow(std::uint64_t bytes) noexcept;
-    void return_overflow(std::uint64_t bytes) noexcept;
-    [[nodiscard]] Errc allocate_overflow(std::uint64_t bytes, bulk::Region& region) noexcept;
-    void drop_overflow(bulk::Region& region) noexcept;
+    // `peer`: for whose request; null for a call of this side.
+    [[nodiscard]] Errc reserve_overflow(std::uint64_t bytes, PeerBook* peer) noexcept;
+    void return_overflow(std::uint64_t bytes, PeerBook* peer) noexcept;
+    [[nodiscard]] Errc allocate_overflow(std::uint64_t bytes, bulk::Region& region, PeerBook* peer) noexcept;
+    void drop_overflow(bulk::Region& region, PeerBook* peer) noexcept;
     [[nodiscard]] Errc move_to_overflow(Call& call) noexcept;
     [[nodiscard]] Errc lend_overflow(Call& call) noexcept;
     void pull_output(Call& call, ConstBytes descriptor) noexcept;
     void pull_input(Request& request, ConstBytes descriptor) noexcept;
-    void watch_pull(Request& request) noexcept;
     void output_pulled(Call& call) noexcept;
     void input_pulled(Request& request) noexcept;
     void release_arguments(Request& request) noexcept;
     void drop_arguments(Request& request) noexcept;
     [[nodiscard]] Errc lend_result(Request& request) noexcept;
+    void keep_result(Request& request) noexcept;
     void result_released(Request& request) noexcept;
+
+    // Large arguments and results that do not come, or too slowly (stall.cpp).
+    void watch_pull(Request& request) noexcept;
+    void watch_pull(Call& call) noexcept;
+    [[nodiscard]] bool stalls(StallWatch& watch, const bulk::Transfer& pull) noexcept;
 
     // Requests, as target (receive.cpp, request.cpp).
     void on_unexpected(na::Arrival& arrival) noexcept override;
     void on_notify(na::Peer& peer, std::uint32_t value) noexcept override;
     void accept_request(PeerBook& book, na::Arrival& arrival) noexcept;
-    void drop_request(PeerBook& book, na::Arrival& arrival) noexcept;
     [[nodiscard]] Errc admit(Request& request, const RequestHeader& header) noexcept;
+    [[nodiscard]] bool crowded(const PeerBook& book) const noexcept;
     void start(Request& request) noexcept;
     void run_handler(Request& request) noexcept;  // trigger
     void answer_now(Request& request, Errc code) noexcept;
     void post_reply(Request& request) noexcept;
     void post_reply_later(Request& request) noexcept;
     void reply_sent(Request& request) noexcept;
+    void reply_failed(Request& request) noexcept;
     void reply_over(Request& request, Errc result) noexcept;
     void users_gone(Request& request) noexcept;
     void cancel_request(Request& request) noexcept;
     void tell_canceled(Request& request) noexcept;
     void return_slot(Request& request) noexcept;
-    void return_credit(Request& request) noexcept;
     void free_request_if_over(Request& request) noexcept;
     void transfer_finished(RequestTransfer& node) noexcept;
 
     // Control messages (control.cpp).
     void send_control(PeerBook& book, const ControlRecord& record) noexcept;
     void flush_control(PeerBook& book) noexcept;
+    void end_session(PeerBook& book, const char* why) noexcept;
     void control_sent(PeerBook& book, Errc result) noexcept;
     void on_control(PeerBook& book, ConstBytes bytes) noexcept;
     void apply_control(PeerBook& book, const ControlRecord& record) noexcept;
@@ -148,26 +165,42 @@ class ContextCore final : public na::Receiver {
     void close_book(PeerBook& book, Errc why) noexcept;
     void drop_book_if_idle(PeerBook& book) noexcept;
     void on_peer(na::Peer& peer, na::PeerEvent event, Errc why) noexcept override;
-    // What goes along with a reply: what came back, and more for a peer that asks. None when it is not connected.
+    [[nodiscard]] bool books_add_up() noexcept;
+    [[nodiscard]] static bool account_adds_up(const PeerBook& book) noexcept;
+    void add_credits(PeerBook& book, std::uint32_t credits) noexcept;
+
+    // Credits for requests (credits.cpp).
+    // What goes along with a reply: what came back, and more for a peer that asks. None while too many replies to it
+    // have not left.
     [[nodiscard]] std::uint16_t credits_for(PeerBook& book) noexcept {
-        if (book.hungry) grow_budget(book);
-        const std::uint32_t give = std::min<std::uint32_t>(book.returnable, 0xffff);
-        book.returnable -= give;
-        book.granted += give;
-        if (book.starved.armed() && give != 0) na->disarm(book.starved);
-        CINNABAR_DEBUG_ASSERT(book.granted + book.returnable <= book.budget);
-        return static_cast<std::uint16_t>(give);
+        Credits& account = book.account;
+        if (!account.may_give()) return 0;
+        if (account.hungry()) grow_budget(book);
+        const std::uint16_t given = account.give();
+        if (account.starved.armed() && given != 0) na->disarm(account.starved);
+        return given;
     }
+    [[nodiscard]] std::uint32_t first_credits() const noexcept {
+        return std::clamp(na->options().initial_credits, 1u, Credits::budget_max);
+    }
+    void return_credit(Request& request) noexcept;
+    void retire_credit(PeerBook& book) noexcept;
     void grow_budget(PeerBook& book) noexcept;
     void watch_starving(PeerBook& book) noexcept;
     void grant_if_starved(PeerBook& book) noexcept;
-    [[nodiscard]] bool books_add_up() noexcept;
-    void add_credits(PeerBook& book, std::uint32_t credits) noexcept;
-
-    // Idle grants (recall.cpp).
     void recall_idle_credits() noexcept;
-    void return_credits(PeerBook& book, std::uint32_t keep) noexcept;
     void credits_returned(PeerBook& book, std::uint32_t credits) noexcept;
+    void return_credits(PeerBook& book, std::uint32_t keep) noexcept;
+    void reply_begins(PeerBook& book) noexcept {
+        ++replies_unsent;
+        book.account.reply_begins();
+    }
+
+    // Requests for which there is no slot, and who pays for it (refuse.cpp).
+    void refuse_request(PeerBook& book, const na::Arrival& arrival) noexcept;
+    void request_refused(PeerBook& book, std::uint64_t id) noexcept;  // as origin
+    void watch_debtors() noexcept;
+    void close_debtor() noexcept;
 
     // Connections that nobody uses (evict.cpp).
     void make_room() noexcept;
@@ -208,12 +241,15 @@ class ContextCore final : public na::Receiver {
         na->submit(work);
     }
     [[nodiscard]] const std::shared_ptr<na::Transport>& transport_of(const na::Port& port) const noexcept;
+    // The encoded address by which others reach this process over that port's transport; empty when it does not listen.
+    [[nodiscard]] ConstBytes home_of(const na::Port& port) const noexcept;
 
     Engine& engine;
     Context* facade = nullptr;
     const Options options;
     std::unique_ptr<na::Context> na;
     std::unique_ptr<bulk::Mover> mover;
+    std::vector<std::vector<std::byte>> homes;  // of each transport, for home_of
 
     SlotPool<Call> calls;
     SlotPool<Request> requests;
@@ -221,6 +257,15 @@ class ContextCore final : public na::Receiver {
     SlotPool<RequestTransfer> transfers;
     SlotPool<PeerBook> books;
     Notices notices;
+
+    // What one peer may have of the request slots, so that there is room for others (docs/limits.md): credits; replies
+    // that have not left, beyond which it gets no credits; requests whose handlers have not ended.
+    const std::uint32_t peer_budget_max =
+        std::min({options.credits_per_peer_max, requests.slots_max() / 8, Credits::budget_max});
+    const std::uint32_t peer_unsent_max = std::max(peer_budget_max, 1u);
+    const std::uint32_t peer_handling_max = options.requests_held_max - options.requests_held_max / 4;
+    std::uint32_t replies_unsent = 0;  // replies that were posted, or wait to be, and have not left
+    Timer debts;                       // runs since a request was refused
 
     std::uint32_t replies_owed = 0;  // of all peers
     std::uint32_t replies_kept = 0;  // that came, and still hold their slots
@@ -232,6 +277,7 @@ class ContextCore final : public na::Receiver {
     std::uint32_t connections_leaving = 0;
     std::uint32_t evict_next = 0;         // the book that is looked at next
     std::uint32_t request_slots_max = 0;  // receive slots up to which budgets grow
+    std::uint64_t sessions_ended = 0;     // by end_session
     std::uint32_t recall_next = 0;        // the book that is looked at next
     std::size_t queued_bytes = 0;
     std::uint32_t queued_calls = 0;
@@ -249,8 +295,9 @@ class ContextCore final : public na::Receiver {
     std::atomic<Context::PeerFunction> peer_function{nullptr};
     std::atomic<void*> peer_user{nullptr};
 
-    std::vector<Loan*> quarantined;  // that a peer may still write to, until it is gone
-    std::uint32_t fences = 0;        // loans whose fence is under way
+    Loan* quarantined = nullptr;  // a list: those that a peer may still write to, until it is gone
+    std::uint32_t quarantined_count = 0;
+    std::uint32_t fences = 0;  // loans whose fence is under way
 
     // What outlives close(): requests that handlers hold, calls that were never sent, fences that take their time.
     [[nodiscard]] bool held() const noexcept { return requests.taken() != 0 || calls.taken() != 0 || fences != 0; }

@@ -1,30 +1,48 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Control messages: grants, cancels, releases, pings; what gathers while one is out leaves together. A message that
 // carries records wants an acknowledgement before the next one goes, so that two receive slots for each connection are
-// enough: one for it and one for an acknowledgement.
+// enough: one for it and one for an acknowledgement. A peer that acknowledges nothing cannot make this side gather more
+// than a bounded number of records (control_queue.hpp).
 #include "context_core.hpp"
 
 #include <cinnabar/base/log.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace cinnabar::rpc {
 namespace {
 
-// More than this waiting means that the peer does not acknowledge: then it is cut off.
-constexpr std::size_t control_records_max = 65'536;
+// The most records that a message has, whatever its size.
+constexpr std::size_t batch_max = 1024;
+// A peer brings `released` about by canceling and by one-way calls with large arguments, `refused` by any request. It
+// has at most its credits of requests here at a time, and others come only after some time without an acknowledgement.
+constexpr std::size_t answers_spare = 256;
 
 }  // namespace
 
 void ContextCore::send_control(PeerBook& book, const ControlRecord& record) noexcept {
     if (closed_ || !book.open) return;
-    if (book.control.size() >= control_records_max) {
-        log(LogLevel::warning, "%s acknowledges no control messages and is cut off",
-            book.peer->addr().to_string().c_str());
-        return book.peer->port().disconnect(*book.peer);
+    if ((record.type == ControlType::released || record.type == ControlType::refused) &&
+        book.control.answers() >= std::size_t{2} * options.credits_per_peer_max + answers_spare) {
+        return end_session(book, "acknowledges no control messages");
     }
-    book.control.push_back(record);
+    // Own cancels: a call that ended has its slot back, and the next one may time out as well.
+    if (book.control.of_calls() >= std::size_t{2} * options.calls_max) {
+        return end_session(book, "acknowledges no control messages");
+    }
+    if (!book.control.put(record)) return end_session(book, "needs more memory than there is");
     flush_control(book);
+}
+
+// For a peer that breaks the rules, or that this side has no memory for. One line for each connection: a peer that has
+// many of its records under way when it is cut off fills no log.
+void ContextCore::end_session(PeerBook& book, const char* why) noexcept {
+    if (!book.open || std::exchange(book.ending, true)) return;
+    ++sessions_ended;
+    static constinit LogLimit lines;  // whoever is cut off may come again
+    log_limited(lines, LogLevel::warning, "%s %s and is cut off", book.peer->addr().to_string().c_str(), why);
+    book.peer->port().disconnect(*book.peer);
 }
 
 void ContextCore::flush_control(PeerBook& book) noexcept {
@@ -34,13 +52,13 @@ void ContextCore::flush_control(PeerBook& book) noexcept {
     if (!message) return try_later(book);
     const std::size_t room =
         std::min<std::size_t>(message->payload_bytes_max, book.peer->message_bytes_max()) - control_header_bytes;
-    const std::size_t count =
-        records ? std::min({book.control.size(), room / control_record_bytes, std::size_t{1024}}) : 0;
+    ControlQueue::Batch batch;
+    if (records) batch = book.control.next(std::min(room / control_record_bytes, batch_max));
     Writer writer(message->bytes());
     const auto flags =
-        static_cast<std::uint8_t>((count > 0 ? control_wants_ack : 0) | (book.owes_ack ? control_is_ack : 0));
-    encode_control_header(flags, static_cast<std::uint16_t>(count), writer);
-    for (std::size_t i = 0; i < count; ++i) encode_control(book.control[i], writer);
+        static_cast<std::uint8_t>((records ? control_wants_ack : 0) | (book.owes_ack ? control_is_ack : 0));
+    encode_control_header(flags, static_cast<std::uint16_t>(batch.count), writer);
+    book.control.encode(batch, writer);
 
     na::Op& op = book.control_op;
     op.kind = na::OpKind::send_unexpected;
@@ -61,10 +79,9 @@ void ContextCore::flush_control(PeerBook& book) noexcept {
     }
     book.control_message = message;
     book.owes_ack = false;
-    if (count > 0) {
-        book.control_unacked = true;
-        book.control.erase(book.control.begin(), book.control.begin() + static_cast<std::ptrdiff_t>(count));
-    }
+    if (!records) return;
+    book.control_unacked = true;
+    book.control.taken(batch);
 }
 
 void ContextCore::control_sent(PeerBook& book, Errc) noexcept {
@@ -79,12 +96,12 @@ void ContextCore::on_control(PeerBook& book, ConstBytes bytes) noexcept {
     std::uint8_t flags = 0;
     std::uint16_t records = 0;
     if (decode_control_header(reader, flags, records) != Errc::ok) {
-        log(LogLevel::warning, "a control message from %s makes no sense", book.peer->addr().to_string().c_str());
-        return;
+        return end_session(book, "sends a control message that makes no sense");
     }
     if ((flags & control_is_ack) != 0) book.control_unacked = false;
     if ((flags & control_wants_ack) != 0) book.owes_ack = true;
-    for (std::uint16_t i = 0; i < records && book.open; ++i) apply_control(book, decode_control(reader));
+    for (std::uint16_t i = 0; i < records && book.open && !book.ending; ++i)
+        apply_control(book, decode_control(reader));
     flush_control(book);
 }
 
@@ -107,10 +124,8 @@ void ContextCore::apply_control(PeerBook& book, const ControlRecord& record) noe
             } else if (!transport_of(book.peer->port())->caps().ordered) {
                 tombstones[tombstone_next++ % tombstones.size()] = {book.peer, record.call};
                 tombstones_used = true;
-            } else {
-                // Answered already, or refused: either way nothing of it runs here.
-                send_control(book, {ControlType::released, 0, record.call});
             }
+            // Else it was answered already, and the answer, which is on its way, says the same as `released`.
             break;
         case ControlType::released:
             if (Call* call = calls.at(static_cast<std::uint32_t>(record.call & ((1u << call_slot_bits) - 1)));
@@ -126,7 +141,7 @@ void ContextCore::apply_control(PeerBook& book, const ControlRecord& record) noe
             if (Request* request = held()) result_released(*request);
             break;
         case ControlType::ping:
-            send_control(book, {ControlType::pong, record.value, record.call});
+            send_control(book, {ControlType::pong, record.value, 0});
             break;
         case ControlType::pong:
             break;
@@ -135,6 +150,9 @@ void ContextCore::apply_control(PeerBook& book, const ControlRecord& record) noe
             break;
         case ControlType::returned:
             credits_returned(book, record.value);
+            break;
+        case ControlType::refused:
+            request_refused(book, record.call);
             break;
         case ControlType::leave:
             asked_to_leave(book);

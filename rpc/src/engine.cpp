@@ -46,9 +46,8 @@ na::Addr Engine::self_addr() const {
         for (std::string& endpoint : transport->endpoints()) endpoints.push_back(std::move(endpoint));
     }
     if (!endpoints.empty()) return na::Addr::make(std::move(endpoints), 0, 0);
-    // Nobody can dial this process, but a peer that it has dialled finds the session by this.
-    const na::Transport& first = *shared_->transports.front();
-    return na::Addr::make_session(first.scheme(), 0, first.incarnation());
+    // Nobody can dial this process: its name, which leads nobody to it.
+    return na::Addr::make({}, 0, shared_->transports.front()->incarnation());
 }
 
 const std::vector<std::shared_ptr<na::Transport>>& Engine::transports() const noexcept { return shared_->transports; }

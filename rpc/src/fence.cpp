@@ -6,10 +6,12 @@
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/base/log.hpp>
 
+#include <utility>
+
 namespace cinnabar::rpc {
 
 void ContextCore::begin_fence(Call& call) noexcept {
-    if (!call.lends_) return;
+    if (!call.lends_ && !call.forwards_) return;
     if (!call.awaiting_release_) return revoke_lends(call);
     call.timer_.fire = [](Timer& timer) noexcept {
         Call& overdue = *static_cast<Call*>(timer.user);
@@ -85,9 +87,12 @@ void ContextCore::fence_ended(Loan& loan) noexcept {
     if (safe || !ended) {
         forget_loan(loan);
     } else {
-        log(LogLevel::warning, "memory lent to %s stays in quarantine: the peer may still write to it",
-            peer->peer->addr().to_string().c_str());
-        quarantined.push_back(&loan);
+        static constinit LogLimit lines;
+        log_limited(lines, LogLevel::warning, "memory lent to %s stays in quarantine: the peer may still write to it",
+                    peer->peer->addr().to_string().c_str());
+        loan.next = quarantined;
+        quarantined = &loan;
+        ++quarantined_count;
     }
     if (ended) ended(loan.holder, safe);
     go_if_over();
@@ -131,22 +136,41 @@ void ContextCore::abandon_fences() noexcept {
 
 // Of one peer, or of all.
 void ContextCore::end_quarantine(const PeerBook* peer) noexcept {
-    std::erase_if(quarantined, [&](Loan* loan) {
-        if (peer && loan->peer != peer) return false;
-        forget_loan(*loan);
-        return true;
-    });
+    for (Loan** at = &quarantined; *at;) {
+        Loan& loan = **at;
+        if (peer && loan.peer != peer) {
+            at = &loan.next;
+            continue;
+        }
+        *at = std::exchange(loan.next, nullptr);
+        --quarantined_count;
+        forget_loan(loan);
+    }
 }
+
+namespace {
+
+// Memory in several segments is gathered on the stack.
+constexpr std::size_t gathered_bytes_max = 4096;
+
+bool goes_along(const bulk::Region& region, na::Access access, const Options& options) noexcept {
+    if (access != na::Access::read || region.bytes() > options.eager_bytes_max) return false;
+    return region.bytes() <= gathered_bytes_max || !region.contiguous().empty();
+}
+
+}  // namespace
 
 Errc Call::lend(const bulk::Region& region, na::Access access, Writer& writer) noexcept {
     CINNABAR_ASSERT(state_ == State::made);
-    const bool eager = access == na::Access::read && region.bytes() <= core_->options.eager_bytes_max;
-    if (eager) {
-        // The descriptor must stand before its bytes are known: small enough to be gathered on the stack.
-        std::byte copy[4096];
-        const std::size_t bytes = std::min<std::size_t>(region.bytes(), sizeof copy);
-        region.copy_out(0, Bytes(copy, bytes));
-        bulk::describe({{}, {}, ConstBytes(copy, bytes)}, writer);
+    if (goes_along(region, access, core_->options)) {
+        std::byte gathered[gathered_bytes_max];
+        ConstBytes bytes = region.contiguous();
+        if (bytes.empty()) {
+            const Bytes copy(gathered, region.bytes());
+            region.copy_out(0, copy);
+            bytes = copy;
+        }
+        bulk::describe({{}, {}, bytes}, writer);
         return writer.ok() ? Errc::ok : Errc::too_large;
     }
     Loan* lend = core_->loans.acquire();
@@ -156,15 +180,21 @@ Errc Call::lend(const bulk::Region& region, na::Access access, Writer& writer) n
         lend->next = lends_;
         lends_ = lend;
         na::Lease* const lease = &lend->lease();
-        bulk::describe({{&lease, 1}, {}, {}}, writer);
+        bulk::describe({{&lease, 1}, {}, {}, core_->home_of(*port_)}, writer);
         return writer.ok() ? Errc::ok : Errc::too_large;
     }
     core_->loans.release(*lend);
     return result;
 }
 
+Errc Call::forward_memory(const bulk::RemoteRegion& remote, Writer& writer) noexcept {
+    CINNABAR_ASSERT(state_ == State::made);
+    forwards_ = true;
+    return bulk::forward(remote, writer);
+}
+
 std::size_t Call::lend_bytes(const bulk::Region& region, na::Access access) const noexcept {
-    if (access == na::Access::read && region.bytes() <= core_->options.eager_bytes_max) {
+    if (goes_along(region, access, core_->options)) {
         static constexpr std::byte none[1]{};
         return bulk::described_bytes({{}, {}, ConstBytes(none, 1)}) - 1 + region.bytes();
     }
@@ -176,7 +206,7 @@ std::size_t Call::lend_bytes(const bulk::Region& region, na::Access access) cons
     lease.bytes = region.bytes();
     lease.access = access;
     na::Lease* const only = &lease;
-    return bulk::described_bytes({{&only, 1}, {}, {}});
+    return bulk::described_bytes({{&only, 1}, {}, {}, core_->home_of(*port_)});
 }
 
 }  // namespace cinnabar::rpc

@@ -33,9 +33,10 @@ void ContextCore::beat(PeerBook& book) noexcept {
     // What it still has here it has sent before it was asked.
     const bool leaves = book.leaving == Leaving::asked && book.held.empty();
     if (silent || (leaves && after(book.asked, leave_answer_max) <= now)) {
-        log(LogLevel::warning, "%s has not answered for %llu us and counts as lost",
-            book.peer->addr().to_string().c_str(),
-            static_cast<unsigned long long>(now - (silent ? book.heard : book.asked)));
+        static constinit LogLimit lines;
+        log_limited(lines, LogLevel::warning, "%s has not answered for %llu us and counts as lost",
+                    book.peer->addr().to_string().c_str(),
+                    static_cast<unsigned long long>(now - (silent ? book.heard : book.asked)));
         return book.peer->port().disconnect(*book.peer);
     }
     if (options.heartbeat.count() == 0) {

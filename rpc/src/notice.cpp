@@ -39,11 +39,7 @@ Notice* Notices::find(const na::Peer& peer, std::uint32_t value) const noexcept 
     const std::uint32_t index = value & (places_max - 1);
     Notice* const notice = index < places_.size() ? places_[index].notice : nullptr;
     if (!notice || notice->value_ != value) return nullptr;
-    if (notice->from_ == peer.addr()) return notice;
-    const na::AddrBody& from = notice->from_.body();
-    const bool same =
-        from.incarnation != 0 && from.incarnation == peer.incarnation() && from.context == peer.addr().body().context;
-    return same ? notice : nullptr;
+    return notice->from_ == peer.addr() ? notice : nullptr;
 }
 
 bool Notices::expects(const Notice& notice) const noexcept {

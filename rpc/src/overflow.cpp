@@ -5,57 +5,65 @@
 
 #include <cinnabar/base/assert.hpp>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
 namespace cinnabar::rpc {
 
-Errc ContextCore::reserve_overflow(std::uint64_t bytes) noexcept {
+// One peer may have as much as it leaves free for all others: half of the budget where nobody else has any, and whoever
+// comes next always finds room.
+Errc ContextCore::reserve_overflow(std::uint64_t bytes, PeerBook* peer) noexcept {
     if (bytes > options.argument_bytes_max) return Errc::too_large;
     const std::uint64_t before = overflow_bytes.fetch_add(bytes, std::memory_order_relaxed);
-    if (before + bytes <= options.overflow_bytes_max) return Errc::ok;
-    return_overflow(bytes);
+    const std::uint64_t own = peer ? peer->overflow_bytes.fetch_add(bytes, std::memory_order_relaxed) : 0;
+    const std::uint64_t all = before + bytes;
+    const bool fits = all <= options.overflow_bytes_max;
+    if (fits && (!peer || own + bytes <= options.overflow_bytes_max - all)) return Errc::ok;
+    return_overflow(bytes, peer);
     return Errc::overloaded;
 }
 
-void ContextCore::return_overflow(std::uint64_t bytes) noexcept {
+void ContextCore::return_overflow(std::uint64_t bytes, PeerBook* peer) noexcept {
     overflow_bytes.fetch_sub(bytes, std::memory_order_relaxed);
+    if (peer) peer->overflow_bytes.fetch_sub(bytes, std::memory_order_relaxed);
 }
 
-Errc ContextCore::allocate_overflow(std::uint64_t bytes, bulk::Region& region) noexcept {
-    if (const Errc over = reserve_overflow(bytes); over != Errc::ok) return over;
+Errc ContextCore::allocate_overflow(std::uint64_t bytes, bulk::Region& region, PeerBook* peer) noexcept {
+    if (const Errc over = reserve_overflow(bytes, peer); over != Errc::ok) return over;
     auto made = bulk::Region::allocate(static_cast<std::size_t>(bytes), na::Access::read_write);
     if (!made) {
-        return_overflow(bytes);
+        return_overflow(bytes, peer);
         return made.code();
     }
     region = *std::move(made);
     return Errc::ok;
 }
 
-void ContextCore::drop_overflow(bulk::Region& region) noexcept {
+void ContextCore::drop_overflow(bulk::Region& region, PeerBook* peer) noexcept {
     if (!region) return;
-    return_overflow(region.bytes());
+    return_overflow(region.bytes(), peer);
     region = {};
 }
 
 Errc Call::grow_input(std::size_t bytes, Bytes& room) noexcept {
     CINNABAR_ASSERT(state_ == State::made && !large_input_);
-    const Errc made = core_->allocate_overflow(bytes, large_input_);
+    const Errc made = core_->allocate_overflow(bytes, large_input_, nullptr);
     if (made == Errc::ok) room = large_input_.contiguous();
     return made;
 }
 
 Errc Request::grow_output(std::size_t bytes, Bytes& room) noexcept {
     CINNABAR_ASSERT(!answered() && !large_output_);
-    const Errc made = core_->allocate_overflow(bytes, large_output_);
+    const Errc made = core_->allocate_overflow(bytes, large_output_, book_);
     if (made == Errc::ok) room = large_output_.contiguous();
     return made;
 }
 
 // The encoded arguments are already in the message, but the peer takes smaller ones than this side.
 Errc ContextCore::move_to_overflow(Call& call) noexcept {
-    if (const Errc failed = allocate_overflow(call.input_bytes_, call.large_input_); failed != Errc::ok) return failed;
+    const Errc made = allocate_overflow(call.input_bytes_, call.large_input_, nullptr);
+    if (made != Errc::ok) return made;
     call.large_input_.copy_in(0, call.input_room().first(call.input_bytes_));
     const std::uint32_t before = call.input_bytes_;
     const Errc lent = lend_overflow(call);
@@ -88,7 +96,9 @@ Errc ContextCore::lend_overflow(Call& call) noexcept {
 void ContextCore::pull_output(Call& call, ConstBytes descriptor) noexcept {
     Reader reader(descriptor);
     Errc failed = bulk::RemoteRegion::decode(reader, call.remote_output_);
-    if (failed == Errc::ok) failed = allocate_overflow(call.remote_output_.bytes(), call.large_output_);
+    if (failed == Errc::ok) {
+        failed = allocate_overflow(call.remote_output_.bytes(), call.large_output_, nullptr);
+    }
     if (failed == Errc::ok) {
         bulk::TransferArgs args;
         args.remote = &call.remote_output_;
@@ -110,6 +120,7 @@ void ContextCore::pull_output(Call& call, ConstBytes descriptor) noexcept {
         return finish(call, failed);
     }
     call.state_ = Call::State::pulling;
+    watch_pull(call);
     if (!call.book_->strict) settle_reply(*call.book_);
 }
 
@@ -127,15 +138,9 @@ void ContextCore::pull_input(Request& request, ConstBytes descriptor) noexcept {
     Reader reader(descriptor);
     Errc failed = bulk::RemoteRegion::decode(reader, request.remote_input_);
     const std::uint64_t bytes = request.remote_input_.bytes();
-    const std::uint64_t share = options.overflow_bytes_max / 2;
     PeerBook& book = *request.book_;
-    if (failed == Errc::ok && bytes <= options.argument_bytes_max && book.input_bytes + bytes > share) {
-        failed = Errc::overloaded;
-    }
-    if (failed == Errc::ok) failed = allocate_overflow(bytes, request.large_input_);
+    if (failed == Errc::ok) failed = allocate_overflow(bytes, request.large_input_, &book);
     if (failed == Errc::ok) {
-        request.charged_ = bytes;
-        book.input_bytes += bytes;
         bulk::TransferArgs args;
         args.remote = &request.remote_input_;
         args.local = request.large_input_;
@@ -156,29 +161,12 @@ void ContextCore::pull_input(Request& request, ConstBytes descriptor) noexcept {
     answer_now(request, failed);
 }
 
-// An origin that stops in the middle, and set no deadline, keeps the budget no longer than this.
-void ContextCore::watch_pull(Request& request) noexcept {
-    request.pulled_ = request.pull_->bytes_done();
-    request.timer_.user = &request;
-    request.timer_.fire = [](Timer& timer) noexcept {
-        Request& watched = *static_cast<Request*>(timer.user);
-        ContextCore& core = *watched.core_;
-        if (watched.pull_->bytes_done() > watched.pulled_) return core.watch_pull(watched);
-        watched.stalled_ = true;
-        core.mover->cancel(*watched.pull_);
-    };
-    na->arm(request.timer_, after(na->now_us(), options.stall_max));
-}
-
 // No reply will tell the origin of a one-way call that its large arguments are not read any more.
 void ContextCore::release_arguments(Request& request) noexcept {
     if (request.one_way_) send_control(*request.book_, {ControlType::released, 0, request.tag_});
 }
 
-void ContextCore::drop_arguments(Request& request) noexcept {
-    request.book_->input_bytes -= std::exchange(request.charged_, 0);
-    drop_overflow(request.large_input_);
-}
+void ContextCore::drop_arguments(Request& request) noexcept { drop_overflow(request.large_input_, request.book_); }
 
 void ContextCore::input_pulled(Request& request) noexcept {
     const Errc result = request.pull_->result();
@@ -210,9 +198,19 @@ Errc ContextCore::lend_result(Request& request) noexcept {
         Request& kept = *static_cast<Request*>(timer.user);
         kept.core_->result_released(kept);
     };
-    // The origin gives up at the deadline, but what it reads may still be on its way: it tells when that is over.
-    na->arm(request.timer_, after(request.deadline_, options.fence_grace));
+    keep_result(request);
     return Errc::ok;
+}
+
+// From now on: once when the reply is posted, and again when it has left. The origin gives up at the deadline, but what
+// it reads may still be on its way: it tells when that is over.
+void ContextCore::keep_result(Request& request) noexcept {
+    const TimeUs by_deadline = after(request.deadline_, options.fence_grace);
+    const std::uint64_t rate = std::max<std::uint64_t>(options.pull_rate_min, 1);
+    const Microseconds slowest(static_cast<std::int64_t>(request.large_output_.bytes() * 1'000'000 / rate));
+    const TimeUs longest = after(after(na->now_us(), options.result_kept_max), slowest);
+    na->disarm(request.timer_);
+    na->arm(request.timer_, std::min(by_deadline, longest));
 }
 
 void ContextCore::result_released(Request& request) noexcept {

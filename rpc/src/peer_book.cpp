@@ -1,33 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opening and closing the books of a peer, and the credits in them.
+// Opening and closing the books of a peer.
 //
-// Requests: budgets grow only while the receive slots that are not for replies hold them and the control messages of
-// all connections, and leave room for the first credits of some more. A budget is in the peer's hands (granted), held
-// here by requests, or back (returnable). Replies: the origin reserves a slot of its own before it sends. Control: two
-// slots for each connection (control.cpp).
+// Requests: credits.cpp. Replies: the origin reserves a slot of its own before it sends. Control: two slots for each
+// connection (control.cpp).
 #include "context_core.hpp"
-
-#include <cinnabar/base/log.hpp>
 
 #include <algorithm>
 #include <utility>
 
 namespace cinnabar::rpc {
-namespace {
-
-constexpr std::uint32_t control_slots = 2;  // of each connection
-
-// Longer than an ordinary reply takes, shorter than anybody would notice.
-constexpr Microseconds starving_max{100};
-
-}  // namespace
-
 PeerBook* ContextCore::book_of(na::Peer& peer) noexcept {
     if (peer.upper) return static_cast<PeerBook*>(peer.upper);
     PeerBook* book = books.acquire();
     if (!book) return nullptr;
     book->core = this;
     book->peer = &peer;
+    book->one_way_sent = false;  // of a dial that the slot's last peer gave up
     book->strict = transport_of(peer.port())->caps().counted_slots;
     peer.upper = book;
     peer.acquire();
@@ -39,38 +27,38 @@ void ContextCore::open_book(PeerBook& book) noexcept {
     if (book.open) return;
     book.open = true;
     book.heard = na->now_us();
-    const std::uint32_t first = std::max(book.peer->initial_credits(), 1u);
+    const std::uint32_t first = std::clamp(book.peer->initial_credits(), 1u, Credits::budget_max);
     const std::uint32_t used = book.posted;  // went ahead to dial
     book.credits = first > used ? first - used : 0;
-    book.budget = na->options().initial_credits;
-    book.granted = book.budget;
-    book.returnable = 0;
-    budgets += book.budget;
+    book.account.open(first_credits(), peer_unsent_max);
+    budgets += book.account.budget();
     ++connections;
     book.control_unacked = false;
     book.owes_ack = false;
-    book.active = book.recalled = false;
     if (options.heartbeat.count() != 0 && !book.sent.empty()) watch_peer(book);
     make_room();
 }
 
 void ContextCore::close_book(PeerBook& book, Errc why) noexcept {
     if (book.open) {
-        budgets -= book.budget;
+        budgets -= book.account.close();
         --connections;
     }
     book.open = false;
     book.posted = 0;
     ++book.connection;
-    na->disarm(book.starved);
+    for (Request* request = book.held.front(); request; request = PeerBook::Requests::next(*request)) {
+        request->orphaned_ = true;  // its credit is gone
+    }
+    na->disarm(book.account.starved);
     na->disarm(book.beat);
     replies_owed -= book.replies_owed;
-    book.replies_owed = book.credits = book.budget = book.granted = book.returnable = 0;
+    book.replies_owed = book.credits = 0;
     wake_reply_waiter();
-    book.hungry = false;
     book.control.clear();
     book.control_unacked = false;
     book.owes_ack = false;
+    book.one_way_sent = book.ending = book.complained = false;
     // An ending may run into another call's, so the lists are looked at anew each time.
     while (Call* call = book.sent.front()) {
         if (call->awaiting_release_) book.sent.remove(*call);
@@ -85,8 +73,7 @@ void ContextCore::close_book(PeerBook& book, Errc why) noexcept {
     });
     for (Request* request = book.held.front(); request;) {
         Request* const next = PeerBook::Requests::next(*request);
-        request->orphaned_ = true;
-        cancel_request(*request);
+        if (!request->one_way_) cancel_request(*request);  // of those nobody waits for an answer anyway
         if (request->lend_) {
             result_released(*request);
         } else {
@@ -129,6 +116,7 @@ void ContextCore::on_peer(na::Peer& peer, na::PeerEvent event, Errc why) noexcep
     switch (event) {
         case na::PeerEvent::connected:
             if (auto* book = static_cast<PeerBook*>(peer.upper)) {
+                tell_time_left(*book);
                 open_book(*book);
                 pump(*book);
                 flush_control(*book);
@@ -168,59 +156,39 @@ bool ContextCore::books_add_up() noexcept {
     std::uint32_t owed = 0;
     std::uint32_t made = 0;
     std::uint32_t open = 0;
+    std::uint32_t unsent = 0;
     bool each = true;
     books.for_each([&](const PeerBook& book) {
         if (!book.peer) return;
         owed += book.replies_owed;
+        unsent += book.account.unsent();
+        each &= account_adds_up(book);
         if (!book.open) return;
         ++open;
-        made += book.budget;
-        each &= book.granted + book.returnable <= book.budget;
+        made += book.account.budget();
     });
-    const std::uint32_t first = open * na->options().initial_credits;
+    const std::uint32_t first = open * first_credits();
     const std::uint32_t grown = made - std::min(made, first);
-    return each && owed == replies_owed && made == budgets && open == connections && grown <= request_slots_max &&
-           replies_owed + replies_kept <= replies_owed_max;
+    return each && owed == replies_owed && unsent == replies_unsent && made == budgets && open == connections &&
+           grown <= request_slots_max && replies_owed + replies_kept <= replies_owed_max;
+}
+
+// granted + returnable + held is the budget, where held is what the requests that are here say.
+bool ContextCore::account_adds_up(const PeerBook& book) noexcept {
+    const Credits& account = book.account;
+    std::uint32_t requests_here = 0;
+    std::uint32_t held = 0;
+    for (const Request* request = book.held.front(); request; request = PeerBook::Requests::next(*request)) {
+        ++requests_here;
+        if (!request->orphaned_ && !request->credit_returned_) ++held;
+    }
+    return account.granted() + account.returnable() + held == account.budget() && requests_here == account.requests() &&
+           account.unsent() <= requests_here;
 }
 
 void ContextCore::add_credits(PeerBook& book, std::uint32_t credits) noexcept {
     if (!book.open) return;
     book.credits += credits;
-}
-
-// For a peer that asks, while slots are left.
-void ContextCore::grow_budget(PeerBook& book) noexcept {
-    if (!book.open || book.budget >= options.credits_per_peer_max) return;
-    const std::uint32_t used = budgets + control_slots * connections;
-    const std::uint32_t slots = used < request_slots_max ? request_slots_max - used : 0;
-    // Some requests are on their way while others are held; many more would only be turned away.
-    const std::uint64_t held_max = std::uint64_t{2} * options.requests_held_max;
-    const auto left =
-        static_cast<std::uint32_t>(std::min<std::uint64_t>(slots, budgets < held_max ? held_max - budgets : 0));
-    const std::uint32_t more = std::min({std::max(book.budget, 1u), options.credits_per_peer_max - book.budget, left});
-    book.budget += more;
-    book.returnable += more;
-    budgets += more;
-    book.hungry = more == 0;
-    if (book.hungry) recall_idle_credits();
-}
-
-// Called whenever a credit was used or came back and the peer has none. It is told by a message of its own if no reply
-// does it in a moment: handlers may be holding all that it has sent.
-void ContextCore::watch_starving(PeerBook& book) noexcept {
-    if (!book.open || book.returnable == 0 || book.starved.armed()) return;
-    book.starved.user = &book;
-    book.starved.fire = [](Timer& timer) noexcept {
-        PeerBook& starving = *static_cast<PeerBook*>(timer.user);
-        starving.core->grant_if_starved(starving);
-    };
-    na->arm(book.starved, after(na->now_us(), starving_max));
-}
-
-void ContextCore::grant_if_starved(PeerBook& book) noexcept {
-    if (!book.open || book.granted != 0 || book.returnable == 0) return;
-    const std::uint32_t credits = credits_for(book);
-    send_control(book, {ControlType::grant, credits, 0});
 }
 
 }  // namespace cinnabar::rpc

@@ -5,12 +5,14 @@
 #pragma once
 
 #include "codec.hpp"
+#include "control_queue.hpp"
+#include "credits.hpp"
 
 #include <cinnabar/na/peer.hpp>
 #include <cinnabar/rpc/call.hpp>
 #include <cinnabar/rpc/request.hpp>
 
-#include <vector>
+#include <atomic>
 
 namespace cinnabar::rpc {
 
@@ -42,6 +44,7 @@ struct PeerBook : PoolSlot {
     std::uint32_t replies_owed = 0;  // reply slots that are reserved
     bool strict = false;             // the transport counts receive slots: a late reply still needs its own
     bool awaits_reply_slot = false;  // in ContextCore::reply_waiters
+    bool one_way_sent = false;       // on this connection, or ahead to dial: a closing context asks for a receipt
     bool looks_again = false;        // `look` is queued or `retry` armed: what waits is tried again soon
     Work look;
     Timer retry;
@@ -57,23 +60,19 @@ struct PeerBook : PoolSlot {
     Work drop;
 
     // As target.
-    Requests held;
-    std::uint64_t input_bytes = 0;  // large arguments of its requests
-    WorkQueue unsent_replies;       // that the transport had no room for
-    std::uint32_t budget = 0;       // credits made for this peer, wherever they are
-    std::uint32_t granted = 0;      // of these, in the peer's hands
-    std::uint32_t returnable = 0;   // of these, back here and free to be granted again
-    Timer starved;                  // runs while the peer has no credit and some could be given
-    bool hungry = false;            // the peer said that it has more to send
-    bool active = false;            // it has sent since the recall looked last
-    bool recalled = false;          // it was asked to return what it does not use
+    Requests held;                                 // also those of connections before this one
+    std::atomic<std::uint64_t> overflow_bytes{0};  // large arguments and results of its requests
+    WorkQueue unsent_replies;                      // that the transport had no room for
+    Credits account;
 
     // Control: one message that wants an acknowledgement at a time, besides one acknowledgement: two slots there.
-    std::vector<ControlRecord> control;
+    ControlQueue control;
     na::Op control_op;
     na::Message* control_message = nullptr;
     bool control_unacked = false;
     bool owes_ack = false;
+    bool complained = false;  // that its requests make no sense: one line in the log for each connection
+    bool ending = false;      // this side has ended the connection, and the event is to come
 
     [[nodiscard]] bool idle() const noexcept {
         return users == 0 && held.empty() && control_message == nullptr && !looks_again;

@@ -6,6 +6,7 @@
 #include <cinnabar/rpc/proc_shape.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace cinnabar::rpc {
 
@@ -22,15 +23,10 @@ void ContextCore::on_unexpected(na::Arrival& arrival) noexcept {
 }
 
 void ContextCore::accept_request(PeerBook& book, na::Arrival& arrival) noexcept {
-    if (book.granted == 0) {
-        log(LogLevel::warning, "%s sends requests without credits and is cut off",
-            book.peer->addr().to_string().c_str());
-        return book.peer->port().disconnect(*book.peer);
-    }
-    if (--book.granted == 0) watch_starving(book);
-    book.active = true;
+    if (!book.account.spend()) return end_session(book, "sends requests without credits");
+    if (book.account.granted() == 0) watch_starving(book);
     Request* request = requests.acquire();
-    if (!request) return drop_request(book, arrival);
+    if (!request) return refuse_request(book, arrival);
     request->core_ = this;
     request->book_ = &book;
     request->port_ = arrival.port;
@@ -45,10 +41,9 @@ void ContextCore::accept_request(PeerBook& book, na::Arrival& arrival) noexcept 
     if (refused == Errc::ok) refused = admit(*request, header);
     if (refused == Errc::ok) refused = arrival.port->keep(arrival, request->kept_);
     const bool overflow = (header.flags & flag_overflow) != 0;
-    if (refused == Errc::overloaded && book.budget > 1) {
-        // The first credits of all peers can be more than are held: this one does not come back until it is grown anew.
-        --book.budget;
-        --budgets;
+    if (refused == Errc::overloaded) {
+        request->credit_returned_ = true;
+        retire_credit(book);
     }
     if (refused != Errc::ok) {
         if (overflow) release_arguments(*request);
@@ -59,15 +54,9 @@ void ContextCore::accept_request(PeerBook& book, na::Arrival& arrival) noexcept 
     start(*request);
 }
 
-// Even those that are turned away wait for room to be told so. A call without a deadline ends with its connection.
-void ContextCore::drop_request(PeerBook& book, na::Arrival& arrival) noexcept {
-    RequestHeader header;
-    ConstBytes payload;
-    const bool known = book.codec->decode_request(arrival.bytes, header, payload) == Errc::ok;
-    const bool waits = known && header.time_left_us == time_left_none && (header.flags & flag_one_way) == 0;
-    log(LogLevel::warning, "a request from %s was dropped%s: too many wait for their answers",
-        book.peer->addr().to_string().c_str(), waits ? ", and its connection closed" : "");
-    if (waits) book.peer->port().disconnect(*book.peer);
+// Whether one more is too many: of all peers, or of this one, so that there is room for others.
+bool ContextCore::crowded(const PeerBook& book) const noexcept {
+    return requests.taken() - replies_unsent > options.requests_held_max || book.account.handling() > peer_handling_max;
 }
 
 Errc ContextCore::admit(Request& request, const RequestHeader& header) noexcept {
@@ -76,14 +65,14 @@ Errc ContextCore::admit(Request& request, const RequestHeader& header) noexcept 
     request.provider_ = header.provider;
     request.shape_ = header.shape;
     request.trace_ = header.trace;
-    if ((header.flags & flag_hungry) != 0) request.book_->hungry = true;
+    if ((header.flags & flag_hungry) != 0) request.book_->account.set_hungry(true);
     if (header.time_left_us != time_left_none) {
         const TimeUs now = na->now_us();
         request.deadline_ = header.time_left_us > time_never - 1 - now ? time_never - 1 : now + header.time_left_us;
     }
     if (header.time_left_us == 0) return Errc::timed_out;
-    if (engine.draining()) return Errc::shutting_down;
-    if (requests.taken() > options.requests_held_max) return Errc::overloaded;
+    if (engine.draining() || closing_) return Errc::shutting_down;
+    if (requests.taken() - replies_unsent > peer_handling_max && crowded(*request.book_)) return Errc::overloaded;
     for (Tombstone& tombstone : tombstones) {
         if (!tombstones_used) break;
         if (tombstone.peer == request.book_->peer && tombstone.call == request.tag_) {
@@ -108,8 +97,10 @@ void ContextCore::start(Request& request) noexcept {
 
 // An answer without a handler: the request has no user.
 void ContextCore::answer_now(Request& request, Errc code) noexcept {
-    if (code == Errc::protocol || code == Errc::bad_checksum) {
-        log(LogLevel::warning, "a request from %s makes no sense", request.source_.to_string().c_str());
+    const bool nonsense = code == Errc::protocol || code == Errc::bad_checksum;
+    if (nonsense && !std::exchange(request.book_->complained, true)) {
+        static constinit LogLimit lines;
+        log_limited(lines, LogLevel::warning, "a request from %s makes no sense", request.source_.to_string().c_str());
     }
     request.users_gone_ = true;
     request.references_.store(0, std::memory_order_relaxed);

@@ -20,20 +20,23 @@ void ContextCore::on_expected(na::Arrival& arrival) noexcept {
     if (decoded == Errc::ok) {
         if (book->strict) settle_reply(*book);
         book->credits += header.credits;
-    } else {
-        log(LogLevel::warning, "a reply from %s makes no sense", arrival.source->addr().to_string().c_str());
+    } else if (decoded == Errc::protocol) {
+        end_session(*book, "sends a reply that makes no sense");
     }
     Call* call = calls.at(static_cast<std::uint32_t>(arrival.tag & ((1u << call_slot_bits) - 1)));
     // Late replies fail the generation; hostile ones also the peer.
     const bool matches = call && call->id() == arrival.tag && call->book_ == book;
-    if (decoded == Errc::ok && (header.flags & flag_overflow) != 0 && (!matches || call->state_ != Call::State::sent)) {
-        send_control(*book, {ControlType::fetched, 0, arrival.tag});  // a large result that comes too late
-    }
+    // A large result that comes too late needs no word: the cancel that went out when its call ended gives it back.
     if (matches) {
         if (call->state_ == Call::State::sent) {
             if (decoded == Errc::ok) {
                 accept_reply(*call, arrival, header, payload);
             } else {
+                if (decoded == Errc::bad_checksum) {
+                    static constinit LogLimit lines;
+                    log_limited(lines, LogLevel::warning, "a reply from %s has a wrong checksum",
+                                call->to_.to_string().c_str());
+                }
                 finish(*call, decoded);
             }
         } else if (call->awaiting_release_) {
@@ -55,10 +58,10 @@ Errc ContextCore::keep_reply(Call& call, na::Arrival& arrival, ConstBytes payloa
         return Errc::ok;
     }
     if (payload.empty()) return Errc::ok;
-    if (const Errc over = reserve_overflow(payload.size()); over != Errc::ok) return over;
+    if (const Errc over = reserve_overflow(payload.size(), nullptr); over != Errc::ok) return over;
     call.reply_copy_.reset(new (std::nothrow) std::byte[payload.size()]);
     if (!call.reply_copy_) {
-        return_overflow(payload.size());
+        return_overflow(payload.size(), nullptr);
         return Errc::out_of_memory;
     }
     call.reply_copy_bytes_ = static_cast<std::uint32_t>(payload.size());
@@ -74,7 +77,7 @@ void ContextCore::release_reply(Call& call) noexcept {
         --replies_kept;
         wake_reply_waiter();
     }
-    if (call.reply_copy_) return_overflow(std::exchange(call.reply_copy_bytes_, 0));
+    if (call.reply_copy_) return_overflow(std::exchange(call.reply_copy_bytes_, 0), nullptr);
     call.reply_copy_.reset();
 }
 

@@ -5,6 +5,7 @@
 
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/base/log.hpp>
+#include <cinnabar/base/test_yield.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -32,8 +33,10 @@ void ContextCore::run_handler(Request& request) noexcept {
     if (limit == 0) return;
     const TimeUs took = na->clock().now_us() - started;
     if (took > limit) {
-        log(LogLevel::warning, "the handler of %s held its context for %llu us: serve it on a pool, or as a coroutine",
-            handler.name.c_str(), static_cast<unsigned long long>(took));
+        static constinit LogLimit lines;
+        log_limited(lines, LogLevel::warning,
+                    "the handler of %s held its context for %llu us: serve it on a pool, or as a coroutine",
+                    handler.name.c_str(), static_cast<unsigned long long>(took));
     }
 }
 
@@ -62,14 +65,6 @@ void ContextCore::return_slot(Request& request) noexcept {
         request.kept_ = {};
     }
     if (!request.credit_returned_) return_credit(request);
-}
-
-void ContextCore::return_credit(Request& request) noexcept {
-    request.credit_returned_ = true;
-    PeerBook& book = *request.book_;
-    if (request.orphaned_ || book.granted + book.returnable >= book.budget) return;
-    ++book.returnable;
-    if (book.granted == 0) watch_starving(book);
 }
 
 Bytes Request::output_room() noexcept {
@@ -163,15 +158,17 @@ void ContextCore::post_reply(Request& request) noexcept {
         taken = na->post_owned(op);
         if (taken == Errc::ok) {
             request.reply_posted_ = true;
+            reply_begins(book);
             return;
         }
-        book.granted -= header.credits;
-        book.returnable += header.credits;
+        book.account.take_back(header.credits);
+        watch_starving(book);
     }
     if (taken == Errc::again || taken == Errc::connecting) return post_reply_later(request);
     if (taken == Errc::too_large && request.answer_ == Errc::ok && !request.large_output_) {
         // The origin takes smaller messages than this side: by bulk after all, or an error.
-        if (const Errc failed = allocate_overflow(request.output_bytes_, request.large_output_); failed == Errc::ok) {
+        if (const Errc failed = allocate_overflow(request.output_bytes_, request.large_output_, &book);
+            failed == Errc::ok) {
             request.large_output_.copy_in(
                 0, request.message_->bytes().subspan(book.codec->reply_bytes, request.output_bytes_));
         } else {
@@ -188,17 +185,35 @@ void ContextCore::post_reply_later(Request& request) noexcept {
     request.work_.user = &request;
     request.work_.run = [](Work& work) noexcept {
         Request& later = request_of(work.user);
+        later.book_->account.reply_begins_later();
+        --later.core_->replies_unsent;
         later.core_->post_reply(later);
     };
+    reply_begins(*request.book_);
     request.book_->unsent_replies.push_back(request.work_);
     try_later(*request.book_);
 }
 
 void ContextCore::reply_sent(Request& request) noexcept {
     request.reply_posted_ = false;
-    // With a large result that nobody will fetch now.
-    if (request.op_.result != Errc::ok && request.lend_) result_released(request);
+    request.book_->account.reply_left();
+    --replies_unsent;
+    if (request.lend_ && !request.lend_->fencing && request.op_.result == Errc::ok) keep_result(request);
+    if (request.op_.result != Errc::ok) reply_failed(request);
     reply_over(request, request.op_.result);
+}
+
+// What it was to bring stays here: credits, and a large result that nobody will fetch now.
+void ContextCore::reply_failed(Request& request) noexcept {
+    PeerBook& book = *request.book_;
+    ReplyHeader header;
+    ConstBytes payload;
+    const ConstBytes reply = ConstBytes(request.message_->bytes()).first(request.op_.message_bytes);
+    if (!request.orphaned_ && book.codec->decode_reply(reply, header, payload) == Errc::ok) {
+        book.account.take_back(header.credits);
+        watch_starving(book);
+    }
+    if (request.lend_) result_released(request);
 }
 
 void ContextCore::reply_over(Request& request, Errc result) noexcept {
@@ -240,17 +255,26 @@ void ContextCore::cancel_request(Request& request) noexcept {
     }
     tell_canceled(request);
     if (request.lend_) result_released(request);  // nobody will fetch the large result
-    if (!request.transfers_ && !request.pull_ && request.book_->open) {
+    if (!request.transfers_ && !request.pull_ && request.book_->open && !request.orphaned_) {
         send_control(*request.book_, {ControlType::released, 0, request.tag_});
     }
 }
 
+// The last release may happen on another thread at any time, so a count of 0 must stay 0.
+bool Request::acquire_if_held() noexcept {
+    std::uint32_t held = references_.load(std::memory_order_relaxed);
+    CINNABAR_TEST_YIELD("request: references read");
+    while (held != 0) {
+        if (references_.compare_exchange_weak(held, held + 1, std::memory_order_acquire)) return true;
+    }
+    return false;
+}
+
 // Queues the user's function once, holding a reference until it has run.
 void ContextCore::tell_canceled(Request& request) noexcept {
-    if (request.users_gone_ || !request.on_cancel_.load(std::memory_order_acquire)) return;
-    if (request.references_.load(std::memory_order_acquire) == 0) return;
-    if (request.cancel_told_.exchange(true)) return;
-    request.acquire();
+    if (request.cancel_told_ || !request.on_cancel_.load(std::memory_order_acquire)) return;
+    if (!request.acquire_if_held()) return;
+    request.cancel_told_ = true;
     request.cancel_work_.user = &request;
     request.cancel_work_.run = [](Work& work) noexcept {
         Request& told = request_of(work.user);
@@ -347,13 +371,14 @@ void ContextCore::users_gone(Request& request) noexcept {
 void ContextCore::free_request_if_over(Request& request) noexcept {
     if (!request.reply_done_ || !request.users_gone_ || request.transfers_ || request.pull_ || request.lend_) return;
     PeerBook& book = *request.book_;
-    return_slot(request);
+    CINNABAR_DEBUG_ASSERT(!request.kept_ && request.credit_returned_);  // since its users are gone
     book.held.remove(request);
+    book.account.request_over();
     if (request.message_) {
         request.port_->give_message(*std::exchange(request.message_, nullptr));
     }
     drop_arguments(request);
-    drop_overflow(request.large_output_);
+    drop_overflow(request.large_output_, &book);
     request.input_ = {};
     request.source_ = {};
     request.handler_ = nullptr;
@@ -364,10 +389,9 @@ void ContextCore::free_request_if_over(Request& request) noexcept {
     request.output_bytes_ = 0;
     request.output_shape_ = 0;
     request.one_way_ = request.credit_returned_ = request.reply_posted_ = request.reply_done_ = false;
-    request.users_gone_ = request.stalled_ = request.orphaned_ = false;
+    request.users_gone_ = request.stalled_ = request.orphaned_ = request.cancel_told_ = false;
     request.answered_.store(false, std::memory_order_relaxed);
     request.canceled_.store(false, std::memory_order_relaxed);
-    request.cancel_told_.store(false, std::memory_order_relaxed);
     requests.release(request);
     drop_book_if_idle(book);
     go_if_over();

@@ -36,7 +36,9 @@ class AccountLines {
         return found->second;
     }
 
-    const std::regex account_{"credit|granted|returnable|budget|hungry|replies_owed|replies_kept|starv|settle_reply"};
+    const std::regex account_{
+        "credit|account|granted|returnable|budget|hungry|unsent|\\b(came_|over_|begun_|left_)\\b|replies_owed|"
+        "replies_kept|starv|settle_reply"};
     std::map<std::string, std::vector<bool>> files_;
 };
 

@@ -23,7 +23,6 @@ void try_greeting(ConstBytes in) {
     if (Greeting::decode(in, greeting) != Errc::ok) return;
     CINNABAR_ASSERT(in.size() >= greeting_bytes);
     CINNABAR_ASSERT(greeting.hello.kind == na::HelloKind::reject || greeting.window >= window_min);
-    CINNABAR_ASSERT(greeting.beacon >> 48 == 0);
     const auto first = greeting.encode();
     Greeting again;
     CINNABAR_ASSERT(Greeting::decode(first, again) == Errc::ok);

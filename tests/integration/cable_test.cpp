@@ -36,10 +36,11 @@ class CableTest : public testing::TestWithParam<Cable::End> {
         options.transport.receive_slots = 4096;  // half of them are for replies that are owed
         options.transport.keepalive = keepalive;
         options.transport.connect_timeout = 2s;
+        options.progress_thread = false;
         client_.emplace(Node::open(cable_->near_place(), options).value());
         to_ = client_->lookup(server_->address()).value();
     }
-    ServerLoad now_at_server() { return client_->call_sync(load, to_, 30s).value(); }
+    ServerLoad now_at_server() { return client_->call(load, to_, 30s).wait().value(); }
     // Returns when the server has pulled all of it and goes on.
     void begin_transfer(Microseconds deadline) {
         memory_.resize(16u << 20);
@@ -69,10 +70,10 @@ class CableTest : public testing::TestWithParam<Cable::End> {
     }
     void works_when_plugged_in() {
         cable_->plug_in(GetParam());
-        auto answer = client_->call_sync(twice, to_, 3, 30s);
+        auto answer = client_->call(twice, to_, 3, 30s).wait();
         // A fabric may end a session whose peer goes on with memory that was taken from it.
         if (transfer_ == Errc::timed_out && answer.code() == Errc::peer_lost) {
-            answer = client_->call_sync(twice, to_, 3, 30s);
+            answer = client_->call(twice, to_, 3, 30s).wait();
         }
         EXPECT_EQ(answer.value(), 6);
         EXPECT_TRUE(drive_until(*client_, [this] {
@@ -112,7 +113,7 @@ TEST_P(CableTest, ends_calls_and_a_transfer_whose_interface_is_taken_down) {
 
 TEST_P(CableTest, ends_calls_that_are_made_afterwards) {
     start(1s);
-    ASSERT_EQ(client_->call_sync(twice, to_, 1, 30s).value(), 2);
+    ASSERT_EQ(client_->call(twice, to_, 1, 30s).wait().value(), 2);
     const auto unplugged = Clock::now();
     cable_->unplug(GetParam());
     calls_.make(*client_, to_, calls_held, no_deadline);
@@ -140,10 +141,10 @@ TEST_P(CableTest, ends_a_first_call_by_its_deadline_and_by_the_limit_on_connecti
     const bool known = GetParam() == Cable::End::near && cable_->way_goes_with_plug();
     const Errc expected = known ? Errc::unreachable : Errc::timed_out;
     auto began = Clock::now();
-    EXPECT_EQ(client_->call_sync(twice, to_, 1, 500ms).code(), expected);
+    EXPECT_EQ(client_->call(twice, to_, 1, 500ms).wait().code(), expected);
     EXPECT_LE(Clock::now() - began, 500ms + patience);
     began = Clock::now();
-    const Errc limited = client_->call_sync(twice, to_, 1, no_deadline).code();
+    const Errc limited = client_->call(twice, to_, 1, no_deadline).wait().code();
     // RDMA's connection manager answers for nobody: a host that is gone looks like a process that is stopped.
     EXPECT_TRUE(limited == Errc::unreachable || (limited == Errc::timed_out && cable_->near_place().find("verbs") == 0))
         << to_string(limited);

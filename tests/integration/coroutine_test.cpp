@@ -24,7 +24,7 @@ class Coroutines : public testing::Test {
   protected:
     Coroutines() {
         (void)server_.serve(twice, [](int value) { return 2 * value; });
-        (void)server_.serve(hang, [this](Request<rpc::Empty> request) -> Task<Result<void>> {
+        (void)server_.serve(hang, [this](Request<> request) -> Task<Result<void>> {
             hanging_.open();
             hung_ = co_await request.node().sleep_for(1h);
             ended_.open();
@@ -37,7 +37,7 @@ class Coroutines : public testing::Test {
     test::Gate ended_;
     Errc hung_ = Errc::ok;
     Node server_ = Node::listen("tcp://127.0.0.1:0").value();
-    Node client_ = Node::open("tcp://", {.progress_thread = true}).value();
+    Node client_ = Node::open("tcp://").value();
 };
 
 Task<Result<int>> add_twice(NodeRef node, Addr to, int a, int b) {
@@ -70,7 +70,7 @@ TEST_F(Coroutines, options_may_stand_in_braces_behind_co_await) {
 }
 
 TEST_F(Coroutines, a_node_without_a_thread_is_driven_by_whoever_waits) {
-    Node unthreaded = Node::open("tcp://").value();
+    Node unthreaded = Node::open("tcp://", {.progress_thread = false}).value();
     EXPECT_EQ(sync_wait(add_twice(unthreaded, to(), 1, 1)).value(), 4);
     std::vector<std::thread> threads;
     std::atomic<int> sum{0};
@@ -85,7 +85,7 @@ TEST_F(Coroutines, a_node_without_a_thread_is_driven_by_whoever_waits) {
 
 TEST_F(Coroutines, one_thread_drives_two_nodes) {
     Node a = Node::listen("tcp://127.0.0.1:0", {.progress_thread = false}).value();
-    Node b = Node::open("tcp://").value();
+    Node b = Node::open("tcp://", {.progress_thread = false}).value();
     ASSERT_TRUE(a.serve(twice, [](int value) { return value + value; }).ok());
     const auto both = [&]() -> Task<int> {
         (void)co_await a.sleep_for(1us);  // from now on it is driven, too
@@ -115,7 +115,7 @@ TEST_F(Coroutines, a_handler_calls_back_over_the_same_connection) {
                                co_return co_await request.node().call(twice, request.source(), *request);
                            })
                     .ok());
-    EXPECT_EQ(client_.call_sync(outer, to(), 5).value(), 100);
+    EXPECT_EQ(client_.call(outer, to(), 5).wait().value(), 100);
 }
 
 TEST_F(Coroutines, a_handler_calls_its_own_node) {
@@ -125,7 +125,7 @@ TEST_F(Coroutines, a_handler_calls_its_own_node) {
                                co_return (co_await server_.call(twice, to(), value)).value() + 1;
                            })
                     .ok());
-    EXPECT_EQ(client_.call_sync(outer, to(), 5).value(), 11);
+    EXPECT_EQ(client_.call(outer, to(), 5).wait().value(), 11);
 }
 
 TEST_F(Coroutines, nested_calls_inherit_the_deadline) {
@@ -139,7 +139,7 @@ TEST_F(Coroutines, nested_calls_inherit_the_deadline) {
                                co_return nested;
                            })
                     .ok());
-    EXPECT_EQ(client_.call_sync(outer, to(), 1, 50ms).code(), Errc::timed_out);
+    EXPECT_EQ(client_.call(outer, to(), 1, 50ms).wait().code(), Errc::timed_out);
     ASSERT_TRUE(told.wait());
     EXPECT_TRUE(nested == Errc::timed_out || nested == Errc::canceled) << to_string(nested);
     ASSERT_TRUE(ended_.wait());
@@ -203,11 +203,11 @@ TEST_F(Coroutines, with_deadline_and_with_stop_bound_what_is_below) {
 
 TEST_F(Coroutines, blocking_on_a_loop_or_a_pool_is_refused) {
     Pool pool = server_.make_pool({.threads = 1}).value();
-    const auto block = [this](int value) -> Result<int> { return server_.call_sync(twice, to(), value); };
+    const auto block = [this](int value) -> Result<int> { return server_.call(twice, to(), value).wait(); };
     ASSERT_TRUE(server_.serve(outer, block).ok());
     ASSERT_TRUE(server_.serve(outer, block, on(pool), provider(1)).ok());
-    EXPECT_EQ(client_.call_sync(outer, to(), 1).code(), Errc::would_deadlock);
-    EXPECT_EQ(client_.call_sync(outer, to(), 1, {.provider = 1}).code(), Errc::would_deadlock);
+    EXPECT_EQ(client_.call(outer, to(), 1).wait().code(), Errc::would_deadlock);
+    EXPECT_EQ(client_.call(outer, to(), 1, {.provider = 1}).wait().code(), Errc::would_deadlock);
 }
 
 TEST_F(Coroutines, a_pool_keeps_its_handlers_off_the_loop) {
@@ -230,8 +230,8 @@ TEST_F(Coroutines, a_pool_keeps_its_handlers_off_the_loop) {
                         where, [&] { return on_pool() ? 1 : 0; }, on(pool, Priority::high), provider(1))
                     .ok());
     for (int i = 0; i < 50; ++i) {
-        EXPECT_EQ(client_.call_sync(where, to()).value(), 1);
-        EXPECT_EQ(client_.call_sync(where, to(), {.provider = 1}).value(), 1);
+        EXPECT_EQ(client_.call(where, to()).wait().value(), 1);
+        EXPECT_EQ(client_.call(where, to(), {.provider = 1}).wait().value(), 1);
     }
 }
 
@@ -251,9 +251,9 @@ TEST_F(Coroutines, a_full_pool_answers_overloaded_and_stops_nobody) {
     Future<int> first = client_.call(where, to()).future();
     ASSERT_TRUE(busy.wait());
     Future<int> second = client_.call(where, to()).future();
-    while (pool.queued() == 0) EXPECT_EQ(client_.call_sync(twice, to(), 1).value(), 2);
-    EXPECT_EQ(client_.call_sync(where, to()).code(), Errc::overloaded);
-    EXPECT_EQ(client_.call_sync(twice, to(), 1).value(), 2);  // the loop runs
+    while (pool.queued() == 0) EXPECT_EQ(client_.call(twice, to(), 1).wait().value(), 2);
+    EXPECT_EQ(client_.call(where, to()).wait().code(), Errc::overloaded);
+    EXPECT_EQ(client_.call(twice, to(), 1).wait().value(), 2);  // the loop runs
     let_go.open();
     EXPECT_EQ(first.get().value(), 1);
     EXPECT_EQ(second.get().value(), 1);
@@ -312,7 +312,7 @@ TEST_F(Coroutines, what_a_task_throws_comes_out_where_it_is_awaited) {
     const auto bad = [&]() -> Task<int> { co_return (co_await client_.call(where, to())).value(); };
     EXPECT_EQ(sync_wait(bad()).code(), Errc::no_such_rpc);
     ASSERT_TRUE(server_.serve(outer, [&](int) { return thrower(); }).ok());
-    EXPECT_EQ(client_.call_sync(outer, to(), 1).code(), Errc::handler_failed);
+    EXPECT_EQ(client_.call(outer, to(), 1).wait().code(), Errc::handler_failed);
     set_log_sink(nullptr, nullptr);
 }
 

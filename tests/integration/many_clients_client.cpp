@@ -22,22 +22,23 @@ int main(int, char** arguments) {
     const int calls = std::atoi(arguments[2]);
     NodeOptions options;
     options.transport.connect_timeout = 60s;  // all of them at once
+    options.progress_thread = false;
     auto node = Node::open(arguments[3], options).value();
     const Addr to = node.lookup(server).value();
     for (int i = 0; i < calls; ++i) {
-        if (node.call_sync(test::twice, to, i, 60s).value() != 2 * i) return 1;
+        if (node.call(test::twice, to, i, 60s).wait().value() != 2 * i) return 1;
     }
     std::vector<std::uint8_t> bytes(100'000);
     std::iota(bytes.begin(), bytes.end(), static_cast<std::uint8_t>(::getpid()));
     std::uint64_t expected = 0;
     for (const std::uint8_t byte : bytes) expected = expected * 31 + byte;
     const Region region = node.expose(std::span<const std::uint8_t>(bytes)).value();
-    if (node.call_sync(test::checksum, to, region, 60s).value() != expected) return 2;
+    if (node.call(test::checksum, to, region, 60s).wait().value() != expected) return 2;
     std::printf("done\n");
     std::fflush(stdout);
     char byte = 0;
     while (::read(STDIN_FILENO, &byte, 1) > 0) {
     }
     // Still there, however long it was quiet.
-    return node.call_sync(test::twice, to, 21, 60s).value() == 42 ? 0 : 3;
+    return node.call(test::twice, to, 21, 60s).wait().value() == 42 ? 0 : 3;
 }

@@ -39,14 +39,14 @@ TEST_P(Overflow, both_ways_around_the_size_of_a_message) {
     ASSERT_TRUE(server_.serve(reversed, [](Numbers all) { return Numbers(all.rbegin(), all.rend()); }).ok());
     for (const std::size_t count : {1u, 500u, 2'000u, 2'030u, 2'040u, 2'048u, 2'060u, 8'192u, 500'000u}) {
         const Numbers sent = numbers(count);
-        const auto back = caller().call_sync(reversed, server_.self_addr(), sent, 20s);
+        const auto back = caller().call(reversed, server_.self_addr(), sent, 20s).wait();
         ASSERT_TRUE(back.ok()) << count << ": " << back.error().message();
         EXPECT_TRUE(std::equal(sent.rbegin(), sent.rend(), back->begin(), back->end())) << count;
     }
     // The target keeps a large result until the origin has said that it is fetched: a moment later.
     const auto held = [this] { return server_.rpc_context().counts().overflow_bytes; };
     for (int i = 0; i < 10'000 && held() != 0; ++i) {
-        ASSERT_TRUE(caller().call_sync(reversed, server_.self_addr(), numbers(1)).ok());
+        ASSERT_TRUE(caller().call(reversed, server_.self_addr(), numbers(1)).wait().ok());
     }
     EXPECT_EQ(held(), 0u);
     EXPECT_EQ(caller().rpc_context().counts().overflow_bytes, 0u);
@@ -61,16 +61,34 @@ TEST_P(Overflow, a_view_of_a_large_argument_in_a_coroutine) {
                            })
                     .ok());
     const Numbers sent = numbers(300'000);
-    EXPECT_EQ(caller().call_sync(total, server_.self_addr(), sent, 20s).value(), 300'000ull * 300'001 / 2);
+    EXPECT_EQ(caller().call(total, server_.self_addr(), sent, 20s).wait().value(), 300'000ull * 300'001 / 2);
+}
+
+TEST_P(Overflow, what_is_too_large_names_the_limit) {
+    ASSERT_TRUE(server_.serve(reversed, [](Numbers all) { return all; }).ok());
+    const auto refused = caller().call(reversed, server_.self_addr(), numbers(2u << 20)).wait();
+    ASSERT_EQ(refused.code(), Errc::too_large);
+    EXPECT_NE(refused.error().message().find("argument_bytes_max"), std::string::npos) << refused.error().message();
+}
+
+TEST(OverflowDefaults, a_value_of_64_mib_fits) {
+    constexpr Rpc<std::string(std::string)> echo{"echo"};
+    const auto server = Node::listen("tcp://127.0.0.1:0").value();
+    const auto client = Node::open("tcp://").value();
+    ASSERT_TRUE(server.serve(echo, [](std::string text) { return text; }).ok());
+    const std::string text(std::size_t{64} << 20, 'x');
+    const auto back = client.call(echo, server.self_addr(), text, 60s).wait();
+    ASSERT_TRUE(back.ok()) << back.error().message();
+    EXPECT_TRUE(*back == text);
 }
 
 TEST_P(Overflow, beyond_the_limit_is_too_large_at_both_ends) {
     static constexpr Rpc<Numbers(std::uint64_t)> make{"make"};
     ASSERT_TRUE(server_.serve(reversed, [](Numbers all) { return all; }).ok());
     ASSERT_TRUE(server_.serve(make, [](std::uint64_t count) { return Numbers(count); }).ok());
-    EXPECT_EQ(caller().call_sync(reversed, server_.self_addr(), numbers(2u << 20)).code(), Errc::too_large);
-    EXPECT_EQ(caller().call_sync(make, server_.self_addr(), 2u << 20).code(), Errc::too_large);
-    EXPECT_EQ(caller().call_sync(make, server_.self_addr(), 3).value().size(), 3u);
+    EXPECT_EQ(caller().call(reversed, server_.self_addr(), numbers(2u << 20)).wait().code(), Errc::too_large);
+    EXPECT_EQ(caller().call(make, server_.self_addr(), 2u << 20).wait().code(), Errc::too_large);
+    EXPECT_EQ(caller().call(make, server_.self_addr(), 3).wait().value().size(), 3u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Transports, Overflow, testing::Values("self://", "tcp://127.0.0.1:0", "shm://"),

@@ -8,9 +8,10 @@
 
 namespace cinnabar::test {
 
-// Opened once; those who wait give up after a minute.
+// Opened once; those who wait give up after a minute, or after the time given.
 class Gate {
   public:
+    explicit Gate(std::chrono::seconds limit = std::chrono::minutes(1)) : limit_(limit) {}
     void open() {
         const std::lock_guard lock(mutex_);
         open_ = true;
@@ -18,10 +19,11 @@ class Gate {
     }
     [[nodiscard]] bool wait() {
         std::unique_lock lock(mutex_);
-        return opened_.wait_for(lock, std::chrono::minutes(1), [this] { return open_; });
+        return opened_.wait_for(lock, limit_, [this] { return open_; });
     }
 
   private:
+    const std::chrono::seconds limit_;
     std::mutex mutex_;
     std::condition_variable opened_;
     bool open_ = false;

@@ -20,6 +20,7 @@ using Clock = PendingCalls::Clock;
 NodeOptions roomy() {
     NodeOptions options;
     options.transport.receive_slots = 4096;  // half of them are for replies that are owed
+    options.progress_thread = false;
     return options;
 }
 
@@ -41,10 +42,10 @@ class PeerDeath : public testing::TestWithParam<Way> {
     // It lets go of what it held, since nobody waits for that any more, and serves as before.
     void goes_on_after_a_stop() {
         server_.signal(SIGCONT);
-        EXPECT_EQ(client_.call_sync(twice, to_, 3, 30s).value(), 6);
+        EXPECT_EQ(client_.call(twice, to_, 3, 30s).wait().value(), 6);
         EXPECT_TRUE(drive_until(client_, [this] { return now_at_server().held == 0; }));
     }
-    ServerLoad now_at_server() { return client_.call_sync(load, to_, 30s).value(); }
+    ServerLoad now_at_server() { return client_.call(load, to_, 30s).wait().value(); }
 
     ServerProcess server_{{GetParam().listen, "1100"}};
     PendingCalls calls_;
@@ -106,7 +107,7 @@ TEST_P(PeerDeath, a_server_that_is_stopped_while_it_pulls_ends_the_call_by_its_d
     server_.signal(SIGCONT);
     // A fabric may end a session whose peer goes on with memory that was taken from it.
     EXPECT_TRUE(drive_until(client_, [this] {
-        const auto now = client_.call_sync(load, to_, 30s);
+        const auto now = client_.call(load, to_, 30s).wait();
         return now.ok() && now->pulling == 0;
     }));
 }

@@ -78,7 +78,7 @@ class Restart : public testing::TestWithParam<Way> {
     ~Restart() override { client_.rpc_context().on_peer(nullptr, nullptr); }
 
     [[nodiscard]] std::vector<std::string> at_port() const { return {place_.uri()}; }
-    [[nodiscard]] Result<int> call() const { return client_.call_sync(twice, to_, 21, 10s); }
+    [[nodiscard]] Result<int> call() const { return client_.call(twice, to_, 21, 10s).wait(); }
     // Of the process behind the last connection.
     [[nodiscard]] na::Incarnation incarnation() const {
         na::Context& context = client_.rpc_context().na();
@@ -105,7 +105,7 @@ class Restart : public testing::TestWithParam<Way> {
     HeldPlace place_{GetParam()};
     std::vector<na::PeerEvent> events_;
     std::optional<ServerProcess> server_;
-    Node client_ = Node::open(GetParam().open).value();
+    Node client_ = Node::open(GetParam().open, {.progress_thread = false}).value();
     na::Addr to_ = client_.lookup(place_.uri()).value();
 };
 

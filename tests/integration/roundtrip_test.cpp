@@ -6,6 +6,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
 #include <numeric>
 #include <string>
 #include <thread>
@@ -32,6 +36,7 @@ constexpr Rpc<void(int)> swallow{"swallow"};
 constexpr Rpc<Person(Person)> echo{"echo"};
 constexpr Rpc<std::size_t(std::string_view)> length{"length"};
 constexpr OneWay<int> note{"note"};
+constexpr Rpc<Addr(Addr, std::filesystem::path, std::chrono::system_clock::time_point)> where{"where"};
 
 class RoundTrip : public testing::TestWithParam<std::string> {
   protected:
@@ -42,9 +47,34 @@ class RoundTrip : public testing::TestWithParam<std::string> {
     Addr to_ = server_.self_addr();
 };
 
+TEST_P(RoundTrip, addresses_paths_and_times) {
+    const auto now = std::chrono::system_clock::now();
+    using Time = std::chrono::system_clock::time_point;
+    const auto check = [&](const Addr& addr, const std::filesystem::path& path, Time when) {
+        return path == "/srv/x" && when == now ? addr : Addr();
+    };
+    ASSERT_TRUE(server_.serve(where, check).ok());
+    EXPECT_EQ(caller().call(where, to_, to_, "/srv/x", now).wait().value(), to_);
+    EXPECT_TRUE(caller().call(where, to_, Addr(), "/srv/x", now).wait().value().empty());
+    // A peer that does not listen means nothing to others.
+    const Addr session = Addr::of_connection("tcp", 0, 7, false);
+    EXPECT_EQ(caller().call(where, to_, session, "/srv/x", now).wait().code(), Errc::unreachable);
+}
+
+TEST_P(RoundTrip, time_left_is_told) {
+    Microseconds left{};
+    const auto look = [&](Request<> request) { return left = request.time_left(), 0; };
+    ASSERT_TRUE(server_.serve(answer, look).ok());
+    EXPECT_TRUE(caller().call(answer, to_, 20s).wait().ok());
+    EXPECT_LE(left, 20s);
+    EXPECT_GT(left, 10s);
+    EXPECT_TRUE(caller().call(answer, to_, no_deadline).wait().ok());
+    EXPECT_EQ(left, Microseconds::max());
+}
+
 TEST_P(RoundTrip, plain_function) {
     ASSERT_TRUE(server_.serve(sum, [](Pair p) { return p.a + p.b; }).ok());
-    EXPECT_EQ(caller().call_sync(sum, to_, {2, 3}, 5s).value(), 5);
+    EXPECT_EQ(caller().call(sum, to_, {2, 3}, 5s).wait().value(), 5);
     EXPECT_EQ(sync_wait(caller().call(sum, to_, {4, 5}, 5s)).value(), 9);
 }
 
@@ -60,19 +90,19 @@ TEST_P(RoundTrip, no_argument_several_arguments_no_result) {
                            })
                     .ok());
     ASSERT_TRUE(server_.serve(swallow, [&swallowed](int value) { swallowed = value; }).ok());
-    EXPECT_EQ(caller().call_sync(answer, to_).value(), 42);
-    EXPECT_EQ(caller().call_sync(repeat, to_, "ab", 3).value(), "ababab");
-    EXPECT_TRUE(caller().call_sync(swallow, to_, 7).ok());
+    EXPECT_EQ(caller().call(answer, to_).wait().value(), 42);
+    EXPECT_EQ(caller().call(repeat, to_, "ab", 3).wait().value(), "ababab");
+    EXPECT_TRUE(caller().call(swallow, to_, 7).wait().ok());
     EXPECT_EQ(swallowed, 7);
 }
 
 TEST_P(RoundTrip, rich_types_and_views) {
     ASSERT_TRUE(server_.serve(echo, [](Person person) { return person; }).ok());
     ASSERT_TRUE(server_.serve(length, [](std::string_view text) { return text.size(); }).ok());
-    const Person back = caller().call_sync(echo, to_, {"ann", {"a@b", "c@d"}}).value();
+    const Person back = caller().call(echo, to_, {"ann", {"a@b", "c@d"}}).wait().value();
     EXPECT_EQ(back.name, "ann");
     EXPECT_EQ(back.mail, (std::vector<std::string>{"a@b", "c@d"}));
-    EXPECT_EQ(caller().call_sync(length, to_, "hello").value(), 5u);
+    EXPECT_EQ(caller().call(length, to_, "hello").wait().value(), 5u);
 }
 
 TEST_P(RoundTrip, errors_keep_their_code) {
@@ -84,18 +114,18 @@ TEST_P(RoundTrip, errors_keep_their_code) {
                                return p.a;
                            })
                     .ok());
-    const auto application = caller().call_sync(sum, to_, {-1, 0});
+    const auto application = caller().call(sum, to_, {-1, 0}).wait();
     ASSERT_EQ(application.code(), Errc::application);
     EXPECT_EQ(application.error().app_code, 7u);
     EXPECT_EQ(application.error().subject, "negative");
-    EXPECT_EQ(caller().call_sync(sum, to_, {0, -1}).code(), Errc::not_found);
-    EXPECT_EQ(caller().call_sync(answer, to_).code(), Errc::no_such_rpc);
+    EXPECT_EQ(caller().call(sum, to_, {0, -1}).wait().code(), Errc::not_found);
+    EXPECT_EQ(caller().call(answer, to_).wait().code(), Errc::no_such_rpc);
 }
 
 TEST_P(RoundTrip, what_a_handler_throws_is_handler_failed) {
     set_log_sink([](LogLevel, std::string_view, void*) {}, nullptr);
     ASSERT_TRUE(server_.serve(sum, [](Pair) -> int { throw std::runtime_error("no"); }).ok());
-    EXPECT_EQ(caller().call_sync(sum, to_, {1, 1}).code(), Errc::handler_failed);
+    EXPECT_EQ(caller().call(sum, to_, {1, 1}).wait().code(), Errc::handler_failed);
     set_log_sink(nullptr, nullptr);
 }
 
@@ -109,7 +139,7 @@ TEST_P(RoundTrip, request_tells_who_and_until_when) {
                                return request->a - request->b;
                            })
                     .ok());
-    const auto difference = caller().call_sync(sum, to_, {9, 4}, 5s);
+    const auto difference = caller().call(sum, to_, {9, 4}, 5s).wait();
     ASSERT_TRUE(difference.ok()) << difference.error().message();
     EXPECT_EQ(*difference, 5);
 }
@@ -128,18 +158,18 @@ TEST_P(RoundTrip, providers_are_told_apart) {
                       answer, [] { return 3; }, provider(2))
                   .code(),
               Errc::exists);
-    EXPECT_EQ(caller().call_sync(answer, to_, {.provider = 1}).value(), 1);
-    EXPECT_EQ(caller().call_sync(answer, to_, {.provider = 2}).value(), 2);
+    EXPECT_EQ(caller().call(answer, to_, {.provider = 1}).wait().value(), 1);
+    EXPECT_EQ(caller().call(answer, to_, {.provider = 2}).wait().value(), 2);
     EXPECT_EQ(server_.withdraw(answer, 2), Errc::ok);
-    EXPECT_EQ(caller().call_sync(answer, to_, {.provider = 2}).code(), Errc::no_such_rpc);
+    EXPECT_EQ(caller().call(answer, to_, {.provider = 2}).wait().code(), Errc::no_such_rpc);
 }
 
 TEST_P(RoundTrip, one_way_is_done_when_sent) {
     std::atomic<int> noted{0};
     ASSERT_TRUE(server_.serve(note, [&noted](int value) { noted += value; }).ok());
     ASSERT_TRUE(server_.serve(answer, [] { return 1; }).ok());
-    for (int i = 0; i < 3; ++i) ASSERT_TRUE(caller().call_sync(note, to_, 5).ok());
-    for (int i = 0; i < 1000 && noted != 15; ++i) ASSERT_TRUE(caller().call_sync(answer, to_).ok());
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(caller().call(note, to_, 5).wait().ok());
+    for (int i = 0; i < 1000 && noted != 15; ++i) ASSERT_TRUE(caller().call(answer, to_).wait().ok());
     EXPECT_EQ(noted, 15);
 }
 
@@ -159,19 +189,51 @@ TEST_P(RoundTrip, dropped_unsent_is_not_sent) {
     std::atomic<int> calls{0};
     ASSERT_TRUE(server_.serve(answer, [&calls] { return ++calls; }).ok());
     { auto dropped = caller().call(answer, to_); }
-    EXPECT_EQ(caller().call_sync(answer, to_).value(), 1);
+    EXPECT_EQ(caller().call(answer, to_).wait().value(), 1);
     EXPECT_EQ(caller().rpc_context().counts().calls, 0u);
 }
 
 TEST_P(RoundTrip, counts_and_latencies) {
     ASSERT_TRUE(server_.serve(sum, [](Pair p) { return p.a; }).ok());
-    for (int i = 0; i < 5; ++i) ASSERT_TRUE(caller().call_sync(sum, to_, {1, 1}).ok());
+    for (int i = 0; i < 5; ++i) ASSERT_TRUE(caller().call(sum, to_, {1, 1}).wait().ok());
     std::uint64_t calls = 0;
     std::uint64_t requests = 0;
     for (const RpcCounts& counts : caller().stats()) calls += counts.calls;
     for (const RpcCounts& counts : server_.stats()) requests += counts.requests;
     EXPECT_EQ(calls, 5u);
     EXPECT_EQ(requests, 5u);
+}
+
+// A peer that keeps the format of calls, and none of the arguments.
+TEST_P(RoundTrip, malformed_arguments_are_answered_and_stop_nobody) {
+    bool ran = false;
+    ASSERT_TRUE(server_
+                    .serve(length,
+                           [&](std::string_view text) {
+                               ran = ran || text != "fine";
+                               return text.size();
+                           })
+                    .ok());
+    rpc::Context& context = caller().rpc_context();
+    for (const std::string_view bytes : {"", "\x7f", "\x04\xff\xff\xff", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
+                                         "\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f"}) {
+        Errc why = Errc::ok;
+        rpc::Call* const call = context.make_call(to_, why);
+        ASSERT_TRUE(call) << to_string(why);
+        call->args.rpc = length.name().id;
+        call->args.deadline = context.deadline_in(20s);
+        std::memcpy(call->input_room().data(), bytes.data(), bytes.size());
+        std::atomic<bool> done{false};
+        const auto note_it = [](rpc::Call&, void* user) noexcept {
+            static_cast<std::atomic<bool>*>(user)->store(true);
+        };
+        ASSERT_EQ(call->forward(bytes.size(), note_it, &done), Errc::ok);
+        while (!done) (void)caller().run_for(1ms);
+        EXPECT_EQ(call->result(), Errc::protocol);
+        call->release();
+    }
+    EXPECT_FALSE(ran) << "a handler sees no arguments that do not decode";
+    EXPECT_EQ(caller().call(length, to_, "fine").wait().value(), 4u);
 }
 
 TEST_P(RoundTrip, bulk_pull_and_push) {
@@ -196,7 +258,7 @@ TEST_P(RoundTrip, bulk_pull_and_push) {
         std::vector<std::uint32_t> to(from.size());
         const Region source = caller().expose(std::span<const std::uint32_t>(from)).value();
         const Region target = caller().expose(std::span(to)).value();
-        const auto moved = caller().call_sync(copy, to_, {Bulk(source), Bulk(target, Access::write)}, 20s);
+        const auto moved = caller().call(copy, to_, {Bulk(source), Bulk(target, Access::write)}, 20s).wait();
         ASSERT_TRUE(moved.ok()) << moved.error().message();
         EXPECT_EQ(*moved, from.size() * 4);
         EXPECT_EQ(from, to);

@@ -32,7 +32,7 @@ class SameHost : public testing::Test {
     static void expect_calls(const Node& client, const na::Addr& to) {
         std::vector<std::uint64_t> numbers(10'000, 3);
         const auto region = client.expose(std::span(numbers)).value();
-        EXPECT_EQ(client.call_sync(total, to, Bulk(region, na::Access::read)).value(), 30'000u);
+        EXPECT_EQ(client.call(total, to, Bulk(region, na::Access::read)).wait().value(), 30'000u);
     }
     Node server_;
 };

@@ -22,19 +22,19 @@ class Shutdown : public testing::Test {
   protected:
     Shutdown() {
         (void)server_->serve(twice, [](int value) { return 2 * value; });
-        (void)server_->serve(hang, [this](Request<rpc::Empty> request) -> Task<Result<void>> {
+        (void)server_->serve(hang, [this](Request<> request) -> Task<Result<void>> {
             ++hanging_;
             const Errc ended = co_await request.node().sleep_for(1h);
             co_return ended;
         });
     }
     void wait_for_hanging(int count) {
-        while (hanging_ != count) ASSERT_EQ(client_->call_sync(twice, to_, 1).value(), 2);
+        while (hanging_ != count) ASSERT_EQ(client_->call(twice, to_, 1).wait().value(), 2);
     }
 
     std::atomic<int> hanging_{0};
     std::optional<Node> server_ = Node::listen("tcp://127.0.0.1:0").value();
-    std::optional<Node> client_ = Node::open("tcp://", {.progress_thread = true}).value();
+    std::optional<Node> client_ = Node::open("tcp://").value();
     Addr to_ = server_->self_addr();
 };
 
@@ -83,7 +83,7 @@ TEST_F(Shutdown, a_node_that_goes_waits_for_a_thread_that_posts) {
         std::atomic<bool> waiting{false};
         std::atomic<bool> go{false};
         std::jthread thread;
-        auto node = std::optional(Node::listen("tcp://127.0.0.1:0", {.progress_thread = true}).value());
+        auto node = std::optional(Node::listen("tcp://127.0.0.1:0").value());
         ASSERT_TRUE(node->serve(away,
                                 [&](int value) -> Task<int> {
                                     co_await Elsewhere{waiting, go, thread};
@@ -108,12 +108,12 @@ TEST_F(Shutdown, a_server_goes_while_its_handlers_run) {
         const Errc ended = call.get().code();
         EXPECT_TRUE(ended == Errc::canceled || ended == Errc::peer_lost) << to_string(ended);
     }
-    const Errc after = client_->call_sync(twice, to_, 1, 5s).code();
+    const Errc after = client_->call(twice, to_, 1, 5s).wait().code();
     EXPECT_TRUE(after == Errc::refused || after == Errc::peer_lost) << to_string(after);
 }
 
 TEST_F(Shutdown, a_waiting_thread_is_told_when_its_node_goes) {
-    Node unthreaded = Node::open("tcp://").value();
+    Node unthreaded = Node::open("tcp://", {.progress_thread = false}).value();
     std::optional<Node> node(std::move(unthreaded));
     Errc ended = Errc::ok;
     std::thread waiter([&, call = node->call(hang, to_)]() mutable { ended = sync_wait(std::move(call)).code(); });
@@ -140,8 +140,8 @@ TEST_F(Shutdown, drain_lets_run_what_runs_and_refuses_the_rest) {
     Future<int> running = client_->call(slow, to_).future();
     ASSERT_TRUE(entered.wait());
     EXPECT_EQ(server_->drain(1ms), Errc::timed_out);
-    EXPECT_EQ(client_->call_sync(twice, to_, 1).code(), Errc::shutting_down);
-    EXPECT_EQ(server_->call_sync(twice, to_, 1).code(), Errc::closed);
+    EXPECT_EQ(client_->call(twice, to_, 1).wait().code(), Errc::shutting_down);
+    EXPECT_EQ(server_->call(twice, to_, 1).wait().code(), Errc::closed);
     let_go.open();
     EXPECT_EQ(server_->drain(20s), Errc::ok);
     EXPECT_EQ(running.get().value(), 1);
@@ -162,10 +162,10 @@ TEST_F(Shutdown, spawned_tasks_end_with_their_node) {
 TEST_F(Shutdown, nodes_move) {
     Node moved = std::move(*server_);
     server_.reset();
-    EXPECT_EQ(client_->call_sync(twice, to_, 4).value(), 8);
+    EXPECT_EQ(client_->call(twice, to_, 4).wait().value(), 8);
     Node other = Node::open("tcp://").value();
     other = std::move(moved);
-    EXPECT_EQ(client_->call_sync(twice, to_, 5).value(), 10);
+    EXPECT_EQ(client_->call(twice, to_, 5).wait().value(), 10);
 }
 
 TEST_F(Shutdown, run_ends_when_told) {
@@ -181,7 +181,7 @@ TEST_F(Shutdown, what_cannot_be_opened_or_reached_says_why) {
     EXPECT_EQ(client_->lookup("tcp//").code(), Errc::bad_address);
     EXPECT_EQ(client_->lookup("sim://a").code(), Errc::unreachable);
     const Addr nobody = client_->lookup("tcp://127.0.0.1:1").value();
-    EXPECT_EQ(client_->call_sync(twice, nobody, 1, 5s).code(), Errc::refused);
+    EXPECT_EQ(client_->call(twice, nobody, 1, 5s).wait().code(), Errc::refused);
 }
 
 }  // namespace

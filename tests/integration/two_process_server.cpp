@@ -42,7 +42,8 @@ NodeOptions options_of(int count, char** arguments) {
 void serve_all(Node& node, ServerLoad& now) {
     (void)node.serve(twice, [](int value) { return 2 * value; });
     (void)node.serve(load, [&now] { return now; });
-    (void)node.serve(hang, [&now](Request<rpc::Empty> request) -> Task<void> {
+    (void)node.serve(note, [&now](int) { ++now.notes; });
+    (void)node.serve(hang, [&now](Request<> request) -> Task<void> {
         const Running held(now.held);
         (void)co_await request.node().sleep_for(1h);
     });

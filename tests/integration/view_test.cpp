@@ -58,7 +58,7 @@ class Views : public testing::Test {
                        co_return static_cast<int>(view ? Errc::ok : view.error().code);
                    })
             .value();
-        const int why = client.call_sync(look, client.lookup(server.address()).value(), lent).value();
+        const int why = client.call(look, client.lookup(server.address()).value(), lent).wait().value();
         EXPECT_EQ(server.withdraw(look), Errc::ok);
         return static_cast<Errc>(why);
     }
@@ -70,7 +70,7 @@ class Views : public testing::Test {
             std::memcpy(bytes.data() + at, &three, sizeof three);
         }
         const auto to = client.lookup(server_.address()).value();
-        const Sum sum = client.call_sync(sum_in_place, to, Bulk(region, na::Access::read)).value();
+        const Sum sum = client.call(sum_in_place, to, Bulk(region, na::Access::read)).wait().value();
         EXPECT_EQ(sum.sum, region.bytes() / 8 * 3);
         return sum.view;
     }

@@ -33,9 +33,7 @@ inline const std::vector<Way>& ways() {
                               {"shm_buffers", "shm://?copy=buffers", "shm://?copy=buffers"}};
         const std::vector<std::pair<std::string, std::string>> fabrics{
             {"ofi_tcp_rxm", "ofi+tcp;ofi_rxm://127.0.0.1:0"},
-            {"ofi_tcp_rxm_reads", "ofi+tcp;ofi_rxm://127.0.0.1:0?reads=fabric"},
             {"ofi_net", "ofi+net://127.0.0.1:0"},
-            {"ofi_net_reads", "ofi+net://127.0.0.1:0?reads=fabric"},
             {"ofi_sockets", "ofi+sockets://127.0.0.1:0"},
             {"ofi_shm", "ofi+shm://127.0.0.1:0"},
             {"ofi_udp_rxd", "ofi+udp;ofi_rxd://127.0.0.1:0"}};
@@ -43,9 +41,7 @@ inline const std::vector<Way>& ways() {
         add_builtin(registry);
         for (const auto& [name, uri] : fabrics) {
             if (support::thread_sanitizer && name != "ofi_tcp_rxm") continue;
-            // The provider alone: what is asked of it besides has to be there with it.
-            const std::string plain = uri.substr(0, uri.find('?'));
-            if (support::missing_here(registry.open(plain, {})).empty()) list.push_back({name, uri, uri});
+            if (support::missing_here(registry.open(uri, {})).empty()) list.push_back({name, uri, uri});
         }
         if (const auto cable = support::cable_places()) list.push_back({"cable", cable->far_end, cable->near_end});
         return list;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rpc_fixture.hpp"
+#include "support/at_yield.hpp"
 
 namespace cinnabar::rpc {
 namespace {
@@ -140,6 +141,38 @@ TEST_P(CancelTest, ByIdLeavesLaterCallsOfTheSlotAlone) {
     EXPECT_EQ(second.result, Errc::ok);
 }
 
+#ifndef NDEBUG
+// The slot has another call by the time the cancel does its work, and that one is canceled besides.
+TEST_P(CancelTest, ByIdMeansThatCallHoweverLateItComes) {
+    serve_echo();
+    serve_held();
+    Ending first;
+    const CallId id = send("echo", "a", first)->id();
+    Ending second;
+    Ending third;
+    Call* later = nullptr;
+    {
+        const support::AtYield come_between("call: found by its id", [&] {
+            ASSERT_TRUE(until([&] { return first.count == 1 && origin_.context->counts().calls == 0; }));
+            later = send("echo", "b", second);
+        });
+        origin_.context->cancel(id);
+    }
+    ASSERT_NE(later, nullptr);
+    constexpr CallId slot = (CallId{1} << call_slot_bits) - 1;
+    ASSERT_EQ(later->id() & slot, id & slot) << "what this test is about";
+    ASSERT_TRUE(until([&] { return second.count == 1; }));
+    EXPECT_EQ(second.result, Errc::ok) << to_string(second.result);
+    const CallId held = send("hold", "", third)->id();
+    ASSERT_TRUE(until([&] { return held_.size() == 1; }));
+    origin_.context->cancel(id);
+    origin_.context->cancel(held);
+    ASSERT_TRUE(until([&] { return third.count == 1; }));
+    EXPECT_EQ(third.result, Errc::canceled);
+    let_go();
+}
+#endif
+
 TEST_P(CancelTest, TheDeadlineEndsTheCallAndTellsTheHandler) {
     serve_held();
     Ending ending;
@@ -164,6 +197,21 @@ TEST_P(CancelTest, TheTargetIsToldWhatIsLeftNow) {
     EXPECT_LE(held_.front()->deadline(), target_.context->now_us() + 2'000'000);
     let_go();
     EXPECT_TRUE(until([&] { return ending.count == 1; }));
+}
+
+// The connection is made 300 ms after the call went out to dial.
+TEST_P(CancelTest, TheTargetIsToldWhatIsLeftOnceItIsReached) {
+    if (network_.is_sim() || network_.one_process()) GTEST_SKIP() << "both sides share their clock";
+    serve_held();
+    Ending ending;
+    send("hold", "", ending, Microseconds(5'000'000));
+    const TimeUs until = origin_.context->now_us() + 300'000;
+    while (origin_.context->now_us() < until) (void)origin_.context->progress(Microseconds(1'000));
+    ASSERT_TRUE(this->until([&] { return held_.size() == 1 || ending.count == 1; }));
+    ASSERT_EQ(ending.count, 0) << to_string(ending.result);
+    EXPECT_LE(held_.front()->deadline(), target_.context->now_us() + 5'000'000 - 300'000);
+    let_go();
+    EXPECT_TRUE(this->until([&] { return ending.count == 1; }));
 }
 
 TEST_P(CancelTest, AnExpiredCallIsNotSent) {

@@ -8,7 +8,7 @@ class LargeTest : public RpcTest {
   protected:
     LargeTest() {
         options_.argument_bytes_max = 4u << 20;
-        options_.overflow_bytes_max = 8u << 20;
+        options_.overflow_bytes_max = 16u << 20;
     }
     static std::string pattern(std::size_t bytes) {
         std::string text(bytes, '\0');
@@ -58,14 +58,13 @@ TEST_P(LargeTest, OverTheLimitIsTooLarge) {
 }
 
 TEST_P(LargeTest, TheByteBudgetIsOverloaded) {
-    Call* first = make("echo");
-    Call* second = make("echo");
-    Call* third = make("echo");
+    std::vector<Call*> calls;
     Bytes room;
-    EXPECT_EQ(first->grow_input(4u << 20, room), Errc::ok);
-    EXPECT_EQ(second->grow_input(4u << 20, room), Errc::ok);
-    EXPECT_EQ(third->grow_input(4u << 20, room), Errc::overloaded);
-    for (Call* call : {first, second, third}) call->release();
+    for (int i = 0; i < 5; ++i) {
+        calls.push_back(make("echo"));
+        EXPECT_EQ(calls.back()->grow_input(4u << 20, room), i < 4 ? Errc::ok : Errc::overloaded);
+    }
+    for (Call* call : calls) call->release();
 }
 
 TEST_P(LargeTest, CancelDuringThePullReleasesBothSides) {
@@ -182,30 +181,127 @@ TEST_P(LargeTest, ClosingTheTargetTakesBackAResultThatNobodyFetched) {
     EXPECT_NE(ending.result, Errc::ok);
 }
 
-TEST_P(LargeTest, OnePeerTakesHalfOfTheBudgetForItsArguments) {
+// Half of the budget: arguments of 3 MiB and results of 3 MiB, and then nothing for this one, but for another.
+TEST_P(LargeTest, OnePeerTakesHalfOfTheBudgetForArgumentsAndResults) {
     std::vector<Request*> held;
     serve("echo", [&held](Request& request) { held.push_back(&request); });
-    Ending first;
-    Ending second;
-    Ending third;
-    send_large(pattern(3u << 20), first);
+    Ending endings[4];
+    send_large(pattern(3u << 20), endings[0]);
     ASSERT_TRUE(until([&] { return held.size() == 1; }));
-    send_large(pattern(3u << 20), second);
-    ASSERT_TRUE(until([&] { return second.count == 1; }));
-    EXPECT_EQ(second.result, Errc::overloaded) << to_string(second.result);
-    held.front()->release_input();
-    send_large(pattern(3u << 20), third);
-    ASSERT_TRUE(until([&] { return held.size() == 2; })) << "what was released is free again";
-    for (Request* request : held) {
-        request->respond(0);
-        request->release();
+    Bytes room;
+    ASSERT_EQ(held.front()->grow_output(3u << 20, room), Errc::ok);
+    send_large(pattern(3u << 20), endings[1]);
+    ASSERT_TRUE(until([&] { return endings[1].count == 1; }));
+    EXPECT_EQ(endings[1].result, Errc::overloaded) << to_string(endings[1].result);
+
+    Side other;
+    if (network_.one_process()) {
+        open(other, 2, false, "other");
+    } else {
+        open(other, 0, false, "other");
     }
-    ASSERT_TRUE(until([&] { return first.count + third.count == 2; }));
-    EXPECT_EQ(first.result, Errc::ok);
-    EXPECT_EQ(third.result, Errc::ok);
+    std::swap(origin_, other);
+    send_large(pattern(3u << 20), endings[2]);
+    ASSERT_TRUE(until([&] { return held.size() == 2; })) << "another peer has a share of its own";
+    EXPECT_EQ(held.back()->grow_output(3u << 20, room), Errc::overloaded) << "not as much as is left";
+    held.back()->respond(0);
+    held.back()->release();
+    held.pop_back();
+    ASSERT_TRUE(until([&] { return endings[2].count == 1; }));
+    EXPECT_EQ(endings[2].result, Errc::ok);
+    std::swap(origin_, other);
+
+    held.front()->release_input();
+    send_large(pattern(3u << 20), endings[3]);
+    ASSERT_TRUE(until([&] { return held.size() == 2; })) << "what was released is free again";
+    held.front()->respond(3u << 20);
+    held.back()->respond(0);
+    for (Request* request : held) request->release();
+    ASSERT_TRUE(until([&] { return endings[0].count + endings[3].count == 2; }));
+    EXPECT_EQ(endings[0].result, Errc::ok);
+    EXPECT_EQ(endings[3].result, Errc::ok);
+    close(other);
 }
 
 CINNABAR_OVER_ALL(LargeTest);
+
+class KeptResultTest : public LargeTest {
+  protected:
+    KeptResultTest() {
+        options_.result_kept_max = Microseconds{50'000};
+        options_.pull_rate_min = 1u << 30;
+    }
+};
+
+// The call has no deadline, and its origin reads nothing any more.
+TEST_P(KeptResultTest, IsGivenUpWhenNobodyFetchesIt) {
+    bool answered = false;
+    serve("big", [&answered](Request& request) {
+        Bytes room;
+        ASSERT_EQ(request.grow_output(4u << 20, room), Errc::ok);
+        request.respond(room.size());
+        request.release();
+        answered = true;
+    });
+    Ending ending;
+    (void)send("big", "", ending);
+    ASSERT_TRUE(until([&] { return answered; }));
+    const auto given_up = [&] { return target_.context->counts().overflow_bytes == 0; };
+    ASSERT_TRUE(pump_of({&target_}).until(given_up, std::chrono::seconds(20)));
+    EXPECT_TRUE(pump_of({&target_}).until([&] { return target_.context->counts().requests == 0; }));
+    ASSERT_TRUE(until([&] { return ending.count == 1; }));
+    EXPECT_NE(ending.result, Errc::ok);
+}
+
+CINNABAR_OVER_ALL(KeptResultTest);
+
+// Arguments and results of which something comes all the time, and never much.
+class SlowTest : public LargeTest {
+  protected:
+    SlowTest() {
+        options_.bulk.chunk_bytes = 4096;
+        options_.bulk.window = 1;
+        options_.stall_max = Microseconds{5'000};
+    }
+    void SetUp() override {
+        LargeTest::SetUp();
+        if (!IsSkipped() && !network_.is_sim()) GTEST_SKIP() << "no other network is slow for sure";
+    }
+    void set_rate(std::uint64_t bytes_a_second) {
+        close(origin_);
+        close(target_);
+        options_.pull_rate_min = bytes_a_second;
+        open(target_, 0, true);
+        open(origin_, 1, false);
+        to_ = target_.context->self_addr();
+        serve_large_echo();
+    }
+};
+
+TEST_P(SlowTest, TheyAreGivenUpBelowTheLeastRate) {
+    set_rate(1);
+    Ending slow;
+    send_large(pattern(4u << 20), slow);
+    ASSERT_TRUE(until([&] { return slow.count == 1; }));
+    EXPECT_EQ(slow.result, Errc::ok) << to_string(slow.result);
+    set_rate(std::uint64_t{1} << 34);
+    Ending too_slow;
+    send_large(pattern(4u << 20), too_slow);
+    ASSERT_TRUE(until([&] { return too_slow.count == 1; }));
+    EXPECT_EQ(too_slow.result, Errc::timed_out) << to_string(too_slow.result);
+    serve("big", [](Request& request) {
+        Bytes room;
+        ASSERT_EQ(request.grow_output(4u << 20, room), Errc::ok);
+        request.respond(room.size());
+        request.release();
+    });
+    Ending result;
+    (void)send("big", "", result);
+    ASSERT_TRUE(until([&] { return result.count == 1; }));
+    EXPECT_EQ(result.result, Errc::timed_out) << to_string(result.result);
+}
+
+CINNABAR_OVER_ALL(SlowTest);
 
 class StalledTest : public LargeTest {
   protected:

@@ -202,6 +202,38 @@ TEST_P(LendTest, ATargetThatNeverLetsGoIsFencedByForce) {
     mover.request->release();
 }
 
+// What goes along goes whole, however much of it may.
+class EagerTest : public LendTest {
+  protected:
+    EagerTest() { options_.eager_bytes_max = 8192; }
+    // Lends `region` and expects the target to have pulled `wanted`.
+    void expect_moved(const bulk::Region& region, const std::vector<std::byte>& wanted) {
+        Mover mover;
+        serve_mover(mover, bulk::Direction::pull);
+        Ending ending;
+        Call* call = make("move");
+        Writer writer(call->input_room());
+        const std::size_t bytes = call->lend_bytes(region, na::Access::read);
+        ASSERT_EQ(call->lend(region, na::Access::read, writer), Errc::ok);
+        EXPECT_EQ(writer.size(), bytes);
+        ASSERT_EQ(call->forward(writer.size(), &Ending::take, &ending), Errc::ok);
+        ASSERT_TRUE(until([&] { return ending.count == 1; }));
+        EXPECT_EQ(ending.result, Errc::ok) << to_string(ending.result);
+        EXPECT_TRUE(mover.memory == wanted) << mover.memory.size();
+        EXPECT_EQ(target_.engine->withdraw(rpc_id("move"), 0), Errc::ok);
+    }
+};
+
+TEST_P(EagerTest, MoreThanAPageTravelsWhole) {
+    std::vector<std::byte> memory(6'000);
+    Random random(7);
+    for (std::byte& byte : memory) byte = static_cast<std::byte>(random.next());
+    expect_moved(*bulk::Region::expose(Bytes(memory), na::Access::read), memory);
+    const na::Segment halves[] = {{memory.data(), 3'000}, {memory.data() + 3'000, 3'000}};
+    expect_moved(*bulk::Region::expose(halves, na::Access::read), memory);
+}
+
+CINNABAR_OVER_ALL(EagerTest);
 CINNABAR_OVER_ALL(LendTest);
 
 }  // namespace

@@ -150,6 +150,52 @@ TEST_P(FewHeldTest, ARequestThatIsTurnedAwayTakesItsCreditAlong) {
 
 CINNABAR_OVER_ALL(FewHeldTest);
 
+class CrowdedTest : public RpcTest {
+  protected:
+    CrowdedTest() {
+        options_.context.initial_credits = 8;
+        options_.requests_held_max = 8;
+    }
+    void TearDown() override {
+        close(other_);
+        RpcTest::TearDown();
+    }
+    Side other_;
+};
+
+// One peer's handlers leave room for others.
+TEST_P(CrowdedTest, OnePeerHoldsThreeQuarters) {
+    open(other_, 2, false, "other");
+    std::vector<Request*> held;
+    serve("hold", [&held](Request& request) {
+        request.detach();
+        held.push_back(&request);
+    });
+    std::array<Ending, 8> endings;
+    for (Ending& ending : endings) send("hold", "", ending);
+    ASSERT_TRUE(until([&] {
+        return std::count_if(endings.begin(), endings.end(),
+                             [](const Ending& e) { return e.result == Errc::overloaded; }) == 2;
+    }));
+    EXPECT_EQ(held.size(), 6u);
+    Errc why = Errc::ok;
+    Call* const call = other_.context->make_call(to_, why);
+    ASSERT_NE(call, nullptr);
+    call->args.rpc = rpc_id("hold");
+    Ending others;
+    ASSERT_EQ(call->forward(0, &Ending::take, &others), Errc::ok);
+    support::Pump all = pump_of({&origin_, &other_, &target_});
+    ASSERT_TRUE(all.until([&] { return held.size() == 7; }));
+    for (Request* request : std::exchange(held, {})) {
+        request->respond(0);
+        request->release();
+    }
+    ASSERT_TRUE(all.until([&] { return others.count == 1 && origin_.context->counts().calls == 0; }));
+    EXPECT_EQ(others.result, Errc::ok);
+}
+
+CINNABAR_OVER_ALL(CrowdedTest);
+
 class FewSlotsTest : public RpcTest {
   protected:
     FewSlotsTest() { transport_options_.send_slots_max = 256; }

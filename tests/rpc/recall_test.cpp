@@ -11,7 +11,8 @@ class RecallTest : public RpcTest {
         RpcTest::TearDown();
     }
     // Far more calls than there are credits, so that the peer asks for more and more.
-    void flood(Side& from) {
+    void flood(Side& from) { flood(from, pump_of({&origin_, &other_, &target_})); }
+    void flood(Side& from, support::Pump pump) {
         constexpr int calls = 4000;
         std::vector<Ending> endings(calls);
         for (Ending& ending : endings) {
@@ -21,7 +22,7 @@ class RecallTest : public RpcTest {
             call->args.rpc = rpc_id("echo");
             ASSERT_EQ(call->forward(0, &Ending::take, &ending), Errc::ok);
         }
-        ASSERT_TRUE(pump_of({&origin_, &other_, &target_}).until([&] { return from.context->counts().calls == 0; }));
+        ASSERT_TRUE(pump.until([&] { return from.context->counts().calls == 0; }));
         for (const Ending& ending : endings) ASSERT_EQ(ending.result, Errc::ok) << to_string(ending.result);
     }
     Side other_;
@@ -44,6 +45,34 @@ TEST_P(RecallTest, IdleCreditsGoToWhoAsks) {
 }
 
 CINNABAR_OVER_ALL(RecallTest);
+
+class SilentRecallTest : public RecallTest {
+  protected:
+    SilentRecallTest() { options_.recall_answer_max = Microseconds{1'000'000}; }
+};
+
+// It has all credits that one peer may have, and never looks at its messages again.
+TEST_P(SilentRecallTest, WhoDoesNotAnswerLosesItsConnection) {
+    log_.allow("keeps credits that it does not use");
+    open(other_, 2, false, "other");
+    serve_echo();
+    flood(origin_);
+    ASSERT_EQ(target_.context->counts().credits_granted, options_.credits_per_peer_max);
+    support::Pump both = pump_of({&other_, &target_});
+    flood(other_, both);
+    for (int i = 0; i < 60 && target_.context->counts().connections == 2; ++i) {
+        flood(other_, both);
+        both.run_for(Microseconds{50'000});
+    }
+    EXPECT_EQ(target_.context->counts().connections, 1u) << "the silent peer is still connected";
+    flood(other_, both);
+    EXPECT_EQ(target_.context->counts().credits_granted, options_.credits_per_peer_max);
+    ASSERT_TRUE(
+        pump_of({&origin_, &other_, &target_}).until([&] { return origin_.context->counts().connections == 0; }));
+    flood(origin_);  // on a new connection
+}
+
+CINNABAR_OVER_ALL(SilentRecallTest);
 
 }  // namespace
 }  // namespace cinnabar::rpc

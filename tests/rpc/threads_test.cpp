@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Contexts for many threads: eight threads call, two trigger, cancels come from elsewhere. Run under tsan as well.
+#include "support/at_yield.hpp"
 #include "support/log_watch.hpp"
 
 #include <cinnabar/base/random.hpp>
@@ -9,8 +10,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <thread>
 #include <vector>
 
@@ -180,6 +183,117 @@ TEST_P(ThreadsTest, RequestsAreAnsweredFromAnyThread) {
     over.store(true);
     worker.join();
 }
+
+#ifndef NDEBUG
+// A handler on another thread that releases its request while the cancel of it comes in.
+class LastReleaseTest : public ThreadsTest {
+  protected:
+    void SetUp() override {
+        ThreadsTest::SetUp();
+        Handler handler;
+        handler.name = "worked on";
+        handler.target = std::shared_ptr<void>(this, [](void*) {});
+        handler.run = [](Request& request, void* target) noexcept {
+            auto& test = *static_cast<LastReleaseTest*>(target);
+            request.detach();
+            request.on_cancel([](Request&, void* user) noexcept { ++*static_cast<std::atomic<int>*>(user); },
+                              &test.told_);
+            Request* none = nullptr;
+            if (!test.request_.compare_exchange_strong(none, &request)) request.release();
+        };
+        ASSERT_TRUE(server_engine_->serve(rpc_id("worked on"), 0, handler).ok());
+    }
+    Call* call(std::atomic<int>& ended) {
+        Errc why = Errc::ok;
+        Call* call = client_->make_call(server_->self_addr(), why);
+        EXPECT_NE(call, nullptr) << to_string(why);
+        call->args.rpc = rpc_id("worked on");
+        const auto done = [](Call& over, void* user) noexcept {
+            over.release();
+            ++*static_cast<std::atomic<int>*>(user);
+        };
+        EXPECT_EQ(call->forward(0, done, &ended), Errc::ok);
+        return call;
+    }
+    static bool soon(const std::function<bool()>& what) {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+        while (!what() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+        return what();
+    }
+    std::atomic<Request*> request_{nullptr};
+    std::atomic<int> told_{0};
+};
+
+TEST_P(LastReleaseTest, IsFinalWhenACancelHasJustSeenTheRequest) {
+    std::atomic<bool> seen{false};
+    std::atomic<bool> released{false};
+    std::thread worker([&] {
+        (void)soon([&] { return seen.load(); });
+        request_.exchange(nullptr)->release();
+        released.store(true);
+    });
+    std::atomic<int> ended{0};
+    {
+        const support::AtYield come_between("request: references read", [&] {
+            if (seen.exchange(true)) return;
+            EXPECT_TRUE(soon([&] { return released.load(); }));
+        });
+        Call* canceled = call(ended);
+        ASSERT_TRUE(soon([&] { return request_.load() != nullptr; }));
+        client_->cancel(canceled->id());
+        ASSERT_TRUE(soon([&] { return ended.load() == 1 && released.load(); }));
+        worker.join();
+    }
+    EXPECT_TRUE(soon([&] { return server_->counts().requests == 0; })) << server_->counts().requests;
+    EXPECT_EQ(told_.load(), 0);
+    for (int i = 0; i < 3; ++i) {
+        (void)call(ended);
+        ASSERT_TRUE(soon([&] { return request_.load() != nullptr; }));
+        EXPECT_EQ(server_->counts().requests, 1u);
+        Request* const next = request_.exchange(nullptr);
+        next->respond(0);
+        next->release();
+        ASSERT_TRUE(soon([&] { return ended.load() == i + 2; }));
+    }
+    EXPECT_TRUE(soon([&] { return server_->counts().requests == 0; }));
+}
+
+TEST_P(LastReleaseTest, IsFinalAtAnyMoment) {
+    constexpr int rounds = 3000;
+    std::atomic<bool> over{false};
+    std::thread worker([&] {
+        Random random(1);
+        while (!over.load()) {
+            Request* const request = request_.exchange(nullptr);
+            if (!request) {
+                std::this_thread::yield();
+                continue;
+            }
+            for (std::uint64_t spins = random.next() % 2000; spins != 0; --spins) (void)request->canceled();
+            if (random.chance(50)) request->respond(0);
+            request->release();
+        }
+    });
+    std::atomic<int> ended{0};
+    {
+        const support::AtYield come_between("request: references read", [] { std::this_thread::yield(); });
+        for (int i = 0; i < rounds; ++i) {
+            const CallId id = call(ended)->id();
+            (void)soon([&] { return request_.load() != nullptr || ended.load() > i; });
+            client_->cancel(id);
+            ASSERT_TRUE(soon([&] { return ended.load() == i + 1; })) << "round " << i;
+        }
+        over.store(true);
+        worker.join();
+        if (Request* const last = request_.exchange(nullptr)) last->release();
+    }
+    EXPECT_TRUE(soon([&] { return server_->counts().requests == 0; })) << server_->counts().requests;
+    EXPECT_LE(told_.load(), rounds);
+}
+
+INSTANTIATE_TEST_SUITE_P(Over, LastReleaseTest, ::testing::Values("self", "tcp"),
+                         [](const auto& each) { return each.param; });
+#endif
 
 INSTANTIATE_TEST_SUITE_P(Over, ThreadsTest, ::testing::Values("self", "tcp"),
                          [](const auto& each) { return each.param; });

@@ -35,6 +35,7 @@ Climate::Climate(std::uint64_t seed, sim::Profile profile) {
     rpc.bulk.window = 1 + static_cast<std::uint32_t>(random.below(8));
     rpc.credits_per_peer_max = random.chance(3) ? 4 : 256;
     tight = random.chance(4);
+    liar = !tight && random.chance(3);
     if (!tight) return;
     rpc.calls_max = 64;
     rpc.queued_bytes_max = 16'384;
@@ -58,6 +59,7 @@ std::string Climate::describe() const {
     add(stops, "stops");
     add(rogues, "rogues");
     add(tight, "tight limits");
+    add(liar, "a liar");
     add(world.again_one_in != 0, "again");
     add(world.late_one_in != 0, "late");
     add(world.reset_one_in != 0, "random resets");

@@ -40,6 +40,7 @@ struct Climate {
     bool stops = false;       // processes are stopped and resumed
     bool rogues = false;      // handlers go on with transfers after their call has ended
     bool tight = false;       // limits that calls run into
+    bool liar = false;        // a peer that breaks the manners calls everybody
 };
 
 }  // namespace cinnabar::seeds

@@ -24,12 +24,17 @@ Mesh::Mesh(std::uint64_t seed, sim::Profile profile)
         processes_.push_back(std::make_unique<Process>(*this, std::string(1, static_cast<char>('a' + i)), listens));
         processes_.back()->start();
     }
+    if (climate_.liar) liar_ = std::make_unique<Liar>(*this);
 }
 
-Mesh::~Mesh() { processes_.clear(); }
+Mesh::~Mesh() {
+    liar_.reset();
+    processes_.clear();
+}
 
 bool Mesh::round() {
     bool busy = false;
+    if (liar_) liar_->look();
     for (const auto& process : processes_) {
         if (!process->runs()) continue;
         if (!prompt_ && random_.chance(8)) {

@@ -5,6 +5,7 @@
 #include "calls.hpp"
 #include "climate.hpp"
 #include "ledger.hpp"
+#include "liar.hpp"
 #include "process.hpp"
 
 #include <functional>
@@ -33,6 +34,9 @@ class Mesh {
     void run_for(TimeUs span);
     // Until `done()`; false when `limit` has passed first, or nothing will ever happen.
     [[nodiscard]] bool run_until(const std::function<bool()>& done, TimeUs limit);
+    // Null where the seed has none, or it has gone.
+    [[nodiscard]] Liar* liar() noexcept { return liar_.get(); }
+    void send_liar_away() noexcept { liar_.reset(); }
     // Processes have their turns at once and in full from now on.
     void be_prompt() noexcept { prompt_ = true; }
 
@@ -48,6 +52,7 @@ class Mesh {
     Ledger ledger_;
     Calls calls_;
     std::vector<std::unique_ptr<Process>> processes_;
+    std::unique_ptr<Liar> liar_;
     bool prompt_ = false;
     TimeUs rounds_at_ = 0;  // since when time has not moved
     std::uint64_t rounds_ = 0;

@@ -40,6 +40,7 @@ Server::Server(Process& process) : process_(process), mesh_(process.mesh()) {
     serve(Kind::relay, &Server::relay);
     serve(Kind::move, &Server::move);
     serve(Kind::note, &Server::note);
+    if (mesh_.climate().liar) guests_.serve(process_.engine());
 }
 
 Server::~Server() {
@@ -262,6 +263,7 @@ void Server::finish(Task& task) {
 }
 
 bool Server::end_one() {
+    if (guests_.answer_one()) return true;
     if (held_.empty()) return false;
     Task& task = *held_[mesh_.random().below(held_.size())];
     const std::uint64_t what = mesh_.random().below(10);
@@ -292,6 +294,8 @@ void Server::cancel_one_transfer() {
 }
 
 void Server::let_go() {
+    while (guests_.answer_one()) {
+    }
     for (Task& task : tasks_) {
         if (task.request) finish(task);
     }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "calls.hpp"
+#include "liar.hpp"
 
 #include <cinnabar/rpc/engine.hpp>
 #include <cinnabar/rpc/request.hpp>
@@ -61,6 +62,7 @@ class Server {
     Mesh& mesh_;
     std::list<Task> tasks_;
     std::vector<Task*> held_;
+    LiarService guests_;
 };
 
 }  // namespace cinnabar::seeds

@@ -42,6 +42,7 @@ TimeUs Workload::pause() {
 }
 
 void Workload::act() {
+    if (mesh_.liar() && random_.chance(3)) mesh_.liar()->act();
     const std::uint64_t what = random_.below(100);
     if (what < 55) return call();
     if (what < 75) return touch_a_call();
@@ -169,6 +170,7 @@ void Workload::check_limits() {
 
 void Workload::calm_down() {
     sim::World& world = mesh_.world();
+    mesh_.send_liar_away();
     world.heal_all();
     for (const auto& process : mesh_.processes()) {
         if (process->stopped) process->resume();

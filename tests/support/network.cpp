@@ -20,10 +20,8 @@ namespace {
 const char* ofi_scheme(NetworkKind kind) noexcept {
     switch (kind) {
         case NetworkKind::ofi_tcp_rxm:
-        case NetworkKind::ofi_tcp_rxm_reads:
             return "ofi+tcp;ofi_rxm";
         case NetworkKind::ofi_net:
-        case NetworkKind::ofi_net_reads:
             return "ofi+net";
         case NetworkKind::ofi_sockets:
             return "ofi+sockets";
@@ -36,13 +34,11 @@ const char* ofi_scheme(NetworkKind kind) noexcept {
     }
 }
 
-constexpr NetworkKind ofi_kinds[]{NetworkKind::ofi_tcp_rxm,   NetworkKind::ofi_tcp_rxm_reads, NetworkKind::ofi_net,
-                                  NetworkKind::ofi_net_reads, NetworkKind::ofi_sockets,       NetworkKind::ofi_shm,
-                                  NetworkKind::ofi_udp_rxd};
+constexpr NetworkKind ofi_kinds[]{NetworkKind::ofi_tcp_rxm, NetworkKind::ofi_net, NetworkKind::ofi_sockets,
+                                  NetworkKind::ofi_shm, NetworkKind::ofi_udp_rxd};
 
 std::string ofi_address(NetworkKind kind, const std::string& port) {
-    const bool reads = kind == NetworkKind::ofi_tcp_rxm_reads || kind == NetworkKind::ofi_net_reads;
-    return std::string(ofi_scheme(kind)) + "://127.0.0.1:" + port + (reads ? "?reads=fabric" : "");
+    return std::string(ofi_scheme(kind)) + "://127.0.0.1:" + port;
 }
 
 }  // namespace
@@ -65,12 +61,8 @@ const char* to_string(NetworkKind kind) noexcept {
             return "cable";
         case NetworkKind::ofi_tcp_rxm:
             return "ofi_tcp_rxm";
-        case NetworkKind::ofi_tcp_rxm_reads:
-            return "ofi_tcp_rxm_reads";
         case NetworkKind::ofi_net:
             return "ofi_net";
-        case NetworkKind::ofi_net_reads:
-            return "ofi_net_reads";
         case NetworkKind::ofi_sockets:
             return "ofi_sockets";
         case NetworkKind::ofi_shm:
@@ -100,7 +92,7 @@ std::vector<NetworkKind> networks() {
 
 std::vector<NetworkKind> networks_for_calls() {
     std::vector<NetworkKind> all = networks();
-    std::erase_if(all, [](NetworkKind kind) { return kind > NetworkKind::ofi_net_reads; });
+    std::erase_if(all, [](NetworkKind kind) { return kind > NetworkKind::ofi_net; });
     return all;
 }
 
@@ -122,8 +114,7 @@ bool Network::is_one_sided() const noexcept {
 
 std::string Network::missing() const {
     if (!is_ofi()) return {};
-    // The provider alone: what is asked of it besides has to be there with it.
-    return missing_here(registry_.open(std::string(ofi_scheme(kind_)) + "://127.0.0.1:0", {}));
+    return missing_here(registry_.open(ofi_address(kind_, "0"), {}));
 }
 
 Result<std::unique_ptr<na::Transport>> Network::open(const std::string& name, const na::TransportOptions& options) {

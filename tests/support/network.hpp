@@ -23,13 +23,11 @@ enum class NetworkKind : std::uint8_t {
     sim_friendly,
     sim_strict,
     tcp,
-    shm,                // copies across address spaces, where the kernel lets it
-    shm_buffers,        // and as where it does not
-    cable,              // whatever cable_places() says, the nodes at its ends in turn
-    ofi_tcp_rxm,        // libfabric, by provider: those that this machine has
-    ofi_tcp_rxm_reads,  // where the fabric reads by itself
+    shm,          // copies across address spaces, where the kernel lets it
+    shm_buffers,  // and as where it does not
+    cable,        // whatever cable_places() says, the nodes at its ends in turn
+    ofi_tcp_rxm,  // libfabric, by provider: those that this machine has
     ofi_net,
-    ofi_net_reads,
     ofi_sockets,
     ofi_shm,
     ofi_udp_rxd,

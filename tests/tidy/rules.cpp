@@ -26,7 +26,8 @@ const std::map<std::string_view, Names> arrows{
     {"hl", {"base", "na", "bulk", "rpc", "hl", "builtin"}},
     {"mercury", {"base", "na", "bulk", "rpc", "mercury", "builtin"}},
     {"tools", {"base", "na", "bulk", "rpc", "hl", "tools", "builtin", "cinnabar"}},
-    {"examples", {"base", "na", "bulk", "rpc", "hl", "builtin", "cinnabar"}},
+    // sim is what users test their services on.
+    {"examples", {"base", "na", "bulk", "rpc", "hl", "builtin", "cinnabar", "sim"}},
 };
 
 // What the core depends on is the C++ library alone.

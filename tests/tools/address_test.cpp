@@ -39,6 +39,8 @@ TEST(Place, WhatStaysOnTheHost) {
     for (const char* open : {"tcp://0.0.0.0:0", "tcp://[::]:0", "tcp://:0", "tcp://", "tcp://example.org:1",
                              "tcp://10.0.0.1:0", "tcp://localhost.example.org:0", "tcp://eth0:0", "tcp://1.127.0.0:0"})
         EXPECT_FALSE(stays_on_host(open).value()) << open;
+    EXPECT_TRUE(stays_on_host("shm://x").value());
+    EXPECT_FALSE(stays_on_host("shm://x?group=users").value()) << "its members are others";
     EXPECT_EQ(stays_on_host("nonsense").code(), Errc::bad_address);
 }
 

@@ -77,6 +77,8 @@ TEST_P(LossEitherWay, AnInterruptedClientSaysSoAndLeavesNothing) {
     ASSERT_TRUE(under_way()) << client.err();
     client.send(SIGINT);
     EXPECT_EQ(client.wait(), 9) << client.err();
+    EXPECT_NE(client.err().find("interrupted before it was done"), std::string::npos) << client.err();
+    EXPECT_EQ(client.err().find("cinnabar.save."), std::string::npos) << client.err();
     EXPECT_TRUE(nothing_staged());
     EXPECT_EQ(folder.get("root/large"), "old");
 }
@@ -191,6 +193,11 @@ TEST_F(KeyProcess, OnlyTheRightKeyGetsIn) {
     EXPECT_EQ(without.exit, 4);
     EXPECT_NE(without.err.find("--key-file"), std::string::npos) << without.err;
     EXPECT_EQ(run({"save", "--key-file", wrong, small, serving.uri()}).exit, 4);
+    const auto told = [&] {
+        const auto text = serving.process().err();
+        return text.find("refused a session for incoming ") != text.npos;
+    };
+    EXPECT_TRUE(eventually(told)) << "where it came from: " << serving.process().err();
     EXPECT_EQ(run({"fetch", "--key-file", wrong, serving.uri() + "/small", "-o", folder.at("root")}).exit, 4);
     const auto none = run({"save", "--key-file", folder.at("none"), small, serving.uri()});
     EXPECT_EQ(none.exit, 10);
@@ -203,7 +210,7 @@ TEST_F(KeyProcess, OnlyTheRightKeyGetsIn) {
 }
 
 TEST_F(KeyProcess, AServerThatProvesNothingIsRefused) {
-    Serving serving(root);
+    Serving serving(root, {"--insecure"});
     EXPECT_EQ(run({"save", "--key-file", right, small, serving.uri()}).exit, 4);
     EXPECT_FALSE(fs::exists(fs::path(root) / "small"));
 }

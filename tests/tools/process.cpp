@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "process.hpp"
 
+#include "folder.hpp"
+
 #include <fcntl.h>
+#include <grp.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -25,24 +28,33 @@ Words with_defaults(const std::string& root, const Words& more) {
     const char* const where = std::getenv("CINNABAR_TEST_LISTEN");
     if (where && std::find(more.begin(), more.end(), "--listen") == more.end()) {
         words.insert(words.end(), {"--listen", where});
-        const bool keyed = std::find(more.begin(), more.end(), "--key-file") != more.end();
-        if (!keyed) words.emplace_back("--insecure");  // it may be no loopback
+        const bool says = std::any_of(more.begin(), more.end(),
+                                      [](const auto& word) { return word == "--key-file" || word == "--insecure"; });
+        if (!says) words.emplace_back("--insecure");  // it may be no loopback
     }
     return words;
 }
 
-[[noreturn]] void become(const Words& words, int out, int err, std::size_t file_bytes_max) {
-    (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that crashes leaves nothing running
+[[noreturn]] void become(const Words& words, int out, int err, const Surroundings& in) {
     (void)::dup2(out, STDOUT_FILENO);
     (void)::dup2(err, STDERR_FILENO);
-    if (file_bytes_max != 0) {
-        const rlimit limit{file_bytes_max, file_bytes_max};
+    if (in.file_bytes_max != 0) {
+        const rlimit limit{in.file_bytes_max, in.file_bytes_max};
         (void)::setrlimit(RLIMIT_FSIZE, &limit);
     }
+    if (in.files_max != 0) {
+        const rlimit limit{in.files_max, in.files_max};
+        (void)::setrlimit(RLIMIT_NOFILE, &limit);
+    }
+    (void)::setenv("XDG_RUNTIME_DIR", runtime_folder().c_str(), 1);
+    // Opened first: the other user may not be allowed to go where it lies.
+    const int program = ::open(CINNABAR_TOOL, O_RDONLY | O_CLOEXEC);
+    if (in.user && (::setgroups(0, nullptr) != 0 || ::setgid(*in.user) != 0 || ::setuid(*in.user) != 0)) ::_exit(126);
+    (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that crashes leaves nothing running
     std::vector<char*> arguments{const_cast<char*>("cinnabar")};
     for (const auto& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
     arguments.push_back(nullptr);
-    (void)::execv(CINNABAR_TOOL, arguments.data());
+    (void)::fexecve(program, arguments.data(), environ);
     ::_exit(127);
 }
 
@@ -57,13 +69,19 @@ bool eventually(const std::function<bool()>& happened, std::chrono::seconds limi
     return true;
 }
 
-Process::Process(const Words& words, std::size_t file_bytes_max, int out_fd) {
+const std::filesystem::path& runtime_folder() {
+    static const Folder folder;
+    return folder.path();
+}
+
+Process::Process(const Words& words, const Surroundings& in) {
+    (void)runtime_folder();  // before there is a child that could make one of its own
     std::array<int, 2> out{};
     std::array<int, 2> err{};
     EXPECT_EQ(::pipe2(out.data(), O_CLOEXEC), 0);
     EXPECT_EQ(::pipe2(err.data(), O_CLOEXEC), 0);
     pid_ = ::fork();
-    if (pid_ == 0) become(words, out_fd < 0 ? out[1] : out_fd, err[1], file_bytes_max);
+    if (pid_ == 0) become(words, in.out_fd < 0 ? out[1] : in.out_fd, err[1], in);
     ::close(out[1]);
     ::close(err[1]);
     out_.fd = out[0];
@@ -100,8 +118,10 @@ void Process::drain(std::chrono::milliseconds limit) {
 
 void Process::reap() {
     int status = 0;
-    if (::waitpid(pid_, &status, WNOHANG) == pid_)
-        exit_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    rusage usage{};
+    if (::wait4(pid_, &status, WNOHANG, &usage) != pid_) return;
+    exit_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    memory_most_ = static_cast<std::size_t>(usage.ru_maxrss) * 1024;
 }
 
 std::optional<int> Process::wait_unread(std::chrono::seconds limit) {
@@ -151,8 +171,8 @@ std::string Process::read_line(std::chrono::seconds limit) {
     }
 }
 
-Outcome run(const Words& words) {
-    Process process(words);
+Outcome run(const Words& words, const Surroundings& in) {
+    Process process(words, in);
     Outcome outcome;
     const auto exit = process.wait(std::chrono::seconds(100));
     EXPECT_TRUE(exit) << "it did not end: " << process.err();
@@ -162,8 +182,8 @@ Outcome run(const Words& words) {
     return outcome;
 }
 
-Serving::Serving(const std::string& root, const Words& more, std::size_t file_bytes_max)
-    : process_(with_defaults(root, more), file_bytes_max) {
+Serving::Serving(const std::string& root, const Words& more, const Surroundings& in)
+    : process_(with_defaults(root, more), in) {
     const std::string line = process_.read_line();
     constexpr std::string_view prefix = "listening on ";
     if (line.starts_with(prefix)) uri_ = line.substr(prefix.size());

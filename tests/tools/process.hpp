@@ -3,8 +3,11 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/types.h>
 
 #include <chrono>
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -18,10 +21,18 @@ using Words = std::vector<std::string>;
 [[nodiscard]] bool eventually(const std::function<bool()>& happened,
                               std::chrono::seconds limit = std::chrono::seconds(30));
 
+// How a process differs from this one. Its XDG_RUNTIME_DIR is a folder of the tests', so that keys that a server makes
+// for its own user do not get into that of a person.
+struct Surroundings {
+    std::size_t file_bytes_max = 0;  // of its files; 0: no limit
+    rlim_t files_max = 0;            // descriptors, hard limit; 0: as here
+    int out_fd = -1;                 // takes its stdout in place of the pipe
+    std::optional<uid_t> user = {};  // needs root
+};
+
 class Process {
   public:
-    // `file_bytes_max` limits the size of its files; 0: no limit. `out_fd` takes its stdout in place of the pipe.
-    explicit Process(const Words& words, std::size_t file_bytes_max = 0, int out_fd = -1);
+    explicit Process(const Words& words, const Surroundings& in = {});
     ~Process();
     Process(const Process&) = delete;
     Process& operator=(const Process&) = delete;
@@ -32,6 +43,8 @@ class Process {
     // The same, but its pipes are not read meanwhile: it must end by itself.
     [[nodiscard]] std::optional<int> wait_unread(std::chrono::seconds limit = std::chrono::seconds(60));
     [[nodiscard]] int pid() const { return pid_; }
+    // The most memory that it had resident, in bytes; once it has ended.
+    [[nodiscard]] std::size_t memory_most() const { return memory_most_; }
     // What it has written so far; all of it after wait().
     [[nodiscard]] std::string out();
     [[nodiscard]] std::string err();
@@ -47,6 +60,7 @@ class Process {
     void reap();
     int pid_ = -1;
     std::optional<int> exit_;
+    std::size_t memory_most_ = 0;
     Stream out_;
     Stream err_;
     std::size_t lines_read_ = 0;
@@ -58,12 +72,14 @@ struct Outcome {
     std::string out;
     std::string err;
 };
-[[nodiscard]] Outcome run(const Words& words);
+[[nodiscard]] Outcome run(const Words& words, const Surroundings& in = {});
+// Where the processes of this test program keep what belongs to their user alone.
+[[nodiscard]] const std::filesystem::path& runtime_folder();
 
 // `cinnabar serve` on a root, ready. `uri` is empty when it did not come up.
 class Serving {
   public:
-    explicit Serving(const std::string& root, const Words& more = {}, std::size_t file_bytes_max = 0);
+    explicit Serving(const std::string& root, const Words& more = {}, const Surroundings& in = {});
     [[nodiscard]] const std::string& uri() const { return uri_; }
     [[nodiscard]] Process& process() { return process_; }
 

@@ -69,7 +69,7 @@ TEST_F(PushProcess, WithoutChecksumsNoneIsTold) {
 }
 
 TEST_F(PushProcess, AFullDiskIsTold) {
-    Serving serving(root, {}, 2 << 20);  // the server's files may grow no larger
+    Serving serving(root, {}, {.file_bytes_max = 2 << 20});  // the server's files may grow no larger
     const auto result = run({"save", "--push", source("large", 9 << 20), serving.uri()});
     EXPECT_EQ(result.exit, 5) << result.err;
     EXPECT_FALSE(fs::exists(fs::path(root) / "large"));

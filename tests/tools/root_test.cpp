@@ -237,6 +237,7 @@ TEST_F(RootTest, OneServerAtATime) {
 
 TEST_F(RootTest, WhatAKilledServerLeftIsRemovedAndNothingElse) {
     fs::create_directory(base / staging_folder);
+    fs::permissions(base / staging_folder, fs::perms::owner_all);
     folder.put("root/.cinnabar-staging/.cinnabar-0123456789abcdef.part", "half");
     folder.put("root/.cinnabar-staging/notes", "somebody's");
     folder.put("root/.cinnabar-0123456789abcdef.part", "a user's file");
@@ -246,6 +247,28 @@ TEST_F(RootTest, WhatAKilledServerLeftIsRemovedAndNothingElse) {
     }
     EXPECT_EQ(folder.list(), (Names{"root", "root/.cinnabar-0123456789abcdef.part", "root/.cinnabar-staging",
                                     "root/.cinnabar-staging/notes"}));
+}
+
+// Who may write into the folder could exchange what was verified before it gets its name.
+TEST_F(RootTest, AFolderForUnfinishedFilesThatOthersMayWriteToIsRefused) {
+    fs::create_directory(base / staging_folder);
+    for (const auto perms : {fs::perms::group_write, fs::perms::others_write}) {
+        fs::permissions(base / staging_folder, fs::perms::owner_all | perms);
+        const auto refused = Root::serve(base.string());
+        EXPECT_EQ(refused.code(), Errc::permission);
+        EXPECT_NE(refused.error().message().find("chmod 700"), std::string::npos) << refused.error().message();
+    }
+    fs::permissions(base / staging_folder, fs::perms::owner_all);
+    EXPECT_TRUE(Root::serve(base.string()).ok());
+}
+
+TEST_F(RootTest, AFolderForUnfinishedFilesOfSomebodyElseIsRefused) {
+    if (::geteuid() != 0) GTEST_SKIP() << "giving a folder away needs root";
+    fs::create_directory(base / staging_folder);
+    fs::permissions(base / staging_folder, fs::perms::owner_all);
+    ASSERT_EQ(::chown((base / staging_folder).c_str(), 65534, 65534), 0);
+    EXPECT_EQ(Root::serve(base.string()).code(), Errc::permission);
+    EXPECT_TRUE(fs::exists(base / staging_folder)) << "it is not ours to remove";
 }
 
 TEST_F(RootTest, AReadOnlyServerWritesNothing) {
@@ -312,6 +335,8 @@ TEST_F(RootTest, AnotherFileSystemBelowTheRootIsToldAtOnce) {
     const SmallDisk disk((base / "other").string(), 64 << 10);
     if (!disk.mounted()) GTEST_SKIP() << "mounting a small tmpfs needs root";
     EXPECT_EQ(root.create("other/a", 1, 0644, Existing::keep).code(), Errc::permission);
+    folder.put("root/other/b", "x");
+    EXPECT_TRUE(root.open_source("other/b").ok()) << "what is only read needs no rename";
 }
 
 TEST(SourceFile, ReadsAnywhere) {

@@ -5,6 +5,8 @@
 #include "process.hpp"
 
 #include <cinnabar/base/unique_fd.hpp>
+#include <cinnabar/na/hello.hpp>
+#include <cinnabar/na/uri.hpp>
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -16,7 +18,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
+#include <span>
 #include <sstream>
 
 namespace cinnabar::tools {
@@ -241,7 +245,7 @@ TEST_F(SaveProcess, AFullDiskIsToldAndLosesNothing) {
 
 TEST_F(SaveProcess, ADiskThatFillsUpOnTheWayIsToldAndLosesNothing) {
     constexpr std::size_t limit = 3 << 20;
-    Serving serving(root, {}, limit);
+    Serving serving(root, {}, {.file_bytes_max = limit});
     folder.put("root/a", "old");
     const auto full = run({"save", "--replace", source("a", pattern(20 << 20)), serving.uri()});
     EXPECT_EQ(full.exit, 5) << full.err;
@@ -343,10 +347,63 @@ TEST_F(SaveProcess, AServerWhoseMessagesNobodyReadsServesAndEnds) {
     EXPECT_EQ(serving.process().wait_unread(), 0);
 }
 
+// Somebody who greets as a peer and then sends control messages that make no sense, over as many connections as it
+// takes, and never reads.
+class Nonsense {
+  public:
+    explicit Nonsense(const std::string& uri) : port_(na::Uri::parse(uri).value().port.value()) { connect(); }
+    void send(unsigned messages) {
+        std::array<std::byte, 16 + 24> frame{};
+        frame[0] = std::byte{1};   // a message that nobody waits for
+        frame[4] = std::byte{24};  // of so many bytes
+        frame[16] = std::byte{3};  // control
+        frame[18] = std::byte{7};  // records, where there is room for one
+        for (unsigned i = 0; i < messages; ++i) {
+            if (!put(frame)) connect();
+        }
+    }
+
+  private:
+    bool put(std::span<const std::byte> bytes) {
+        return ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());
+    }
+    void connect() {
+        fd_.reset(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_port = htons(port_);
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        ASSERT_EQ(::connect(fd_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+        na::Hello hello;
+        hello.kind = na::HelloKind::dial;
+        hello.incarnation = ++incarnation_;
+        hello.message_bytes_max = 16 * 1024;
+        hello.credits = 2;
+        std::array<std::byte, na::hello_bytes + 16> greeting{};  // the token of a first lane is zeros
+        hello.encode(std::span(greeting).first<na::hello_bytes>());
+        ASSERT_TRUE(put(greeting));
+        ASSERT_EQ(::recv(fd_.get(), greeting.data(), greeting.size(), MSG_WAITALL), greeting.size());
+    }
+    const std::uint16_t port_;
+    na::Incarnation incarnation_ = 1000;
+    UniqueFd fd_;
+};
+
+TEST_F(SaveProcess, AStrangersNonsenseStopsNoServerWhoseMessagesNobodyReads) {
+    Serving serving(root, {"--listen", "tcp://127.0.0.1:0", "--insecure"});
+    Nonsense(serving.uri()).send(5000);
+    Process ping({"ping", "-c", "1", serving.uri()});
+    EXPECT_EQ(ping.wait(std::chrono::seconds(30)), 0) << ping.err();
+    serving.process().send(SIGTERM);
+    EXPECT_EQ(serving.process().wait_unread(), 0);
+    const auto told = serving.process().err();
+    EXPECT_LT(std::count(told.begin(), told.end(), '\n'), 100) << "a stranger filled the log: " << told.substr(0, 2000);
+}
+
 TEST_F(SaveProcess, AReportThatCannotBeWrittenIsAnError) {
     Serving serving(root);
     const UniqueFd full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
-    Process client({"save", source("a", "x"), serving.uri()}, 0, full.get());
+    Process client({"save", source("a", "x"), serving.uri()}, {.out_fd = full.get()});
     EXPECT_EQ(client.wait(), 12) << client.err();
     EXPECT_EQ(saved("a"), "x");
 }
@@ -361,6 +418,39 @@ TEST_F(SaveProcess, AServerTakesTheDescriptorsItMayHave) {
     rlimit of_server{};
     ASSERT_EQ(::prlimit(serving.process().pid(), RLIMIT_NOFILE, nullptr, &of_server), 0);
     EXPECT_EQ(of_server.rlim_cur, before.rlim_max);
+}
+
+// A client with more files under way than the server may open leaves something for the next one.
+TEST_F(SaveProcess, FewDescriptorsAreShared) {
+    Serving serving(root, {}, {.files_max = 64});
+    Words many{"save", "-q", "-j", "64"};
+    for (int i = 0; i < 64; ++i) {
+        many.push_back(source("file-" + std::to_string(i), ""));
+        fs::resize_file(many.back(), 64 << 20);
+    }
+    many.push_back(serving.uri());
+    Process greedy(many);
+    ASSERT_TRUE(eventually([&] {
+        std::error_code ignored;
+        return !fs::is_empty(fs::path(root) / ".cinnabar-staging", ignored);
+    }));
+    greedy.send(SIGSTOP);
+    const auto modest = run({"save", source("modest", "x"), serving.uri()});
+    greedy.send(SIGCONT);
+    EXPECT_EQ(modest.exit, 0) << modest.err;
+    EXPECT_EQ(greedy.wait(), 13) << greedy.err();
+    EXPECT_NE(greedy.err().find("too many files of this client are under way"), std::string::npos) << greedy.err();
+    EXPECT_EQ(run({"save", source("next", "x"), serving.uri()}).exit, 0) << "and all are free again";
+}
+
+TEST_F(SaveProcess, FetchMakesItsFolder) {
+    Serving serving(root);
+    folder.put("root/a", "x");
+    const auto fetched = run({"fetch", serving.uri() + "/a", "-o", folder.at("new/one")});
+    EXPECT_EQ(fetched.exit, 0) << fetched.err;
+    EXPECT_EQ(folder.get("new/one/a"), "x");
+    folder.put("file", "x");
+    EXPECT_EQ(run({"fetch", serving.uri() + "/a", "-o", folder.at("file/below")}).exit, 11) << "no directory";
 }
 
 TEST_F(SaveProcess, PingAndInfo) {

@@ -5,11 +5,13 @@
 #include "folder.hpp"
 #include "session/protocol.hpp"
 #include "session/remote_error.hpp"
+#include "wiretap.hpp"
 
 #include <cinnabar/hl/node.hpp>
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <functional>
@@ -24,44 +26,66 @@ struct ServerTest : testing::Test {
     std::optional<hl::Node> there;
     std::optional<hl::Node> here;
     na::Addr to;
-    Token token;
+    Seals seals;
+    std::unique_ptr<Wiretap> tap;
+    bool tapped = false;
+    bool keyed = false;
+    bool holds = true;
 
+    static Key key() { return Key::from("a key of at least 16 bytes").value(); }
     void begin() {
-        server = Server::make(Root::serve(folder.path().string()).value(), std::nullopt, options, nullptr).value();
+        std::optional<Key> wanted;
+        if (keyed) wanted.emplace(key());
+        server = Server::make(Root::serve(folder.path().string()).value(), std::move(wanted), options, nullptr).value();
         there = hl::Node::listen("tcp://127.0.0.1:0").value();
         ASSERT_TRUE(server->serve_on(*there).ok());
-        here = hl::Node::open("tcp://").value();
-        to = here->lookup(there->endpoints().front()).value();
+        here = hl::Node::open("tcp://", {.progress_thread = false}).value();
+        if (tapped) tap = std::make_unique<Wiretap>(there->endpoints().front());
+        to = here->lookup(tapped ? tap->endpoint() : there->endpoints().front()).value();
         HelloIn hello;
         hello.version = protocol_version;
-        const auto greeted = here->call_sync(hello_rpc, to, hello);
+        const auto greeted = here->call(hello_rpc, to, hello).wait();
         ASSERT_TRUE(greeted.ok()) << greeted.error().message();
         LoginIn login;
         login.challenge = greeted->challenge;
-        token = here->call_sync(login_rpc, to, login).value().token;
+        if (keyed) login.proof = key().prove_client(login.nonce, greeted->challenge.nonce);
+        const Token token = here->call(login_rpc, to, login).wait().value().token;
+        std::optional<Secret> secret;
+        if (keyed) secret = key().session_secret(login.nonce, greeted->challenge.nonce, token);
+        seals = Seals(token, std::move(secret));
+        if (holds) {
+            ASSERT_EQ(here->spawn(hold()), Errc::ok);
+        }
+    }
+    hl::Task<void> hold() {
+        HoldIn in;
+        seals.stamp(in);
+        hl::CallOptions call;
+        call.deadline = hl::no_deadline;
+        (void)co_await here->call(hold_rpc, to, in, call);
     }
     void TearDown() override {
         here.reset();
         there.reset();
     }
-    [[nodiscard]] std::uint64_t open(const std::string& name, std::uint64_t bytes) const {
+    [[nodiscard]] std::uint64_t open(const std::string& name, std::uint64_t bytes) {
         OpenIn in;
-        in.token = token;
         in.name = name;
         in.bytes = bytes;
         in.mode = 0600;
-        return here->call_sync(open_rpc, to, in).value().file;
+        seals.stamp(in);
+        return here->call(open_rpc, to, in).wait().value().file;
     }
-    [[nodiscard]] Result<void> send(std::uint64_t file, std::uint64_t offset, std::size_t bytes) const {
+    [[nodiscard]] Result<void> send(std::uint64_t file, std::uint64_t offset, std::size_t bytes) {
         std::vector<std::byte> content(bytes);
         WindowIn in;
-        in.token = token;
         in.file = file;
         in.offset = offset;
         in.window = hl::Bulk(bulk::Region::expose(ConstBytes(content)).value(), na::Access::read);
+        seals.stamp(in);
         hl::CallOptions call;
         call.deadline = std::chrono::seconds(60);
-        auto sent = here->call_sync(window_rpc, to, in, call);
+        auto sent = here->call(window_rpc, to, in, call).wait();
         if (!sent) return from_remote(std::move(sent).error());
         return sent;
     }
@@ -71,12 +95,12 @@ struct ServerTest : testing::Test {
 struct PushTest : ServerTest {
     using Fill = std::function<hl::Task<Result<void>>(hl::Request<FillIn> request)>;
     void fills(Fill fill) { ASSERT_TRUE(here->serve(fill_rpc, std::move(fill)).ok()); }
-    [[nodiscard]] Result<void> push(std::uint64_t file, std::uint64_t offset) const {
+    [[nodiscard]] Result<void> push(std::uint64_t file, std::uint64_t offset) {
         PushIn in;
-        in.token = token;
         in.file = file;
         in.offset = offset;
-        auto pushed = here->call_sync(push_rpc, to, in);
+        seals.stamp(in);
+        auto pushed = here->call(push_rpc, to, in).wait();
         if (!pushed) return from_remote(std::move(pushed).error());
         return pushed;
     }
@@ -93,16 +117,16 @@ TEST_F(PushTest, WhatIsNotifiedIsWrittenAndAnotherWindowRefused) {
         co_return Result<void>();
     });
     OpenIn in;
-    in.token = token;
     in.name = "name";
     in.bytes = content.size();
     in.mode = 0600;
     in.checked = false;
+    seals.stamp(in);
     CommitIn commit;
-    commit.token = token;
-    commit.file = here->call_sync(open_rpc, to, in).value().file;
+    commit.file = here->call(open_rpc, to, in).wait().value().file;
+    seals.stamp(commit);
     EXPECT_TRUE(push(commit.file, 0).ok());
-    EXPECT_TRUE(here->call_sync(commit_rpc, to, commit).ok());
+    EXPECT_TRUE(here->call(commit_rpc, to, commit).wait().ok());
     EXPECT_EQ(folder.get("name"), content);
     EXPECT_EQ(push(open("other", 1000), 500).code(), Errc::invalid_argument) << "no such window";
 }
@@ -128,19 +152,19 @@ TEST_F(ServerTest, AFailedUploadLetsItsNameGoAndSaysWhy) {
     EXPECT_TRUE(send(second, 0, 10).ok());
     EXPECT_EQ(send(first, 0, 1000).code(), Errc::invalid_argument) << "the first one's reason, as before";
     CommitIn commit;
-    commit.token = token;
     commit.file = first;
-    EXPECT_EQ(from_remote(here->call_sync(commit_rpc, to, commit).error()).code, Errc::invalid_argument);
+    seals.stamp(commit);
+    EXPECT_EQ(from_remote(here->call(commit_rpc, to, commit).wait().error()).code, Errc::invalid_argument);
 }
 
 TEST_F(ServerTest, WithoutItsFolderForUnfinishedFilesItSaysSo) {
     begin();
     std::filesystem::remove_all(folder.path() / ".cinnabar-staging");
     OpenIn in;
-    in.token = token;
     in.name = "name";
     in.mode = 0600;
-    EXPECT_EQ(from_remote(here->call_sync(open_rpc, to, in).error()).code, Errc::io);
+    seals.stamp(in);
+    EXPECT_EQ(from_remote(here->call(open_rpc, to, in).wait().error()).code, Errc::io);
 }
 
 TEST_F(ServerTest, AWindowWhoseForerunnerNeverComesTimesOut) {
@@ -150,6 +174,73 @@ TEST_F(ServerTest, AWindowWhoseForerunnerNeverComesTimesOut) {
     const auto second = send(file, options.window_bytes, options.window_bytes);
     EXPECT_EQ(second.code(), Errc::timed_out) << second.error().message();
     EXPECT_EQ(send(file, 0, options.window_bytes).code(), Errc::timed_out) << "the file has ended";
+}
+
+// Whoever reads the wire has the token and whole calls, but cannot make one, nor send one again.
+TEST_F(ServerTest, ACallThatWasSeenOnTheWireIsWorthless) {
+    keyed = true;
+    begin();
+    OpenIn seen;
+    seen.name = "name";
+    seen.mode = 0600;
+    seals.stamp(seen);
+    const auto file = here->call(open_rpc, to, seen).wait().value().file;
+    const auto again = here->call(open_rpc, to, seen).wait();
+    EXPECT_EQ(from_remote(again.error()).code, Errc::permission) << again.error().message();
+    AbortIn forged;
+    forged.seal.token = seals.token();
+    forged.seal.number = 1000;
+    forged.file = file;
+    EXPECT_EQ(from_remote(here->call(abort_rpc, to, forged).wait().error()).code, Errc::permission);
+    AbortIn abort;
+    abort.file = file;
+    seals.stamp(abort);
+    EXPECT_TRUE(here->call(abort_rpc, to, abort).wait().ok()) << "the client's own";
+    EXPECT_EQ(from_remote(here->call(abort_rpc, to, abort).wait().error()).code, Errc::permission);
+}
+
+// So that a lost client's files go with its connection, at once: it is the end of the hold call that tells.
+TEST_F(ServerTest, NoFileBeginsInASessionThatNobodyHolds) {
+    holds = false;
+    begin();
+    OpenIn in;
+    in.name = "name";
+    in.mode = 0600;
+    seals.stamp(in);
+    EXPECT_EQ(from_remote(here->call(open_rpc, to, in).wait().error()).code, Errc::timed_out);
+    AskIn ask;
+    ask.name = "name";
+    seals.stamp(ask);
+    EXPECT_EQ(from_remote(here->call(ask_rpc, to, ask).wait().error()).code, Errc::timed_out);
+    ASSERT_EQ(here->spawn(hold()), Errc::ok);
+    EXPECT_NE(open("name", 0), 0u);
+}
+
+// Whoever heard all of a connection says the same on a connection of its own: identity, login, calls. Also without a
+// key, where nothing is signed, that gives no part in the session.
+TEST_F(ServerTest, WhatWasHeardIsWorthlessOnAnotherConnection) {
+    constexpr hl::Rpc<std::uint64_t(std::uint64_t)> mark{"mark"};
+    std::atomic<int> marks = 0;
+    for (const bool with_key : {false, true}) {
+        here.reset();
+        there.reset();
+        server.reset();
+        keyed = with_key;
+        tapped = true;
+        begin();
+        ASSERT_TRUE(there->serve(mark, [&marks](std::uint64_t number) { return ++marks, number; }).ok());
+        AbortIn abort;
+        abort.file = open("name", 0);
+        seals.stamp(abort);
+        ASSERT_TRUE(here->call(abort_rpc, to, abort).wait().ok());
+        marks = 0;
+        ASSERT_TRUE(here->call(mark, to, std::uint64_t{1}).wait().ok());
+        tap->replay();
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+        while (marks < 2 && std::chrono::steady_clock::now() < end) (void)here->run_for(Microseconds{1000});
+        ASSERT_EQ(marks, 2) << "all that was heard has been said again";
+        EXPECT_NE(open("name", 0), 0u) << "nobody else has the name";
+    }
 }
 
 }  // namespace

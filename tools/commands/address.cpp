@@ -32,7 +32,9 @@ std::string join_name(std::string_view folder, std::string_view leaf) {
 
 Result<bool> stays_on_host(std::string_view uri) {
     CINNABAR_TRY(const auto parsed, na::Uri::parse(uri));
-    if (parsed.scheme == "shm" || parsed.scheme == "self") return true;
+    // The members of a group are others.
+    if (parsed.scheme == "shm") return parsed.option("group").empty();
+    if (parsed.scheme == "self") return true;
     if (parsed.host == "localhost") return true;
     in_addr four{};
     if (::inet_pton(AF_INET, parsed.host.c_str(), &four) == 1) return (ntohl(four.s_addr) >> 24) == 127;
@@ -40,5 +42,7 @@ Result<bool> stays_on_host(std::string_view uri) {
     if (::inet_pton(AF_INET6, parsed.host.c_str(), &six) == 1) return IN6_IS_ADDR_LOOPBACK(&six) != 0;
     return false;
 }
+
+bool admits_own_user_only(std::string_view uri) { return uri.starts_with("shm://") || uri.starts_with("self://"); }
 
 }  // namespace cinnabar::tools

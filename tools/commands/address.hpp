@@ -24,7 +24,9 @@ struct Place {
 [[nodiscard]] std::string join_name(std::string_view folder, std::string_view leaf);
 
 // Whether only this machine can reach a server that listens there: a literal loopback address, "localhost", or a
-// transport that does not leave the host. bad_address: it cannot be parsed.
+// transport that does not leave the host and is not open to a group. bad_address: it cannot be parsed.
 [[nodiscard]] Result<bool> stays_on_host(std::string_view uri);
+// Of such an address: whether the kernel lets in nobody but this user. The loopback is open to all users of the host.
+[[nodiscard]] bool admits_own_user_only(std::string_view uri);
 
 }  // namespace cinnabar::tools

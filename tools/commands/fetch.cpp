@@ -2,12 +2,15 @@
 #include "commands/address.hpp"
 #include "commands/commands.hpp"
 #include "commands/transfer.hpp"
+#include "file/file_error.hpp"
 #include "file/name.hpp"
 #include "file/root.hpp"
 
 #include <unistd.h>
 
+#include <filesystem>
 #include <map>
+#include <system_error>
 
 namespace cinnabar::tools {
 namespace {
@@ -15,6 +18,15 @@ namespace {
 std::string path_in(const std::string& folder, std::string_view leaf) {
     if (folder == ".") return std::string(leaf);
     return folder.ends_with('/') ? folder + std::string(leaf) : folder + "/" + std::string(leaf);
+}
+
+Result<void> make_folder(const std::string& path) {
+    std::error_code failed;
+    std::error_code ignored;
+    std::filesystem::create_directories(path, failed);
+    if (failed && !std::filesystem::is_directory(path, ignored))
+        return file_error(failed.value(), "cannot make the directory", path);
+    return {};
 }
 
 }  // namespace
@@ -39,6 +51,10 @@ ExitCode run_fetch(const FetchOptions& options) {
     const bool wants_bar = !options.json && !options.quiet;
     ProgressBar bar(STDERR_FILENO, wants_bar, options.from.size(), 0);
     Report report(style_of(options), "fetched", bar);
+    if (const auto made = make_folder(options.folder); !made) {
+        report.failed_at_once(options.folder, made.error());
+        return report.finish();
+    }
     const auto root = Root::open(options.folder);
     if (!root) {
         report.failed_at_once(options.folder, root.error());

@@ -97,7 +97,7 @@ Result<ExitCode> ping(const PingOptions& options, const Interrupt& interrupt) {
         call.deadline = timeout;
         call.stop = &stop;
         const auto begin = std::chrono::steady_clock::now();
-        const auto answer = reached.node.call_sync(ping_rpc, reached.server, std::uint64_t{number}, call);
+        const auto answer = reached.node.call(ping_rpc, reached.server, std::uint64_t{number}, call).wait();
         const Seconds took = std::chrono::steady_clock::now() - begin;
         if (answer && *answer == number) {
             samples.push_back(took.count());

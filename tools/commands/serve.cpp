@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands/address.hpp"
 #include "commands/commands.hpp"
+#include "commands/descriptors.hpp"
+#include "commands/server_messages.hpp"
 #include "file/name.hpp"
 #include "file/root.hpp"
+#include "session/automatic_key.hpp"
 #include "session/server.hpp"
 #include "terminal/interrupt.hpp"
-#include "terminal/json.hpp"
-#include "terminal/outlet.hpp"
 #include "terminal/report.hpp"
 
 #include <cinnabar/hl/node.hpp>
 
 #include <fmt/format.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
@@ -40,106 +39,79 @@ Result<void> write_ready_file(const std::string& path, const std::string& addres
     return file.commit();
 }
 
-std::string_view name_of(ServerEvent::Kind kind) {
-    switch (kind) {
-        case ServerEvent::Kind::saved:
-            return "saved";
-        case ServerEvent::Kind::fetched:
-            return "fetched";
-        case ServerEvent::Kind::failed:
-            return "failed";
-        case ServerEvent::Kind::refused:
-            return "refused";
-    }
-    return "unknown";
-}
-
-// A client takes two descriptors, a file under way one; the soft limit is often 1,024. Clients beyond what the hard
-// limit allows take turns: those that are quiet are asked to leave.
-void allow_descriptors(std::uint32_t files_max, na::TransportOptions& transport) {
-    rlimit limit{};
-    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-    if (limit.rlim_cur != limit.rlim_max) {
-        const rlimit all{limit.rlim_max, limit.rlim_max};
-        if (::setrlimit(RLIMIT_NOFILE, &all) == 0) limit = all;
-    }
-    const auto files = std::min<rlim_t>(files_max, limit.rlim_cur / 4);
-    const auto clients = (limit.rlim_cur - files) / 2;
-    transport.connections_max = static_cast<std::uint32_t>(std::clamp<rlim_t>(clients, 8, transport.connections_max));
-}
-
-// What a server says goes through its outlet: whoever should read it may never do so, and the loop must not wait.
-void print(Outlet& outlet, const std::string& text) { outlet.tell({STDOUT_FILENO, text + "\n"}); }
-void complain(Outlet& outlet, const std::string& text) { outlet.tell({STDERR_FILENO, "cinnabar: " + text + "\n"}); }
-
-Outlet::Line dropped_line(const ServeOptions& options, std::uint64_t count) {
-    if (!options.json)
-        return {STDERR_FILENO, fmt::format("cinnabar: {} messages are missing here: nobody read them\n", count)};
-    JsonObject object;
-    object.text("event", "dropped").number("count", count);
-    return {STDOUT_FILENO, object.line() + "\n"};
-}
-
-void tell(const ServeOptions& options, Outlet& outlet, const ServerEvent& event) {
-    if (options.json) {
-        JsonObject object;
-        object.text("event", name_of(event.kind)).name("name", event.name).text("client", event.client);
-        if (event.error) {
-            object.failure(*event.error);
-        } else {
-            object.number("bytes", event.bytes);
-            if (event.checksum) object.text("checksum", fmt::format("xxh3:{:016x}", *event.checksum));
-        }
-        return print(outlet, object.line());
-    }
-    if (!options.verbose && event.kind != ServerEvent::Kind::refused) return;
-    const auto name = event.name.empty() ? std::string("a session") : printable(event.name);
-    const auto outcome = event.error ? explain(*event.error, event.name) : fmt::format("{} bytes", event.bytes);
-    complain(outlet, fmt::format("{} {} for {}: {}", name_of(event.kind), name, event.client, outcome));
-}
-
-void tell_ready(const ServeOptions& options, Outlet& outlet, const std::string& address,
-                const std::vector<std::string>& endpoints) {
-    if (!options.json) return print(outlet, "listening on " + address);
-    std::string list = "[";
-    for (const auto& endpoint : endpoints) list += (list.size() > 1 ? ", " : "") + json_string(endpoint);
-    JsonObject object;
-    object.text("event", "listening").text("address", address).raw("endpoints", list + "]").name("root", options.root);
-    print(outlet, object.line());
-}
-
-Result<void> serve(const ServeOptions& options, Outlet& outlet, const Interrupt& interrupt) {
+// The key that clients have to prove. Without one of its own, a server that other users of this host can reach makes
+// one, which clients of its own user find by themselves.
+struct ServerKey {
     std::optional<Key> key;
+    std::optional<AutomaticKey> automatic;
+};
+
+Result<ServerKey> key_for(const ServeOptions& options) {
+    ServerKey result;
     if (!options.key_file.empty()) {
         CINNABAR_TRY(auto loaded, Key::load(options.key_file));
-        key.emplace(std::move(loaded));
+        result.key.emplace(std::move(loaded));
+    } else if (!options.insecure && !std::ranges::all_of(options.listen, admits_own_user_only)) {
+        result.automatic.emplace(AutomaticKey::make());
+        result.key.emplace(result.automatic->key());
     }
-    CINNABAR_TRY(auto root, options.read_only ? Root::serve_read_only(options.root) : Root::serve(options.root));
-    if (root.removed() > 0 && options.verbose)
-        complain(outlet, fmt::format("removed {} unfinished files of a server that was killed", root.removed()));
-    ServerOptions server_options;
-    server_options.disk_threads = options.writers;
-    server_options.buffers = static_cast<std::uint32_t>(
-        std::clamp<std::uint64_t>(options.buffer_bytes / server_options.window_bytes, 2, 1u << 16));
-    CINNABAR_TRY(const auto server, Server::make(std::move(root), std::move(key), server_options,
-                                                 [&](const ServerEvent& event) { tell(options, outlet, event); }));
+    return result;
+}
+
+Result<void> publish_key(ServerKey& key, const std::vector<std::string>& endpoints) {
+    for (const auto& endpoint : endpoints) {
+        if (!key.automatic) {
+            forget_automatic_key(endpoint);
+        } else {
+            CINNABAR_TRY_VOID(key.automatic->publish(endpoint));
+        }
+    }
+    return {};
+}
+
+ServerOptions server_options_of(const ServeOptions& options, const Descriptors& may_open) {
+    ServerOptions result;
+    result.disk_threads = options.writers;
+    result.buffers =
+        static_cast<std::uint32_t>(std::clamp<std::uint64_t>(options.buffer_bytes / result.window_bytes, 2, 1u << 16));
+    result.files_max = may_open.files;
+    result.session_files_max = may_open.session_files;
+    return result;
+}
+
+Result<hl::Node> listen(const ServeOptions& options, std::uint32_t connections_max) {
     hl::NodeOptions node_options;
     node_options.rpc.context.spin_max = {};  // a spinning loop takes the core from the threads that write
-    allow_descriptors(server_options.files_max, node_options.transport);
+    node_options.transport.connections_max = connections_max;
+    node_options.strangers_may_call = true;  // check_listen has asked
     auto listening = hl::Node::listen(std::span<const std::string>(options.listen), node_options);
-    if (!listening) {
-        Error error = std::move(listening).error();
-        if (error.code == Errc::unsupported) error.code = Errc::bad_address;  // no such transport
-        return error;
-    }
-    const auto node = std::move(*listening);
+    if (listening || listening.code() != Errc::unsupported) return listening;
+    Error error = std::move(listening).error();
+    error.code = Errc::bad_address;  // no such transport
+    return error;
+}
+
+Result<void> serve(const ServeOptions& options, ServerMessages& messages, const Interrupt& interrupt) {
+    CINNABAR_TRY(auto key, key_for(options));
+    CINNABAR_TRY(auto root, options.read_only ? Root::serve_read_only(options.root) : Root::serve(options.root));
+    if (root.removed() > 0 && options.verbose)
+        messages.complain(fmt::format("removed {} unfinished files of a server that was killed", root.removed()));
+    const ServerOptions defaults;
+    const Descriptors wanted{defaults.files_max, static_cast<std::uint32_t>(defaults.session_files_max),
+                             na::TransportOptions().connections_max};
+    const auto may_open = divide_descriptors(raise_descriptor_limit(), wanted, options.writers);
+    CINNABAR_TRY(const auto server,
+                 Server::make(std::move(root), std::move(key.key), server_options_of(options, may_open),
+                              [&](const ServerEvent& event) { messages.tell(event); }));
+    CINNABAR_TRY(const auto node, listen(options, may_open.connections));
     CINNABAR_TRY_VOID(server->serve_on(node));
     auto endpoints = node.endpoints();
     // A node also reaches itself; that way is of no use to others.
     std::erase_if(endpoints, [](const std::string& endpoint) { return endpoint.starts_with("self://"); });
     if (endpoints.empty()) return Error{Errc::bad_address, "nobody could reach that: listen on tcp://HOST:PORT"};
+    CINNABAR_TRY_VOID(publish_key(key, endpoints));
     if (!options.ready_file.empty()) CINNABAR_TRY_VOID(write_ready_file(options.ready_file, node.address()));
-    tell_ready(options, outlet, node.address(), endpoints);
+    messages.ready(node.address(), endpoints);
     interrupt.wait();
     if (!server->drain(std::chrono::duration<double>(options.drain_seconds)))
         return Error{Errc::timed_out, "files were still under way; they were given up"};
@@ -154,10 +126,10 @@ ExitCode run_serve(const ServeOptions& options) {
         complain(may.error().message());
         return ExitCode::usage;
     }
-    Outlet outlet([&options](std::uint64_t count) { return dropped_line(options, count); });
-    const auto served = serve(options, outlet, interrupt);
+    ServerMessages messages(options);
+    const auto served = serve(options, messages, interrupt);
     if (served) return ExitCode::ok;
-    complain(outlet, served.error().message());
+    messages.complain(served.error().message());
     return served.code() == Errc::bad_address ? ExitCode::usage : exit_code(served.code());
 }
 

@@ -2,6 +2,7 @@
 #include "commands/transfer.hpp"
 
 #include "commands/reach.hpp"
+#include "session/automatic_key.hpp"
 
 #include <cinnabar/hl/sync_wait.hpp>
 #include <cinnabar/hl/when_all.hpp>
@@ -97,6 +98,10 @@ void move_all(const std::string& server, const TransferOptions& options, std::ve
         auto loaded = Key::load(options.key_file);
         if (!loaded) return report.failed_at_once(options.key_file, loaded.error());
         key.emplace(std::move(*loaded));
+    } else {
+        auto found = find_automatic_key(server);
+        if (!found) return report.failed_at_once(server, found.error());
+        key = std::move(*found);
     }
     const auto moved = try_move_all(server, options, key ? &*key : nullptr, errands, report, bar, interrupt);
     if (!moved) report.failed_at_once(server, moved.error());

@@ -85,6 +85,11 @@ Result<void> Root::make_staging() {
     if (!*folder) return file_error(errno, "cannot open the folder for unfinished files", name);
     struct stat status {};
     if (::fstat(folder->get(), &status) != 0) return file_error(errno, "cannot look at the folder", name);
+    // Whoever may write into it could exchange a file between its verification and its naming.
+    if (status.st_uid != ::geteuid() && status.st_uid != 0)
+        return Error{Errc::permission, "the folder for unfinished files belongs to somebody else: remove it", name};
+    if ((status.st_mode & 022) != 0)
+        return Error{Errc::permission, "others may write into the folder for unfinished files: chmod 700 it", name};
     staging_inode_ = status.st_ino;
     staging_ = std::move(folder);
     own_staging_ = true;

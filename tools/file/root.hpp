@@ -21,7 +21,8 @@ class Root {
   public:
     // For a server: unfinished files live in a staging folder of their own, and those that a killed server left there
     // are removed. One server at a time: `busy` while another one serves the directory.
-    // not_found, permission, invalid_argument (not a directory), unsupported (a kernel before 5.6).
+    // not_found, permission (also: the staging folder is somebody else's, or others may write into it),
+    // invalid_argument (not a directory), unsupported (a kernel before 5.6).
     [[nodiscard]] static Result<Root> serve(const std::string& path);
     // For a server that only gives: nothing is written, create() is refused with `permission`.
     [[nodiscard]] static Result<Root> serve_read_only(const std::string& path);

@@ -92,22 +92,33 @@ hl::Task<Result<LoginOut>> ClientSession::log_in() {
     hello.nonce = make_nonce();
     auto greeted = co_await node_.call(hello_rpc, server_, hello, within(session_deadline));
     if (!greeted) co_return from_remote(std::move(greeted).error());
-    if (greeted->wants_key && !key_) co_return Error{Errc::permission, "the server wants a key: give --key-file"};
-    if (!greeted->wants_key && key_) co_return Error{Errc::permission, "the server has no key, so it proves nothing"};
+    if (greeted->wants_key && !key_)
+        co_return Error{
+            Errc::permission,
+            "the server wants a key: give --key-file (without one, a server lets in its own user on its own "
+            "host only)"};
+    if (!greeted->wants_key && key_)
+        co_return Error{Errc::permission, "the server has no key, so it is not the one that the key is for"};
+    const Nonce nonce = greeted->challenge.nonce;
     LoginIn login;
+    login.nonce = hello.nonce;
     login.challenge = greeted->challenge;
-    if (key_) login.proof = key_->prove(Prover::client, hello.nonce, greeted->nonce);
+    if (key_) login.proof = key_->prove_client(hello.nonce, nonce);
     auto admitted = co_await node_.call(login_rpc, server_, login, within(session_deadline));
     if (!admitted) co_return from_remote(std::move(admitted).error());
-    if (key_ && !key_->accepts(admitted->proof, Prover::server, hello.nonce, greeted->nonce))
+    const LoginOut& out = *admitted;
+    const Admission admission{hello.nonce, nonce, out.token, out.window_bytes, out.windows_max};
+    if (key_ && !key_->accepts_server(out.proof, admission))
         co_return Error{Errc::permission, "the server could not prove the key"};
+    std::optional<Secret> secret;
+    if (key_) secret = key_->session_secret(hello.nonce, nonce, out.token);
+    seals_ = Seals(out.token, std::move(secret));
     co_return admitted;
 }
 
 hl::Task<Result<void>> ClientSession::open() {
     auto admitted = co_await log_in();
     if (!admitted) co_return std::move(admitted).error();
-    token_ = admitted->token;
     window_bytes_ = admitted->window_bytes;
     windows_max_ = std::clamp(admitted->windows_max, 1u, windows_max_allowed);
     if (window_bytes_ == 0 || window_bytes_ > buffer_bytes_max / 2)
@@ -120,12 +131,14 @@ hl::Task<Result<void>> ClientSession::open() {
     if (!served) co_return std::move(served).error();
     hl::Executor& here = *(co_await hl::this_task())->executor;
     if (const Errc spawned = scope_.spawn(hold(), here); spawned != Errc::ok) co_return spawned;
+    // The hold call is on its way before the first file.
+    (void)co_await node_.sleep_for(Microseconds{0});
     co_return Result<void>();
 }
 
 hl::Task<void> ClientSession::hold() {
     HoldIn in;
-    in.token = token_;
+    seals_.stamp(in);
     // How it ends says nothing that the other calls do not say too.
     (void)co_await node_.call(hold_rpc, server_, in, within(hl::no_deadline));
 }
@@ -144,8 +157,8 @@ std::uint64_t ClientSession::lanes_for(std::uint64_t bytes) const noexcept {
 
 hl::Task<void> ClientSession::give_up(std::uint64_t file) {
     AbortIn in;
-    in.token = token_;
     in.file = file;
+    seals_.stamp(in);
     (void)co_await node_.call(abort_rpc, server_, in, within(session_deadline));
 }
 
@@ -156,12 +169,12 @@ hl::Task<Result<Moved>> ClientSession::save(const std::string& path, const std::
     auto source = co_await disk_.run([&path] { return SourceFile::open(path); });
     if (!source) co_return std::move(source).error();
     OpenIn open;
-    open.token = token_;
     open.name = name;
     open.bytes = source->bytes();
     open.mode = source->mode();
     open.replace = mode.existing == Existing::replace;
     open.checked = mode.checked;
+    seals_.stamp(open);
     auto opened = co_await node_.call(open_rpc, server_, open, within(open_deadline));
     if (!opened) co_return from_remote(std::move(opened).error());
 
@@ -175,9 +188,9 @@ hl::Task<Result<Moved>> ClientSession::save(const std::string& path, const std::
         co_return std::move(sent).error();
     }
     CommitIn commit;
-    commit.token = token_;
     commit.file = file->file;
     if (mode.checked) commit.checksum = file->sum.digest();
+    seals_.stamp(commit);
     auto committed = co_await node_.call(commit_rpc, server_, commit, within(commit_deadline));
     if (!committed) co_return in_the_middle(std::move(committed).error());
     Moved moved{open.bytes, {}};
@@ -234,12 +247,12 @@ hl::Task<Result<void>> ClientSession::lend_window(Sending& file, std::uint64_t o
     if (!buffer) co_return std::move(buffer).error();
     const std::uint64_t bytes = std::min(window_bytes_, file.source.bytes() - offset);
     WindowIn window;
-    window.token = token_;
     window.file = file.file;
     window.offset = offset;
     window.window = hl::Bulk(buffer->region().slice(0, bytes), na::Access::read);
     const Pace::Pass pass = co_await pace_.take();
     if (file.failure) co_return *file.failure;
+    seals_.stamp(window);
     Result<void> sent = co_await node_.call(window_rpc, server_, window, within(window_deadline));
     if (!sent) co_return in_the_middle(std::move(sent).error());
     co_return sent;
@@ -248,11 +261,11 @@ hl::Task<Result<void>> ClientSession::lend_window(Sending& file, std::uint64_t o
 // The bytes go when the server asks for them.
 hl::Task<Result<void>> ClientSession::push_window(const Sending& file, std::uint64_t offset) {
     PushIn push;
-    push.token = token_;
     push.file = file.file;
     push.offset = offset;
     const Pace::Pass pass = co_await pace_.take();
     if (file.failure) co_return *file.failure;
+    seals_.stamp(push);
     Result<void> pushed = co_await node_.call(push_rpc, server_, push, within(window_deadline));
     if (!pushed) co_return file.failure ? *file.failure : in_the_middle(std::move(pushed).error());
     co_return pushed;
@@ -260,7 +273,7 @@ hl::Task<Result<void>> ClientSession::push_window(const Sending& file, std::uint
 
 hl::Task<Result<void>> ClientSession::fill(hl::Request<FillIn> request) {
     const Inside::Entry inside(fills_);
-    if (request->token != token_) co_return to_remote(Error{Errc::permission, "not the server of this session"});
+    if (auto sealed = seals_.check(*request); !sealed) co_return to_remote(sealed.error());
     const auto found = pushing_.find(request->file);
     if (found == pushing_.end()) co_return to_remote(Error{Errc::not_found, "no such file is being pushed"});
     const auto file = found->second;
@@ -290,8 +303,8 @@ hl::Task<Result<void>> ClientSession::fill(hl::Request<FillIn> request) {
 hl::Task<Result<Moved>> ClientSession::fetch(const std::string& name, const Root& into, Existing existing,
                                              BytesMoved progress, std::function<void(std::uint64_t)> announced) {
     AskIn ask;
-    ask.token = token_;
     ask.name = name;
+    seals_.stamp(ask);
     auto asked = co_await node_.call(ask_rpc, server_, ask, within(open_deadline));
     if (!asked) co_return from_remote(std::move(asked).error());
     if (asked->bytes > file_bytes_max) {
@@ -311,8 +324,8 @@ hl::Task<Result<Moved>> ClientSession::fetch(const std::string& name, const Root
         co_return std::move(received).error();
     }
     FinishIn finish;
-    finish.token = token_;
     finish.file = file.file;
+    seals_.stamp(finish);
     auto finished = co_await node_.call(finish_rpc, server_, finish, within(open_deadline));
     if (!finished) co_return in_the_middle(std::move(finished).error());
     if (finished->checksum != file.sum.digest())
@@ -347,7 +360,6 @@ hl::Task<Result<void>> ClientSession::receive_window(Receiving& file, std::uint6
     if (!buffer) co_return std::move(buffer).error();
     file.taking.advance(offset + bytes);
     ReadIn read;
-    read.token = token_;
     read.file = file.file;
     read.offset = offset;
     read.window = hl::Bulk(buffer->region().slice(0, bytes), na::Access::write);
@@ -355,6 +367,7 @@ hl::Task<Result<void>> ClientSession::receive_window(Receiving& file, std::uint6
     {
         const Pace::Pass pass = co_await pace_.take();
         if (file.failure) co_return *file.failure;
+        seals_.stamp(read);
         arrived = co_await node_.call(read_rpc, server_, read, within(window_deadline));
     }
     if (!arrived) co_return in_the_middle(std::move(arrived).error());

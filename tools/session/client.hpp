@@ -9,6 +9,7 @@
 #include "session/key.hpp"
 #include "session/pace.hpp"
 #include "session/protocol.hpp"
+#include "session/seal.hpp"
 #include "session/waiting.hpp"
 
 #include <cinnabar/hl/node.hpp>
@@ -86,7 +87,7 @@ class ClientSession {
     const Key* key_;
     hl::Scope scope_;
     Disk disk_;
-    Token token_;
+    Seals seals_;
     std::uint64_t window_bytes_ = 0;
     std::uint32_t windows_max_ = 1;
     Pace pace_;

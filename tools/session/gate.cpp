@@ -4,9 +4,9 @@
 #include <cinnabar/base/random.hpp>
 
 namespace cinnabar::tools {
+
 std::vector<std::shared_ptr<Session>> Gate::expire() {
     const TimeUs now = clock_.now_us();
-    std::erase_if(challenges_, [&](const auto& entry) { return entry.second.until <= now; });
     std::vector<std::shared_ptr<Session>> late;
     std::erase_if(sessions_, [&](const auto& entry) {
         if (entry.second.session->held || entry.second.until > now) return false;
@@ -16,58 +16,52 @@ std::vector<std::shared_ptr<Session>> Gate::expire() {
     return late;
 }
 
-void Gate::make_room_for(const na::Addr& source) {
-    std::size_t count = 0;
-    auto oldest = challenges_.end();
-    for (auto i = challenges_.begin(); i != challenges_.end(); ++i) {
-        if (!(i->second.source == source)) continue;
-        ++count;
-        if (oldest == challenges_.end() || i->second.number < oldest->second.number) oldest = i;
-    }
-    if (count >= source_challenges_max) challenges_.erase(oldest);
+MacText Gate::tag_text(const Nonce& client, const Challenge& challenge, const na::Addr& source) const {
+    MacText text("cinnabar save 1 challenge");
+    text.add(client).add(challenge.nonce).add(challenge.issued_us);
+    return std::move(text.add(source.body().connection).add_text(source.to_string()));
 }
 
-Result<HelloOut> Gate::hello(const HelloIn& in, const na::Addr& source) {
+Result<HelloOut> Gate::hello(const HelloIn& in, const na::Addr& source) const {
     if (in.version != protocol_version) return Error{Errc::unsupported, "the server speaks version 1 of the protocol"};
-    make_room_for(source);
-    if (challenges_.size() >= challenges_max) return Error{Errc::overloaded, "too many clients are logging in"};
     HelloOut out;
     out.version = protocol_version;
     out.wants_key = key_.has_value();
-    out.nonce = make_nonce();
-    do {
-        out.challenge = secret_u64();
-    } while (challenges_.contains(out.challenge));
-    challenges_.emplace(out.challenge,
-                        Challenge{source, in.nonce, out.nonce, clock_.now_us() + challenge_us, next_number_++});
+    out.challenge.nonce = make_nonce();
+    out.challenge.issued_us = clock_.now_us();
+    out.challenge.tag = secret_.sign(tag_text(in.nonce, out.challenge, source));
     return out;
 }
 
 Result<LoginOut> Gate::login(const LoginIn& in, const na::Addr& source) {
-    const auto found = challenges_.find(in.challenge);
-    const bool known = found != challenges_.end() && found->second.source == source;
-    if (!known || found->second.until <= clock_.now_us())
-        return Error{Errc::timed_out, "no such challenge, or it is too late for it: log in again"};
-    const Challenge challenge = std::move(found->second);
-    challenges_.erase(found);
-    LoginOut out;
-    if (key_) {
-        if (!key_->accepts(in.proof, Prover::client, challenge.client, challenge.server))
-            return Error{Errc::permission, "the key is not that of the server"};
-        out.proof = key_->prove(Prover::server, challenge.client, challenge.server);
-    }
+    const Challenge& challenge = in.challenge;
+    const TimeUs now = clock_.now_us();
+    if (!secret_.accepts(challenge.tag, tag_text(in.nonce, challenge, source)) ||
+        now - challenge.issued_us >= challenge_us)
+        return Error{Errc::timed_out, "no challenge of this connection, or it is too late for it: log in again"};
+    if (key_ && !key_->accepts_client(in.proof, in.nonce, challenge.nonce))
+        return Error{Errc::permission, "the key is not that of the server"};
+    if (sessions_.contains(&source.body())) return Error{Errc::overloaded, "the connection has a session already"};
     if (sessions_.size() >= sessions_max) return Error{Errc::overloaded, "too many sessions"};
+    LoginOut out;
     out.token = {secret_u64(), secret_u64()};
+    out.window_bytes = limits_.window_bytes;
+    out.windows_max = limits_.windows_max;
+    std::optional<Secret> secret;
+    if (key_) {
+        out.proof = key_->prove_server({in.nonce, challenge.nonce, out.token, out.window_bytes, out.windows_max});
+        secret = key_->session_secret(in.nonce, challenge.nonce, out.token);
+    }
     auto session = std::make_shared<Session>();
-    session->token = out.token;
+    session->seals = Seals(out.token, std::move(secret));
     session->source = source;
-    sessions_.emplace(out.token, Entry{std::move(session), clock_.now_us() + challenge_us});
+    sessions_.emplace(&source.body(), Entry{std::move(session), clock_.now_us() + challenge_us});
     return out;
 }
 
 Result<std::shared_ptr<Session>> Gate::find(const Token& token, const na::Addr& source) const {
-    const auto found = sessions_.find(token);
-    if (found == sessions_.end() || !(found->second.session->source == source))
+    const auto found = sessions_.find(&source.body());
+    if (found == sessions_.end() || found->second.session->seals.token() != token)
         return Error{Errc::peer_lost, "no such session, or it has ended: log in again"};
     return found->second.session;
 }
@@ -77,6 +71,11 @@ Result<std::shared_ptr<Session>> Gate::hold(const Token& token, const na::Addr& 
     if (session->held) return Error{Errc::busy, "the session is held already"};
     session->held = true;
     return session;
+}
+
+void Gate::end(const Session& session) {
+    const auto found = sessions_.find(&session.source.body());
+    if (found != sessions_.end() && found->second.session.get() == &session) sessions_.erase(found);
 }
 
 }  // namespace cinnabar::tools

@@ -11,6 +11,7 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <openssl/params.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,6 +20,59 @@
 #include <utility>
 
 namespace cinnabar::tools {
+namespace {
+
+Proof hmac(std::span<const unsigned char> key, const MacText& text) noexcept {
+    Proof proof{};
+    unsigned length = 0;
+    const auto* made = ::HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), text.bytes().data(),
+                              text.bytes().size(), proof.data(), &length);
+    CINNABAR_ASSERT(made && length == proof.size());
+    return proof;
+}
+
+bool same(const Proof& a, const Proof& b) noexcept { return CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0; }
+
+}  // namespace
+
+MacText& MacText::add(std::uint64_t number) {
+    for (unsigned shift = 0; shift < 64; shift += 8) bytes_.push_back(static_cast<unsigned char>(number >> shift));
+    return *this;
+}
+
+MacText& MacText::add(const std::array<std::uint8_t, 32>& bytes) {
+    bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+    return *this;
+}
+
+MacText& MacText::add_text(std::string_view text) {
+    add(text.size());
+    bytes_.insert(bytes_.end(), text.begin(), text.end());
+    return *this;
+}
+
+void Secret::Free::operator()(evp_mac_ctx_st* context) const noexcept { EVP_MAC_CTX_free(context); }
+
+Secret::Secret(const std::array<std::uint8_t, 32>& bytes) noexcept {
+    static EVP_MAC* const hmac_of_openssl = EVP_MAC_fetch(nullptr, "HMAC", nullptr);
+    context_.reset(EVP_MAC_CTX_new(hmac_of_openssl));
+    char digest[] = "SHA256";
+    const std::array<OSSL_PARAM, 2> how{OSSL_PARAM_construct_utf8_string("digest", digest, 0),
+                                        OSSL_PARAM_construct_end()};
+    CINNABAR_ASSERT(context_ && EVP_MAC_init(context_.get(), bytes.data(), bytes.size(), how.data()) == 1);
+}
+
+Proof Secret::sign(const MacText& text) const noexcept {
+    Proof proof{};
+    std::size_t length = 0;
+    const bool made = EVP_MAC_init(context_.get(), nullptr, 0, nullptr) == 1 &&
+                      EVP_MAC_update(context_.get(), text.bytes().data(), text.bytes().size()) == 1 &&
+                      EVP_MAC_final(context_.get(), proof.data(), &length, proof.size()) == 1;
+    CINNABAR_ASSERT(made && length == proof.size());
+    return proof;
+}
+
+bool Secret::accepts(const Proof& proof, const MacText& text) const noexcept { return same(proof, sign(text)); }
 
 Nonce make_nonce() noexcept {
     Nonce nonce{};
@@ -68,26 +122,26 @@ Key::~Key() {
     if (!bytes_.empty()) OPENSSL_cleanse(bytes_.data(), bytes_.size());
 }
 
-Proof Key::prove(Prover prover, const Nonce& client, const Nonce& server) const noexcept {
-    constexpr std::string_view client_label = "cinnabar save 1 client";
-    constexpr std::string_view server_label = "cinnabar save 1 server";
-    static_assert(client_label.size() == server_label.size());
-    std::array<unsigned char, client_label.size() + 64> text{};
-    const auto label = prover == Prover::client ? client_label : server_label;
-    auto at = std::copy(label.begin(), label.end(), text.begin());
-    at = std::copy(client.begin(), client.end(), at);
-    std::copy(server.begin(), server.end(), at);
-    Proof proof{};
-    unsigned length = 0;
-    const auto* made = ::HMAC(EVP_sha256(), bytes_.data(), static_cast<int>(bytes_.size()), text.data(), text.size(),
-                              proof.data(), &length);
-    CINNABAR_ASSERT(made && length == proof.size());
-    return proof;
+Proof Key::prove_client(const Nonce& client, const Nonce& server) const noexcept {
+    return hmac(bytes_, MacText("cinnabar save 1 client").add(client).add(server));
 }
 
-bool Key::accepts(const Proof& proof, Prover prover, const Nonce& client, const Nonce& server) const noexcept {
-    const auto expected = prove(prover, client, server);
-    return CRYPTO_memcmp(expected.data(), proof.data(), proof.size()) == 0;
+bool Key::accepts_client(const Proof& proof, const Nonce& client, const Nonce& server) const noexcept {
+    return same(proof, prove_client(client, server));
+}
+
+Proof Key::prove_server(const Admission& admission) const noexcept {
+    MacText text("cinnabar save 1 server");
+    text.add(admission.client).add(admission.server).add(admission.token);
+    return hmac(bytes_, text.add(admission.window_bytes).add(admission.windows_max));
+}
+
+bool Key::accepts_server(const Proof& proof, const Admission& admission) const noexcept {
+    return same(proof, prove_server(admission));
+}
+
+Secret Key::session_secret(const Nonce& client, const Nonce& server, const Token& token) const noexcept {
+    return Secret(hmac(bytes_, MacText("cinnabar save 1 session").add(client).add(server).add(token)));
 }
 
 }  // namespace cinnabar::tools

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The shared key of --key-file, and the proofs that both sides give of it when a session opens (docs/save-service.md,
-// "Keys"). The key itself never travels. Any thread.
+// The shared key of two sides, the proofs that both give of it when a session opens, and what signs the session's calls
+// (docs/save-service.md, "Keys"). The key itself never travels. Any thread.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -9,9 +9,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+struct evp_mac_ctx_st;
 
 namespace cinnabar::tools {
 
@@ -24,8 +28,56 @@ using Proof = std::array<std::uint8_t, 32>;  // HMAC-SHA256
 // From the operating system. Aborts if it has no randomness.
 [[nodiscard]] Nonce make_nonce() noexcept;
 
-// Whose proof it is: without this a proof of one side could be sent back as that of the other.
-enum class Prover : std::uint8_t { client, server };
+// 128 random bits that name a session; fresh for each login.
+struct Token {
+    std::uint64_t high = 0;
+    std::uint64_t low = 0;
+    friend auto operator<=>(const Token&, const Token&) = default;
+};
+
+// What is signed, as bytes. Numbers are little-endian; text has its length in front, so that no two lists of fields
+// have the same bytes.
+class MacText {
+  public:
+    // `label` says what the text is for; no label is the beginning of another one.
+    explicit MacText(std::string_view label) : bytes_(label.begin(), label.end()) {}
+    MacText& add(std::uint64_t number);
+    MacText& add(const std::array<std::uint8_t, 32>& bytes);
+    MacText& add(const Token& token) { return add(token.high).add(token.low); }
+    MacText& add_text(std::string_view text);
+    [[nodiscard]] std::span<const unsigned char> bytes() const noexcept { return bytes_; }
+
+  private:
+    std::vector<unsigned char> bytes_;
+};
+
+// 256 bits that never travel: those by which a server knows its challenges, and those that sign the calls of a session.
+// One thread at a time.
+class Secret {
+  public:
+    explicit Secret(const std::array<std::uint8_t, 32>& bytes) noexcept;
+    [[nodiscard]] static Secret random() noexcept { return Secret(make_nonce()); }
+
+    // HMAC-SHA256.
+    [[nodiscard]] Proof sign(const MacText& text) const noexcept;
+    // Takes the same time whatever differs.
+    [[nodiscard]] bool accepts(const Proof& proof, const MacText& text) const noexcept;
+
+  private:
+    struct Free {
+        void operator()(evp_mac_ctx_st* context) const noexcept;  // wipes it
+    };
+    std::unique_ptr<evp_mac_ctx_st, Free> context_;  // keyed once: making one costs more than a MAC
+};
+
+// What one login is about, as both sides know it in the end.
+struct Admission {
+    Nonce client{};
+    Nonce server{};
+    Token token;
+    std::uint64_t window_bytes = 0;
+    std::uint32_t windows_max = 0;
+};
 
 class Key {
   public:
@@ -41,11 +93,16 @@ class Key {
     Key& operator=(Key&&) noexcept = default;
     ~Key();  // wipes it
 
-    // HMAC-SHA256 over who proves and both nonces.
-    [[nodiscard]] Proof prove(Prover prover, const Nonce& client, const Nonce& server) const noexcept;
+    // HMAC-SHA256 over both nonces: what the client shows in its login.
+    [[nodiscard]] Proof prove_client(const Nonce& client, const Nonce& server) const noexcept;
     // Takes the same time whatever differs.
-    [[nodiscard]] bool accepts(const Proof& proof, Prover prover, const Nonce& client,
-                               const Nonce& server) const noexcept;
+    [[nodiscard]] bool accepts_client(const Proof& proof, const Nonce& client, const Nonce& server) const noexcept;
+    // What the server shows in its answer; covers the rest of the answer.
+    [[nodiscard]] Proof prove_server(const Admission& admission) const noexcept;
+    [[nodiscard]] bool accepts_server(const Proof& proof, const Admission& admission) const noexcept;
+    // What signs the calls of the session. The token is fresh for each login, so a login that is sent again leads to
+    // another secret.
+    [[nodiscard]] Secret session_secret(const Nonce& client, const Nonce& server, const Token& token) const noexcept;
 
   private:
     explicit Key(std::vector<unsigned char> bytes) noexcept : bytes_(std::move(bytes)) {}

@@ -22,35 +22,41 @@ struct HelloIn {
     std::uint32_t version = 0;
     Nonce nonce{};  // the client's
 };
+// The server keeps nothing of it: the login brings it back, and the server knows it by the tag.
+struct Challenge {
+    Nonce nonce{};                // the server's
+    std::uint64_t issued_us = 0;  // on the server's clock
+    Proof tag{};  // HMAC-SHA256 by a secret of the server over this, the client's nonce, and the connection
+};
 struct HelloOut {
     std::uint32_t version = 0;
     bool wants_key = false;
-    std::uint64_t challenge = 0;  // names the nonce in the login; good for one attempt
-    Nonce nonce{};                // the server's
+    Challenge challenge;
 };
 inline constexpr hl::Rpc<HelloOut(HelloIn)> hello_rpc{"cinnabar.save.hello"};
 
-// 128 random bits that the following calls show; good on the connection that it was given to.
-struct Token {
-    std::uint64_t high = 0;
-    std::uint64_t low = 0;
-    friend auto operator<=>(const Token&, const Token&) = default;
-};
-
 struct LoginIn {
-    std::uint64_t challenge = 0;
+    Nonce nonce{};  // the client's, as in its hello
+    Challenge challenge;
     Proof proof{};  // zeros without a key
 };
 struct LoginOut {
     Token token;
-    Proof proof{};                   // the server's; zeros without a key
+    Proof proof{};                   // the server's, over all of this; zeros without a key
     std::uint64_t window_bytes = 0;  // how much a window call may carry
     std::uint32_t windows_max = 0;   // how many of a file the server works on at once
 };
 inline constexpr hl::Rpc<LoginOut(LoginIn)> login_rpc{"cinnabar.save.login"};
 
+// What every call of a session begins with, of either side.
+struct Seal {
+    Token token;               // of the session; good on the connection that it was given to
+    std::uint64_t number = 0;  // of this call, among those of its side; each is good once
+    Proof mac{};               // by the session's secret, over the call (seal.hpp); zeros without a key
+};
+
 struct HoldIn {
-    Token token;
+    Seal seal;
 };
 // Stays open as long as the session; never answered but by an error. When it ends, for whatever reason, the server
 // forgets the session and removes what it had not finished.
@@ -62,7 +68,7 @@ inline constexpr std::uint64_t file_bytes_max = (std::uint64_t{1} << 63) - 1;
 // --- saving a file
 
 struct OpenIn {
-    Token token;
+    Seal seal;
     std::string name;
     std::uint64_t bytes = 0;
     std::uint32_t mode = 0;  // permission bits
@@ -75,7 +81,7 @@ struct OpenOut {
 inline constexpr hl::Rpc<OpenOut(OpenIn)> open_rpc{"cinnabar.save.open"};
 
 struct WindowIn {
-    Token token;
+    Seal seal;
     std::uint64_t file = 0;
     std::uint64_t offset = 0;
     hl::Bulk window;  // readable
@@ -85,7 +91,7 @@ inline constexpr hl::Rpc<void(WindowIn)> window_rpc{"cinnabar.save.window"};
 
 // The same the other way round: the server grants a buffer, in a fill call to the client, which writes into it.
 struct PushIn {
-    Token token;
+    Seal seal;
     std::uint64_t file = 0;
     std::uint64_t offset = 0;
 };
@@ -93,7 +99,7 @@ struct PushIn {
 inline constexpr hl::Rpc<void(PushIn)> push_rpc{"cinnabar.save.push"};
 
 struct FillIn {
-    Token token;  // shows that it is the server
+    Seal seal;  // shows that it is the server
     std::uint64_t file = 0;
     std::uint64_t offset = 0;
     std::uint32_t notice = 0;  // notifies with this when the bytes are in place
@@ -102,7 +108,7 @@ struct FillIn {
 inline constexpr hl::Rpc<void(FillIn)> fill_rpc{"cinnabar.save.fill"};
 
 struct CommitIn {
-    Token token;
+    Seal seal;
     std::uint64_t file = 0;
     std::uint64_t checksum = 0;  // XXH3, 64 bits, of the whole file, if it is checked
 };
@@ -112,7 +118,7 @@ inline constexpr hl::Rpc<void(CommitIn)> commit_rpc{"cinnabar.save.commit"};
 // --- fetching a file
 
 struct AskIn {
-    Token token;
+    Seal seal;
     std::string name;
 };
 struct AskOut {
@@ -123,7 +129,7 @@ struct AskOut {
 inline constexpr hl::Rpc<AskOut(AskIn)> ask_rpc{"cinnabar.save.ask"};
 
 struct ReadIn {
-    Token token;
+    Seal seal;
     std::uint64_t file = 0;
     std::uint64_t offset = 0;
     hl::Bulk window;  // writable; as long as what is to be read
@@ -132,7 +138,7 @@ struct ReadIn {
 inline constexpr hl::Rpc<void(ReadIn)> read_rpc{"cinnabar.save.read"};
 
 struct FinishIn {
-    Token token;
+    Seal seal;
     std::uint64_t file = 0;
 };
 struct FinishOut {
@@ -143,7 +149,7 @@ inline constexpr hl::Rpc<FinishOut(FinishIn)> finish_rpc{"cinnabar.save.finish"}
 // --- both
 
 struct AbortIn {
-    Token token;
+    Seal seal;
     std::uint64_t file = 0;
 };
 // Gives a file up. Answered when nothing of it is left.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "session/remote_error.hpp"
 
+#include "file/name.hpp"
+
 #include <cinnabar/hl/app_error.hpp>
 
 #include <system_error>
@@ -17,12 +19,19 @@ Error to_remote(const Error& error) {
 }
 
 Error from_remote(Error error) {
-    if (error.code != Errc::application) return error;
+    if (error.code != Errc::application) {
+        // Its subject is the call and the address: neither helps whoever saves a file, but where the call is the
+        // matter.
+        if (error.code != Errc::no_such_rpc && error.code != Errc::bad_signature) error.subject.clear();
+        if (error.code == Errc::canceled) error.hint = "interrupted before it was done";
+        return error;
+    }
     // A number that this version does not know, or one that would turn a failure into a success.
     const bool known = error.app_code > 0 && error.app_code < errc_count;
     error.code = known ? static_cast<Errc>(error.app_code) : Errc::protocol;
     error.app_code = 0;
     error.hint = "the server says";
+    error.subject = printable(error.subject);  // it may send what a terminal would obey
     return error;
 }
 

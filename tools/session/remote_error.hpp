@@ -11,7 +11,8 @@ namespace cinnabar::tools {
 
 // What a handler returns instead of `error`; its subject, which the client knows, is left out.
 [[nodiscard]] Error to_remote(const Error& error);
-// What a call failed with, as the handler meant it; errors of the way there stay what they are.
+// What a call failed with, as the handler meant it, its text fit for a terminal; errors of the way there keep their
+// code, and say what a person who saves files can use.
 [[nodiscard]] Error from_remote(Error error);
 
 }  // namespace cinnabar::tools

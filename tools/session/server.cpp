@@ -61,7 +61,7 @@ Server::Server(Root root, std::optional<Key> key, const ServerOptions& options, 
       buffers_(std::move(buffers)),
       options_(options),
       listener_(std::move(listener)),
-      gate_(std::move(key)) {}
+      gate_(std::move(key), Gate::Limits{options.window_bytes, options.windows_max}) {}
 
 Result<void> Server::serve_on(const hl::NodeRef& node) {
     CINNABAR_TRY_VOID(node.serve(ping_rpc, [](std::uint64_t number) { return number; }));
@@ -97,23 +97,20 @@ Error Server::failed(ServerEvent::Kind kind, const na::Addr& client, std::string
 }
 
 Result<HelloOut> Server::hello(const hl::Request<HelloIn>& request) {
-    end_late_sessions();
     auto out = gate_.hello(*request, request.source());
     if (!out) return failed(ServerEvent::Kind::refused, request.source(), {}, out.error());
     return out;
 }
 
 Result<LoginOut> Server::login(const hl::Request<LoginIn>& request) {
-    end_late_sessions();
     auto out = gate_.login(*request, request.source());
     if (!out) return failed(ServerEvent::Kind::refused, request.source(), {}, out.error());
-    out->window_bytes = options_.window_bytes;
-    out->windows_max = options_.windows_max;
     return out;
 }
 
 hl::Task<Result<void>> Server::hold(hl::Request<HoldIn> request) {
-    auto session = gate_.hold(request->token, request.source());
+    if (auto known = session_of(request); !known) co_return to_remote(known.error());
+    auto session = gate_.hold(request->seal.token, request.source());
     if (!session) co_return to_remote(session.error());
     // Ends when the client gives the session up, when it is lost, and when the node goes.
     constexpr Microseconds long_time = std::chrono::hours(24);
@@ -156,7 +153,20 @@ hl::Task<void> Server::watch_sessions(hl::NodeRef node) {
     }
 }
 
-Result<void> Server::may_begin(const Session& session) const {
+// A file begins in a session that is held: when the client is lost, its hold call ends, and everything goes at once.
+// The hold call was made before, but may come a moment later.
+hl::Task<Result<void>> Server::may_begin(const std::shared_ptr<Session>& session, hl::NodeRef node) const {
+    constexpr Microseconds interval = std::chrono::milliseconds(1);
+    constexpr unsigned looks_max = 1000;
+    for (unsigned looks = 0; !session->held && looks < looks_max; ++looks) {
+        if (const Errc stopped = co_await node.sleep_for(interval); stopped != Errc::ok) co_return stopped;
+    }
+    if (!session->held) co_return Error{Errc::timed_out, "the session is not held: its hold call has to come first"};
+    if (session->ended) co_return Errc::canceled;
+    co_return has_room(*session);
+}
+
+Result<void> Server::has_room(const Session& session) const {
     if (draining_.load(std::memory_order_relaxed)) return Error{Errc::shutting_down, "it takes no new files"};
     if (session.savings.size() + session.givings.size() >= options_.session_files_max)
         return Error{Errc::overloaded, "too many files of this client are under way"};
@@ -170,7 +180,7 @@ hl::Task<Result<OpenOut>> Server::open(hl::Request<OpenIn> request) {
     const auto refuse = [&](const Error& error) {
         return failed(ServerEvent::Kind::failed, request.source(), request->name, error);
     };
-    if (auto may = may_begin(**session); !may) co_return refuse(may.error());
+    if (auto may = co_await may_begin(*session, request.node()); !may) co_return refuse(may.error());
     if (request->bytes > file_bytes_max)
         co_return refuse(Error{Errc::too_large, "no file can be of that size", printable(request->name)});
     if (claims_.taken(request->name))
@@ -216,13 +226,13 @@ hl::Task<Result<void>> Server::push(hl::Request<PushIn> request) {
     const auto found = (*session)->savings.find(request->file);
     if (found == (*session)->savings.end()) co_return no_file(**session, request->file);
     const auto saving = found->second;
-    const Upload::Ask ask = [&request](hl::Bulk buffer, std::uint32_t notice) -> hl::Task<Result<void>> {
+    const Upload::Ask ask = [&request, &session](hl::Bulk buffer, std::uint32_t notice) -> hl::Task<Result<void>> {
         FillIn fill;
-        fill.token = request->token;
         fill.file = request->file;
         fill.offset = request->offset;
         fill.notice = notice;
         fill.buffer = std::move(buffer);
+        (*session)->seals.stamp(fill);
         co_return co_await request.node().call(fill_rpc, request.source(), fill, fill_options());
     };
     Result<void> outcome = co_await saving->upload->grant(request->offset, request.node(), request.source(), ask);
@@ -257,7 +267,7 @@ hl::Task<Result<AskOut>> Server::ask(hl::Request<AskIn> request) {
     const auto refuse = [&](const Error& error) {
         return failed(ServerEvent::Kind::failed, request.source(), request->name, error);
     };
-    if (auto may = may_begin(**session); !may) co_return refuse(may.error());
+    if (auto may = co_await may_begin(*session, request.node()); !may) co_return refuse(may.error());
     const std::shared_ptr<Giving> giving(new Giving{UnderWay::Entry(under_way_), request->name, {}, 0});
     auto file = co_await disk_.run([this, &request] { return root_.open_source(request->name); });
     if (!file) co_return refuse(file.error());

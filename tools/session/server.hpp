@@ -133,9 +133,12 @@ class Server {
 
     template <typename In>
     [[nodiscard]] Result<std::shared_ptr<Session>> session_of(const hl::Request<In>& request) const {
-        return gate_.find(request->token, request.source());
+        CINNABAR_TRY(auto session, gate_.find(request->seal.token, request.source()));
+        CINNABAR_TRY_VOID(session->seals.check(*request));
+        return session;
     }
-    [[nodiscard]] Result<void> may_begin(const Session& session) const;
+    [[nodiscard]] hl::Task<Result<void>> may_begin(const std::shared_ptr<Session>& session, hl::NodeRef node) const;
+    [[nodiscard]] Result<void> has_room(const Session& session) const;
     [[nodiscard]] Result<void> serve_files_on(const hl::NodeRef& node);
 
     [[nodiscard]] Result<HelloOut> hello(const hl::Request<HelloIn>& request);

@@ -62,8 +62,9 @@ void Acceptor::on_ready(std::uint32_t) noexcept {
 
 void Acceptor::out_of_descriptors(int os_errno) noexcept {
     if (!complained_) {
-        log(LogLevel::warning, "%s: cannot accept connections: %s; raise the limit of open files", scheme_,
-            std::strerror(os_errno));
+        static constinit LogLimit lines;
+        log_limited(lines, LogLevel::warning, "%s: cannot accept connections: %s; raise the limit of open files",
+                    scheme_, std::strerror(os_errno));
         complained_ = true;
     }
     if (make_room()) return;

@@ -6,6 +6,8 @@
 
 #include <sys/epoll.h>
 
+#include <utility>
+
 namespace cinnabar::na {
 
 void GreetingReader::expect(std::size_t bytes) noexcept {
@@ -28,16 +30,21 @@ bool send_greeting(int fd, ConstBytes greeting) noexcept {
 SocketDial::SocketDial() noexcept {
     timer_.owner = this;
     timer_.fire = &SocketDial::time_out;
+    question_.user = this;
+    question_.answered = &SocketDial::names_answered;
 }
 
-void SocketDial::begin(PortHost& host, std::span<const SocketAddress> places, const SocketAddress* source,
-                       std::size_t answer_bytes, Microseconds timeout) noexcept {
+void SocketDial::begin(PortHost& host, OwnDials& own, std::span<const SocketAddress> places, std::span<const Uri> names,
+                       const SocketAddress* source, std::size_t answer_bytes, Microseconds timeout) noexcept {
     CINNABAR_ASSERT(!host_);
     host_ = &host;
+    own_ = &own;
     places_ = places;
+    names_ = names;
     source_ = source;
     answer_bytes_ = answer_bytes;
     next_place_ = 0;
+    connected_ = false;
     // The round's time may be as old as the context's last look at its network.
     host.arm(timer_, after(steady_clock().now_us(), timeout));
     try_next(Errc::unreachable);
@@ -46,6 +53,7 @@ void SocketDial::begin(PortHost& host, std::span<const SocketAddress> places, co
 void SocketDial::abandon() noexcept {
     if (!host_) return;
     unwatch();
+    question_.abandon();
     host_->disarm(timer_);
     host_ = nullptr;
 }
@@ -59,22 +67,51 @@ bool SocketDial::watch(std::uint32_t events, int how) noexcept {
 
 void SocketDial::unwatch() noexcept {
     if (!fd_) return;
-    (void)::epoll_ctl(host_->epoll_fd(), EPOLL_CTL_DEL, fd_.get(), nullptr);
+    answer_is_there();
     fd_.reset();
+}
+
+// Also when it never comes.
+void SocketDial::answer_is_there() noexcept {
+    (void)::epoll_ctl(host_->epoll_fd(), EPOLL_CTL_DEL, fd_.get(), nullptr);
+    if (connected_) own_->remove(local_, remote_);
+    connected_ = false;
 }
 
 // Goes on with the next address; with none left, `why` is the outcome.
 void SocketDial::try_next(Errc why) noexcept {
     unwatch();
-    connected_ = false;
     for (;;) {
-        if (next_place_ == places_.size()) return failed(why);
-        target_ = places_[next_place_++];
-        why = start_connect(target_, source_, fd_);
+        if (next_place_ == places_.size()) {
+            const Errc outcome = look_names_up(why);
+            if (outcome == Errc::again) return;
+            if (outcome != Errc::ok) return failed(outcome);
+        }
+        why = start_connect(places_[next_place_++], source_, fd_);
         if (why == Errc::ok && watch(EPOLLOUT, EPOLL_CTL_ADD)) return;
         if (why == Errc::ok) why = Errc::overloaded;
         fd_.reset();
     }
+}
+
+Errc SocketDial::look_names_up(Errc why) noexcept {
+    if (names_.empty()) return why;
+    const bool tried = !places_.empty();
+    const Errc known = question_.ask(*host_, std::exchange(names_, {}), found_);
+    if (known == Errc::again) return known;
+    if (known != Errc::ok) return tried ? why : known;
+    places_ = found_;
+    next_place_ = 0;
+    return Errc::ok;
+}
+
+void SocketDial::names_answered(NameQuestion& question, Errc why, std::vector<SocketAddress> found) noexcept {
+    SocketDial& self = *static_cast<SocketDial*>(question.user);
+    self.found_ = std::move(found);
+    self.places_ = self.found_;
+    self.next_place_ = 0;
+    self.try_next(why == Errc::ok ? Errc::unreachable : why);
+    self.settle();
 }
 
 void SocketDial::on_ready(std::uint32_t) noexcept {
@@ -96,16 +133,19 @@ void SocketDial::on_ready(std::uint32_t) noexcept {
         try_next(came);
         return settle();
     }
-    (void)::epoll_ctl(host_->epoll_fd(), EPOLL_CTL_DEL, fd_.get(), nullptr);
+    answer_is_there();
     UniqueFd fd = std::move(fd_);
     if (const Errc why = answered(fd, reader_.bytes()); why != Errc::ok) try_next(why);
     settle();
 }
 
 void SocketDial::connected() noexcept {
-    connected_ = true;
+    local_ = SocketAddress::local_of(fd_.get());
+    remote_ = SocketAddress::peer_of(fd_.get());
     // A dial to a port of the ephemeral range that nobody listens on can meet itself.
-    if (SocketAddress::local_of(fd_.get()) == SocketAddress::peer_of(fd_.get())) return try_next(Errc::refused);
+    if (local_ == remote_) return try_next(Errc::refused);
+    own_->add(local_, remote_);
+    connected_ = true;
     std::array<std::byte, greeting_bytes_max> greeting;
     const std::size_t bytes = greet(greeting);
     reader_.expect(answer_bytes_);

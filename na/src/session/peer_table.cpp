@@ -7,11 +7,6 @@ namespace {
 
 constexpr std::size_t spares_max = 256;
 
-int worth(const SessionPeer& peer) noexcept {
-    if (peer.state() == PeerState::connected) return 2;
-    return peer.state() == PeerState::connecting ? 1 : 0;
-}
-
 // Takes the entry of `peer` out of a multimap.
 template <typename Map, typename Key>
 void erase_one(Map& map, const Key& key, const SessionPeer& peer) noexcept {
@@ -31,6 +26,12 @@ std::string PeerTable::place_of(std::string_view where, const AddrBody& wanted) 
     return std::string(where) + '/' + std::to_string(wanted.context) + '/' + std::to_string(wanted.incarnation);
 }
 
+Error PeerTable::unlisted(const Addr& addr) {
+    return Error(Errc::unreachable,
+                 "a peer that does not listen is reached by the connection that it made, which is gone",
+                 addr.to_string());
+}
+
 SessionPeer* PeerTable::at(const Addr& addr) const noexcept {
     const auto found = by_addr_.find(&addr.body());
     return found == by_addr_.end() ? nullptr : found->second;
@@ -39,15 +40,6 @@ SessionPeer* PeerTable::at(const Addr& addr) const noexcept {
 SessionPeer* PeerTable::at_place(const std::string& place) const noexcept {
     const auto found = by_place_.find(place);
     return found == by_place_.end() ? nullptr : found->second;
-}
-
-SessionPeer* PeerTable::best(const Identity& identity) const noexcept {
-    SessionPeer* found = nullptr;
-    const auto [begin, end] = by_identity_.equal_range(identity);
-    for (auto at = begin; at != end; ++at) {
-        if (!found || worth(*at->second) > worth(*found)) found = at->second;
-    }
-    return found;
 }
 
 void PeerTable::insert(std::unique_ptr<SessionPeer> peer) {
@@ -59,12 +51,6 @@ void PeerTable::insert(std::unique_ptr<SessionPeer> peer) {
 void PeerTable::add_name(SessionPeer& peer, const Addr& addr) {
     if (!by_addr_.emplace(&addr.body(), &peer).second) return;
     peer.names.push_back(addr);
-}
-
-void PeerTable::identify(SessionPeer& peer, const Identity& identity) {
-    erase_one(by_identity_, peer.identity, peer);
-    by_identity_.emplace(identity, &peer);
-    peer.identity = identity;
 }
 
 void PeerTable::spare(SessionPeer& peer) noexcept {
@@ -98,7 +84,6 @@ void PeerTable::destroy(SessionPeer& peer) noexcept {
         --spares_count_;
     }
     host_.peer_gone(peer);
-    erase_one(by_identity_, peer.identity, peer);
     if (peer.can_be_dialled()) erase_one(by_place_, peer.place, peer);
     std::vector<Addr> names = std::move(peer.names);
     names.push_back(peer.addr());

@@ -32,22 +32,35 @@ void add(std::vector<SocketAddress>& list, SocketAddress address, std::uint16_t 
     }
 }
 
-Result<std::vector<SocketAddress>> of_host(const std::string& host, std::uint16_t port) {
+using Addresses = std::vector<SocketAddress>;
+
+// Of a name, or with AI_NUMERICHOST of a number only, which asks nobody. EAI_*; 0: found.
+int ask(const std::string& host, int flags, std::uint16_t port, Addresses& found) {
     addrinfo hints{};
     hints.ai_family = AF_UNSPEC;
     hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = flags;
     addrinfo* list = nullptr;
-    if (const int failed = ::getaddrinfo(host.c_str(), nullptr, &hints, &list); failed != 0) {
-        return Error(Errc::bad_address, "no host or interface of that name", host + ": " + ::gai_strerror(failed));
-    }
+    if (const int failed = ::getaddrinfo(host.c_str(), nullptr, &hints, &list); failed != 0) return failed;
     const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(list, &::freeaddrinfo);
-    std::vector<SocketAddress> found;
     for (const addrinfo* entry = list; entry; entry = entry->ai_next) {
         if (entry->ai_family == AF_INET || entry->ai_family == AF_INET6) {
             add(found, SocketAddress(entry->ai_addr), port);
         }
     }
-    if (found.empty()) return Error(Errc::bad_address, "that host has no IPv4 or IPv6 address", host);
+    return 0;
+}
+
+Addresses loopback(std::uint16_t port) {
+    sockaddr_in v4{};
+    v4.sin_family = AF_INET;
+    v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    sockaddr_in6 v6{};
+    v6.sin6_family = AF_INET6;
+    v6.sin6_addr = in6addr_loopback;
+    Addresses found;
+    add(found, SocketAddress(reinterpret_cast<const sockaddr*>(&v4)), port);
+    add(found, SocketAddress(reinterpret_cast<const sockaddr*>(&v6)), port);
     return found;
 }
 
@@ -118,31 +131,39 @@ std::string SocketAddress::endpoint(std::string_view scheme) const {
     return std::string(scheme) + "://" + text + ":" + std::to_string(port());
 }
 
-Result<std::vector<SocketAddress>> resolve(const Uri& uri, Purpose purpose) {
-    if (purpose == Purpose::dial && uri.port.value_or(0) == 0) {
+std::optional<Result<std::vector<SocketAddress>>> resolve_at_once(const Uri& uri, Purpose purpose) {
+    const bool dial = purpose == Purpose::dial;
+    if (dial && uri.port.value_or(0) == 0) {
         return Error(Errc::bad_address, "an address to dial needs a port", uri.to_string());
     }
     const std::uint16_t port = uri.port.value_or(0);
-    if (uri.host.empty()) {
-        std::vector<SocketAddress> found;
-        if (purpose == Purpose::listen) return std::vector{SocketAddress::any_v6(port), SocketAddress::any_v4(port)};
-        sockaddr_in v4{};
-        v4.sin_family = AF_INET;
-        v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        sockaddr_in6 v6{};
-        v6.sin6_family = AF_INET6;
-        v6.sin6_addr = in6addr_loopback;
-        add(found, SocketAddress(reinterpret_cast<const sockaddr*>(&v4)), port);
-        add(found, SocketAddress(reinterpret_cast<const sockaddr*>(&v6)), port);
-        return found;
-    }
+    if (uri.host.empty() && !dial) return Addresses{SocketAddress::any_v6(port), SocketAddress::any_v4(port)};
+    if (uri.host.empty() || (dial && uri.host == "localhost")) return loopback(port);
     if (::if_nametoindex(uri.host.c_str()) != 0) {
-        auto found = interface_addresses(uri.host, port);
+        Addresses found = interface_addresses(uri.host, port);
         if (found.empty()) return Error(Errc::bad_address, "that interface is down or has no address", uri.host);
         found.resize(std::min(found.size(), addresses_max));
         return found;
     }
-    return of_host(uri.host, port);
+    Addresses found;
+    if (ask(uri.host, AI_NUMERICHOST, port, found) == 0) return found;
+    return std::nullopt;
+}
+
+Result<std::vector<SocketAddress>> look_host_up(const std::string& name) {
+    Addresses found;
+    if (const int failed = ask(name, 0, 0, found); failed != 0) {
+        return Error(Errc::bad_address, "no host or interface of that name", name + ": " + ::gai_strerror(failed));
+    }
+    if (found.empty()) return Error(Errc::bad_address, "that host has no IPv4 or IPv6 address", name);
+    return found;
+}
+
+Result<std::vector<SocketAddress>> resolve(const Uri& uri, Purpose purpose) {
+    if (auto known = resolve_at_once(uri, purpose)) return *std::move(known);
+    CINNABAR_TRY(Addresses found, look_host_up(uri.host));
+    for (SocketAddress& address : found) address.set_port(uri.port.value_or(0));
+    return found;
 }
 
 std::vector<SocketAddress> interface_addresses(std::string_view name, std::uint16_t port) {

@@ -3,19 +3,34 @@
 
 #include <cinnabar/base/assert.hpp>
 
+#include <new>
+#include <utility>
+
 namespace cinnabar::ofi {
 
-Errc AddressBook::insert(ConstBytes address, fi_addr_t& out) {
-    const std::string text(as_text(address));
-    if (const auto known = handles_.find(text); known != handles_.end()) {
-        out = known->second;
-        ++entries_.at(out).users;
+Errc AddressBook::insert(ConstBytes address, fi_addr_t& out) noexcept {
+    bool inserted = false;
+    try {
+        std::string text(as_text(address));
+        if (const auto known = handles_.find(text); known != handles_.end()) {
+            out = known->second;
+            ++entries_.at(out).users;
+            return Errc::ok;
+        }
+        if (::fi_av_insert(table_.get(), address.data(), 1, &out, 0, nullptr) != 1) return Errc::unreachable;
+        inserted = true;
+        entries_[out] = {text, 1};
+        handles_.emplace(std::move(text), out);
         return Errc::ok;
+    } catch (const std::bad_alloc&) {
+        // The provider keeps no address that is not in the book.
+        if (inserted) {
+            entries_.erase(out);
+            (void)::fi_av_remove(table_.get(), &out, 1, 0);
+        }
+        out = FI_ADDR_UNSPEC;
+        return Errc::out_of_memory;
     }
-    if (::fi_av_insert(table_.get(), address.data(), 1, &out, 0, nullptr) != 1) return Errc::unreachable;
-    handles_.emplace(text, out);
-    entries_[out] = {text, 1};
-    return Errc::ok;
 }
 
 void AddressBook::remove(fi_addr_t handle) noexcept {

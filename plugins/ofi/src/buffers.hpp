@@ -29,6 +29,7 @@ struct Buffer final : FabricOp, na::Message {
     Posted* posted = nullptr;    // the op that waits for it, if there is one
     ListLink<Buffer> link;       // in its session's list of notes to send, or of buffers that are with the fabric
     std::uint32_t frame_bytes = 0;
+    std::uint32_t confirms = 0;  // frames of its session that have left when this one has, itself included
     bool note = false;
     std::unique_ptr<std::byte[]> block;  // of the first buffer of each block: the memory of all in it
     // The op has ended before the fabric gave the buffer back: 2 until either its holder or the fabric did, then 1.

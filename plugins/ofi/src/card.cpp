@@ -20,10 +20,9 @@ void Card::encode(std::span<std::byte, bytes> out) const noexcept {
     hello.encode(out.first<na::hello_bytes>());
     Writer writer(out.subspan<na::hello_bytes>());
     writer.u32(session.index);
-    writer.u32(session.check);
-    writer.u16(listens_at);
     writer.u16(address_bytes);
-    writer.u32(0);
+    writer.u16(0);
+    writer.u64(session.check);
     writer.bytes(std::as_bytes(std::span(provider_name)));
     writer.bytes(address);
 }
@@ -33,13 +32,13 @@ Errc Card::decode(ConstBytes in, Card& out) noexcept {
     if (const Errc wrong = na::Hello::decode(in.first<na::hello_bytes>(), out.hello); wrong != Errc::ok) return wrong;
     Reader reader(in.subspan<na::hello_bytes>());
     out.session.index = reader.u32();
-    out.session.check = reader.u32();
-    out.listens_at = reader.u16();
     out.address_bytes = reader.u16();
-    (void)reader.u32();
+    const std::uint16_t zero = reader.u16();
+    out.session.check = reader.u64();
     const ConstBytes name = reader.view(provider_bytes_max);
     const ConstBytes where = reader.view(address_bytes_max);
     if (!reader.ok() || out.address_bytes > address_bytes_max) return Errc::protocol;
+    if (zero != 0 || out.hello.lane != 0) return Errc::unsupported;
     std::memcpy(out.provider_name.data(), name.data(), name.size());
     std::memcpy(out.address.data(), where.data(), where.size());
     return Errc::ok;

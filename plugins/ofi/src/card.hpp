@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The greeting on the socket at which two contexts meet: the Hello, and where and how each is reached on the fabric.
-// 320 bytes, docs/wire-format-ofi.md, "Greeting". Pure; the bytes are hostile input.
+// 312 bytes, docs/wire-format-ofi.md, "Greeting". Pure; the bytes are hostile input.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -15,18 +15,17 @@ namespace cinnabar::ofi {
 // What a message carries to name the session it belongs to, in the words of its receiver.
 struct SessionName {
     std::uint32_t index = 0;
-    std::uint32_t check = 0;  // random
+    std::uint64_t check = 0;  // random: who was not told it cannot guess it
     friend bool operator==(const SessionName&, const SessionName&) = default;
 };
 
 struct Card {
-    static constexpr std::size_t bytes = 320;
+    static constexpr std::size_t bytes = 312;
     static constexpr std::size_t address_bytes_max = 208;
     static constexpr std::size_t provider_bytes_max = 40;
 
     na::Hello hello;
     SessionName session;                                   // of the sender
-    std::uint16_t listens_at = 0;                          // port of its own meeting socket; 0: it does not listen
     std::uint16_t address_bytes = 0;                       // of its endpoint, in the provider's own form
     std::array<std::byte, address_bytes_max> address{};    // zeros behind it
     std::array<char, provider_bytes_max> provider_name{};  // zeros behind it
@@ -35,7 +34,8 @@ struct Card {
     void set_provider(std::string_view name) noexcept;
 
     void encode(std::span<std::byte, bytes> out) const noexcept;
-    // protocol: no Hello, or an address that is longer than its room.
+    // As Hello::decode; protocol: also an address that is longer than its room; unsupported: also a byte that is to be
+    // zero.
     [[nodiscard]] static Errc decode(ConstBytes in, Card& out) noexcept;
 };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "endpoint.hpp"
 
-#include <cinnabar/base/clock.hpp>
 #include <cinnabar/base/log.hpp>
 
 #include <algorithm>
@@ -63,13 +62,13 @@ Result<std::unique_ptr<Endpoint>> Endpoint::open(fid_fabric& fabric, const Selec
         }
     }
     self.inject_bytes_max_ = info.tx_attr->inject_size;
+    self.sends_max_ = info.tx_attr->size;
     self.pieces_max_ = std::min(info.tx_attr->iov_limit, info.rx_attr->iov_limit);
     self.stages_ = provider.lingers || (info.domain_attr->mr_mode & FI_MR_LOCAL) != 0;
     self.sends_leased_ = provider.returns_sends && !self.stages_;
-    self.remote_pieces_max_ = info.tx_attr->rma_iov_limit;
-    self.reads_ = selection.reads;
     self.tags_messages_ = provider.tags_messages;
-    self.registrar_.emplace(*domain, *endpoint, *info.domain_attr, selection.reads);
+    self.tells_source_ = provider.tells_source;
+    self.registrar_.emplace(*domain, *endpoint, *info.domain_attr);
     return made;
 }
 
@@ -99,12 +98,6 @@ Errc Endpoint::insert(ConstBytes address, fi_addr_t& out) noexcept {
     return addresses_->insert(address, out);
 }
 
-FabricOp& Endpoint::ended(void* context) noexcept {
-    FabricOp& op = op_of(context);
-    if (std::exchange(op.reading, false)) --reading_;
-    return op;
-}
-
 bool Endpoint::hand_out_failure() noexcept {
     fi_cq_err_entry failure{};
     if (::fi_cq_readerr(queue_.get(), &failure, 0) != 1) return false;
@@ -112,10 +105,13 @@ bool Endpoint::hand_out_failure() noexcept {
     std::array<char, 128> text{};
     const char* words = ::fi_cq_strerror(queue_.get(), failure.prov_errno, failure.err_data, text.data(), text.size());
     if (!words) words = "";
-    if (why != Errc::canceled)
-        log(LogLevel::info, "ofi: an operation failed: %s (%s)", ::fi_strerror(failure.err), words);
+    if (why != Errc::canceled) {
+        static constinit LogLimit lines;
+        log_limited(lines, LogLevel::info, "ofi: an operation failed: %s (%s)", fabric_library().strerror(failure.err),
+                    words);
+    }
     if (!failure.op_context) return true;
-    FabricOp& op = ended(failure.op_context);
+    FabricOp& op = op_of(failure.op_context);
     op.done(op, Done{why == Errc::ok ? Errc::peer_lost : why, failure.len, words});
     return true;
 }
@@ -123,9 +119,14 @@ bool Endpoint::hand_out_failure() noexcept {
 unsigned Endpoint::poll(unsigned most) noexcept {
     constexpr std::size_t batch = 32;
     std::array<fi_cq_msg_entry, batch> entries;
+    std::array<fi_addr_t, batch> sources;
+    sources.fill(FI_ADDR_NOTAVAIL);
     unsigned did = 0;
+    sent_since_poll_ = false;
     while (did < most) {
-        const ssize_t count = ::fi_cq_read(queue_.get(), entries.data(), entries.size());
+        const ssize_t count = tells_source_
+                                  ? ::fi_cq_readfrom(queue_.get(), entries.data(), entries.size(), sources.data())
+                                  : ::fi_cq_read(queue_.get(), entries.data(), entries.size());
         if (count == -FI_EAVAIL) {
             if (!hand_out_failure()) break;
             ++did;
@@ -134,8 +135,8 @@ unsigned Endpoint::poll(unsigned most) noexcept {
         if (count <= 0) break;
         for (ssize_t i = 0; i < count; ++i) {
             const fi_cq_msg_entry& entry = entries[static_cast<std::size_t>(i)];
-            FabricOp& op = ended(entry.op_context);
-            op.done(op, Done{Errc::ok, entry.len});
+            FabricOp& op = op_of(entry.op_context);
+            op.done(op, Done{Errc::ok, entry.len, nullptr, sources[static_cast<std::size_t>(i)]});
         }
         did += static_cast<unsigned>(count);
         if (static_cast<std::size_t>(count) < entries.size()) break;
@@ -143,18 +144,26 @@ unsigned Endpoint::poll(unsigned most) noexcept {
     return did;
 }
 
+// A send may have ended at once. `net` then has its completion, and makes its descriptor readable; but fi_trywait takes
+// that back without a look at the completions (util_wait_fd_try, xnet_cq_wait_try_func).
 bool Endpoint::may_sleep() noexcept {
+    if (sent_since_poll_) return false;
     fid* const queue = &queue_->fid;
     fid* list[] = {queue};
     return ::fi_trywait(fabric_, list, 1) == FI_SUCCESS;
+}
+
+Errc Endpoint::sent(ssize_t outcome) noexcept {
+    sent_since_poll_ = sent_since_poll_ || outcome == 0;
+    return posted(outcome);
 }
 
 Errc Endpoint::send(const std::byte* from, std::size_t bytes, const Registration& memory, fi_addr_t to,
                     FabricOp& op) noexcept {
     fid_ep* const endpoint = endpoint_.get();
     void* const known = descriptor(memory);
-    return posted(tags_messages_ ? ::fi_tsend(endpoint, from, bytes, known, to, message_tag, &op.context)
-                                 : ::fi_send(endpoint, from, bytes, known, to, &op.context));
+    return sent(tags_messages_ ? ::fi_tsend(endpoint, from, bytes, known, to, message_tag, &op.context)
+                               : ::fi_send(endpoint, from, bytes, known, to, &op.context));
 }
 
 Errc Endpoint::inject(const std::byte* from, std::size_t bytes, fi_addr_t to) noexcept {
@@ -176,8 +185,7 @@ Errc Endpoint::send_tagged(const iovec* pieces, std::size_t count, const Registr
     void* const one = descriptor(memory);
     std::array<void*, 8> descriptors{};
     descriptors.fill(one);
-    return posted(
-        ::fi_tsendv(endpoint_.get(), pieces, one ? descriptors.data() : nullptr, count, to, tag, &op.context));
+    return sent(::fi_tsendv(endpoint_.get(), pieces, one ? descriptors.data() : nullptr, count, to, tag, &op.context));
 }
 
 Errc Endpoint::receive_tagged(const iovec* pieces, std::size_t count, const Registration& memory, std::uint64_t tag,
@@ -189,39 +197,19 @@ Errc Endpoint::receive_tagged(const iovec* pieces, std::size_t count, const Regi
         ::fi_trecvv(endpoint_.get(), pieces, one ? descriptors.data() : nullptr, count, from, tag, 0, &op.context));
 }
 
-Errc Endpoint::read(std::span<const iovec> to, const Registration& memory, std::span<const fi_rma_iov> from,
-                    fi_addr_t peer, FabricOp& op) noexcept {
-    std::array<void*, 8> descriptors{};
-    descriptors.fill(descriptor(memory));
-    const fi_msg_rma message{
-        to.data(), descriptors.data(), to.size(), peer, from.data(), from.size(), &op.context, 0,
-    };
-    const Errc why = posted(::fi_readmsg(endpoint_.get(), &message, FI_COMPLETION));
-    if (why == Errc::ok) op.reading = true, ++reading_;
-    return why;
-}
-
 void Endpoint::cancel(FabricOp& op) noexcept { (void)::fi_cancel(&endpoint_->fid, &op.context); }
 
 // All that has come is read first: RxM of 1.17 takes in the rest while it closes, and posts its buffers again to what
-// it has closed already, which crashes over verbs. So does tcp, and RxM with it, where an answer to a read has come in
-// part (tcpx_ep_flush_all_queues ends that one twice): those are waited for.
-bool Endpoint::close() noexcept {
+// it has closed already, which crashes over verbs.
+void Endpoint::close() noexcept {
     constexpr int looks = 64;
-    constexpr TimeUs patience_us = 100'000;
-    const TimeUs until = steady_clock().now_us() + patience_us;
     std::array<fi_cq_msg_entry, 32> unread;
-    for (int i = 0; endpoint_ && (i < looks || (reading_ > 0 && steady_clock().now_us() < until)); ++i) {
+    for (int i = 0; endpoint_ && i < looks; ++i) {
         const ssize_t count = ::fi_cq_read(queue_.get(), unread.data(), unread.size());
-        for (ssize_t at = 0; at < count; ++at) (void)ended(unread[static_cast<std::size_t>(at)].op_context);
-        if (count != -FI_EAVAIL) continue;
         fi_cq_err_entry failure{};
-        const bool known = ::fi_cq_readerr(queue_.get(), &failure, 0) == 1 && failure.op_context;
-        if (known) (void)ended(failure.op_context);
+        if (count == -FI_EAVAIL) (void)::fi_cq_readerr(queue_.get(), &failure, 0);
     }
-    if (reading_ > 0) return false;
     endpoint_.reset();
-    return true;
 }
 
 }  // namespace cinnabar::ofi

@@ -10,12 +10,10 @@
 
 #include <cinnabar/base/bytes.hpp>
 
-#include <rdma/fi_rma.h>
 #include <sys/uio.h>
 
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -24,14 +22,14 @@ namespace cinnabar::ofi {
 // How a posted operation ended.
 struct Done {
     Errc result = Errc::ok;
-    std::size_t bytes = 0;        // received
-    const char* words = nullptr;  // the provider's own, of a failure; until `done` returns
+    std::size_t bytes = 0;                // received
+    const char* words = nullptr;          // the provider's own, of a failure; until `done` returns
+    fi_addr_t source = FI_ADDR_NOTAVAIL;  // of a message, where the provider tells it and the address was inserted
 };
 
 // What is posted: libfabric has its place in it until `done` runs, once, from Endpoint::poll.
 struct FabricOp {
     fi_context2 context{};  // first: libfabric gives this address back
-    bool reading = false;   // with Endpoint::read
     void (*done)(FabricOp& self, const Done& done) noexcept = nullptr;
 };
 
@@ -49,7 +47,7 @@ class Endpoint {
     unsigned poll(unsigned most) noexcept;
     // The descriptor that is readable when poll() has something to do; -1 where the provider has none.
     [[nodiscard]] int wait_fd() const noexcept { return wait_fd_; }
-    // Before sleeping on it: false when poll() has something to do already.
+    // Before sleeping on it: false when poll() has something to do already, or may have.
     [[nodiscard]] bool may_sleep() noexcept;
 
     // Each of them: ok (one `done` later), again (the provider has no room, or is connecting), or why it never will.
@@ -63,24 +61,18 @@ class Endpoint {
     // From `from` only, where the provider can tell.
     [[nodiscard]] Errc receive_tagged(const iovec* pieces, std::size_t count, const Registration& memory,
                                       std::uint64_t tag, fi_addr_t from, FabricOp& op) noexcept;
-    // From the peer's memory, by what Registrar::learn() gave; as many bytes here as there. `done` does not tell how
-    // many.
-    [[nodiscard]] Errc read(std::span<const iovec> to, const Registration& memory, std::span<const fi_rma_iov> from,
-                            fi_addr_t peer, FabricOp& op) noexcept;
     // Its `done` still comes, once.
     void cancel(FabricOp& op) noexcept;
 
-    // Ends everything posted without a `done`. False: reads of a peer that does not answer are left, with which the
-    // provider must not be closed; then this object has to stay, with what it was opened in, and nothing of it is used.
-    [[nodiscard]] bool close() noexcept;
+    // Ends everything posted without a `done`.
+    void close() noexcept;
 
-    Endpoint* next_left = nullptr;  // of those that could not be closed
-
+    // Whether Done::source of a message is that of an address that was inserted, or NOTAVAIL for one that was not.
+    [[nodiscard]] bool tells_source() const noexcept { return tells_source_; }
     [[nodiscard]] std::size_t inject_bytes_max() const noexcept { return inject_bytes_max_; }
+    // Operations that the provider has room for, over all peers.
+    [[nodiscard]] std::size_t sends_max() const noexcept { return sends_max_; }
     [[nodiscard]] std::size_t pieces_max() const noexcept { return pieces_max_; }
-    [[nodiscard]] std::size_t remote_pieces_max() const noexcept { return remote_pieces_max_; }
-    // Whether peers may read each other's memory with read().
-    [[nodiscard]] bool reads() const noexcept { return reads_; }
     [[nodiscard]] const Registrar& registrar() const noexcept { return *registrar_; }
     // Whether chunks must not go straight into or out of an op's memory.
     [[nodiscard]] bool stages() const noexcept { return stages_; }
@@ -91,7 +83,7 @@ class Endpoint {
     Endpoint() = default;
     [[nodiscard]] Result<void> enable(fi_info& info);
     [[nodiscard]] bool hand_out_failure() noexcept;
-    FabricOp& ended(void* context) noexcept;
+    [[nodiscard]] Errc sent(ssize_t outcome) noexcept;
 
     // In the order of their making: closed the other way round.
     fid_fabric* fabric_ = nullptr;
@@ -101,14 +93,14 @@ class Endpoint {
     Fid<fid_ep> endpoint_;
     std::vector<std::byte> address_;
     std::size_t inject_bytes_max_ = 0;
+    std::size_t sends_max_ = 0;
     std::size_t pieces_max_ = 1;
-    std::size_t remote_pieces_max_ = 1;
     int wait_fd_ = -1;
+    bool sent_since_poll_ = false;
     bool stages_ = false;
     bool sends_leased_ = false;
-    bool reads_ = false;
     bool tags_messages_ = false;
-    std::uint32_t reading_ = 0;  // operations
+    bool tells_source_ = false;
     std::optional<Registrar> registrar_;
 };
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How leases are taken back whose memory the fabric may be sending from: nobody begins an access any more, and what is
 // with the fabric has to come back. With a peer that reads it does so in milliseconds, with one that died as soon as
-// its session is over, or 2 s later where the fabric read by itself; with one that is stopped it does not, and the
-// fence fails. Any thread.
+// its session is over; with one that is stopped it does not, and the fence fails. Any thread.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>

@@ -8,12 +8,11 @@ namespace {
 
 bool known(FrameKind kind) noexcept {
     return (kind >= FrameKind::probe && kind <= FrameKind::expected) ||
-           (kind >= FrameKind::get && kind <= FrameKind::marker);
+           (kind >= FrameKind::get && kind <= FrameKind::atomic_done);
 }
 
 bool has_status(FrameKind kind) noexcept {
-    return kind == FrameKind::get_ended || kind == FrameKind::put_done || kind == FrameKind::atomic_done ||
-           kind == FrameKind::opened;
+    return kind == FrameKind::get_ended || kind == FrameKind::put_done || kind == FrameKind::atomic_done;
 }
 
 std::size_t bytes_max(FrameKind kind, std::size_t message_bytes_max) noexcept {
@@ -23,7 +22,6 @@ std::size_t bytes_max(FrameKind kind, std::size_t message_bytes_max) noexcept {
             return message_bytes_max;
         case FrameKind::get_data:
         case FrameKind::put:
-        case FrameKind::opened:
             return small_bytes_max;
         default:
             return 0;
@@ -50,9 +48,10 @@ void encode(const Frame& frame, const TransferBody& body, Bytes out) noexcept {
     writer.u8(static_cast<std::uint8_t>(frame.status));
     writer.u8(0);
     writer.u32(frame.bytes);
-    writer.u32(frame.session.index);
-    writer.u32(frame.session.check);
     writer.u64(frame.id);
+    writer.u32(frame.session.index);
+    writer.u32(0);
+    writer.u64(frame.session.check);
     if (!is_transfer(frame.kind)) return;
     body.key.encode(writer);
     writer.u64(body.offset);
@@ -72,10 +71,11 @@ Errc decode(ConstBytes in, std::size_t message_bytes_max, Frame& frame, Transfer
     const std::uint8_t status = reader.u8();
     const std::uint8_t zero = reader.u8();
     frame.bytes = reader.u32();
-    frame.session.index = reader.u32();
-    frame.session.check = reader.u32();
     frame.id = reader.u64();
-    if (!reader.ok() || !known(frame.kind) || zero != 0) return Errc::protocol;
+    frame.session.index = reader.u32();
+    const std::uint32_t more_zeros = reader.u32();
+    frame.session.check = reader.u64();
+    if (!reader.ok() || !known(frame.kind) || zero != 0 || more_zeros != 0) return Errc::protocol;
     frame.status = static_cast<Errc>(status);
     if ((frame.flags & ~(frame.kind == FrameKind::put ? flag_notify : 0)) != 0) return Errc::protocol;
     if (status != 0 && (!has_status(frame.kind) || status >= errc_count)) return Errc::protocol;

@@ -30,15 +30,9 @@ enum class FrameKind : std::uint8_t {
     fetch_add = 23,
     compare_swap = 24,
     atomic_done = 25,
-    // Reads by the fabric. `id` is chosen by the reader.
-    open = 26,    // it wants to know under which keys the memory of a lease can be read
-    opened = 27,  // the data are its pieces, in order; or why not
-    close = 28,   // the owner wants that memory back
-    closed = 29,  // the reader reads by these keys no more
-    marker = 30,  // for nobody: behind it the fabric sends nothing more of memory whose keys were closed before
 };
 
-inline constexpr std::size_t frame_header_bytes = 24;
+inline constexpr std::size_t frame_header_bytes = 32;
 inline constexpr std::size_t transfer_body_bytes = 64;
 // The data of a small transfer, which go in the frame.
 inline constexpr std::uint32_t small_bytes_max = 4096;
@@ -51,11 +45,11 @@ inline constexpr std::uint32_t chunk_bytes_max = 16 * 1024 * 1024;
 
 inline constexpr std::uint8_t flag_notify = 1;  // of a put
 
-// {u8 kind, u8 flags, u8 status, u8 0, u32 bytes, u32 session, u32 check, u64 id}
+// {u8 kind, u8 flags, u8 status, u8 0, u32 bytes, u64 id, u32 session, u32 0, u64 check}
 struct Frame {
     FrameKind kind = FrameKind::unexpected;
     std::uint8_t flags = 0;
-    Errc status = Errc::ok;   // get_ended, put_done, atomic_done, opened
+    Errc status = Errc::ok;   // get_ended, put_done, atomic_done
     std::uint32_t bytes = 0;  // of the message, or of the data behind the body
     SessionName session;      // the receiver's
     std::uint64_t id = 0;     // the tag of a message

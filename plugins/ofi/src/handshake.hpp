@@ -16,29 +16,22 @@ namespace cinnabar::ofi {
 // A session in the making, towards one peer. The outcome goes to OfiPort::dial_done or OfiPort::dial_failed.
 class Dial final : public na::SocketDial {
   public:
-    Dial() noexcept;
     // `session` is named in the card, so that the peer can answer on the fabric.
     void start(OfiPort& port, OfiPeer& peer, Session& session) noexcept;
-    // The peer's own call is under way and stays: it comes soon, or this dials again (OfiPort::dial_again).
-    void wait_for_call() noexcept;
     void give_up() noexcept;
 
     [[nodiscard]] OfiPeer& peer() const noexcept { return *peer_; }
     [[nodiscard]] Session& session() const noexcept { return *session_; }
-    // Whether a caller that listens at that place is who this dials.
-    [[nodiscard]] bool means(const Card& caller, const SocketAddress& host) const noexcept;
 
   private:
     [[nodiscard]] std::size_t greet(Bytes room) noexcept override;
     [[nodiscard]] Errc answered(UniqueFd& fd, ConstBytes answer) noexcept override;
     void failed(Errc why) noexcept override;
     void settle() noexcept override;
-    static void no_call_came(Timer& timer) noexcept;
 
     OfiPort* port_ = nullptr;
     OfiPeer* peer_ = nullptr;  // null: not in use
     Session* session_ = nullptr;
-    TimerOf<Dial> call_timer_;
 };
 
 // A socket that was accepted and has not said who it is.

@@ -51,7 +51,7 @@ Error error_of(long fi_error, std::string_view hint, std::string_view detail) {
     const int positive = static_cast<int>(fi_error < 0 ? -fi_error : fi_error);
     std::string text(detail);
     if (!text.empty()) text += ": ";
-    text += ::fi_strerror(positive);
+    text += fabric_library().strerror(positive);
     return Error(errc_of(positive), hint, text, positive);
 }
 

@@ -2,6 +2,8 @@
 // What libfabric gives, owned; and its errors as ours.
 #pragma once
 
+#include "fabric_library.hpp"
+
 #include <cinnabar/base/result.hpp>
 
 #include <rdma/fabric.h>
@@ -29,7 +31,7 @@ template <typename T>
 using Fid = std::unique_ptr<T, CloseFid>;
 
 struct FreeInfo {
-    void operator()(fi_info* info) const noexcept { ::fi_freeinfo(info); }
+    void operator()(fi_info* info) const noexcept { fabric_library().freeinfo(info); }
 };
 using Info = std::unique_ptr<fi_info, FreeInfo>;
 

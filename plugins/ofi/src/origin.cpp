@@ -54,11 +54,12 @@ FrameKind frame_kind(na::OpKind kind) noexcept {
 
 }  // namespace
 
-void Session::admit_waiting() noexcept {
+// stalled: the port has no room for another one.
+Session::Sent Session::admit_waiting() noexcept {
     const auto chunk_bytes = static_cast<std::uint32_t>(port_->provider().chunk_bytes);
     while (admitted_ < admitted_max && !peer_->rma.empty()) {
-        Transfer* transfer = port_->transfers().acquire();
-        if (!transfer) return;
+        Transfer* transfer = port_->take_transfer(*this);
+        if (!transfer) return Sent::stalled;
         Posted& posted = *peer_->rma.pop_front();
         const na::Op& op = *posted.op;
         const bool moves = op.kind == na::OpKind::get || is_put(op.kind);
@@ -72,22 +73,23 @@ void Session::admit_waiting() noexcept {
         transfer->failed = Errc::ok;
         posted.transfer = transfer;
         posted.place = Place::admitted;
-        join_opening(*transfer);
         transfers_.push_back(*transfer);
-        (transfer->direct ? to_read_ : to_post_).push_back(*transfer);
+        to_post_.push_back(*transfer);
         ++admitted_;
     }
+    return Sent::all;
 }
 
 Session::Sent Session::post_transfers() noexcept {
-    admit_waiting();
+    Sent admitted = admit_waiting();
     while (Transfer* transfer = to_post_.front()) {
-        if (post_chunks(*transfer) == Sent::stalled) return Sent::stalled;
+        const Sent sent = post_chunks(*transfer);
+        if (sent != Sent::all) return sent;
         leave_posting(*transfer);
         if (peer_->ending) return Sent::all;
-        admit_waiting();
+        admitted = admit_waiting();
     }
-    return Sent::all;
+    return admitted;
 }
 
 // All chunks of a get before it is asked for: what comes finds its place. Of those that no peer knows of yet one alone
@@ -97,6 +99,7 @@ Session::Sent Session::post_chunks(Transfer& transfer) noexcept {
     if (get && transfer.chunks > 0 && !port_->may_post_get(transfer)) return Sent::stalled;
     if (!get && !transfer.asked) ask(transfer);
     while (transfer.next < transfer.allowed) {
+        if (!get && put_chunks_ >= put_chunks_max) return Sent::unconfirmed;  // goes on with the end of one
         Chunk* chunk = take_chunk();
         if (!chunk) return Sent::stalled;
         const Errc why = post_chunk(transfer, *chunk);
@@ -150,6 +153,10 @@ Errc Session::post_chunk(Transfer& transfer, Chunk& chunk) noexcept {
     }
     chunk_posted(chunk);
     ++transfer.next;
+    if (!is_get(transfer)) {
+        chunk_sent(chunk);
+        ++put_chunks_;
+    }
     if (!chunk.staging) ++transfer.touching;
     return Errc::ok;
 }
@@ -190,7 +197,7 @@ void Session::get_ended(const Frame& frame, const TransferBody& body) noexcept {
     Transfer* transfer = find(frame.id);
     if (!transfer) return;
     if (transfer->posted && !is_get(*transfer)) return fail(Errc::protocol);
-    transfer->awaits_answer = false;
+    answered(*transfer);
     if (transfer->failed == Errc::ok) transfer->failed = frame.status == Errc::ok ? Errc::protocol : frame.status;
     cancel_chunks(transfer->with_fabric, body.bytes);
     settle(*transfer);
@@ -241,7 +248,7 @@ void Session::transfer_chunk_ended(Chunk& chunk, const Done& done) noexcept {
     const bool get = transfer.posted && is_get(transfer);
     if (done.result == Errc::ok) {
         ++transfer.ended;
-        if (get && !transfer.direct && done.bytes != chunk.bytes) {
+        if (get && done.bytes != chunk.bytes) {
             transfer.failed = Errc::protocol;
         } else if (get && chunk.staging && transfer.failed == Errc::ok) {
             const na::Op& op = *transfer.posted->op;
@@ -286,7 +293,6 @@ void Session::cancel_chunks(ChunkList& chunks, std::uint64_t from) noexcept {
 }
 
 void Session::take_back(Chunk& chunk) noexcept {
-    if (chunk.reads) return;  // nobody can
     chunk.revoked = true;
     port_->endpoint().cancel(chunk);
 }
@@ -299,7 +305,7 @@ void Session::stop(Transfer& transfer, Errc why) noexcept {
     const bool first = transfer.failed == Errc::ok && transfer.posted;
     if (transfer.failed == Errc::ok) transfer.failed = why;
     const bool over = !peer_ || peer_->ending || draining_;
-    if (over) transfer.awaits_answer = false;
+    if (over) answered(transfer);
     if (first && !over && transfer.asked && transfer.chunks > 0) {
         Frame frame;
         frame.kind = FrameKind::stop;
@@ -307,11 +313,21 @@ void Session::stop(Transfer& transfer, Errc why) noexcept {
         TransferBody body;
         body.bytes = transfer.next;
         note(frame, body);
-        transfer.awaits_answer = is_get(transfer);
+        if (is_get(transfer)) await_answer(transfer);
     }
     // Sends go to their end; receives can be taken back.
     if (over || (transfer.posted && is_get(transfer))) cancel_chunks(transfer.with_fabric, 0);
     settle(transfer);
+}
+
+// Its slot and its chunks stay until the peer has said what it sent.
+void Session::await_answer(Transfer& transfer) noexcept {
+    transfer.awaits_answer = true;
+    if (++unanswered_ > unanswered_max) fail(Errc::timed_out);
+}
+
+void Session::answered(Transfer& transfer) noexcept {
+    if (std::exchange(transfer.awaits_answer, false)) --unanswered_;
 }
 
 void Session::end_op(Transfer& transfer) noexcept {
@@ -323,7 +339,7 @@ void Session::end_op(Transfer& transfer) noexcept {
 
 // It has nothing to post, or posts no more.
 void Session::leave_posting(Transfer& transfer) noexcept {
-    if (PostQueue::linked(transfer)) (transfer.direct ? to_read_ : to_post_).remove(transfer);
+    if (PostQueue::linked(transfer)) to_post_.remove(transfer);
     port_->posted_get(transfer);
 }
 
@@ -339,7 +355,6 @@ void Session::settle(Transfer& transfer) noexcept {
         }
     }
     if (transfer.posted || transfer.awaits_answer || !transfer.with_fabric.empty()) return;
-    leave_opening(transfer);
     transfers_.remove(transfer);
     transfer.session = nullptr;
     ++transfer.generation;

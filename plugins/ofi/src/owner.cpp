@@ -23,7 +23,7 @@ void Session::answer(FrameKind kind, std::uint64_t id, Errc status, std::uint64_
 
 // A large transfer to serve; null when the peer has more owed to it than it may, which ends the session.
 Owed* Session::owe(const Frame& frame, const TransferBody& body) noexcept {
-    Owed* owed = owed_ < owed_max ? port_->owed().acquire() : nullptr;
+    Owed* owed = owed_ < owed_max ? port_->take_owed(*this) : nullptr;
     if (!owed) {
         fail(Errc::overloaded);
         return nullptr;
@@ -51,6 +51,7 @@ Owed* Session::owe(const Frame& frame, const TransferBody& body) noexcept {
 void Session::release(Owed& owed) noexcept {
     while (Chunk* chunk = owed.with_fabric.pop_front()) {
         chunk->owed = nullptr;
+        --granted_;
         stray_.push_back(*chunk);
         if (!port_->closed()) take_back(*chunk);
     }
@@ -179,6 +180,7 @@ Session::Sent Session::serve_get(Owed& owed) noexcept {
     const Errc why = send_leased(owed, *chunk, std::move(pin));
     if (why != Errc::ok) return not_taken(owed, *chunk, why);
     chunk_posted(*chunk);
+    chunk_sent(*chunk);
     if (++owed.next < owed.chunks) {
         to_serve_.push_back(owed);
     } else {
@@ -209,6 +211,7 @@ Session::Sent Session::grant_put(Owed& owed) noexcept {
     Chunk* chunk = next_chunk(owed);
     if (!chunk || !stage(*chunk)) {
         if (chunk) give_chunk(*chunk);
+        port_->end_silent_writer(*this);
         to_serve_.push_front(owed);
         return Sent::stalled;
     }
@@ -218,6 +221,7 @@ Session::Sent Session::grant_put(Owed& owed) noexcept {
     if (why != Errc::ok) return not_taken(owed, *chunk, why);
     chunk->owed = &owed;
     chunk_posted(*chunk);
+    if (granted_++ == 0) granted_since_ = port_->host().now_us();
     ++owed.next;
     Frame frame;
     frame.kind = FrameKind::put_go;
@@ -234,6 +238,8 @@ void Session::owed_chunk_ended(Chunk& chunk, const Done& done) noexcept {
     Owed& owed = *chunk.owed;
     owed.with_fabric.remove(chunk);
     chunk.owed = nullptr;
+    --granted_;
+    granted_since_ = port_->host().now_us();
     if (done.result == Errc::ok && !owed.failed) {
         if (done.bytes == chunk.bytes) {
             place(owed, chunk);

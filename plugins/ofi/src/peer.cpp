@@ -3,18 +3,17 @@
 
 #include "port.hpp"
 
-#include <cinnabar/na/session/places.hpp>
-
 #include <algorithm>
 
 namespace cinnabar::ofi {
 
-OfiPeer::OfiPeer(OfiPort& port, const na::Addr& addr, std::vector<SocketAddress> places)
-    : SessionPeer(port, addr, port.transport(), port.host(), na::place_of(places, addr.body())),
-      candidates(std::move(places)) {}
+OfiPeer::OfiPeer(OfiPort& port, const na::Addr& addr, na::Places where)
+    : SessionPeer(port, addr, port.transport(), port.host(), na::place_of(where, addr.body())),
+      places(std::move(where)) {}
 
 void OfiPeer::set_connected(const na::Hello& hello, std::uint32_t own_message_bytes_max) noexcept {
-    SessionPeer::set_connected(std::min(own_message_bytes_max, hello.message_bytes_max), hello.credits);
+    SessionPeer::set_connected(hello.incarnation, std::min(own_message_bytes_max, hello.message_bytes_max),
+                               hello.credits);
 }
 
 }  // namespace cinnabar::ofi

@@ -4,10 +4,9 @@
 
 #include "posted.hpp"
 
+#include <cinnabar/na/hello.hpp>
 #include <cinnabar/na/session/peer.hpp>
-#include <cinnabar/na/session/socket_address.hpp>
-
-#include <vector>
+#include <cinnabar/na/session/places.hpp>
 
 namespace cinnabar::ofi {
 
@@ -15,12 +14,11 @@ class Dial;
 class OfiPort;
 class Session;
 
-using na::Identity;
 using na::SocketAddress;
 
 class OfiPeer final : public na::SessionPeer {
   public:
-    OfiPeer(OfiPort& port, const na::Addr& addr, std::vector<SocketAddress> places);
+    OfiPeer(OfiPort& port, const na::Addr& addr, na::Places where);
 
     void set_connected(const na::Hello& hello, std::uint32_t own_message_bytes_max) noexcept;
 
@@ -31,7 +29,7 @@ class OfiPeer final : public na::SessionPeer {
     Dial* dial = nullptr;        // they are about to
     bool ending_asked = false;   // by this side: no failure of a dial
 
-    const std::vector<SocketAddress> candidates;  // where to dial; empty for a peer that came by itself
+    const na::Places places;  // where to dial; nowhere for a peer that came by itself
 };
 
 }  // namespace cinnabar::ofi

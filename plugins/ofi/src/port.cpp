@@ -18,7 +18,6 @@ namespace {
 constexpr std::uint32_t transfers_max = 16 * 1024;
 constexpr std::uint32_t owed_slots_max = 64 * 1024;
 constexpr std::uint32_t chunks_slots_max = 256 * 1024;
-constexpr std::uint32_t openings_slots_max = 64 * 1024;
 constexpr std::uint32_t staging_max = 2048;  // on each side; holds the largest operation several times
 static_assert(staging_max > 2 * chunks_max);
 constexpr std::uint32_t notes_max = 64 * 1024;
@@ -88,8 +87,6 @@ OfiPort::OfiPort(OfiTransport& transport, na::PortHost& host, std::unique_ptr<En
       transfers_(Threads::one, transfers_max),
       owed_(Threads::one, owed_slots_max),
       chunks_(Threads::one, chunks_slots_max),
-      openings_(Threads::one, openings_slots_max),
-      exposures_(Threads::one, openings_slots_max),
       newcomers_(*this, host, "ofi"),
       watch_(*this) {
     tick_.owner = this;
@@ -114,9 +111,8 @@ void OfiPort::close() noexcept {
     host_.disarm(tick_);
     accepting_ = false;
     put_off_.close();  // no event and no new session from what follows
-    // From here on the fabric touches nothing of what was posted, and gives nothing back: it is closed, or left and
-    // never asked again.
-    const bool closed = endpoint_->close();
+    // From here on the fabric touches nothing of what was posted, and gives nothing back.
+    endpoint_->close();
     peers_.each([this](OfiPeer& peer) {
         drop_dial(peer);
         peer.session = nullptr;
@@ -132,8 +128,6 @@ void OfiPort::close() noexcept {
     put_off_.complete_all(host_);
     messages_.unregister();
     notes_.unregister();
-    marker_memory_.reset();
-    if (!closed) transport_.leave(std::move(endpoint_));
     endpoint_.reset();
 }
 
@@ -188,7 +182,7 @@ void OfiPort::transmit_all(bool with_stalled) noexcept {
     while (Session* session = now.pop_front()) session->transmit();
 }
 
-void OfiPort::frame_came(ConstBytes bytes, na::ReceiveBlock& block) noexcept {
+void OfiPort::frame_came(ConstBytes bytes, na::ReceiveBlock& block, fi_addr_t source) noexcept {
     Frame frame;
     TransferBody body;
     ConstBytes payload;
@@ -196,8 +190,16 @@ void OfiPort::frame_came(ConstBytes bytes, na::ReceiveBlock& block) noexcept {
     Session* session = wrong == Errc::ok ? sessions_.at(frame.session.index) : nullptr;
     if (!session || !session->is(frame.session)) {
         // Of a session that is over, or of nobody: whoever sent it is not known.
-        if (wrong != Errc::ok) log(LogLevel::info, "ofi: bytes that make no sense came: dropped");
+        transport_.count_stray();
+        if (wrong != Errc::ok) {
+            static constinit LogLimit lines;
+            log_limited(lines, LogLevel::info, "ofi: bytes that make no sense came: dropped");
+        }
         return;
+    }
+    // The card may name any address: nothing is sent there before it was heard of from there.
+    if (frame.kind == FrameKind::probe && endpoint_->tells_source() && source != session->fabric_address()) {
+        return log(LogLevel::info, "ofi: a probe came from another address than that of its session: dropped");
     }
     na::Arrival arrival{payload, &session->peer(), frame.id, this, &block, 0};
     session->take_in(frame, body, payload, arrival);
@@ -205,8 +207,6 @@ void OfiPort::frame_came(ConstBytes bytes, na::ReceiveBlock& block) noexcept {
 
 unsigned OfiPort::poll_endpoint() noexcept {
     const unsigned did = endpoint_->poll(completions_max);
-    // Reads by peers are not told, and go on only while the provider is asked.
-    if (exposes()) active_at_ = host_.now_us();
     if (did > 0) {
         idle_rounds_ = 0;
         active_at_ = host_.now_us();
@@ -226,10 +226,7 @@ unsigned OfiPort::poll() noexcept {
     if (!stalled_.empty() || !dirty_.empty()) transmit_all(true);
     did += settle();
     if (peers_.spares_changed()) peers_.forget_spares();
-    if (transport_.fences().pending()) {
-        ask_back_exposures();
-        did += check_fences();
-    }
+    if (transport_.fences().pending()) did += check_fences();
     keep_awake();
     return did;
 }
@@ -275,9 +272,8 @@ unsigned OfiPort::settle() noexcept {
 }
 
 Result<na::Peer*> OfiPort::peer(const na::Addr& addr) {
-    return na::peer_of(peers_, addr, transport_, [&](std::vector<SocketAddress> places) {
-        return std::make_unique<OfiPeer>(*this, addr, std::move(places));
-    });
+    return na::peer_of(peers_, addr, transport_,
+                       [&](na::Places places) { return std::make_unique<OfiPeer>(*this, addr, std::move(places)); });
 }
 
 void OfiPort::unreferenced(na::Peer& peer) noexcept {

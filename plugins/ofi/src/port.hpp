@@ -11,6 +11,7 @@
 #include "session.hpp"
 #include "transport.hpp"
 
+#include <cinnabar/na/session/identity.hpp>
 #include <cinnabar/na/session/inbox.hpp>
 #include <cinnabar/na/session/newcomers.hpp>
 #include <cinnabar/na/session/peer_table.hpp>
@@ -18,6 +19,7 @@
 #include <cinnabar/na/session/receive_blocks.hpp>
 #include <cinnabar/na/transport.hpp>
 
+#include <algorithm>
 #include <memory>
 
 namespace cinnabar::ofi {
@@ -75,22 +77,22 @@ class OfiPort final : public na::Port {
     [[nodiscard]] const Provider& provider() const noexcept { return transport_.provider(); }
     [[nodiscard]] na::PortHost& host() const noexcept { return host_; }
     [[nodiscard]] Endpoint& endpoint() noexcept { return *endpoint_; }
-    [[nodiscard]] Identity identity() const noexcept { return {transport_.incarnation(), host_.context_id()}; }
     [[nodiscard]] na::ReceiveBlocks& blocks() noexcept { return blocks_; }
     [[nodiscard]] BufferPool& messages() noexcept { return messages_; }
     [[nodiscard]] BufferPool& notes() noexcept { return notes_; }
     [[nodiscard]] SlotPool<Transfer>& transfers() noexcept { return transfers_; }
     [[nodiscard]] SlotPool<Owed>& owed() noexcept { return owed_; }
     [[nodiscard]] SlotPool<Chunk>& chunks() noexcept { return chunks_; }
-    [[nodiscard]] SlotPool<Opening>& openings() noexcept { return openings_; }
-    [[nodiscard]] SlotPool<Exposure>& exposures() noexcept { return exposures_; }
-    void exposed(Exposure& exposure) noexcept { exposed_.push_back(exposure); }
-    void unexposed(Exposure& exposure) noexcept { exposed_.remove(exposure); }
-    // As Endpoint::send.
-    [[nodiscard]] Errc send_marker(fi_addr_t to, Exposure& exposure) noexcept;
-    // Whether peers may read memory of this side by themselves.
-    [[nodiscard]] bool exposes() const noexcept { return !exposed_.empty(); }
     [[nodiscard]] SlotPool<Session>& sessions() noexcept { return sessions_; }
+    // Of pools that all sessions share, for one of them. When one is used up, the session that holds the most of it
+    // ends instead of the one that asks (docs/limits.md). Null: that is the same one, or memory is short; of transfers
+    // also until the other's come back.
+    [[nodiscard]] Buffer* take_note(Session& asks) noexcept;
+    [[nodiscard]] Owed* take_owed(Session& asks) noexcept;
+    [[nodiscard]] Transfer* take_transfer(Session& asks) noexcept;
+    // There is no room for a chunk of a put. If all of it is granted, the other session whose peer was silent for
+    // longest ends, if that is more than writer_silence_us.
+    void end_silent_writer(const Session& asks) noexcept;
     // Room for a chunk; null when memory is out. What is `served` to peers has its own: they wait for it, and each may
     // be waited for by the other.
     [[nodiscard]] Staging* take_staging(bool served) noexcept;
@@ -113,7 +115,14 @@ class OfiPort final : public na::Port {
     void unlist(Session& session) noexcept;   // neither of both
     [[nodiscard]] bool closed() const noexcept { return closed_; }
     void connecting(int change) noexcept { connecting_ += change; }
-    void frame_came(ConstBytes bytes, na::ReceiveBlock& block) noexcept;
+    // What sessions have with the provider, whose room they share (fi_tx_attr::size): each may have half of what the
+    // others leave, so that those which do not go on cannot take all of it.
+    void sends(int change) noexcept { sends_ += change; }
+    [[nodiscard]] std::uint32_t unconfirmed_allowed() const noexcept {
+        const auto room = static_cast<std::int64_t>(endpoint_->sends_max()) - sends_;
+        return static_cast<std::uint32_t>(std::clamp<std::int64_t>(room / 2, 1, Session::unconfirmed_max));
+    }
+    void frame_came(ConstBytes bytes, na::ReceiveBlock& block, fi_addr_t source) noexcept;
     // Completes it once the stack has unwound.
     void end(Posted& posted, Errc result) noexcept { put_off_.end(posted, result); }
     // Runs what was put off until the stack had unwound: completions, ends of sessions.
@@ -122,7 +131,7 @@ class OfiPort final : public na::Port {
     unsigned poll_endpoint() noexcept;
 
     // Sessions (sessions.cpp).
-    [[nodiscard]] na::Hello hello(na::HelloKind kind, const Identity& to) const noexcept {
+    [[nodiscard]] na::Hello hello(na::HelloKind kind, const na::Identity& to) const noexcept {
         return na::make_hello(kind, transport_, host_, to);
     }
     [[nodiscard]] Card card(const na::Hello& hello, const Session* session) const noexcept;
@@ -130,7 +139,6 @@ class OfiPort final : public na::Port {
     void came_in(Caller caller) noexcept;  // a newcomer's greeting is there
     void dial_done(Dial& dial, UniqueFd fd, const Card& answer) noexcept;
     void dial_failed(Dial& dial, Errc why) noexcept;
-    void dial_again(Dial& dial) noexcept;                                  // the call that was announced did not come
     void session_open(Session& session, const na::Hello& hello) noexcept;  // the fabric carries messages
     void end_session(OfiPeer& peer, Errc why) noexcept;                    // once the stack has unwound
 
@@ -141,14 +149,13 @@ class OfiPort final : public na::Port {
     void dial(OfiPeer& peer) noexcept;
     void drop_dial(OfiPeer& peer) noexcept;
     [[nodiscard]] bool full() const noexcept { return sessions_.taken() >= options().connections_max; }
-    [[nodiscard]] OfiPeer* dialled_as(const Caller& caller) noexcept;
-    void let_in(Caller caller, OfiPeer* peer) noexcept;
+    void let_in(Caller caller) noexcept;
     void session_over(OfiPeer& peer, Errc why) noexcept;
     void transmit_all(bool with_stalled) noexcept;
     void keep_awake() noexcept;
+    [[nodiscard]] bool end_largest(std::uint32_t (Session::*held)() const noexcept, Session& asks) noexcept;
     [[nodiscard]] bool wants_asking() const noexcept;
     unsigned check_fences() noexcept;
-    void ask_back_exposures() noexcept;
 
     OfiTransport& transport_;
     na::PortHost& host_;
@@ -166,14 +173,9 @@ class OfiPort final : public na::Port {
     SlotPool<Dial> dials_;
     SlotPool<Transfer> transfers_;
     Transfer* posting_get_ = nullptr;
+    TimeUs silent_looked_at_ = 0;
     SlotPool<Owed> owed_;
     SlotPool<Chunk> chunks_;
-    SlotPool<Opening> openings_;
-    SlotPool<Exposure> exposures_;
-    using Exposed = IntrusiveList<Exposure, &Exposure::port_link>;
-    Exposed exposed_;  // of all sessions
-    std::array<std::byte, head_bytes(FrameKind::marker)> marker_;
-    Registration marker_memory_;  // where the provider wants it
     na::Inbox<Caller> inbox_;
     na::Newcomers<OfiPort, Newcomer> newcomers_;
     QueueWatch watch_;
@@ -183,6 +185,7 @@ class OfiPort final : public na::Port {
     Sessions dirty_;
     Sessions stalled_;
     na::PutOff<OfiPeer, Posted> put_off_;
+    int sends_ = 0;
     int connecting_ = 0;  // sessions that the fabric has not carried anything of
     unsigned idle_rounds_ = hot_rounds;
     TimeUs active_at_ = 0;  // when something last came of the endpoint

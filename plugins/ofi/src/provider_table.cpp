@@ -14,12 +14,14 @@ namespace {
 // peer counts for itself (rxm_rndv_handle_wr_done), so that with several peers transfers never end or end too early;
 // the one by reads crashes in fi_close. With this limit every message of this plugin goes eagerly, straight into the
 // buffer that waits for it (rxm_ep_init_proto, rxm_get_dyn_rbuf); both sides must have the same (rxm_verify_connreq),
-// read when an endpoint opens. It looks for new connections every 10 ms otherwise, which each first call would feel
+// read when an endpoint opens. Its room for sends, which all peers share, is 2048 otherwise: few that do not read would
+// take it (rxm_get_tx_buf). It looks for new connections every 10 ms otherwise, which each first call would feel
 // (rxm(7)).
 constexpr long largest_message = 1024 * 1024 + 4096;  // a chunk, or a frame with its head
 constexpr std::array rxm_settings{
     Setting{"FI_OFI_RXM_EAGER_LIMIT", "2097152", largest_message},
     Setting{"FI_OFI_RXM_CM_PROGRESS_INTERVAL", "100"},
+    Setting{"FI_OFI_RXM_TX_SIZE", "16384"},
 };
 
 constexpr std::string_view by_documentation = "declared from libfabric's manual pages; nobody has run it yet";
@@ -32,15 +34,12 @@ constexpr std::array table{
              .scheme = "ofi+tcp",
              .standing = Standing::untested,
              .returns_sends = true,  // xnet_ep_flush_all_queues
-             .own_keys = true,       // as `net`
-             .reads = true,
              .note = "native from libfabric 1.18 on; nobody has run it yet: ofi+tcp;ofi_rxm is what was"},
     Provider{.name = "tcp;ofi_rxm",
              .scheme = "ofi+tcp;ofi_rxm",
              .alias = "ofi+tcp",
              .returns_sends = true,       // with an error, when the socket below is closed (tcpx_ep_flush_all_queues)
-             .own_keys = true,            // else they are counted (ofi_mr_map_insert)
-             .reads = true,               // tcpx_op_read_req; those that wait end as sends do
+             .tells_source = true,        // rxm_cq_write_src
              .tags_messages = true,       // without RxM's head, straight into the buffer (rxm_use_msg_tsend)
              .chunk_bytes = 1024 * 1024,  // the figure ofi.tcp_rxm.bulk.pull.1m
              .settings = rxm_settings,
@@ -49,8 +48,7 @@ constexpr std::array table{
     Provider{.name = "net",
              .scheme = "ofi+net",
              .returns_sends = true,  // xnet_ep_flush_all_queues
-             .own_keys = true,       // ofi_mr_map_insert
-             .reads = true,          // xnet_op_read_req
+             .tells_source = true,   // ofi_cq_write_src
              .note = "libfabric 1.16 and 1.17 only; the same is `tcp` afterwards"},
     Provider{.name = "sockets",
              .scheme = "ofi+sockets",
@@ -89,7 +87,6 @@ constexpr std::array table{
              .standing = Standing::untested,
              .on_request = true,
              .ip = false,
-             .reads = true,
              .note = by_documentation},
     // FI_ADDR_EFA (efa_prov_info.c); no wait objects (efa(7)).
     Provider{.name = "efa",
@@ -99,7 +96,6 @@ constexpr std::array table{
              .on_request = true,
              .ip = false,
              .wait_fd = false,
-             .reads = true,
              .note = by_documentation},
     // FI_ADDR_OPX (fi_opx_init.c); progress by the caller alone (opx(7)).
     Provider{.name = "opx",
@@ -109,7 +105,6 @@ constexpr std::array table{
              .on_request = true,
              .ip = false,
              .wait_fd = false,
-             .reads = true,
              .note = by_documentation},
     // FI_ADDR_PSMX3 (psmx3_init.c); best with progress by the caller alone (psm3(7)).
     Provider{.name = "psm3",
@@ -119,7 +114,6 @@ constexpr std::array table{
              .on_request = true,
              .ip = false,
              .wait_fd = false,
-             .reads = true,
              .note = by_documentation},
 };
 

@@ -33,8 +33,7 @@ struct Provider {
     bool own_progress = false;             // moves data by threads of its own; else only when it is asked
     bool lingers = false;                  // keeps what was sent to a peer that is gone: transfers by way of staging
     bool returns_sends = false;            // gives back what was sent to a peer as soon as that is gone
-    bool own_keys = false;                 // registrations have the keys that we pick; those of its own can be guessed
-    bool reads = false;                    // the fabric may be asked to read by itself (fi_read): `?reads=fabric`
+    bool tells_source = false;             // a message's sender is known by its address: FI_SOURCE
     bool tags_messages = false;            // messages are tagged too: that is faster there
     std::size_t chunk_bytes = 256 * 1024;  // of a transfer: what goes in one message of the fabric
     std::uint32_t receives = 256;          // receive buffers that are posted

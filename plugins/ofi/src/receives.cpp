@@ -80,7 +80,7 @@ void Receives::hand_out(Receive& receive, const Done& done) noexcept {
     // The next goes up before this one is looked at: the handler may take its time.
     post_or_wait(receive);
     if (!block) return;
-    port_.frame_came({block->bytes(), done.bytes}, *block);
+    port_.frame_came({block->bytes(), done.bytes}, *block, done.source);
     port_.blocks().unreference(*block);
 }
 

@@ -20,16 +20,16 @@ using na::SocketAddress;
 constexpr std::uint32_t api_version = FI_VERSION(1, 14);
 
 Info make_hints(const Provider& provider, const Wanted& wanted) {
-    Info hints(::fi_allocinfo());
+    Info hints(fabric_library().dupinfo(nullptr));
     if (!hints) return hints;
-    hints->caps = FI_MSG | FI_TAGGED | (wanted.reads ? FI_RMA : 0);
+    hints->caps = FI_MSG | FI_TAGGED | (provider.tells_source ? FI_SOURCE : 0);
     hints->mode = FI_CONTEXT | FI_CONTEXT2;
     hints->ep_attr->type = FI_EP_RDM;
     hints->tx_attr->msg_order = FI_ORDER_SAS;
     hints->rx_attr->msg_order = FI_ORDER_SAS;
-    // Every way of registering is welcome (registrar.cpp), but for keys that can be guessed.
-    hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_ALLOCATED | FI_MR_VIRT_ADDR | FI_MR_ENDPOINT | FI_MR_RAW;
-    if (!provider.own_keys) hints->domain_attr->mr_mode |= FI_MR_PROV_KEY;
+    // Registrations are local only, so every way in which others would name them is welcome.
+    hints->domain_attr->mr_mode =
+        FI_MR_LOCAL | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_VIRT_ADDR | FI_MR_ENDPOINT | FI_MR_RAW;
     // Each port has a domain of its own, and one thread at a time in it.
     hints->domain_attr->threading = FI_THREAD_DOMAIN;
     const fi_progress progress = provider.own_progress ? FI_PROGRESS_AUTO : FI_PROGRESS_MANUAL;
@@ -129,8 +129,12 @@ Result<Selection> select_from(const Provider& provider, const Wanted& wanted) {
         CINNABAR_TRY(node, numeric(wanted));
     }
     fi_info* found = nullptr;
-    const int failed = ::fi_getinfo(api_version, node.empty() ? nullptr : node.c_str(), nullptr,
-                                    node.empty() ? 0 : FI_SOURCE | FI_NUMERICHOST, hints.get(), &found);
+    int failed = 0;
+    {
+        const SignalDispositions keep;  // providers start up in here
+        failed = fabric_library().getinfo(api_version, node.empty() ? nullptr : node.c_str(), nullptr,
+                                          node.empty() ? 0 : FI_SOURCE | FI_NUMERICHOST, hints.get(), &found);
+    }
     const Info list(found);
     if (failed != 0) {
         return error_of(failed, "libfabric has nothing here that fits", asked_of(provider, wanted));
@@ -148,10 +152,9 @@ Result<Selection> select_from(const Provider& provider, const Wanted& wanted) {
     if (!best) {
         return Error(Errc::unsupported, "libfabric has nothing here that fits", asked_of(provider, wanted));
     }
-    Selection selection{Info(::fi_dupinfo(best)), &provider, provider.wait_fd && !wanted.busy, wanted.reads, {}};
+    Selection selection{Info(fabric_library().dupinfo(best)), &provider, provider.wait_fd && !wanted.busy, {}};
     if (!selection.info) return Error(Errc::out_of_memory);
     selection.why = text_of(*best) + "; the best of " + std::to_string(count) + " for " + asked_of(provider, wanted);
-    if (wanted.reads) selection.why += "; it reads by itself";
     if (wanted.busy) selection.why += "; busy: nothing to sleep on";
     if (provider.standing == Standing::untested) selection.why += "; UNTESTED";
     return selection;
@@ -172,13 +175,10 @@ Result<Wanted> read_address(const na::Uri& uri) {
             wanted.subnet = value;
         } else if (name == "busy" && value == "yes") {
             wanted.busy = true;
-        } else if (name == "reads" && value == "fabric") {
-            wanted.reads = true;
         } else if (name == "untested" && value == "yes") {
             wanted.untested = true;
         } else if (name != "context") {
-            return Error(Errc::bad_address,
-                         "options are domain, interface, subnet, busy=yes, reads=fabric, untested=yes",
+            return Error(Errc::bad_address, "options are domain, interface, subnet, busy=yes, untested=yes",
                          name + "=" + value);
         }
     }
@@ -221,12 +221,6 @@ Result<Selection> select(const Wanted& wanted) {
         known.append(known.empty() ? "" : ", ").append(provider.scheme);
         if (provider.standing == Standing::untested) known += " (UNTESTED)";
         if (!means(wanted.uri->scheme, provider)) continue;
-        if (wanted.reads && !provider.reads) {
-            why = Error(Errc::unsupported, "this provider's own reads are not used: leave ?reads=fabric out",
-                        provider.name);
-            any = true;
-            continue;
-        }
         if (provider.on_request && !wanted.untested) {
             return Error(Errc::unsupported, "this provider is off: add ?untested=yes to use it all the same",
                          provider.name + (": " + std::string(provider.note)));

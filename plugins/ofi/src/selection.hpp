@@ -20,10 +20,9 @@ struct Wanted {
     std::string subnet;     // "10.1.0.0/16", "fd00:1::/32"; empty: any
     bool busy = false;      // the queue has no descriptor to sleep on
     bool untested = false;  // providers that are off may be used
-    bool reads = false;     // the fabric reads by itself: peers get keys of what they were lent
 };
 
-// ofi+PROVIDER://[INTERFACE[:PORT]][?domain=...&interface=...&subnet=...&busy=yes&reads=fabric&untested=yes], or
+// ofi+PROVIDER://[INTERFACE[:PORT]][?domain=...&interface=...&subnet=...&busy=yes&untested=yes], or
 // ofi+PROVIDER://DOMAIN/INTERFACE[:PORT]. bad_address: an option that is none.
 [[nodiscard]] Result<Wanted> read_address(const na::Uri& uri);
 
@@ -34,7 +33,6 @@ struct Selection {
     Info info;
     const Provider* provider = nullptr;
     bool wait_fd = true;  // the queue has a descriptor to sleep on
-    bool reads = false;   // the fabric reads by itself
     std::string why;      // what was chosen, from what; one line
 };
 

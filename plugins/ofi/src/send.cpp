@@ -12,24 +12,23 @@ void Session::transmit() noexcept {
     Sent sent = send_notes();
     if (open_ && sent == Sent::all) sent = send_messages();
     if (open_ && sent == Sent::all) sent = serve();
-    if (open_ && sent == Sent::all) {
-        sent = post_transfers();
-        // What those wait for may be what these give back.
-        if (post_reads() == Sent::stalled) sent = Sent::stalled;
-    }
-    if (sent == Sent::all) sent = send_markers();
+    if (open_ && sent == Sent::all) sent = post_transfers();
     // What they told the peer.
     if (sent == Sent::all) sent = send_notes();
     if (sent == Sent::stalled && peer_ && !peer_->ending) port_->stalled(*this);
 }
 
-// ok: taken; again: the provider has no room. After ok the buffer is with the fabric, or given back already.
+// ok: taken; again: the provider has no room; queue_full: may_send() is false. After ok the buffer is with the fabric,
+// or given back already.
 Errc Session::send_buffer(Buffer& buffer, std::byte* frame) noexcept {
+    if (!may_send()) return Errc::queue_full;
     const std::size_t bytes = buffer.frame_bytes;
     Endpoint& endpoint = port_->endpoint();
-    if (bytes <= endpoint.inject_bytes_max()) {
+    if (bytes <= endpoint.inject_bytes_max() && injected_ + 1 < confirm_every) {
         const Errc why = endpoint.inject(frame, bytes, address_);
         if (why == Errc::ok) {
+            ++unconfirmed_;
+            ++injected_;
             if (buffer.note) {
                 port_->notes().give(buffer);
             } else {
@@ -48,6 +47,9 @@ Errc Session::send_buffer(Buffer& buffer, std::byte* frame) noexcept {
     };
     why = endpoint.send(frame, bytes, buffer.memory, address_, buffer);
     if (why != Errc::ok) return why;
+    buffer.confirms = std::exchange(injected_, 0) + 1;
+    port_->sends(1);
+    ++unconfirmed_;
     if (buffer.posted) buffer.posted->place = Place::sending;
     sending_.push_back(buffer);
     ++with_fabric_;
@@ -57,6 +59,7 @@ Errc Session::send_buffer(Buffer& buffer, std::byte* frame) noexcept {
 void Session::sent(Buffer& buffer, const Done& done) noexcept {
     const Errc why = reason(done);
     sending_.remove(buffer);
+    confirmed(buffer.confirms);
     if (buffer.note) {
         port_->notes().give(buffer);
     } else if (Posted* posted = std::exchange(buffer.posted, nullptr)) {
@@ -69,16 +72,29 @@ void Session::sent(Buffer& buffer, const Done& done) noexcept {
     given_back();
 }
 
+// Where nothing with a completion is under way, one goes: else nothing would tell of room.
+bool Session::may_send() noexcept {
+    closed_ = unconfirmed_ >= port_->unconfirmed_allowed() && unconfirmed_ > injected_;
+    return !closed_;
+}
+
+// Frames of one session leave in their order: what was injected before one that has left has left as well.
+void Session::confirmed(std::uint32_t frames) noexcept {
+    unconfirmed_ -= frames;
+    port_->sends(-1);
+    if (std::exchange(closed_, false) && peer_ && !peer_->ending) port_->dirty(*this);
+}
+
 Session::Sent Session::send_notes() noexcept {
     while (Buffer* buffer = notes_.front()) {
         notes_.remove(*buffer);
         --notes_count_;
         const Errc why = send_buffer(*buffer, buffer->storage);
         if (why == Errc::ok) continue;
-        if (why == Errc::again) {
+        if (why == Errc::again || why == Errc::queue_full) {
             notes_.push_front(*buffer);
             ++notes_count_;
-            return Sent::stalled;
+            return why == Errc::again ? Sent::stalled : Sent::unconfirmed;
         }
         port_->notes().give(*buffer);
         fail(why);
@@ -103,9 +119,9 @@ Session::Sent Session::send_messages() noexcept {
         const Errc why = send_buffer(buffer, frame);
         if (why == Errc::ok) continue;
         buffer.posted = nullptr;
-        if (why == Errc::again) {
+        if (why == Errc::again || why == Errc::queue_full) {
             waiting.push_front(*posted);
-            return Sent::stalled;
+            return why == Errc::again ? Sent::stalled : Sent::unconfirmed;
         }
         port_->end(*posted, why);
         fail(why);
@@ -117,7 +133,7 @@ Session::Sent Session::send_messages() noexcept {
 // A frame of the plugin's own with room for `data_bytes` behind its head; null, and the session ends, when a limit is
 // reached.
 Buffer* Session::make_note(const Frame& frame, const TransferBody& body, std::size_t data_bytes) noexcept {
-    Buffer* buffer = notes_count_ < notes_max ? port_->notes().take(*port_) : nullptr;
+    Buffer* buffer = notes_count_ < notes_max ? port_->take_note(*this) : nullptr;
     if (!buffer) {
         fail(Errc::overloaded);
         return nullptr;

@@ -14,8 +14,6 @@ namespace {
 
 // How long a provider may take to give back what it has of a session that is over.
 constexpr TimeUs drain_us = 2'000'000;
-// How often a marker is tried meanwhile: a provider may dial for each.
-constexpr TimeUs marker_us = 20'000;
 
 }  // namespace
 
@@ -27,10 +25,12 @@ Session::Session() noexcept {
 void Session::reserve(OfiPort& port) noexcept {
     CINNABAR_ASSERT(!peer_ && with_fabric_ == 0);
     port_ = &port;
-    check_ = static_cast<std::uint32_t>(secret_u64());
+    check_ = secret_u64();
     open_ = false;
     draining_ = false;
     stalled = false;
+    unconfirmed_ = injected_ = 0;
+    closed_ = false;
 }
 
 void Session::end_reserved() noexcept {
@@ -78,41 +78,32 @@ void Session::end(Errc why) noexcept {
     while (Buffer* buffer = notes_.pop_front()) port_->notes().give(*buffer);
     notes_count_ = 0;
     while (Owed* owed = owing_.front()) release(*owed);
-    while (Exposure* exposure = exposures_.front()) shut(*exposure);
     for (Transfer* transfer = transfers_.front(); transfer;) {
         Transfer& now = *std::exchange(transfer, Transfers::next(*transfer));
         stop(now, why);
     }
-    leave_openings();
     peer_ = nullptr;
     ++with_fabric_;  // not before all of the above
-    drained_by_ = port_->host().now_us() + drain_us;
-    drain();
+    port_->host().arm(timer_, port_->host().now_us() + drain_us);
     given_back();
 }
 
-// The provider may still have to answer what the peer had begun to read. It takes no marker for one that is gone, and
-// has by then given back all else that it had for it.
-void Session::drain() noexcept {
-    port_->unlist(*this);
-    const TimeUs now = port_->host().now_us();
-    const bool late = now >= drained_by_;
-    if (late && drained_by_ != 0) force_ends();
-    if (late) drained_by_ = 0;
-    if (send_markers() == Sent::all) {
-        if (!late) port_->host().arm(timer_, drained_by_);
-    } else if (!late || with_fabric_ > shut_count_) {
-        port_->host().arm(timer_, now + marker_us);
-    } else {
-        leave_markers();
-    }
+bool Session::live() const noexcept { return peer_ && !peer_->ending; }
+
+void Session::forfeit(Errc why) noexcept {
+    log(LogLevel::info, "ofi: %s holds the most of what all share, and does not go on: %s",
+        peer_->addr().to_string().c_str(), std::string(to_string(why)).c_str());
+    fail(why);
+    while (Buffer* buffer = notes_.pop_front()) port_->notes().give(*buffer);
+    notes_count_ = 0;
+    while (Owed* owed = owing_.front()) release(*owed);
 }
 
 // One thing less is with the fabric.
 void Session::given_back() noexcept {
     CINNABAR_ASSERT(with_fabric_ > 0);
     if (--with_fabric_ > 0 || !draining_) return;
-    CINNABAR_ASSERT(transfers_.empty() && openings_.empty());
+    CINNABAR_ASSERT(transfers_.empty());
     draining_ = false;
     port_->host().disarm(timer_);
     if (address_ != FI_ADDR_UNSPEC) port_->endpoint().remove(std::exchange(address_, FI_ADDR_UNSPEC));
@@ -144,17 +135,10 @@ void Session::abandon() noexcept {
     while (Transfer* transfer = transfers_.front()) {
         while (Chunk* chunk = transfer->with_fabric.pop_front()) give_chunk(*chunk);
         transfer->touching = 0;
-        transfer->awaits_answer = false;
+        answered(*transfer);
         if (transfer->failed == Errc::ok) transfer->failed = Errc::canceled;
         settle(*transfer);
     }
-    while (Exposure* exposure = exposures_.front()) shut(*exposure);
-    port_->unlist(*this);
-    for (Exposures* list : {&shut_, &marked_}) {
-        while (Exposure* exposure = list->pop_front()) release(*exposure);
-    }
-    shut_count_ = 0;
-    leave_openings();
     with_fabric_ = 0;
     draining_ = false;
     open_ = false;
@@ -191,9 +175,10 @@ Errc Session::reason(const Done& done) const noexcept {
             break;
     }
     if (peer_ && !peer_->ending) {
-        log(LogLevel::warning, "ofi: %s has not carried something to %s: %s (%s)", port_->provider().name,
-            peer_->addr().to_string().c_str(), std::string(to_string(done.result)).c_str(),
-            done.words ? done.words : "");
+        static constinit LogLimit lines;
+        log_limited(lines, LogLevel::warning, "ofi: %s has not carried something to %s: %s (%s)",
+                    port_->provider().name, peer_->addr().to_string().c_str(),
+                    std::string(to_string(done.result)).c_str(), done.words ? done.words : "");
     }
     return done.result;
 }
@@ -202,10 +187,12 @@ void Session::time_out(Timer& timer) noexcept {
     Session& self = TimerOf<Session>::owner_of(timer);
     OfiPort& port = *self.port_;
     if (self.draining_) {
-        self.drain();
+        self.force_ends();
     } else if (!self.open_) {
-        log(LogLevel::warning, "ofi: the sockets met, but %s carries nothing to %s: see its fabric address",
-            port.provider().name, self.peer_->addr().to_string().c_str());
+        static constinit LogLimit lines;
+        log_limited(lines, LogLevel::warning,
+                    "ofi: the sockets met, but %s carries nothing to %s: see its fabric address", port.provider().name,
+                    self.peer_->addr().to_string().c_str());
         self.fail(Errc::unreachable);
     }
     (void)port.settle();
@@ -248,17 +235,8 @@ void Session::take_in(const Frame& frame, const TransferBody& body, ConstBytes p
             return atomic_asked(frame, body);
         case FrameKind::atomic_done:
             return atomic_ended(frame, body);
-        case FrameKind::open:
-            return open_asked(frame, body);
-        case FrameKind::opened:
-            return opened(frame, payload);
-        case FrameKind::close:
-            return close_asked(frame);
-        case FrameKind::closed:
-            return closed_came(frame);
         case FrameKind::probe:
         case FrameKind::answer:
-        case FrameKind::marker:
             return;
     }
 }
@@ -271,8 +249,8 @@ Chunk* Session::take_chunk() noexcept {
     chunk->owed = nullptr;
     chunk->discard = false;
     chunk->served = false;
+    chunk->sends = false;
     chunk->revoked = false;
-    chunk->reads = false;
     chunk->done = [](FabricOp& op, const Done& done) noexcept {
         auto& self = static_cast<Chunk&>(op);
         self.session->chunk_ended(self, done);
@@ -294,7 +272,8 @@ void Session::give_chunk(Chunk& chunk) noexcept {
     unstage(chunk);
     chunk.pin.reset();
     if (chunk.served) --served_;
-    if (chunk.reads) --reading_;
+    if (chunk.sends) port_->sends(-1);
+    if (chunk.sends && !chunk.served) --put_chunks_;
     port_->chunks().release(chunk);
 }
 
@@ -307,6 +286,11 @@ void Session::chunk_posted(Chunk& chunk) noexcept {
     } else {
         stray_.push_back(chunk);
     }
+}
+
+void Session::chunk_sent(Chunk& chunk) noexcept {
+    chunk.sends = true;
+    port_->sends(1);
 }
 
 void Session::chunk_ended(Chunk& chunk, const Done& given) noexcept {
@@ -322,13 +306,15 @@ void Session::chunk_ended(Chunk& chunk, const Done& given) noexcept {
         give_chunk(chunk);
         if (done.result != Errc::ok && done.result != Errc::canceled) fail(reason(done));
     }
-    if (!(to_serve_.empty() && to_read_.empty()) && peer_) port_->dirty(*this);
+    if (!(to_serve_.empty() && to_post_.empty()) && peer_) port_->dirty(*this);
     given_back();
 }
 
 // A provider has not given back what it was asked to: the operations end all the same.
 void Session::force_ends() noexcept {
-    log(LogLevel::info, "ofi: %s keeps %u operations of a session that is over", port_->provider().name, with_fabric_);
+    static constinit LogLimit lines;
+    log_limited(lines, LogLevel::info, "ofi: %s keeps %u operations of a session that is over", port_->provider().name,
+                with_fabric_);
     for (Transfer* transfer = transfers_.front(); transfer; transfer = Transfers::next(*transfer)) {
         if (transfer->posted) end_op(*transfer);
     }

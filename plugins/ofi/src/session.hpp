@@ -6,7 +6,6 @@
 
 #include "buffers.hpp"
 #include "card.hpp"
-#include "direct_reads.hpp"
 #include "gather.hpp"
 #include "transfer.hpp"
 
@@ -28,13 +27,17 @@ class Session final : public PoolSlot, public na::FdEvents {
     static constexpr std::uint32_t owed_max = 4 * admitted_max;
     // Chunks of the peer's transfers that are with the fabric, at most.
     static constexpr std::uint32_t served_max = 8;
-    // Chunks that the fabric reads for this side's operations, at most.
-    static constexpr std::uint32_t reading_max = 8;
-    // Leases of the peer that are read so, or may be; and its own that it may have open here.
-    static constexpr std::uint32_t openings_max = 64;
-    static constexpr std::uint32_t exposures_max = 2 * openings_max;
+    // Chunks of this side's puts that are with the fabric, at most.
+    static constexpr std::uint32_t put_chunks_max = 16;
     // Notes that wait to be sent; more, and the peer asks without taking answers.
     static constexpr std::uint32_t notes_max = 4096;
+    // Frames with the provider that are not known to have left, at most: some providers queue without a limit, and copy
+    // what is injected. Every confirm_every-th frame is sent with a completion.
+    static constexpr std::uint32_t unconfirmed_max = 128;
+    static constexpr std::uint32_t confirm_every = 32;
+    static_assert(unconfirmed_max >= 2 * confirm_every);
+    // Gets that were stopped and whose peer has not said how many chunks it sent; more, and it does not answer.
+    static constexpr std::uint32_t unanswered_max = 256;
 
     Session() noexcept;
 
@@ -66,8 +69,18 @@ class Session final : public PoolSlot, public na::FdEvents {
     void transmit() noexcept;
     void cancel(Posted& posted) noexcept;
 
-    // The lease of an exposure is taken back.
-    void want_back(Exposure& exposure) noexcept;
+    // Begun and not ending.
+    [[nodiscard]] bool live() const noexcept;
+    // The provider has no more room for it, or the peer has not taken what that has.
+    [[nodiscard]] bool waits_for_peer() const noexcept { return stalled || closed_; }
+    // What a session holds of pools that all sessions of its port share.
+    [[nodiscard]] std::uint32_t notes_waiting() const noexcept { return notes_count_; }
+    [[nodiscard]] std::uint32_t requests_served() const noexcept { return owed_; }
+    [[nodiscard]] std::uint32_t transfers_unanswered() const noexcept { return unanswered_; }
+    // When the peer last sent a chunk that it has room for here; time_never: it has no such room.
+    [[nodiscard]] TimeUs put_waits_since() const noexcept { return granted_ > 0 ? granted_since_ : time_never; }
+    // Ends the session and gives its notes and the peer's requests back at once.
+    void forfeit(Errc why) noexcept;
 
     // What the fabric gives back.
     void sent(Buffer& buffer, const Done& done) noexcept;
@@ -83,20 +96,26 @@ class Session final : public PoolSlot, public na::FdEvents {
     void probed(const Frame& frame) noexcept;
     static void time_out(Timer& timer) noexcept;
     void given_back() noexcept;
-    void drain() noexcept;
     void force_ends() noexcept;
 
     // send.cpp
-    enum class Sent : std::uint8_t { all, stalled };
+    enum class Sent : std::uint8_t {
+        all,
+        stalled,      // the provider has no room: it is asked again
+        unconfirmed,  // may_send() is false: a completion of this session goes on with it
+    };
     [[nodiscard]] Sent send_notes() noexcept;
     [[nodiscard]] Sent send_messages() noexcept;
     [[nodiscard]] Errc send_buffer(Buffer& buffer, std::byte* frame) noexcept;
     void note(const Frame& frame, const TransferBody& body) noexcept;
+    // Whether one more frame may go to the provider. Requires of who is told no: to end with Sent::unconfirmed.
+    [[nodiscard]] bool may_send() noexcept;
+    void confirmed(std::uint32_t frames) noexcept;
     [[nodiscard]] Buffer* make_note(const Frame& frame, const TransferBody& body, std::size_t data_bytes) noexcept;
 
     // origin.cpp
     [[nodiscard]] Sent post_transfers() noexcept;
-    void admit_waiting() noexcept;
+    [[nodiscard]] Sent admit_waiting() noexcept;
     [[nodiscard]] Sent post_chunks(Transfer& transfer) noexcept;
     [[nodiscard]] Errc post_chunk(Transfer& transfer, Chunk& chunk) noexcept;
     [[nodiscard]] std::uint64_t begin_chunk(const Transfer& transfer, Chunk& chunk) const noexcept;
@@ -112,35 +131,13 @@ class Session final : public PoolSlot, public na::FdEvents {
     void transfer_chunk_ended(Chunk& chunk, const Done& done) noexcept;
     void stop(Transfer& transfer, Errc why) noexcept;
     void settle(Transfer& transfer) noexcept;
+    void await_answer(Transfer& transfer) noexcept;
+    void answered(Transfer& transfer) noexcept;
     void end_op(Transfer& transfer) noexcept;
     void leave_posting(Transfer& transfer) noexcept;
     void cancel_chunks(ChunkList& chunks, std::uint64_t from) noexcept;
     void take_back(Chunk& chunk) noexcept;
     void discard(Chunk& chunk) noexcept;
-
-    // direct_reads.cpp
-    void join_opening(Transfer& transfer) noexcept;
-    void leave_opening(Transfer& transfer) noexcept;
-    void leave_openings() noexcept;
-    void look_at(Opening& opening) noexcept;
-    void forget(Opening& opening) noexcept;
-    [[nodiscard]] Opening* find_opening(std::uint64_t id) noexcept;
-    void opened(const Frame& frame, ConstBytes payload) noexcept;
-    void close_asked(const Frame& frame) noexcept;
-    [[nodiscard]] Sent post_reads() noexcept;
-    [[nodiscard]] Errc post_read(Transfer& transfer, Chunk& chunk) noexcept;
-
-    // exposures.cpp
-    void open_asked(const Frame& frame, const TransferBody& body) noexcept;
-    void closed_came(const Frame& frame) noexcept;
-    [[nodiscard]] bool expose(Exposure& exposure, Writer& names) noexcept;
-    void take_exposure(Exposure& exposure, std::uint64_t id, na::LeaseTable::Pin pin) noexcept;
-    void shut(Exposure& exposure) noexcept;
-    static void forget_parts(Exposure& exposure) noexcept;
-    [[nodiscard]] Sent send_markers() noexcept;
-    void marker_left(Exposure& exposure, const Done& done) noexcept;
-    void leave_markers() noexcept;
-    void release(Exposure& exposure) noexcept;
 
     // owner.cpp
     [[nodiscard]] Owed* owe(const Frame& frame, const TransferBody& body) noexcept;
@@ -164,50 +161,45 @@ class Session final : public PoolSlot, public na::FdEvents {
     void unstage(Chunk& chunk) noexcept;
     void give_chunk(Chunk& chunk) noexcept;
     void chunk_posted(Chunk& chunk) noexcept;
+    void chunk_sent(Chunk& chunk) noexcept;
 
     OfiPort* port_ = nullptr;
     OfiPeer* peer_ = nullptr;  // null: reserved, or ended
     UniqueFd fd_;
     fi_addr_t address_ = FI_ADDR_UNSPEC;
     SessionName remote_;
-    std::uint32_t check_ = 0;
+    std::uint64_t check_ = 0;
     na::Hello hello_;
     bool open_ = false;
     bool dialled_ = false;
     bool draining_ = false;
-    std::uint32_t with_fabric_ = 0;  // buffers and chunks, and exposures that are not open
-    TimeUs drained_by_ = 0;
-    TimerOf<Session> timer_;  // until it is open; after its end, until the fabric has given back everything
+    std::uint32_t with_fabric_ = 0;  // buffers and chunks
+    TimerOf<Session> timer_;         // until it is open; after its end, until the fabric has given back everything
 
     BufferList notes_;
     std::uint32_t notes_count_ = 0;
-    BufferList sending_;  // of ops and notes, with the fabric
+    BufferList sending_;             // of ops and notes, with the fabric
+    std::uint32_t unconfirmed_ = 0;  // frames
+    std::uint32_t injected_ = 0;     // of them, since the last one that has a completion
+    bool closed_ = false;            // may_send() has said no
 
     using Transfers = IntrusiveList<Transfer, &Transfer::link>;
     using PostQueue = IntrusiveList<Transfer, &Transfer::post_link>;
     Transfers transfers_;
     PostQueue to_post_;
-    PostQueue to_read_;  // those that are direct
     std::uint32_t admitted_ = 0;
-    std::uint32_t reading_ = 0;  // chunks
-
-    using Openings = IntrusiveList<Opening, &Opening::link>;
-    using Exposures = IntrusiveList<Exposure, &Exposure::link>;
-    Openings openings_;
-    Exposures exposures_;  // open
-    Exposures shut_;       // their markers are to be sent
-    Exposures marked_;     // and those are with the fabric
-    std::uint32_t openings_count_ = 0;
-    std::uint32_t exposures_count_ = 0;
-    std::uint32_t shut_count_ = 0;
+    std::uint32_t put_chunks_ = 0;  // with the fabric
+    std::uint32_t unanswered_ = 0;  // transfers that are stopped and await their answer
 
     using Owing = IntrusiveList<Owed, &Owed::link>;
     using WorkQueue = IntrusiveList<Owed, &Owed::work_link>;
     Owing owing_;
     WorkQueue to_serve_;
     std::uint32_t owed_ = 0;
-    std::uint32_t served_ = 0;  // chunks for the peer
-    ChunkList stray_;           // with the fabric, and nobody waits for them
+    std::uint32_t served_ = 0;   // chunks for the peer
+    std::uint32_t granted_ = 0;  // of them, of puts: the peer sends
+    TimeUs granted_since_ = 0;   // when the first was granted, or the last came
+    ChunkList stray_;            // with the fabric, and nobody waits for them
 };
 
 }  // namespace cinnabar::ofi

@@ -27,7 +27,6 @@ Card OfiPort::card(const na::Hello& hello, const Session* session) const noexcep
     Card card;
     card.hello = hello;
     if (session) card.session = session->name();
-    card.listens_at = transport_.listens_at();
     card.set_provider(provider().name);
     const ConstBytes address = endpoint_->address();
     card.address_bytes = static_cast<std::uint16_t>(address.size());
@@ -43,59 +42,38 @@ void OfiPort::reject(const Caller& caller, Errc why) noexcept {
 
 void OfiPort::came_in(Caller caller) noexcept {
     const na::Hello& hello = caller.card.hello;
-    const Identity who = na::sender_of(hello);
     if (hello.kind != na::HelloKind::dial || hung_up(caller.fd.get())) return;
     const Errc refused = na::refusal(hello, transport_.incarnation(), accepting_, full());
     if (refused != Errc::ok) return reject(caller, refused);
     if (caller.card.provider() != provider().name) {
-        log(LogLevel::info, "ofi: somebody on %s called, this is %s: turned away",
-            std::string(caller.card.provider()).c_str(), provider().name);
+        static constinit LogLimit lines;
+        log_limited(lines, LogLevel::info, "ofi: somebody on %s called, this is %s: turned away",
+                    std::string(caller.card.provider()).c_str(), provider().name);
         return reject(caller, Errc::unreachable);
     }
-    if (OfiPeer* met = peers_.find(who); met && met->session) {
-        // It may have come back before the end of its last connection was read here.
-        met->session->on_ready(0);
-        (void)settle();
-    }
-    OfiPeer* const dialled = na::says_exists(hello) || who == identity() ? nullptr : dialled_as(caller);
-    if (dialled && who < identity()) return reject(caller, Errc::exists);
-    if (dialled) drop_dial(*dialled);  // before the answer: the peer reads what it finds of that dial as given up
-    let_in(std::move(caller), dialled ? dialled : peers_.find_idle(who));
+    let_in(std::move(caller));
 }
 
-// Both sides dial each other: the call of the larger identity stays.
-OfiPeer* OfiPort::dialled_as(const Caller& caller) noexcept {
-    if (dials_.taken() == 0) return nullptr;
-    const SocketAddress host = SocketAddress::peer_of(caller.fd.get());
-    return peers_.find_if(
-        [&](const OfiPeer& peer) { return peer.dial && !peer.ending && peer.dial->means(caller.card, host); });
-}
-
-void OfiPort::let_in(Caller caller, OfiPeer* peer) noexcept {
-    const Identity who = na::sender_of(caller.card.hello);
+// A peer of its own, whoever it claims to be.
+void OfiPort::let_in(Caller caller) noexcept {
+    const na::Identity who = na::sender_of(caller.card.hello);
     Session* session = sessions_.acquire();
     if (!session) return reject(caller, Errc::overloaded);
     session->reserve(*this);
-    if (!send_card(caller.fd.get(), card(hello(na::HelloKind::accept, who), session))) {
-        session->end_reserved();
-        if (peer && peer->state() == na::PeerState::connecting) end_session(*peer, Errc::peer_lost);
-        return;
-    }
-    if (!peer) {
-        peer = &peers_.add(
-            std::make_unique<OfiPeer>(*this, na::Addr::make_session(transport_.scheme(), who.context, who.incarnation),
-                                      std::vector<SocketAddress>()));
-    }
-    peer->session = session;
-    peer->set_connecting();
-    const Errc why = session->begin(*peer, std::move(caller.fd), caller.card, false);
-    if (why != Errc::ok) end_session(*peer, why);
+    const bool own = transport_.own_dials().dialled(caller.fd.get());
+    if (!send_card(caller.fd.get(), card(hello(na::HelloKind::accept, who), session))) return session->end_reserved();
+    na::Addr addr = na::Addr::of_connection(transport_.scheme(), who.context, who.incarnation, own,
+                                            SocketAddress::peer_of(caller.fd.get()).endpoint(transport_.scheme()));
+    OfiPeer& peer = peers_.add(std::make_unique<OfiPeer>(*this, std::move(addr), na::Places()));
+    peer.session = session;
+    peer.set_connecting();
+    const Errc why = session->begin(peer, std::move(caller.fd), caller.card, false);
+    if (why != Errc::ok) end_session(peer, why);
 }
 
 void OfiPort::session_open(Session& session, const na::Hello& hello) noexcept {
     OfiPeer& peer = session.peer();
     const bool restarted = na::restarted(peer, hello.incarnation);
-    peers_.identify(peer, na::sender_of(hello));
     peer.backoff.succeeded();
     peer.set_connected(hello, static_cast<std::uint32_t>(options().message_bytes_max));
     na::end_too_large(*this, peer);
@@ -134,7 +112,6 @@ void OfiPort::dial_done(Dial& dial, UniqueFd fd, const Card& answer) noexcept {
     OfiPeer& peer = dial.peer();
     Session& session = dial.session();
     const na::Hello& hello = answer.hello;
-    if (hello.kind == na::HelloKind::reject && na::says_exists(hello)) return dial.wait_for_call();
     Errc why = na::misfit(hello, peer);
     if (why != Errc::ok) {
         drop_dial(peer);
@@ -152,12 +129,6 @@ void OfiPort::dial_failed(Dial& dial, Errc why) noexcept {
     OfiPeer& peer = dial.peer();
     drop_dial(peer);
     end_session(peer, why);
-}
-
-void OfiPort::dial_again(Dial& dial) noexcept {
-    OfiPeer& peer = dial.peer();
-    drop_dial(peer);
-    this->dial(peer);
 }
 
 void OfiPort::end_session(OfiPeer& peer, Errc why) noexcept {

@@ -3,8 +3,7 @@
 // go over the fabric. A large get: the origin posts receives for all chunks, straight into its memory, and asks; the
 // owner sends each chunk straight from the leased memory, which stays pinned until it has left (decision 0017), or
 // copies it into staging under a pin, and sends that. A large put: the owner posts receives into staging and says so;
-// the origin sends straight from its memory; the owner places the chunks under a pin. Large gets of one lease that
-// follow each other are read by the fabric: direct_reads.hpp. Owner of the context only.
+// the origin sends straight from its memory; the owner places the chunks under a pin. Owner of the context only.
 #pragma once
 
 #include "endpoint.hpp"
@@ -21,7 +20,6 @@
 namespace cinnabar::ofi {
 
 class Session;
-struct Opening;
 struct Owed;
 struct Transfer;
 
@@ -44,8 +42,8 @@ struct Chunk final : FabricOp, PoolSlot {
     std::uint32_t bytes = 0;
     bool discard = false;  // of a get that has ended: what comes is dropped
     bool served = false;   // of what the peer asked for
+    bool sends = false;    // it is a send, not a receive
     bool revoked = false;  // the fabric was asked to give it back
-    bool reads = false;    // with fi_read
 };
 // What the provider must know of the memory that it goes from or to.
 [[nodiscard]] inline const Registration& memory_of(const Chunk& chunk) noexcept {
@@ -67,8 +65,6 @@ struct Transfer final : PoolSlot {
     std::uint32_t next = 0;      // the first that is not posted
     std::uint32_t ended = 0;     // that have come, or are sent
     std::uint32_t touching = 0;  // that the fabric may still move from or into the op's memory
-    Opening* opening = nullptr;  // of its lease, where the fabric may read
-    bool direct = false;         // it does: the chunks are read by it
     bool asked = false;          // the peer knows of it
     bool answered = false;       // a put: the owner has said how it ended
     bool awaits_answer = false;  // a get that was stopped: the owner has not said how many chunks it sent

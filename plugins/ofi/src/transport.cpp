@@ -19,10 +19,6 @@ constexpr std::size_t segments_max = 64 * 1024;
 constexpr std::size_t rma_bytes_max = 16 * 1024 * 1024;
 constexpr std::size_t message_bytes_limit = 1024 * 1024;  // below what goes eagerly everywhere
 
-// Endpoints that could not be closed.
-std::mutex left_mutex;
-Endpoint* left = nullptr;
-
 }  // namespace
 
 OfiTransport::OfiTransport(const na::TransportOptions& options, Selection selection)
@@ -46,20 +42,18 @@ OfiTransport::OfiTransport(const na::TransportOptions& options, Selection select
     limits_.connections_max = options.connections_max;
 }
 
-OfiTransport::~OfiTransport() {
-    CINNABAR_ASSERT(ports_.empty());
-    if (left_endpoints_) (void)fabric_.release();
-}
+OfiTransport::~OfiTransport() { CINNABAR_ASSERT(ports_.empty()); }
 
 Result<std::unique_ptr<na::Transport>> OfiTransport::open(const na::Uri& uri, const na::TransportOptions& options) {
     if (options.message_bytes_max > message_bytes_limit) {
         return Error(Errc::invalid_argument, "message_bytes_max is at most 1 MiB on a fabric");
     }
     CINNABAR_TRY(const Wanted wanted, read_address(uri));
+    CINNABAR_TRY(const FabricLibrary* const library, FabricLibrary::load());
     CINNABAR_TRY(Selection selection, select(wanted));
     std::unique_ptr<OfiTransport> transport(new OfiTransport(options, std::move(selection)));
     fid_fabric* fabric = nullptr;
-    if (const int failed = ::fi_fabric(transport->selection_.info->fabric_attr, &fabric, nullptr)) {
+    if (const int failed = library->fabric(transport->selection_.info->fabric_attr, &fabric, nullptr)) {
         return error_of(failed, "fi_fabric", transport->selection_.why);
     }
     transport->fabric_.reset(fabric);
@@ -68,7 +62,6 @@ Result<std::unique_ptr<na::Transport>> OfiTransport::open(const na::Uri& uri, co
         CINNABAR_TRY(const std::vector<na::SocketAddress> addresses, na::resolve(place, na::Purpose::listen));
         CINNABAR_TRY(transport->listener_, na::listen_at(addresses));
         const auto bound = na::SocketAddress::local_of(transport->listener_.get());
-        transport->listens_at_ = bound.port();
         transport->endpoints_ = na::reachable_endpoints(bound, transport->scheme());
     } else if (!place.host.empty()) {
         CINNABAR_TRY(const std::vector<na::SocketAddress> addresses, na::resolve(place, na::Purpose::listen));
@@ -105,23 +98,14 @@ void OfiTransport::port_closed(const OfiPort& port, na::ContextId context) noexc
     if (const auto at = ports_.find(context); at != ports_.end() && at->second == &port) ports_.erase(at);
 }
 
-void OfiTransport::leave(std::unique_ptr<Endpoint> endpoint) noexcept {
-    log(LogLevel::warning,
-        "ofi: a context closed while %s read from a peer that does not answer: its endpoint stays open",
-        provider().name);
-    const std::lock_guard lock(left_mutex);
-    endpoint->next_left = left;
-    left = endpoint.release();
-    left_endpoints_ = true;
-}
-
-bool OfiTransport::hand_over(Caller& caller) noexcept {
+Errc OfiTransport::hand_over(Caller& caller) noexcept {
     const std::lock_guard lock(mutex_);
     const auto at = ports_.find(caller.card.hello.peer_context);
-    if (at == ports_.end()) return false;
+    if (at == ports_.end()) return Errc::unreachable;
+    if (at->second->inbox().full()) return Errc::overloaded;
     at->second->inbox().put(std::move(caller));
     at->second->host().wake();
-    return true;
+    return Errc::ok;
 }
 
 Result<std::unique_ptr<na::Memory>> OfiTransport::register_memory(std::span<const na::Segment> segments,
@@ -147,6 +131,9 @@ std::string OfiTransport::diagnosis() const {
     std::string text = endpoints_.empty() ? "does not listen" : "listens at";
     for (const std::string& endpoint : endpoints_) text += " " + endpoint;
     text += "; " + selection_.why;
+    if (const std::uint64_t strays = strays_.load(std::memory_order_relaxed); strays > 0) {
+        text += "; " + std::to_string(strays) + " frames came that name no session";
+    }
     if (!provider().note.empty()) text += "; " + std::string(provider().note);
     return text;
 }

@@ -10,9 +10,11 @@
 #include <cinnabar/base/unique_fd.hpp>
 #include <cinnabar/na/lease_table.hpp>
 #include <cinnabar/na/registrations.hpp>
+#include <cinnabar/na/session/own_dials.hpp>
 #include <cinnabar/na/session/socket_address.hpp>
 #include <cinnabar/na/transport.hpp>
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -60,12 +62,13 @@ class OfiTransport final : public na::Transport {
     // What outgoing sockets are bound to; null: whatever the kernel picks.
     [[nodiscard]] const na::SocketAddress* source() const noexcept { return source_ ? &*source_ : nullptr; }
     [[nodiscard]] int listener() const noexcept { return listener_.get(); }
-    [[nodiscard]] std::uint16_t listens_at() const noexcept { return listens_at_; }
+    [[nodiscard]] na::OwnDials& own_dials() noexcept { return own_dials_; }
+    // A frame came that names no session: late, or a guess. diagnosis() tells how many.
+    void count_stray() noexcept { strays_.fetch_add(1, std::memory_order_relaxed); }
     void port_closed(const OfiPort& port, na::ContextId context) noexcept;
-    // It could not be closed: it stays for as long as the process, and the fabric with it.
-    void leave(std::unique_ptr<Endpoint> endpoint) noexcept;
-    // Moves a caller to the port of its hello's context, in whatever thread that lives; false when there is none.
-    [[nodiscard]] bool hand_over(Caller& caller) noexcept;
+    // Moves a caller to the port of the context that it means, in whatever thread that lives. unreachable: there is
+    // none; overloaded: as many wait there as may. Then it is as it was.
+    [[nodiscard]] Errc hand_over(Caller& caller) noexcept;
 
   private:
     OfiTransport(const na::TransportOptions& options, Selection selection);
@@ -79,14 +82,14 @@ class OfiTransport final : public na::Transport {
     na::LeaseTable leases_;
     Fences fences_{leases_};
     UniqueFd listener_;
-    std::uint16_t listens_at_ = 0;
     std::optional<na::SocketAddress> source_;
     std::vector<std::string> endpoints_;
+    na::OwnDials own_dials_;
+    std::atomic<std::uint64_t> strays_{0};
     const std::shared_ptr<na::Registrations> registrations_ = std::make_shared<na::Registrations>(options_);
 
     mutable std::mutex mutex_;
     std::unordered_map<na::ContextId, OfiPort*> ports_;
-    bool left_endpoints_ = false;
 };
 
 }  // namespace cinnabar::ofi

@@ -12,7 +12,7 @@
 namespace cinnabar::self_ {
 
 void SelfPort::dial(SelfPeer& peer) noexcept {
-    const std::shared_ptr<Mailbox> target = transport_.find(peer.context());
+    const std::shared_ptr<Mailbox> target = transport_.find(peer.endpoint(), peer.context());
     const bool open_here = mailbox_->accepting();
     if (!open_here || !target || !target->accepting()) {
         dial_failed(peer, open_here ? Errc::refused : Errc::closed);
@@ -31,6 +31,7 @@ void SelfPort::dial(SelfPeer& peer) noexcept {
         letter->kind = LetterKind::connect;
         letter->control = true;
         letter->source = mailbox_->context();
+        letter->network = transport_.incarnation();
         letter->connection = connection;
         letter->from = mailbox_;
         visit.push(*letter.release());
@@ -49,7 +50,7 @@ void SelfPort::connected(SelfPeer& peer, std::shared_ptr<Mailbox> mailbox, std::
     peer.mailbox_ = std::move(mailbox);
     peer.connection_ = connection;
     peer.farewell_ = std::move(farewell);
-    peer.incarnation_ = transport_.incarnation();
+    peer.incarnation_ = peer.mailbox_->network().incarnation;
     peer.state_ = na::PeerState::connected;
     ++peer.epoch_;
     peer.acquire();
@@ -63,6 +64,7 @@ void SelfPort::tell_disconnect(Mailbox& mailbox, std::uint64_t connection, std::
     letter->kind = LetterKind::disconnect;
     letter->control = true;
     letter->source = mailbox_->context();
+    letter->network = transport_.incarnation();
     letter->connection = connection;
     visit.push(*letter.release());
 }
@@ -111,8 +113,8 @@ void SelfPort::on_connect(SelfPeer& peer, std::unique_ptr<Letter> letter) noexce
 }
 
 void SelfPort::deliver(Letter& letter) noexcept {
-    SelfPeer* peer = peer_of(letter.source);
-    CINNABAR_ASSERT(peer);
+    SelfPeer* peer = sender_of(letter);
+    if (!peer) return mailbox_->give_back(letter);
     arrival_kept_ = false;
     const bool live = peer->state() == na::PeerState::connected && letter.connection >= peer->refuse_below_;
     switch (letter.kind) {

@@ -5,10 +5,14 @@
 
 #include <cinnabar/base/slot_pool.hpp>
 #include <cinnabar/base/work.hpp>
+#include <cinnabar/na/addr.hpp>
+#include <cinnabar/na/lease_table.hpp>
 #include <cinnabar/na/transport.hpp>
 
 #include <atomic>
 #include <memory>
+#include <string>
+#include <utility>
 
 namespace cinnabar::self_ {
 
@@ -23,23 +27,37 @@ struct Letter : PoolSlot, Work {  // a Work that is never run: it is the link of
     bool control = false;
     na::ContextId source = 0;
     std::uint32_t bytes = 0;
+    na::Incarnation network = 0;  // of the source
     std::uint64_t connection = 0;
     na::Tag tag = 0;  // of a message; the value of a notification
     std::unique_ptr<std::byte[]> buffer;
     std::shared_ptr<Mailbox> from;  // connect only: where the dialler receives
 };
 
+// What the mailboxes of one transport have in common.
+struct Network {
+    std::string endpoint;
+    na::Incarnation incarnation = 0;
+    na::LeaseTable leases;
+    Network(std::string named, na::Incarnation number, std::uint32_t leases_max)
+        : endpoint(std::move(named)), incarnation(number), leases(leases_max) {}
+};
+
 class Mailbox {
   public:
-    Mailbox(na::PortHost& host, std::uint32_t receive_slots, std::size_t message_bytes_max)
-        : letters_(Threads::many, receive_slots),
+    Mailbox(std::shared_ptr<Network> network, na::PortHost& host, std::uint32_t receive_slots,
+            std::size_t message_bytes_max)
+        : network_(std::move(network)),
+          letters_(Threads::many, receive_slots),
           message_bytes_max_(message_bytes_max),
           context_(host.context_id()),
           initial_credits_(host.initial_credits()),
           host_(host) {}
     ~Mailbox();
 
+    [[nodiscard]] Network& network() const noexcept { return *network_; }
     [[nodiscard]] na::ContextId context() const noexcept { return context_; }
+    [[nodiscard]] std::size_t message_bytes_max() const noexcept { return message_bytes_max_; }
     [[nodiscard]] std::uint32_t initial_credits() const noexcept { return initial_credits_; }
 
     // For those who post, any thread: a visit keeps the mailbox's owner from closing.
@@ -57,6 +75,7 @@ class Mailbox {
 
   private:
     static constexpr std::uint32_t closed_bit = 0x8000'0000;
+    const std::shared_ptr<Network> network_;
     SlotPool<Letter> letters_;
     SubmitQueue inbox_;
     std::atomic<std::uint32_t> visits_{0};  // closed_bit | count

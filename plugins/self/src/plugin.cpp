@@ -6,13 +6,16 @@
 namespace cinnabar::self_ {
 namespace {
 
-Result<std::unique_ptr<na::Transport>> open(const na::Uri&, const na::TransportOptions& options) {
-    return std::unique_ptr<na::Transport>(std::make_unique<SelfTransport>(options));
+Result<std::unique_ptr<na::Transport>> open(const na::Uri& uri, const na::TransportOptions& options) {
+    auto made = SelfTransport::make(uri.host, uri.option("alone") == "yes", options);
+    if (!made) return Error(Errc::address_in_use, "another node of this process has that name", uri.to_string());
+    return std::unique_ptr<na::Transport>(std::move(made));
 }
 
 }  // namespace
 
-const na::PluginInfo plugin_info{na::plugin_abi, "self", "between the contexts of one process, by memcpy", &open};
+const na::PluginInfo plugin_info{na::plugin_abi, "self", "between the contexts of one process, by memcpy", &open,
+                                 "alone"};
 
 }  // namespace cinnabar::self_
 

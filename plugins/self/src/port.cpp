@@ -31,18 +31,15 @@ void SelfPort::close() noexcept {
     if (std::exchange(closed_, true)) return;
     transport_.close_port(mailbox_->context());
     mailbox_->close();
-    for (auto& peer : peers_) {
-        if (!peer) continue;
-        end_waiting(*peer, Errc::canceled);
-        say_farewell(*peer);
-        if (std::exchange(peer->mailbox_, nullptr)) peer->release();
-        peer->state_ = na::PeerState::idle;
-    }
+    for_each_peer([this](SelfPeer& peer) {
+        end_waiting(peer, Errc::canceled);
+        say_farewell(peer);
+        if (std::exchange(peer.mailbox_, nullptr)) peer.release();
+        peer.state_ = na::PeerState::idle;
+    });
     while (SelfOp* self_op = done_.pop_front()) host_.complete(*self_op->op, self_op->result);
     while (Work* letter = inbox_.pop_front()) mailbox_->give_back(static_cast<Letter&>(*letter));
-    for (auto& peer : peers_) {
-        if (peer) host_.peer_gone(*peer);
-    }
+    for_each_peer([this](SelfPeer& peer) { host_.peer_gone(peer); });
 }
 
 SelfPeer* SelfPort::peer_of(na::ContextId context) noexcept {
@@ -55,14 +52,38 @@ SelfPeer* SelfPort::peer_of(na::ContextId context) noexcept {
     return peer.get();
 }
 
+// Of another transport: found by its name, also after that was opened anew.
+SelfPeer& SelfPort::peer_at(const std::string& endpoint, na::ContextId context) {
+    const na::Addr addr = na::Addr::make({endpoint}, context, 0);
+    for (auto& peer : others_) {
+        if (peer->addr() == addr) return *peer;
+    }
+    auto& made = others_.emplace_back(std::make_unique<SelfPeer>(*this, addr));
+    made->message_bytes_max_ = static_cast<std::uint32_t>(transport_.limits().message_bytes_max);
+    return *made;
+}
+
+// Null for letters of a connection that has ended.
+SelfPeer* SelfPort::sender_of(const Letter& letter) noexcept {
+    if (letter.network == transport_.incarnation()) return peer_of(letter.source);
+    if (letter.kind == LetterKind::connect) return &peer_at(letter.from->network().endpoint, letter.source);
+    for (auto& peer : others_) {
+        if (peer->incarnation_ == letter.network && peer->context() == letter.source) return peer.get();
+    }
+    return nullptr;
+}
+
 Result<na::Peer*> SelfPort::peer(const na::Addr& addr) {
     const auto& body = addr.body();
-    const bool here = std::any_of(body.endpoints.begin(), body.endpoints.end(),
-                                  [this](const std::string& endpoint) { return transport_.reaches(endpoint); });
-    const bool same_process = body.incarnation == 0 || body.incarnation == transport_.incarnation();
-    SelfPeer* found = here && same_process ? peer_of(body.context) : nullptr;
-    if (!found) return Error(Errc::unreachable, "self reaches the contexts of its own process", addr.to_string());
-    return static_cast<na::Peer*>(found);
+    for (const std::string& endpoint : body.endpoints) {
+        if (transport_.is_own(endpoint)) {
+            const bool is_it = body.incarnation == 0 || body.incarnation == transport_.incarnation();
+            if (SelfPeer* found = is_it ? peer_of(body.context) : nullptr) return static_cast<na::Peer*>(found);
+        } else if (transport_.reaches(endpoint)) {
+            return static_cast<na::Peer*>(&peer_at(endpoint, body.context));
+        }
+    }
+    return Error(Errc::unreachable, "no node of this process has that name", addr.to_string());
 }
 
 Errc SelfPort::post(na::Op& op) noexcept {
@@ -116,15 +137,17 @@ Errc SelfPort::carry_out(na::Op& op, SelfPeer& peer) noexcept {
         case na::OpKind::compare_swap:
             break;
     }
-    return access_memory(transport_.leases(), op);
+    return access_memory(peer.mailbox_->network().leases, op);
 }
 
 Errc SelfPort::send(na::Op& op, SelfPeer& peer) noexcept {
+    if (op.message_bytes > peer.mailbox_->message_bytes_max()) return Errc::too_large;
     Mailbox::Visit visit(*peer.mailbox_);
     if (!visit.ok()) return Errc::peer_lost;
     Letter* letter = visit.take(op.kind == na::OpKind::send_expected ? LetterKind::expected : LetterKind::unexpected);
     if (!letter) return Errc::again;
     letter->source = mailbox_->context();
+    letter->network = transport_.incarnation();
     letter->connection = peer.connection_;
     letter->tag = op.tag;
     letter->bytes = op.message_bytes;
@@ -138,12 +161,13 @@ Errc SelfPort::put_notify(na::Op& op, SelfPeer& peer) noexcept {
     if (!visit.ok()) return Errc::peer_lost;
     Letter* letter = visit.take(LetterKind::notify);
     if (!letter) return Errc::again;
-    const Errc result = access_memory(transport_.leases(), op);
+    const Errc result = access_memory(peer.mailbox_->network().leases, op);
     if (result != Errc::ok) {
         peer.mailbox_->give_back(*letter);
         return result;
     }
     letter->source = mailbox_->context();
+    letter->network = transport_.incarnation();
     letter->connection = peer.connection_;
     letter->tag = op.notify;
     visit.push(*letter);
@@ -152,11 +176,12 @@ Errc SelfPort::put_notify(na::Op& op, SelfPeer& peer) noexcept {
 
 unsigned SelfPort::poll() noexcept {
     unsigned done = 0;
-    for (auto& peer : peers_) {
-        if (events_ == 0) break;
-        if (!peer || peer->lost_why_ == Errc::ok) continue;
-        tell_lost(*peer);
-        ++done;
+    if (events_ != 0) {
+        for_each_peer([&](SelfPeer& peer) {
+            if (peer.lost_why_ == Errc::ok) return;
+            tell_lost(peer);
+            ++done;
+        });
     }
     done += poll_busy();
     done += poll_inbox();

@@ -23,11 +23,13 @@ struct SelfOp {
 static_assert(sizeof(SelfOp) <= na::op_private_bytes_max);
 using SelfOps = IntrusiveList<SelfOp, &SelfOp::link>;
 
-// Never forgotten before its port: there are contexts_max at most.
+// Never forgotten before its port: there are contexts_max of its own transport, and those of other nodes of this
+// process that it has met, one for each name.
 class SelfPeer final : public na::Peer {
   public:
     SelfPeer(na::Port& port, na::Addr addr) noexcept : Peer(port, std::move(addr)) {}
     [[nodiscard]] na::ContextId context() const noexcept { return addr().body().context; }
+    [[nodiscard]] const std::string& endpoint() const noexcept { return addr().body().endpoints.front(); }
 
   private:
     friend class SelfPort;
@@ -68,6 +70,15 @@ class SelfPort final : public na::Port {
     using BusyPeers = IntrusiveList<SelfPeer, &SelfPeer::busy_link_>;
 
     SelfPeer* peer_of(na::ContextId context) noexcept;
+    [[nodiscard]] SelfPeer& peer_at(const std::string& endpoint, na::ContextId context);
+    [[nodiscard]] SelfPeer* sender_of(const Letter& letter) noexcept;
+    template <typename F>
+    void for_each_peer(F&& f) {
+        for (auto& peer : peers_) {
+            if (peer) f(*peer);
+        }
+        for (std::size_t i = 0; i < others_.size(); ++i) f(*others_[i]);  // f may add some
+    }
     [[nodiscard]] Errc carry_out(na::Op& op, SelfPeer& peer) noexcept;
     [[nodiscard]] Errc send(na::Op& op, SelfPeer& peer) noexcept;
     [[nodiscard]] Errc put_notify(na::Op& op, SelfPeer& peer) noexcept;
@@ -92,7 +103,8 @@ class SelfPort final : public na::Port {
     na::PortHost& host_;
     const std::shared_ptr<Mailbox> mailbox_;
     SlotPool<SelfMessage> messages_;
-    std::vector<std::unique_ptr<SelfPeer>> peers_;  // by context id
+    std::vector<std::unique_ptr<SelfPeer>> peers_;   // of its own transport, by context id
+    std::vector<std::unique_ptr<SelfPeer>> others_;  // of others of this process; their addresses have no incarnation
     BusyPeers busy_;
     WorkQueue inbox_;  // taken from the mailbox, not handed out yet
     SelfOps done_;

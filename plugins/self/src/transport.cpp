@@ -6,7 +6,10 @@
 
 #include <cinnabar/base/random.hpp>
 
+#include <atomic>
 #include <cstdio>
+#include <map>
+#include <utility>
 
 namespace cinnabar::self_ {
 namespace {
@@ -14,20 +17,52 @@ namespace {
 constexpr std::size_t segments_max = 4096;
 constexpr std::uint32_t leases_max = 65'536;
 
-std::string endpoint_of(na::Incarnation incarnation) {
+std::string endpoint_of(const std::string& name, na::Incarnation incarnation) {
+    if (!name.empty()) return "self://" + name;
     char text[32];
     std::snprintf(text, sizeof text, "self://%016llx", static_cast<unsigned long long>(incarnation));
     return text;
 }
 
+// The transports of this process that find each other, by endpoint.
+struct Directory {
+    std::mutex mutex;
+    std::map<std::string, SelfTransport*, std::less<>> transports;
+};
+
+Directory& directory() {
+    static auto* all = new Directory;  // outlives every static transport
+    return *all;
+}
+
 }  // namespace
 
-SelfTransport::SelfTransport(const na::TransportOptions& options)
-    : options_(options),
-      incarnation_(secret_u64()),
-      endpoint_(endpoint_of(incarnation_)),
-      leases_(leases_max),
-      mailboxes_(options.contexts_max) {
+std::unique_ptr<SelfTransport> SelfTransport::make(const std::string& name, bool alone,
+                                                   const na::TransportOptions& options) {
+    const na::Incarnation incarnation = secret_u64();
+    auto network = std::make_shared<Network>(endpoint_of(name, incarnation), incarnation, leases_max);
+    const std::string endpoint = network->endpoint;
+    std::unique_ptr<SelfTransport> made(new SelfTransport(std::move(network), true, options));
+    if (alone) return made;
+    const std::lock_guard lock(directory().mutex);
+    if (!directory().transports.emplace(endpoint, made.get()).second) return nullptr;
+    made->alone_ = false;
+    return made;
+}
+
+SelfTransport::~SelfTransport() {
+    if (alone_) return;
+    const std::lock_guard lock(directory().mutex);
+    directory().transports.erase(network_->endpoint);
+}
+
+std::uint64_t SelfTransport::next_connection() noexcept {
+    static std::atomic<std::uint64_t> next{1};
+    return next.fetch_add(1, std::memory_order_relaxed);
+}
+
+SelfTransport::SelfTransport(std::shared_ptr<Network> network, bool alone, const na::TransportOptions& options)
+    : options_(options), network_(std::move(network)), alone_(alone), mailboxes_(options.contexts_max) {
     caps_.ordered = true;
     caps_.put_notify = true;
     caps_.atomics = true;
@@ -48,13 +83,16 @@ SelfTransport::SelfTransport(const na::TransportOptions& options)
 }
 
 bool SelfTransport::reaches(std::string_view endpoint) const noexcept {
-    return endpoint == endpoint_ || endpoint == "self://";
+    if (is_own(endpoint)) return true;
+    if (alone_ || !endpoint.starts_with("self://")) return false;
+    const std::lock_guard lock(directory().mutex);
+    return directory().transports.contains(endpoint);
 }
 
 Result<std::unique_ptr<na::Port>> SelfTransport::open_port(na::PortHost& host) {
     const na::ContextId context = host.context_id();
     if (context >= mailboxes_.size()) return Error(Errc::too_large, "a context id is below contexts_max");
-    auto mailbox = std::make_shared<Mailbox>(host, options_.receive_slots, options_.message_bytes_max);
+    auto mailbox = std::make_shared<Mailbox>(network_, host, options_.receive_slots, options_.message_bytes_max);
     {
         const std::lock_guard lock(mutex_);
         if (mailboxes_[context]) return Error(Errc::exists, "a context of that id is open already");
@@ -70,7 +108,7 @@ Result<std::unique_ptr<na::Memory>> SelfTransport::register_memory(std::span<con
 }
 
 Errc SelfTransport::revoke(na::Lease& lease) noexcept {
-    leases_.revoke(lease);
+    network_->leases.revoke(lease);
     return Errc::ok;
 }
 
@@ -78,7 +116,14 @@ void SelfTransport::describe(const na::Lease& lease, Writer& writer) const noexc
     na::LeaseKey{lease.slot, lease.generation, lease.key}.encode(writer);
 }
 
-std::shared_ptr<Mailbox> SelfTransport::find(na::ContextId context) {
+std::shared_ptr<Mailbox> SelfTransport::find(std::string_view endpoint, na::ContextId context) {
+    if (is_own(endpoint)) return own_mailbox(context);
+    const std::lock_guard lock(directory().mutex);
+    const auto other = directory().transports.find(endpoint);
+    return other == directory().transports.end() ? nullptr : other->second->own_mailbox(context);
+}
+
+std::shared_ptr<Mailbox> SelfTransport::own_mailbox(na::ContextId context) {
     const std::lock_guard lock(mutex_);
     return context < mailboxes_.size() ? mailboxes_[context] : nullptr;
 }
@@ -89,7 +134,7 @@ void SelfTransport::close_port(na::ContextId context) {
 }
 
 na::Addr SelfTransport::addr_of(na::ContextId context) const {
-    return na::Addr::make({endpoint_}, context, incarnation_);
+    return na::Addr::make({network_->endpoint}, context, network_->incarnation);
 }
 
 }  // namespace cinnabar::self_

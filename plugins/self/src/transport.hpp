@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One `self` network: the contexts of one process that were opened on it. Any thread.
+// One `self` network: the contexts of one process that were opened on it. Those that were opened by their address find
+// each other; one that was opened with ?alone=yes, the way of a node to itself, is found by nobody else. Any thread.
 #pragma once
 
 #include "mailbox.hpp"
@@ -8,7 +9,6 @@
 #include <cinnabar/na/registrations.hpp>
 #include <cinnabar/na/transport.hpp>
 
-#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -18,22 +18,25 @@ namespace cinnabar::self_ {
 
 class SelfTransport final : public na::Transport {
   public:
-    explicit SelfTransport(const na::TransportOptions& options);
+    // `name`: what others of the process call it; empty: a random one. Null where that name is taken.
+    [[nodiscard]] static std::unique_ptr<SelfTransport> make(const std::string& name, bool alone,
+                                                             const na::TransportOptions& options);
+    ~SelfTransport() override;
 
     [[nodiscard]] std::string_view scheme() const noexcept override { return "self"; }
     [[nodiscard]] const na::Caps& caps() const noexcept override { return caps_; }
     [[nodiscard]] const na::Limits& limits() const noexcept override { return limits_; }
-    [[nodiscard]] na::Incarnation incarnation() const noexcept override { return incarnation_; }
+    [[nodiscard]] na::Incarnation incarnation() const noexcept override { return network_->incarnation; }
     // Always one: contexts of a process find each other without listening.
-    [[nodiscard]] std::vector<std::string> endpoints() const override { return {endpoint_}; }
-    // "self://" alone means this one too.
+    [[nodiscard]] std::vector<std::string> endpoints() const override { return {network_->endpoint}; }
+    // "self://" without a name means this one.
     [[nodiscard]] bool reaches(std::string_view endpoint) const noexcept override;
 
     [[nodiscard]] Result<std::unique_ptr<na::Port>> open_port(na::PortHost& host) override;
     [[nodiscard]] Result<std::unique_ptr<na::Memory>> register_memory(std::span<const na::Segment> segments,
                                                                       na::Access access) override;
 
-    [[nodiscard]] Errc grant(na::Lease& lease) noexcept override { return leases_.grant(lease); }
+    [[nodiscard]] Errc grant(na::Lease& lease) noexcept override { return network_->leases.grant(lease); }
     [[nodiscard]] Errc revoke(na::Lease& lease) noexcept override;
     void describe(const na::Lease& lease, Writer& writer) const noexcept override;
     [[nodiscard]] std::size_t described_bytes(const na::Lease&) const noexcept override {
@@ -42,24 +45,26 @@ class SelfTransport final : public na::Transport {
     [[nodiscard]] std::string diagnosis() const override { return "memory of this process"; }
 
     // For the ports.
-    [[nodiscard]] std::shared_ptr<Mailbox> find(na::ContextId context);
+    // Where that context of the transport of that endpoint receives; null when there is none.
+    [[nodiscard]] std::shared_ptr<Mailbox> find(std::string_view endpoint, na::ContextId context);
+    [[nodiscard]] bool is_own(std::string_view endpoint) const noexcept {
+        return endpoint == network_->endpoint || endpoint == "self://";
+    }
     void close_port(na::ContextId context);
-    [[nodiscard]] na::LeaseTable& leases() noexcept { return leases_; }
     [[nodiscard]] const na::TransportOptions& options() const noexcept { return options_; }
     [[nodiscard]] na::Addr addr_of(na::ContextId context) const;
-    // Connections are numbered in the order in which they were dialled.
-    [[nodiscard]] std::uint64_t next_connection() noexcept {
-        return next_connection_.fetch_add(1, std::memory_order_relaxed);
-    }
+    // Connections are numbered in the order in which they were dialled, in the whole process.
+    [[nodiscard]] static std::uint64_t next_connection() noexcept;
 
   private:
+    SelfTransport(std::shared_ptr<Network> network, bool alone, const na::TransportOptions& options);
+    [[nodiscard]] std::shared_ptr<Mailbox> own_mailbox(na::ContextId context);
+
     const na::TransportOptions options_;
     na::Caps caps_;
     na::Limits limits_;
-    const na::Incarnation incarnation_;
-    const std::string endpoint_;
-    na::LeaseTable leases_;
-    std::atomic<std::uint64_t> next_connection_{1};
+    const std::shared_ptr<Network> network_;
+    bool alone_;
     const std::shared_ptr<na::Registrations> registrations_ = std::make_shared<na::Registrations>(options_);
     std::mutex mutex_;  // guards mailboxes_
     std::vector<std::shared_ptr<Mailbox>> mailboxes_;

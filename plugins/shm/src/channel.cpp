@@ -28,11 +28,17 @@ Errc open_channel(const ShmTransport& transport, Caller& caller, Channel& out) n
     if (why != Errc::ok) return why;
     const int flags = ::fcntl(fds.bell.get(), F_GETFL);
     if (flags < 0 || (flags & O_NONBLOCK) == 0) return Errc::protocol;
-    if (caller.who.uid == ::geteuid()) out.bell = std::move(fds.bell);
-    out.copies = transport.copies_across() && terms.lease_slots > 0 && may_copy(caller.who, terms);
+    const bool own_user = is_own_user(caller.who);
+    if (own_user) out.bell = std::move(fds.bell);
+    // The probe in the middle shows that the number is that of the peer, the end that it was the same process all the
+    // time.
+    out.copies = transport.copies_across() && own_user && terms.lease_slots > 0 && out.process.open(caller.who.pid) &&
+                 may_copy(caller.who, terms) && out.process.is_there(-1);
     if (out.copies) {
         why = out.board.attach(fds.board.get(), terms.lease_slots);
         if (why != Errc::ok) return why;
+    } else {
+        out.process = {};
     }
     out.hello = caller.greeting.hello;
     out.peer_ring_bytes = terms.ring_bytes;

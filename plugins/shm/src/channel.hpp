@@ -4,6 +4,7 @@
 #pragma once
 
 #include "peer_files.hpp"
+#include "peer_process.hpp"
 #include "transport.hpp"
 
 namespace cinnabar::shm {
@@ -19,6 +20,7 @@ struct Channel {
     std::uint32_t peer_record_bytes_max = 0;
     std::uint32_t board_slots = 0;
     Credentials who;
+    PeerProcess process;  // where `copies`
     PeerFiles files;
     bool copies = false;  // a probe has shown that this process may read the peer's memory, and so write it
 };

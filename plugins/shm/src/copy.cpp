@@ -3,7 +3,6 @@
 // Memory that the peer's library allocated is mapped and copied here; the kernel copies any other. Each window stands
 // between a pin of the lease and its end; the ring says which lease that is, for the case that this process dies in it.
 #include "port.hpp"
-#include "rma_copy.hpp"
 
 #include <sys/uio.h>
 
@@ -37,11 +36,6 @@ bool read_from(pid_t pid, std::uint64_t address, void* to, std::size_t bytes) no
     return ::process_vm_readv(pid, &here, 1, &there, 1, 0) == static_cast<ssize_t>(bytes);
 }
 
-std::uint32_t board_slot_of(ConstBytes key) noexcept {
-    Reader reader(key.subspan(na::LeaseKey::wire_bytes));
-    return reader.u32();
-}
-
 }  // namespace
 
 // The pieces of both sides that one system call copies.
@@ -63,7 +57,7 @@ struct Session::Window {
 Errc Session::find_pieces(const BoardView::Pinned& pinned, std::uint64_t position, std::uint64_t bytes,
                           Window& out) noexcept {
     const auto read = [&](std::uint32_t index, BoardPiece* to, std::uint32_t count) {
-        return read_from(channel_.who.pid, pinned.address + std::uint64_t{index} * sizeof(BoardPiece), to,
+        return read_from(channel_.process.pid(), pinned.address + std::uint64_t{index} * sizeof(BoardPiece), to,
                          count * sizeof(BoardPiece));
     };
     // The first piece that ends behind `position` is in [low, high).
@@ -118,12 +112,13 @@ Errc Session::find_window(const na::Op& op, std::uint64_t moved, std::uint64_t b
 Errc Session::copy_across(Posted& posted, std::uint64_t bytes_max, const BoardView::Pinned& pinned,
                           std::uint64_t& copied) noexcept {
     const na::Op& op = *posted.op;
+    if (!channel_.process.is_there(channel_.socket.get())) return Errc::peer_lost;
     Window window;
     const Errc why = find_window(op, posted.moved, bytes_max, pinned, window);
     if (why != Errc::ok || window.bytes == 0) return why;
     const auto call = op.kind == na::OpKind::get ? ::process_vm_readv : ::process_vm_writev;
     const ssize_t done =
-        call(channel_.who.pid, window.here.data(), window.here_count, window.there.data(), window.there_count, 0);
+        call(channel_.process.pid(), window.here.data(), window.here_count, window.there.data(), window.there_count, 0);
     if (done <= 0) return done < 0 ? errc_of_copy(errno) : Errc::io;
     copied = static_cast<std::uint64_t>(done);
     return Errc::ok;
@@ -133,7 +128,7 @@ Errc Session::copy_across(Posted& posted, std::uint64_t bytes_max, const BoardVi
 Errc Session::copy_mapped(Posted& posted, std::uint64_t bytes_max, const BoardView::Pinned& pinned,
                           std::uint64_t& copied) noexcept {
     const na::Op& op = *posted.op;
-    const Segment* const file = channel_.files.map(channel_.who.pid, pinned.file, pinned.serial).get();
+    const Segment* const file = channel_.files.map(channel_.process, pinned.file, pinned.serial).get();
     const std::uint64_t position = pinned.offset + op.remote_offset + posted.moved;
     const std::uint64_t want = std::min(op.bytes - posted.moved, bytes_max);
     if (!file || position > file->bytes() || want > file->bytes() - position) return Errc::unsupported;
@@ -152,11 +147,12 @@ Errc Session::copy_mapped(Posted& posted, std::uint64_t bytes_max, const BoardVi
 Errc Session::copy_window(Posted& posted, std::uint64_t bytes_max, std::uint64_t& copied) noexcept {
     const na::Op& op = *posted.op;
     const std::uint32_t slot = board_slot_of(op.remote.key);
-    const RmaBody body = body_of(op);
+    Reader reader(op.remote.key);
+    const auto key = na::LeaseKey::decode(reader);
     std::atomic<std::uint64_t>& holding = writer_.header().holding;
     holding.store(std::uint64_t{slot} + 1, std::memory_order_seq_cst);
     BoardView::Pinned pinned;
-    Errc why = channel_.board.pin(slot, body.key, body.offset, body.left,
+    Errc why = channel_.board.pin(slot, key, op.remote_offset, op.bytes,
                                   op.kind == na::OpKind::get ? na::Access::read : na::Access::write, pinned);
     if (why == Errc::ok) {
         if (op.bytes > posted.moved) {
@@ -186,6 +182,7 @@ std::uint64_t Session::copy_next(std::uint64_t bytes_max) noexcept {
     } else if (why != Errc::ok || posted->moved == posted->op->bytes) {
         copying_.remove(*posted);
         copied(*posted, why);
+        if (why == Errc::peer_lost) fail(why);  // its socket may be open still, in a process that it forked
     }
     return done;
 }

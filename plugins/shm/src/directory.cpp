@@ -20,6 +20,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
+#include <unordered_map>
 #include <utility>
 
 namespace cinnabar::shm {
@@ -71,9 +73,44 @@ std::vector<std::string> names_in(const std::string& path) {
     return names;
 }
 
-}  // namespace
+constexpr std::size_t group_bytes_max = 16 * 1024;
 
-Result<Audience> Audience::of(const na::Uri& uri) {
+// Names of groups that transports were opened with, so that a peer among them is dialled without asking anybody.
+class KnownGroups {
+  public:
+    static KnownGroups& of_process() {
+        static auto* all = new KnownGroups;  // outlives every static transport
+        return *all;
+    }
+    void add(const std::string& name, gid_t number) {
+        const std::lock_guard lock(mutex_);
+        if (groups_.size() < groups_max) groups_.insert_or_assign(name, number);
+    }
+    [[nodiscard]] std::optional<gid_t> find(const std::string& name) {
+        const std::lock_guard lock(mutex_);
+        const auto at = groups_.find(name);
+        return at == groups_.end() ? std::nullopt : std::optional(at->second);
+    }
+
+  private:
+    static constexpr std::size_t groups_max = 1024;
+    std::mutex mutex_;
+    std::unordered_map<std::string, gid_t> groups_;
+};
+
+std::optional<gid_t> group_in_file(const std::string& name) {
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen("/etc/group", "re"), &std::fclose);
+    struct group record {};
+    struct group* found = nullptr;
+    std::vector<char> room(group_bytes_max);
+    while (file && ::fgetgrent_r(file.get(), &record, room.data(), room.size(), &found) == 0 && found) {
+        if (name == found->gr_name) return found->gr_gid;
+    }
+    return std::nullopt;
+}
+
+template <typename Find>
+Result<Audience> audience_of(const na::Uri& uri, Find&& find) {
     Audience audience;
     audience.user = ::geteuid();
     audience.group_name = uri.option("group");
@@ -81,17 +118,31 @@ Result<Audience> Audience::of(const na::Uri& uri) {
     gid_t number = 0;
     const char* const begin = audience.group_name.data();
     const auto [end, failed] = std::from_chars(begin, begin + audience.group_name.size(), number);
-    if (failed == std::errc() && end == begin + audience.group_name.size()) {
-        audience.group = number;
-        return audience;
-    }
-    struct group record {};
-    struct group* found = nullptr;
-    std::vector<char> room(16 * 1024);
-    (void)::getgrnam_r(audience.group_name.c_str(), &record, room.data(), room.size(), &found);
-    if (!found) return Error(Errc::bad_address, "no group of that name", audience.group_name);
-    audience.group = found->gr_gid;
+    audience.group = failed == std::errc() && end == begin + audience.group_name.size() ? std::optional(number)
+                                                                                        : find(audience.group_name);
+    if (!audience.group) return Error(Errc::bad_address, "no group of that name", audience.group_name);
     return audience;
+}
+
+}  // namespace
+
+Result<Audience> Audience::of(const na::Uri& uri) {
+    return audience_of(uri, [](const std::string& name) -> std::optional<gid_t> {
+        struct group record {};
+        struct group* found = nullptr;
+        std::vector<char> room(group_bytes_max);
+        (void)::getgrnam_r(name.c_str(), &record, room.data(), room.size(), &found);
+        if (!found) return std::nullopt;
+        KnownGroups::of_process().add(name, found->gr_gid);
+        return found->gr_gid;
+    });
+}
+
+Result<Audience> Audience::of_known(const na::Uri& uri) {
+    return audience_of(uri, [](const std::string& name) -> std::optional<gid_t> {
+        if (const auto known = KnownGroups::of_process().find(name)) return known;
+        return group_in_file(name);
+    });
 }
 
 NameHolder::NameHolder(NameHolder&& other) noexcept
@@ -144,11 +195,23 @@ Result<void> Directory::make() const {
                      path_, why);
     }
     struct stat status {};
-    const bool there = ::lstat(path_.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
-    const bool ours = audience_.group ? status.st_gid == *audience_.group && (status.st_mode & S_IRWXO) == 0
-                                      : status.st_uid == audience_.user && (status.st_mode & (S_IRWXG | S_IRWXO)) == 0;
-    if (!there || !ours) {
-        return Error(Errc::permission, "the folder of shared memory belongs to somebody else, or is open to others",
+    if (::lstat(path_.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
+        return Error(Errc::permission,
+                     "what stands in the place of the folder of shared memory is no folder: remove it, or let "
+                     "CINNABAR_SHM_DIR name another place",
+                     path_);
+    }
+    // Whoever comes first has the name: on a host whose users do not trust each other, that may be somebody else.
+    const bool ours = audience_.group ? status.st_gid == *audience_.group : status.st_uid == audience_.user;
+    if (!ours) {
+        return Error(Errc::permission,
+                     "the folder of shared memory belongs to another user or group: have it removed, or let "
+                     "CINNABAR_SHM_DIR name another place",
+                     path_ + ", of user " + std::to_string(status.st_uid) + ", group " + std::to_string(status.st_gid));
+    }
+    const mode_t others = audience_.group ? S_IRWXO : S_IRWXG | S_IRWXO;
+    if ((status.st_mode & others) != 0) {
+        return Error(Errc::permission, "the folder of shared memory is open to others: take their permissions away",
                      path_);
     }
     return {};

@@ -23,8 +23,12 @@ struct Audience {
     std::optional<gid_t> group;  // its members too
     std::string group_name;      // as it was written
 
-    // The user of this process, or the members of "?group=NAME" of an address. bad_address: no such group.
+    // The user of this process, or the members of "?group=NAME" of an address. bad_address: no such group. Blocks while
+    // the system looks a name up, maybe over the network: only where a transport is opened.
     [[nodiscard]] static Result<Audience> of(const na::Uri& uri);
+    // The same without asking anybody, for threads that drive a context: a group by its number, by a name that of()
+    // has met in this process, or by its name in /etc/group.
+    [[nodiscard]] static Result<Audience> of_known(const na::Uri& uri);
 };
 
 // A name that this process listens under. Gives it up when destroyed.

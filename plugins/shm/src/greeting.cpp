@@ -40,12 +40,13 @@ Errc decode_greeting(ConstBytes in, na::Hello& hello, Terms& terms) {
     terms.ring_bytes = reader.u32();
     terms.record_bytes_max = reader.u32();
     terms.lease_slots = reader.u32();
-    reader.skip(4);
+    const std::uint32_t zero = reader.u32();
     terms.probe_address = reader.u64();
     terms.probe_value = reader.u64();
     const std::string_view name = as_text(reader.view(reader.u8()));
     if (!reader.ok() || (!name.empty() && !good_name(name))) return Errc::protocol;
     terms.name = name;
+    if (zero != 0 || hello.lane != 0) return Errc::unsupported;
     if (hello.kind == na::HelloKind::reject) return Errc::ok;
     const bool ring_fits = std::has_single_bit(terms.ring_bytes) && terms.ring_bytes <= ring_bytes_max &&
                            terms.record_bytes_max >= hello.message_bytes_max &&

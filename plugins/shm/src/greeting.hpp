@@ -18,9 +18,9 @@ inline constexpr std::size_t name_bytes_max = 63;
 struct Terms {
     std::uint32_t ring_bytes = 0;        // of the ring that the receiver of this writes into
     std::uint32_t record_bytes_max = 0;  // in it, behind the header
-    std::uint32_t lease_slots = 0;       // of the lease board
+    std::uint32_t lease_slots = 0;       // of the lease board; 0: it is not handed out
     std::uint64_t probe_address = 0;     // where 8 bytes lie ...
-    std::uint64_t probe_value = 0;       // ... that hold this: whoever reads them there may read everything
+    std::uint64_t probe_value = 0;       // ... that hold this: whoever reads them there may read everything; 0: nowhere
     std::string name;                    // under which the sender listens; may be empty
 };
 
@@ -30,9 +30,11 @@ inline constexpr std::size_t greeting_bytes_max = na::hello_bytes + 32 + 1 + nam
 struct GreetingFds {
     UniqueFd ring;   // the ring that the receiver of this writes into
     UniqueFd bell;   // an eventfd
-    UniqueFd board;  // the lease board
-    static constexpr std::size_t count = 3;
-    [[nodiscard]] bool all() const noexcept { return ring && bell && board; }
+    UniqueFd board;  // the lease board; only where Terms::lease_slots is not 0
+    static constexpr std::size_t count_max = 3;
+    [[nodiscard]] bool all_of(const Terms& terms) const noexcept {
+        return ring && bell && (board || terms.lease_slots == 0);
+    }
 };
 
 struct Greeting {
@@ -44,7 +46,8 @@ struct Greeting {
 // Returns the length.
 [[nodiscard]] std::size_t encode_greeting(const na::Hello& hello, const Terms& terms,
                                           std::span<std::byte, greeting_bytes_max> out) noexcept;
-// protocol: what Hello::decode refuses, sizes that no ring has, a name with other characters than a name has.
+// As Hello::decode. protocol: also sizes that no ring has, a name with other characters than a name has; unsupported:
+// also a byte that is to be zero.
 [[nodiscard]] Errc decode_greeting(ConstBytes in, na::Hello& hello, Terms& terms);
 
 // 1 to 63 letters, digits, '.', '-' and '_', of which the first is no '.'.

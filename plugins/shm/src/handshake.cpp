@@ -16,9 +16,6 @@ namespace {
 
 // A listener whose queue is full is asked again after this.
 constexpr TimeUs retry_us = 1000;
-// How long a call that is announced is awaited. It was made before the announcement.
-constexpr TimeUs call_us = 200'000;
-
 }  // namespace
 
 void Dial::start(ShmPort& port, ShmPeer& peer) noexcept {
@@ -41,6 +38,13 @@ void Dial::start(ShmPort& port, ShmPeer& peer) noexcept {
 // again: the listener's queue is full.
 Errc Dial::go() noexcept {
     if (const Errc why = connect_to(peer_->listens_at.path, fd_); why != Errc::ok) return why;
+    const Credentials who = credentials_of(fd_.get());
+    if (!may_be_peer(fd_.get(), who, peer_->listens_at.group)) {
+        static constinit LogLimit lines;
+        log_limited(lines, LogLevel::warning, "shm: a process of user %u listens at %s: it is not greeted", who.uid,
+                    peer_->listens_at.path.c_str());
+        return Errc::permission;
+    }
     epoll_event event{};
     event.events = EPOLLIN;
     event.data.ptr = static_cast<na::FdEvents*>(this);
@@ -49,8 +53,8 @@ Errc Dial::go() noexcept {
     stage_ = Stage::greeted;
     const na::Hello hello =
         port_->hello(na::HelloKind::dial, {peer_->addr().body().incarnation, peer_->remote_context()});
-    const OwnFds fds = port_->own_fds(ring_fd_.get());
-    if (!send_greeting(fd_.get(), hello, port_->terms(), &fds)) return Errc::peer_lost;
+    const OwnFds fds = port_->own_fds(ring_fd_.get(), who);
+    if (!send_greeting(fd_.get(), hello, port_->terms(who), &fds)) return Errc::peer_lost;
     ring_fd_.reset();
     return Errc::ok;
 }
@@ -67,23 +71,6 @@ void Dial::unwatch() noexcept {
     if (watched_) (void)::epoll_ctl(port_->host().epoll_fd(), EPOLL_CTL_DEL, fd_.get(), nullptr);
     watched_ = false;
     fd_.reset();
-}
-
-bool Dial::towards(const Caller& caller) const noexcept {
-    const na::Incarnation wanted = peer_->addr().body().incarnation;
-    if (peer_->remote_context() != caller.greeting.hello.context) return false;
-    if (wanted != 0 && wanted != caller.greeting.hello.incarnation) return false;
-    if (peer_->listens_at.name != caller.greeting.terms.name) return false;
-    if (stage_ != Stage::greeted) return true;
-    const Credentials who = credentials_of(fd_.get());
-    return who.pid == caller.who.pid && who.uid == caller.who.uid;
-}
-
-void Dial::wait_for_call() noexcept {
-    unwatch();
-    stage_ = Stage::waiting_for_call;
-    port_->host().disarm(timer_);
-    port_->host().arm(timer_, std::min(until_, port_->host().now_us() + call_us));
 }
 
 void Dial::on_ready(std::uint32_t) noexcept {
@@ -120,11 +107,7 @@ void Dial::go_on() noexcept {
 void Dial::time_out(Timer& timer) noexcept {
     Dial& self = TimerOf<Dial>::owner_of(timer);
     ShmPort& port = *self.port_;
-    if (self.stage_ == Stage::waiting_for_call) {
-        port.dial_again(self);
-    } else {
-        self.go_on();
-    }
+    self.go_on();
     (void)port.settle();
 }
 
@@ -160,9 +143,15 @@ void Newcomer::on_ready(std::uint32_t) noexcept {
     Caller caller;
     const Errc came = receive_greeting(fd_.get(), caller.greeting);
     if (came == Errc::again) return;
-    if (came != Errc::ok) {
-        if (came == Errc::protocol) log(LogLevel::info, "shm: somebody who is no Cinnabar peer called: dropped");
-        if (came == Errc::overloaded) log(LogLevel::warning, "shm: a caller is dropped: raise the limit of open files");
+    if (came != Errc::ok && came != Errc::unsupported) {
+        if (came == Errc::protocol) {
+            static constinit LogLimit lines;
+            log_limited(lines, LogLevel::info, "shm: somebody who is no Cinnabar peer called: dropped");
+        }
+        if (came == Errc::overloaded) {
+            static constinit LogLimit lines;
+            log_limited(lines, LogLevel::warning, "shm: a caller is dropped: raise the limit of open files");
+        }
         return drop();
     }
     stop_watching();
@@ -172,12 +161,15 @@ void Newcomer::on_ready(std::uint32_t) noexcept {
     port.newcomers().left(*this);
     const na::Hello hello = caller.greeting.hello;
     if (!port.transport().welcome(caller.fd.get(), caller.who)) {
-        log(LogLevel::info, "shm: a process of user %u called, who is not let in", caller.who.uid);
+        static constinit LogLimit lines;
+        log_limited(lines, LogLevel::info, "shm: a process of user %u called, who is not let in", caller.who.uid);
         port.reject(caller, Errc::permission);
+    } else if (came != Errc::ok) {
+        port.reject(caller, came);
     } else if (hello.peer_context == port.host().context_id()) {
         port.came_in(std::move(caller));
-    } else if (!port.transport().hand_over(caller)) {
-        port.reject(caller, Errc::unreachable);
+    } else if (const Errc refused = port.transport().hand_over(caller); refused != Errc::ok) {
+        port.reject(caller, refused);
     }
     (void)port.settle();
 }

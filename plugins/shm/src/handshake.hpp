@@ -25,10 +25,6 @@ class Dial final : public PoolSlot, public na::FdEvents {
     void on_ready(std::uint32_t epoll_events) noexcept override;
 
     [[nodiscard]] ShmPeer& peer() const noexcept { return *peer_; }
-    // Whether that caller is the process that is dialled.
-    [[nodiscard]] bool towards(const Caller& caller) const noexcept;
-    // The peer dials as well, and its call is the one that stays: waits for that for a moment.
-    void wait_for_call() noexcept;
 
   private:
     [[nodiscard]] Errc go() noexcept;
@@ -44,7 +40,7 @@ class Dial final : public PoolSlot, public na::FdEvents {
     UniqueFd ring_fd_;
     bool watched_ = false;
     Errc failed_ = Errc::ok;  // from inside start(): told by the timer
-    enum class Stage : std::uint8_t { connecting, greeted, waiting_for_call } stage_ = Stage::connecting;
+    enum class Stage : std::uint8_t { connecting, greeted } stage_ = Stage::connecting;
     TimeUs until_ = 0;
     TimerOf<Dial> timer_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "local_socket.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -9,8 +10,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
-#include <vector>
 
 namespace cinnabar::shm {
 namespace {
@@ -31,15 +32,40 @@ bool fill_path(const std::string& path, sockaddr_un& address) noexcept {
 }
 
 union FdRoom {
-    std::array<char, CMSG_SPACE(sizeof(int) * GreetingFds::count)> bytes;
+    std::array<char, CMSG_SPACE(sizeof(int) * GreetingFds::count_max)> bytes;
     cmsghdr aligned;
 };
+
+// Gives back what the umask took. The owner of a group's folder may put anything in the place of a socket: so this
+// holds the file itself, and follows no link.
+bool set_mode(const std::string& path, mode_t mode) noexcept {
+    const UniqueFd file(::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    struct stat status {};
+    if (!file || ::fstat(file.get(), &status) != 0) return false;
+    if (!S_ISSOCK(status.st_mode) || status.st_uid != ::geteuid()) {
+        errno = EPERM;
+        return false;
+    }
+    if ((status.st_mode & 07777) == mode) return true;
+    std::array<char, 32> self{};  // chmod of an O_PATH descriptor
+    (void)std::snprintf(self.data(), self.size(), "/proc/self/fd/%d", file.get());
+    return ::chmod(self.data(), mode) == 0;
+}
+
+bool peer_in_group(int fd, const Credentials& who, gid_t group) noexcept {
+    if (who.gid == group) return true;
+    std::array<gid_t, 1024> groups{};
+    socklen_t bytes = sizeof groups;
+    if (::getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &bytes) != 0) return false;
+    const auto end = groups.begin() + static_cast<std::ptrdiff_t>(bytes / sizeof(gid_t));
+    return std::find(groups.begin(), end, group) != end;
+}
 
 void take_fds(msghdr& message, GreetingFds& out) noexcept {
     for (cmsghdr* header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header)) {
         if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
         const std::size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-        std::array<UniqueFd*, GreetingFds::count> places{&out.ring, &out.bell, &out.board};
+        std::array<UniqueFd*, GreetingFds::count_max> places{&out.ring, &out.bell, &out.board};
         for (std::size_t i = 0; i < count; ++i) {
             int fd = -1;
             std::memcpy(&fd, CMSG_DATA(header) + i * sizeof(int), sizeof fd);
@@ -55,9 +81,10 @@ UniqueFd listen_at(const std::string& path, mode_t mode) noexcept {
     sockaddr_un address{};
     UniqueFd fd = make_socket();
     if (!fd || !fill_path(path, address)) return {};
-    // The mode holds from the first moment: the directory lets nobody else in until it is set.
-    const bool up = ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
-                    ::chmod(path.c_str(), mode) == 0 && ::listen(fd.get(), 4096) == 0;
+    // The mode of the descriptor becomes that of the file, less what the umask takes, so none is ever wider.
+    const bool up = ::fchmod(fd.get(), mode) == 0 &&
+                    ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
+                    set_mode(path, mode) && ::listen(fd.get(), 4096) == 0;
     return up ? std::move(fd) : UniqueFd();
 }
 
@@ -89,13 +116,10 @@ Credentials credentials_of(int fd) noexcept {
     return {found.pid, found.uid, found.gid};
 }
 
-bool peer_in_group(int fd, const Credentials& who, gid_t group) noexcept {
-    if (who.gid == group) return true;
-    std::array<gid_t, 1024> groups{};
-    socklen_t bytes = sizeof groups;
-    if (::getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &bytes) != 0) return false;
-    const auto end = groups.begin() + static_cast<std::ptrdiff_t>(bytes / sizeof(gid_t));
-    return std::find(groups.begin(), end, group) != end;
+bool is_own_user(const Credentials& who) noexcept { return who.uid == ::geteuid(); }
+
+bool may_be_peer(int fd, const Credentials& who, std::optional<gid_t> group) noexcept {
+    return is_own_user(who) || who.uid == 0 || (group && peer_in_group(fd, who, *group));
 }
 
 bool send_greeting(int fd, const na::Hello& hello, const Terms& terms, const OwnFds* fds) noexcept {
@@ -111,9 +135,11 @@ bool send_greeting(int fd, const na::Hello& hello, const Terms& terms, const Own
         cmsghdr* header = CMSG_FIRSTHDR(&message);
         header->cmsg_level = SOL_SOCKET;
         header->cmsg_type = SCM_RIGHTS;
-        header->cmsg_len = CMSG_LEN(sizeof(int) * GreetingFds::count);
-        const std::array<int, GreetingFds::count> numbers{fds->ring, fds->bell, fds->board};
-        std::memcpy(CMSG_DATA(header), numbers.data(), sizeof numbers);
+        const std::array<int, GreetingFds::count_max> numbers{fds->ring, fds->bell, fds->board};
+        const std::size_t bytes_of_fds = sizeof(int) * (numbers.size() - (fds->board < 0 ? 1 : 0));
+        header->cmsg_len = CMSG_LEN(bytes_of_fds);
+        message.msg_controllen = CMSG_SPACE(bytes_of_fds);
+        std::memcpy(CMSG_DATA(header), numbers.data(), bytes_of_fds);
     }
     const ssize_t sent = ::sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     return sent == static_cast<ssize_t>(piece.iov_len);
@@ -135,7 +161,7 @@ Errc receive_greeting(int fd, Greeting& out) noexcept {
     const Errc wrong = decode_greeting(ConstBytes(bytes).first(static_cast<std::size_t>(came)), out.hello, out.terms);
     if (wrong != Errc::ok) return wrong;
     if (out.hello.kind == na::HelloKind::reject) return Errc::ok;
-    if (!out.fds.all()) return (message.msg_flags & MSG_CTRUNC) != 0 ? Errc::overloaded : Errc::protocol;
+    if (!out.fds.all_of(out.terms)) return (message.msg_flags & MSG_CTRUNC) != 0 ? Errc::overloaded : Errc::protocol;
     return Errc::ok;
 }
 

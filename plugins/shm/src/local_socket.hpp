@@ -10,6 +10,7 @@
 
 #include <sys/socket.h>
 
+#include <optional>
 #include <string>
 
 namespace cinnabar::shm {
@@ -21,19 +22,22 @@ struct Credentials {
     gid_t gid = 0;
 };
 
-// A listening socket at that path; its directory is locked by the caller. Empty, with errno, when it cannot be made.
+// A listening socket at that path, of exactly that mode; its directory is locked by the caller. Empty, with errno, when
+// it cannot be made, or when something else stands in its place.
 [[nodiscard]] UniqueFd listen_at(const std::string& path, mode_t mode) noexcept;
 // refused: nobody listens there; again: its queue is full just now; permission; overloaded: no descriptor is left.
 [[nodiscard]] Errc connect_to(const std::string& path, UniqueFd& out) noexcept;
 [[nodiscard]] Credentials credentials_of(int fd) noexcept;
-// Whether the process at the other end is in that group.
-[[nodiscard]] bool peer_in_group(int fd, const Credentials& who, gid_t group) noexcept;
+[[nodiscard]] bool is_own_user(const Credentials& who) noexcept;
+// Whether that process, at the other end of the socket, may be a peer: one of the own user or of root; where a group is
+// let in, one of its members.
+[[nodiscard]] bool may_be_peer(int fd, const Credentials& who, std::optional<gid_t> group) noexcept;
 
 // What is sent beside the bytes; borrowed.
 struct OwnFds {
     int ring = -1;
     int bell = -1;
-    int board = -1;
+    int board = -1;  // -1: none
 };
 // False when the peer is gone. `fds` may be null.
 [[nodiscard]] bool send_greeting(int fd, const na::Hello& hello, const Terms& terms, const OwnFds* fds) noexcept;

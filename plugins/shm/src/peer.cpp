@@ -15,7 +15,8 @@ std::string ShmPeer::place_of(const ListeningPlace& at, const na::Addr& addr) {
 }
 
 void ShmPeer::set_connected(const na::Hello& hello, std::uint32_t own_message_bytes_max) noexcept {
-    SessionPeer::set_connected(std::min(own_message_bytes_max, hello.message_bytes_max), hello.credits);
+    SessionPeer::set_connected(hello.incarnation, std::min(own_message_bytes_max, hello.message_bytes_max),
+                               hello.credits);
 }
 
 }  // namespace cinnabar::shm

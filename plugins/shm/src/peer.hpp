@@ -4,8 +4,12 @@
 
 #include "posted.hpp"
 
+#include <cinnabar/na/hello.hpp>
 #include <cinnabar/na/session/peer.hpp>
 
+#include <sys/types.h>
+
+#include <optional>
 #include <string>
 
 namespace cinnabar::shm {
@@ -14,12 +18,11 @@ class Dial;
 class Session;
 class ShmPort;
 
-using na::Identity;
-
 // Where a peer listens.
 struct ListeningPlace {
     std::string name;
-    std::string path;  // of its socket; empty for a peer that came by itself
+    std::string path;            // of its socket; empty for a peer that came by itself
+    std::optional<gid_t> group;  // whose members may listen there
 };
 
 class ShmPeer final : public na::SessionPeer {

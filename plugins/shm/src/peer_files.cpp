@@ -13,20 +13,19 @@ namespace cinnabar::shm {
 namespace {
 
 // Linux 5.6; the C library knows it by name later than that.
-UniqueFd fetch(pid_t pid, int number) noexcept {
-#if defined(SYS_pidfd_open) && defined(SYS_pidfd_getfd)
-    const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-    if (process) return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_getfd, process.get(), number, 0)));
+UniqueFd fetch(const PeerProcess& process, int number) noexcept {
+#if defined(SYS_pidfd_getfd)
+    return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_getfd, process.fd(), number, 0)));
 #else
-    (void)pid;
+    (void)process;
     (void)number;
-#endif
     return UniqueFd();
+#endif
 }
 
-std::shared_ptr<const Segment> map_file(pid_t pid, std::uint32_t file, std::uint64_t serial) {
+std::shared_ptr<const Segment> map_file(const PeerProcess& process, std::uint32_t file, std::uint64_t serial) {
     struct stat status {};
-    const UniqueFd fd = fetch(pid, static_cast<int>(file - 1));
+    const UniqueFd fd = fetch(process, static_cast<int>(file - 1));
     if (!fd || ::fstat(fd.get(), &status) != 0 || status.st_ino != serial || status.st_size <= 0) return nullptr;
     Segment segment;
     if (Segment::attach(fd.get(), static_cast<std::size_t>(status.st_size), segment) != Errc::ok) return nullptr;
@@ -35,7 +34,8 @@ std::shared_ptr<const Segment> map_file(pid_t pid, std::uint32_t file, std::uint
 
 }  // namespace
 
-const std::shared_ptr<const Segment>& PeerFiles::map(pid_t pid, std::uint32_t file, std::uint64_t serial) noexcept {
+const std::shared_ptr<const Segment>& PeerFiles::map(const PeerProcess& process, std::uint32_t file,
+                                                     std::uint64_t serial) noexcept {
     const auto is_it = [&](const Known& known) { return known.file == file && known.serial == serial; };
     if (!known_.empty() && is_it(known_.back())) return known_.back().segment;
     try {
@@ -46,7 +46,7 @@ const std::shared_ptr<const Segment>& PeerFiles::map(pid_t pid, std::uint32_t fi
             // Of a descriptor that names another file now, the old one is gone.
             std::erase_if(known_, [&](const Known& known) { return known.file == file; });
             if (known_.size() == files_max) known_.erase(known_.begin());
-            known_.push_back({file, serial, map_file(pid, file, serial)});
+            known_.push_back({file, serial, map_file(process, file, serial)});
         }
         return known_.back().segment;
     } catch (const std::bad_alloc&) {

@@ -3,9 +3,8 @@
 // the kernel allows to whoever may copy across address spaces. Owner of the context only.
 #pragma once
 
+#include "peer_process.hpp"
 #include "segment.hpp"
-
-#include <sys/types.h>
 
 #include <cstdint>
 #include <memory>
@@ -19,8 +18,9 @@ class PeerFiles {
     static constexpr std::size_t files_max = 64;
 
     // The file behind descriptor `file` - 1 of that process, if it is the one with this serial number. Null when it
-    // cannot be had: the kernel is too old, or denies it. The reference is good until the next call.
-    [[nodiscard]] const std::shared_ptr<const Segment>& map(pid_t pid, std::uint32_t file,
+    // cannot be had: the process is dead, the kernel is too old, or denies it. The reference is good until the next
+    // call.
+    [[nodiscard]] const std::shared_ptr<const Segment>& map(const PeerProcess& process, std::uint32_t file,
                                                             std::uint64_t serial) noexcept;
 
   private:

@@ -30,9 +30,6 @@ constexpr TimeUs small_traffic_us = 100;
 constexpr std::uint64_t copy_bytes_small = 128 * 1024;
 constexpr std::uint64_t copy_bytes_large = 1024 * 1024;
 
-// What is owed to all peers together.
-constexpr std::uint32_t owed_slots_max = 64 * 1024;
-
 }  // namespace
 
 bool ContextBell::open() noexcept {
@@ -61,9 +58,7 @@ ShmPort::ShmPort(ShmTransport& transport, na::PortHost& host)
       peers_(host),
       sessions_(Threads::one, transport.options().connections_max),
       dials_(Threads::one, transport.options().connections_max),
-      // As many as all sessions may have: who waits for a slot waits for its own session alone.
-      rma_slots_(Threads::one, std::min(transport.options().connections_max, 1u << 15) * Session::admitted_max),
-      owed_(Threads::one, owed_slots_max),
+      access_pools_(transport.options().connections_max),
       newcomers_(*this, host, "shm"),
       bell_(*this) {}
 

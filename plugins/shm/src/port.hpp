@@ -8,6 +8,7 @@
 #include "session.hpp"
 #include "transport.hpp"
 
+#include <cinnabar/na/session/identity.hpp>
 #include <cinnabar/na/session/inbox.hpp>
 #include <cinnabar/na/session/message_pool.hpp>
 #include <cinnabar/na/session/newcomers.hpp>
@@ -71,10 +72,8 @@ class ShmPort final : public na::Port {
     [[nodiscard]] ShmTransport& transport() const noexcept { return transport_; }
     [[nodiscard]] const na::TransportOptions& options() const noexcept { return transport_.options(); }
     [[nodiscard]] na::PortHost& host() const noexcept { return host_; }
-    [[nodiscard]] Identity identity() const noexcept { return {transport_.incarnation(), host_.context_id()}; }
     [[nodiscard]] na::ReceiveBlocks& blocks() noexcept { return blocks_; }
-    [[nodiscard]] SlotPool<RmaSlot>& rma_slots() noexcept { return rma_slots_; }
-    [[nodiscard]] SlotPool<Owed>& owed() noexcept { return owed_; }
+    [[nodiscard]] na::AccessPools& access_pools() noexcept { return access_pools_; }
     [[nodiscard]] na::Inbox<Caller>& inbox() noexcept { return inbox_; }
     [[nodiscard]] na::Newcomers<ShmPort, Newcomer>& newcomers() noexcept { return newcomers_; }
 
@@ -94,16 +93,17 @@ class ShmPort final : public na::Port {
     unsigned look_at_hot() noexcept;
 
     // Sessions (sessions.cpp).
-    [[nodiscard]] na::Hello hello(na::HelloKind kind, const Identity& to) const noexcept {
+    [[nodiscard]] na::Hello hello(na::HelloKind kind, const na::Identity& to) const noexcept {
         return na::make_hello(kind, transport_, host_, to);
     }
-    [[nodiscard]] Terms terms() const;
-    [[nodiscard]] OwnFds own_fds(int ring) const noexcept;
+    // What a peer is told and given in the greeting: the lease board, and where to probe, only if it is of the own
+    // user.
+    [[nodiscard]] Terms terms(const Credentials& peer) const;
+    [[nodiscard]] OwnFds own_fds(int ring, const Credentials& peer) const noexcept;
     void reject(const Caller& caller, Errc why) noexcept;
     void came_in(Caller caller) noexcept;  // a caller's greeting is there
     void dial_done(Dial& dial, Caller answer, Segment ring) noexcept;
     void dial_failed(Dial& dial, Errc why) noexcept;
-    void dial_again(Dial& dial) noexcept;                // the call that was announced did not come
     void end_session(ShmPeer& peer, Errc why) noexcept;  // once the stack has unwound
 
   private:
@@ -111,8 +111,7 @@ class ShmPort final : public na::Port {
     void dial(ShmPeer& peer) noexcept;
     void drop_dial(ShmPeer& peer) noexcept;
     [[nodiscard]] bool full() const noexcept { return sessions_.taken() >= options().connections_max; }
-    [[nodiscard]] ShmPeer* dialled_as(const Caller& caller) noexcept;
-    void let_in(Caller caller, ShmPeer* peer) noexcept;
+    void let_in(Caller caller) noexcept;
     void begin_session(ShmPeer& peer, Channel channel) noexcept;
     void session_over(ShmPeer& peer, Errc why) noexcept;
     void write_out() noexcept;
@@ -129,8 +128,7 @@ class ShmPort final : public na::Port {
     na::PeersOf<ShmPeer> peers_;
     SlotPool<Session> sessions_;
     SlotPool<Dial> dials_;
-    SlotPool<RmaSlot> rma_slots_;
-    SlotPool<Owed> owed_;
+    na::AccessPools access_pools_;
     na::Inbox<Caller> inbox_;
     na::Newcomers<ShmPort, Newcomer> newcomers_;
     ContextBell bell_;

@@ -13,8 +13,9 @@ Result<ListeningPlace> place_of(const na::AddrBody& body, const na::Transport& t
         if (uri.port || !good_name(uri.host)) {
             return Error(Errc::bad_address, "a peer in shared memory has a name: shm://NAME", endpoint);
         }
-        CINNABAR_TRY(Audience audience, Audience::of(uri));
-        return ListeningPlace{uri.host, Directory(std::move(audience)).socket_path(uri.host)};
+        CINNABAR_TRY(Audience audience, Audience::of_known(uri));
+        const auto group = audience.group;
+        return ListeningPlace{uri.host, Directory(std::move(audience)).socket_path(uri.host), group};
     }
     return Error(Errc::unreachable, "the address has no shm endpoint");
 }
@@ -24,18 +25,7 @@ Result<ListeningPlace> place_of(const na::AddrBody& body, const na::Transport& t
 Result<na::Peer*> ShmPort::peer(const na::Addr& addr) {
     if (ShmPeer* known = peers_.find(addr)) return known;
     const na::AddrBody& body = addr.body();
-    if (body.incarnation != 0) {
-        ShmPeer* known = peers_.find(Identity{body.incarnation, body.context});
-        // One that is gone and cannot be dialled gives way to an address that can.
-        if (known && (body.endpoints.empty() || known->can_be_dialled() || known->session)) {
-            peers_.add_name(*known, addr);
-            return known;
-        }
-    }
-    if (body.endpoints.empty()) {
-        return Error(Errc::unreachable, "a peer that does not listen is reached over its own session, which is gone",
-                     addr.to_string());
-    }
+    if (body.endpoints.empty()) return na::PeerTable::unlisted(addr);
     CINNABAR_TRY(ListeningPlace place, place_of(body, transport_));
     if (ShmPeer* known = peers_.find_place(ShmPeer::place_of(place, addr))) {
         peers_.add_name(*known, addr);

@@ -39,14 +39,10 @@ void ShmPort::cancel(na::Op& op) noexcept {
         case Place::rma:
             peer.rma.remove(posted);
             return end(posted, Errc::canceled);
-        case Place::copying:
-        case Place::notifies:
-        case Place::requests:
-        case Place::puts:
-        case Place::awaiting:
-            return peer.session->cancel(posted);
         case Place::ended:
             return;
+        default:
+            return peer.session->cancel(posted);
     }
 }
 

@@ -34,9 +34,8 @@ bool Session::start(ShmPort& port, ShmPeer& peer, Channel channel) noexcept {
     writer_.attach(channel_.peer_ring.base(), channel_.peer_ring_bytes);
     armed_ = arms_ = rung_ = room_asked_ = room_served_ = 0;
     peer_closed_ = false;
-    get_turn_ = false;
-    refused_any_ = false;
     misses = 0;
+    begin_access(port.access_pools(), port.transport().leases(), port.host(), peer, peer.rma);
     port.transport().watch(reader_.header());
     return true;
 }
@@ -46,12 +45,7 @@ void Session::end(Errc why) noexcept {
     for (PostedList* list : {&copying_, &notifies_}) {
         while (Posted* posted = list->pop_front()) port_->end(*posted, why);
     }
-    for (PostedList* list : {&requests_, &puts_, &awaiting_}) {
-        while (Posted* posted = list->front()) retire(*posted, why);
-    }
-    while (Owed* owed = answers_.pop_front()) release(*owed);
-    while (Owed* owed = gets_.pop_front()) release(*owed);
-    CINNABAR_ASSERT(admitted_ == 0 && owed_ == 0);
+    end_access(why);
     // Sooner seen than the end of the socket, by a peer that does not ask the kernel in every round.
     if (!peer_closed_ && writer_.reserve(0)) writer_.publish({RecordKind::bye, 0, 0, 0, 0});
     port_->closing(*this);
@@ -143,45 +137,55 @@ unsigned Session::receive() noexcept {
 }
 
 void Session::nonsense() noexcept {
-    log(LogLevel::warning, "shm: bytes that make no sense came from %s: its session is closed",
-        peer().addr().to_string().c_str());
+    static constinit LogLimit lines;
+    log_limited(lines, LogLevel::warning, "shm: bytes that make no sense came from %s: its session is closed",
+                peer().addr().to_string().c_str());
     fail(Errc::protocol);
 }
 
 // 0: it stays in the ring, for want of memory, or because it ends the session.
 unsigned Session::deliver(const Record& record) noexcept {
-    std::array<std::byte, rma_body_bytes_max> bytes{};
-    RmaBody body;
-    if (const std::size_t size = std::min<std::size_t>(body_bytes(record.kind), record.bytes); size > 0) {
-        std::memcpy(bytes.data(), reader_.payload(), size);
-    }
-    if (decode_body(record, bytes, body) != Errc::ok) {
+    if (na::is_access(static_cast<std::uint8_t>(record.kind))) {
+        if (deliver_access(record) == Errc::ok) return 1;
         nonsense();
         return 0;
     }
-    switch (record.kind) {
+    const bool plain = record.flags == 0 && record.status == 0;
+    switch (plain ? record.kind : RecordKind::skip) {
         case RecordKind::unexpected:
         case RecordKind::expected:
             return deliver_message(record);
         case RecordKind::notify:
+            if (record.bytes != 0) break;
             port_->host().receiver().on_notify(peer(), static_cast<std::uint32_t>(record.id));
             return 1;
         case RecordKind::bye:
+            if (record.bytes != 0) break;
             peer_closed_ = true;
             fail(Errc::peer_lost);
             return 1;
-        case RecordKind::get_data:
-            get_data_came(record);
-            return 1;
-        case RecordKind::get_failed:
-        case RecordKind::put_done:
-        case RecordKind::atomic_done:
-            answered(record, body);
-            return 1;
         default:
-            asked(record, body);
-            return 1;
+            break;
     }
+    nonsense();
+    return 0;
+}
+
+// protocol: it makes no sense. The body is copied before it is looked at.
+Errc Session::deliver_access(const Record& record) noexcept {
+    const auto kind = static_cast<na::AccessKind>(record.kind);
+    const std::size_t size = na::access_body_bytes(kind);
+    if (record.bytes < size) return Errc::protocol;
+    const na::AccessHead head{kind, record.flags, static_cast<Errc>(record.status), record.bytes - size, record.id};
+    if (na::check_access(head) != Errc::ok) return Errc::protocol;
+    std::array<std::byte, na::access_body_bytes_max> bytes{};
+    std::memcpy(bytes.data(), reader_.payload(), size);
+    na::AccessBody body;
+    if (na::decode_access_body(head, bytes, body) != Errc::ok) return Errc::protocol;
+    if (kind == na::AccessKind::get_data) return get_data_came(head);
+    if (kind != na::AccessKind::put) return frame_came(head, body);
+    put_came(head, body);
+    return Errc::ok;
 }
 
 // Copied out at once: the ring is free again, and nobody can change the bytes any more.

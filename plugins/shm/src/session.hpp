@@ -11,44 +11,19 @@
 
 #include "channel.hpp"
 #include "posted.hpp"
-#include "rma_body.hpp"
+#include "ring.hpp"
 
 #include <cinnabar/base/slot_pool.hpp>
+#include <cinnabar/na/session/remote_access.hpp>
 #include <cinnabar/na/transport.hpp>
 
 namespace cinnabar::shm {
 
-class Session;
 class ShmPeer;
 class ShmPort;
 
-// An operation of this side that the peer carries out. Its id in records is generation << 32 | slot index.
-struct RmaSlot : PoolSlot {
-    Posted* posted = nullptr;
-    Session* session = nullptr;
-    std::uint32_t generation = 1;
-};
-
-// What this side owes the peer: the data of a get, or a small answer.
-struct Owed : PoolSlot {
-    ListLink<Owed> link;
-    RecordKind kind = RecordKind::get_data;
-    Errc status = Errc::ok;
-    std::uint64_t id = 0;
-    std::uint64_t value = 0;  // atomic_done
-    na::LeaseKey key;         // get_data
-    std::uint64_t offset = 0;
-    std::uint64_t left = 0;
-};
-using OwedList = IntrusiveList<Owed, &Owed::link>;
-
-class Session final : public PoolSlot, public na::FdEvents {
+class Session final : public PoolSlot, public na::FdEvents, public na::RemoteAccess {
   public:
-    // Operations that the peer carries out for this side, at most; others wait.
-    static constexpr std::uint32_t admitted_max = 64;
-    // What a peer may have this side owe it: more than it can ask for while it keeps to admitted_max.
-    static constexpr std::uint32_t owed_max = 16 * admitted_max;
-
     // False when the kernel refuses to watch the socket.
     [[nodiscard]] bool start(ShmPort& port, ShmPeer& peer, Channel channel) noexcept;
     // Operations of this side that were begun end with `why`; what waits to be sent stays with the peer.
@@ -98,6 +73,7 @@ class Session final : public PoolSlot, public na::FdEvents {
     void lost() noexcept;
     [[nodiscard]] unsigned deliver(const Record& record) noexcept;
     [[nodiscard]] unsigned deliver_message(const Record& record) noexcept;
+    [[nodiscard]] Errc deliver_access(const Record& record) noexcept;
     void nonsense() noexcept;
     void give_room_back() noexcept;
 
@@ -108,8 +84,8 @@ class Session final : public PoolSlot, public na::FdEvents {
     [[nodiscard]] bool send_requests() noexcept;
     [[nodiscard]] bool send_data() noexcept;
     [[nodiscard]] bool send_put(Posted& posted) noexcept;
-    [[nodiscard]] bool send_get(Owed& owed) noexcept;
-    [[nodiscard]] bool write(const Record& record, const RmaBody& body) noexcept;
+    [[nodiscard]] bool send_get(na::PendingAnswer& get) noexcept;
+    [[nodiscard]] bool write(const na::AccessHead& head, const na::AccessBody& body) noexcept;
     [[nodiscard]] std::uint32_t data_room() noexcept;
 
     // copy.cpp
@@ -125,22 +101,13 @@ class Session final : public PoolSlot, public na::FdEvents {
     [[nodiscard]] Errc copy_window(Posted& posted, std::uint64_t bytes_max, std::uint64_t& copied) noexcept;
     void copied(Posted& posted, Errc result) noexcept;
 
-    // rma_origin.cpp
+    // access.cpp
     void admit_waiting() noexcept;
-    void admitted(Posted& posted, RmaSlot& slot) noexcept;
-    [[nodiscard]] Posted* find(std::uint64_t id) noexcept;
-    void retire(Posted& posted, Errc result) noexcept;
-    void get_data_came(const Record& record) noexcept;
-    void answered(const Record& record, const RmaBody& body) noexcept;
-
-    // rma_owner.cpp
-    [[nodiscard]] Owed* owe(RecordKind kind, std::uint64_t id, Errc status) noexcept;
-    void release(Owed& owed) noexcept;
-    void asked(const Record& record, const RmaBody& body) noexcept;
-    void get_asked(const Record& record, const RmaBody& body) noexcept;
-    void put_came(const Record& record, const RmaBody& body) noexcept;
-    void stop_asked(std::uint64_t id) noexcept;
-    void atomic_asked(const Record& record, const RmaBody& body) noexcept;
+    [[nodiscard]] Errc get_data_came(const na::AccessHead& head) noexcept;
+    void put_came(const na::AccessHead& head, const na::AccessBody& body) noexcept;
+    void access_to_send() noexcept override;
+    void access_over(Posted& posted, Errc result) noexcept override;
+    void access_failed(Errc why) noexcept override { fail(why); }
 
     ShmPort* port_ = nullptr;
     ShmPeer* peer_ = nullptr;  // null: not open
@@ -156,16 +123,6 @@ class Session final : public PoolSlot, public na::FdEvents {
 
     PostedList copying_;
     PostedList notifies_;
-    PostedList requests_;  // admitted, the question is not written
-    PostedList puts_;
-    PostedList awaiting_;
-    OwedList answers_;
-    OwedList gets_;
-    bool get_turn_ = false;  // puts and gets take turns
-    std::uint32_t admitted_ = 0;
-    std::uint32_t owed_ = 0;
-    std::uint64_t refused_id_ = 0;  // the last put that was answered with a failure
-    bool refused_any_ = false;
 };
 
 }  // namespace cinnabar::shm

@@ -5,23 +5,27 @@
 
 #include <cinnabar/na/session/sessions.hpp>
 
-#include <algorithm>
+#include <unistd.h>
 
 namespace cinnabar::shm {
-namespace {}  // namespace
 
-Terms ShmPort::terms() const {
+// The board holds the keys of all leases, and whoever can write it can send those who believe it anywhere in this
+// process: only one that could copy across address spaces anyway may have it.
+Terms ShmPort::terms(const Credentials& peer) const {
     Terms terms;
     terms.ring_bytes = transport_.ring_bytes();
     terms.record_bytes_max = transport_.record_bytes_max();
+    terms.name = transport_.name();
+    if (!is_own_user(peer)) return terms;
     terms.lease_slots = transport_.board().slots();
     terms.probe_address = reinterpret_cast<std::uintptr_t>(&transport_.probe_word());
     terms.probe_value = transport_.probe_word();
-    terms.name = transport_.name();
     return terms;
 }
 
-OwnFds ShmPort::own_fds(int ring) const noexcept { return {ring, bell_.fd(), transport_.board().fd()}; }
+OwnFds ShmPort::own_fds(int ring, const Credentials& peer) const noexcept {
+    return {ring, bell_.fd(), is_own_user(peer) ? transport_.board().fd() : -1};
+}
 
 void ShmPort::reject(const Caller& caller, Errc why) noexcept {
     const na::Hello& from = caller.greeting.hello;
@@ -32,50 +36,30 @@ void ShmPort::reject(const Caller& caller, Errc why) noexcept {
 
 void ShmPort::came_in(Caller caller) noexcept {
     const na::Hello& hello = caller.greeting.hello;
-    const Identity who = na::sender_of(hello);
     if (hello.kind != na::HelloKind::dial || hung_up(caller.fd.get())) return;
     const Errc refused = na::refusal(hello, transport_.incarnation(), accepting_, full());
     if (refused != Errc::ok) return reject(caller, refused);
-    if (ShmPeer* met = peers_.find(who); met && met->session) {
-        // It may have come back before the end of its last connection was read here.
-        met->session->on_ready(0);
-        (void)settle();
-    }
-    ShmPeer* const dialled = na::says_exists(hello) || who == identity() ? nullptr : dialled_as(caller);
-    if (dialled && who < identity()) return reject(caller, Errc::exists);
-    if (dialled) drop_dial(*dialled);  // before the answer: the peer reads what it finds of that dial as given up
-    let_in(std::move(caller), dialled ? dialled : peers_.find_idle(who));
+    let_in(std::move(caller));
 }
 
-// Both sides dial each other: the call of the larger identity stays.
-ShmPeer* ShmPort::dialled_as(const Caller& caller) noexcept {
-    if (dials_.taken() == 0) return nullptr;
-    return peers_.find_if([&](const ShmPeer& peer) { return peer.dial && !peer.ending && peer.dial->towards(caller); });
-}
-
-void ShmPort::let_in(Caller caller, ShmPeer* peer) noexcept {
-    const na::Hello from = caller.greeting.hello;
-    const Identity who = na::sender_of(from);
+// A peer of its own, whoever it claims to be.
+void ShmPort::let_in(Caller caller) noexcept {
+    const na::Identity who = na::sender_of(caller.greeting.hello);
     Channel channel;
     UniqueFd ring;
     Errc why = make_ring(transport_, channel.own_ring, ring);
     if (why == Errc::ok) why = open_channel(transport_, caller, channel);
-    const OwnFds fds = own_fds(ring.get());
-    if (why != Errc::ok) {
-        reject(caller, why);
-    } else if (!send_greeting(caller.fd.get(), hello(na::HelloKind::accept, who), terms(), &fds)) {
-        why = Errc::peer_lost;
-    }
-    if (why != Errc::ok) {
-        if (peer && peer->state() == na::PeerState::connecting) end_session(*peer, why);
-        return;
-    }
+    if (why != Errc::ok) return reject(caller, why);
+    const OwnFds fds = own_fds(ring.get(), caller.who);
+    if (!send_greeting(caller.fd.get(), hello(na::HelloKind::accept, who), terms(caller.who), &fds)) return;
     channel.socket = std::move(caller.fd);
-    if (!peer) {
-        peer = &peers_.add(std::make_unique<ShmPeer>(*this, na::Addr::make_session("shm", who.context, who.incarnation),
-                                                     ListeningPlace()));
-    }
-    begin_session(*peer, std::move(channel));
+    // The kernel tells the process, which claims one of its transports.
+    const bool own = caller.who.pid == ::getpid() && who.incarnation == transport_.incarnation();
+    const std::string from =
+        "shm of process " + std::to_string(caller.who.pid) + ", user " + std::to_string(caller.who.uid);
+    ShmPeer& peer = peers_.add(std::make_unique<ShmPeer>(
+        *this, na::Addr::of_connection("shm", who.context, who.incarnation, own, from), ListeningPlace()));
+    begin_session(peer, std::move(channel));
 }
 
 void ShmPort::begin_session(ShmPeer& peer, Channel channel) noexcept {
@@ -89,7 +73,6 @@ void ShmPort::begin_session(ShmPeer& peer, Channel channel) noexcept {
     transport_.count_session(copies);
     hot_.reserve(sessions_.taken());
     const bool restarted = na::restarted(peer, hello.incarnation);
-    peers_.identify(peer, na::sender_of(hello));
     peer.session = session;
     peer.backoff.succeeded();
     peer.set_connected(hello, static_cast<std::uint32_t>(transport_.limits().message_bytes_max));
@@ -123,7 +106,6 @@ void ShmPort::drop_dial(ShmPeer& peer) noexcept {
 void ShmPort::dial_done(Dial& dial, Caller answer, Segment ring) noexcept {
     ShmPeer& peer = dial.peer();
     const na::Hello hello = answer.greeting.hello;
-    if (hello.kind == na::HelloKind::reject && na::says_exists(hello)) return dial.wait_for_call();
     drop_dial(peer);
     if (const Errc why = na::misfit(hello, peer); why != Errc::ok) return end_session(peer, why);
     Channel channel;
@@ -139,12 +121,6 @@ void ShmPort::dial_failed(Dial& dial, Errc why) noexcept {
     ShmPeer& peer = dial.peer();
     drop_dial(peer);
     end_session(peer, why);
-}
-
-void ShmPort::dial_again(Dial& dial) noexcept {
-    ShmPeer& peer = dial.peer();
-    drop_dial(peer);
-    this->dial(peer);
 }
 
 void ShmPort::end_session(ShmPeer& peer, Errc why) noexcept {

@@ -110,7 +110,7 @@ bool ShmTransport::reaches(std::string_view endpoint) const noexcept {
         const auto uri = na::Uri::parse(endpoint);
         const std::string_view place = uri ? uri->option("place") : std::string_view();
         if (place.empty()) return true;
-        auto audience = Audience::of(*uri);
+        auto audience = Audience::of_known(*uri);
         if (!audience) return false;
         const Directory directory(*std::move(audience));
         return directory.tag() == place && directory.has(uri->host);
@@ -120,10 +120,7 @@ bool ShmTransport::reaches(std::string_view endpoint) const noexcept {
 }
 
 bool ShmTransport::welcome(int fd, const Credentials& who) const noexcept {
-    // Whoever is root needs no leave of ours.
-    if (who.uid == ::geteuid() || who.uid == 0) return true;
-    const auto group = directory_->audience().group;
-    return group && peer_in_group(fd, who, *group);
+    return may_be_peer(fd, who, directory_->audience().group);
 }
 
 Result<std::unique_ptr<na::Port>> ShmTransport::open_port(na::PortHost& host) {
@@ -144,13 +141,14 @@ void ShmTransport::port_closed(const ShmPort& port, na::ContextId context) noexc
     if (const auto at = ports_.find(context); at != ports_.end() && at->second == &port) ports_.erase(at);
 }
 
-bool ShmTransport::hand_over(Caller& caller) noexcept {
+Errc ShmTransport::hand_over(Caller& caller) noexcept {
     const std::lock_guard lock(mutex_);
     const auto at = ports_.find(caller.greeting.hello.peer_context);
-    if (at == ports_.end()) return false;
+    if (at == ports_.end()) return Errc::unreachable;
+    if (at->second->inbox().full()) return Errc::overloaded;
     at->second->inbox().put(std::move(caller));
     at->second->host().wake();
-    return true;
+    return Errc::ok;
 }
 
 Result<std::unique_ptr<na::Memory>> ShmTransport::register_memory(std::span<const na::Segment> segments,

@@ -7,6 +7,7 @@
 #include "greeting.hpp"
 #include "lease_board.hpp"
 #include "local_socket.hpp"
+#include "remote_key.hpp"
 #include "ring.hpp"
 
 #include <cinnabar/base/unique_fd.hpp>
@@ -47,9 +48,6 @@ class ShmMemory final : public na::CountedMemory {
     FilePlace place_;
 };
 
-// The bytes of a lease's description: a LeaseKey and a slot of the lease board.
-inline constexpr std::size_t key_bytes = na::LeaseKey::wire_bytes + 4;
-
 class ShmTransport final : public na::Transport {
   public:
     [[nodiscard]] static Result<std::unique_ptr<na::Transport>> open(const na::Uri& uri,
@@ -88,8 +86,9 @@ class ShmTransport final : public na::Transport {
     // Whether a process of that user, at that socket, may talk to us.
     [[nodiscard]] bool welcome(int fd, const Credentials& who) const noexcept;
     void port_closed(const ShmPort& port, na::ContextId context) noexcept;
-    // Moves a caller to the port of its hello's context, in whatever thread that lives; false when there is none.
-    [[nodiscard]] bool hand_over(Caller& caller) noexcept;
+    // Moves a caller to the port of the context that it means, in whatever thread that lives. unreachable: there is
+    // none; overloaded: as many wait there as may. Then it is as it was.
+    [[nodiscard]] Errc hand_over(Caller& caller) noexcept;
 
     // The rings that peers write into say which lease they access (fence.cpp).
     void watch(const RingHeader& ring);

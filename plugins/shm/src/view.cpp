@@ -18,13 +18,13 @@ Result<std::unique_ptr<na::View>> Session::view(const na::RemoteMemory& memory, 
     if (memory.key.size() != key_bytes) return Error(Errc::permission, "no key of shared memory");
     Reader reader(memory.key);
     const na::LeaseKey key = na::LeaseKey::decode(reader);
-    const std::uint32_t slot = reader.u32();
+    const std::uint32_t slot = board_slot_of(memory.key);
     BoardView::Pinned pinned;
     if (const Errc why = channel_.board.pin(slot, key, offset, bytes, na::Access::read, pinned); why != Errc::ok) {
         return Error(why, "the lease does not stand, or not for that");
     }
     std::shared_ptr<const Segment> file;
-    if (pinned.file != 0) file = channel_.files.map(channel_.who.pid, pinned.file, pinned.serial);
+    if (pinned.file != 0) file = channel_.files.map(channel_.process, pinned.file, pinned.serial);
     channel_.board.unpin(slot);
     const std::uint64_t position = pinned.offset + offset;
     if (!file || position > file->bytes() || bytes > file->bytes() - position) {

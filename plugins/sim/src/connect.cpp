@@ -97,20 +97,10 @@ void SimPort::on_dial(Item& item) {
         return answer_failure(dial, Errc::peer_lost);
     }
     if (connections_ >= transport_.options().connections_max) return answer_failure(dial, Errc::overloaded);
-    if (SimPeer* meeting = dial->from == this ? nullptr : find_dialling(question, dial->host)) {
-        // Both dial: the connection dialled by the larger incarnation stays, within one process by the larger context.
-        const auto mine = std::pair(transport_.incarnation(), context_);
-        if (mine > std::pair(question.incarnation, question.context)) {
-            // It gives this one up when ours reaches it, unless ours did before it dialled: once ours is settled we
-            // know.
-            deferred_.push_back(std::move(item));
-            return;
-        }
-        give_up_dial(*meeting);
-        look_at_deferred_dials();
-        return accept(*meeting, dial, question);
-    }
-    accept(idle_peer(question), dial, question);
+    // A peer of its own, whoever it claims to be.
+    const bool own = &dial->from->transport_ == &transport_;
+    accept(make_peer(na::Addr::of_connection("sim", question.context, question.incarnation, own), std::string()), dial,
+           question);
 }
 
 // Whatever answer comes, or has come and is not handled yet, is void.
@@ -118,30 +108,6 @@ void SimPort::give_up_dial(SimPeer& peer) noexcept {
     peer.dial_->settled = true;
     peer.dial_->peer = nullptr;
     peer.dial_.reset();
-}
-
-SimPeer* SimPort::find_dialling(const na::Hello& question, const std::string& host) noexcept {
-    for (const auto& peer : peers_) {
-        const na::AddrBody& body = peer->addr().body();
-        if (!peer->dial_ || body.context != question.context) continue;
-        if (body.incarnation != 0 ? body.incarnation == question.incarnation : peer->name_ == host) return peer.get();
-    }
-    return nullptr;
-}
-
-// A peer of that context without a connection, which gets the new one.
-SimPeer& SimPort::idle_peer(const na::Hello& question) {
-    for (std::size_t i = 0; i < peers_.size(); ++i) {
-        SimPeer& peer = *peers_[i];
-        const bool same = peer.incarnation() == question.incarnation && peer.addr().body().context == question.context;
-        if (!same || peer.dial_) continue;
-        // It may have come back before the end of its last connection arrived here.
-        if (peer.link_ && peer.link_->ends[1 - peer.end_].ever_up && !peer.link_->ends[1 - peer.end_].up) {
-            lose_and_tell(peer, Errc::peer_lost);
-        }
-        if (!peer.link_ && !peer.dial_) return peer;
-    }
-    return make_peer(na::Addr::make_session("sim", question.context, question.incarnation), std::string());
 }
 
 void SimPort::accept(SimPeer& peer, const DialPtr& dial, const na::Hello& question) {
@@ -172,12 +138,7 @@ void SimPort::accept(SimPeer& peer, const DialPtr& dial, const na::Hello& questi
     connected(peer, link, 1, question);
 }
 
-void SimPort::look_at_deferred_dials() {
-    for (Item& item : std::exchange(deferred_, {})) push(std::move(item));
-}
-
 void SimPort::on_accepted(Item& item) {
-    look_at_deferred_dials();
     if (!item.dial->peer) {  // given up since
         close_end(item.link, 0);
         return;
@@ -191,7 +152,6 @@ void SimPort::on_accepted(Item& item) {
 }
 
 void SimPort::on_dial_failed(Item& item) {
-    look_at_deferred_dials();
     if (!item.dial->peer) return;  // given up since
     SimPeer& peer = *item.dial->peer;
     peer.dial_.reset();
@@ -280,7 +240,6 @@ void SimPort::disconnect(na::Peer& any_peer) noexcept {
     if (closed_ || dead()) return;
     if (peer.dial_) {
         give_up_dial(peer);
-        look_at_deferred_dials();
         peer.state_ = na::PeerState::idle;
         peer.acquire();  // for the event
         end_all(peer, Errc::peer_lost);

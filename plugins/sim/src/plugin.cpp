@@ -55,6 +55,10 @@ Result<std::unique_ptr<na::Transport>> open(const na::Uri& uri, const na::Transp
 
 }  // namespace
 
+std::shared_ptr<World> World::numbered(std::uint64_t number, const WorldOptions& options) {
+    return std::shared_ptr<World>(new World(worlds().find_or_make(number, options)));
+}
+
 const na::PluginInfo plugin_info{na::plugin_abi, "sim", "a simulated network for tests, from one seed", &open,
                                  "world, seed, profile"};
 

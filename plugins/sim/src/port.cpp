@@ -41,7 +41,6 @@ void SimPort::close() noexcept {
         peer->state_ = na::PeerState::idle;
         end_all(*peer, Errc::canceled);
     }
-    look_at_deferred_dials();
     // What was accepted for a connection that is not told yet: its other end hears that we are gone.
     for (Item& item : std::exchange(inbox_, {})) {
         if (item.kind == Item::Kind::dial) answer_failure(item.dial, Errc::refused);
@@ -60,7 +59,6 @@ void SimPort::die() {
         tell_other_end(peer->link_, peer->end_);
         peer->link_->ends[peer->end_].up = false;
     }
-    look_at_deferred_dials();
     for (Item& item : inbox_) {
         if (item.kind == Item::Kind::dial) answer_failure(item.dial, Errc::refused);
         if (item.kind == Item::Kind::accepted) close_end(item.link, 0);
@@ -72,15 +70,6 @@ SimPeer& SimPort::make_peer(na::Addr addr, std::string name) {
     SimPeer& peer = *peers_.back();
     peer.message_bytes_max_ = static_cast<std::uint32_t>(transport_.limits().message_bytes_max);
     return peer;
-}
-
-SimPeer* SimPort::find_peer(na::Incarnation incarnation, na::ContextId context) noexcept {
-    for (const auto& peer : peers_) {
-        const na::AddrBody& body = peer->addr().body();
-        const bool known = peer->incarnation() == incarnation || body.incarnation == incarnation;
-        if (known && body.context == context) return peer.get();
-    }
-    return nullptr;
 }
 
 Result<na::Peer*> SimPort::peer(const na::Addr& addr) {
@@ -96,15 +85,10 @@ Result<na::Peer*> SimPort::peer(const na::Addr& addr) {
         break;
     }
     if (name.empty()) return Error(Errc::unreachable, "not a host of this world, nor a session of it");
-    if (body.incarnation != 0) {
-        if (SimPeer* known = find_peer(body.incarnation, body.context)) return static_cast<na::Peer*>(known);
-    } else {
-        for (const auto& peer : peers_) {
-            const na::AddrBody& other = peer->addr().body();
-            if (peer->name_ == name && other.context == body.context && other.incarnation == 0) {
-                return static_cast<na::Peer*>(peer.get());
-            }
-        }
+    for (const auto& peer : peers_) {
+        const na::AddrBody& other = peer->addr().body();
+        const bool same = other.context == body.context && other.incarnation == body.incarnation;
+        if (same && peer->name_ == name) return static_cast<na::Peer*>(peer.get());
     }
     return static_cast<na::Peer*>(&make_peer(addr, std::move(name)));
 }

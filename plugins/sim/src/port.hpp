@@ -111,10 +111,7 @@ class SimPort final : public na::Port {
     void answer_failure(const DialPtr& dial, Errc why);
     void on_dial(Item& item);
     static void give_up_dial(SimPeer& peer) noexcept;
-    [[nodiscard]] SimPeer* find_dialling(const na::Hello& question, const std::string& host) noexcept;
-    [[nodiscard]] SimPeer& idle_peer(const na::Hello& question);
     void accept(SimPeer& peer, const DialPtr& dial, const na::Hello& hello);
-    void look_at_deferred_dials();
     void on_accepted(Item& item);
     void on_dial_failed(Item& item);
     void connected(SimPeer& peer, LinkPtr link, unsigned end, const na::Hello& hello);
@@ -124,7 +121,6 @@ class SimPort final : public na::Port {
     void tell_other_end(const LinkPtr& link, unsigned own_end);
     static void reset_end(const LinkPtr& link, unsigned end);
     [[nodiscard]] na::Hello hello(na::HelloKind kind) const;
-    [[nodiscard]] SimPeer* find_peer(na::Incarnation incarnation, na::ContextId context) noexcept;
     SimPeer& make_peer(na::Addr addr, std::string name);
     void reap_peers();
 
@@ -162,7 +158,6 @@ class SimPort final : public na::Port {
     std::vector<std::unique_ptr<SimPeer>> peers_;
     std::vector<SimPeer*> unreferenced_;
     std::deque<Item> inbox_;
-    std::vector<Item> deferred_;  // dials of those that this port is dialling itself
     std::map<std::uint64_t, SimOp*> flying_;
     SimOps done_;
     std::deque<Packet> blocked_;  // friendly: came while no slot was free

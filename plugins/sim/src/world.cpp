@@ -147,6 +147,7 @@ void WorldState::reset_connections(const std::string& a, const std::string& b) {
 
 std::shared_ptr<World> World::make(const WorldOptions& options) { return std::make_shared<World>(options); }
 World::World(const WorldOptions& options) : state_(std::make_shared<WorldState>(options)) {}
+World::World(std::shared_ptr<WorldState> state) noexcept : state_(std::move(state)) {}
 World::~World() = default;
 
 Result<std::unique_ptr<na::Transport>> World::open(std::string_view name, const na::TransportOptions& options) {

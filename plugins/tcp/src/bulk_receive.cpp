@@ -43,22 +43,20 @@ void BulkLane::find_destination(std::uint64_t bytes_max, Destination& to) noexce
     const std::uint64_t want = std::min(in_left_, bytes_max);
     const std::uint64_t came = in_.bytes - in_left_;
     if (sink_ == Sink::get) {
-        const RmaSlot* slot = port().rma_slots().at(static_cast<std::uint32_t>(in_.id));
-        if (slot->posted && slot->lane == this && slot->generation == static_cast<std::uint32_t>(in_.id >> 32)) {
-            const Posted& posted = *slot->posted;
-            const na::Op& op = *posted.op;
-            gather_into(*op.local, op.local_offset + posted.moved, want, to.count, to.pieces.data(), to.bytes);
+        if (const Posted* posted = find(in_.id)) {
+            const na::Op& op = *posted->op;
+            gather_into(*op.local, op.local_offset + posted->moved, want, to.count, to.pieces.data(), to.bytes);
             return;
         }
         sink_ = Sink::discard;  // canceled
     }
     if (sink_ == Sink::put) {
-        to.pin.emplace(port().transport().leases().pin(body_.key, body_.offset + came, want, na::Access::write));
+        to.pin.emplace(pin_for_put(in_.id, body_.key, body_.offset + came, want));
         if (to.pin->ok()) {
             gather_into(to.pin->memory(), to.pin->offset(), want, to.count, to.pieces.data(), to.bytes);
             return;
         }
-        refuse_put(to.pin->why());
+        sink_ = Sink::discard;
     }
     // The first half of the scratch is staging.
     const Bytes waste = port().scratch().subspan(staging_bytes);
@@ -103,19 +101,8 @@ unsigned BulkLane::receive() noexcept {
 // They lie where they belong already.
 void BulkLane::data_came(std::uint64_t bytes) noexcept {
     in_left_ -= bytes;
-    if (sink_ == Sink::get) {
-        const RmaSlot* slot = port().rma_slots().at(static_cast<std::uint32_t>(in_.id));
-        slot->posted->moved += bytes;
-    }
-    if (in_left_ == 0) data_complete();
-}
-
-void BulkLane::data_complete() noexcept {
-    if (in_.kind == FrameKind::put) return put_complete();
-    if (sink_ != Sink::get) return;
-    const RmaSlot* slot = port().rma_slots().at(static_cast<std::uint32_t>(in_.id));
-    Posted& posted = *slot->posted;
-    if (posted.moved == posted.op->bytes) retire(posted, Errc::ok);
+    if (sink_ == Sink::get) got(*find(in_.id), bytes);
+    if (sink_ == Sink::put && in_left_ == 0) put_placed(access_of(in_), body_);
 }
 
 unsigned BulkLane::parse(ConstBytes bytes) noexcept {
@@ -145,19 +132,16 @@ ConstBytes BulkLane::parse_head(ConstBytes bytes, unsigned& did) noexcept {
         header_known_ = wrong == Errc::ok;
     }
     if (header_known_ && in_have_ == frame_header_bytes + body_bytes(in_.kind)) {
-        body_ = {};
-        wrong = decode_body(ConstBytes(in_head_).subspan(frame_header_bytes), in_, body_);
         header_known_ = false;
         in_have_ = 0;
-        if (wrong == Errc::ok) {
-            ++did;
-            in_left_ = in_.bytes;
-            frame_came();
-        }
+        wrong = take_frame();
+        if (wrong == Errc::ok) ++did;
     }
     if (wrong != Errc::ok) {
-        log(LogLevel::warning, "tcp: bytes that make no sense came from %s on lane 1: its session is closed",
-            peer().addr().to_string().c_str());
+        static constinit LogLimit lines;
+        log_limited(lines, LogLevel::warning,
+                    "tcp: bytes that make no sense came from %s on lane 1: its session is closed",
+                    peer().addr().to_string().c_str());
         fail(Errc::protocol);
     }
     return bytes.subspan(part);
@@ -179,29 +163,30 @@ void BulkLane::copy_in(ConstBytes bytes) noexcept {
     }
 }
 
-void BulkLane::frame_came() noexcept {
-    switch (in_.kind) {
-        case FrameKind::get:
-            return get_asked();
-        case FrameKind::get_data:
-            if (!begin_get_data()) return fail(Errc::protocol);
-            break;
-        case FrameKind::put:
-            begin_put();
-            break;
-        case FrameKind::get_failed:
-        case FrameKind::put_done:
-        case FrameKind::atomic_done:
-            return answered();
-        case FrameKind::stop:
-            return stop_asked();
-        case FrameKind::fetch_add:
-        case FrameKind::compare_swap:
-            return atomic_asked();
-        default:
-            return;
+// Header and body are there.
+Errc BulkLane::take_frame() noexcept {
+    body_ = {};
+    const na::AccessHead head = access_of(in_);
+    if (na::decode_access_body(head, ConstBytes(in_head_).subspan(frame_header_bytes), body_) != Errc::ok) {
+        return Errc::protocol;
     }
-    if (in_left_ == 0) data_complete();
+    in_left_ = in_.bytes;
+    sink_ = Sink::discard;
+    if (in_.kind == FrameKind::put) {
+        // The whole rest of the operation is checked, so that one which does not fit writes nothing at all.
+        if (!refused(in_.id) && pin_for_put(in_.id, body_.key, body_.offset, body_.left).ok()) sink_ = Sink::put;
+    } else if (in_.kind == FrameKind::get_data) {
+        Posted* posted = nullptr;
+        if (find_get(head, posted) != Errc::ok) return Errc::protocol;
+        if (posted) sink_ = Sink::get;
+    } else if (in_.kind == FrameKind::stop && source_ == Source::get && get_->id == in_.id) {
+        release(*std::exchange(get_, nullptr));
+        source_ = Source::zeros;
+    } else {
+        return RemoteAccess::frame_came(head, body_);
+    }
+    if (in_left_ == 0) data_came(0);
+    return Errc::ok;
 }
 
 }  // namespace cinnabar::tcp

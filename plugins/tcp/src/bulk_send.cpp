@@ -37,20 +37,26 @@ bool BulkLane::start(TcpPort& port, TcpPeer& peer, UniqueFd fd) noexcept {
     header_known_ = false;
     sink_ = Sink::discard;
     in_left_ = 0;
-    refused_any_ = false;
+    begin_access(port.access_pools(), port.transport().leases(), port.host(), peer, peer.rma);
     return open(port, peer, std::move(fd));
 }
 
 void BulkLane::end(Errc why) noexcept {
-    if (source_ == Source::put) retire(*put_, why);
-    if (source_ == Source::get) release(*get_);
-    source_ = Source::none;
-    while (Posted* posted = puts_.front()) retire(*posted, why);
-    while (Posted* posted = awaiting_.front()) retire(*posted, why);
-    while (Owed* owed = answers_.pop_front()) release(*owed);
-    while (Owed* owed = gets_.pop_front()) release(*owed);
-    CINNABAR_ASSERT(admitted_ == 0 && owed_ == 0);
+    const Source source = std::exchange(source_, Source::none);
+    if (source == Source::put) framed(*put_);
+    if (source == Source::get) release(*get_);
+    end_access(why);
     close();
+}
+
+void BulkLane::access_to_send() noexcept { port().dirty(*this); }
+
+void BulkLane::access_over(Posted& posted, Errc result) noexcept { port().end(posted, result); }
+
+// What the frame's header promised goes out as zeros.
+void BulkLane::access_abandoned(Posted&) noexcept {
+    source_ = Source::zeros;
+    put_ = nullptr;
 }
 
 void BulkLane::append(const Frame& frame, const FrameBody& body) noexcept {
@@ -63,13 +69,17 @@ bool BulkLane::refill() noexcept {
     out_begin_ = out_end_ = 0;
     constexpr std::size_t frame_max = frame_header_bytes + frame_body_bytes_max;
     while (head_room() >= 2 * frame_max && !answers_.empty()) {
-        Owed& owed = *answers_.pop_front();
+        na::PendingAnswer& answer = *answers_.pop_front();
         FrameBody body;
-        body.value = owed.value;
-        append(Frame{owed.kind, 0, owed.status, 0, owed.id}, body);
-        release(owed);
+        body.value = answer.value;
+        append(frame_of(head_of(answer)), body);
+        release(answer);
     }
-    while (head_room() >= 2 * frame_max && admit_next()) {
+    while (head_room() >= 2 * frame_max && (!requests_.empty() || admit_next())) {
+        Posted* posted = requests_.pop_front();
+        if (!posted) continue;  // a put
+        append(frame_of(head_of(*posted)), body_of(*posted));
+        framed(*posted);
     }
     return refill_data() || out_end_ > 0;
 }
@@ -77,17 +87,33 @@ bool BulkLane::refill() noexcept {
 // Begins the next frame that carries data; false when no operation has any.
 bool BulkLane::refill_data() noexcept {
     if (puts_.empty() && gets_.empty()) return false;
-    get_turn_ = puts_.empty() || (!gets_.empty() && !get_turn_);
-    if (!get_turn_) {
-        put_framed(*puts_.pop_front());
-        return true;
+    if (get_has_turn()) {
+        begin_get_frame(*gets_.pop_front());
+    } else {
+        begin_put_frame(*puts_.pop_front());
     }
-    get_ = gets_.pop_front();
-    source_ = Source::get;
-    const auto part = static_cast<std::uint32_t>(std::min<std::uint64_t>(get_->left, frame_data_bytes_max));
-    append(Frame{FrameKind::get_data, 0, Errc::ok, part, get_->id}, {});
-    out_left_ = part;
     return true;
+}
+
+void BulkLane::begin_put_frame(Posted& posted) noexcept {
+    na::AccessHead head = head_of(posted);
+    const FrameBody body = body_of(posted);
+    head.data_bytes = std::min<std::uint64_t>(body.left, frame_data_bytes_max);
+    append(frame_of(head), body);
+    posted.moved += head.data_bytes;
+    posted.place = Place::sending;
+    put_ = &posted;
+    source_ = Source::put;
+    out_left_ = head.data_bytes;
+}
+
+void BulkLane::begin_get_frame(na::PendingAnswer& get) noexcept {
+    na::AccessHead head = head_of(get);
+    head.data_bytes = std::min<std::uint64_t>(get.left, frame_data_bytes_max);
+    append(frame_of(head), {});
+    get_ = &get;
+    source_ = Source::get;
+    out_left_ = head.data_bytes;
 }
 
 void BulkLane::transmit() noexcept {
@@ -103,8 +129,8 @@ void BulkLane::transmit() noexcept {
             const std::uint64_t want = std::min<std::uint64_t>(out_left_, budget);
             std::optional<na::LeaseTable::Pin> pin;
             if (source_ == Source::get && want > 0) {
-                pin.emplace(port().transport().leases().pin(get_->key, get_->offset, want, na::Access::read));
-                if (!pin->ok()) lend_failed(pin->why());
+                pin.emplace(pin_for_get(*get_, want));
+                if (!pin->ok()) source_ = Source::zeros;
             }
             iovec* const out = pieces.data() + 1;
             if (want == 0) {
@@ -137,21 +163,11 @@ void BulkLane::sent(std::size_t bytes) noexcept {
     if (out_left_ == 0 && out_begin_ == out_end_) data_sent();
 }
 
-// The frame is with the kernel: its operation has more, waits for its answer, or is done.
+// The frame is with the kernel.
 void BulkLane::data_sent() noexcept {
     const Source source = std::exchange(source_, Source::none);
-    if (source == Source::put) {
-        const bool all = put_->moved == put_->op->bytes;
-        put_->place = all ? Place::awaiting : Place::puts;
-        (all ? awaiting_ : puts_).push_back(*put_);
-    }
-    if (source == Source::get) {
-        if (get_->left > 0) {
-            gets_.push_back(*get_);
-        } else {
-            release(*get_);
-        }
-    }
+    if (source == Source::put) framed(*put_);
+    if (source == Source::get) framed(*get_);
 }
 
 }  // namespace cinnabar::tcp

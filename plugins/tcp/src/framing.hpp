@@ -5,7 +5,7 @@
 
 #include <cinnabar/base/bytes.hpp>
 #include <cinnabar/base/error.hpp>
-#include <cinnabar/na/lease_table.hpp>
+#include <cinnabar/na/session/access_frame.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -17,13 +17,13 @@ enum class FrameKind : std::uint8_t {
     unexpected = 1,
     expected = 2,
     lane_wanted = 3,  // asks the dialler of the session to dial lane 1
-    // Lane 1. `id` is chosen by the origin of the operation and comes back in the answers.
+    // Lane 1: na::AccessKind.
     get = 16,
     get_data = 17,
     get_failed = 18,
     put = 19,
     put_done = 20,
-    stop = 21,  // the origin of a get wants no more of it
+    stop = 21,
     fetch_add = 22,
     compare_swap = 23,
     atomic_done = 24,
@@ -32,12 +32,12 @@ enum class FrameKind : std::uint8_t {
 enum class Lane : std::uint8_t { messages = 0, bulk = 1 };
 
 inline constexpr std::size_t frame_header_bytes = 16;
-inline constexpr std::size_t frame_body_bytes_max = 40;
+inline constexpr std::size_t frame_body_bytes_max = na::access_body_bytes_max;
 // The data of one get_data or put frame: what a revoked or canceled transfer still has to carry, at most.
 inline constexpr std::uint32_t frame_data_bytes_max = 1024 * 1024;
 
 // flags of a put
-inline constexpr std::uint8_t flag_notify = 1;
+inline constexpr std::uint8_t flag_notify = na::access_notify;
 
 // {u8 kind, u8 flags, u8 status, u8 0, u32 bytes, u64 id}. `bytes` counts the payload or the data behind the body; a
 // message is followed by zeros up to a multiple of 8. `id` is the tag of a message.
@@ -51,26 +51,25 @@ struct Frame {
     void encode(std::span<std::byte, frame_header_bytes> out) const noexcept;
 };
 
-// What stands between the header and the data, by kind.
-struct FrameBody {
-    na::LeaseKey key;           // get, put, atomics
-    std::uint64_t offset = 0;   // get, put, atomics
-    std::uint64_t left = 0;     // get: how much is wanted; put: of the operation from this frame's data on
-    std::uint32_t notify = 0;   // put: the value, meant with flag_notify in the operation's last frame
-    std::uint64_t operand = 0;  // atomics
-    std::uint64_t compare = 0;  // compare_swap
-    std::uint64_t value = 0;    // atomic_done: what was there before
-};
+using FrameBody = na::AccessBody;
+
+// Of a frame of lane 1.
+[[nodiscard]] constexpr na::AccessHead access_of(const Frame& frame) noexcept {
+    return {static_cast<na::AccessKind>(frame.kind), frame.flags, frame.status, frame.bytes, frame.id};
+}
+[[nodiscard]] constexpr Frame frame_of(const na::AccessHead& head) noexcept {
+    return {static_cast<FrameKind>(head.kind), head.flags, head.status, static_cast<std::uint32_t>(head.data_bytes),
+            head.id};
+}
 
 [[nodiscard]] constexpr std::size_t padded(std::size_t bytes) noexcept { return (bytes + 7) & ~std::size_t{7}; }
-[[nodiscard]] std::size_t body_bytes(FrameKind kind) noexcept;
+[[nodiscard]] constexpr std::size_t body_bytes(FrameKind kind) noexcept {
+    return na::access_body_bytes(static_cast<na::AccessKind>(kind));
+}
 
 // protocol: a kind that the lane does not carry, flags, status or length that the kind does not have.
 // `message_bytes_max` is the own limit, announced in the Hello. Requires: at least frame_header_bytes.
 [[nodiscard]] Errc decode_header(ConstBytes in, Lane lane, std::size_t message_bytes_max, Frame& out) noexcept;
-
-// Requires: body_bytes(frame.kind) bytes. protocol: a put whose frame is larger than what is left of it.
-[[nodiscard]] Errc decode_body(ConstBytes in, const Frame& frame, FrameBody& out) noexcept;
 
 // Header and body of a lane 1 frame; returns how many bytes. Requires: room for both.
 std::size_t encode_frame(const Frame& frame, const FrameBody& body, Bytes out) noexcept;

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "framing.hpp"
+#include "greeting.hpp"
 
-#include <cinnabar/na/hello.hpp>
 #include <cinnabar/na/session/greeting.hpp>
 
 namespace cinnabar::tcp {
@@ -12,19 +12,17 @@ namespace cinnabar::tcp {
 class TcpPeer;
 class TcpPort;
 
-// 48 bytes into a socket that has sent nothing yet; false when it is gone.
-[[nodiscard]] bool send_hello(int fd, const na::Hello& hello) noexcept;
+// Into a socket that has sent nothing yet; false when it is gone.
+[[nodiscard]] bool send_greeting(int fd, const Greeting& greeting) noexcept;
 
 // One lane of a session in the making, towards one peer; tries the peer's candidates in turn. The outcome goes to
 // TcpPort::dial_done or TcpPort::dial_failed.
 class Dial final : public na::SocketDial {
   public:
-    // `separate`: a session beside one that exists is meant.
-    void start(TcpPort& port, TcpPeer& peer, Lane lane, bool separate) noexcept;
+    void start(TcpPort& port, TcpPeer& peer, Lane lane) noexcept;
 
     [[nodiscard]] Lane lane() const noexcept { return lane_; }
     [[nodiscard]] TcpPeer& peer() const noexcept { return *peer_; }
-    [[nodiscard]] bool separate() const noexcept { return separate_; }
 
   private:
     [[nodiscard]] std::size_t greet(Bytes room) noexcept override;
@@ -36,7 +34,6 @@ class Dial final : public na::SocketDial {
     TcpPeer* peer_ = nullptr;
     na::SocketAddress first_lane_;  // a further lane goes where the first one went
     Lane lane_ = Lane::messages;
-    bool separate_ = false;
 };
 
 // A socket that was accepted and has not said who it is.

@@ -23,10 +23,16 @@ class MessageLane final : public Connection {
     void transmit() noexcept override;     // message_send.cpp
     [[nodiscard]] bool urgent() const noexcept override { return true; }
 
+    // The rest of a message is overdue: reads what is there, and ends the session if the message is still not whole.
+    void look_for_rest() noexcept;
+    [[nodiscard]] TimeUs rest_due() const noexcept { return rest_due_; }
+
     // Asks the dialler of the session for lane 1.
     void want_bulk() noexcept;
     // Whether some of this message's bytes are with the kernel, so that it has to be sent to its end.
     [[nodiscard]] bool begun(const Posted& posted) const noexcept;
+
+    ListLink<MessageLane> half_link;  // in the port's list of those that hold half a message
 
   private:
     struct Batch;
@@ -48,6 +54,7 @@ class MessageLane final : public Connection {
     na::ReceiveBlock* partial_ = nullptr;
     std::size_t partial_have_ = 0;
     std::size_t partial_need_ = 0;
+    TimeUs rest_due_ = 0;  // when it has to be whole
 };
 
 }  // namespace cinnabar::tcp

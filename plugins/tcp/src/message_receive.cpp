@@ -13,6 +13,8 @@ namespace cinnabar::tcp {
 namespace {
 
 constexpr unsigned reads_max = 4;  // in a row, of one connection
+// What the rest of a message takes at most, beyond `keepalive`.
+constexpr std::size_t bytes_per_us_min = 1;
 
 }  // namespace
 
@@ -25,6 +27,7 @@ bool MessageLane::start(TcpPort& port, TcpPeer& peer, UniqueFd fd) noexcept {
 }
 
 void MessageLane::end() noexcept {
+    port().half_done(*this);
     if (partial_) port().blocks().unreference(*partial_);
     partial_ = nullptr;
     close();
@@ -82,8 +85,10 @@ unsigned MessageLane::parse(std::byte* from, std::size_t bytes) noexcept {
         const Errc wrong =
             decode_header({from + at, bytes - at}, Lane::messages, port().options().message_bytes_max, frame);
         if (wrong != Errc::ok) {
-            log(LogLevel::warning, "tcp: bytes that make no sense came from %s: its connection is closed",
-                peer().addr().to_string().c_str());
+            static constinit LogLimit lines;
+            log_limited(lines, LogLevel::warning,
+                        "tcp: bytes that make no sense came from %s: its connection is closed",
+                        peer().addr().to_string().c_str());
             fail(Errc::protocol);
             break;
         }
@@ -111,10 +116,14 @@ bool MessageLane::store_rest(ConstBytes rest) noexcept {
     if (!partial_) return false;
     std::memcpy(partial_->bytes(), rest.data(), rest.size());
     partial_have_ = rest.size();
+    // A peer that is silent for so long counts as dead; on a slow network a large message takes its time.
+    rest_due_ = after(port().host().now_us(), port().options().keepalive) + partial_need_ / bytes_per_us_min;
+    port().half_came(*this);
     return true;
 }
 
 unsigned MessageLane::deliver_partial() noexcept {
+    port().half_done(*this);
     na::ReceiveBlock& block = *std::exchange(partial_, nullptr);
     Frame frame;
     const Errc wrong =
@@ -123,6 +132,12 @@ unsigned MessageLane::deliver_partial() noexcept {
     const unsigned did = deliver(frame, block.bytes() + frame_header_bytes, block);
     port().blocks().unreference(block);
     return did;
+}
+
+void MessageLane::look_for_rest() noexcept {
+    const TimeUs due = rest_due_;
+    (void)receive();  // nobody may have driven this context for a while
+    if (partial_ && rest_due_ == due) fail(Errc::timed_out);
 }
 
 unsigned MessageLane::deliver(const Frame& frame, const std::byte* payload, na::ReceiveBlock& block) noexcept {

@@ -3,19 +3,18 @@
 
 #include "port.hpp"
 
-#include <cinnabar/na/session/places.hpp>
-
 #include <algorithm>
 
 namespace cinnabar::tcp {
 
-TcpPeer::TcpPeer(TcpPort& port, const na::Addr& addr, std::vector<SocketAddress> places)
-    : SessionPeer(port, addr, port.transport(), port.host(), na::place_of(places, addr.body())),
-      candidates(std::move(places)) {}
+TcpPeer::TcpPeer(TcpPort& port, const na::Addr& addr, na::Places where)
+    : SessionPeer(port, addr, port.transport(), port.host(), na::place_of(where, addr.body())),
+      places(std::move(where)) {}
 
 void TcpPeer::set_connected(const SessionTerms& agreed, std::uint32_t own_message_bytes_max) noexcept {
     terms = agreed;
-    SessionPeer::set_connected(std::min(own_message_bytes_max, agreed.message_bytes_max), agreed.credits);
+    SessionPeer::set_connected(agreed.incarnation, std::min(own_message_bytes_max, agreed.message_bytes_max),
+                               agreed.credits);
 }
 
 }  // namespace cinnabar::tcp

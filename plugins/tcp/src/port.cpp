@@ -19,10 +19,6 @@ constexpr TimeUs small_traffic_us = 100;
 constexpr std::size_t bulk_slice_small = 8 * 1024;
 constexpr std::size_t bulk_slice_large = 1024 * 1024;
 
-// Over all peers: own operations that peers know of, and what is owed to peers.
-constexpr std::uint32_t rma_slots_max = 16 * 1024;
-constexpr std::uint32_t owed_slots_max = 64 * 1024;
-
 }  // namespace
 
 TcpPort::TcpPort(TcpTransport& transport, na::PortHost& host)
@@ -36,16 +32,17 @@ TcpPort::TcpPort(TcpTransport& transport, na::PortHost& host)
       lanes_(Threads::one, transport.options().connections_max),
       bulk_lanes_(Threads::one, transport.options().connections_max),
       dials_(Threads::one, transport.options().connections_max),
-      rma_slots_(Threads::one, rma_slots_max),
-      owed_(Threads::one, owed_slots_max),
-      newcomers_(*this, host, "tcp"),
-      meetings_(*this) {}
+      access_pools_(transport.options().connections_max),
+      newcomers_(*this, host, "tcp") {
+    halves_timer_.owner = this;
+    halves_timer_.fire = [](Timer& timer) noexcept { TimerOf<TcpPort>::owner_of(timer).look_at_halves(); };
+}
 
 void TcpPort::close() noexcept {
     if (std::exchange(closed_, true)) return;
     transport_.port_closed(*this, host_.context_id());
     newcomers_.close();
-    meetings_.close();
+    by_token_.clear();
     accepting_ = false;
     put_off_.close();  // no event and no new session from what follows
     peers_.each([this](TcpPeer& peer) {
@@ -68,6 +65,7 @@ void TcpPort::close() noexcept {
         peer.set_idle();
         na::fail_waiting(*this, peer, Errc::canceled);
     });
+    host_.disarm(halves_timer_);
     put_off_.complete_all(host_);
 }
 
@@ -139,6 +137,40 @@ unsigned TcpPort::look_at_hot() noexcept {
     return did;
 }
 
+void TcpPort::half_came(MessageLane& lane) noexcept {
+    if (options().keepalive.count() <= 0) return;
+    halves_.push_back(lane);
+    ++halves_count_;
+    if (!halves_timer_.armed()) host_.arm(halves_timer_, lane.rest_due());
+}
+
+void TcpPort::half_done(MessageLane& lane) noexcept {
+    if (!Halves::linked(lane)) return;
+    halves_.remove(lane);
+    --halves_count_;
+}
+
+void TcpPort::look_at_halves() noexcept {
+    const TimeUs now = host_.now_us();
+    for (std::size_t looks = halves_count_; looks > 0 && !halves_.empty(); --looks) {
+        MessageLane& lane = *halves_.pop_front();
+        --halves_count_;
+        if (lane.rest_due() > now) {
+            halves_.push_back(lane);
+            ++halves_count_;
+        } else {
+            lane.look_for_rest();
+        }
+    }
+    TimeUs next = time_never;
+    for (const MessageLane* lane = halves_.front(); lane; lane = Halves::next(*lane)) {
+        next = std::min(next, lane->rest_due());
+    }
+    host_.disarm(halves_timer_);
+    if (next != time_never) host_.arm(halves_timer_, next);
+    (void)settle();
+}
+
 std::size_t TcpPort::bulk_slice() const noexcept {
     return host_.now_us() - small_at_ < small_traffic_us ? bulk_slice_small : bulk_slice_large;
 }
@@ -146,7 +178,7 @@ std::size_t TcpPort::bulk_slice() const noexcept {
 unsigned TcpPort::poll() noexcept {
     unsigned did = 0;
     if (!inbox_.seems_empty()) {
-        for (Handover& handover : inbox_.take_all()) came_in(std::move(handover.fd), handover.hello), ++did;
+        for (Handover& handover : inbox_.take_all()) came_in(std::move(handover)), ++did;
     }
     did += look_at_hot();
     if (host_.spins() && !blocked_.empty()) {

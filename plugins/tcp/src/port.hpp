@@ -5,11 +5,12 @@
 
 #include "bulk_lane.hpp"
 #include "handshake.hpp"
-#include "meetings.hpp"
 #include "message_lane.hpp"
 #include "peer.hpp"
 #include "transport.hpp"
 
+#include <cinnabar/base/timer_of.hpp>
+#include <cinnabar/na/session/identity.hpp>
 #include <cinnabar/na/session/inbox.hpp>
 #include <cinnabar/na/session/message_pool.hpp>
 #include <cinnabar/na/session/newcomers.hpp>
@@ -20,6 +21,7 @@
 
 #include <array>
 #include <memory>
+#include <unordered_map>
 
 namespace cinnabar::tcp {
 
@@ -54,10 +56,8 @@ class TcpPort final : public na::Port {
     [[nodiscard]] TcpTransport& transport() const noexcept { return transport_; }
     [[nodiscard]] const na::TransportOptions& options() const noexcept { return transport_.options(); }
     [[nodiscard]] na::PortHost& host() const noexcept { return host_; }
-    [[nodiscard]] Identity identity() const noexcept { return {transport_.incarnation(), host_.context_id()}; }
     [[nodiscard]] na::ReceiveBlocks& blocks() noexcept { return blocks_; }
-    [[nodiscard]] SlotPool<RmaSlot>& rma_slots() noexcept { return rma_slots_; }
-    [[nodiscard]] SlotPool<Owed>& owed() noexcept { return owed_; }
+    [[nodiscard]] na::AccessPools& access_pools() noexcept { return access_pools_; }
     [[nodiscard]] na::Inbox<Handover>& inbox() noexcept { return inbox_; }
     // Working room for one system call: coalesced sends, discarded data.
     [[nodiscard]] Bytes scratch() noexcept { return {scratch_.get(), scratch_bytes}; }
@@ -69,6 +69,8 @@ class TcpPort final : public na::Port {
     void closing(Connection& connection) noexcept;  // it is about to close: forget it
     void touched(Connection& connection) noexcept;  // something came: look at it first for a while
     void small_traffic() noexcept { small_at_ = host_.now_us(); }
+    void half_came(MessageLane& lane) noexcept;  // it holds half a message: not for ever
+    void half_done(MessageLane& lane) noexcept;  // it does not, or not any more
     // How much a bulk lane may move in one go: less while small messages are about.
     [[nodiscard]] std::size_t bulk_slice() const noexcept;
     // Completes it once the stack has unwound.
@@ -77,24 +79,16 @@ class TcpPort final : public na::Port {
     unsigned settle() noexcept;
 
     // Sessions (sessions.cpp).
-    [[nodiscard]] na::Hello hello(na::HelloKind kind, const Identity& to) const noexcept {
+    [[nodiscard]] na::Hello hello(na::HelloKind kind, const na::Identity& to) const noexcept {
         return na::make_hello(kind, transport_, host_, to);
     }
-    void came_in(UniqueFd fd, const na::Hello& hello) noexcept;  // a newcomer's Hello is done
-    void dial_done(Dial& dial, UniqueFd fd, const na::Hello& answer) noexcept;
+    void came_in(Handover newcomer) noexcept;
+    void reject(int fd, const na::Hello& from, Errc why) noexcept;
+    void dial_done(Dial& dial, UniqueFd fd, const Greeting& answer) noexcept;
     void dial_failed(Dial& dial, Errc why) noexcept;
     void end_session(TcpPeer& peer, Errc why) noexcept;  // once the stack has unwound
     void want_bulk(TcpPeer& peer) noexcept;
-    void dial(TcpPeer& peer, Lane lane, bool separate) noexcept;
-    // A session of that identity begins, by a socket on which both Hellos are done.
-    void begin_session(TcpPeer& peer, UniqueFd fd, const SessionTerms& terms) noexcept;
-    // Lets a newcomer in that asks for a session; `accepted`: the answer is sent already.
-    void let_in(UniqueFd fd, const na::Hello& hello, std::uint32_t token, bool accepted) noexcept;
-    [[nodiscard]] bool dialling() const noexcept { return dials_.taken() > 0; }
-    [[nodiscard]] na::PeersOf<TcpPeer>& peers() noexcept { return peers_; }
     [[nodiscard]] na::Newcomers<TcpPort, Newcomer>& newcomers() noexcept { return newcomers_; }
-    [[nodiscard]] bool full() const noexcept { return lanes_.taken() >= options().connections_max; }
-    [[nodiscard]] bool accepting() const noexcept { return accepting_; }
 
   private:
     static constexpr std::size_t scratch_bytes = 64 * 1024;
@@ -103,14 +97,19 @@ class TcpPort final : public na::Port {
     [[nodiscard]] Errc post_message(TcpPeer& peer, Posted& posted) noexcept;
     [[nodiscard]] Errc post_rma(TcpPeer& peer, Posted& posted) noexcept;
     [[nodiscard]] bool connect(TcpPeer& peer) noexcept;
-    void session_came_in(UniqueFd fd, const na::Hello& hello) noexcept;
-    void session_dialled(TcpPeer& peer, UniqueFd fd, const na::Hello& answer, bool was_separate) noexcept;
-    void lane_came_in(UniqueFd fd, const na::Hello& hello) noexcept;
-    void lane_dialled(TcpPeer& peer, UniqueFd fd, const na::Hello& answer) noexcept;
+    void dial(TcpPeer& peer, Lane lane) noexcept;
+    [[nodiscard]] bool full() const noexcept { return lanes_.taken() >= options().connections_max; }
+    void session_came_in(Handover newcomer) noexcept;
+    void session_dialled(TcpPeer& peer, UniqueFd fd, const Greeting& answer) noexcept;
+    void lane_came_in(Handover newcomer) noexcept;
+    void forget_token(const TcpPeer& peer) noexcept;
+    // By a socket on which both Hellos are done.
+    void begin_session(TcpPeer& peer, UniqueFd fd, const SessionTerms& terms) noexcept;
     void begin_bulk(TcpPeer& peer, UniqueFd fd) noexcept;
     void session_over(TcpPeer& peer, Errc why) noexcept;
     unsigned look_at_hot() noexcept;
     void cool(std::size_t index) noexcept;
+    void look_at_halves() noexcept;
 
     TcpTransport& transport_;
     na::PortHost& host_;
@@ -119,19 +118,23 @@ class TcpPort final : public na::Port {
     std::unique_ptr<std::byte[]> scratch_;
 
     na::PeersOf<TcpPeer> peers_;
+    std::unordered_map<LaneToken, TcpPeer*, LaneTokenHash> by_token_;  // whose session was accepted here
     SlotPool<MessageLane> lanes_;
     SlotPool<BulkLane> bulk_lanes_;
     SlotPool<Dial> dials_;
-    SlotPool<RmaSlot> rma_slots_;
-    SlotPool<Owed> owed_;
+    na::AccessPools access_pools_;
     na::Inbox<Handover> inbox_;
     na::Newcomers<TcpPort, Newcomer> newcomers_;
-    Meetings meetings_;
 
     using Connections = IntrusiveList<Connection, &Connection::output_link>;
     Connections dirty_;
     Connections blocked_;
     na::PutOff<TcpPeer, Posted> put_off_;
+
+    using Halves = IntrusiveList<MessageLane, &MessageLane::half_link>;
+    Halves halves_;
+    std::size_t halves_count_ = 0;
+    TimerOf<TcpPort> halves_timer_;  // armed while there are any
 
     std::array<Connection*, hot_max> hot_{};
     std::size_t hot_count_ = 0;

@@ -7,9 +7,8 @@
 namespace cinnabar::tcp {
 
 Result<na::Peer*> TcpPort::peer(const na::Addr& addr) {
-    return na::peer_of(peers_, addr, transport_, [&](std::vector<SocketAddress> places) {
-        return std::make_unique<TcpPeer>(*this, addr, std::move(places));
-    });
+    return na::peer_of(peers_, addr, transport_,
+                       [&](na::Places places) { return std::make_unique<TcpPeer>(*this, addr, std::move(places)); });
 }
 
 void TcpPort::unreferenced(na::Peer& peer) noexcept {

@@ -60,12 +60,10 @@ void TcpPort::cancel(na::Op& op) noexcept {
         case Place::rma:
             peer.rma.remove(posted);
             return end(posted, Errc::canceled);
-        case Place::puts:
-        case Place::sending:
-        case Place::awaiting:
-            return peer.bulk->cancel(posted);
         case Place::ended:
             return;
+        default:
+            return peer.bulk->cancel(posted);
     }
 }
 

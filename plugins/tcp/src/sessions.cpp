@@ -2,65 +2,44 @@
 // From sockets to sessions and their ends: who came in, what a dial brought, and what becomes of the peers.
 #include "port.hpp"
 
-#include <cinnabar/base/random.hpp>
 #include <cinnabar/na/session/sessions.hpp>
 
 #include <algorithm>
 
 namespace cinnabar::tcp {
-namespace {
 
-void reject(TcpPort& port, UniqueFd fd, const na::Hello& hello, Errc why) noexcept {
-    na::Hello answer = port.hello(na::HelloKind::reject, na::sender_of(hello));
-    answer.reason = static_cast<std::uint8_t>(why);
-    (void)send_hello(fd.get(), answer);
+void TcpPort::reject(int fd, const na::Hello& from, Errc why) noexcept {
+    Greeting answer;
+    answer.hello = hello(na::HelloKind::reject, na::sender_of(from));
+    answer.hello.reason = static_cast<std::uint8_t>(why);
+    (void)send_greeting(fd, answer);
 }
 
-}  // namespace
-
-void TcpPort::came_in(UniqueFd fd, const na::Hello& hello) noexcept {
-    switch (hello.kind) {
+void TcpPort::came_in(Handover newcomer) noexcept {
+    switch (newcomer.greeting.hello.kind) {
         case na::HelloKind::dial:
-            return session_came_in(std::move(fd), hello);
+            return session_came_in(std::move(newcomer));
         case na::HelloKind::lane:
-            return lane_came_in(std::move(fd), hello);
+            return lane_came_in(std::move(newcomer));
         default:
             return;  // an answer to nothing: dropped
     }
 }
 
-void TcpPort::session_came_in(UniqueFd fd, const na::Hello& hello) noexcept {
-    const Identity who = na::sender_of(hello);
-    const Errc refused = na::refusal(hello, transport_.incarnation(), accepting_, full());
-    if (refused != Errc::ok) return reject(*this, std::move(fd), hello, refused);
-    const bool separate = na::says_exists(hello);
-    const auto token = static_cast<std::uint32_t>(secret_u64());
-    if (const TcpPeer* met = peers_.find(who); met && met->lane && !separate) {
-        // It may have come back before the end of its last connection was read here.
-        (void)met->lane->receive();
-        (void)settle();
-        met = peers_.find(who);
-        if (met && met->lane && met->terms.dialled && who < identity()) {
-            return reject(*this, std::move(fd), hello, Errc::exists);
-        }
-    }
-    if (!separate && meetings_.take(fd, hello, token)) return;
-    let_in(std::move(fd), hello, token, false);
-}
-
-void TcpPort::let_in(UniqueFd fd, const na::Hello& hello, std::uint32_t token, bool accepted) noexcept {
-    const Identity who = na::sender_of(hello);
-    if (!accepted) {
-        na::Hello answer = this->hello(na::HelloKind::accept, who);
-        answer.nonce = token;
-        if (!send_hello(fd.get(), answer)) return;
-    }
-    TcpPeer* peer = peers_.find_idle(who);
-    if (!peer) {
-        peer = &peers_.add(std::make_unique<TcpPeer>(*this, na::Addr::make_session("tcp", who.context, who.incarnation),
-                                                     std::vector<SocketAddress>()));
-    }
-    begin_session(*peer, std::move(fd), {who, hello.message_bytes_max, hello.credits, token, false});
+// A peer of its own, whoever it claims to be.
+void TcpPort::session_came_in(Handover newcomer) noexcept {
+    const na::Hello& theirs = newcomer.greeting.hello;
+    const na::Identity who = na::sender_of(theirs);
+    const Errc refused = na::refusal(theirs, transport_.incarnation(), accepting_, full());
+    if (refused != Errc::ok) return reject(newcomer.fd.get(), theirs, refused);
+    const bool own = transport_.own_dials().dialled(newcomer.fd.get());
+    const Greeting answer{hello(na::HelloKind::accept, who), random_token()};
+    if (!send_greeting(newcomer.fd.get(), answer)) return;
+    na::Addr addr = na::Addr::of_connection("tcp", who.context, who.incarnation, own,
+                                            SocketAddress::peer_of(newcomer.fd.get()).endpoint("tcp"));
+    TcpPeer& peer = peers_.add(std::make_unique<TcpPeer>(*this, std::move(addr), na::Places()));
+    begin_session(peer, std::move(newcomer.fd),
+                  {who.incarnation, theirs.message_bytes_max, theirs.credits, answer.token, false});
 }
 
 void TcpPort::begin_session(TcpPeer& peer, UniqueFd fd, const SessionTerms& terms) noexcept {
@@ -70,9 +49,9 @@ void TcpPort::begin_session(TcpPeer& peer, UniqueFd fd, const SessionTerms& term
         if (lane) lanes_.release(*lane);
         return end_session(peer, Errc::overloaded);
     }
-    const bool restarted = na::restarted(peer, terms.identity.incarnation);
-    peers_.identify(peer, terms.identity);
+    const bool restarted = na::restarted(peer, terms.incarnation);
     peer.lane = lane;
+    if (!terms.dialled) by_token_.emplace(terms.token, &peer);
     peer.backoff.succeeded();
     peer.set_connected(terms, static_cast<std::uint32_t>(options().message_bytes_max));
     na::end_too_large(*this, peer);
@@ -81,16 +60,18 @@ void TcpPort::begin_session(TcpPeer& peer, UniqueFd fd, const SessionTerms& term
     na::tell_connected(host_, peer, restarted);
 }
 
-void TcpPort::lane_came_in(UniqueFd fd, const na::Hello& hello) noexcept {
-    const Identity who = na::sender_of(hello);
-    TcpPeer* owner = peers_.find_if(who, [&](const TcpPeer& peer) {
-        return peer.lane && !peer.ending && !peer.terms.dialled && peer.terms.token == hello.nonce;
-    });
-    const bool fits = owner && !owner->bulk && hello.lane == static_cast<std::uint8_t>(Lane::bulk) &&
-                      hello.peer_incarnation == transport_.incarnation();
-    if (!fits) return reject(*this, std::move(fd), hello, owner ? Errc::protocol : Errc::peer_lost);
-    if (!send_hello(fd.get(), this->hello(na::HelloKind::accept, who))) return end_session(*owner, Errc::peer_lost);
-    begin_bulk(*owner, std::move(fd));
+void TcpPort::lane_came_in(Handover newcomer) noexcept {
+    const na::Hello& theirs = newcomer.greeting.hello;
+    const auto at = by_token_.find(newcomer.greeting.token);
+    TcpPeer* const owner = at == by_token_.end() || at->second->ending ? nullptr : at->second;
+    if (!owner) return reject(newcomer.fd.get(), theirs, Errc::peer_lost);
+    const bool fits = !owner->bulk && theirs.lane == static_cast<std::uint8_t>(Lane::bulk) &&
+                      theirs.peer_incarnation == transport_.incarnation() &&
+                      theirs.incarnation == owner->incarnation() && theirs.context == owner->remote_context();
+    if (!fits) return reject(newcomer.fd.get(), theirs, Errc::protocol);
+    const Greeting answer{hello(na::HelloKind::accept, na::sender_of(theirs)), {}};
+    if (!send_greeting(newcomer.fd.get(), answer)) return end_session(*owner, Errc::peer_lost);
+    begin_bulk(*owner, std::move(newcomer.fd));
 }
 
 void TcpPort::begin_bulk(TcpPeer& peer, UniqueFd fd) noexcept {
@@ -107,51 +88,45 @@ void TcpPort::begin_bulk(TcpPeer& peer, UniqueFd fd) noexcept {
 
 void TcpPort::want_bulk(TcpPeer& peer) noexcept {
     if (peer.bulk || peer.bulk_dial || peer.bulk_wanted || peer.ending) return;
-    if (peer.terms.dialled) return dial(peer, Lane::bulk, false);
+    if (peer.terms.dialled) return dial(peer, Lane::bulk);
     peer.bulk_wanted = true;
     peer.lane->want_bulk();
 }
 
-void TcpPort::dial(TcpPeer& peer, Lane lane, bool separate) noexcept {
+void TcpPort::dial(TcpPeer& peer, Lane lane) noexcept {
     Dial* dial = dials_.acquire();
     if (!dial) return end_session(peer, Errc::overloaded);
     (lane == Lane::bulk ? peer.bulk_dial : peer.dial) = dial;
     if (lane == Lane::messages) peer.set_connecting();
-    dial->start(*this, peer, lane, separate);
+    dial->start(*this, peer, lane);
 }
 
 bool TcpPort::connect(TcpPeer& peer) noexcept {
     if (!na::may_dial(peer, accepting_, full(), host_.now_us())) return false;
-    dial(peer, Lane::messages, false);
+    dial(peer, Lane::messages);
     return true;
 }
 
-void TcpPort::dial_done(Dial& dial, UniqueFd fd, const na::Hello& answer) noexcept {
+void TcpPort::dial_done(Dial& dial, UniqueFd fd, const Greeting& answer) noexcept {
     TcpPeer& peer = dial.peer();
-    const bool separate = dial.separate();
     const Lane lane = dial.lane();
     (lane == Lane::bulk ? peer.bulk_dial : peer.dial) = nullptr;
     dial.abandon();
     dials_.release(dial);
     if (lane == Lane::messages) {
-        session_dialled(peer, std::move(fd), answer, separate);
-        meetings_.dial_ended();
-    } else if (answer.kind == na::HelloKind::accept) {
+        session_dialled(peer, std::move(fd), answer);
+    } else if (answer.hello.kind == na::HelloKind::accept) {
         begin_bulk(peer, std::move(fd));
     } else {
         end_session(peer, Errc::peer_lost);
     }
 }
 
-void TcpPort::session_dialled(TcpPeer& peer, UniqueFd fd, const na::Hello& answer, bool was_separate) noexcept {
-    const Identity who = na::sender_of(answer);
-    if (answer.kind == na::HelloKind::reject && na::says_exists(answer) && !was_separate) {
-        if (!meetings_.met(peer, who)) dial(peer, Lane::messages, true);
-        return;
-    }
-    if (const Errc why = na::misfit(answer, peer); why != Errc::ok) return end_session(peer, why);
-    begin_session(peer, std::move(fd), {who, answer.message_bytes_max, answer.credits, answer.nonce, true});
-    meetings_.dial_succeeded(who);
+void TcpPort::session_dialled(TcpPeer& peer, UniqueFd fd, const Greeting& answer) noexcept {
+    const na::Hello& theirs = answer.hello;
+    if (const Errc why = na::misfit(theirs, peer); why != Errc::ok) return end_session(peer, why);
+    begin_session(peer, std::move(fd),
+                  {theirs.incarnation, theirs.message_bytes_max, theirs.credits, answer.token, true});
 }
 
 void TcpPort::dial_failed(Dial& dial, Errc why) noexcept {
@@ -161,7 +136,6 @@ void TcpPort::dial_failed(Dial& dial, Errc why) noexcept {
     dial.abandon();
     dials_.release(dial);
     end_session(peer, lane == Lane::bulk ? Errc::peer_lost : why);
-    if (lane == Lane::messages) meetings_.dial_ended();
 }
 
 void TcpPort::end_session(TcpPeer& peer, Errc why) noexcept {
@@ -172,6 +146,7 @@ void TcpPort::end_session(TcpPeer& peer, Errc why) noexcept {
 void TcpPort::session_over(TcpPeer& peer, Errc why) noexcept {
     const bool was_connected = peer.lane != nullptr;
     peer.bulk_wanted = false;
+    forget_token(peer);
     if (BulkLane* bulk = std::exchange(peer.bulk, nullptr)) {
         bulk->end(why);
         bulk_lanes_.release(*bulk);
@@ -187,6 +162,10 @@ void TcpPort::session_over(TcpPeer& peer, Errc why) noexcept {
         *dial = nullptr;
     }
     na::session_ended(*this, peer, why, !was_connected, [this](TcpPeer& lost) { return connect(lost); });
+}
+
+void TcpPort::forget_token(const TcpPeer& peer) noexcept {
+    if (!peer.can_be_dialled()) by_token_.erase(peer.terms.token);
 }
 
 void TcpPort::disconnect(na::Peer& peer) noexcept {

@@ -33,7 +33,7 @@ TcpTransport::TcpTransport(const na::TransportOptions& options)
     limits_.segments_max = segments_max;
     limits_.op_segments_max = segments_max;
     limits_.lease_key_bytes_max = na::LeaseKey::wire_bytes;
-    limits_.rma_inflight_max = BulkLane::admitted_max;
+    limits_.rma_inflight_max = na::AccessPools::admitted_max;
     limits_.receive_slots = options.receive_slots;
     limits_.send_slots = options.send_slots_max;
     limits_.connections_max = options.connections_max;
@@ -80,13 +80,14 @@ void TcpTransport::port_closed(const TcpPort& port, na::ContextId context) noexc
     if (const auto at = ports_.find(context); at != ports_.end() && at->second == &port) ports_.erase(at);
 }
 
-bool TcpTransport::hand_over(UniqueFd& fd, const na::Hello& hello) noexcept {
+Errc TcpTransport::hand_over(Handover& newcomer) noexcept {
     const std::lock_guard lock(mutex_);
-    const auto at = ports_.find(hello.peer_context);
-    if (at == ports_.end()) return false;
-    at->second->inbox().put({std::move(fd), hello});
+    const auto at = ports_.find(newcomer.greeting.hello.peer_context);
+    if (at == ports_.end()) return Errc::unreachable;
+    if (at->second->inbox().full()) return Errc::overloaded;
+    at->second->inbox().put(std::move(newcomer));
     at->second->host().wake();
-    return true;
+    return Errc::ok;
 }
 
 Result<std::unique_ptr<na::Memory>> TcpTransport::register_memory(std::span<const na::Segment> segments,

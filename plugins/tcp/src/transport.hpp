@@ -2,10 +2,12 @@
 // One opened tcp network: the listening socket, the leases, and which context has which port. Any thread.
 #pragma once
 
+#include "greeting.hpp"
+
 #include <cinnabar/base/unique_fd.hpp>
-#include <cinnabar/na/hello.hpp>
 #include <cinnabar/na/lease_table.hpp>
 #include <cinnabar/na/registrations.hpp>
+#include <cinnabar/na/session/own_dials.hpp>
 #include <cinnabar/na/session/socket_address.hpp>
 #include <cinnabar/na/transport.hpp>
 #include <cinnabar/na/uri.hpp>
@@ -20,10 +22,10 @@ namespace cinnabar::tcp {
 class TcpPort;
 using na::SocketAddress;
 
-// A socket whose Hello names another context than the one that accepted it.
+// A socket that came in and has greeted.
 struct Handover {
     UniqueFd fd;
-    na::Hello hello;
+    Greeting greeting;
 };
 
 class TcpTransport final : public na::Transport {
@@ -55,9 +57,11 @@ class TcpTransport final : public na::Transport {
     // What outgoing connections are bound to; null: whatever the kernel picks.
     [[nodiscard]] const SocketAddress* source() const noexcept { return source_ ? &*source_ : nullptr; }
     [[nodiscard]] int listener() const noexcept { return listener_.get(); }
+    [[nodiscard]] na::OwnDials& own_dials() noexcept { return own_dials_; }
     void port_closed(const TcpPort& port, na::ContextId context) noexcept;
-    // Moves a socket to the port of its hello's context, in whatever thread that lives; false when there is none.
-    [[nodiscard]] bool hand_over(UniqueFd& fd, const na::Hello& hello) noexcept;
+    // Moves it to the port of the context that it means, in whatever thread that lives. unreachable: there is none;
+    // overloaded: as many wait there as may. Then it is as it was.
+    [[nodiscard]] Errc hand_over(Handover& newcomer) noexcept;
 
   private:
     TcpTransport(const na::TransportOptions& options);
@@ -70,6 +74,7 @@ class TcpTransport final : public na::Transport {
     UniqueFd listener_;
     std::optional<SocketAddress> source_;
     std::vector<std::string> endpoints_;
+    na::OwnDials own_dials_;
     const std::shared_ptr<na::Registrations> registrations_ = std::make_shared<na::Registrations>(options_);
 
     mutable std::mutex mutex_;

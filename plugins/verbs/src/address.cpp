@@ -55,11 +55,4 @@ Result<Wish> wish_of(const na::Uri& uri, const std::vector<std::string>& devices
     return wish;
 }
 
-Result<std::vector<SocketAddress>> resolve_peer(const na::Uri& uri) {
-    if (uri.host.empty() || uri.port.value_or(0) == 0) {
-        return Error(Errc::bad_address, "a verbs address to dial needs a host and a port", uri.to_string());
-    }
-    return na::resolve(uri, na::Purpose::dial);
-}
-
 }  // namespace cinnabar::verbs

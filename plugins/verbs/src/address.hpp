@@ -27,7 +27,4 @@ struct Wish {
 // `devices`: the names of this machine's RDMA devices. bad_address: no such host or interface.
 [[nodiscard]] Result<Wish> wish_of(const na::Uri& uri, const std::vector<std::string>& devices);
 
-// Where a peer can be dialled. bad_address: no such host, or no port. May block while a name is looked up.
-[[nodiscard]] Result<std::vector<SocketAddress>> resolve_peer(const na::Uri& uri);
-
 }  // namespace cinnabar::verbs

@@ -50,7 +50,9 @@ void VerbsPort::arrived(const ibv_wc& done) noexcept {
     if (!connection || connection->stage() == Stage::draining) return slots_.free(slot);
     if (done.status != IBV_WC_SUCCESS) {
         slots_.free(slot);
-        log(LogLevel::debug, "verbs: a receive failed, and with it a session: %s", ::ibv_wc_status_str(done.status));
+        static constinit LogLimit lines;
+        log_limited(lines, LogLevel::debug, "verbs: a receive failed, and with it a session: %s",
+                    ::ibv_wc_status_str(done.status));
         return lost(*connection, session_error(done.status));
     }
     if (connection->stage() == Stage::open) return deliver(*connection, done);

@@ -13,9 +13,11 @@
 #include <cinnabar/base/slot_pool.hpp>
 #include <cinnabar/base/timer_of.hpp>
 #include <cinnabar/na/session/identity.hpp>
+#include <cinnabar/na/session/resolver.hpp>
 
 #include <atomic>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace cinnabar::verbs {
@@ -34,8 +36,8 @@ struct Incoming {
 class Connection final : public PoolSlot {
   public:
     // Set-up (connection_setup.cpp). A dial tries the peer's places in turn; its outcome goes to VerbsPort::dial_done
-    // or dial_failed, never from inside this call. `separate`: a session beside one that exists is meant.
-    void dial(VerbsPort& port, VerbsPeer& peer, bool separate) noexcept;
+    // or dial_failed, never from inside this call.
+    void dial(VerbsPort& port, VerbsPeer& peer) noexcept;
     // Answers a request with the own greeting. False: nothing was sent, the request is as it was, and the connection is
     // closed again.
     [[nodiscard]] bool accept(VerbsPort& port, Incoming& incoming) noexcept;
@@ -66,20 +68,14 @@ class Connection final : public PoolSlot {
     [[nodiscard]] VerbsPort& port() const noexcept { return *port_; }
     [[nodiscard]] VerbsPeer* peer() const noexcept { return peer_; }
     [[nodiscard]] const Greeting& greeting() const noexcept { return greeting_; }
-    [[nodiscard]] bool separate() const noexcept { return separate_; }
-    [[nodiscard]] bool dialled() const noexcept { return dialled_; }
-    [[nodiscard]] bool established() const noexcept { return established_; }
-    void set_established() noexcept { established_ = true; }
-    // Who waits for it to be established; before open().
-    void intend(VerbsPeer& peer) noexcept { peer_ = &peer; }
+    // Of the other side. Requires: dialled, or accepted.
+    [[nodiscard]] SocketAddress remote_address() const noexcept;
     [[nodiscard]] std::uint8_t life() const noexcept { return life_; }
     [[nodiscard]] std::uint32_t queue_pair() const noexcept { return queue_pair_; }
     [[nodiscard]] std::uint32_t promised() const noexcept { return promised_; }
     [[nodiscard]] bool idle() const noexcept { return sent_.empty() && !unanswered_; }
     // While it drains: others may have its receive slots as soon as all is read that it took before.
     void give_slots_back() noexcept;
-    // Where it is dialled, or where it came from.
-    [[nodiscard]] SocketAddress remote() const noexcept;
 
     SendCredits sends;
     ReceiveCredits receives;
@@ -97,6 +93,9 @@ class Connection final : public PoolSlot {
 
     void start(VerbsPort& port) noexcept;
     void dial_next(Errc why) noexcept;
+    // The outcome, or, as long as there are names to look up, `again`.
+    [[nodiscard]] Errc look_names_up(Errc why) noexcept;
+    static void names_answered(na::NameQuestion& question, Errc why, std::vector<SocketAddress> found) noexcept;
     void place_is_silent() noexcept;
     [[nodiscard]] int time_left_ms() const noexcept;
     [[nodiscard]] Errc request() noexcept;
@@ -108,7 +107,7 @@ class Connection final : public PoolSlot {
     void destroy_queue_pair() noexcept;
     static void time_out(Timer& timer) noexcept;
 
-    [[nodiscard]] RemotePlace beacon() const noexcept { return {greeting_.beacon, greeting_.hello.nonce}; }
+    [[nodiscard]] RemotePlace beacon() const noexcept { return {greeting_.beacon, greeting_.beacon_key}; }
     void announce(Greeting& own) const noexcept;
     void send_messages() noexcept;
     [[nodiscard]] bool send_rma() noexcept;
@@ -121,13 +120,15 @@ class Connection final : public PoolSlot {
     VerbsPeer* peer_ = nullptr;
     CmId id_;
     Stage stage_ = Stage::closed;
-    Greeting greeting_;  // of the other side
-    std::size_t next_candidate_ = 0;
+    Greeting greeting_;                      // of the other side
+    std::span<const SocketAddress> places_;  // where it is dialled
+    std::span<const na::Uri> names_;         // not looked up yet
+    na::NameQuestion question_;
+    std::vector<SocketAddress> found_;  // what they stand for
+    std::size_t next_place_ = 0;
     TimeUs dial_until_ = 0;  // all places together; the timer is for the present one
     SocketAddress target_;
-    bool separate_ = false;
     bool dialled_ = false;
-    bool established_ = false;
     bool unanswered_ = false;  // the kernel waits for what the other side says to a request
     TimerOf<Connection> timer_;
     Errc end_why_ = Errc::peer_lost;

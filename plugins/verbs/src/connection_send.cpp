@@ -169,7 +169,9 @@ void Connection::completed(std::uint32_t place, ibv_wc_status status) noexcept {
     if (!sent_.completed(place, status, end)) return;
     if (status != IBV_WC_SUCCESS) {
         if (stage_ == Stage::open) {
-            log(LogLevel::debug, "verbs: a request failed, and with it a session: %s", ::ibv_wc_status_str(status));
+            static constinit LogLimit lines;
+            log_limited(lines, LogLevel::debug, "verbs: a request failed, and with it a session: %s",
+                        ::ibv_wc_status_str(status));
             port_->lost(*this, session_error(status));
         }
         return;

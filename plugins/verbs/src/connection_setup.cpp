@@ -45,7 +45,8 @@ rdma_conn_param parameters(const std::array<std::byte, greeting_bytes>& greeting
 // Says in the log what to do about it: a dial that fails has only a code.
 Errc refused_by_system(int os_errno) noexcept {
     const Error why = connection_error(os_errno);
-    log(LogLevel::warning, "verbs: %s", why.message().c_str());
+    static constinit LogLimit lines;
+    log_limited(lines, LogLevel::warning, "verbs: %s", why.message().c_str());
     return why.code;
 }
 
@@ -55,7 +56,7 @@ void Connection::start(VerbsPort& port) noexcept {
     CINNABAR_ASSERT(stage_ == Stage::closed);
     port_ = &port;
     peer_ = nullptr;
-    separate_ = dialled_ = established_ = unanswered_ = false;
+    dialled_ = unanswered_ = false;
     end_why_ = Errc::peer_lost;
     rma_out_ = 0;
     probe_at_ = 0;
@@ -63,14 +64,18 @@ void Connection::start(VerbsPort& port) noexcept {
     broken.store(Errc::ok, std::memory_order_relaxed);
     timer_.owner = this;
     timer_.fire = &Connection::time_out;
+    question_.user = this;
+    question_.answered = &Connection::names_answered;
 }
 
-void Connection::dial(VerbsPort& port, VerbsPeer& peer, bool separate) noexcept {
+void Connection::dial(VerbsPort& port, VerbsPeer& peer) noexcept {
     start(port);
     peer_ = &peer;
     dialled_ = true;
-    separate_ = separate;
-    next_candidate_ = 0;
+    places_ = peer.places.known;
+    names_ = peer.places.names;
+    target_ = {};
+    next_place_ = 0;
     // The round's time may be as old as the context's last look at its network.
     dial_until_ = after(steady_clock().now_us(), port.options().connect_timeout);
     dial_next(Errc::unreachable);
@@ -84,11 +89,16 @@ void Connection::dial_next(Errc why) noexcept {
         id_.reset();
         unanswered_ = false;
         const TimeUs now = steady_clock().now_us();
-        const std::size_t places_left = peer_->candidates.size() - next_candidate_;
-        const bool too_late = next_candidate_ > 0 && now >= dial_until_;
-        if (places_left == 0 || too_late) return port_->dial_failed(*this, why);
+        const bool too_late = next_place_ > 0 && now >= dial_until_;
+        if (next_place_ == places_.size() && !too_late) {
+            const Errc outcome = look_names_up(why);
+            if (outcome == Errc::again) return;
+            if (outcome != Errc::ok) return port_->dial_failed(*this, outcome);
+        }
+        if (too_late) return port_->dial_failed(*this, why);
+        const std::size_t places_left = places_.size() - next_place_;
         port_->host().arm(timer_, now + share_of(dial_until_ - std::min(now, dial_until_), places_left));
-        target_ = peer_->candidates[next_candidate_++];
+        target_ = places_[next_place_++];
         rdma_cm_id* id = nullptr;
         if (::rdma_create_id(port_->channel(), &id, this, RDMA_PS_TCP) != 0) {
             why = refused_by_system(errno);
@@ -101,6 +111,31 @@ void Connection::dial_next(Errc why) noexcept {
         if (::rdma_resolve_addr(id, plain(source), plain(target_), time_left_ms()) == 0) return;
         why = Errc::unreachable;
     }
+}
+
+Errc Connection::look_names_up(Errc why) noexcept {
+    if (names_.empty()) return why;
+    const bool tried = !places_.empty();
+    const Errc known = question_.ask(port_->host(), std::exchange(names_, {}), found_);
+    if (known == Errc::again) {
+        stage_ = Stage::resolving_address;
+        port_->host().arm(timer_, dial_until_);
+        return known;
+    }
+    if (known != Errc::ok) return tried ? why : known;
+    places_ = found_;
+    next_place_ = 0;
+    return Errc::ok;
+}
+
+void Connection::names_answered(na::NameQuestion& question, Errc why, std::vector<SocketAddress> found) noexcept {
+    Connection& self = *static_cast<Connection*>(question.user);
+    VerbsPort& port = *self.port_;
+    self.found_ = std::move(found);
+    self.places_ = self.found_;
+    self.next_place_ = 0;
+    self.dial_next(why == Errc::ok ? Errc::unreachable : why);
+    (void)port.settle();
 }
 
 void Connection::time_out(Timer& timer) noexcept {
@@ -166,7 +201,6 @@ void Connection::on_cm_event(const CmNews& news) noexcept {
 void Connection::answered(const CmNews& news) noexcept {
     if (const Errc wrong = Greeting::decode(news.private_data(), greeting_); wrong != Errc::ok) return dial_next(wrong);
     set_read_depth(news.reads_out);
-    established_ = true;
     port_->dial_done(*this);
 }
 
@@ -216,14 +250,13 @@ void Connection::announce(Greeting& own) const noexcept {
     const Pinned& word = port_->cells().beacon();
     own.window = static_cast<std::uint16_t>(window_);
     own.beacon = reinterpret_cast<std::uintptr_t>(word.bytes().data());
-    own.hello.nonce = word.rkey();
+    own.beacon_key = word.rkey();
 }
 
 Errc Connection::request() noexcept {
     if (const Errc wrong = make_queue_pair(); wrong != Errc::ok) return wrong;
     Greeting own;
     own.hello = port_->hello(na::HelloKind::dial, {peer_->addr().body().incarnation, peer_->remote_context()});
-    if (separate_) own.hello.reason = static_cast<std::uint8_t>(Errc::exists);
     announce(own);
     const auto bytes = own.encode();
     const std::uint32_t reads = port_->device().traits().read_depth_max;
@@ -254,7 +287,8 @@ bool Connection::accept(VerbsPort& port, Incoming& incoming) noexcept {
             port.host().arm(timer_, after(steady_clock().now_us(), port.options().hello_timeout));
             return true;
         }
-        log(LogLevel::debug, "verbs: a request cannot be answered: errno %d", errno);
+        static constinit LogLimit lines;
+        log_limited(lines, LogLevel::debug, "verbs: a request cannot be answered: errno %d", errno);
     }
     destroy_queue_pair();
     id_->context = nullptr;
@@ -267,7 +301,6 @@ void Connection::open(VerbsPeer& peer) noexcept {
     CINNABAR_ASSERT(stage_ == Stage::dialling || stage_ == Stage::accepted);
     port_->host().disarm(timer_);
     stage_ = Stage::open;
-    established_ = true;
     peer_ = &peer;
     sends.open(greeting_.window);
     alive_at = port_->host().now_us();
@@ -321,6 +354,7 @@ void Connection::destroy_queue_pair() noexcept {
 
 void Connection::close(Errc why) noexcept {
     end_why_ = why;
+    question_.abandon();
     port_->host().disarm(timer_);
     if (stage_ == Stage::open) (void)::rdma_disconnect(id_.get());
     destroy_queue_pair();
@@ -332,8 +366,6 @@ void Connection::close(Errc why) noexcept {
     stage_ = Stage::closed;
 }
 
-SocketAddress Connection::remote() const noexcept {
-    return dialled_ ? target_ : SocketAddress(::rdma_get_peer_addr(id_.get()));
-}
+SocketAddress Connection::remote_address() const noexcept { return SocketAddress(::rdma_get_peer_addr(id_.get())); }
 
 }  // namespace cinnabar::verbs

@@ -181,6 +181,8 @@ Result<void> Device::read_limits() {
     if (!pd_) return Error(errc_from_errno(errno), "making a protection domain", {}, errno);
     const auto at_least_one = [](int limit) { return static_cast<std::uint32_t>(std::max(limit, 1)); };
     traits_.iwarp = context()->device->transport_type == IBV_TRANSPORT_IWARP;
+    // siw takes the address and then looks for the memory's own; other iWARP devices were not tried.
+    traits_.picks_addresses = !traits_.iwarp;
     traits_.lets_go_late = limits_.vendor_id == vendor_of_siw;
     traits_.atomics = limits_.atomic_cap != IBV_ATOMIC_NONE;
     traits_.send_pieces_max = std::min(at_least_one(limits_.max_sge), op_pieces_max);

@@ -15,11 +15,13 @@ inline constexpr std::size_t greeting_bytes = 56;
 struct Greeting {
     na::Hello hello;
     std::uint16_t window = 0;  // messages that may be under way to the sender of this; see credits.hpp
-    // A word of the sender's that anybody may read, to see that what went before it is placed; its key is hello.nonce.
+    // A word of the sender's that anybody may read, to see that what went before it is placed, and its key.
     std::uint64_t beacon = 0;
+    std::uint32_t beacon_key = 0;
 
     [[nodiscard]] std::array<std::byte, greeting_bytes> encode() const noexcept;
-    // protocol: too short, a Hello that makes no sense, or no window. What follows the 56 bytes is padding.
+    // As Hello::decode; protocol: also no window; unsupported: also a byte that is to be zero. What follows the 56
+    // bytes is padding.
     [[nodiscard]] static Errc decode(ConstBytes in, Greeting& out) noexcept;
 };
 

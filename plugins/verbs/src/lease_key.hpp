@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The key of a lease as its owner describes it: where each of its segments lies and the remote key that the device gave
-// for exactly that range. A checksum tells a damaged key before it costs the connection; what may be done through it is
-// checked by the owner's device alone. Pure; the bytes come by way of a stranger.
+// The key of a lease as its owner describes it: the address by which peers find each of its segments and the remote key
+// that the device gave for exactly that range. A checksum tells a damaged key before it costs the connection; what may
+// be done through it is checked by the owner's device alone. Pure; the bytes come by way of a stranger.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>

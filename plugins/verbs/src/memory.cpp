@@ -5,6 +5,7 @@
 #include "system_errors.hpp"
 
 #include <cinnabar/base/clock.hpp>
+#include <cinnabar/base/random.hpp>
 
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
@@ -90,6 +91,21 @@ std::size_t VerbsMemory::pieces(std::uint64_t offset, std::uint64_t bytes, std::
     return count;
 }
 
+namespace {
+
+std::uint64_t own_address(const std::byte* base) noexcept { return reinterpret_cast<std::uintptr_t>(base); }
+
+// Remote keys are small numbers that devices give out in turn, and any connected peer may try them. So the address that
+// goes with a key is secret: 42 random bits above those that the device's pages, also large ones, need to have in
+// common with the memory. Each wrong guess costs the guesser its connection.
+std::uint64_t lent_address(const std::byte* base) noexcept {
+    constexpr std::uint64_t page = std::uint64_t{1} << 21;
+    constexpr std::uint64_t top = std::uint64_t{1} << 63;  // no lease reaches over the end of the address space
+    return (secret_u64() & (top - page)) | (own_address(base) & (page - 1));
+}
+
+}  // namespace
+
 std::unique_ptr<LentMemory> lend(const Device& device, const na::Lease& lease) {
     auto lent = std::make_unique<LentMemory>();
     const na::Memory& memory = *lease.memory;
@@ -99,9 +115,10 @@ std::unique_ptr<LentMemory> lend(const Device& device, const na::Lease& lease) {
         const std::uint64_t skip = lease.offset + done - memory.segment_offset(i);
         const std::uint64_t take = std::min(memory.segments()[i].bytes - skip, lease.bytes - done);
         std::byte* const base = memory.segments()[i].base + skip;
-        Registration made(::ibv_reg_mr(device.pd(), base, take, flags));
+        const std::uint64_t address = device.traits().picks_addresses ? lent_address(base) : own_address(base);
+        Registration made(::ibv_reg_mr_iova(device.pd(), base, take, address, flags));
         if (!made) return nullptr;
-        lent->segments.push_back({reinterpret_cast<std::uintptr_t>(base), take, made->rkey});
+        lent->segments.push_back({address, take, made->rkey});
         lent->registrations.push_back(std::move(made));
         done += take;
     }

@@ -5,23 +5,19 @@
 #include "address.hpp"
 #include "posted.hpp"
 
+#include <cinnabar/na/hello.hpp>
 #include <cinnabar/na/session/peer.hpp>
-
-#include <vector>
+#include <cinnabar/na/session/places.hpp>
 
 namespace cinnabar::verbs {
 
 class Connection;
 class VerbsPort;
 
-using na::Identity;
-
 class VerbsPeer final : public na::SessionPeer {
   public:
-    VerbsPeer(VerbsPort& port, const na::Addr& addr, std::vector<SocketAddress> candidates);
+    VerbsPeer(VerbsPort& port, const na::Addr& addr, na::Places where);
 
-    // SessionPeer::place of who is dialled at these places.
-    [[nodiscard]] static std::string place_of(const std::vector<SocketAddress>& places, const na::Addr& addr);
     // By the connection's greeting.
     void set_connected(const na::Hello& hello, std::uint32_t own_message_bytes_max) noexcept;
 
@@ -31,7 +27,7 @@ class VerbsPeer final : public na::SessionPeer {
     Connection* connection = nullptr;  // of the present session
     Connection* dial = nullptr;        // a session is being made
 
-    const std::vector<SocketAddress> candidates;  // where to dial; empty for a peer that came by itself
+    const na::Places places;  // where to dial; nowhere for a peer that came by itself
 };
 
 }  // namespace cinnabar::verbs

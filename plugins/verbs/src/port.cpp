@@ -41,8 +41,7 @@ VerbsPort::VerbsPort(VerbsTransport& transport, na::PortHost& host)
       listener_watch_(*this, &VerbsPort::listener_ready),
       device_watch_(*this, &VerbsPort::device_ready),
       peers_(host),
-      connections_(Threads::one, transport.limits().connections_max + connections_extra),
-      meetings_(*this) {
+      connections_(Threads::one, transport.limits().connections_max + connections_extra) {
     pulse_.owner = this;
     pulse_.fire = [](Timer& timer) noexcept { TimerOf<VerbsPort>::owner_of(timer).beat(); };
 }
@@ -76,7 +75,6 @@ void VerbsPort::close() noexcept {
     device_watch_.stop();
     cm_watch_.stop();
     host_.disarm(pulse_);
-    meetings_.close();
     accepting_ = false;
     inbox_.take_all().clear();
     put_off_.close();  // no event and no new session from what follows
@@ -134,7 +132,10 @@ unsigned VerbsPort::poll() noexcept {
 
 void VerbsPort::flush() noexcept {
     if (closed_) return;
-    if (!slots_.refill()) log(LogLevel::error, "verbs: the device takes no more receive slots");
+    if (!slots_.refill()) {
+        static constinit LogLimit lines;
+        log_limited(lines, LogLevel::error, "verbs: the device takes no more receive slots");
+    }
     if (dirty_.empty() && put_off_.empty()) return;
     Connections now;
     now.splice_back(dirty_);
@@ -195,7 +196,8 @@ unsigned VerbsPort::look_at_broken() noexcept {
         Errc why = peer.connection ? peer.connection->broken.exchange(Errc::ok) : Errc::ok;
         if (failed() != Errc::ok && (peer.connection || peer.dial)) why = failed();
         if (why == Errc::ok) return;
-        log(LogLevel::debug, "verbs: the device gave a session up");
+        static constinit LogLimit lines;
+        log_limited(lines, LogLevel::debug, "verbs: the device gave a session up");
         end_session(peer, why);
         ++did;
     });
@@ -218,7 +220,8 @@ void VerbsPort::beat() noexcept {
         peers_.each([this, keepalive, now](VerbsPeer& peer) {
             if (!peer.connection || peer.ending) return;
             if (!peer.connection->probe(now - std::min(now, keepalive / 4), keepalive / 2)) {
-                log(LogLevel::debug, "verbs: no sign of life, and so no session any more");
+                static constinit LogLimit lines;
+                log_limited(lines, LogLevel::debug, "verbs: no sign of life, and so no session any more");
                 end_session(peer, Errc::peer_lost);
             }
         });

@@ -6,7 +6,6 @@
 #include "atomic_cells.hpp"
 #include "completion_queue.hpp"
 #include "connection.hpp"
-#include "meetings.hpp"
 #include "peer.hpp"
 #include "queue_room.hpp"
 #include "receive_slots.hpp"
@@ -14,6 +13,7 @@
 #include "transport.hpp"
 #include "watch.hpp"
 
+#include <cinnabar/na/session/identity.hpp>
 #include <cinnabar/na/session/inbox.hpp>
 #include <cinnabar/na/session/peer_table.hpp>
 #include <cinnabar/na/session/put_off.hpp>
@@ -53,11 +53,9 @@ class VerbsPort final : public na::Port {
     [[nodiscard]] const Device& device() const noexcept { return transport_.device(); }
     [[nodiscard]] const na::TransportOptions& options() const noexcept { return transport_.options(); }
     [[nodiscard]] na::PortHost& host() const noexcept { return host_; }
-    [[nodiscard]] Identity identity() const noexcept { return {transport_.incarnation(), host_.context_id()}; }
-    [[nodiscard]] na::Hello hello(na::HelloKind kind, const Identity& to) const noexcept {
+    [[nodiscard]] na::Hello hello(na::HelloKind kind, const na::Identity& to) const noexcept {
         return na::make_hello(kind, transport_, host_, to);
     }
-    [[nodiscard]] na::PeersOf<VerbsPeer>& peers() noexcept { return peers_; }
     [[nodiscard]] rdma_event_channel* channel() const noexcept { return channel_.get(); }
 
     // What connections use.
@@ -86,17 +84,14 @@ class VerbsPort final : public na::Port {
     [[nodiscard]] bool is_hit_by(const ibv_async_event& event, const ibv_context& device) const noexcept;
 
     // Sessions (sessions.cpp).
-    void hand_over(Incoming incoming) noexcept;  // any thread
+    void hand_over(Incoming incoming) noexcept;  // any thread; requires: not inbox_full()
+    [[nodiscard]] bool inbox_full() noexcept { return inbox_.full(); }
     void dial_done(Connection& dial) noexcept;
     void dial_failed(Connection& dial, Errc why) noexcept;
     void accept_done(Connection& connection) noexcept;
     void accept_failed(Connection& connection) noexcept;
     void lost(Connection& connection, Errc why) noexcept;
     void end_session(VerbsPeer& peer, Errc why) noexcept;  // once the stack has unwound
-    [[nodiscard]] Connection* answer(Incoming incoming) noexcept;
-    void reject(Incoming incoming, Errc why) noexcept;
-    // That connection becomes the peer's session as soon as both sides know of it.
-    void await(VerbsPeer& peer, Connection& connection) noexcept;
 
   private:
     // Arrivals (arrivals.cpp).
@@ -107,11 +102,12 @@ class VerbsPort final : public na::Port {
     // Sessions.
     unsigned take_inbox() noexcept;
     void came_in(Incoming incoming) noexcept;
+    void reject(Incoming incoming, Errc why) noexcept;
     void cm_ready() noexcept;
     void listener_ready() noexcept { transport_.take_requests(); }
     void device_ready() noexcept;
     [[nodiscard]] bool connect(VerbsPeer& peer) noexcept;
-    void dial(VerbsPeer& peer, bool separate) noexcept;
+    void dial(VerbsPeer& peer) noexcept;
     void begin_session(VerbsPeer& peer, Connection& connection) noexcept;
     void session_over(VerbsPeer& peer, Errc why) noexcept;
     void discard(Connection& connection, Errc why) noexcept;
@@ -142,7 +138,6 @@ class VerbsPort final : public na::Port {
     SlotPool<Connection> connections_;
     std::unordered_map<std::uint32_t, Connection*> by_queue_pair_;
     na::Inbox<Incoming> inbox_;
-    Meetings meetings_;
 
     using Connections = IntrusiveList<Connection, &Connection::link>;
     Connections dirty_;

@@ -42,7 +42,8 @@ std::byte* ReceiveSlots::bytes(std::uint32_t slot) const noexcept {
 bool ReceiveSlots::grow() noexcept {
     auto block = Pinned::make(device_, block_slots * slot_bytes_);
     if (!block) {
-        log(LogLevel::warning, "verbs: no more receive slots: %s", block.error().message().c_str());
+        static constinit LogLimit lines;
+        log_limited(lines, LogLevel::warning, "verbs: no more receive slots: %s", block.error().message().c_str());
         return false;
     }
     const auto first = static_cast<std::uint32_t>(blocks_.size() * block_slots);

@@ -36,7 +36,8 @@ bool SendBuffers::furnish(Stored& message) noexcept {
     if (used_ == block_buffers) {
         auto block = Pinned::make(device_, block_buffers * buffer_bytes_);
         if (!block) {
-            log(LogLevel::warning, "verbs: no more send buffers: %s", block.error().message().c_str());
+            static constinit LogLimit lines;
+            log_limited(lines, LogLevel::warning, "verbs: no more send buffers: %s", block.error().message().c_str());
             return false;
         }
         blocks_.push_back(*std::move(block));

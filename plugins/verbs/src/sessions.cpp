@@ -69,20 +69,15 @@ void VerbsPort::device_ready() noexcept {
 
 void VerbsPort::came_in(Incoming incoming) noexcept {
     const na::Hello& hello = incoming.greeting.hello;
-    const Identity who = na::sender_of(hello);
     Errc refused = na::refusal(hello, transport_.incarnation(), accepting_, full());
     if (failed() != Errc::ok) refused = Errc::unreachable;
     if (refused != Errc::ok) return reject(std::move(incoming), refused);
-    const bool separate = na::says_exists(hello);
-    if (const VerbsPeer* met = peers_.find(who); met && met->connection && !separate) {
-        cm_ready();  // it may have come back before the end of its last connection was read here
-        met = peers_.find(who);
-        if (met && met->connection && met->connection->dialled() && who < identity()) {
-            return reject(std::move(incoming), Errc::exists);
-        }
-    }
-    if (!separate && meetings_.take(incoming)) return;
-    (void)answer(std::move(incoming));
+    Connection* const connection = connections_.acquire();
+    if (!connection) return reject(std::move(incoming), Errc::overloaded);
+    if (connection->accept(*this, incoming)) return;
+    connections_.release(*connection);
+    // What this side lacks was told in its log; to the other, if it is still there, it is a host that takes no more.
+    reject(std::move(incoming), Errc::overloaded);
 }
 
 void VerbsPort::reject(Incoming incoming, Errc why) noexcept {
@@ -93,55 +88,22 @@ void VerbsPort::reject(Incoming incoming, Errc why) noexcept {
     (void)::rdma_reject(incoming.id.get(), bytes.data(), static_cast<std::uint8_t>(bytes.size()));
 }
 
-Connection* VerbsPort::answer(Incoming incoming) noexcept {
-    Connection* connection = connections_.acquire();
-    if (!connection) {
-        reject(std::move(incoming), Errc::overloaded);
-        return nullptr;
-    }
-    if (connection->accept(*this, incoming)) return connection;
-    connections_.release(*connection);
-    // What this side lacks was told in its log; to the other, if it is still there, it is a host that takes no more.
-    reject(std::move(incoming), Errc::overloaded);
-    return nullptr;
-}
-
-void VerbsPort::await(VerbsPeer& peer, Connection& connection) noexcept {
-    connection.intend(peer);
-    peer.dial = &connection;
-    peer.set_connecting();
-    if (connection.established()) accept_done(connection);
-}
-
+// A peer of its own, whoever it claims to be. Nobody can tell from a request who made it: never one's own.
 void VerbsPort::accept_done(Connection& connection) noexcept {
-    connection.set_established();
-    if (meetings_.holds(connection)) return;
-    VerbsPeer* peer = connection.peer();
-    if (peer) peer->dial = nullptr;
-    const Identity who = na::sender_of(connection.greeting().hello);
-    if (!peer) peer = peers_.find_idle(who);
-    if (!peer) {
-        peer = &peers_.add(std::make_unique<VerbsPeer>(
-            *this, na::Addr::make_session("verbs", who.context, who.incarnation), std::vector<SocketAddress>()));
-    }
-    begin_session(*peer, connection);
+    const na::Identity who = na::sender_of(connection.greeting().hello);
+    na::Addr addr = na::Addr::of_connection("verbs", who.context, who.incarnation, false,
+                                            connection.remote_address().endpoint("verbs"));
+    VerbsPeer& peer = peers_.add(std::make_unique<VerbsPeer>(*this, std::move(addr), na::Places()));
+    begin_session(peer, connection);
 }
 
-void VerbsPort::accept_failed(Connection& connection) noexcept {
-    meetings_.forget(connection);
-    VerbsPeer* peer = connection.peer();
-    if (peer) peer->dial = nullptr;
-    discard(connection, Errc::peer_lost);
-    if (peer) end_session(*peer, Errc::peer_lost);
-}
+void VerbsPort::accept_failed(Connection& connection) noexcept { discard(connection, Errc::peer_lost); }
 
 void VerbsPort::begin_session(VerbsPeer& peer, Connection& connection) noexcept {
     const na::Hello& theirs = connection.greeting().hello;
-    const Identity who = na::sender_of(theirs);
-    const bool restarted = na::restarted(peer, who.incarnation);
+    const bool restarted = na::restarted(peer, theirs.incarnation);
     connection.open(peer);
     ++sessions_;
-    peers_.identify(peer, who);
     peer.connection = &connection;
     peer.backoff.succeeded();
     peer.set_connected(theirs, static_cast<std::uint32_t>(options().message_bytes_max));
@@ -158,35 +120,25 @@ bool VerbsPort::connect(VerbsPeer& peer) noexcept {
         return false;
     }
     if (!na::may_dial(peer, accepting_, full(), host_.now_us())) return false;
-    dial(peer, false);
+    dial(peer);
     return true;
 }
 
-void VerbsPort::dial(VerbsPeer& peer, bool separate) noexcept {
+void VerbsPort::dial(VerbsPeer& peer) noexcept {
     Connection* connection = connections_.acquire();
     if (!connection) return end_session(peer, Errc::overloaded);
     peer.dial = connection;
     peer.set_connecting();
-    connection->dial(*this, peer, separate);
+    connection->dial(*this, peer);
 }
 
 void VerbsPort::dial_done(Connection& dialled) noexcept {
     VerbsPeer& peer = *dialled.peer();
-    const na::Hello answer = dialled.greeting().hello;
-    const Identity who = na::sender_of(answer);
-    const bool was_separate = dialled.separate();
     peer.dial = nullptr;
-    if (answer.kind == na::HelloKind::reject && na::says_exists(answer) && !was_separate) {
-        discard(dialled, Errc::refused);
-        if (!meetings_.met(peer, who)) dial(peer, true);
-    } else if (const Errc why = na::misfit(answer, peer); why != Errc::ok) {
-        discard(dialled, why);
-        end_session(peer, why);
-    } else {
-        begin_session(peer, dialled);
-        meetings_.dial_succeeded(who);
-    }
-    meetings_.dial_ended();
+    const Errc why = na::misfit(dialled.greeting().hello, peer);
+    if (why == Errc::ok) return begin_session(peer, dialled);
+    discard(dialled, why);
+    end_session(peer, why);
 }
 
 void VerbsPort::dial_failed(Connection& dialled, Errc why) noexcept {
@@ -194,7 +146,6 @@ void VerbsPort::dial_failed(Connection& dialled, Errc why) noexcept {
     peer.dial = nullptr;
     discard(dialled, why);
     end_session(peer, why);
-    meetings_.dial_ended();
 }
 
 void VerbsPort::send_no_more(Connection& connection) noexcept {

@@ -136,26 +136,37 @@ void VerbsTransport::came_in(const CmNews& news) noexcept {
     incoming.id.reset(news.id);
     incoming.read_depth = news.reads_out;
     incoming.reads_asked = news.reads_in;
-    if (Greeting::decode(news.private_data(), incoming.greeting) != Errc::ok ||
-        incoming.greeting.hello.kind != na::HelloKind::dial) {
-        log(LogLevel::info, "verbs: %s is no Cinnabar peer: turned away",
-            SocketAddress(::rdma_get_peer_addr(news.id)).endpoint("verbs").c_str());
+    const Errc wrong = Greeting::decode(news.private_data(), incoming.greeting);
+    if (wrong == Errc::protocol || incoming.greeting.hello.kind != na::HelloKind::dial) {
+        static constinit LogLimit lines;
+        log_limited(lines, LogLevel::info, "verbs: %s is no Cinnabar peer: turned away",
+                    SocketAddress(::rdma_get_peer_addr(news.id)).endpoint("verbs").c_str());
         (void)::rdma_reject(news.id, nullptr, 0);
         return;
     }
+    if (const Errc refused = wrong == Errc::ok ? hand_over(incoming) : wrong; refused != Errc::ok) {
+        reject(incoming, refused);
+    }
+}
+
+Errc VerbsTransport::hand_over(Incoming& incoming) noexcept {
     const std::lock_guard lock(mutex_);
     const auto at = ports_.find(incoming.greeting.hello.peer_context);
-    if (at != ports_.end() && ::rdma_migrate_id(news.id, at->second->channel()) == 0) {
-        at->second->hand_over(std::move(incoming));
-        return;
-    }
+    if (at == ports_.end()) return Errc::unreachable;
+    if (at->second->inbox_full()) return Errc::overloaded;
+    if (::rdma_migrate_id(incoming.id.get(), at->second->channel()) != 0) return Errc::unreachable;
+    at->second->hand_over(std::move(incoming));
+    return Errc::ok;
+}
+
+void VerbsTransport::reject(const Incoming& incoming, Errc why) noexcept {
     Greeting answer;
     answer.hello.kind = na::HelloKind::reject;
-    answer.hello.reason = static_cast<std::uint8_t>(Errc::unreachable);
+    answer.hello.reason = static_cast<std::uint8_t>(why);
     answer.hello.incarnation = incarnation_;
     answer.hello.context = incoming.greeting.hello.peer_context;
     const auto bytes = answer.encode();
-    (void)::rdma_reject(news.id, bytes.data(), static_cast<std::uint8_t>(bytes.size()));
+    (void)::rdma_reject(incoming.id.get(), bytes.data(), static_cast<std::uint8_t>(bytes.size()));
 }
 
 Result<std::unique_ptr<na::Memory>> VerbsTransport::register_memory(std::span<const na::Segment> segments,
@@ -175,7 +186,8 @@ Errc VerbsTransport::grant(na::Lease& lease) noexcept {
     if (!lent) {
         const Error why = registration_error(errno);
         leases_.give();
-        log(LogLevel::warning, "verbs: nothing is lent: %s", why.message().c_str());
+        static constinit LogLimit lines;
+        log_limited(lines, LogLevel::warning, "verbs: nothing is lent: %s", why.message().c_str());
         return why.code;
     }
     lease.registration = lent.release();
@@ -214,6 +226,9 @@ std::string VerbsTransport::diagnosis() const {
     for (const std::string& endpoint : endpoints()) text += ", listens at " + endpoint;
     const bool unlimited = locked.rlim_cur == RLIM_INFINITY;
     text += "; locked memory " + (unlimited ? "unlimited" : std::to_string(locked.rlim_cur / 1024) + " KiB at most");
+    text += device_->traits().picks_addresses
+                ? "; lent memory is at secret addresses"
+                : "; lent memory is protected by the device's keys alone, which a peer may guess";
     return text;
 }
 

@@ -56,6 +56,9 @@ class VerbsTransport final : public na::Transport {
     VerbsTransport(std::shared_ptr<Device> device, const na::TransportOptions& options);
     [[nodiscard]] Result<void> listen();
     void came_in(const CmNews& news) noexcept;
+    // To the port of the context that it means. unreachable: there is none; overloaded: as many wait there as may.
+    [[nodiscard]] Errc hand_over(Incoming& incoming) noexcept;
+    void reject(const Incoming& incoming, Errc why) noexcept;
     void device_is_gone() noexcept;
 
     na::TransportOptions options_;

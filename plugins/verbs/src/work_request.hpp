@@ -16,8 +16,9 @@ namespace cinnabar::verbs {
 
 // What the device, and with it the kind of fabric, can do.
 struct DeviceTraits {
-    bool iwarp = false;         // a write completes when it is sent, not when it is placed; there is no immediate data
-    bool lets_go_late = false;  // a registration is given back while a piece of a message is being placed by it
+    bool iwarp = false;  // a write completes when it is sent, not when it is placed; there is no immediate data
+    bool picks_addresses = false;  // peers may be given another address for lent memory than its own
+    bool lets_go_late = false;     // a registration is given back while a piece of a message is being placed by it
     bool atomics = false;
     std::uint32_t send_pieces_max = 1;  // scatter-gather entries of a write
     std::uint32_t read_pieces_max = 1;  // and of a read

@@ -29,9 +29,9 @@ MakeSubject our_calls(Place place, std::size_t in_flight) {
     return [=](const Settings& s) { return make_our_rpc(s.cores, {payload_bytes, in_flight, false, place.wire}); };
 }
 
-MakeSubject our_pull(Wire wire) {
+MakeSubject our_pull(Place place) {
     return [=](const Settings& s) {
-        return make_our_bulk(s.cores, {Direction::to_client, mebibyte, 1, buffers, wire});
+        return make_our_bulk(s.cores, {Direction::to_client, mebibyte, 1, buffers, place.wire});
     };
 }
 
@@ -56,10 +56,9 @@ Figure rate_figure() {
                         tcp_rxm, many);
 }
 
-// As it is, and as it is when the fabric is asked to read, which is shown.
-Figure pull_figure(const std::string& name, Wire wire, const std::optional<Bar>& bar) {
-    return against({name, "MB/s", 1e-6, Metric::work_per_second, bar, "bare fi_read"}, our_pull(wire),
-                   [](const Settings& s) { return make_fabric_read(s.cores, tcp_rxm.fabric, mebibyte, buffers); });
+Figure pull_figure(const std::string& name, Place place, const Bar& bar) {
+    return against({name, "MB/s", 1e-6, Metric::work_per_second, bar, "bare fi_read"}, our_pull(place),
+                   [=](const Settings& s) { return make_fabric_read(s.cores, place.fabric, mebibyte, buffers); });
 }
 
 std::vector<Row> run_allocations(const Settings& settings) {
@@ -81,7 +80,7 @@ void add_mercury(std::vector<Figure>& figures) {
     figures.push_back(beside_mercury("ofi.tcp_rxm.rpc.rate.64", "kcalls/s", 1e-3, speed, Bar{Sense::at_least, 1.5},
                                      {wire, MercuryTool::rate, payload_bytes, many}, our_calls(tcp_rxm, many)));
     figures.push_back(beside_mercury("ofi.tcp_rxm.bulk.pull.1m", "MB/s", 1e-6, speed, Bar{Sense::at_least, 1.0},
-                                     {wire, MercuryTool::read, mebibyte, buffers}, our_pull(tcp_rxm.wire)));
+                                     {wire, MercuryTool::read, mebibyte, buffers}, our_pull(tcp_rxm)));
 }
 
 }  // namespace
@@ -89,8 +88,7 @@ void add_mercury(std::vector<Figure>& figures) {
 std::vector<Figure> ofi_figures() {
     std::vector<Figure> figures{rtt_figure("ofi.tcp_rxm.rpc.rtt.spin", tcp_rxm),
                                 rate_figure(),
-                                pull_figure("ofi.tcp_rxm.bulk.pull.1m", tcp_rxm.wire, Bar{Sense::at_least, 0.95}),
-                                pull_figure("ofi.tcp_rxm.bulk.pull.1m.reads", Wire::ofi_tcp_rxm_reads, std::nullopt),
+                                pull_figure("ofi.tcp_rxm.bulk.pull.1m", tcp_rxm, Bar{Sense::at_least, 0.95}),
                                 rtt_figure("ofi.shm.rpc.rtt.spin", shm),
                                 {"rpc.allocations.ofi", run_allocations}};
     if (has_mercury(MercuryWire::ofi_tcp_rxm)) add_mercury(figures);

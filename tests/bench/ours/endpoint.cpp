@@ -15,8 +15,6 @@ const char* place_of(Wire wire, bool listen) noexcept {
             return "shm://";
         case Wire::ofi_tcp_rxm:
             return "ofi+tcp;ofi_rxm://127.0.0.1:0?busy=yes";
-        case Wire::ofi_tcp_rxm_reads:
-            return "ofi+tcp;ofi_rxm://127.0.0.1:0?busy=yes&reads=fabric";
         case Wire::ofi_shm:
             return "ofi+shm://127.0.0.1:0";
         case Wire::verbs_rxe:

@@ -8,8 +8,8 @@ constexpr cinnabar::Rpc<int(std::string)> length{"length"};
 
 int call(const cinnabar::Node& node, const cinnabar::Addr& to) {
 #ifdef CINNABAR_MUST_FAIL
-    return node.call_sync(length, to, std::vector<int>{1}).value();
+    return node.call(length, to, std::vector<int>{1}).wait().value();
 #else
-    return node.call_sync(length, to, "text").value();
+    return node.call(length, to, "text").wait().value();
 #endif
 }

@@ -22,6 +22,25 @@ static hg_return_t serve_null(hg_handle_t handle) {
     return HG_Destroy(handle);
 }
 
+/* Pulls all of what it is given. */
+static hg_return_t pulled(const struct hg_cb_info* info) {
+    hg_handle_t handle = info->arg;
+    CHECK_OK(HG_Respond(handle, NULL, NULL, NULL));
+    CHECK_OK(HG_Bulk_free(info->info.bulk.local_handle));
+    CHECK_OK(HG_Bulk_free(info->info.bulk.origin_handle));
+    return HG_Destroy(handle);
+}
+static hg_return_t serve_pull(hg_handle_t handle) {
+    hg_bulk_t origin = HG_BULK_NULL;
+    hg_bulk_t local = HG_BULK_NULL;
+    CHECK_OK(HG_Get_input(handle, &origin));
+    const hg_size_t bytes = HG_Bulk_get_size(origin);
+    const struct hg_info* info = HG_Get_info(handle);
+    CHECK_OK(HG_Bulk_create(info->hg_class, 1, NULL, &bytes, HG_BULK_READWRITE, &local));
+    return HG_Bulk_transfer(info->context, pulled, handle, HG_BULK_PULL, info->addr, origin, 0, local, 0, bytes,
+                            HG_OP_ID_IGNORE);
+}
+
 static void register_all(hg_class_t* hg_class, hg_id_t* hold, hg_id_t* null) {
     *hold = HG_Register_name(hg_class, "hold", hg_proc_hg_bulk_t, NULL, serve_hold);
     *null = HG_Register_name(hg_class, "null", NULL, NULL, serve_null);
@@ -47,6 +66,7 @@ static struct process start_server(const char* info_string) {
         hg_id_t hold = 0;
         hg_id_t null = 0;
         register_all(hg_class, &hold, &null);
+        CHECK(HG_Register_name(hg_class, "pull", hg_proc_hg_bulk_t, NULL, serve_pull) != 0);
         hg_addr_t self = HG_ADDR_NULL;
         hg_size_t bytes = sizeof server.address;
         CHECK_OK(HG_Addr_self(hg_class, &self));
@@ -128,6 +148,55 @@ static void server_killed(const char* listen, const char* dial) {
     CHECK_OK(HG_Finalize(side.hg_class));
 }
 
+/* A reader that is stopped in the middle: HG_Bulk_free waits a moment, and then says what it knows. */
+static hg_return_t freed_while_stopped(struct side* side, hg_addr_t to, hg_id_t pull, pid_t reader, double after_ms) {
+    const hg_size_t bytes = 256u << 20;
+    hg_bulk_t bulk = HG_BULK_NULL;
+    hg_handle_t handle = HG_HANDLE_NULL;
+    struct told told = {0, HG_OTHER_ERROR};
+    int status = 0;
+    void* memory = calloc(1, bytes);
+    CHECK(memory != NULL);
+    CHECK_OK(HG_Bulk_create(side->hg_class, 1, &memory, &bytes, HG_BULK_READ_ONLY, &bulk));
+    CHECK_OK(HG_Create(side->context, to, pull, &handle));
+    CHECK_OK(HG_Forward(handle, note, &told, &bulk));
+    const double began = now_ms();
+    while (told.count == 0 && now_ms() < began + after_ms) {
+        (void)HG_Progress(side->context, 1);
+        (void)HG_Trigger(side->context, 0, 16, NULL);
+    }
+    CHECK(kill(reader, SIGSTOP) == 0);
+    CHECK(waitpid(reader, &status, WUNTRACED) == reader && WIFSTOPPED(status));
+    for (int i = 0; i < 20; ++i) (void)HG_Progress(side->context, 1);
+    const double freeing = now_ms();
+    const hg_return_t freed = HG_Bulk_free(bulk);
+    CHECK(freed == HG_SUCCESS || freed == HG_TIMEOUT);
+    CHECK(now_ms() - freeing < 5e3);
+    CHECK(kill(reader, SIGCONT) == 0);
+    drive(side, &told.count, 1);
+    CHECK_OK(HG_Destroy(handle));
+    free(memory);
+    return freed;
+}
+
+static void reader_stopped(const char* listen, const char* dial) {
+    struct process server = start_server(listen);
+    struct side side;
+    side.hg_class = HG_Init(dial, HG_FALSE);
+    CHECK(side.hg_class != NULL);
+    side.context = HG_Context_create(side.hg_class);
+    const hg_id_t pull = HG_Register_name(side.hg_class, "pull", hg_proc_hg_bulk_t, NULL, NULL);
+    hg_addr_t to = HG_ADDR_NULL;
+    CHECK_OK(HG_Addr_lookup2(side.hg_class, server.address, &to));
+    /* What libfabric has begun to send cannot be taken back from a reader that takes nothing: then it is HG_TIMEOUT.
+     * When the bytes are on their way nobody knows, so the reader is stopped earlier and later. */
+    for (int i = 0; i < 5; ++i) (void)freed_while_stopped(&side, to, pull, server.pid, 5.0 + 10.0 * i);
+    kill_it(&server);
+    CHECK_OK(HG_Addr_free(side.hg_class, to));
+    CHECK_OK(HG_Context_destroy(side.context));
+    CHECK_OK(HG_Finalize(side.hg_class));
+}
+
 /* The child lends its memory and is stopped, so that a pull may have begun, then killed. */
 static void client_killed(const char* listen, const char* dial) {
     int ends[2];
@@ -203,5 +272,6 @@ int main(int argc, char** argv) {
     HG_Set_log_level("none"); /* the core warns of peers that are lost */
     server_killed(init_string(argv[1], true), init_string(argv[1], false));
     client_killed(init_string(argv[1], true), init_string(argv[1], false));
+    reader_stopped(init_string(argv[1], true), init_string(argv[1], false));
     return 0;
 }

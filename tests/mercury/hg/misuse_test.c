@@ -57,6 +57,29 @@ static void bulk_arguments(struct both_sides* both) {
     CHECK_OK(HG_Bulk_free(bulk));
 }
 
+/* A handle forgets its peer: the next forward goes nowhere, not to the old one. */
+static void reset_to_nobody(struct both_sides* both, hg_id_t id) {
+    hg_handle_t handle = HG_HANDLE_NULL;
+    struct told told = {0, HG_OTHER_ERROR};
+    CHECK_OK(HG_Create(both->client.context, both->to, id, &handle));
+    CHECK_RET(call(both, handle, NULL), HG_CANCELED);
+    CHECK_OK(HG_Reset(handle, HG_ADDR_NULL, 0));
+    CHECK(HG_Get_info(handle)->addr == HG_ADDR_NULL);
+    CHECK_RET(HG_Forward(handle, note, &told, NULL), HG_INVALID_ARG);
+    CHECK(told.count == 0);
+    CHECK_OK(HG_Reset(handle, both->to, 0));
+    CHECK_RET(call(both, handle, NULL), HG_CANCELED);
+    CHECK_OK(HG_Destroy(handle));
+}
+
+/* Refused at once, without a callback. */
+static void look_ups(struct both_sides* both) {
+    CHECK_REFUSED(HG_Addr_lookup1(both->client.context, nothing, NULL, "no address", HG_OP_ID_IGNORE), HG_INVALID_ARG);
+    CHECK_REFUSED(HG_Addr_lookup1(both->client.context, nothing, NULL, "bogus://x:1", HG_OP_ID_IGNORE),
+                  HG_PROTONOSUPPORT);
+    for (int i = 0; i < 10; ++i) pump_once(both);
+}
+
 static void of_another_class(struct both_sides* both, hg_id_t id) {
     if (both->client.hg_class == both->server.hg_class) return;
     hg_handle_t handle = HG_HANDLE_NULL;
@@ -76,6 +99,7 @@ static void strings(void) {
     CHECK(unsetenv("CINNABAR_HG_DEADLINE_MS") == 0);
     hg_addr_t addr = HG_ADDR_NULL;
     CHECK_REFUSED(HG_Addr_lookup2(plain, "ofi+bogus://x:1", &addr), HG_PROTONOSUPPORT);
+    CHECK_REFUSED(HG_Addr_lookup2(plain, "na+sm://", &addr), HG_INVALID_ARG);
     CHECK_OK(HG_Finalize(plain));
     HG_Set_log_level("none");
     CHECK(HG_Init("tcp://?bogus=1", 0) == NULL);
@@ -172,6 +196,8 @@ int main(int argc, char** argv) {
     forgotten(&both, forget);
     contexts_come_and_go(&both, argv[1]);
     bulk_arguments(&both);
+    reset_to_nobody(&both, forget);
+    look_ups(&both);
     of_another_class(&both, forget);
     handles_that_cannot_be(&both, forget);
     strings();

@@ -199,7 +199,7 @@ static void raw(struct both_sides* both) {
         void* extra = head;
         CHECK_OK(HG_Get_output_extra_buf(handle, &extra, NULL));
         CHECK(extra == NULL);
-        CHECK_OK(HG_Reset(handle, HG_ADDR_NULL, large)); /* once more, as one that does not fit a message */
+        CHECK_OK(HG_Reset(handle, both->to, large)); /* once more, as one that does not fit a message */
         CHECK_RET(HG_Get_output_buf(handle, (void**)&head, &size), HG_FAULT);
     }
     CHECK_OK(HG_Destroy(handle));

@@ -14,7 +14,7 @@ int main() {
     auto server = cinnabar::Node::listen("tcp://127.0.0.1:0").value();
     server.serve(sum, [](Pair pair) { return pair.a + pair.b; }).value();
     auto client = cinnabar::Node::open("tcp://").value();
-    const int five = client.call_sync(sum, client.lookup(server.address()).value(), Pair{2, 3}).value();
+    const int five = client.call(sum, client.lookup(server.address()).value(), Pair{2, 3}).wait().value();
     std::printf("2 + 3 = %d\n", five);
     return five == 5 ? 0 : 1;
 }

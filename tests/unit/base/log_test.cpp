@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cinnabar/base/log.hpp>
+#include <cinnabar/base/unique_fd.hpp>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -10,6 +19,8 @@
 
 namespace cinnabar {
 namespace {
+
+constexpr Microseconds limit{20'000'000};
 
 struct Lines {
     std::mutex mutex;
@@ -83,8 +94,111 @@ TEST_F(Log, WithoutASinkLinesGoToStderr) {
     set_log_sink(nullptr, nullptr);
     ::testing::internal::CaptureStderr();
     log(LogLevel::warning, "the disk is %d%% full", 91);
+    EXPECT_TRUE(flush_log(limit));
     EXPECT_EQ(::testing::internal::GetCapturedStderr(), "cinnabar: warning: the disk is 91% full\n");
     EXPECT_TRUE(lines_.all.empty());
+}
+
+// A pipe in the place of stderr, which is read only by read().
+class UnreadStderr {
+  public:
+    UnreadStderr() {
+        std::array<int, 2> ends{};
+        EXPECT_EQ(::pipe(ends.data()), 0);
+        out_.reset(ends[0]);
+        EXPECT_EQ(::fcntl(out_.get(), F_SETFL, O_NONBLOCK), 0);
+        EXPECT_GT(::fcntl(out_.get(), F_SETPIPE_SZ, 4096), 0);
+        before_.reset(::dup(STDERR_FILENO));
+        EXPECT_EQ(::dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
+        (void)::close(ends[1]);
+    }
+    ~UnreadStderr() {
+        (void)flush_log(limit);
+        (void)::dup2(before_.get(), STDERR_FILENO);
+    }
+    std::string read() {
+        std::string text;
+        std::array<char, 4096> some{};
+        for (ssize_t count = 0; (count = ::read(out_.get(), some.data(), some.size())) > 0;) {
+            text.append(some.data(), static_cast<std::size_t>(count));
+        }
+        return text;
+    }
+
+  private:
+    UniqueFd out_;
+    UniqueFd before_;
+};
+
+TEST_F(Log, NobodyWaitsForStderrAndWhatIsDroppedIsCounted) {
+    set_log_sink(nullptr, nullptr);
+    UnreadStderr unread;
+    constexpr int count = 5000;
+    std::atomic<bool> through{false};
+    std::jthread logger([&] {
+        for (int i = 0; i < count; ++i) log(LogLevel::warning, "line %d of a flood", i);
+        through = true;
+    });
+    const TimeUs end = after(steady_clock().now_us(), limit);
+    while (!through && steady_clock().now_us() < end) std::this_thread::yield();
+    EXPECT_TRUE(through) << "a thread that logs waits for who reads";
+    std::string all;
+    while (all.find("were dropped") == std::string::npos && steady_clock().now_us() < end) all += unread.read();
+    unsigned long long dropped = 0;
+    const std::size_t at = all.find("cinnabar: warning: ", all.rfind("of a flood"));
+    ASSERT_NE(at, std::string::npos) << all;
+    ASSERT_EQ(std::sscanf(all.c_str() + at, "cinnabar: warning: %llu lines of the log were dropped", &dropped), 1);
+    unsigned long long lines = 0;
+    for (std::size_t next = 0; (next = all.find("of a flood\n", next)) != std::string::npos; ++next) ++lines;
+    EXPECT_EQ(lines + dropped, static_cast<unsigned long long>(count));
+    EXPECT_GT(dropped, 0u);
+    log(LogLevel::warning, "and on");
+    EXPECT_TRUE(flush_log(limit));
+    EXPECT_NE(unread.read().find("cinnabar: warning: and on\n"), std::string::npos);
+}
+
+TEST_F(Log, LinesOfAnEndingProcessAndOfAForkedOneAreWritten) {
+    set_log_sink(nullptr, nullptr);
+    UnreadStderr unread;
+    log(LogLevel::warning, "the parent's");
+    ASSERT_TRUE(flush_log(limit));
+    const pid_t child = ::fork();
+    if (child == 0) {
+        log(LogLevel::warning, "the child's");
+        std::exit(0);  // NOLINT(concurrency-mt-unsafe): waits for its line
+    }
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(unread.read(), "cinnabar: warning: the parent's\ncinnabar: warning: the child's\n");
+}
+
+TEST_F(Log, ALimitLetsABurstThroughAndThenOneAPeriod) {
+    LogLimit lines(3, Microseconds{1'000});
+    std::uint64_t left_out = 0;
+    const TimeUs start = 1'000'000;
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(lines.admits(start, left_out));
+    for (int i = 0; i < 20; ++i) EXPECT_FALSE(lines.admits(start + 999, left_out));
+    EXPECT_TRUE(lines.admits(start + 1'000, left_out));
+    EXPECT_EQ(left_out, 20u);
+    EXPECT_FALSE(lines.admits(start + 1'000, left_out));
+    EXPECT_TRUE(lines.admits(start + 2'000, left_out));
+    EXPECT_EQ(left_out, 1u);
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(lines.admits(start + 1'000'000, left_out)) << "a burst again, after a rest";
+    EXPECT_FALSE(lines.admits(start + 1'000'000, left_out));
+}
+
+TEST_F(Log, AFloodIsCountedByTheNextLine) {
+    LogLimit lines(2, Microseconds{50'000});
+    const TimeUs end = after(steady_clock().now_us(), limit);
+    int sent = 0;
+    for (; lines_.all.size() < 3 && steady_clock().now_us() < end; ++sent) {
+        log_limited(lines, LogLevel::warning, "%s", "nonsense");
+    }
+    ASSERT_EQ(lines_.all.size(), 3u);
+    EXPECT_EQ(lines_.all[0].second, "nonsense");
+    EXPECT_EQ(lines_.all[1].second, "nonsense");
+    EXPECT_EQ(lines_.all[2].second, "nonsense (" + std::to_string(sent - 3) + " more of these left out)");
 }
 
 }  // namespace

@@ -112,5 +112,42 @@ TEST(ResultDeathTest, OkIsNoError) {
     EXPECT_DEATH((void)Result<void>(Error(Errc::ok)), "bug:");
 }
 
+TEST(Result, ConstResultsGiveTheirValue) {
+    const Result<std::string> good = std::string("text");
+    const Result<std::string> bad = Errc::busy;
+    EXPECT_EQ(good.value(), "text");
+    EXPECT_THROW((void)bad.value(), BadResult);
+}
+
+TEST(Result, MapTakesTheValueOrKeepsTheError) {
+    const Result<int> four = 4;
+    EXPECT_EQ(four.map([](int n) { return n * 2; }).value(), 8);
+    EXPECT_EQ(four.map([](int n) { return std::to_string(n); }).value(), "4");
+    int seen = 0;
+    EXPECT_TRUE(four.map([&](int n) { seen = n; }).ok());
+    EXPECT_EQ(seen, 4);
+    const Result<int> none = Error{Errc::busy, "a hint", "a subject"};
+    const auto kept = none.map([&](int) { return seen = 9; });
+    EXPECT_EQ(kept.code(), Errc::busy);
+    EXPECT_EQ(kept.error().subject, "a subject");
+    EXPECT_EQ(seen, 4);
+    Result<std::unique_ptr<int>> owned = std::make_unique<int>(5);
+    EXPECT_EQ(std::move(owned).map([](std::unique_ptr<int> moved) { return *moved; }).value(), 5);
+    EXPECT_EQ(Result<void>().map([] { return 3; }).value(), 3);
+    EXPECT_EQ(Result<void>(Errc::io).map([] { return 3; }).code(), Errc::io);
+}
+
+TEST(Result, AndThenGoesOnOrKeepsTheError) {
+    const auto half = [](int n) -> Result<int> {
+        if (n % 2 != 0) return Errc::invalid_argument;
+        return n / 2;
+    };
+    EXPECT_EQ(Result<int>(8).and_then(half).and_then(half).value(), 2);
+    EXPECT_EQ(Result<int>(6).and_then(half).and_then(half).code(), Errc::invalid_argument);
+    EXPECT_EQ(Result<int>(Errc::closed).and_then(half).code(), Errc::closed);
+    EXPECT_TRUE(Result<int>(8).and_then([](int) { return Result<void>(); }).ok());
+    EXPECT_EQ(Result<void>().and_then([&] { return half(4); }).value(), 2);
+}
+
 }  // namespace
 }  // namespace cinnabar

@@ -112,6 +112,51 @@ TEST_F(DescriptorTest, BytesMayComeAlong) {
     EXPECT_EQ(alone.remote.access(), na::Access::read);
 }
 
+// Hands the descriptor on as it was written, and reads what comes of it.
+Errc hand_on(const Description& description, RemoteRegion& out, Encoded& kept) {
+    Encoded bytes(described_bytes(description));
+    Writer writer(bytes);
+    describe(description, writer);
+    RemoteRegion first;
+    EXPECT_EQ(decode(bytes, first), Errc::ok);
+    EXPECT_TRUE(first.owner().empty()) << "what has a home is not bound";
+    kept.assign(std::max<std::size_t>(forwarded_bytes(first), 1), std::byte{0});
+    Writer onward(kept);
+    if (const Errc refused = forward(first, onward); refused != Errc::ok) return refused;
+    EXPECT_EQ(onward.size(), kept.size());
+    return decode(kept, out);
+}
+
+TEST_F(DescriptorTest, WhatIsHandedOnIsBoundToItsHome) {
+    Scattered memory({10, 20}, na::Access::read);
+    Lend lend;
+    ASSERT_EQ(lend.grant(memory.region, na::Access::read, direct), Errc::ok);
+    na::Lease* lease = &lend.lease();
+    const na::Addr home = na::Addr::make({"tcp://10.0.0.1:5"}, 2, 0);
+    Encoded address(home.encoded_bytes());
+    Writer writer(address);
+    home.encode(writer);
+    RemoteRegion third;
+    Encoded kept;
+    ASSERT_EQ(hand_on({{&lease, 1}, {}, {}, address}, third, kept), Errc::ok);
+    EXPECT_EQ(third.owner(), home);
+    EXPECT_EQ(third.bytes(), 30u);
+    EXPECT_EQ(third.segment_count(), 2u);
+    EXPECT_FALSE(third.key_for(direct->scheme()).empty());
+    Encoded again(forwarded_bytes(third));
+    Writer onward(again);
+    ASSERT_EQ(forward(third, onward), Errc::ok);
+    EXPECT_EQ(again, kept) << "what is bound stays as it is";
+
+    EXPECT_EQ(hand_on({{&lease, 1}, {}, {}, {}}, third, kept), Errc::unreachable) << "nobody knows where it is";
+    EXPECT_EQ(hand_on({{&lease, 1}, {}, {}, std::span(address).first(4)}, third, kept), Errc::protocol);
+    const Encoded along(30, std::byte{7});
+    ASSERT_EQ(hand_on({{}, {}, along, {}}, third, kept), Errc::ok);
+    EXPECT_TRUE(std::equal(along.begin(), along.end(), third.eager().begin(), third.eager().end()));
+    EXPECT_TRUE(third.owner().empty());
+    EXPECT_EQ(lend.revoke(), Errc::ok);
+}
+
 TEST_F(DescriptorTest, NothingIsADescriptorToo) {
     const Description nothing{};
     Encoded bytes(described_bytes(nothing));
@@ -186,7 +231,10 @@ TEST_F(DescriptorTest, MalformedHeads) {
     EXPECT_EQ(decode(Hand().head(0, 1, 0, 0)), Errc::ok);
     EXPECT_EQ(decode(Hand().u8(0).u8(0).u8(1).u8(0).u64(0)), Errc::protocol) << "version 0";
     EXPECT_EQ(decode(Hand().u8(2).u8(0).u8(1).u8(0).u64(0)), Errc::protocol) << "version 2";
-    EXPECT_EQ(decode(Hand().head(8, 1, 0, 0)), Errc::protocol) << "a flag that nobody knows";
+    EXPECT_EQ(decode(Hand().head(16, 1, 0, 0)), Errc::protocol) << "a flag that nobody knows";
+    EXPECT_EQ(decode(Hand().head(9, 1, 0, 0)), Errc::protocol) << "bound, and handed on to be";
+    EXPECT_EQ(decode(Hand().head(8, 1, 0, 0).u8(0).u8(0)), Errc::protocol) << "a home without bytes";
+    EXPECT_EQ(decode(Hand().head(8, 1, 0, 0).u8(3).u8(0).u8(1)), Errc::protocol) << "a home that is cut short";
     EXPECT_EQ(decode(Hand().head(0, 0, 0, 0)), Errc::protocol) << "no access";
     EXPECT_EQ(decode(Hand().head(0, 4, 0, 0)), Errc::protocol);
     EXPECT_EQ(decode(Hand().head(0, 1, 9, 0)), Errc::protocol) << "nine transports";

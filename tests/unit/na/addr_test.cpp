@@ -66,18 +66,41 @@ TEST(Addr, SeveralEndpointsOfOnePeer) {
     EXPECT_EQ(Addr::parse(many).code(), Errc::bad_address);
 }
 
-TEST(Addr, OfASessionMeansNothingElsewhere) {
-    const Addr addr = Addr::make_session("tcp", 3, 99);
+TEST(Addr, EachConnectionHasItsOwn) {
+    const Addr addr = Addr::of_connection("tcp", 3, 99, false);
+    EXPECT_TRUE(addr.is_connection());
     EXPECT_FALSE(addr.listens());
-    EXPECT_EQ(addr, Addr::make_session("tcp", 3, 99));
-    EXPECT_FALSE(addr == Addr::make_session("sim", 3, 99));
-    EXPECT_EQ(addr.with_context(4), Addr::make_session("tcp", 4, 99));
+    EXPECT_FALSE(addr == Addr::of_connection("tcp", 3, 99, false)) << "whatever both claim";
+    EXPECT_FALSE(addr == Addr::make({}, 3, 99)) << "what anybody may write";
+    const Addr copy = addr;
+    EXPECT_EQ(copy, addr);
+    EXPECT_EQ(addr.with_context(3), addr);
+    EXPECT_FALSE(addr.with_context(4).is_connection()) << "another context has another connection";
+}
+
+TEST(Addr, OfAConnectionMeansNothingElsewhere) {
+    const Addr addr = Addr::of_connection("tcp", 3, 99, true);
     EXPECT_FALSE(Addr::parse(addr.to_string()).ok());
     const auto bytes = encoded(addr);
+    EXPECT_EQ(bytes, encoded(Addr::make({}, 3, 99)));
     Reader reader(bytes);
     const Addr elsewhere = Addr::decode(reader).value();
     EXPECT_FALSE(elsewhere.listens());
+    EXPECT_FALSE(elsewhere.is_connection());
+    EXPECT_FALSE(elsewhere.body().own);
     EXPECT_FALSE(elsewhere == addr);
+    EXPECT_EQ(elsewhere, Addr::make({}, 3, 99));
+}
+
+TEST(Addr, OfAConnectionTellsWhereItCameFrom) {
+    const auto told = [](ContextId context, std::string from) {
+        return Addr::of_connection("tcp", context, 99, false, std::move(from)).to_string();
+    };
+    EXPECT_EQ(told(0, "tcp://10.0.0.5:41234"), "incoming tcp://10.0.0.5:41234");
+    EXPECT_EQ(told(3, "tcp://10.0.0.5:41234"), "incoming tcp://10.0.0.5:41234 context 3");
+    EXPECT_EQ(told(0, {}), "incoming tcp");
+    for (const char* text : {"incoming tcp://10.0.0.5:41234", "incoming tcp"})
+        EXPECT_EQ(Addr::parse(text).code(), Errc::bad_address) << text;
 }
 
 TEST(Addr, WireForm) {

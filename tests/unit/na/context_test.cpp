@@ -4,11 +4,13 @@
 #include "support/network.hpp"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <atomic>
 #include <functional>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace cinnabar::na {
 namespace {
@@ -384,6 +386,121 @@ TEST_F(ContextTest, FaultsHappenWhenTheyAreAskedFor) {
     again(Errc::ok);
     EXPECT_EQ(receiver_.count(PeerEvent::connected), 2u);
     send.give_back();
+}
+
+TEST_F(ContextTest, TheSpinBudgetFollowsTheLengthOfItsSleeps) {
+    ContextOptions options;
+    options.threads = Threads::one;
+    options.spin_max = Microseconds{200'000};
+    Transport* raw = &faulty_;
+    context_ = Context::open({&raw, 1}, options, receiver_).value();
+    const auto sleeps_in = [&](Microseconds timeout) {
+        const std::uint64_t before = context_->wakeups().sleeps;
+        (void)context_->progress(timeout);
+        return context_->wakeups().sleeps - before;
+    };
+    EXPECT_EQ(sleeps_in(Microseconds{1'000}), 0u) << "at first it may spin for all of that";
+    // A sleep that would have been too long to spin through halves the budget; each lets the next one sleep sooner.
+    for (int i = 0; i < 4; ++i) EXPECT_GE(sleeps_in(Microseconds{420'000}), 1u);
+    EXPECT_GE(sleeps_in(Microseconds{150'000}), 1u) << "the budget is an eighth at most";
+    // Sleeps that could have been spun through let it grow to its limit again, and not beyond.
+    bool spins_through = false;
+    for (int i = 0; i < 60 && !spins_through; ++i) spins_through = sleeps_in(Microseconds{150'000}) == 0;
+    EXPECT_TRUE(spins_through);
+    EXPECT_GE(sleeps_in(Microseconds{420'000}), 1u);
+    context_.reset();
+}
+
+// Seven threads that each take the context once a phase. The phase begins while the test's thread owns it.
+class Queue {
+  public:
+    static constexpr unsigned threads = 20;
+    explicit Queue(Context& context) : context_(context) {
+        for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { take_turns(); });
+    }
+    ~Queue() {
+        phase_ = end;
+        for (std::thread& thread : threads_) thread.join();
+    }
+    // Returns once all of them wait. Requires: the caller owns the context.
+    void fill() {
+        turns = 0;
+        ++phase_;
+        while (context_.waiting() != threads) ::sched_yield();
+    }
+    unsigned turns = 0;  // taken in this phase; the owner's
+
+  private:
+    static constexpr unsigned end = ~0u;
+    void take_turns() {
+        for (unsigned seen = 0;;) {
+            while (phase_ == seen) ::sched_yield();
+            if ((seen = phase_) == end) return;
+            const Context::Ownership own(context_);
+            ++turns;
+        }
+    }
+    Context& context_;
+    std::atomic<unsigned> phase_{0};
+    std::vector<std::thread> threads_;
+};
+
+TEST_F(ContextTest, WhoWaitsForTheContextComesBeforeWhoAsksLater) {
+    open(Threads::many);
+    Queue queue(*context_);
+    for (unsigned phase = 0; phase < 100; ++phase) {
+        {
+            const Context::Ownership own(*context_);
+            queue.fill();
+        }
+        const Context::Ownership again(*context_);
+        ASSERT_EQ(queue.turns, Queue::threads) << "in phase " << phase;
+    }
+}
+
+TEST_F(ContextTest, ALoopThatOnlyLooksLeavesTheContextToThoseWhoWait) {
+    open(Threads::many);
+    Queue queue(*context_);
+    for (unsigned phase = 0; phase < 100; ++phase) {
+        bool looked = false;
+        Alarm at_the_first_look([&] {
+            EXPECT_EQ(queue.turns, Queue::threads) << "in phase " << phase;
+            looked = true;
+        });
+        {
+            const Context::Ownership own(*context_);
+            queue.fill();
+            context_->arm(at_the_first_look, context_->fresh_now_us());
+        }
+        run([&] { return looked; });
+    }
+}
+
+TEST_F(ContextTest, ASpinDoesNotKeepOthersOut) {
+    ContextOptions options;
+    options.spin_max = Microseconds{60'000'000};
+    Transport* raw = &faulty_;
+    context_ = Context::open({&raw, 1}, options, receiver_).value();
+    peer_ = nullptr;
+    std::atomic<bool> over{false};
+    std::thread spinner([&] {
+        (void)context_->progress(options.spin_max);
+        over = true;
+    });
+    std::atomic<bool> spins{false};
+    Step seen([&] { spins = true; });
+    context_->submit(seen);
+    for (unsigned turn = 0; turn < 20 || !spins; ++turn) {
+        const Context::Ownership own(*context_);
+        if (over) break;
+    }
+    EXPECT_FALSE(over);
+    while (!over) {
+        context_->wake();
+        ::sched_yield();
+    }
+    spinner.join();
+    context_.reset();
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Who calls at the socket of a fabric transport, and what a peer without a working fabric comes to.
 #include "card.hpp"
+#include "stranger.hpp"
 #include "support/network.hpp"
 #include "support/pump.hpp"
 
@@ -99,6 +100,20 @@ TEST_F(Meeting, ACallerForAnEarlierProcessIsToldThatItIsGone) {
     EXPECT_EQ(answer.hello.reason, static_cast<std::uint8_t>(Errc::peer_lost));
 }
 
+TEST_F(Meeting, ACallerWhoWantsWhatIsNotKnownIsToldSo) {
+    for (const std::size_t at : {4u, 8u, 38u, 39u, 46u, 47u}) {
+        std::array<std::byte, Card::bytes> bytes;
+        stranger().encode(bytes);
+        bytes[at] ^= std::byte{7};
+        const UniqueFd fd = call();
+        ASSERT_TRUE(na::send_greeting(fd.get(), bytes));
+        Card answer;
+        ASSERT_EQ(listen(fd, answer), Errc::ok) << at;
+        EXPECT_EQ(answer.hello.kind, na::HelloKind::reject) << at;
+        EXPECT_EQ(answer.hello.reason, static_cast<std::uint8_t>(Errc::unsupported)) << at;
+    }
+}
+
 TEST_F(Meeting, SilenceAndNonsenseAreDropped) {
     const UniqueFd silent = call();
     const UniqueFd noisy = call();
@@ -130,6 +145,65 @@ TEST_F(Meeting, WhoNeverComesByTheFabricIsDropped) {
     card.address_bytes = answer.address_bytes;
     EXPECT_EQ(listen(fd, answer), Errc::peer_lost);
     EXPECT_EQ(receiver_.count(na::PeerEvent::connected), 0u);
+}
+
+// An incarnation is no secret: whoever calls is told it.
+TEST_F(Meeting, WhoClaimsToBeALostServerGetsNothingThatIsMeantForIt) {
+    na::TransportOptions options;
+    options.listen = true;
+    const std::unique_ptr<na::Transport> server = network_.open("other", options).value();
+    na::Transport* const transport = server.get();
+    support::RecordingReceiver heard;
+    std::unique_ptr<na::Context> context = na::Context::open({&transport, 1}, {}, heard).value();
+    pump_.add(*context);
+    na::Peer& there = *context_->peer(na::Addr::make(server->endpoints(), 0, 0)).value();
+    there.acquire();
+    std::array<na::Op, 2> ops;
+    const auto post = [&](na::Op& op, na::Tag tag) {
+        op.peer = &there;
+        op.tag = tag;
+        op.message = there.port().take_message();
+        op.message_bytes = 8;
+        op.complete = [](na::Op& self) noexcept { self.message->port->give_message(*self.message); };
+        EXPECT_EQ(context_->post_owned(op), Errc::ok);
+        EXPECT_TRUE(pump_.until([&] { return heard.count_tag(tag) == 1; }));
+    };
+    post(ops[0], 1);
+    there.port().disconnect(there);
+    ASSERT_TRUE(pump_.until([this] { return receiver_.count(na::PeerEvent::lost) == 1; }));
+    const UniqueFd liar = call();
+    Card card = stranger();
+    card.hello.incarnation = server->incarnation();
+    say(liar, card);
+    Card answer;
+    ASSERT_EQ(listen(liar, answer), Errc::ok);
+    EXPECT_EQ(answer.hello.kind, na::HelloKind::accept);
+    EXPECT_EQ(there.state(), na::PeerState::idle);
+    post(ops[1], 2);
+    there.release();
+    pump_.remove(*context);
+    context.reset();
+}
+
+// A card may name the address of somebody else.
+TEST_F(Meeting, NobodyIsSpokenToWhoHasNotSpoken) {
+    const std::string target = transport_->endpoints().front();
+    Stranger liar(target);
+    Stranger victim(target);
+    Card card = liar.card();
+    Stranger::set_address(card, victim.endpoint().address());
+    const std::size_t session = liar.meet(pump_, card);
+    liar.say(session, FrameKind::probe);
+    EXPECT_TRUE(pump_.until([&] {
+        liar.poll();
+        victim.poll();
+        return liar.ended(session) || !victim.heard.empty();
+    }));
+    EXPECT_TRUE(victim.heard.empty());
+    EXPECT_EQ(receiver_.count(na::PeerEvent::connected), 0u);
+    // Whoever has the address that it says is met.
+    (void)liar.connect(pump_);
+    EXPECT_EQ(receiver_.count(na::PeerEvent::connected), 1u);
 }
 
 TEST_F(Meeting, WordsBehindTheGreetingEndTheSession) {

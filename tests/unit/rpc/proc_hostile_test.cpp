@@ -144,6 +144,8 @@ TEST(ProcHostile, ContainersOfSmallElementsFitInTheDefaultLimits) {
     EXPECT_EQ(decode_error<std::vector<std::string>>(encoded(std::vector<std::string>(200'000))), Errc::ok);
     using Maybe = std::variant<std::monostate, std::string>;
     EXPECT_EQ(decode_error<std::vector<Maybe>>(encoded(std::vector<Maybe>(200'000))), Errc::ok);
+    using Pair = std::variant<std::monostate, std::pair<std::string, std::string>>;  // 1 byte there, 72 here
+    EXPECT_EQ(decode_error<std::vector<Pair>>(encoded(std::vector<Pair>(200'000))), Errc::too_large);
 }
 
 TEST(ProcHostile, AViewOfWideElementsNeedsAnAlignedPayload) {

@@ -3,7 +3,9 @@
 #include "proc_checks.hpp"
 
 #include <array>
+#include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 
 namespace cinnabar::rpc::test {
@@ -205,6 +207,9 @@ TEST(ProcRoundTrip, OptionalVariantPointer) {
 
 TEST(ProcRoundTrip, DurationsAndBits) {
     check_round_trip(1500ms);
+    check_round_trip(std::chrono::system_clock::time_point(123456789s));
+    check_round_trip(std::chrono::sys_days(std::chrono::days(20000)));
+    EXPECT_NE(shape_of<std::chrono::sys_seconds>(), shape_of<std::chrono::seconds>()) << "when is not how long";
     check_round_trip(std::chrono::duration<double>(0.25));
     check_round_trip(std::vector<std::chrono::nanoseconds>{1ns, 2ns});
     check_round_trip(std::bitset<1>("1"));
@@ -241,6 +246,13 @@ TEST(ProcRoundTrip, WhatCannotBeSentIsRefused) {
     at->left = std::make_unique<Tree>();
     EXPECT_EQ(encode(buffer, deep, used), Errc::too_large);
     EXPECT_EQ(proc_size(deep), Sizer::unencodable);
+}
+
+TEST(ProcRoundTrip, Paths) {
+    check_round_trip(std::filesystem::path());
+    check_round_trip(std::filesystem::path("/srv/files/a b"));
+    check_round_trip(std::vector<std::filesystem::path>{"a", "../b/", "c.txt"});
+    EXPECT_EQ(shape_of<std::filesystem::path>(), shape_of<std::string>()) << "either end may use the other";
 }
 
 }  // namespace

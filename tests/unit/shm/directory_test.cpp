@@ -105,6 +105,18 @@ TEST_F(Names, in_a_folder_that_others_may_enter_are_refused) {
     EXPECT_EQ(directory().listen("one").code(), Errc::permission);
 }
 
+// Any user can make it first. Who is kept out is told by whom, and what to do.
+TEST_F(Names, in_a_folder_that_another_user_made_are_refused) {
+    ASSERT_EQ(::mkdir(directory().path().c_str(), 0700), 0);
+    if (::chown(directory().path().c_str(), 65534, 65534) != 0) GTEST_SKIP() << "needs root, to give a folder away";
+    const auto refused = directory().listen("one");
+    ASSERT_EQ(refused.code(), Errc::permission);
+    const std::string told = refused.error().message();
+    EXPECT_NE(told.find("user 65534"), std::string::npos) << told;
+    EXPECT_NE(told.find("CINNABAR_SHM_DIR"), std::string::npos) << told;
+    EXPECT_NE(told.find(directory().path()), std::string::npos) << told;
+}
+
 TEST_F(Names, behind_a_link_are_refused) {
     ASSERT_EQ(::mkdir(root_.at("elsewhere").c_str(), 0700), 0);
     ASSERT_EQ(::symlink(root_.at("elsewhere").c_str(), directory().path().c_str()), 0);
@@ -118,7 +130,11 @@ TEST_F(Names, of_a_group_are_open_to_it) {
     EXPECT_EQ(mode_of(place.path()) & 0777, 0770u);
     EXPECT_EQ(mode_of(place.socket_path("one")), 0660u);
     EXPECT_NE(place.path(), directory().path());
-    EXPECT_EQ(Audience::of(na::Uri::parse("shm://x?group=no-such-group").value()).code(), Errc::bad_address);
+    for (const auto of : {&Audience::of, &Audience::of_known}) {
+        EXPECT_EQ(of(na::Uri::parse("shm://x?group=no-such-group").value()).code(), Errc::bad_address);
+        EXPECT_EQ(of(na::Uri::parse("shm://x?group=root").value()).value().group, 0u);
+        EXPECT_EQ(of(na::Uri::parse("shm://x?group=4321").value()).value().group, 4321u);
+    }
 }
 
 }  // namespace

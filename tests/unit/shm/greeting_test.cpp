@@ -53,6 +53,15 @@ TEST_F(GreetingBytes, cut_short_are_refused_at_every_length) {
     }
 }
 
+TEST_F(GreetingBytes, with_what_is_not_known_are_unsupported) {
+    ASSERT_EQ(decoded(), Errc::ok);
+    for (const std::size_t at : {4u, 6u, 8u, 38u, 39u, 52u, 55u}) {
+        auto bytes = room_;
+        bytes[at] ^= std::byte{1};
+        EXPECT_EQ(decode_greeting(ConstBytes(bytes).first(bytes_), hello_out_, out_), Errc::unsupported) << at;
+    }
+}
+
 TEST_F(GreetingBytes, with_sizes_that_no_ring_has_are_refused) {
     for (const std::uint32_t bytes : {0u, 4096u, 65'537u, 0xffff'ffffu, 0x8000'0000u}) {
         terms_.ring_bytes = bytes;

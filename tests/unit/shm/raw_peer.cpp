@@ -31,7 +31,9 @@ void RawPeer::greet() {
 void RawPeer::take_answer() {
     const Terms& theirs = answer.terms;
     ASSERT_EQ(Segment::attach(answer.fds.ring.get(), ring_header_bytes + theirs.ring_bytes, peer_ring), Errc::ok);
-    ASSERT_EQ(view.attach(answer.fds.board.get(), theirs.lease_slots), Errc::ok);
+    if (theirs.lease_slots > 0) {
+        ASSERT_EQ(view.attach(answer.fds.board.get(), theirs.lease_slots), Errc::ok);
+    }
     writer.attach(peer_ring.base(), theirs.ring_bytes);
     reader.attach(own_ring.base(), terms.ring_bytes, terms.record_bytes_max);
 }
@@ -43,11 +45,11 @@ void RawPeer::write(const Record& record, ConstBytes payload) {
     writer.publish(record);
 }
 
-ShmTest::ShmTest() {
+ShmTest::ShmTest(const std::string& uri) {
     ::setenv("CINNABAR_SHM_DIR", root_.path().c_str(), 1);
     na::TransportOptions options;
     options.listen = true;
-    transport_ = plugin_info.open(na::Uri::parse("shm://server").value(), options).value();
+    transport_ = plugin_info.open(na::Uri::parse(uri).value(), options).value();
     na::Transport* raw = transport_.get();
     na::ContextOptions one;
     one.threads = Threads::one;
@@ -62,7 +64,13 @@ ShmTest::~ShmTest() {
     ::unsetenv("CINNABAR_SHM_DIR");
 }
 
-std::string ShmTest::path() const { return root_.at("cinnabar-" + std::to_string(::geteuid()) + "/server.sock"); }
+std::string ShmTest::path() const {
+    const std::string endpoint = transport_->endpoints().front();
+    const na::Uri uri = na::Uri::parse(endpoint).value();
+    const std::string_view group = uri.option("group");
+    const std::string folder = group.empty() ? std::to_string(::geteuid()) : "group-" + std::string(group);
+    return root_.at("cinnabar-" + folder + '/' + uri.host + ".sock");
+}
 
 testing::AssertionResult ShmTest::until(const std::function<bool()>& done) {
     if (pump_.until(done)) return testing::AssertionSuccess();

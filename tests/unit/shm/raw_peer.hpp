@@ -52,13 +52,13 @@ class RawPeer {
 
 class ShmTest : public testing::Test {
   protected:
-    ShmTest();
+    explicit ShmTest(const std::string& uri = "shm://server");
     ~ShmTest() override;
 
     // Reaches the point at which records may be written.
     void connect(RawPeer& peer);
     [[nodiscard]] Errc answer_to(RawPeer& peer);
-    [[nodiscard]] std::string path() const;
+    [[nodiscard]] std::string path() const;  // of its socket
     [[nodiscard]] testing::AssertionResult until(const std::function<bool()>& done);
     [[nodiscard]] unsigned lost() const { return static_cast<unsigned>(receiver_.count(na::PeerEvent::lost)); }
 

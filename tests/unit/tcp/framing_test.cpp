@@ -22,6 +22,10 @@ Errc decoded(const Frame& frame, Lane lane) {
     return decode_header(encoded(frame), lane, message_max, out);
 }
 
+Errc decode_body(ConstBytes in, const Frame& frame, FrameBody& out) {
+    return na::decode_access_body(access_of(frame), in, out);
+}
+
 const std::vector<FrameKind> lane0{FrameKind::unexpected, FrameKind::expected, FrameKind::lane_wanted};
 const std::vector<FrameKind> lane1{FrameKind::get,          FrameKind::get_data,   FrameKind::put,
                                    FrameKind::put_done,     FrameKind::stop,       FrameKind::fetch_add,

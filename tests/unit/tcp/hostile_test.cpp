@@ -4,6 +4,7 @@
 #include "raw_socket.hpp"
 
 #include <cinnabar/base/random.hpp>
+#include <cinnabar/na/session/inbox.hpp>
 
 #include <array>
 
@@ -23,10 +24,10 @@ class Hostile : public TcpTest {
     }
     RawSocket shake(na::Incarnation incarnation) {
         RawSocket raw(server_.endpoint());
-        raw.write(dial_hello(incarnation));
-        std::optional<na::Hello> answer;
-        EXPECT_TRUE(until([&] { return (answer = raw.take_hello()).has_value(); }));
-        EXPECT_EQ(answer->kind, na::HelloKind::accept);
+        raw.write(dial_greeting(incarnation));
+        std::optional<Greeting> answer;
+        EXPECT_TRUE(until([&] { return (answer = raw.take_greeting()).has_value(); }));
+        EXPECT_EQ(answer->hello.kind, na::HelloKind::accept);
         return raw;
     }
     // The well-behaved client is still served.
@@ -48,9 +49,7 @@ class Hostile : public TcpTest {
 TEST_F(Hostile, SilentConnectionsAreDroppedAfterTheHelloTimeout) {
     RawSocket silent(server_.endpoint());
     RawSocket half(server_.endpoint());
-    std::array<std::byte, na::hello_bytes> hello{};
-    dial_hello(5).encode(hello);
-    half.write(ConstBytes(hello).first(47));
+    half.write(ConstBytes(dial_greeting(5).encode()).first(greeting_bytes - 1));
     expect_closed(silent);
     expect_closed(half);
     EXPECT_EQ(server_.receiver.events.size(), 1u) << "nobody hears of them";
@@ -73,9 +72,8 @@ TEST_F(Hostile, ACrowdOfSilentConnectionsKeepsNobodyOut) {
 }
 
 TEST_F(Hostile, WhatIsNoHelloIsDropped) {
-    std::array<std::byte, na::hello_bytes> bytes{};
-    for (const std::size_t at : {0u, 4u, 5u}) {  // magic, version, kind
-        dial_hello(5).encode(bytes);
+    for (const std::size_t at : {0u, 5u}) {  // magic, kind
+        auto bytes = dial_greeting(5).encode();
         bytes[at] = std::byte{0xee};
         RawSocket raw(server_.endpoint());
         raw.write(bytes);
@@ -83,71 +81,143 @@ TEST_F(Hostile, WhatIsNoHelloIsDropped) {
         EXPECT_EQ(raw.received(), 0u);
     }
     RawSocket zero(server_.endpoint());
-    zero.write(dial_hello(0));
+    zero.write(dial_greeting(0));
     expect_closed(zero);
     RawSocket http(server_.endpoint());
-    http.write(as_bytes("GET / HTTP/1.1\r\nHost: example.org\r\nAccept: */*\r\n\r\n"));
+    http.write(as_bytes("GET / HTTP/1.1\r\nHost: elsewhere.example.org\r\nAccept: */*\r\n\r\n"));
     expect_closed(http);
     expect_others_served();
 }
 
+// It is told why, and may be mended.
+TEST_F(Hostile, WhatIsNotKnownIsTurnedAwayAsUnsupported) {
+    // Version, a feature, an authentication method, a zero, a token where none is to be.
+    for (const std::size_t at : {4u, 8u, 38u, 39u, 55u}) {
+        auto bytes = dial_greeting(5).encode();
+        bytes[at] ^= std::byte{7};
+        RawSocket raw(server_.endpoint());
+        raw.write(bytes);
+        std::optional<Greeting> answer;
+        ASSERT_TRUE(until([&] { return (answer = raw.take_greeting()).has_value(); })) << at;
+        EXPECT_EQ(answer->hello.kind, na::HelloKind::reject) << at;
+        EXPECT_EQ(answer->hello.reason, static_cast<std::uint8_t>(Errc::unsupported)) << at;
+        expect_closed(raw);
+    }
+    expect_others_served();
+}
+
 TEST_F(Hostile, AHelloThatMeansAnotherProcessIsTurnedAway) {
-    na::Hello hello = dial_hello(5);
-    hello.peer_incarnation = server_.transport->incarnation() + 1;
+    Greeting greeting = dial_greeting(5);
+    greeting.hello.peer_incarnation = server_.transport->incarnation() + 1;
     RawSocket raw(server_.endpoint());
-    raw.write(hello);
-    std::optional<na::Hello> answer;
-    ASSERT_TRUE(until([&] { return (answer = raw.take_hello()).has_value(); }));
-    EXPECT_EQ(answer->kind, na::HelloKind::reject);
-    EXPECT_EQ(answer->reason, static_cast<std::uint8_t>(Errc::peer_lost));
+    raw.write(greeting);
+    std::optional<Greeting> answer;
+    ASSERT_TRUE(until([&] { return (answer = raw.take_greeting()).has_value(); }));
+    EXPECT_EQ(answer->hello.kind, na::HelloKind::reject);
+    EXPECT_EQ(answer->hello.reason, static_cast<std::uint8_t>(Errc::peer_lost));
     expect_closed(raw);
 }
 
 TEST_F(Hostile, AHelloForAContextThatIsNotThereIsTurnedAway) {
-    na::Hello hello = dial_hello(5);
-    hello.peer_context = 9;
+    Greeting greeting = dial_greeting(5);
+    greeting.hello.peer_context = 9;
     RawSocket raw(server_.endpoint());
-    raw.write(hello);
-    std::optional<na::Hello> answer;
-    ASSERT_TRUE(until([&] { return (answer = raw.take_hello()).has_value(); }));
-    EXPECT_EQ(answer->kind, na::HelloKind::reject);
-    EXPECT_EQ(answer->reason, static_cast<std::uint8_t>(Errc::unreachable));
+    raw.write(greeting);
+    std::optional<Greeting> answer;
+    ASSERT_TRUE(until([&] { return (answer = raw.take_greeting()).has_value(); }));
+    EXPECT_EQ(answer->hello.kind, na::HelloKind::reject);
+    EXPECT_EQ(answer->hello.reason, static_cast<std::uint8_t>(Errc::unreachable));
 }
 
 TEST_F(Hostile, ALaneOfNoSessionIsTurnedAway) {
-    na::Hello hello = dial_hello(5);
-    hello.kind = na::HelloKind::lane;
-    hello.lane = 1;
-    hello.peer_incarnation = server_.transport->incarnation();
+    Greeting greeting = dial_greeting(5);
+    greeting.hello.kind = na::HelloKind::lane;
+    greeting.hello.lane = 1;
+    greeting.hello.peer_incarnation = server_.transport->incarnation();
     RawSocket raw(server_.endpoint());
-    raw.write(hello);
-    std::optional<na::Hello> answer;
-    ASSERT_TRUE(until([&] { return (answer = raw.take_hello()).has_value(); }));
-    EXPECT_EQ(answer->kind, na::HelloKind::reject);
+    raw.write(greeting);
+    std::optional<Greeting> answer;
+    ASSERT_TRUE(until([&] { return (answer = raw.take_greeting()).has_value(); }));
+    EXPECT_EQ(answer->hello.kind, na::HelloKind::reject);
     expect_others_served();
 }
 
 TEST_F(Hostile, ALaneNeedsTheTokenOfItsSession) {
     RawSocket raw(server_.endpoint());
-    raw.write(dial_hello(5));
-    std::optional<na::Hello> accepted;
-    ASSERT_TRUE(until([&] { return (accepted = raw.take_hello()).has_value(); }));
-    na::Hello hello = dial_hello(5);
-    hello.kind = na::HelloKind::lane;
-    hello.lane = 1;
-    hello.peer_incarnation = server_.transport->incarnation();
-    hello.nonce = accepted->nonce + 1;
+    raw.write(dial_greeting(5));
+    std::optional<Greeting> accepted;
+    ASSERT_TRUE(until([&] { return (accepted = raw.take_greeting()).has_value(); }));
+    Greeting greeting = dial_greeting(5);
+    greeting.hello.kind = na::HelloKind::lane;
+    greeting.hello.lane = 1;
+    greeting.hello.peer_incarnation = server_.transport->incarnation();
+    greeting.token = accepted->token;
+    greeting.token[15] ^= std::byte{1};
     RawSocket wrong(server_.endpoint());
-    wrong.write(hello);
-    std::optional<na::Hello> answer;
-    ASSERT_TRUE(until([&] { return (answer = wrong.take_hello()).has_value(); }));
-    EXPECT_EQ(answer->kind, na::HelloKind::reject);
-    hello.nonce = accepted->nonce;
+    wrong.write(greeting);
+    std::optional<Greeting> answer;
+    ASSERT_TRUE(until([&] { return (answer = wrong.take_greeting()).has_value(); }));
+    EXPECT_EQ(answer->hello.kind, na::HelloKind::reject);
+    greeting.token = accepted->token;
     RawSocket right(server_.endpoint());
-    right.write(hello);
-    ASSERT_TRUE(until([&] { return (answer = right.take_hello()).has_value(); }));
-    EXPECT_EQ(answer->kind, na::HelloKind::accept);
+    right.write(greeting);
+    ASSERT_TRUE(until([&] { return (answer = right.take_greeting()).has_value(); }));
+    EXPECT_EQ(answer->hello.kind, na::HelloKind::accept);
     EXPECT_FALSE(raw.closed());
+}
+
+TEST_F(Hostile, ATokenIsGoodForWhoItWasGivenTo) {
+    RawSocket raw(server_.endpoint());
+    raw.write(dial_greeting(5));
+    std::optional<Greeting> accepted;
+    ASSERT_TRUE(until([&] { return (accepted = raw.take_greeting()).has_value(); }));
+    EXPECT_NE(accepted->token, LaneToken{});
+    Greeting lane = dial_greeting(6);
+    lane.hello.kind = na::HelloKind::lane;
+    lane.hello.lane = 1;
+    lane.hello.peer_incarnation = server_.transport->incarnation();
+    lane.token = accepted->token;
+    RawSocket other(server_.endpoint());
+    other.write(lane);
+    std::optional<Greeting> answer;
+    ASSERT_TRUE(until([&] { return (answer = other.take_greeting()).has_value(); }));
+    EXPECT_EQ(answer->hello.kind, na::HelloKind::reject) << "another identity";
+    expect_closed(other);
+    // Nor when its session is over.
+    raw.hang_up();
+    ASSERT_TRUE(until([&] { return server_.receiver.count(na::PeerEvent::lost) == 1; }));
+    lane.hello.incarnation = 5;
+    RawSocket late(server_.endpoint());
+    late.write(lane);
+    ASSERT_TRUE(until([&] { return (answer = late.take_greeting()).has_value(); }));
+    EXPECT_EQ(answer->hello.reason, static_cast<std::uint8_t>(Errc::peer_lost));
+    expect_others_served();
+}
+
+// A context that nobody drives takes no more than its share of what comes for it.
+TEST_F(Hostile, AContextThatIsAsleepIsHandedABoundedCrowd) {
+    Process& sleeper = open_sibling(server_, 1);
+    pump_.remove(*sleeper.context);
+    constexpr std::size_t waiting_max = na::Inbox<int>::waiting_max;
+    std::vector<std::unique_ptr<RawSocket>> crowd;
+    Greeting greeting = dial_greeting(5);
+    greeting.hello.peer_context = 1;
+    for (std::size_t i = 0; i < waiting_max + 3; ++i) {
+        crowd.push_back(std::make_unique<RawSocket>(server_.endpoint()));
+        crowd.back()->write(greeting);
+        (void)pump_.round();
+    }
+    for (std::size_t i = waiting_max; i < crowd.size(); ++i) {
+        std::optional<Greeting> answer;
+        ASSERT_TRUE(until([&] { return (answer = crowd[i]->take_greeting()).has_value(); }));
+        EXPECT_EQ(answer->hello.reason, static_cast<std::uint8_t>(Errc::overloaded));
+    }
+    EXPECT_EQ(crowd[waiting_max - 1]->received(), 0u);
+    expect_others_served();
+    // It is served as soon as it is driven again.
+    pump_.add(*sleeper.context);
+    EXPECT_TRUE(until([&] { return crowd[waiting_max - 1]->received() == greeting_bytes; }));
+    close(sleeper);
 }
 
 TEST_F(Hostile, UnknownKindsAndAbsurdLengthsEndThatSession) {
@@ -186,10 +256,72 @@ TEST_F(Hostile, AMessageCutShortIsNoMessage) {
     EXPECT_EQ(server_.receiver.messages.size(), before);
 }
 
+// Half a message holds a block: it is whole within `keepalive`, or its connection goes.
+class HalfAMessage : public TcpTest {
+  protected:
+    HalfAMessage() : server_(open("tcp://127.0.0.1:0", impatient())), raw_(server_.endpoint()) {
+        raw_.write(dial_greeting(5));
+        EXPECT_TRUE(until([&] { return raw_.take_greeting().has_value(); }));
+        std::vector<std::byte> whole(frame_header_bytes + 1000);
+        Frame{FrameKind::unexpected, 0, Errc::ok, 1000, 7}.encode(std::span(whole).first<frame_header_bytes>());
+        raw_.write(ConstBytes(whole).first(100));
+        rest_.assign(whole.begin() + 100, whole.end());
+        for (int i = 0; i < 10; ++i) (void)pump_.round();
+    }
+    static na::TransportOptions impatient() {
+        na::TransportOptions options = listening();
+        options.keepalive = Microseconds(200'000);
+        return options;
+    }
+    [[nodiscard]] std::size_t lost() const { return server_.receiver.count(na::PeerEvent::lost); }
+
+    Process& server_;
+    RawSocket raw_;
+    std::vector<std::byte> rest_;
+};
+
+TEST_F(HalfAMessage, EndsItsConnectionAfterAWhile) {
+    EXPECT_TRUE(until([&] { return lost() == 1; }));
+    EXPECT_EQ(server_.receiver.events.back().why, Errc::timed_out);
+    EXPECT_TRUE(until([&] { return raw_.closed(); }));
+}
+
+TEST_F(HalfAMessage, ByAByteNowAndThenDoesNotLastForEver) {
+    EXPECT_TRUE(until([&] {
+        if (lost() == 0 && rest_.size() > 1) {
+            raw_.write(ConstBytes(rest_).first(1));
+            rest_.erase(rest_.begin());
+            pump_.run_for(Microseconds(5000));
+        }
+        return lost() == 1;
+    }));
+    EXPECT_GT(rest_.size(), 1u) << "it took its time";
+    EXPECT_TRUE(server_.receiver.messages.empty());
+}
+
+TEST_F(HalfAMessage, WhoseRestComesIsAMessage) {
+    raw_.write(rest_);
+    EXPECT_TRUE(until([&] { return server_.receiver.count_tag(7) == 1; }));
+    pump_.run_for(Microseconds(500'000));
+    EXPECT_EQ(lost(), 0u);
+}
+
+// The time of a context that nobody drove is not the peer's.
+TEST_F(HalfAMessage, WhoseRestCameUnreadIsAMessage) {
+    raw_.write(rest_);
+    Process& other = open("tcp://");
+    pump_.remove(*server_.context);
+    pump_.run_for(Microseconds(500'000));
+    pump_.add(*server_.context);
+    EXPECT_TRUE(until([&] { return server_.receiver.count_tag(7) == 1; }));
+    EXPECT_EQ(lost(), 0u);
+    EXPECT_TRUE(other.receiver.events.empty());
+}
+
 TEST_F(Hostile, AReplayedHelloIsAFrameThatMakesNoSense) {
     log_.allow("bytes that make no sense");
     RawSocket raw = shake(5);
-    raw.write(dial_hello(5));
+    raw.write(dial_greeting(5));
     expect_closed(raw);
     expect_others_served();
 }

@@ -15,10 +15,10 @@ using Messages = TcpTest;
 RawSocket shake(Process& process, const std::function<testing::AssertionResult(const std::function<bool()>&)>& until,
                 na::Incarnation incarnation = 77) {
     RawSocket raw(process.endpoint());
-    raw.write(dial_hello(incarnation));
-    std::optional<na::Hello> answer;
-    EXPECT_TRUE(until([&] { return (answer = raw.take_hello()).has_value(); }));
-    EXPECT_EQ(answer->kind, na::HelloKind::accept);
+    raw.write(dial_greeting(incarnation));
+    std::optional<Greeting> answer;
+    EXPECT_TRUE(until([&] { return (answer = raw.take_greeting()).has_value(); }));
+    EXPECT_EQ(answer->hello.kind, na::HelloKind::accept);
     return raw;
 }
 

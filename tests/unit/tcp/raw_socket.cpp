@@ -46,12 +46,6 @@ void RawSocket::write(ConstBytes bytes) {
               static_cast<ssize_t>(bytes.size()));
 }
 
-void RawSocket::write(const na::Hello& hello) {
-    std::array<std::byte, na::hello_bytes> bytes{};
-    hello.encode(bytes);
-    write(bytes);
-}
-
 void RawSocket::write(const Frame& frame, const FrameBody& body, ConstBytes data) {
     std::vector<std::byte> bytes(frame_header_bytes + frame_body_bytes_max + data.size());
     const std::size_t head = encode_frame(frame, body, bytes);
@@ -87,12 +81,12 @@ std::optional<std::vector<std::byte>> RawSocket::take(std::size_t count) {
     return taken;
 }
 
-std::optional<na::Hello> RawSocket::take_hello() {
-    const auto bytes = take(na::hello_bytes);
+std::optional<Greeting> RawSocket::take_greeting() {
+    const auto bytes = take(greeting_bytes);
     if (!bytes) return std::nullopt;
-    na::Hello hello;
-    EXPECT_EQ(na::Hello::decode(*bytes, hello), Errc::ok);
-    return hello;
+    Greeting greeting;
+    EXPECT_EQ(Greeting::decode(*bytes, greeting), Errc::ok);
+    return greeting;
 }
 
 void RawSocket::reset() {
@@ -116,14 +110,14 @@ std::optional<RawSocket> RawListener::accept() {
 
 std::string nobody() { return RawListener().endpoint(); }
 
-na::Hello dial_hello(na::Incarnation incarnation, na::ContextId context) {
-    na::Hello hello;
-    hello.kind = na::HelloKind::dial;
-    hello.incarnation = incarnation;
-    hello.context = context;
-    hello.message_bytes_max = 16 * 1024;
-    hello.credits = 2;
-    return hello;
+Greeting dial_greeting(na::Incarnation incarnation, na::ContextId context) {
+    Greeting greeting;
+    greeting.hello.kind = na::HelloKind::dial;
+    greeting.hello.incarnation = incarnation;
+    greeting.hello.context = context;
+    greeting.hello.message_bytes_max = 16 * 1024;
+    greeting.hello.credits = 2;
+    return greeting;
 }
 
 }  // namespace cinnabar::tcp

@@ -3,10 +3,10 @@
 #pragma once
 
 #include "framing.hpp"
+#include "greeting.hpp"
 
 #include <cinnabar/base/bytes.hpp>
 #include <cinnabar/base/unique_fd.hpp>
-#include <cinnabar/na/hello.hpp>
 
 #include <optional>
 #include <string>
@@ -21,7 +21,7 @@ class RawSocket {
     explicit RawSocket(UniqueFd fd) : fd_(std::move(fd)) {}
 
     void write(ConstBytes bytes);
-    void write(const na::Hello& hello);
+    void write(const Greeting& greeting) { write(greeting.encode()); }
     void write(const Frame& frame, const FrameBody& body = {}, ConstBytes data = {});
     // A frame of lane 0 with its padding.
     void write_message(na::Tag tag, std::size_t bytes, FrameKind kind = FrameKind::unexpected);
@@ -30,7 +30,7 @@ class RawSocket {
     bool closed();
     // The first `count` bytes received, taken out; nothing when fewer came.
     [[nodiscard]] std::optional<std::vector<std::byte>> take(std::size_t count);
-    [[nodiscard]] std::optional<na::Hello> take_hello();
+    [[nodiscard]] std::optional<Greeting> take_greeting();
     [[nodiscard]] std::size_t received() {
         (void)closed();
         return received_.size();
@@ -62,6 +62,6 @@ class RawListener {
 [[nodiscard]] std::string nobody();
 
 // A `dial` of a process with that incarnation.
-[[nodiscard]] na::Hello dial_hello(na::Incarnation incarnation, na::ContextId context = 0);
+[[nodiscard]] Greeting dial_greeting(na::Incarnation incarnation, na::ContextId context = 0);
 
 }  // namespace cinnabar::tcp

@@ -13,17 +13,17 @@ class RmaWire : public TcpTest {
     RmaWire() : server_(open()), memory_(64 * 1024) {
         support::fill_pattern(memory_, 3);
         message_lane_ = std::make_unique<RawSocket>(server_.endpoint());
-        message_lane_->write(dial_hello(5));
-        std::optional<na::Hello> accepted;
-        EXPECT_TRUE(until([&] { return (accepted = message_lane_->take_hello()).has_value(); }));
-        na::Hello hello = dial_hello(5);
-        hello.kind = na::HelloKind::lane;
-        hello.lane = 1;
-        hello.peer_incarnation = server_.transport->incarnation();
-        hello.nonce = accepted->nonce;
+        message_lane_->write(dial_greeting(5));
+        std::optional<Greeting> accepted;
+        EXPECT_TRUE(until([&] { return (accepted = message_lane_->take_greeting()).has_value(); }));
+        Greeting greeting = dial_greeting(5);
+        greeting.hello.kind = na::HelloKind::lane;
+        greeting.hello.lane = 1;
+        greeting.hello.peer_incarnation = server_.transport->incarnation();
+        greeting.token = accepted->token;
         raw_ = std::make_unique<RawSocket>(server_.endpoint());
-        raw_->write(hello);
-        EXPECT_TRUE(until([&] { return raw_->take_hello().has_value(); }));
+        raw_->write(greeting);
+        EXPECT_TRUE(until([&] { return raw_->take_greeting().has_value(); }));
     }
     [[nodiscard]] Lent& lend_all(na::Access access) {
         return lend(server_, {{memory_.data(), memory_.size()}}, access);
@@ -45,7 +45,7 @@ class RmaWire : public TcpTest {
         FrameBody got;
         if (const std::size_t more = body_bytes(frame.kind); more > 0) {
             EXPECT_TRUE(until([&] { return (bytes = raw_->take(more)).has_value(); }));
-            EXPECT_EQ(decode_body(*bytes, frame, got), Errc::ok);
+            EXPECT_EQ(na::decode_access_body(access_of(frame), *bytes, got), Errc::ok);
         }
         if (body) *body = got;
         return frame;

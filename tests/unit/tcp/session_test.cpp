@@ -79,7 +79,7 @@ TEST_F(Session, SomebodyWhoHangsUpIsLost) {
 
 TEST_F(Session, AnswersAreNotTrusted) {
     Process& client = open("tcp://");
-    const auto answered_with = [&](na::Hello answer) {
+    const auto answered_with = [&](Greeting answer) {
         RawListener other;
         const TestOp& op = send(client, peer(client, other.endpoint()), 1);
         std::optional<RawSocket> raw;
@@ -88,17 +88,18 @@ TEST_F(Session, AnswersAreNotTrusted) {
         EXPECT_TRUE(until([&] { return op.done(); }));
         return op.result;
     };
-    na::Hello answer = dial_hello(5);
+    Greeting answer = dial_greeting(5);
     EXPECT_EQ(answered_with(answer), Errc::protocol) << "a dial is no answer";
-    answer.kind = na::HelloKind::reject;
+    answer.hello.kind = na::HelloKind::reject;
     for (const unsigned reason : {0u, 1u, 200u}) {
-        answer.reason = static_cast<std::uint8_t>(reason);
+        answer.hello.reason = static_cast<std::uint8_t>(reason);
         EXPECT_EQ(answered_with(answer), Errc::protocol);
     }
-    answer.reason = static_cast<std::uint8_t>(Errc::overloaded);
+    answer.hello.reason = static_cast<std::uint8_t>(Errc::overloaded);
     EXPECT_EQ(answered_with(answer), Errc::overloaded);
-    answer.kind = na::HelloKind::accept;
-    answer.context = 3;
+    answer.hello.reason = 0;
+    answer.hello.kind = na::HelloKind::accept;
+    answer.hello.context = 3;
     EXPECT_EQ(answered_with(answer), Errc::protocol) << "not the context that was dialled";
 }
 
@@ -123,7 +124,8 @@ TEST_F(Session, OnePlaceIsOnePeerWhateverItIsCalled) {
     connect(client, there, server);
     const std::string port = server.endpoint().substr(server.endpoint().rfind(':'));
     EXPECT_EQ(&peer(client, "tcp://lo" + port), &there);
-    EXPECT_EQ(&peer_at(client, na::Addr::make({server.endpoint()}, 0, server.transport->incarnation())), &there);
+    // Whoever is there, or that process alone: the second must not follow where the first goes after a restart.
+    EXPECT_NE(&peer_at(client, na::Addr::make({server.endpoint()}, 0, server.transport->incarnation())), &there);
 }
 
 TEST_F(Session, APeerThatDoesNotListenIsReachedOverItsSession) {
@@ -202,11 +204,11 @@ TEST_F(Session, OverTheLimitOfConnectionsIsOverloaded) {
     unsigned overloaded = 0;
     for (na::Incarnation i = 1; i <= 70; ++i) {
         raws.push_back(std::make_unique<RawSocket>(server.endpoint()));
-        raws.back()->write(dial_hello(i));
-        std::optional<na::Hello> answer;
-        ASSERT_TRUE(until([&] { return (answer = raws.back()->take_hello()).has_value(); }));
-        accepted += answer->kind == na::HelloKind::accept ? 1 : 0;
-        overloaded += answer->reason == static_cast<std::uint8_t>(Errc::overloaded) ? 1 : 0;
+        raws.back()->write(dial_greeting(i));
+        std::optional<Greeting> answer;
+        ASSERT_TRUE(until([&] { return (answer = raws.back()->take_greeting()).has_value(); }));
+        accepted += answer->hello.kind == na::HelloKind::accept ? 1 : 0;
+        overloaded += answer->hello.reason == static_cast<std::uint8_t>(Errc::overloaded) ? 1 : 0;
     }
     EXPECT_EQ(accepted, 64u);
     EXPECT_EQ(overloaded, 6u);
@@ -242,9 +244,9 @@ TEST_F(Session, ThousandConnectionsComeAndGoWithoutATrace) {
     const std::size_t before = open_files();
     for (na::Incarnation i = 1; i <= 1000; ++i) {
         RawSocket raw(server.endpoint());
-        raw.write(dial_hello(i));
-        std::optional<na::Hello> answer;
-        ASSERT_TRUE(until([&] { return (answer = raw.take_hello()).has_value(); }));
+        raw.write(dial_greeting(i));
+        std::optional<Greeting> answer;
+        ASSERT_TRUE(until([&] { return (answer = raw.take_greeting()).has_value(); }));
         raw.write_message(1, 64);
         ASSERT_TRUE(until([&] { return server.receiver.messages.size() == i; }));
         raw.hang_up();

@@ -33,12 +33,5 @@ TEST(Address, OfADeviceAndAnInterface) {
     }
 }
 
-TEST(Address, ToDialNeedsAHostAndAPort) {
-    EXPECT_EQ(resolve_peer(uri("verbs://127.0.0.1:5000")).value().front().port(), 5000);
-    EXPECT_EQ(resolve_peer(uri("verbs://127.0.0.1")).code(), Errc::bad_address);
-    EXPECT_EQ(resolve_peer(uri("verbs://:5000")).code(), Errc::bad_address);
-    EXPECT_EQ(resolve_peer(uri("verbs://no-such-host.invalid:1")).code(), Errc::bad_address);
-}
-
 }  // namespace
 }  // namespace cinnabar::verbs

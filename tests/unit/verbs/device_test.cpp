@@ -2,6 +2,7 @@
 // What is said where RDMA cannot be used, and where it can.
 #include "support/recording_receiver.hpp"
 
+#include <cinnabar/base/log.hpp>
 #include <cinnabar/na/context.hpp>
 #include <cinnabar/plugins/verbs.hpp>
 
@@ -11,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -51,6 +53,42 @@ TEST(Verbs, TheDiagnosisNamesDeviceFabricAndLimit) {
     EXPECT_NE(iwarp.find("iWARP"), std::string::npos) << iwarp;
     EXPECT_EQ(open("verbs://127.0.0.1").code(), Errc::unreachable);
     EXPECT_EQ(open("verbs://nodev/r0:0").code(), Errc::bad_address);
+}
+
+// The address in the key of a lease of one segment: behind the checksum and the count.
+std::uint64_t lent_at(na::Transport& transport, na::Memory& memory) {
+    na::Lease lease;
+    lease.memory = &memory;
+    lease.bytes = memory.bytes();
+    lease.access = na::Access::read_write;
+    EXPECT_EQ(transport.grant(lease), Errc::ok);
+    std::vector<std::byte> key(transport.described_bytes(lease));
+    Writer writer(key);
+    transport.describe(lease, writer);
+    EXPECT_EQ(transport.revoke(lease), Errc::ok);
+    Reader reader(key);
+    (void)reader.u64();
+    return reader.u64();
+}
+
+TEST(Verbs, LentMemoryIsAtAnAddressThatNobodyCanGuess) {
+    if (!tested_here()) GTEST_SKIP() << "no RDMA device here";
+    std::vector<std::byte> room(100'000);
+    const na::Segment segment{room.data(), room.size()};
+    const auto own = reinterpret_cast<std::uintptr_t>(room.data());
+    constexpr std::uint64_t page = 1u << 21;
+    const auto transport = open("verbs://rxe0").value();
+    const auto memory = transport->register_memory({&segment, 1}, na::Access::read_write).value();
+    const std::uint64_t first = lent_at(*transport, *memory);
+    const std::uint64_t second = lent_at(*transport, *memory);
+    EXPECT_NE(first / page, own / page);
+    EXPECT_NE(second / page, first / page);
+    EXPECT_EQ(first % page, own % page);
+    EXPECT_NE(transport->diagnosis().find("secret addresses"), std::string::npos);
+    const auto iwarp = open("verbs://siw0").value();
+    const auto there = iwarp->register_memory({&segment, 1}, na::Access::read_write).value();
+    EXPECT_EQ(lent_at(*iwarp, *there), own);
+    EXPECT_NE(iwarp->diagnosis().find("guess"), std::string::npos);
 }
 
 TEST(Verbs, TheDiagnosisSaysWhyItIsThatDevice) {
@@ -121,7 +159,9 @@ TEST_F(VerbsOfNobody, MessagesThatCannotBePinnedAreRefusedWithTheSameAdvice) {
         constexpr rlimit little{16 * 1024, 16 * 1024};
         if (::setrlimit(RLIMIT_MEMLOCK, &little) != 0) ::_exit(3);
         become_nobody();
-        ::_exit(context->ports().front()->take_message() ? 1 : 0);
+        const bool taken = context->ports().front()->take_message() != nullptr;
+        (void)flush_log(std::chrono::seconds(1));
+        ::_exit(taken ? 1 : 0);
     };
     const char* const advice = "no more send buffers: out of memory: .*ulimit -l.*the limit is 16 KiB";
     EXPECT_EXIT(try_it("verbs://rxe0"), testing::ExitedWithCode(0), advice);

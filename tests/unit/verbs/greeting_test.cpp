@@ -19,6 +19,7 @@ Greeting sample() {
     greeting.hello.message_bytes_max = 4096;
     greeting.window = 16;
     greeting.beacon = 0x7fff'1234'5678;
+    greeting.beacon_key = 0x1234'5678;
     return greeting;
 }
 
@@ -31,6 +32,7 @@ TEST(Greeting, FitsTheRequestOfInfiniBandAndComesBack) {
     EXPECT_EQ(out.hello.context, 3u);
     EXPECT_EQ(out.window, 16u);
     EXPECT_EQ(out.beacon, 0x7fff'1234'5678u);
+    EXPECT_EQ(out.beacon_key, 0x1234'5678u);
 }
 
 TEST(Greeting, PaddingOfTheFabricDoesNoHarm) {

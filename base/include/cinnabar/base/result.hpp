@@ -25,6 +25,50 @@ class BadResult : public std::runtime_error {
 };
 
 template <typename T>
+class Result;
+
+namespace detail {
+
+template <typename T>
+inline constexpr bool is_result_of_any = false;
+template <typename T>
+inline constexpr bool is_result_of_any<Result<T>> = true;
+
+// f(value), as a Result; of a Result<void>, f().
+template <typename R, typename F>
+auto mapped(R&& result, F&& f) {
+    const auto call = [&]() -> decltype(auto) {
+        if constexpr (std::is_void_v<typename std::remove_cvref_t<R>::value_type>)
+            return std::forward<F>(f)();
+        else
+            return std::forward<F>(f)(*std::forward<R>(result));
+    };
+    using Mapped = Result<std::remove_cvref_t<decltype(call())>>;
+    if (!result.ok()) return Mapped(std::forward<R>(result).error());
+    if constexpr (std::is_void_v<decltype(call())>) {
+        call();
+        return Mapped();
+    } else {
+        return Mapped(call());
+    }
+}
+template <typename R, typename F>
+auto chained(R&& result, F&& f) {
+    const auto call = [&] {
+        if constexpr (std::is_void_v<typename std::remove_cvref_t<R>::value_type>)
+            return std::forward<F>(f)();
+        else
+            return std::forward<F>(f)(*std::forward<R>(result));
+    };
+    using Next = decltype(call());
+    static_assert(is_result_of_any<Next>, "cinnabar: and_then takes a function that returns a Result; see map");
+    if (!result.ok()) return Next(std::forward<R>(result).error());
+    return call();
+}
+
+}  // namespace detail
+
+template <typename T>
 class [[nodiscard]] Result {
   public:
     using value_type = T;
@@ -50,11 +94,31 @@ class [[nodiscard]] Result {
 
     // Throws BadResult when there is no value.
     T& value() & { return check(), *present(); }
+    const T& value() const& { return check(), *const_cast<Result*>(this)->present(); }
     T value() && { return check(), std::move(*present()); }
 
     template <typename U>
     [[nodiscard]] T value_or(U&& other) && {
         return ok() ? std::move(*present()) : static_cast<T>(std::forward<U>(other));
+    }
+
+    // The error, or a Result of f(value).
+    template <typename F>
+    [[nodiscard]] auto map(F&& f) const& {
+        return detail::mapped(*this, std::forward<F>(f));
+    }
+    template <typename F>
+    [[nodiscard]] auto map(F&& f) && {
+        return detail::mapped(std::move(*this), std::forward<F>(f));
+    }
+    // The error, or f(value), which is a Result.
+    template <typename F>
+    [[nodiscard]] auto and_then(F&& f) const& {
+        return detail::chained(*this, std::forward<F>(f));
+    }
+    template <typename F>
+    [[nodiscard]] auto and_then(F&& f) && {
+        return detail::chained(std::move(*this), std::forward<F>(f));
     }
 
   private:
@@ -96,6 +160,15 @@ class [[nodiscard]] Result<void> {
     }
     void value() const {
         if (error_) throw BadResult(*error_);
+    }
+    // As of any Result; f takes nothing.
+    template <typename F>
+    [[nodiscard]] auto map(F&& f) const {
+        return detail::mapped(*this, std::forward<F>(f));
+    }
+    template <typename F>
+    [[nodiscard]] auto and_then(F&& f) const {
+        return detail::chained(*this, std::forward<F>(f));
     }
 
   private:

@@ -41,6 +41,8 @@ class CINNABAR_API RemoteRegion {
     [[nodiscard]] ConstBytes eager() const noexcept { return eager_; }
     // Who holds the memory; empty when the descriptor is not bound: then it is whoever sent it.
     [[nodiscard]] const na::Addr& owner() const noexcept { return owner_; }
+    // Where others reach its sender, if it is not bound and says so: for forward(). Encoded as an address, unchecked.
+    [[nodiscard]] ConstBytes home() const noexcept { return home_; }
     // The key for a transport of that scheme; empty when it was not lent there.
     [[nodiscard]] ConstBytes key_for(std::string_view scheme) const noexcept;
     // Sizes of the segments, where a transport needs them; 0 when it does not.
@@ -52,12 +54,16 @@ class CINNABAR_API RemoteRegion {
     ConstBytes keys_;      // within encoded_, as the two below
     ConstBytes segments_;  // lengths
     ConstBytes eager_;
+    ConstBytes home_;
     na::Addr owner_;
     std::uint64_t bytes_ = 0;
     std::size_t segment_count_ = 0;
     std::uint8_t key_count_ = 0;
     na::Access access_ = na::Access::read;
     std::shared_ptr<const std::byte[]> owned_;  // shared by copies
+
+    friend std::size_t forwarded_bytes(const RemoteRegion& remote) noexcept;
+    friend Errc forward(const RemoteRegion& remote, Writer& writer) noexcept;
 };
 
 // What goes into a descriptor, on the side of the owner.
@@ -65,11 +71,18 @@ struct Description {
     std::span<na::Lease* const> leases;  // granted, of equal ranges, on transports of different schemes
     na::Addr owner;                      // empty: not bound
     ConstBytes eager;                    // empty: not along; else all bytes of the range. Then leases may be missing
+    ConstBytes home = {};                // an encoded address, where others reach the owner; empty: nowhere, or bound
 };
 
 [[nodiscard]] CINNABAR_API std::size_t described_bytes(const Description& description) noexcept;
 // Fails the writer when it does not fit, or when the range has more segments than a descriptor may tell (which only
 // transports without Caps::offset_addressing need).
 CINNABAR_API void describe(const Description& description, Writer& writer) noexcept;
+
+// Hands a descriptor of somebody else's memory on: writes it bound to its owner, for a third party to follow. Bytes
+// that came along go along. 0, and unreachable: they did not, and nobody knows where the owner is. protocol:
+// its sender named no address. too_large: the writer is full.
+[[nodiscard]] CINNABAR_API std::size_t forwarded_bytes(const RemoteRegion& remote) noexcept;
+[[nodiscard]] CINNABAR_API Errc forward(const RemoteRegion& remote, Writer& writer) noexcept;
 
 }  // namespace cinnabar::bulk

@@ -26,12 +26,16 @@ namespace cinnabar::bulk {
 struct MoverOptions {
     std::uint64_t chunk_bytes = 1024 * 1024;
     std::uint32_t window = 8;                           // chunks in flight per transfer, at most transfer_window_max
-    std::uint64_t inflight_bytes_max = 64u << 20;       // per context, shared by its transfers in turn
+    std::uint64_t inflight_bytes_max = 64u << 20;       // per context, shared by its transfers in turn; and one chunk
+                                                        // for each peer beyond it
     std::uint64_t peer_inflight_bytes_max = 32u << 20;  // per peer
-    std::uint32_t chunks_max = 4096;                    // in flight per context
+    std::uint32_t chunks_max = 4096;                    // in flight per context, and one for each peer beyond it
     std::uint32_t transfers_max = 65'536;               // not released, per context; rounded up to 64
     std::uint64_t staging_segment_bytes = 1024;         // segments below this are gathered through a staging buffer
                                                         // where the transport has few local segments per operation
+    // A transfer that has chunks in flight of which none completes for so long, or up to a quarter longer, ends with
+    // `timed_out`. 0: never.
+    Microseconds stall_max{30'000'000};
 };
 inline constexpr std::uint32_t transfer_window_max = 16;
 
@@ -101,13 +105,16 @@ class CINNABAR_API Mover {
     // invalid_argument (windows that do not fit), permission (the descriptor or the local region does not allow it),
     // overloaded (transfers_max), closed (after close). Everything later (unsupported: the transport cannot notify;
     // unreachable: also when the memory was lent on
-    // no transport that reaches the peer; refused, peer_lost, timed_out, permission, too_large, canceled) comes as the
-    // result; it is `ok` whenever all bytes were moved. `progress` may be null.
+    // no transport that reaches the peer; refused, peer_lost, timed_out (the deadline, or stall_max), permission,
+    // too_large, canceled) comes as the result; it is `ok` whenever all bytes were moved. `progress` may be null.
     [[nodiscard]] Transfer* start(const TransferArgs& args, TransferDone done, void* user, Deliver deliver,
                                   TransferProgress progress, Errc& why) noexcept;
     // Any thread, before release. Asks for an early end; the completion comes once, with `canceled` or as it would have
     // been. Chunks that the transport cannot recall are waited for.
     void cancel(Transfer& transfer) noexcept;
+    // The same, but carried out by the next progress(): this call never owns the context, so that nothing else that
+    // waits for its owner runs inside. For who holds a lock that completions want.
+    void cancel_soon(Transfer& transfer) noexcept;
     // Any thread, after the completion was delivered: gives the slot back.
     void release(Transfer& transfer) noexcept;
     // Owner. Ends all transfers with that peer, also those that have nothing in flight; for Receiver::on_peer.

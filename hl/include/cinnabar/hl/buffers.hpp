@@ -9,6 +9,8 @@
 
 #include <array>
 #include <mutex>
+#include <span>
+#include <utility>
 #include <vector>
 
 namespace cinnabar::hl {
@@ -31,6 +33,29 @@ class Buffer {
     bulk::PooledBuffer held_;
     bulk::Region region_;
     std::size_t size_ = 0;
+};
+
+// Values of T in such a buffer. May outlive the node.
+template <typename T>
+class Fetched {
+  public:
+    Fetched() = default;
+    explicit Fetched(Buffer buffer) noexcept : buffer_(std::move(buffer)) {}
+
+    [[nodiscard]] std::span<T> values() const noexcept {
+        if (!buffer_) return {};
+        return {reinterpret_cast<T*>(buffer_.bytes().data()), buffer_.size() / sizeof(T)};
+    }
+    [[nodiscard]] auto begin() const noexcept { return values().begin(); }
+    [[nodiscard]] auto end() const noexcept { return values().end(); }
+    [[nodiscard]] std::size_t size() const noexcept { return values().size(); }
+    [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+    [[nodiscard]] T& operator[](std::size_t index) const noexcept { return values()[index]; }
+    // To lend it, or push from it.
+    [[nodiscard]] const Buffer& buffer() const noexcept { return buffer_; }
+
+  private:
+    Buffer buffer_;
 };
 
 class CINNABAR_API Buffers {

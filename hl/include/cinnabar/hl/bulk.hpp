@@ -4,6 +4,11 @@
 //
 //     struct SaveIn { std::string name; cinnabar::Bulk data; };
 //     Result<std::uint64_t> moved = co_await request->data.pull(buffer);
+//     Result<Fetched<double>> values = co_await request->data.fetch<double>();  // all of it, in a buffer
+//
+// A handler that puts a Bulk which it was given into a call of its own hands the caller's memory on: whoever is called
+// pulls from the caller itself, with TransferOptions::follow_owner. For that the caller must listen on the transport
+// that it lends on, or the bytes be few enough to come along; otherwise the call ends with `unreachable`.
 //
 // Transfers run in windows of chunks and end with the first error, at the task's deadline, or when it is stopped. When
 // one has ended, no byte of the local memory is touched any more.
@@ -13,6 +18,7 @@
 #include <cinnabar/bulk/region.hpp>
 #include <cinnabar/bulk/remote_region.hpp>
 #include <cinnabar/bulk/transfer.hpp>
+#include <cinnabar/hl/buffers.hpp>
 #include <cinnabar/hl/task.hpp>
 #include <cinnabar/na/addr.hpp>
 #include <cinnabar/rpc/proc_bulk.hpp>
@@ -35,7 +41,9 @@ struct TransferOptions {
     // Told how many bytes have moved so far, from inside progress: it must be short, and must not block or throw. Lives
     // until the transfer has ended.
     const std::function<void(std::uint64_t bytes_done)>* progress = nullptr;
-    bool follow_owner = false;                 // as bulk::TransferArgs
+    // Connects to whoever owns the memory, if it is not the caller's own: only where strangers cannot call, since a
+    // stranger would choose the address. Otherwise such a transfer ends with `permission`.
+    bool follow_owner = false;
     std::optional<std::uint32_t> notify = {};  // of a push, as there; what rpc::Notice::value was at the peer
 };
 static_assert(std::is_trivially_destructible_v<TransferOptions>);
@@ -91,6 +99,8 @@ class CINNABAR_API TransferOp {
 namespace detail {
 
 // Plain memory as a region for one transfer.
+// Of the node that serves the request.
+[[nodiscard]] CINNABAR_API Result<Buffer> buffer_for(rpc::Request* request, std::uint64_t bytes);
 [[nodiscard]] CINNABAR_API TransferOp move_plain(bulk::Direction direction, const bulk::RemoteRegion& remote,
                                                  Result<bulk::Region> local, TransferOptions options);
 
@@ -108,6 +118,22 @@ class Bulk : public rpc::Bulk {
     [[nodiscard]] TransferOp pull(Bytes local, TransferOptions options = {}) const {
         auto region = bulk::Region::expose(local, na::Access::write);
         return detail::move_plain(bulk::Direction::pull, remote(), std::move(region), options).under(request());
+    }
+    // In a handler: all of it, or the window of the options, as values of T in a buffer of the node's
+    // (NodeRef::buffers). invalid_argument: no whole number of them. Others: Buffers::take, and as pull.
+    template <typename T>
+    [[nodiscard]] Task<Result<Fetched<T>>> fetch(TransferOptions options = {}) const {
+        static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>,
+                      "cinnabar: only values of trivially copyable types move in bulk");
+        const std::uint64_t bytes = options.bytes.value_or(size() - std::min(options.offset, size()));
+        if (bytes % sizeof(T) != 0) co_return Error(Errc::invalid_argument, "that is no whole number of such values");
+        if (bytes == 0) co_return Fetched<T>();
+        auto buffer = detail::buffer_for(request(), bytes);
+        if (!buffer) co_return std::move(buffer).error();
+        auto moved = co_await pull(*buffer, options);
+        if (!moved) co_return std::move(moved).error();
+        if (*moved != bytes) co_return Error(Errc::invalid_argument, "the window does not lie in the memory");
+        co_return Fetched<T>(*std::move(buffer));
     }
     // In a handler: the caller's memory in place, for reading, from `offset` on; unset: to its end. For memory that the
     // caller's node allocated (NodeRef::allocate) and that lies on this host. Ask View::valid after reading: the caller

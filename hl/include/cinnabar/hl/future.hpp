@@ -14,9 +14,9 @@ namespace detail {
 // Shared by the future and the call in flight; whoever leaves last frees it.
 template <typename Out>
 struct FutureState : Framed {
-    explicit FutureState(Pending<Out> pending) : op(std::move(pending)) {}
+    explicit FutureState(CallOf<Out> call) : op(std::move(call)) {}
 
-    Pending<Out> op;
+    CallOf<Out> op;
     std::mutex mutex;
     std::optional<Result<Out>> outcome;
     Waiter* waiter = nullptr;
@@ -62,14 +62,14 @@ class [[nodiscard]] Future {
     }
     // Waits at most that long; drives the node if it has no thread of its own. Requires: may block (see get).
     [[nodiscard]] bool wait_for(Microseconds span) const noexcept {
-        return wait_until(after(steady_clock().now_us(), span));
+        return wait(span);
     }
     // Waits for the outcome and takes it. would_deadlock on a loop or pool thread or inside a task, unless it is ready:
     // then the future stays valid.
     [[nodiscard]] Result<Out> get() {
         if (!ready()) {
             if (!Waiter::may_block()) return Error{Errc::would_deadlock, advice(Errc::would_deadlock)};
-            (void)wait_until(time_never);
+            (void)wait(Microseconds::max());
         }
         Future taken(std::move(*this));
         return *std::move(taken.state_->outcome);
@@ -82,14 +82,13 @@ class [[nodiscard]] Future {
 
   private:
     friend class Pending<Out>;
-    explicit Future(Pending<Out> op) : state_(new detail::FutureState<Out>(std::move(op))) {
+    explicit Future(detail::CallOf<Out> op) : state_(new detail::FutureState<Out>(std::move(op))) {
         using State = detail::FutureState<Out>;
         state_->op.user = state_;
-        const bool started =
-            state_->op.start(nullptr, [](CallOp& self) noexcept { static_cast<State*>(self.user)->complete(); });
-        if (!started) state_->complete();
+        const auto ended = [](detail::CallOp& self) noexcept { static_cast<State*>(self.user)->complete(); };
+        if (!state_->op.start(nullptr, ended)) state_->complete();
     }
-    bool wait_until(TimeUs deadline) const noexcept {
+    bool wait(Microseconds span) const noexcept {
         CINNABAR_ASSERT(Waiter::may_block());
         Waiter waiter;
         waiter.relies_on(state_->op.loop());
@@ -98,7 +97,7 @@ class [[nodiscard]] Future {
             if (state_->outcome) return true;
             state_->waiter = &waiter;
         }
-        (void)waiter.wait_until(deadline);
+        (void)waiter.wait_for(span);
         const std::lock_guard lock(state_->mutex);
         state_->waiter = nullptr;
         return state_->outcome.has_value();
@@ -107,8 +106,8 @@ class [[nodiscard]] Future {
 };
 
 template <typename Out>
-Future<Out> Pending<Out>::future() && {
-    return Future<Out>(std::move(*this));
+Future<Out> Pending<Out>::future() {
+    return Future<Out>(std::move(op_));
 }
 
 }  // namespace cinnabar::hl

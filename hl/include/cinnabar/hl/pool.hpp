@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Threads for handlers that compute or block: they never stop progress. Made by Node::make_pool and joined when the
-// node goes. Handles are counted; any thread.
+// node goes. On a simulated network, which has no threads, its handlers run on the loop. Handles are counted; any
+// thread.
 #pragma once
 
 #include <cinnabar/hl/executor.hpp>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a handler may take instead of the bare arguments: the arguments, and who asked, until when, and whether somebody
-// still waits. (To use node(), include cinnabar/hl/node.hpp.)
+// still waits.
 #pragma once
 
 #include <cinnabar/hl/app_error.hpp>
+#include <cinnabar/hl/node_ref.hpp>
 #include <cinnabar/hl/rpc.hpp>
 #include <cinnabar/hl/task.hpp>
 #include <cinnabar/rpc/request.hpp>
@@ -14,7 +15,6 @@
 
 namespace cinnabar::hl {
 
-class NodeRef;
 struct ServedBase;
 struct RequestScope;
 
@@ -33,6 +33,7 @@ class CINNABAR_API RequestState {
     [[nodiscard]] Executor& executor() const noexcept;
     // Stopped when the caller cancels or is lost, and when the node goes. Made at the first call. Any thread.
     [[nodiscard]] StopScope& stop_scope() noexcept;
+    [[nodiscard]] Microseconds time_left() const noexcept;
 
     void answer_error(const Error& error) noexcept;
     // For a catch block: logs and answers handler_failed.
@@ -53,8 +54,9 @@ class CINNABAR_API RequestState {
     std::atomic<RequestScope*> scope_{nullptr};
 };
 
-// A reference to the running request; must not outlive the handler.
-template <typename In>
+// A reference to the running request; must not outlive the handler. In is Rpc::Input: the argument, a tuple of several,
+// or nothing (Request<>) for an Rpc without arguments. RequestOf<sum> is the request of the contract `sum`.
+template <typename In = rpc::Empty>
 class Request {
   public:
     Request(RequestState& state, In& input) noexcept : state_(&state), input_(&input) {}
@@ -64,12 +66,14 @@ class Request {
     [[nodiscard]] In* operator->() const noexcept { return input_; }
     [[nodiscard]] In& operator*() const noexcept { return *input_; }
 
-    [[nodiscard]] NodeRef node() const noexcept;
+    [[nodiscard]] NodeRef node() const noexcept { return state_->node(); }
     // Who called. Calls back to it go over the same connection.
     [[nodiscard]] const na::Addr& source() const noexcept { return state_->request().source(); }
     [[nodiscard]] rpc::ProviderId provider() const noexcept { return state_->request().provider(); }
     // On the node's clock; time_never when the caller gave none.
     [[nodiscard]] TimeUs deadline() const noexcept { return state_->request().deadline(); }
+    // What is left until then: 0 when it is past, Microseconds::max() when the caller gave none.
+    [[nodiscard]] Microseconds time_left() const noexcept { return state_->time_left(); }
     // Whether nobody waits for the answer any more.
     [[nodiscard]] bool canceled() const noexcept { return state_->request().canceled(); }
     [[nodiscard]] std::stop_token stop_token() const { return state_->stop_scope().token(); }
@@ -83,6 +87,9 @@ class Request {
     RequestState* state_;
     In* input_;
 };
+
+template <const auto& contract>
+using RequestOf = Request<typename std::remove_cvref_t<decltype(contract)>::Input>;
 
 template <typename T>
 void RequestState::answer(const T& value) noexcept {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cinnabar/rpc/proc.hpp>
+#include <cinnabar/rpc/proc_addr.hpp>
 #include <cinnabar/rpc/rpc_id.hpp>
 
 #include <span>
@@ -74,7 +75,8 @@ consteval void check_arguments() {
                   "cinnabar: name argument types without const and reference: they travel by value");
     static_assert((true && ... && rpc::Procable<In>),
                   "cinnabar: an argument type of this Rpc cannot be encoded; give it a proc function "
-                  "(cinnabar/rpc/proc.hpp says how)");
+                  "(cinnabar/rpc/proc.hpp says how). The reason:");
+    (rpc::detail::explain<In>(rpc::TypeList<>{}), ...);
 }
 
 template <typename Out>
@@ -84,7 +86,8 @@ consteval void check_result() {
     if constexpr (!std::is_void_v<Out>) {
         static_assert(rpc::Procable<Out>,
                       "cinnabar: the result type of this Rpc cannot be encoded; give it a proc function "
-                      "(cinnabar/rpc/proc.hpp says how)");
+                      "(cinnabar/rpc/proc.hpp says how). The reason:");
+        rpc::detail::explain<Out>(rpc::TypeList<>{});
         static_assert(!borrows<false, Out>(),
                       "cinnabar: a result cannot hold views: the message that they would point into is gone when the "
                       "caller looks; use std::string or std::vector");
@@ -93,11 +96,23 @@ consteval void check_result() {
 
 }  // namespace detail
 
+// What Rpc and OneWay have in common; R is one of them.
+template <typename R>
+class Contract {
+  public:
+    [[nodiscard]] constexpr const RpcName& name() const noexcept { return name_; }
+
+  private:
+    friend R;
+    consteval Contract(std::string_view name, bool one_way) : name_{name, rpc::rpc_id(name), one_way} {}
+    RpcName name_;
+};
+
 template <typename Signature>
 class Rpc;
 
 template <typename Out, typename... In>
-class Rpc<Out(In...)> {
+class Rpc<Out(In...)> : public Contract<Rpc<Out(In...)>> {
   public:
     using Result = Out;
     using Arguments = std::tuple<In...>;
@@ -106,18 +121,14 @@ class Rpc<Out(In...)> {
     using Input = typename detail::InputOf<In...>::type;  // what travels there: the argument, or a tuple of them
 
     // `name` has static storage.
-    consteval explicit Rpc(std::string_view name) : name_{name, rpc::rpc_id(name), false} {
+    consteval explicit Rpc(std::string_view name) : Contract<Rpc>(name, false) {
         detail::check_arguments<In...>();
         detail::check_result<Out>();
     }
-    [[nodiscard]] constexpr const RpcName& name() const noexcept { return name_; }
-
-  private:
-    RpcName name_;
 };
 
 template <typename... In>
-class OneWay {
+class OneWay : public Contract<OneWay<In...>> {
   public:
     using Result = void;
     using Arguments = std::tuple<In...>;
@@ -125,13 +136,9 @@ class OneWay {
     using Output = rpc::Empty;
     using Input = typename detail::InputOf<In...>::type;
 
-    consteval explicit OneWay(std::string_view name) : name_{name, rpc::rpc_id(name), true} {
+    consteval explicit OneWay(std::string_view name) : Contract<OneWay>(name, true) {
         detail::check_arguments<In...>();
     }
-    [[nodiscard]] constexpr const RpcName& name() const noexcept { return name_; }
-
-  private:
-    RpcName name_;
 };
 
 }  // namespace cinnabar::hl

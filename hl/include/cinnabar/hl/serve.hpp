@@ -10,7 +10,8 @@
 // until the handler has ended.
 #pragma once
 
-#include <cinnabar/hl/node.hpp>
+#include <cinnabar/hl/node_ref.hpp>
+#include <cinnabar/hl/pool.hpp>
 #include <cinnabar/hl/request.hpp>
 #include <cinnabar/hl/root.hpp>
 #include <cinnabar/rpc/handler.hpp>
@@ -19,12 +20,12 @@
 
 namespace cinnabar::hl {
 
-struct ServeOptions {
+struct CINNABAR_API ServeOptions {
     std::shared_ptr<PoolCore> pool;  // null: on the loop
     Priority priority = Priority::normal;
     rpc::ProviderId provider = 0;
 
-    void set_pool(const Pool& wanted) noexcept { pool = wanted.core_; }
+    void set_pool(const Pool& wanted) noexcept;
 };
 
 struct OnPool {
@@ -233,11 +234,6 @@ struct Served : ServedBase {
         }
     }
 };
-
-template <typename In>
-NodeRef Request<In>::node() const noexcept {
-    return state_->node();
-}
 
 template <typename R, typename F, typename... Option>
 Result<void> NodeRef::serve(const R& rpc, F f, Option... options) const {

@@ -16,8 +16,8 @@ namespace cinnabar::hl {
 // What wants to be told; embedded in an operation.
 struct StopNode {
     ListLink<StopNode> link;
-    // Runs at most once, inside stop(), under the scope's lock: it must not block, nor run user code, nor touch the
-    // scope.
+    // Runs at most once, inside stop(), under the scope's lock: it must not block, nor run user code, nor touch a
+    // scope, nor own a context, whose owner may run endings that want this lock or another scope's.
     void (*fire)(StopNode& self) noexcept = nullptr;
     void* user = nullptr;
 };
@@ -45,7 +45,9 @@ class CINNABAR_API StopScope {
     void reset() noexcept;
 
   private:
-    std::recursive_mutex mutex_;  // firing may make its thread the owner of a context, and run other endings in it
+    // Taken by owners of contexts, and from a parent to its children; never held while a context is owned or waited
+    // for.
+    std::mutex mutex_;
     std::atomic<bool> stopped_{false};
     IntrusiveList<StopNode, &StopNode::link> nodes_;
     std::optional<std::stop_source> source_;

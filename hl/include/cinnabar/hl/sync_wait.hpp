@@ -13,6 +13,7 @@ namespace cinnabar::hl {
 // thread or inside a task: nothing was started. What a task throws comes as an error: that of a BadResult, otherwise
 // handler_failed with the exception's text.
 template <typename A>
+requires(!detail::must_be_named<A>)
 [[nodiscard]] auto sync_wait(A awaitable, std::stop_token stop = {}) -> detail::ResultOf<detail::Awaited<A&&>> {
     using R = detail::ResultOf<detail::Awaited<A&&>>;
     if (!Waiter::may_block()) return Error{Errc::would_deadlock, advice(Errc::would_deadlock)};
@@ -36,12 +37,11 @@ template <typename A>
 // A call needs no coroutine around it.
 template <typename Out>
 [[nodiscard]] Result<Out> sync_wait(Pending<Out> call) {
-    if (!Waiter::may_block()) return Error{Errc::would_deadlock, advice(Errc::would_deadlock)};
-    Waiter waiter;
-    waiter.relies_on(call.loop());
-    call.user = &waiter;
-    if (call.start(nullptr, [](CallOp& op) noexcept { static_cast<Waiter*>(op.user)->finish(); })) waiter.wait();
-    return call.outcome();
+    return call.wait();
+}
+template <typename Out>
+[[nodiscard]] Result<Out> sync_wait(MustBeNamed<Out> call) {
+    return call.wait();
 }
 
 }  // namespace cinnabar::hl

@@ -5,10 +5,10 @@
 //
 // What a task throws comes out of the `co_await` of it; handlers, spawn and sync_wait turn it into an error.
 //
-// g++ 12 destroys some temporaries of a co_await twice: aggregates with a destructor that are made in braces, such as
-// `co_await node.call(put, peer, Item{"a", 3})`, and capturing lambdas in them. Name them first, or call in one
-// statement and await in the next: `auto call = node.call(...); co_await std::move(call)`. clang and later g++ are
-// fine.
+// g++ 12 destroys some temporaries of an expression with a co_await twice: what an aggregate with a destructor is made
+// of in braces, what a lambda captures, and both sides of `?:`. Arguments of Node::call that may be hit do not build
+// (call.hpp, MustBeNamed). For tasks of your own, name such arguments first: `Item item{"a", 3}; co_await put(item)`.
+// clang and later g++ are fine.
 #pragma once
 
 #include <cinnabar/base/assert.hpp>
@@ -242,3 +242,11 @@ CINNABAR_API void log_exception(std::string_view whom) noexcept;
     auto cinnabar_try_##line = (expression);                                    \
     if (!cinnabar_try_##line) co_return std::move(cinnabar_try_##line).error(); \
     declaration = *std::move(cinnabar_try_##line)
+
+// The same for a Result<void>, whose value nobody needs.
+#define CINNABAR_CO_TRY_VOID(expression)                           \
+    do {                                                           \
+        if (auto cinnabar_tried = (expression); !cinnabar_tried) { \
+            co_return std::move(cinnabar_tried).error();           \
+        }                                                          \
+    } while (false)

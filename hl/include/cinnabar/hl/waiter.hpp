@@ -13,6 +13,8 @@
 #include <mutex>
 #include <vector>
 
+struct pollfd;
+
 namespace cinnabar::hl {
 
 class CINNABAR_API Waiter final : public Executor {
@@ -27,13 +29,15 @@ class CINNABAR_API Waiter final : public Executor {
     void post(Job& job) noexcept override;  // any thread
     [[nodiscard]] bool here() const noexcept override;
     void relies_on(Loop& loop) noexcept override;
+    [[nodiscard]] TimeUs now_us() noexcept override { return clock_->now_us(); }
 
     // Ends wait(). Any thread; the last thing that touches the waiter.
     void finish() noexcept;
     // Returns when finish() was called.
-    void wait() noexcept { (void)wait_until(time_never); }
-    // The same, or false when `deadline` (on the steady clock) came first; then it can be called again.
-    [[nodiscard]] bool wait_until(TimeUs deadline) noexcept;
+    void wait() noexcept { (void)wait_for(Microseconds::max()); }
+    // The same, or false when `span` was over first; then it can be called again. On the clock of the loops that it
+    // relies on; Microseconds::max() is for ever.
+    [[nodiscard]] bool wait_for(Microseconds span) noexcept;
 
     // Another thread stopped driving a loop: look again. Any thread.
     void kick() noexcept;
@@ -43,6 +47,8 @@ class CINNABAR_API Waiter final : public Executor {
         Loop* loop;  // holds a reference
         bool leading = false;
     };
+    [[nodiscard]] bool wait_until(TimeUs deadline) noexcept;
+    [[nodiscard]] Microseconds time_left(TimeUs deadline) const noexcept;
     void run_jobs() noexcept;
     [[nodiscard]] bool finished() noexcept;
     void drive(TimeUs deadline) noexcept;
@@ -53,8 +59,10 @@ class CINNABAR_API Waiter final : public Executor {
     void block(TimeUs deadline) noexcept;
     void ring_locked() noexcept;
 
+    Clock* clock_ = &steady_clock();
     std::vector<Led> loops_;
-    Waiter* outer_ = nullptr;  // the thread's waiter before this one
+    std::vector<pollfd> watched_;  // room for one entry per loop
+    Waiter* outer_ = nullptr;      // the thread's waiter before this one
 
     std::mutex mutex_;
     std::condition_variable changed_;

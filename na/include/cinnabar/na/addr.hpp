@@ -1,6 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where a context of a peer can be reached: an immutable, shared handle. Equal addresses made in one process are one
 // object (they are interned), so comparing and looking up is by pointer. Any thread; copying counts references.
+//
+// There are two kinds.
+// - A name: endpoints, a context, and the incarnation that is meant, if any. Anybody may write any name. It says where
+//   to dial; that whoever says it is the process that it names, it proves not.
+// - A connection that a transport accepted (connection() != 0). No two connections of a process's lifetime have the
+// same
+//   address, whatever their other sides claim to be, and a name is never equal to one. So equal source addresses of
+//   two requests, one of which is a connection, mean: both came by that one connection. When it is lost, the address
+//   reaches nobody any more; the same peer has another address once it has connected again.
+// A request over a connection that this process dialled has the name that was dialled as its source.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -24,10 +34,13 @@ class Peer;
 struct AddrBody {
     std::atomic<std::uint32_t> references{1};
     std::vector<std::string> endpoints;  // canonical address strings, the peer's own order of preference; empty for a
-                                         // peer that does not listen: then it is reached over its session only
-    std::string_view session_scheme;     // whose session; static storage; empty when not known, or with endpoints
+                                         // connection, and for the name of a process that does not listen
+    std::string_view session_scheme;     // the transport of a connection; static storage; else empty
+    std::string from;                    // where a connection came from, as the transport saw it; for people
     ContextId context = 0;
-    Incarnation incarnation = 0;
+    Incarnation incarnation = 0;   // of a connection: what its other side claims
+    std::uint64_t connection = 0;  // which connection, counted by this process; 0: a name. It never travels
+    bool own = false;              // a connection that this process dialled to itself, and not by claim alone
     std::uint64_t hash = 0;
 
     static constexpr std::size_t shortcuts = 8;
@@ -53,24 +66,29 @@ class Addr {
     [[nodiscard]] CINNABAR_API static Addr make(std::vector<std::string> endpoints, ContextId context,
                                                 Incarnation incarnation);
 
-    // A peer that does not listen: reached over its session on the transport of that scheme (static storage).
-    [[nodiscard]] CINNABAR_API static Addr make_session(std::string_view scheme, ContextId context,
-                                                        Incarnation incarnation);
+    // A connection that was accepted on the transport of that scheme (static storage): another address each time, also
+    // for the same claims. `own`: the transport has seen that this process dialled it. `from`: where it came from, as
+    // the kernel or the device says; for people.
+    [[nodiscard]] CINNABAR_API static Addr of_connection(std::string_view scheme, ContextId context,
+                                                         Incarnation claimed, bool own, std::string from = {});
 
-    // The same process, another of its contexts.
+    // The same process, another of its contexts. Of a connection it is the name of a process that does not listen,
+    // which reaches nobody: another context has another connection.
     [[nodiscard]] CINNABAR_API Addr with_context(ContextId context) const;
 
     [[nodiscard]] bool empty() const noexcept { return body_ == nullptr; }
     explicit operator bool() const noexcept { return body_ != nullptr; }
     [[nodiscard]] const AddrBody& body() const noexcept { return *body_; }
     [[nodiscard]] bool listens() const noexcept { return body_ && !body_->endpoints.empty(); }
+    [[nodiscard]] bool is_connection() const noexcept { return body_ && body_->connection != 0; }
 
-    // The endpoints between commas, with "?context=N" when N is not 0; "session:INCARNATION/CONTEXT" for a peer that
-    // does not listen (such a string cannot be parsed back: it means nothing elsewhere).
+    // The endpoints between commas, with "?context=N" when N is not 0; "incoming tcp://10.0.0.5:41234" of a connection,
+    // with " context N"; "session:INCARNATION/CONTEXT" of a process that does not listen. The latter two cannot be
+    // parsed back: they mean nothing elsewhere.
     [[nodiscard]] CINNABAR_API std::string to_string() const;
 
-    // The wire form (docs/wire-format.md, "Addresses"). decode: `protocol` on anything malformed, at most 8 endpoints
-    // of 255 bytes.
+    // The wire form (docs/wire-format.md, "Addresses"): always a name. decode: `protocol` on anything malformed, at
+    // most 8 endpoints of 255 bytes.
     [[nodiscard]] CINNABAR_API std::size_t encoded_bytes() const noexcept;
     CINNABAR_API void encode(Writer& writer) const noexcept;
     [[nodiscard]] CINNABAR_API static Result<Addr> decode(Reader& reader);

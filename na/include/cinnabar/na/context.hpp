@@ -41,7 +41,8 @@ class CINNABAR_API Context {
     Context& operator=(const Context&) = delete;
 
     // Ownership for the length of a scope; on `one` it costs nothing. `many`: waits for the present owner, who holds it
-    // for a bounded moment and never while sleeping. Never take it twice in one thread.
+    // for a bounded moment and never while sleeping, and for those who asked before; whoever asks later comes later,
+    // progress() included. Never take it twice in one thread.
     class Ownership;
 
     // Ends all connections: everything posted completes with `canceled` inside, and later posts answer `closed`. The
@@ -109,6 +110,8 @@ class CINNABAR_API Context {
     [[nodiscard]] std::uint32_t ordinal() const noexcept;
     // Ops that are posted and not complete.
     [[nodiscard]] std::uint32_t ops_posted() const noexcept;
+    // Threads that wait for the ownership now. Any thread; a snapshot.
+    [[nodiscard]] std::uint32_t waiting() const noexcept;
 
     // For tests and counters: how often this context slept in the kernel, and how often it was rung.
     struct Wakeups {

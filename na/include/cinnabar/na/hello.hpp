@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The first bytes of every connection, the same on every transport that connects: 48 bytes, so that they fit the
-// private data of an RDMA connection request. docs/wire-format.md, "Hello". Pure; the bytes are hostile input.
+// The first bytes of every connection, the same on every transport that connects: 40 bytes, so that they fit the
+// private data of an RDMA connection request with room for what a transport adds. docs/wire-format.md, "Hello". Pure;
+// the bytes are hostile input.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -14,8 +15,8 @@
 
 namespace cinnabar::na {
 
-inline constexpr std::size_t hello_bytes = 48;
-inline constexpr std::uint8_t hello_version = 1;
+inline constexpr std::size_t hello_bytes = 40;
+inline constexpr std::uint8_t hello_version = 2;
 // What every peer accepts in one message: room for a header, a descriptor and an error with its text.
 inline constexpr std::uint32_t message_bytes_min = 512;
 
@@ -29,7 +30,7 @@ enum class HelloKind : std::uint8_t {
 struct Hello {
     HelloKind kind = HelloKind::dial;
     std::uint8_t reason = 0;              // an Errc; reject only
-    std::uint32_t features = 0;           // bits that both sides must know to use; 0 today
+    std::uint32_t features = 0;           // what the sender asks for; none is known
     Incarnation incarnation = 0;          // of the sender
     Incarnation peer_incarnation = 0;     // whom the sender means; 0 for anybody
     ContextId context = 0;                // of the sender
@@ -37,12 +38,12 @@ struct Hello {
     std::uint32_t message_bytes_max = 0;  // payload that the sender accepts
     std::uint16_t credits = 0;            // unexpected messages that may come at once
     std::uint8_t lane = 0;
-    std::uint8_t auth_method = 0;  // 0: none; others are reserved
-    std::uint32_t nonce = 0;       // reserved for them
+    std::uint8_t auth_method = 0;  // 0: none; no other is known
 
     CINNABAR_API void encode(std::span<std::byte, hello_bytes> out) const noexcept;
-    // protocol: wrong magic, another version, an unknown kind, a zero incarnation, a message limit below the
-    // least.
+    // protocol: wrong magic, an unknown kind, a zero incarnation, a message limit below the least, a reason in what is
+    // no reject. unsupported: another version, or something that is not known and may not be passed over: a feature,
+    // an authentication method, a byte that is to be zero; `out` is filled, for the answer.
     [[nodiscard]] CINNABAR_API static Errc decode(ConstBytes in, Hello& out) noexcept;
 };
 

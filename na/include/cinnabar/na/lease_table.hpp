@@ -74,7 +74,6 @@ class LeaseTable::Pin {
         : slot_(std::exchange(other.slot_, nullptr)),
           memory_(other.memory_),
           offset_(other.offset_),
-          bytes_left_(other.bytes_left_),
           why_(other.why_) {}
     ~Pin() {
         if (slot_) slot_->pins.fetch_sub(1, std::memory_order_release);
@@ -83,12 +82,6 @@ class LeaseTable::Pin {
     [[nodiscard]] Errc why() const noexcept { return why_; }
     [[nodiscard]] const Memory& memory() const noexcept { return *memory_; }
     [[nodiscard]] std::uint64_t offset() const noexcept { return offset_; }  // of the access, within the memory
-    // From there to the end of the lease.
-    [[nodiscard]] std::uint64_t bytes_left() const noexcept { return bytes_left_; }
-    // The lease is being taken back, and waits for this pin.
-    [[nodiscard]] bool revoked() const noexcept {
-        return (slot_->pins.load(std::memory_order_relaxed) & revoked_bit) != 0;
-    }
 
   private:
     friend class LeaseTable;
@@ -98,7 +91,6 @@ class LeaseTable::Pin {
     Slot* slot_ = nullptr;
     const Memory* memory_ = nullptr;
     std::uint64_t offset_ = 0;
-    std::uint64_t bytes_left_ = 0;
     Errc why_ = Errc::ok;
 };
 

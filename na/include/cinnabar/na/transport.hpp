@@ -74,7 +74,8 @@ class Port {
     virtual void close() noexcept = 0;
 
     // The peer of an address; made when it is new, not dialled. unreachable: an address of another transport, or a
-    // session that is gone. bad_address: the host does not resolve (a look-up may block: only here, only once).
+    // session that is gone. bad_address: a part of it means nothing. Host names are not looked up here: that is for a
+    // dial, and for other threads (session/resolver.hpp); what waits for the dial then completes with bad_address.
     [[nodiscard]] virtual Result<Peer*> peer(const Addr& addr) = 0;
     // At zero references. The port may keep the peer while connected.
     virtual void unreferenced(Peer& peer) noexcept = 0;

@@ -27,6 +27,12 @@
 
 namespace cinnabar::rpc {
 
+// How a pull gets on.
+struct StallWatch {
+    TimeUs began = 0;
+    std::uint64_t done = 0;  // bytes, at the last look
+};
+
 class Call;
 class Context;
 class ContextCore;
@@ -43,8 +49,10 @@ inline constexpr unsigned call_slot_bits = 24;
 struct CallArgs {
     RpcId rpc = 0;
     ProviderId provider = 0;
-    std::uint16_t shape = 0;       // of the argument type; 0: not checked
-    bool one_way = false;          // no reply comes; it completes when sent, or when what is large was fetched
+    std::uint16_t shape = 0;  // of the argument type; 0: not checked
+    // No reply comes. It completes when sent, or when what is large was fetched; then it reaches the handler even if
+    // this side closes its context (Options::leave_max).
+    bool one_way = false;
     TimeUs deadline = time_never;  // on the context's clock: Context::deadline_in
     TraceContext trace;            // the handler finds it in Request::trace
 };
@@ -66,6 +74,10 @@ class CINNABAR_API Call : public PoolSlot {
     // full. Errors of Region::memory_on.
     [[nodiscard]] Errc lend(const bulk::Region& region, na::Access access, Writer& writer) noexcept;
     [[nodiscard]] std::size_t lend_bytes(const bulk::Region& region, na::Access access) const noexcept;
+    // Hands memory on that was lent to a request here: writes its descriptor bound to its owner. It stays lent by the
+    // owner alone, for as long as the owner's call; this one waits, when it ends early, until its target has let go. As
+    // bulk::forward.
+    [[nodiscard]] Errc forward_memory(const bulk::RemoteRegion& remote, Writer& writer) noexcept;
 
     // Sends it. ok: `done` will run once, from trigger(), whatever happens. Anything else: nothing was sent, `done`
     // does not run, the call can be released: closed (draining), overloaded (queues full), invalid_argument.
@@ -76,6 +88,9 @@ class CINNABAR_API Call : public PoolSlot {
     // Asks for an early end: the target's handler is told, and the completion comes once, with `canceled` or as it
     // would have been. Any thread; `id` guards against a slot that was released and taken by another call meanwhile.
     void cancel() noexcept;
+    // The same, but carried out by the next progress(): this call never owns the context, so that nothing else that
+    // waits for its owner runs inside. For who holds a lock that completions want.
+    void cancel_soon() noexcept;
 
     // --- after the completion
     [[nodiscard]] Errc result() const noexcept { return result_; }
@@ -90,9 +105,7 @@ class CINNABAR_API Call : public PoolSlot {
     // Gives the slot back. In flight, it cancels the call, and `done` does not run any more. Any thread.
     void release() noexcept;
 
-    [[nodiscard]] CallId id() const noexcept {
-        return generation_.load(std::memory_order_relaxed) << call_slot_bits | slot_index;
-    }
+    [[nodiscard]] CallId id() const noexcept { return id_of(generation_.load(std::memory_order_relaxed), slot_index); }
     [[nodiscard]] Context& context() const noexcept;
     [[nodiscard]] const na::Addr& peer() const noexcept { return to_; }
 
@@ -106,6 +119,12 @@ class CINNABAR_API Call : public PoolSlot {
     enum class State : std::uint8_t { idle, made, queued, sent, pulling, ended };
     // Who may free the slot: the caller before forward and after delivery, the context in between.
     enum class Phase : std::uint8_t { outside, in_flight, abandoned };
+
+    [[nodiscard]] static CallId id_of(std::uint64_t generation, std::uint32_t slot) noexcept {
+        return generation << call_slot_bits | slot;
+    }
+    // False when a cancel is on its way already.
+    [[nodiscard]] bool prepare_cancel(std::uint64_t generation) noexcept;
 
     Work work_;  // handing over, then the completion, then the release
     Work cancel_work_;
@@ -128,6 +147,7 @@ class CINNABAR_API Call : public PoolSlot {
     bool was_sent_ = false;          // the target may know of it
     bool awaiting_release_ = false;  // lent memory may be in use; the target has been asked
     bool fence_failed_ = false;
+    bool forwards_ = false;  // memory of others
     bool overflow_ = false;
     bool completed_ = false;  // the completion is queued or delivered
     bool free_after_cancel_ = false;
@@ -147,6 +167,7 @@ class CINNABAR_API Call : public PoolSlot {
     bulk::Region large_output_;
     bulk::RemoteRegion remote_output_;
     bulk::Transfer* pull_ = nullptr;
+    StallWatch watch_;
 };
 
 }  // namespace cinnabar::rpc

@@ -20,7 +20,8 @@ class Engine;
 
 class CINNABAR_API Context {
   public:
-    // Ends what is in flight with `canceled` (its callbacks run inside), then closes. Handlers that still hold requests
+    // Lets one-way calls and answers leave, for Options::leave_max at most; calls that wait for an answer end with
+    // `canceled` at once. Callbacks, and handlers of requests that came, run inside. Handlers that still hold requests
     // may release them later. Requires: no other thread is inside.
     ~Context();
     Context(const Context&) = delete;
@@ -57,12 +58,14 @@ class CINNABAR_API Context {
         std::uint32_t queued = 0;           // calls that wait for credits
         std::uint64_t credits_granted = 0;  // in the hands of peers
         std::uint64_t overflow_bytes = 0;
-        std::uint32_t connections = 0;   // peers that are connected
-        std::uint32_t loans = 0;         // leases held, those in quarantine among them
-        std::uint32_t quarantined = 0;   // lent memory that a peer may still touch
-        std::uint32_t transfers = 0;     // bulk, not released
-        std::uint32_t replies_owed = 0;  // receive slots set aside for replies
-        std::uint32_t replies_kept = 0;  // receive slots that replies hold until their calls are released
+        std::uint32_t connections = 0;     // peers that are connected
+        std::uint32_t loans = 0;           // leases held, those in quarantine among them
+        std::uint32_t quarantined = 0;     // lent memory that a peer may still touch
+        std::uint32_t transfers = 0;       // bulk, not released
+        std::uint32_t replies_owed = 0;    // receive slots set aside for replies
+        std::uint32_t replies_kept = 0;    // receive slots that replies hold until their calls are released
+        std::uint64_t sessions_ended = 0;  // of peers that broke the rules, since the context was opened
+        std::uint32_t replies_unsent = 0;  // replies to others that have not left
     };
     [[nodiscard]] Counts counts();
 

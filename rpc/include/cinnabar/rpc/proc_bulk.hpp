@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory as a member of an argument. The origin puts a region in: it is lent to the target for the time of the call.
-// The target gets a descriptor out, to pull from or push to.
+// The target gets a descriptor out, to pull from or push to. Put into another call, it is handed on: the third party
+// moves the bytes from or to the owner itself, if it follows owners (TransferArgs::follow_owner). That call fails with
+// `unreachable` when nobody can reach the owner: it does not listen on the transport that the memory is lent on.
 //
 // On the wire: u32, the size of the descriptor, then the descriptor (docs/wire-format.md, "Bulk descriptors"); 0 stands
 // for no memory. The coder's user() is the rpc::Call while encoding, and the rpc::Request while decoding.
@@ -51,23 +53,28 @@ class Bulk {
   private:
     static constexpr std::size_t small_descriptor_bytes = 4096;
 
+    [[nodiscard]] std::size_t encoded_bytes(const Call& call) const noexcept {
+        return region_ ? call.lend_bytes(region_, access_) : bulk::forwarded_bytes(remote_);
+    }
     void write(Sizer& out) const noexcept {
         out.raw(nullptr, sizeof(std::uint32_t));
-        if (!region_) return;
+        if (empty()) return;
         const auto* call = static_cast<const Call*>(out.user());
         if (!call) return out.fail(Errc::invalid_argument);
-        out.raw(nullptr, call->lend_bytes(region_, access_));
+        out.raw(nullptr, encoded_bytes(*call));
     }
     void write(Encoder& out) const {
-        if (!region_) return out.count(0);
+        if (empty()) return out.count(0);
         auto* call = static_cast<Call*>(out.user());
         if (!call) return out.fail(Errc::invalid_argument);
         std::array<std::byte, small_descriptor_bytes> small;
         std::vector<std::byte> large;
-        const std::size_t bytes = call->lend_bytes(region_, access_);
+        const std::size_t bytes = encoded_bytes(*call);
         if (bytes > small.size()) large.resize(bytes);
         Writer writer(large.empty() ? Bytes(small) : Bytes(large));
-        if (const Errc refused = call->lend(region_, access_, writer); refused != Errc::ok) return out.fail(refused);
+        const Errc refused =
+            region_ ? call->lend(region_, access_, writer) : call->forward_memory(remote_, writer);
+        if (refused != Errc::ok) return out.fail(refused);
         out.count(writer.size());
         out.raw(writer.written().data(), writer.size());
     }

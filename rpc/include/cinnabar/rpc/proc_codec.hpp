@@ -12,7 +12,9 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <concepts>
+#include <memory>
 #include <type_traits>
 
 namespace cinnabar::rpc {
@@ -70,6 +72,16 @@ consteval Kind scalar_kind() {
         return {std::is_signed_v<T> ? 'i' : 'u', sizeof(T)};
 }
 
+template <class T>
+inline constexpr bool is_shared_ptr = false;
+template <class T>
+inline constexpr bool is_shared_ptr<std::shared_ptr<T>> = true;
+
+template <class T>
+inline constexpr bool is_steady_time = false;
+template <class Clock, class Duration>
+inline constexpr bool is_steady_time<std::chrono::time_point<Clock, Duration>> = Clock::is_steady;
+
 // Names the first thing that is wrong with T, for the build's output.
 template <class T>
 constexpr void explain_unsupported() {
@@ -84,6 +96,14 @@ constexpr void explain_unsupported() {
         static_assert(never, "cinnabar: a union does not say which member it holds; use std::variant");
     else if constexpr (std::same_as<T, long double>)
         static_assert(never, "cinnabar: long double differs from host to host; use double");
+    else if constexpr (is_shared_ptr<T>)
+        static_assert(never,
+                      "cinnabar: a std::shared_ptr says that others hold the value too, which does not travel; send "
+                      "the value or a std::unique_ptr, or let cereal do it (cinnabar/hl/cereal.hpp)");
+    else if constexpr (is_steady_time<T>)
+        static_assert(never,
+                      "cinnabar: a time point of a steady clock means nothing to another process; send how long it is "
+                      "until then, or a time point of the system clock");
     else if constexpr (std::is_class_v<T> && SerializesItself<T>)
         static_assert(never,
                       "cinnabar: a type with a serialize or save function travels by the archive bridge of hl; include "

@@ -76,6 +76,23 @@ consteval bool supported(TypeList<Seen...>) {
         }(typename Codec<T>::Parts{});
 }
 
+// Fails the build with the reason why T, or the first part of it that is at fault, cannot travel.
+template <class T, class... Seen>
+constexpr void explain(TypeList<Seen...>) {
+    if constexpr ((false || ... || std::is_same_v<T, Seen>)) {
+    } else if constexpr (Codec<T>::kind.letter == '!') {
+        explain_unsupported<T>();
+    } else if constexpr (!Codec<T>::allowed) {
+        static_assert(sizeof(T*) == 0,
+                      "cinnabar: a record or a type with a proc function must be default constructible, and the "
+                      "elements of a container must take at least one byte each");
+    } else {
+        []<class... Part>(TypeList<Part...>) {
+            (explain<Part>(TypeList<Seen..., T>{}), ...);
+        }(typename Codec<T>::Parts{});
+    }
+}
+
 template <class... Field>
 consteval std::uint16_t record_shape(TypeList<Field...>) {
     constexpr unsigned fields = sizeof...(Field) < shape_record_fields_max ? sizeof...(Field) : shape_record_fields_max;

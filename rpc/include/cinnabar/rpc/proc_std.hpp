@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the standard library's strings, sequences, sets, maps, optionals, variants, durations and bit sets are coded.
+// How the standard library's strings, paths, sequences, sets, maps, optionals, variants, times and bit sets are
+// coded.
 // What may throw is std::bad_alloc, which decode() in proc.hpp catches.
 #pragma once
 
@@ -8,6 +9,7 @@
 #include <bitset>
 #include <chrono>
 #include <deque>
+#include <filesystem>
 #include <list>
 #include <map>
 #include <memory>
@@ -326,6 +328,39 @@ struct Codec<std::chrono::duration<Rep, Period>> {
         Rep ticks{};
         in(ticks);
         value = std::chrono::duration<Rep, Period>(ticks);
+    }
+};
+
+// Ticks since the clock's epoch. A steady clock's mean nothing elsewhere.
+template <class Clock, class Duration>
+requires(!Clock::is_steady) struct Codec<std::chrono::time_point<Clock, Duration>> : Codec<Duration> {
+    using Time = std::chrono::time_point<Clock, Duration>;
+    static constexpr detail::Kind kind{'t', static_cast<std::uint64_t>(Duration::period::num),
+                                       static_cast<std::uint64_t>(Duration::period::den)};
+    static constexpr bool flat = false;
+    static constexpr bool any_bits = false;
+    template <class Out>
+    static void write(Out& out, const Time& value) {
+        out(value.time_since_epoch());
+    }
+    static void read(Decoder& in, Time& value) {
+        Duration since{};
+        in(since);
+        value = Time(since);
+    }
+};
+
+// As its native string, which is bytes; the same as a string of them.
+template <>
+struct Codec<std::filesystem::path> : detail::SequenceTraits<char> {
+    template <class Out>
+    static void write(Out& out, const std::filesystem::path& path) {
+        out(path.native());
+    }
+    static void read(Decoder& in, std::filesystem::path& path) {
+        std::string text;
+        in(text);
+        path = std::move(text);
     }
 };
 

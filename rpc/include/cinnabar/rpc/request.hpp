@@ -17,6 +17,7 @@
 #include <cinnabar/na/addr.hpp>
 #include <cinnabar/na/arrival.hpp>
 #include <cinnabar/na/op.hpp>
+#include <cinnabar/rpc/call.hpp>
 #include <cinnabar/rpc/rpc_id.hpp>
 
 #include <atomic>
@@ -33,7 +34,8 @@ struct Handler;
 struct Loan;
 struct PeerBook;
 
-// Runs once, from trigger(), when the origin has canceled or is gone, if that happens before the last release.
+// Runs once, from trigger(), when the origin has canceled or, unless it is one-way, is gone, if that happens before the
+// last release.
 using CancelFunction = void (*)(Request& request, void* user) noexcept;
 
 // Runs once, from trigger(), when the reply has left (ok) or never will (peer_lost, canceled, closed, ...).
@@ -77,9 +79,11 @@ class CINNABAR_API Request : public PoolSlot {
     void respond_error(Errc code, std::uint32_t app_code = 0, std::string_view text = {}) noexcept;
     [[nodiscard]] bool answered() const noexcept { return answered_.load(std::memory_order_acquire); }
 
-    // Whether nobody waits for the answer any more: canceled, peer lost, or past its deadline. Any thread.
+    // Whether nobody waits for the answer any more: canceled, peer lost (unless it is one-way), or past its deadline.
+    // Any thread.
     [[nodiscard]] bool canceled() const noexcept;
-    // Asks to be told. Requires: not set yet. It may be queued to run at once. After the last release it never runs.
+    // Asks to be told. Requires: not set yet. It may be queued to run at once. After the last release it never runs; a
+    // last release on another thread may overlap with it, so what `user` points to must be guarded or outlive it.
     void on_cancel(CancelFunction function, void* user) noexcept;
 
     // Starts a bulk transfer under this request: with its deadline, ended by its cancellation, and against its source
@@ -104,6 +108,9 @@ class CINNABAR_API Request : public PoolSlot {
     friend class Context;
     friend class ContextCore;
     friend struct PeerBook;
+
+    // False: the last reference is gone.
+    [[nodiscard]] bool acquire_if_held() noexcept;
 
     Work work_;               // to the handler, then the reply
     Work release_work_;       // the last release
@@ -131,8 +138,7 @@ class CINNABAR_API Request : public PoolSlot {
     void* on_sent_user_ = nullptr;
     Errc sent_result_ = Errc::ok;
     std::uint64_t tag_ = 0;
-    std::uint64_t pulled_ = 0;   // of the large arguments, when the timer was armed
-    std::uint64_t charged_ = 0;  // for them, to its peer
+    StallWatch watch_;  // of the large arguments
     RpcId rpc_ = 0;
     TimeUs deadline_ = time_never;
     TraceContext trace_;
@@ -150,9 +156,9 @@ class CINNABAR_API Request : public PoolSlot {
     bool users_gone_ = false;
     bool stalled_ = false;   // its large arguments did not come
     bool orphaned_ = false;  // its connection is gone: no reply is sent
+    bool cancel_told_ = false;
     std::atomic<bool> answered_{false};
     std::atomic<bool> canceled_{false};
-    std::atomic<bool> cancel_told_{false};
 };
 
 }  // namespace cinnabar::rpc

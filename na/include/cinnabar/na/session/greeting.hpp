@@ -8,11 +8,14 @@
 #include <cinnabar/base/slot_pool.hpp>
 #include <cinnabar/base/timer_of.hpp>
 #include <cinnabar/base/unique_fd.hpp>
+#include <cinnabar/na/session/own_dials.hpp>
+#include <cinnabar/na/session/resolver.hpp>
 #include <cinnabar/na/session/socket_address.hpp>
 #include <cinnabar/na/transport.hpp>
 
 #include <array>
 #include <span>
+#include <vector>
 
 namespace cinnabar::na {
 
@@ -39,17 +42,14 @@ class CINNABAR_API GreetingReader {
 // Connects to the first of several places that answers, greets, and reads the answer.
 class CINNABAR_API SocketDial : public PoolSlot, public FdEvents {
   public:
-    // The places and `source` (bound first where the families agree; may be null) live until the outcome, which may
-    // come from inside this call when the kernel knows at once that there is no way.
-    void begin(PortHost& host, std::span<const SocketAddress> places, const SocketAddress* source,
-               std::size_t answer_bytes, Microseconds timeout) noexcept;
+    // The places, and then those that the names turn out to stand for. All of it and `source` (bound first where the
+    // families agree; may be null) live until the outcome, which may come from inside this call when it is known at
+    // once that there is no way. `own` lives longer. The timeout covers the look-up of the names.
+    void begin(PortHost& host, OwnDials& own, std::span<const SocketAddress> places, std::span<const Uri> names,
+               const SocketAddress* source, std::size_t answer_bytes, Microseconds timeout) noexcept;
     // Ends it without an outcome.
     void abandon() noexcept;
     void on_ready(std::uint32_t epoll_events) noexcept final;
-
-    // Whether the address that is tried now is on that host.
-    [[nodiscard]] bool towards(const SocketAddress& host) const noexcept { return target_.same_host(host); }
-    [[nodiscard]] const SocketAddress& target() const noexcept { return target_; }
 
   protected:
     SocketDial() noexcept;
@@ -66,17 +66,26 @@ class CINNABAR_API SocketDial : public PoolSlot, public FdEvents {
     virtual void settle() noexcept = 0;
 
     void try_next(Errc why) noexcept;
+    // The outcome, or, as long as there are names to look up, `again`.
+    [[nodiscard]] Errc look_names_up(Errc why) noexcept;
+    static void names_answered(NameQuestion& question, Errc why, std::vector<SocketAddress> found) noexcept;
     void connected() noexcept;
+    void answer_is_there() noexcept;
     [[nodiscard]] bool watch(std::uint32_t events, int how) noexcept;
     void unwatch() noexcept;
     static void time_out(Timer& timer) noexcept;
 
     PortHost* host_ = nullptr;  // null: not in use
     std::span<const SocketAddress> places_;
+    std::span<const Uri> names_;  // not looked up yet
+    NameQuestion question_;
+    std::vector<SocketAddress> found_;  // what they stand for
     const SocketAddress* source_ = nullptr;
     std::size_t answer_bytes_ = 0;
     UniqueFd fd_;
-    SocketAddress target_;
+    OwnDials* own_ = nullptr;
+    SocketAddress local_;  // of fd_, once it is connected
+    SocketAddress remote_;
     std::size_t next_place_ = 0;
     bool connected_ = false;
     GreetingReader reader_;

@@ -41,6 +41,7 @@ struct Identity {
         case Errc::overloaded:
         case Errc::permission:
         case Errc::shutting_down:
+        case Errc::unsupported:
             return code;
         default:
             return Errc::protocol;

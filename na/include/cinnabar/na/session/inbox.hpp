@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Connections that another context's port accepted for this one. Filled by any thread under the transport's lock, which
-// is why the port is alive then; emptied by the owner.
+// is why the port is alive then; emptied by the owner. Bounded: a context that nobody drives must not take all
+// descriptors of its process.
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -13,6 +15,14 @@ namespace cinnabar::na {
 template <typename Handover>
 class Inbox {
   public:
+    static constexpr std::size_t waiting_max = 1024;
+
+    // As many wait as may.
+    [[nodiscard]] bool full() {
+        const std::lock_guard lock(mutex_);
+        return handovers_.size() >= waiting_max;
+    }
+    // Requires: not full().
     void put(Handover handover) {
         const std::lock_guard lock(mutex_);
         handovers_.push_back(std::move(handover));

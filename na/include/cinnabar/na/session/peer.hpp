@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A peer of a transport that dials and accepts: the pair of this context and a remote one. It outlives sessions. Owner
-// of the context only.
+// A peer of a transport that dials and accepts: the pair of this context and a remote one. One that is dialled outlives
+// its sessions, and only its own dials give it one. One that came in is one session, and of no more use when that has
+// ended. Nothing that a newcomer claims makes it the session of a peer that is there (decision 0027). Owner of the
+// context only.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
 #include <cinnabar/base/intrusive_queue.hpp>
 #include <cinnabar/na/peer.hpp>
-#include <cinnabar/na/session/identity.hpp>
+#include <cinnabar/na/transport.hpp>
 
 #include <algorithm>
 #include <string>
@@ -44,8 +46,7 @@ class SessionPeer : public Peer {
     void set_connecting() noexcept { state_ = PeerState::connecting; }
     void set_idle() noexcept { state_ = PeerState::idle; }
 
-    Identity identity;        // of the present session, or of the last one
-    const std::string place;  // peers that are dialled at the same place are the same; empty: it came by itself
+    const std::string place;  // peers that are dialled at the same place are the same; empty: it came in
     std::vector<Addr> names;  // other addresses that turned out to mean this peer
 
     // A session, or a dial, that is to end as soon as the stack has unwound.
@@ -65,9 +66,8 @@ class SessionPeer : public Peer {
         initial_credits_ = host.initial_credits();
     }
 
-    // The table has identified it.
-    void set_connected(std::uint32_t message_bytes_max, std::uint32_t credits) noexcept {
-        incarnation_ = identity.incarnation;
+    void set_connected(Incarnation claimed, std::uint32_t message_bytes_max, std::uint32_t credits) noexcept {
+        incarnation_ = claimed;
         message_bytes_max_ = message_bytes_max;
         initial_credits_ = credits;
         ++epoch_;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A port's peers, found by address handle, by who they are, and by where they are dialled; and those that nobody uses,
-// which are forgotten after a while. Owner of the context only.
+// A port's peers, found by address handle and by where they are dialled, never by who they claim to be; and those that
+// nobody uses, which are forgotten after a while. Owner of the context only.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
 #include <cinnabar/na/session/peer.hpp>
 
-#include <map>
 #include <memory>
 #include <string_view>
 #include <unordered_map>
@@ -24,9 +23,10 @@ class CINNABAR_API PeerTable {
     // SessionPeer::place of who is dialled there with the same demands.
     [[nodiscard]] static std::string place_of(std::string_view where, const AddrBody& wanted);
 
+    // Of an address without endpoints that no peer has.
+    [[nodiscard]] static Error unlisted(const Addr& addr);
+
     void add_name(SessionPeer& peer, const Addr& addr);
-    // Its session told who it is.
-    void identify(SessionPeer& peer, const Identity& identity);
     // It is not in use. One that can be dialled stays for a while: it knows how often dialling failed.
     void spare(SessionPeer& peer) noexcept;
     // Destroys spare peers that are not in use still, but for a number. Never while one of them is on the stack.
@@ -36,15 +36,12 @@ class CINNABAR_API PeerTable {
 
   protected:
     using All = IntrusiveList<SessionPeer, &SessionPeer::all_link>;
-    using ByIdentity = std::multimap<Identity, SessionPeer*>;
 
     [[nodiscard]] SessionPeer* at(const Addr& addr) const noexcept;
     [[nodiscard]] SessionPeer* at_place(const std::string& place) const noexcept;
-    [[nodiscard]] SessionPeer* best(const Identity& identity) const noexcept;
     void insert(std::unique_ptr<SessionPeer> peer);
 
     All all_;
-    ByIdentity by_identity_;
 
   private:
     void destroy(SessionPeer& peer) noexcept;
@@ -65,20 +62,6 @@ class PeersOf final : public PeerTable {
 
     [[nodiscard]] P* find(const Addr& addr) const noexcept { return cast(at(addr)); }
     [[nodiscard]] P* find_place(const std::string& place) const noexcept { return cast(at_place(place)); }
-    // The best of those that are, or last were, that context of that process: connected before dialled before idle.
-    [[nodiscard]] P* find(const Identity& identity) const noexcept { return cast(best(identity)); }
-    // One of them that has neither a session nor a dial.
-    [[nodiscard]] P* find_idle(const Identity& identity) const noexcept {
-        return find_if(identity, [](const P& peer) { return peer.state() == PeerState::idle && !peer.ending; });
-    }
-    template <typename Predicate>
-    [[nodiscard]] P* find_if(const Identity& identity, Predicate&& fits) const noexcept {
-        const auto [begin, end] = by_identity_.equal_range(identity);
-        for (auto at = begin; at != end; ++at) {
-            if (fits(*cast(at->second))) return cast(at->second);
-        }
-        return nullptr;
-    }
     template <typename Predicate>
     [[nodiscard]] P* find_if(Predicate&& fits) const noexcept {
         for (SessionPeer* peer = all_.front(); peer; peer = All::next(*peer)) {

@@ -11,11 +11,6 @@
 
 namespace cinnabar::na {
 
-// A reject, or a second dial after one: both sides have dialled each other.
-[[nodiscard]] inline bool says_exists(const Hello& hello) noexcept {
-    return hello.reason == static_cast<std::uint8_t>(Errc::exists);
-}
-
 // What speaks against a newcomer: shutting_down; peer_lost: it means another incarnation; overloaded. ok: nothing.
 [[nodiscard]] CINNABAR_API Errc refusal(const Hello& hello, Incarnation own, bool accepting, bool full) noexcept;
 // What is wrong with the answer to a dial: its reason, where it is a reject; protocol; peer_lost: it is another

@@ -9,6 +9,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,8 +55,17 @@ class CINNABAR_API SocketAddress {
 enum class Purpose : std::uint8_t { dial, listen };
 
 // Every address that the uri means, best first, at most 8. An empty host is the loopback to dial and all interfaces to
-// listen on. bad_address: no such host or interface, or no port to dial. May block while a name is looked up.
+// listen on. bad_address: no such host or interface, or no port to dial. Blocks while a name is looked up: never on a
+// thread that drives a context (resolver.hpp).
 [[nodiscard]] CINNABAR_API Result<std::vector<SocketAddress>> resolve(const Uri& uri, Purpose purpose);
+
+// The same where nobody must be asked: a number, an interface, no host, or, to dial, "localhost", which is the
+// loopback. Nothing for the name of another host.
+[[nodiscard]] CINNABAR_API std::optional<Result<std::vector<SocketAddress>>> resolve_at_once(const Uri& uri,
+                                                                                             Purpose purpose);
+
+// The addresses of a host by its name, without a port. bad_address. Blocks.
+[[nodiscard]] CINNABAR_API Result<std::vector<SocketAddress>> look_host_up(const std::string& name);
 
 // Of the interface of that name, or, with an empty one, of all of them: where they are up, IPv4 first, without IPv6
 // addresses that mean nothing beyond their link.

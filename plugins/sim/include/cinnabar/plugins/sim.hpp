@@ -23,7 +23,8 @@
 namespace cinnabar::sim {
 
 // "sim://NAME?world=N&profile=friendly|rdma_strict&seed=S": the host NAME in the process's world N (0 by default),
-// which is made by the first that opens it, with its profile and seed, and ends with its last transport.
+// which is made by the first that opens it, with its profile and seed, and ends with its last transport
+// (World::numbered).
 CINNABAR_API extern const na::PluginInfo plugin_info;
 
 enum class Profile : std::uint8_t {
@@ -56,6 +57,9 @@ class WorldState;
 class CINNABAR_API World {
   public:
     [[nodiscard]] static std::shared_ptr<World> make(const WorldOptions& options);
+    // The one that "sim://NAME?world=N" means, for tests of nodes that were opened by such addresses. It is made with
+    // these options if there is none yet, and lives as long as this handle or one of its transports.
+    [[nodiscard]] static std::shared_ptr<World> numbered(std::uint64_t number, const WorldOptions& options = {});
     explicit World(const WorldOptions& options);
     ~World();
     World(const World&) = delete;
@@ -112,6 +116,7 @@ class CINNABAR_API World {
     [[nodiscard]] std::uint64_t events_run() const noexcept;
 
   private:
+    explicit World(std::shared_ptr<WorldState> state) noexcept;
     std::shared_ptr<WorldState> state_;
 };
 

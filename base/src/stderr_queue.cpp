@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Lines for stderr, which may be a pipe that nobody reads: they wait in a ring, and a thread of its own writes them.
+// O_NONBLOCK is not set on stderr: it would hold for every process that shares it.
+#include <cinnabar/base/background.hpp>
+#include <cinnabar/base/log.hpp>
+
+#include <poll.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace cinnabar {
+namespace {
+
+constexpr std::uint64_t lines_max = 256;
+constexpr Microseconds exit_limit{200'000};
+
+// Many threads push, one pops, none waits. All of it is zero at first and never destroyed: lines may come before main()
+// and after it.
+class StderrQueue {
+  public:
+    void push(std::string_view line) noexcept;
+    [[nodiscard]] bool written() const noexcept {
+        return written_.load(std::memory_order_acquire) == pushed_.load(std::memory_order_acquire);
+    }
+    void start_writer() noexcept;
+    // In the child of a fork: the writer stayed behind, and what waits is the parent's to write.
+    void forget() noexcept;
+
+  private:
+    struct Slot {
+        // Free for the push at `position` while turn + index == position, full when it is one more.
+        std::atomic<std::uint64_t> turn;
+        std::size_t bytes = 0;
+        std::array<char, 1100> text{};
+    };
+    static void* write_all(void* self) noexcept;
+    void write_next(std::uint64_t position) noexcept;
+    void tell_dropped() noexcept;
+
+    std::array<Slot, lines_max> slots_;
+    std::atomic<std::uint64_t> pushed_;
+    std::atomic<std::uint64_t> written_;
+    std::atomic<std::uint64_t> dropped_;
+    std::atomic<std::uint32_t> rings_;  // counts pushes; the writer waits for it to change
+    std::atomic<bool> has_writer_;
+    std::atomic<bool> prepared_;  // for exit and fork
+};
+constinit StderrQueue queue{};
+
+void write_whole(std::string_view text) noexcept {
+    while (!text.empty()) {
+        const ssize_t count = ::write(STDERR_FILENO, text.data(), text.size());
+        if (count > 0) {
+            text.remove_prefix(static_cast<std::size_t>(count));
+        } else if (count < 0 && errno == EAGAIN) {  // somebody made it non-blocking
+            pollfd room{STDERR_FILENO, POLLOUT, 0};
+            (void)::poll(&room, 1, -1);
+        } else if (count == 0 || errno != EINTR) {
+            return;  // nobody is there any more
+        }
+    }
+}
+
+void StderrQueue::push(std::string_view line) noexcept {
+    std::uint64_t position = pushed_.load(std::memory_order_relaxed);
+    for (;;) {
+        const Slot& slot = slots_[position % lines_max];
+        const auto ahead =
+            static_cast<std::int64_t>(slot.turn.load(std::memory_order_acquire) + position % lines_max - position);
+        if (ahead < 0) {
+            dropped_.fetch_add(1, std::memory_order_relaxed);
+            return;
+        }
+        if (ahead > 0) {
+            position = pushed_.load(std::memory_order_relaxed);
+        } else if (pushed_.compare_exchange_weak(position, position + 1, std::memory_order_relaxed)) {
+            break;
+        }
+    }
+    Slot& slot = slots_[position % lines_max];
+    slot.bytes = std::min(line.size(), slot.text.size());
+    std::memcpy(slot.text.data(), line.data(), slot.bytes);
+    if (slot.bytes < line.size()) slot.text.back() = '\n';
+    slot.turn.store(position + 1 - position % lines_max, std::memory_order_release);
+    rings_.fetch_add(1, std::memory_order_release);
+    rings_.notify_one();
+    start_writer();
+}
+
+void StderrQueue::start_writer() noexcept {
+    if (has_writer_.load(std::memory_order_acquire)) return;
+    if (!prepared_.exchange(true, std::memory_order_acq_rel)) {  // before there is a thread that a child would lack
+        (void)std::atexit([] { (void)flush_log(exit_limit); });
+        (void)::pthread_atfork(nullptr, nullptr, [] { queue.forget(); });
+    }
+    if (has_writer_.exchange(true, std::memory_order_acq_rel)) return;
+    // Its write() reports a closed pipe: SIGPIPE is blocked there. Without a thread the next line tries again.
+    if (!run_in_background(&StderrQueue::write_all, this)) has_writer_.store(false, std::memory_order_release);
+}
+
+void StderrQueue::forget() noexcept {
+    for (Slot& slot : slots_) slot.turn.store(0, std::memory_order_relaxed);
+    pushed_.store(0, std::memory_order_relaxed);
+    written_.store(0, std::memory_order_relaxed);
+    dropped_.store(0, std::memory_order_relaxed);
+    has_writer_.store(false, std::memory_order_release);
+}
+
+void StderrQueue::tell_dropped() noexcept {
+    const std::uint64_t count = dropped_.exchange(0, std::memory_order_relaxed);
+    if (count == 0) return;
+    std::array<char, 128> text{};
+    const int bytes = std::snprintf(text.data(), text.size(),
+                                    "cinnabar: warning: %llu lines of the log were dropped: stderr took none\n",
+                                    static_cast<unsigned long long>(count));
+    if (bytes > 0) write_whole({text.data(), static_cast<std::size_t>(bytes)});
+}
+
+void StderrQueue::write_next(std::uint64_t position) noexcept {
+    Slot& slot = slots_[position % lines_max];
+    write_whole({slot.text.data(), slot.bytes});
+    slot.turn.store(position + lines_max - position % lines_max, std::memory_order_release);
+    written_.store(position + 1, std::memory_order_release);
+}
+
+void* StderrQueue::write_all(void* self) noexcept {
+    auto& own = *static_cast<StderrQueue*>(self);
+    for (std::uint64_t position = own.written_.load(std::memory_order_relaxed);;) {
+        const std::uint32_t rings = own.rings_.load(std::memory_order_acquire);
+        const Slot& slot = own.slots_[position % lines_max];
+        if (slot.turn.load(std::memory_order_acquire) + position % lines_max == position + 1) {
+            own.write_next(position++);
+            continue;
+        }
+        own.tell_dropped();
+        own.rings_.wait(rings, std::memory_order_acquire);
+    }
+}
+
+}  // namespace
+
+void write_stderr_later(std::string_view line) noexcept { queue.push(line); }
+
+bool flush_log(Microseconds limit) noexcept {
+    const TimeUs end = after(steady_clock().now_us(), limit);
+    while (!queue.written()) {
+        if (steady_clock().now_us() >= end) return false;
+        queue.start_writer();
+        (void)::poll(nullptr, 0, 1);
+    }
+    return true;
+}
+
+}  // namespace cinnabar

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The inside of Pending: a call that was made, is sent once, and has ended. Its arguments are encoded when it is made;
+// it keeps none of them. Movable until it is sent, and not in flight when it is destroyed.
+#pragma once
+
+#include <cinnabar/base/clock.hpp>
+#include <cinnabar/base/result.hpp>
+#include <cinnabar/hl/call_options.hpp>
+#include <cinnabar/hl/rpc.hpp>
+#include <cinnabar/hl/stats.hpp>
+#include <cinnabar/hl/task.hpp>
+#include <cinnabar/na/addr.hpp>
+#include <cinnabar/rpc/call.hpp>
+#include <cinnabar/rpc/proc.hpp>
+
+#include <atomic>
+#include <optional>
+#include <stop_token>
+#include <type_traits>
+
+namespace cinnabar::hl {
+
+class Loop;
+class NodeCore;
+
+namespace detail {
+
+// The part of a call that does not depend on its types.
+class CINNABAR_API CallOp {
+  public:
+    // Requires: not sent.
+    CallOp(CallOp&& other) noexcept;
+    CallOp& operator=(CallOp&&) = delete;
+    // Requires: not in flight.
+    ~CallOp();
+
+    // Sends it. True: `finished` will run once, from the loop; false: it has ended already (or could not be sent) and
+    // `finished` never runs. `task` may be null.
+    using Finished = void (*)(CallOp& self) noexcept;
+    [[nodiscard]] bool start(const TaskContext* task, Finished finished) noexcept;
+    // Asks for an early end. While in flight; not at the same time as the outcome is taken.
+    void cancel() noexcept;
+    [[nodiscard]] Loop& loop() const noexcept { return *loop_; }
+    // The same as an executor; null once the node is closed.
+    [[nodiscard]] Executor* open_loop() const noexcept;
+
+    void* user = nullptr;  // for whoever started it
+
+    // For awaiting: resumes `job` when it has ended.
+    [[nodiscard]] bool start_for(const TaskContext* task, Job& job) noexcept;
+    [[nodiscard]] bool ready() const noexcept { return call_ == nullptr; }
+
+  protected:
+    CallOp(NodeCore& node, const RpcName& name, std::uint16_t shape, const na::Addr& to,
+           const CallOptions& options) noexcept;
+
+    template <typename... In>
+    void encode(const In&... in) noexcept;
+    template <typename Out>
+    [[nodiscard]] Result<Out> take() noexcept;
+
+  private:
+    struct CancelCall {
+        CallOp* op;
+        void operator()() const noexcept { op->call_->cancel(); }
+    };
+    // Where arguments of that size are encoded; empty after a failure, which it keeps.
+    [[nodiscard]] Bytes room_for(std::size_t bytes) noexcept;
+    void fail(Errc code) noexcept;
+    static void on_done(rpc::Call& call, void* user) noexcept;
+    void watch() noexcept;
+    void end() noexcept;
+    void give_back() noexcept;
+    [[nodiscard]] ConstBytes output() const noexcept { return call_->output(); }
+    // Checks how it ended and the shape of the result.
+    [[nodiscard]] bool ended_well(std::uint16_t shape) noexcept;
+    [[nodiscard]] Error failure() const;
+
+    rpc::Call* call_ = nullptr;  // null: ended or failed
+    Loop* loop_ = nullptr;       // counted
+    RpcStats* stats_ = nullptr;
+    std::string_view name_;
+    na::Addr to_;
+    CallOptions options_;
+    std::stop_token stop_;
+    std::size_t input_bytes_ = 0;
+    TimeUs started_us_ = 0;
+    Finished finished_ = nullptr;
+    Job* job_ = nullptr;
+    Executor* executor_ = nullptr;  // where the job runs; null: on the loop
+    StopScope* scope_ = nullptr;
+    StopNode stop_node_;
+    std::optional<std::stop_callback<CancelCall>> stop_callback_;
+    // Sending and completion may overlap on two threads when somebody may stop the call: the later of the two ends it.
+    std::atomic<std::uint8_t> arrived_{0};
+    bool watched_ = false;
+    bool in_flight_ = false;
+    bool untaken_ = false;  // counted by the loop
+    Errc error_ = Errc::ok;
+    std::uint32_t app_code_ = 0;
+    std::string app_text_;
+};
+
+// The same with its types.
+template <typename Out>
+class CallOf : public CallOp {
+  public:
+    template <typename... In>
+    CallOf(NodeCore& node, const RpcName& name, std::uint16_t shape, const na::Addr& to, const CallOptions& options,
+           const In&... in) noexcept
+        : CallOp(node, name, shape, to, options) {
+        encode(in...);
+    }
+    CallOf(CallOf&&) noexcept = default;
+
+    // After the end, once.
+    [[nodiscard]] Result<Out> outcome() noexcept {
+        if constexpr (std::is_void_v<Out>) {
+            Result<OutputOf<Out>> result = this->template take<OutputOf<Out>>();
+            if (!result) return std::move(result).error();
+            return {};
+        } else {
+            return this->template take<Out>();
+        }
+    }
+};
+
+template <typename... In>
+void CallOp::encode(const In&... in) noexcept {
+    if (!call_) return;
+    std::size_t bytes = (std::size_t{0} + ... + rpc::Codec<In>::min_size);
+    if constexpr (!(true && ... && rpc::Codec<In>::fixed)) {
+        rpc::Sizer sizer(call_);
+        rpc::detail::guarded(sizer, Errc::invalid_argument, [&] { sizer(in...); });
+        if (!sizer.ok()) return fail(sizer.error());
+        bytes = sizer.size();
+    }
+    rpc::Encoder encoder(room_for(bytes), call_);
+    if (!call_) return;
+    rpc::detail::guarded(encoder, Errc::invalid_argument, [&] { encoder(in...); });
+    if (!encoder.ok()) return fail(encoder.error());
+    input_bytes_ = encoder.position();
+}
+
+template <typename Out>
+Result<Out> CallOp::take() noexcept {
+    if (!ended_well(rpc::shape_of<Out>())) return failure();
+    Out out{};
+    const Errc decoded = rpc::decode(output(), out);
+    give_back();
+    if (decoded != Errc::ok) {
+        error_ = decoded;
+        return failure();
+    }
+    return out;
+}
+
+}  // namespace detail
+}  // namespace cinnabar::hl

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Making a call; and, for g++ 12 alone, forms of Node::call that see how each argument was written. They are taken,
+// where the types can be told, for calls with arguments that own memory: one that brings no temporary may be awaited at
+// once (call.hpp, MustBeNamed). Other compilers never take them.
+#pragma once
+
+#include <cinnabar/hl/call.hpp>
+
+#include <tuple>
+#include <utility>
+
+namespace cinnabar::hl {
+namespace detail {
+
+// As std::tuple_element, but no `type` beyond the end, where that one is an error. Compilers may substitute the
+// arguments of an overload before they look at its requires clause; clang 14 does.
+template <std::size_t Index, typename Arguments>
+struct ArgumentAt {};
+template <std::size_t Index, typename... A>
+requires(Index < sizeof...(A)) struct ArgumentAt<Index, std::tuple<A...>>
+    : std::tuple_element<Index, std::tuple<A...>> {
+};
+template <typename R, std::size_t Index>
+using Arg = typename ArgumentAt<Index, typename R::Arguments>::type;
+
+// Whether one of these is destroyed twice when it is a temporary in a co_await; an lvalue is none.
+template <typename... A>
+inline constexpr bool fragile = await_breaks_temporaries &&
+                                (false || ... ||
+                                 (!std::is_lvalue_reference_v<A> && !std::is_trivially_destructible_v<A>));
+template <typename Arguments>
+inline constexpr bool fragile_arguments = false;
+template <typename... In>
+inline constexpr bool fragile_arguments<std::tuple<In...>> = fragile<In...>;
+
+template <typename Out, bool Fragile>
+using CallMade = std::conditional_t<Fragile, MustBeNamed<Out>, Pending<Out>>;
+
+// Whether the arguments of R can be made of expressions of the types A, and a deadline of one more.
+template <typename R, typename... A>
+consteval bool fits() {
+    const auto convert = []<std::size_t... I>(std::index_sequence<I...>) {
+        return (true && ... && std::is_convertible_v<std::tuple_element_t<I, std::tuple<A&&...>>, Arg<R, I>>);
+    };
+    constexpr std::make_index_sequence<R::arity> arguments;
+    if constexpr (sizeof...(A) == R::arity) return convert(arguments);
+    if constexpr (sizeof...(A) == R::arity + 1)
+        return convert(arguments) &&
+               std::is_convertible_v<std::tuple_element_t<R::arity, std::tuple<A&&...>>, Microseconds>;
+    return false;
+}
+template <typename R, typename... A>
+concept Written = fragile_arguments<typename R::Arguments> && fits<R, A...>();
+
+[[nodiscard]] inline CallOptions call_options(const CallOptions& options) noexcept { return options; }
+[[nodiscard]] inline CallOptions call_options(Microseconds deadline) noexcept { return {.deadline = deadline}; }
+
+}  // namespace detail
+
+class CINNABAR_API CallsWritten {
+    template <typename R, typename... A>
+    using Made = detail::CallMade<typename R::Result, detail::fragile<A...>>;
+
+  public:
+    template <typename R, typename... A>
+    requires detail::Written<R, A...>
+    [[nodiscard]] Made<R, A...> call(const R& rpc, const na::Addr& to, A&&... written) const {
+        return make_written<Made<R, A...>>(rpc, to, std::forward_as_tuple(std::forward<A>(written)...));
+    }
+    template <typename R, typename A>
+    requires(R::arity == 1 && detail::Written<R, A>)
+        [[nodiscard]] Made<R, A> call(const R& rpc, const na::Addr& to, A&& a, const CallOptions& options) const {
+        return make_written<Made<R, A>>(rpc, to, std::forward_as_tuple(std::forward<A>(a), options));
+    }
+    template <typename R, typename A, typename B>
+    requires(R::arity == 2 && detail::Written<R, A, B>)
+        [[nodiscard]] Made<R, A, B> call(const R& rpc, const na::Addr& to, A&& a, B&& b,
+                                         const CallOptions& options) const {
+        return make_written<Made<R, A, B>>(
+            rpc, to, std::forward_as_tuple(std::forward<A>(a), std::forward<B>(b), options));
+    }
+    template <typename R, typename A, typename B, typename C>
+    requires(R::arity == 3 && detail::Written<R, A, B, C>)
+        [[nodiscard]] Made<R, A, B, C> call(const R& rpc, const na::Addr& to, A&& a, B&& b, C&& c,
+                                            const CallOptions& options) const {
+        return make_written<Made<R, A, B, C>>(
+            rpc, to, std::forward_as_tuple(std::forward<A>(a), std::forward<B>(b), std::forward<C>(c), options));
+    }
+    template <typename R, typename A, typename B, typename C, typename D>
+    requires(R::arity == 4 && detail::Written<R, A, B, C, D>)
+        [[nodiscard]] Made<R, A, B, C, D> call(const R& rpc, const na::Addr& to, A&& a, B&& b, C&& c, D&& d,
+                                               const CallOptions& options) const {
+        return make_written<Made<R, A, B, C, D>>(
+            rpc, to,
+            std::forward_as_tuple(std::forward<A>(a), std::forward<B>(b), std::forward<C>(c), std::forward<D>(d),
+                                  options));
+    }
+
+  protected:
+    explicit CallsWritten(NodeCore* core) noexcept : core_(core) {}
+
+    // P is what it makes: a Pending or a MustBeNamed.
+    template <typename P, typename R, typename... In>
+    P make(const Contract<R>& rpc, const na::Addr& to, const CallOptions& options, const In&... in) const noexcept {
+        constexpr std::uint16_t shape = rpc::shape_of<typename R::Input>();
+        return P(*core_, rpc.name(), shape, to, options, in...);
+    }
+
+    NodeCore* core_ = nullptr;
+
+  private:
+    template <typename P, typename R, typename... A>
+    P make_written(const R& rpc, const na::Addr& to, std::tuple<A...> written) const {
+        return convert_and_make<P>(rpc, to, std::move(written), std::make_index_sequence<R::arity>());
+    }
+    // Converts what was written to the arguments of R, as a call of a function does.
+    template <typename P, typename R, typename... A, std::size_t... I>
+    P convert_and_make(const R& rpc, const na::Addr& to, std::tuple<A...> written, std::index_sequence<I...>) const {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wconversion"  // literals, which convert silently where their value is known
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+        const auto make_of = [&](const detail::Arg<R, I>&... in) {
+            if constexpr (sizeof...(A) > sizeof...(I))
+                return make<P>(rpc, to, detail::call_options(std::get<sizeof...(I)>(written)), in...);
+            else
+                return make<P>(rpc, to, {}, in...);
+        };
+        return make_of(std::get<I>(std::move(written))...);
+#pragma GCC diagnostic pop
+    }
+};
+
+}  // namespace cinnabar::hl

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The memory of a bulk handle in the hands of peers: lent with the first description, taken back with the handle.
+#include "bulk.hpp"
+#include "context.hpp"
+#include "errors.hpp"
+
+#include <cinnabar/base/clock.hpp>
+
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+
+using namespace cinnabar;
+
+namespace cinnabar::mercury {
+namespace {
+
+constexpr TimeUs patience_us = 1'000'000;
+
+// A fence ends inside progress. Contexts that one thread uses are its own to drive.
+void drive(hg_class& owner) noexcept {
+    const bool single = (owner.network->options.thread_mode & NA_THREAD_MODE_SINGLE_CTX) != 0;
+    const std::lock_guard lock(owner.contexts_mutex);
+    if (owner.open_contexts.empty() || single) {
+        (void)::sched_yield();
+        return;
+    }
+    for (hg_context* context : owner.open_contexts) (void)context->rpc->progress(std::chrono::milliseconds(1));
+}
+
+void revoke(Lending& lending) noexcept {
+    lending.fenced.run = [](Work& work) noexcept {
+        static_cast<Lending&>(bulk::Lend::of(work)).over.store(true, std::memory_order_release);
+    };
+    if (!lending.granted() || lending.revoke() == Errc::ok) lending.over.store(true, std::memory_order_relaxed);
+}
+
+bool is_over(const std::unique_ptr<Lending>& lending) { return lending->over.load(std::memory_order_acquire); }
+
+}  // namespace
+
+hg_return_t lend(hg_bulk& bulk) {
+    if (!bulk.lends.empty()) return HG_SUCCESS;
+    std::vector<std::unique_ptr<Lending>> lends;
+    for (const auto& transport : bulk.owner->engine->transports()) {
+        lends.push_back(std::make_unique<Lending>());
+        const Errc granted = lends.back()->grant(bulk.local, static_cast<na::Access>(bulk.flags), transport);
+        if (granted != Errc::ok) {
+            lends.pop_back();
+            bulk.lends = std::move(lends);  // taken back with the handle
+            return failed("lending memory to peers", granted);
+        }
+    }
+    bulk.lends = std::move(lends);
+    return HG_SUCCESS;
+}
+
+hg_return_t take_back(hg_bulk& bulk) noexcept {
+    if (bulk.lends.empty()) return HG_SUCCESS;
+    hg_class& owner = *bulk.owner;
+    for (const auto& lending : bulk.lends) revoke(*lending);
+    const TimeUs until = steady_clock().now_us() + patience_us;
+    while (!std::ranges::all_of(bulk.lends, is_over) && steady_clock().now_us() < until) drive(owner);
+    const auto safe = [](const std::unique_ptr<Lending>& lending) {
+        return is_over(lending) && !lending->quarantined();
+    };
+    if (std::ranges::all_of(bulk.lends, safe)) return HG_SUCCESS;
+    (void)guarded([&] {
+        const std::lock_guard lock(owner.contexts_mutex);
+        for (auto& lending : bulk.lends) {
+            if (!safe(lending)) owner.quarantine.push_back(std::move(lending));
+        }
+        return HG_SUCCESS;
+    });
+    return failed("HG_Bulk_free: a peer that was stopped in an access may use the memory still", HG_TIMEOUT);
+}
+
+}  // namespace cinnabar::mercury

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The TCP connections that a process is dialling, by their two ends. An accepted socket with the same two ends is the
+// other side of one: the process calls itself. Nobody else can have such a socket, whatever incarnation it claims. Any
+// thread.
+#pragma once
+
+#include <cinnabar/na/session/socket_address.hpp>
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace cinnabar::na {
+
+class OwnDials {
+  public:
+    // From before the dialler greets until its answer is there.
+    void add(const SocketAddress& local, const SocketAddress& remote) {
+        const std::lock_guard lock(mutex_);
+        dials_.emplace_back(local, remote);
+    }
+    void remove(const SocketAddress& local, const SocketAddress& remote) noexcept {
+        const std::lock_guard lock(mutex_);
+        const auto at = std::find(dials_.begin(), dials_.end(), std::pair(local, remote));
+        if (at != dials_.end()) dials_.erase(at);
+    }
+    // Whether an accepted socket that greeted, and has no answer yet, is dialled by this process.
+    [[nodiscard]] bool dialled(int accepted) const noexcept {
+        const std::pair ends(SocketAddress::peer_of(accepted), SocketAddress::local_of(accepted));
+        const std::lock_guard lock(mutex_);
+        return std::find(dials_.begin(), dials_.end(), ends) != dials_.end();
+    }
+
+  private:
+    mutable std::mutex mutex_;
+    std::vector<std::pair<SocketAddress, SocketAddress>> dials_;
+};
+
+}  // namespace cinnabar::na

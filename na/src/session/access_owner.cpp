@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the peer asks of this side's memory. Every access goes through a lease's key, bounds and permission.
+#include <cinnabar/base/assert.hpp>
+#include <cinnabar/na/session/remote_access.hpp>
+
+#include <sys/uio.h>
+
+#include <atomic>
+
+namespace cinnabar::na {
+
+PendingAnswer* AccessPools::take(std::uint32_t pending) noexcept {
+    if (pending == answers_max) return nullptr;
+    const bool beyond = pending >= answers_reserved;
+    if (beyond && common_taken_ == answers_common) return nullptr;
+    PendingAnswer* answer = answers_.acquire();
+    if (answer && beyond) ++common_taken_;
+    return answer;
+}
+
+void AccessPools::give(PendingAnswer& answer, std::uint32_t pending) noexcept {
+    if (pending > answers_reserved) --common_taken_;
+    answers_.release(answer);
+}
+
+// Null when the peer may have no more.
+PendingAnswer* RemoteAccess::take_answer(AccessKind kind, std::uint64_t id, Errc status) noexcept {
+    PendingAnswer* taken = pools_->take(pending_);
+    if (!taken) return nullptr;
+    ++pending_;
+    taken->kind = kind;
+    taken->status = status;
+    taken->id = id;
+    taken->value = 0;
+    return taken;
+}
+
+// The same; what the peer may not have costs it the session.
+PendingAnswer* RemoteAccess::answer(AccessKind kind, std::uint64_t id, Errc status) noexcept {
+    PendingAnswer* taken = take_answer(kind, id, status);
+    if (!taken) {
+        access_failed(Errc::overloaded);
+        return nullptr;
+    }
+    (kind == AccessKind::get_data ? gets_ : answers_).push_back(*taken);
+    access_to_send();
+    return taken;
+}
+
+void RemoteAccess::release(PendingAnswer& answer) noexcept { pools_->give(answer, pending_--); }
+
+AccessHead RemoteAccess::head_of(const PendingAnswer& answer) noexcept {
+    return {answer.kind, 0, answer.status, 0, answer.id};
+}
+
+void RemoteAccess::get_asked(std::uint64_t id, const AccessBody& body) noexcept {
+    const auto pin = leases_->pin(body.key, body.offset, body.left, Access::read);
+    PendingAnswer* get = answer(pin.ok() ? AccessKind::get_data : AccessKind::get_failed, id, pin.why());
+    if (!get) return;
+    get->key = body.key;
+    get->offset = body.offset;
+    get->left = body.left;
+}
+
+LeaseTable::Pin RemoteAccess::pin_for_get(PendingAnswer& get, std::uint64_t bytes) noexcept {
+    auto pin = leases_->pin(get.key, get.offset, bytes, Access::read);
+    if (!pin.ok()) {
+        get.kind = AccessKind::get_failed;
+        get.status = pin.why();
+        answers_.push_back(get);
+    }
+    return pin;
+}
+
+void RemoteAccess::framed(PendingAnswer& get) noexcept {
+    if (get.left > 0) {
+        gets_.push_back(get);
+    } else {
+        release(get);
+    }
+}
+
+bool RemoteAccess::get_has_turn() noexcept {
+    get_turn_ = puts_.empty() || (!gets_.empty() && !get_turn_);
+    return get_turn_;
+}
+
+LeaseTable::Pin RemoteAccess::pin_for_put(std::uint64_t id, const LeaseKey& key, std::uint64_t offset,
+                                          std::uint64_t bytes) noexcept {
+    auto pin = leases_->pin(key, offset, bytes, Access::write);
+    if (!pin.ok()) {
+        refused_any_ = true;
+        refused_id_ = id;
+        (void)answer(AccessKind::put_done, id, pin.why());
+    }
+    return pin;
+}
+
+void RemoteAccess::put_placed(const AccessHead& head, const AccessBody& body) noexcept {
+    if (body.left > head.data_bytes) return;
+    (void)answer(AccessKind::put_done, head.id, Errc::ok);
+    if ((head.flags & access_notify) != 0) host_->receiver().on_notify(*peer_, body.notify);
+}
+
+void RemoteAccess::stop_asked(std::uint64_t id) noexcept {
+    for (PendingAnswer* get = gets_.front(); get; get = PendingAnswers::next(*get)) {
+        if (get->id != id) continue;
+        gets_.remove(*get);
+        return release(*get);
+    }
+}
+
+void RemoteAccess::atomic_asked(const AccessHead& head, const AccessBody& body) noexcept {
+    auto pin = leases_->pin(body.key, body.offset, sizeof(std::uint64_t), Access::read_write);
+    Errc status = pin.why();
+    std::uint64_t before = 0;
+    if (pin.ok()) {
+        iovec piece{};
+        std::uint64_t covered = 0;
+        (void)pin.memory().gather(pin.offset(), sizeof before, &piece, 1, covered);
+        if (covered != sizeof before || reinterpret_cast<std::uintptr_t>(piece.iov_base) % sizeof before != 0) {
+            status = Errc::invalid_argument;
+        } else {
+            const std::atomic_ref<std::uint64_t> cell(*static_cast<std::uint64_t*>(piece.iov_base));
+            if (head.kind == AccessKind::fetch_add) {
+                before = cell.fetch_add(body.operand);
+            } else {
+                before = body.compare;
+                (void)cell.compare_exchange_strong(before, body.operand);
+            }
+        }
+    }
+    if (PendingAnswer* done = answer(AccessKind::atomic_done, head.id, status)) done->value = before;
+}
+
+}  // namespace cinnabar::na

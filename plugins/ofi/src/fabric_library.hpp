@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// libfabric itself, loaded when the first ofi address is opened: a program that uses other transports neither needs the
+// library nor pays for its start. Only functions that a process calls by name are here; all others are reached through
+// the objects that these return.
+#pragma once
+
+#include <cinnabar/base/result.hpp>
+
+#include <rdma/fabric.h>
+
+#include <array>
+#include <csignal>
+
+namespace cinnabar::ofi {
+
+struct FabricLibrary {
+    // Loads the library on the first call and keeps it for the life of the process. unsupported: it cannot be loaded;
+    // the subject holds the loader's own text. Any thread.
+    [[nodiscard]] static Result<const FabricLibrary*> load();
+
+    decltype(&::fi_getinfo) getinfo = nullptr;
+    decltype(&::fi_freeinfo) freeinfo = nullptr;
+    decltype(&::fi_dupinfo) dupinfo = nullptr;
+    decltype(&::fi_fabric) fabric = nullptr;
+    decltype(&::fi_strerror) strerror = nullptr;
+};
+
+// The library after a successful load(). Any thread.
+[[nodiscard]] const FabricLibrary& fabric_library() noexcept;
+
+// Restores on destruction every signal disposition that changed in its life. Some of the libraries below libfabric
+// install handlers when they are loaded; a program's crashes and its own handlers are not theirs to take.
+class SignalDispositions {
+  public:
+    SignalDispositions() noexcept;
+    ~SignalDispositions();
+    SignalDispositions(const SignalDispositions&) = delete;
+    SignalDispositions& operator=(const SignalDispositions&) = delete;
+
+  private:
+    struct Saved {
+        bool known = false;
+        struct sigaction action = {};
+    };
+    std::array<Saved, NSIG> saved_;
+};
+
+}  // namespace cinnabar::ofi

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Nor is it written in braces.
+#include <cinnabar/cinnabar.hpp>
+
+#include <string>
+
+using namespace cinnabar;
+
+struct Item {
+    std::string name;
+    int count;
+};
+constexpr Rpc<int(Item)> put{"put"};
+constexpr Rpc<int(std::string)> echo{"echo"};
+
+Task<void> send(const Node& node, const Addr& to) {
+    const Item item{"a", 3};
+#ifdef CINNABAR_MUST_FAIL
+    (void)co_await node.call(put, to, {"a", 3});
+#else
+    [[maybe_unused]] auto call = node.call(put, to, {"a", 3});
+    (void)co_await call;
+#endif
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "behaviours.hpp"
+
+#include <array>
+#include <vector>
+
+namespace cinnabar::hostile {
+namespace {
+
+constexpr std::uint64_t a_minute = 60'000'000;
+constexpr std::size_t lent_bytes = 4u << 20;
+
+// As if each reply had come and given its credit back.
+void floods_unread(RudePeer& peer, unsigned) {
+    for (int i = 0; i < 32; ++i) (void)peer.request(rpc::rpc_id("nobody serves this"), {}, 0, a_minute);
+}
+
+// Only what it may, but asking for more all the time, without a deadline.
+void asks_for_everything(RudePeer& peer, unsigned) {
+    while (peer.credits() != 0 && peer.request(answered, {}, rpc::flag_hungry)) {
+    }
+}
+
+void is_hungry_then_silent(RudePeer& peer, unsigned step) {
+    if (step < 20 && peer.credits() != 0) (void)peer.request(answered, {}, rpc::flag_hungry);
+}
+
+void sends_no_frames(RudePeer& peer, unsigned step) {
+    std::array<std::byte, 40> bytes{};
+    bytes[0] = static_cast<std::byte>(step % 5);
+    (void)peer.frame(bytes, step);
+}
+
+// A control message whose count of records is wrong.
+void lies_in_control(RudePeer& peer, unsigned) {
+    constexpr std::array<std::byte, 24> bytes{std::byte{3}, std::byte{1}, std::byte{7}};
+    (void)peer.frame(bytes, 0);
+}
+
+void pings_without_end(RudePeer& peer, unsigned) {
+    const std::vector<rpc::ControlRecord> pings(200, {rpc::ControlType::ping, 0, 1});
+    (void)peer.control(pings, rpc::control_wants_ack);
+}
+
+void cancels_what_is_not_there(RudePeer& peer, unsigned step) {
+    std::vector<rpc::ControlRecord> cancels;
+    for (std::uint64_t i = 0; i < 200; ++i) cancels.push_back({rpc::ControlType::cancel, 0, (step * 200 + i) << 24});
+    (void)peer.control(cancels, rpc::control_wants_ack);
+}
+
+void cancels_what_it_asks(RudePeer& peer, unsigned step) {
+    if (peer.credits() == 0) return;
+    if (!peer.request(held, {}, rpc::flag_hungry)) return;
+    const rpc::ControlRecord cancel{rpc::ControlType::cancel, 0, (std::uint64_t{step} << 24) | 1};
+    (void)peer.control({&cancel, 1}, rpc::control_wants_ack);
+}
+
+void fetches_no_results(RudePeer& peer, unsigned) {
+    if (peer.credits() != 0) (void)peer.request(large_result, {}, rpc::flag_hungry);
+}
+
+// Its large arguments, and what a handler wants to pull, never come: it does not serve its memory.
+void lends_and_is_silent(RudePeer& peer, unsigned step) {
+    if (step > 8) return;
+    std::array<std::byte, 512> room;
+    const ConstBytes descriptor = peer.lend(lent_bytes, room);
+    (void)peer.request(step % 2 == 0 ? answered : pulled, descriptor,
+                       step % 2 == 0 ? rpc::flag_overflow : std::uint16_t{0});
+}
+
+void sends_one_way(RudePeer& peer, unsigned) {
+    while (peer.credits() != 0 && peer.request(held, {}, rpc::flag_one_way | rpc::flag_hungry)) {
+    }
+}
+
+constexpr Behaviour all[] = {
+    {"FloodsUnread", false, floods_unread},
+    {"AsksForEverything", true, asks_for_everything},
+    {"IsHungryThenSilent", true, is_hungry_then_silent},
+    {"SendsNoFrames", true, sends_no_frames},
+    {"LiesInControl", true, lies_in_control},
+    {"PingsWithoutEnd", false, pings_without_end},
+    {"CancelsWhatIsNotThere", false, cancels_what_is_not_there},
+    {"CancelsWhatItAsks", true, cancels_what_it_asks},
+    {"FetchesNoResults", true, fetches_no_results},
+    {"LendsAndIsSilent", false, lends_and_is_silent, true},
+    {"SendsOneWay", true, sends_one_way},
+};
+
+}  // namespace
+
+std::span<const Behaviour> behaviours() noexcept { return all; }
+
+}  // namespace cinnabar::hostile

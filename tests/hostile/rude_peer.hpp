@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A peer whose frames are made by hand, over any network: it follows the format, and does what it likes otherwise.
+#pragma once
+
+#include "codec.hpp"
+#include "support/recording_receiver.hpp"
+
+#include <cinnabar/base/bytes.hpp>
+#include <cinnabar/na/context.hpp>
+#include <cinnabar/rpc/rpc_id.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace cinnabar::hostile {
+
+class RudePeer {
+  public:
+    RudePeer(std::shared_ptr<na::Transport> transport, na::ContextId context);
+    ~RudePeer();
+    RudePeer(const RudePeer&) = delete;
+    RudePeer& operator=(const RudePeer&) = delete;
+
+    void meet(const na::Addr& target);
+    // It never sends what no receive slot is set aside for, since some networks break on that.
+    void keep_to_slots() noexcept { keeps_to_slots_ = true; }
+    // Reads what came. A peer that never does this reads nothing.
+    void look();
+    [[nodiscard]] bool connected() const noexcept;
+    [[nodiscard]] na::Context& context() noexcept { return *context_; }
+
+    // Frames leave as soon as the network takes them; false when there is no buffer for another one.
+    bool request(rpc::RpcId rpc, ConstBytes payload, std::uint16_t flags = 0,
+                 std::uint64_t time_left = rpc::time_left_none);
+    bool control(std::span<const rpc::ControlRecord> records, std::uint8_t flags);
+    bool frame(ConstBytes bytes, na::Tag tag);
+
+    // Requests that the target allows and that were not sent yet, as far as was read.
+    [[nodiscard]] std::uint32_t credits() const noexcept { return credits_; }
+    // A descriptor of memory that it lends, in `room`.
+    [[nodiscard]] ConstBytes lend(std::size_t bytes, Bytes room);
+
+  private:
+    struct Sent {
+        na::Op op;
+        RudePeer* owner = nullptr;
+        bool free = true;
+    };
+    [[nodiscard]] Sent& idle_slot();
+    void take(const na::Arrival& arrival) noexcept;
+
+    std::shared_ptr<na::Transport> transport_;
+    support::RecordingReceiver receiver_;
+    std::unique_ptr<na::Context> context_;
+    na::Peer* peer_ = nullptr;
+    std::vector<std::unique_ptr<Sent>> sent_;
+    std::uint64_t tag_ = 0;
+    std::uint32_t credits_ = 0;
+    bool met_ = false;
+    bool keeps_to_slots_ = false;
+    bool control_unacked_ = false;
+    std::vector<std::byte> memory_;
+    std::unique_ptr<na::Memory> registered_;
+    na::Lease lease_;
+};
+
+}  // namespace cinnabar::hostile

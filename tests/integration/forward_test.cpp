@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory that is handed on: A lends it to B, B puts what it was given into a call to C, and C moves the bytes from or
+// to A itself.
+#include "ways.hpp"
+
+#include <cinnabar/cinnabar.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <future>
+#include <vector>
+
+using namespace std::chrono_literals;
+
+namespace cinnabar {
+namespace {
+
+struct Piece {
+    std::string name;
+    Bulk data;
+};
+struct Lent {
+    Piece from;
+    Bulk into;
+};
+constexpr Rpc<std::uint64_t(Piece)> put{"put"};
+constexpr Rpc<std::uint64_t(Piece)> store{"store"};
+constexpr Rpc<std::uint64_t(Lent)> copy{"copy"};
+constexpr Rpc<std::uint64_t(Lent)> copy_at{"copy_at"};
+
+constexpr std::size_t mib = std::size_t{1} << 20;
+
+std::vector<std::byte> pattern(std::size_t bytes) {
+    std::vector<std::byte> made(bytes);
+    for (std::size_t i = 0; i < bytes; ++i) made[i] = static_cast<std::byte>(i * 31 >> 3);
+    return made;
+}
+
+// Keeps what it pulls, from wherever it is told to.
+struct Store {
+    Node node;
+    bool follow = true;
+    std::vector<std::byte> kept;
+
+    Store(const std::vector<std::string>& uris, bool follow_owner = true)
+        : node(Node::listen(uris).value()), follow(follow_owner) {
+        (void)node.serve(store, [this](Request<Piece> request) -> Task<Result<std::uint64_t>> {
+            kept.assign(request->data.size(), std::byte{0});
+            co_return co_await request->data.pull(Bytes(kept), {.follow_owner = follow});
+        });
+        (void)node.serve(copy_at, [](Request<Lent> request) -> Task<Result<std::uint64_t>> {
+            CINNABAR_CO_TRY(auto buffer, request.node().buffers().take(request->from.data.size()));
+            CINNABAR_CO_TRY(const auto pulled, co_await request->from.data.pull(buffer, {.follow_owner = true}));
+            CINNABAR_CO_TRY(const auto pushed, co_await request->into.push(buffer, {.follow_owner = true}));
+            co_return pulled + pushed;
+        });
+    }
+};
+
+// Hands on what it is asked to store.
+struct Gateway {
+    Node node;
+    Addr next;
+
+    Gateway(const std::vector<std::string>& uris, const std::string& to)
+        : node(Node::listen(uris).value()), next(node.lookup(to).value()) {
+        (void)node.serve(put, [this](Request<Piece> request) -> Task<Result<std::uint64_t>> {
+            co_return co_await request.node().call(store, next, *request);
+        });
+        (void)node.serve(copy, [this](Request<Lent> request) -> Task<Result<std::uint64_t>> {
+            co_return co_await request.node().call(copy_at, next, *request);
+        });
+        // And once more, for a longer way.
+        (void)node.serve(store, [this](Request<Piece> request) -> Task<Result<std::uint64_t>> {
+            co_return co_await request.node().call(store, next, *request);
+        });
+    }
+};
+
+class Forward : public testing::TestWithParam<test::Way> {};
+
+TEST_P(Forward, the_third_party_pulls_straight_from_the_owner) {
+    Store c({GetParam().listen});
+    Gateway b({GetParam().listen}, c.node.address());
+    Node a = Node::listen(GetParam().listen).value();
+    const auto bytes = pattern(8 * mib + 5);
+    const auto region = a.expose(std::span<const std::byte>(bytes)).value();
+    const Addr to = a.lookup(b.node.address()).value();
+    const auto stored = a.call(put, to, {"x", region}, 60s).wait();
+    ASSERT_TRUE(stored.ok()) << stored.error().message();
+    EXPECT_EQ(*stored, bytes.size());
+    EXPECT_EQ(c.kept, bytes);
+}
+
+TEST_P(Forward, it_pushes_as_well_and_windows_stay_windows) {
+    Store c({GetParam().listen});
+    Gateway b({GetParam().listen}, c.node.address());
+    Node a = Node::listen(GetParam().listen).value();
+    const auto bytes = pattern(3 * mib);
+    std::vector<std::byte> back(4 * mib);
+    const auto from = a.expose(std::span<const std::byte>(bytes)).value().slice(mib / 2, 2 * mib);
+    const auto into = a.expose(std::span<std::byte>(back)).value().slice(mib, 2 * mib);
+    const Addr to = a.lookup(b.node.address()).value();
+    const auto copied = a.call(copy, to, {{"x", from}, Bulk(into, Access::write)}, 60s).wait();
+    ASSERT_TRUE(copied.ok()) << copied.error().message();
+    EXPECT_EQ(*copied, 4 * mib);
+    EXPECT_TRUE(std::equal(back.begin() + mib, back.begin() + 3 * mib, bytes.begin() + mib / 2));
+    EXPECT_EQ(std::count(back.begin(), back.begin() + mib, std::byte{0}), static_cast<std::ptrdiff_t>(mib));
+    EXPECT_EQ(std::count(back.begin() + 3 * mib, back.end(), std::byte{0}), static_cast<std::ptrdiff_t>(mib));
+}
+
+CINNABAR_ON_EACH_WAY(Forward);
+
+class ForwardTcp : public testing::Test {
+  protected:
+    static constexpr const char* uri = "tcp://127.0.0.1:0";
+    Result<std::uint64_t> send(Node& a, const Gateway& b, std::span<const std::byte> bytes) {
+        const auto region = a.expose(bytes).value();
+        return a.call(put, a.lookup(b.node.address()).value(), {"x", region}, 60s).wait();
+    }
+};
+
+TEST_F(ForwardTcp, over_two_gateways) {
+    Store d({uri});
+    Gateway c({uri}, d.node.address());
+    Gateway b({uri}, c.node.address());
+    Node a = Node::listen(uri).value();
+    const auto bytes = pattern(2 * mib);
+    EXPECT_EQ(send(a, b, bytes).value(), bytes.size());
+    EXPECT_EQ(d.kept, bytes);
+}
+
+TEST_F(ForwardTcp, few_bytes_go_along_though_nobody_listens) {
+    Store c({uri}, false);
+    Gateway b({uri}, c.node.address());
+    Node a = Node::open("tcp://").value();
+    const auto bytes = pattern(500);
+    EXPECT_EQ(send(a, b, bytes).value(), bytes.size());
+    EXPECT_EQ(c.kept, bytes);
+}
+
+TEST_F(ForwardTcp, memory_of_one_who_does_not_listen_is_unreachable) {
+    Store c({uri});
+    Gateway b({uri}, c.node.address());
+    Node a = Node::open("tcp://").value();
+    const auto bytes = pattern(mib);
+    EXPECT_EQ(send(a, b, bytes).code(), Errc::unreachable);
+    EXPECT_TRUE(c.kept.empty());  // C was never called
+}
+
+TEST_F(ForwardTcp, who_was_not_told_to_follow_owners_does_not) {
+    Store c({uri}, false);
+    Gateway b({uri}, c.node.address());
+    Node a = Node::listen(uri).value();
+    const auto bytes = pattern(mib);
+    EXPECT_EQ(send(a, b, bytes).code(), Errc::permission);
+}
+
+TEST_F(ForwardTcp, one_who_cannot_reach_the_owner_says_so) {
+    Store c({uri});
+    Gateway b({uri, "shm://"}, c.node.address());
+    Node a = Node::listen("shm://").value();  // C has no shm
+    const auto bytes = pattern(mib);
+    EXPECT_EQ(send(a, b, bytes).code(), Errc::unreachable);
+}
+
+TEST_F(ForwardTcp, the_first_call_may_come_by_one_transport_and_the_second_by_another) {
+    Store c({uri, "shm://"});
+    Node a = Node::listen(uri).value();
+    Gateway b({uri, "shm://"}, c.node.endpoints().at(1));  // B calls C over shm, A calls B over tcp
+    ASSERT_EQ(b.node.transport_to(b.next), "shm");
+    const auto bytes = pattern(2 * mib);
+    EXPECT_EQ(send(a, b, bytes).value(), bytes.size());
+    EXPECT_EQ(c.kept, bytes);
+}
+
+// A gives up while C pulls: C is told through B, and once A's call has ended nothing of its memory moves.
+TEST_F(ForwardTcp, a_cancel_reaches_through) {
+    std::promise<void> running;
+    std::promise<Errc> ended;
+    Node c = Node::listen(uri).value();
+    const auto hang = [&](Request<Piece> request) -> Task<Result<std::uint64_t>> {
+        std::vector<std::byte> kept(request->data.size());
+        const auto pulled = co_await request->data.pull(Bytes(kept), {.follow_owner = true});
+        if (!pulled) co_return pulled;
+        running.set_value();
+        const auto slept = co_await request.node().sleep_for(1h);  // ends with the request
+        ended.set_value(slept);
+        co_return *pulled;
+    };
+    ASSERT_TRUE(c.serve(store, hang).ok());
+    Gateway b({uri}, c.address());
+    Node a = Node::listen(uri).value();
+    const auto bytes = pattern(mib);
+    const auto region = a.expose(std::span<const std::byte>(bytes)).value();
+    auto call = a.call(put, a.lookup(b.node.address()).value(), {"x", region}, 60s).future();
+    running.get_future().wait();
+    call.cancel();
+    EXPECT_EQ(call.get().code(), Errc::canceled);
+    EXPECT_EQ(ended.get_future().get(), Errc::canceled);
+}
+
+// The deadline of the first call is that of the second.
+TEST_F(ForwardTcp, a_deadline_reaches_through) {
+    std::promise<TimeUs> left;
+    Node c = Node::listen(uri).value();
+    const auto tell = [&](Request<Piece> request) -> Task<Result<std::uint64_t>> {
+        left.set_value(request.deadline() - steady_clock().now_us());
+        co_return request->data.size();
+    };
+    ASSERT_TRUE(c.serve(store, tell).ok());
+    Gateway b({uri}, c.address());
+    Node a = Node::listen(uri).value();
+    const auto bytes = pattern(mib);
+    const auto region = a.expose(std::span<const std::byte>(bytes)).value();
+    const Addr to = a.lookup(b.node.address()).value();
+    EXPECT_EQ(a.call(put, to, {"x", region}, 5s).wait().value(), mib);
+    EXPECT_LE(left.get_future().get(), 5'000'000u);
+}
+
+}  // namespace
+}  // namespace cinnabar

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Nodes of one process that reach each other without a network: over self, and on a simulated one, in the plainest use.
+#include <cinnabar/cinnabar.hpp>
+#include <cinnabar/plugins/sim.hpp>
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <optional>
+#include <vector>
+
+using namespace std::chrono_literals;
+
+namespace cinnabar {
+namespace {
+
+constexpr Rpc<int(int)> twice{"twice"};
+constexpr Rpc<int(int)> slow_twice{"slow_twice"};
+constexpr Rpc<std::uint64_t(Bulk)> total{"total"};
+constexpr Rpc<int(int)> back{"back"};
+
+void serve(const Node& node) {
+    ASSERT_TRUE(node.serve(twice, [](int value) { return 2 * value; }).ok());
+    const auto slow = [](RequestOf<slow_twice> request) -> Task<Result<int>> {
+        if (const Errc woken = co_await request.node().sleep_for(1h); woken != Errc::ok) co_return woken;
+        co_return 2 * *request;
+    };
+    ASSERT_TRUE(node.serve(slow_twice, slow).ok());
+    const auto add_up = [](RequestOf<total> request) -> Task<Result<std::uint64_t>> {
+        CINNABAR_CO_TRY(const auto values, co_await request->fetch<std::uint32_t>());
+        co_return std::accumulate(values.begin(), values.end(), std::uint64_t{0});
+    };
+    ASSERT_TRUE(node.serve(total, add_up).ok());
+    // Calls its caller back.
+    const auto call_back = [](Request<int> request) -> Task<Result<int>> {
+        co_return co_await request.node().call(twice, request.source(), *request + 1);
+    };
+    ASSERT_TRUE(node.serve(back, call_back).ok());
+}
+
+std::uint64_t sum_at(const Node& client, const Addr& to) {
+    std::vector<std::uint32_t> values(300'000, 3);
+    const auto region = client.expose(std::span<const std::uint32_t>(values)).value();
+    return client.call(total, to, region).wait().value();
+}
+
+TEST(Self, two_nodes_of_a_process_reach_each_other) {
+    const Node server = Node::listen("self://").value();
+    const Node client = Node::open("self://").value();
+    serve(server);
+    serve(client);
+    const Addr to = client.lookup(server.address()).value();
+    EXPECT_EQ(client.call(twice, to, 4).wait().value(), 8);
+    EXPECT_EQ(client.call(back, to, 4).wait().value(), 10);
+    EXPECT_EQ(sum_at(client, to), 900'000u);
+    EXPECT_EQ(client.call(slow_twice, to, 4, 20ms).wait().code(), Errc::timed_out);
+    const auto [third, peer] = Node::connect(server.address()).value();
+    EXPECT_EQ(third.call(twice, peer, 5).wait().value(), 10);
+}
+
+TEST(Self, a_name_is_found_again_after_a_restart) {
+    std::optional<Node> server = Node::listen("self://store").value();
+    const Node client = Node::open("self://").value();
+    EXPECT_EQ(Node::listen("self://store").code(), Errc::address_in_use);
+    serve(*server);
+    const Addr to = client.lookup("self://store").value();
+    EXPECT_EQ(client.call(twice, to, 4).wait().value(), 8);
+    server.reset();
+    EXPECT_FALSE(client.call(twice, to, 4, 5s).wait().ok());
+    server.emplace(Node::listen("self://store").value());
+    serve(*server);
+    Result<int> reached = client.call(twice, to, 4).wait();
+    if (!reached) reached = client.call(twice, to, 4).wait();  // the first may still have met the old one
+    EXPECT_EQ(reached.value(), 8);
+    EXPECT_EQ(sum_at(client, to), 900'000u);
+}
+
+TEST(Self, nobody_is_there) {
+    const Node client = Node::open("self://").value();
+    EXPECT_EQ(client.lookup("self://nobody").code(), Errc::unreachable);
+    // The way of a node to itself is nobody else's.
+    const Node other = Node::listen("tcp://127.0.0.1:0").value();
+    for (const std::string& endpoint : other.endpoints()) {
+        if (!endpoint.starts_with("self://")) continue;
+        EXPECT_EQ(client.lookup(endpoint).code(), Errc::unreachable);
+    }
+}
+
+// Each test has a world of its own.
+class Simulated : public testing::Test {
+  protected:
+    static inline int worlds = 100;
+    const int number_ = ++worlds;
+    std::shared_ptr<sim::World> world_ = sim::World::numbered(static_cast<std::uint64_t>(number_));
+    [[nodiscard]] std::string at(const std::string& host) const {
+        return "sim://" + host + "?world=" + std::to_string(number_);
+    }
+    std::optional<Node> server_ = Node::listen(at("server")).value();
+    Node client_ = Node::open(at("client")).value();
+    Addr to_ = client_.lookup("sim://server").value();
+    void SetUp() override { serve(*server_); }
+};
+
+TEST_F(Simulated, calls_end_by_themselves) {
+    EXPECT_EQ(client_.call(twice, to_, 4).wait().value(), 8);
+    EXPECT_EQ(client_.call(twice, to_, 5).future().get().value(), 10);
+    const auto task = [this]() -> Task<int> { co_return (co_await client_.call(twice, to_, 6)).value(); };
+    EXPECT_EQ(sync_wait(task()).value(), 12);
+    serve(client_);
+    EXPECT_EQ(client_.call(back, to_, 4).wait().value(), 10);
+    EXPECT_EQ(sum_at(client_, to_), 900'000u);
+}
+
+TEST_F(Simulated, poll_delivers_on_either_side) {
+    int got = 0;
+    client_.call(twice, to_, 4).then([&](Result<int> result) { got = result.value(); });
+    int rounds = 0;
+    while (got == 0 && ++rounds < 100'000) client_.poll();
+    EXPECT_EQ(got, 8);
+    got = 0;
+    client_.call(twice, to_, 5).then([&](Result<int> result) { got = result.value(); });
+    for (rounds = 0; got == 0 && ++rounds < 100'000;) server_->poll();
+    EXPECT_EQ(got, 10);
+}
+
+TEST_F(Simulated, time_is_the_networks) {
+    const TimeUs before = world_->now_us();
+    EXPECT_EQ(client_.call(slow_twice, to_, 4, no_deadline).wait().value(), 8);
+    EXPECT_GE(world_->now_us() - before, 3'600'000'000u);
+    EXPECT_EQ(client_.call(slow_twice, to_, 4, 5s).wait().code(), Errc::timed_out);
+    auto pending = client_.call(slow_twice, to_, 4, no_deadline).future();
+    EXPECT_FALSE(pending.wait_for(30min));
+    EXPECT_TRUE(pending.wait_for(31min));
+    const TimeUs now = world_->now_us();
+    EXPECT_EQ(client_.run_for(10s), Errc::ok);
+    EXPECT_GE(world_->now_us() - now, 10'000'000u);
+    EXPECT_LE(world_->now_us() - now, 11'000'000u);
+    EXPECT_EQ(server_->drain(1s), Errc::ok);
+}
+
+TEST_F(Simulated, what_is_served_on_a_pool_runs_on_the_loop) {
+    constexpr Rpc<int(int)> thrice{"thrice"};
+    const Pool pool = server_->make_pool({.threads = 2}).value();
+    const auto here = std::this_thread::get_id();
+    const auto handler = [here](int value) { return std::this_thread::get_id() == here ? 3 * value : -1; };
+    ASSERT_TRUE(server_->serve(thrice, handler, on(pool)).ok());
+    EXPECT_EQ(client_.call(thrice, to_, 3).wait().value(), 9);
+    EXPECT_EQ(pool.queued(), 0u);
+}
+
+TEST_F(Simulated, a_server_dies_and_comes_back) {
+    EXPECT_EQ(client_.call(twice, to_, 4).wait().value(), 8);
+    auto pending = client_.call(slow_twice, to_, 4, no_deadline).future();
+    EXPECT_FALSE(pending.wait_for(1s));
+    world_->kill("server");
+    server_.reset();
+    EXPECT_EQ(pending.get().code(), Errc::peer_lost);
+    EXPECT_FALSE(client_.call(twice, to_, 4, 5s).wait().ok());
+    server_.emplace(Node::listen(at("server")).value());
+    serve(*server_);
+    EXPECT_EQ(client_.call(twice, to_, 4).wait().value(), 8);
+}
+
+TEST_F(Simulated, the_same_seed_gives_the_same_events) {
+    const auto run = [](int number) {
+        auto world = sim::World::numbered(static_cast<std::uint64_t>(number), {.seed = 5, .reset_one_in = 10});
+        const std::string query = "?world=" + std::to_string(number);
+        const Node server = Node::listen("sim://server" + query).value();
+        const Node client = Node::open("sim://client" + query).value();
+        serve(server);
+        const Addr to = client.lookup("sim://server").value();
+        for (int i = 0; i < 50; ++i) (void)client.call(twice, to, i, 1s).wait();
+        return std::pair(world->trace_hash(), world->now_us());
+    };
+    const auto first = run(++worlds);
+    EXPECT_EQ(run(++worlds), first);
+}
+
+}  // namespace
+}  // namespace cinnabar

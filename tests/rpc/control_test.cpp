@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A peer that sends control messages by hand, and has no manners.
+#include "codec.hpp"
+#include "control_queue.hpp"
+#include "rpc_fixture.hpp"
+
+#include <malloc.h>
+
+#include <array>
+#include <deque>
+#include <fstream>
+
+namespace cinnabar::rpc {
+namespace {
+
+constexpr std::uint16_t records_each = 500;
+
+class ControlTest : public RpcTest {
+  protected:
+    // A process of its own; a context of the same one where there is but one.
+    struct Rogue {
+        support::Node node;
+        na::Peer* peer = nullptr;
+        std::deque<na::Op> ops;
+        std::size_t sent = 0;
+    };
+    void SetUp() override {
+        RpcTest::SetUp();
+        if (IsSkipped()) return;
+        if (network_.one_process()) GTEST_SKIP() << "both sides share their transport";
+    }
+    void open_rogue(Rogue& rogue) {
+        rogue.node.name = "rogue" + std::to_string(++rogues_);
+        rogue.node.transport = network_.open(rogue.node.name, {}).value();
+        na::Transport* transport = rogue.node.transport.get();
+        na::ContextOptions one;
+        one.threads = Threads::one;
+        rogue.node.context = na::Context::open({&transport, 1}, one, rogue.node.receiver).value();
+        rogue.peer = rogue.node.context->peer(to_).value();
+    }
+    // `records` of one kind, as many as the header says unless `claimed` lies.
+    void send(Rogue& rogue, ControlType type, std::uint16_t records, std::uint64_t call, int claimed = -1) {
+        na::Op& op = rogue.ops.emplace_back();
+        op.kind = na::OpKind::send_unexpected;
+        op.peer = rogue.peer;
+        op.message = rogue.node.port().take_message();
+        ASSERT_NE(op.message, nullptr);
+        Writer writer(op.message->bytes());
+        const std::uint16_t said = claimed < 0 ? records : static_cast<std::uint16_t>(claimed);
+        encode_control_header(control_wants_ack, said, writer);
+        for (std::uint16_t i = 0; i < records; ++i) encode_control({type, i, call + i}, writer);
+        ASSERT_TRUE(writer.ok());
+        op.message_bytes = static_cast<std::uint32_t>(writer.size());
+        op.user = &rogue;
+        op.complete = [](na::Op& sent) noexcept {
+            auto& sender = *static_cast<Rogue*>(sent.user);
+            ++sender.sent;
+            sender.node.port().give_message(*sent.message);
+        };
+        ASSERT_TRUE(until_posted(rogue, op));
+    }
+    [[nodiscard]] bool until_posted(Rogue& rogue, na::Op& op) {
+        return with(rogue).until([&] { return rogue.node.context->post(op) == Errc::ok; }, std::chrono::seconds(20));
+    }
+    [[nodiscard]] support::Pump with(Rogue& rogue) {
+        support::Pump both(network_.world_or_null());
+        both.add(target_.context->na());
+        both.add(*rogue.node.context);
+        return both;
+    }
+    [[nodiscard]] bool until(Rogue& rogue, const std::function<bool()>& done) {
+        return with(rogue).until(done, std::chrono::seconds(20));
+    }
+    using RpcTest::until;
+    // Records in all that came, and the messages that had any.
+    static std::pair<std::size_t, std::size_t> answers(const Rogue& rogue) {
+        std::size_t records = 0;
+        std::size_t messages = 0;
+        for (const auto& got : rogue.node.receiver.messages) {
+            Reader reader(got.bytes);
+            std::uint8_t flags = 0;
+            std::uint16_t count = 0;
+            if (decode_control_header(reader, flags, count) != Errc::ok || count == 0) continue;
+            records += count;
+            ++messages;
+        }
+        return {records, messages};
+    }
+    unsigned rogues_ = 0;
+};
+
+TEST_P(ControlTest, PingsThatNobodyAcknowledgesAreOneAnswer) {
+    Rogue rogue;
+    open_rogue(rogue);
+    constexpr std::size_t messages = 64;
+    for (std::size_t i = 0; i < messages; ++i) send(rogue, ControlType::ping, records_each, 0);
+    ASSERT_TRUE(until(rogue, [&] { return rogue.sent == messages && answers(rogue).second == 1; }));
+    for (int i = 0; i < 100; ++i) (void)with(rogue).step();
+    EXPECT_EQ(answers(rogue), std::pair(std::size_t{1}, std::size_t{1}));
+    EXPECT_EQ(target_.context->counts().sessions_ended, 0u);
+    serve_echo();
+    Ending ending;
+    RpcTest::send("echo", "still here", ending);
+    ASSERT_TRUE(until([&] { return ending.count == 1; }));
+    EXPECT_EQ(ending.result, Errc::ok);
+}
+
+TEST_P(ControlTest, CancelsOfNothingHaveNoAnswer) {
+    Rogue rogue;
+    open_rogue(rogue);
+    constexpr std::size_t messages = 64;
+    for (std::size_t i = 0; i < messages; ++i) send(rogue, ControlType::cancel, records_each, 1u << 30);
+    ASSERT_TRUE(until(rogue, [&] { return rogue.sent == messages; }));
+    for (int i = 0; i < 100; ++i) (void)with(rogue).step();
+    EXPECT_EQ(answers(rogue).first, 0u);
+}
+
+TEST_P(ControlTest, OneThatMakesNoSenseEndsTheSession) {
+    Rogue rogue;
+    open_rogue(rogue);
+    log_.allow("makes no sense");
+    for (int i = 0; i < 8; ++i) send(rogue, ControlType::ping, 3, 0, 5);
+    ASSERT_TRUE(until(rogue, [&] { return rogue.node.receiver.count(na::PeerEvent::lost) != 0; }));
+    // What was under way makes no second line; where it comes on a connection of its own, that one ends as well.
+    ASSERT_TRUE(until(rogue, [&] { return rogue.sent == 8; }));
+    EXPECT_EQ(target_.context->counts().sessions_ended, log_.allowed());
+    EXPECT_GE(log_.allowed(), 1u);
+    serve_echo();
+    Ending ending;
+    RpcTest::send("echo", "others stay", ending);
+    ASSERT_TRUE(until([&] { return ending.count == 1; }));
+    EXPECT_EQ(ending.result, Errc::ok);
+}
+
+std::size_t resident_bytes() {
+    (void)::malloc_trim(0);  // what was freed is no matter of the allocator's habits
+    std::ifstream file("/proc/self/statm");
+    std::size_t all = 0;
+    std::size_t resident = 0;
+    file >> all >> resident;
+    return resident * 4096;
+}
+
+// At tcp alone: the memory of a hundred ports is no matter of this layer.
+TEST_P(ControlTest, AHundredThatHangUpLeaveNoMemory) {
+    if (network_.kind() != support::NetworkKind::tcp) GTEST_SKIP() << "of this layer alone: tcp is enough";
+    std::size_t before = 0;
+    for (int rounds = 0; rounds < 3; ++rounds) {
+        {
+            std::vector<std::unique_ptr<Rogue>> rogues;
+            for (int i = 0; i < 100; ++i) open_rogue(*rogues.emplace_back(std::make_unique<Rogue>()));
+            for (const auto& rogue : rogues) {
+                for (int i = 0; i < 64; ++i)
+                    send(*rogue, i % 2 ? ControlType::cancel : ControlType::ping, 500, 1u << 30);
+                ASSERT_TRUE(until(*rogue, [&] { return rogue->sent == 64; }));
+            }
+        }
+        const auto gone = [&] { return target_.context->counts().connections == 0; };
+        ASSERT_TRUE(pump_of({&target_}).until(gone, std::chrono::seconds(20)));
+        if (rounds == 0) before = resident_bytes();
+    }
+    EXPECT_LE(resident_bytes(), before + (8u << 20));
+}
+
+CINNABAR_OVER_ALL(ControlTest);
+
+TEST(ControlQueue, RecordsThatNameNoCallWaitOnceAndCreditsAddUp) {
+    ControlQueue queue;
+    for (std::uint32_t i = 0; i < 1000; ++i) {
+        ASSERT_TRUE(queue.put({ControlType::ping, i, 0}));
+        ASSERT_TRUE(queue.put({ControlType::grant, 2, 0}));
+    }
+    ASSERT_TRUE(queue.put({ControlType::leave, 0, 0}));
+    ASSERT_TRUE(queue.put({ControlType::cancel, 0, 77}));
+    const ControlQueue::Batch batch = queue.next(100);
+    ASSERT_EQ(batch.count, 4u);
+    std::array<std::byte, 64> bytes;
+    Writer writer(bytes);
+    queue.encode(batch, writer);
+    queue.taken(batch);
+    EXPECT_TRUE(queue.empty());
+    Reader reader(bytes);
+    const ControlRecord grant = decode_control(reader);
+    const ControlRecord ping = decode_control(reader);
+    const ControlRecord cancel = decode_control(reader);
+    EXPECT_EQ(grant.type, ControlType::grant);
+    EXPECT_EQ(grant.value, 2000u);
+    EXPECT_EQ(ping.type, ControlType::ping);
+    EXPECT_EQ(ping.value, 999u);
+    EXPECT_EQ(cancel.type, ControlType::cancel);
+    EXPECT_EQ(cancel.call, 77u);
+    EXPECT_EQ(decode_control(reader).type, ControlType::leave);
+}
+
+TEST(ControlQueue, LeaveWaitsForWhatDoesNotFit) {
+    ControlQueue queue;
+    ASSERT_TRUE(queue.put({ControlType::leave, 0, 0}));
+    for (std::uint64_t i = 0; i < 50; ++i) ASSERT_TRUE(queue.put({ControlType::released, 0, i}));
+    EXPECT_EQ(queue.answers(), 50u);
+    ControlQueue::Batch batch = queue.next(31);
+    EXPECT_EQ(batch.types, 0u);
+    queue.taken(batch);
+    EXPECT_EQ(queue.answers(), 50u - batch.of_calls);
+    batch = queue.next(31);
+    EXPECT_NE(batch.types, 0u);
+    queue.taken(batch);
+    EXPECT_TRUE(queue.empty());
+    EXPECT_EQ(queue.answers(), 0u);
+}
+
+}  // namespace
+}  // namespace cinnabar::rpc

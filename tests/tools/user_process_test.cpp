@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whom a server that was given no key lets in: its own user, on its own host, who needs no option for it.
+#include "folder.hpp"
+#include "process.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+
+namespace cinnabar::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uid_t nobody = 65534;
+
+struct UserProcess : testing::Test {
+    Folder folder;
+    std::string root = folder.at("root");
+    std::string file = folder.put("file", "x");
+    UserProcess() {
+        fs::create_directory(root);
+        // Only the server is to be what stops another user.
+        fs::permissions(folder.path(), fs::perms::owner_all | fs::perms::others_read | fs::perms::others_exec);
+    }
+    static fs::path keys() { return runtime_folder() / "cinnabar"; }
+    static Words key_files() { return fs::exists(keys()) ? Folder::list_of(keys()) : Words{}; }
+    static bool is_root() { return ::geteuid() == 0; }
+};
+
+TEST_F(UserProcess, OnTheLoopbackItsOwnUserNeedsNoOption) {
+    const Serving serving(root, {"--listen", "tcp://127.0.0.1:0"});
+    const auto saved = run({"save", file, serving.uri()});
+    EXPECT_EQ(saved.exit, 0) << saved.err;
+    EXPECT_EQ(folder.get("root/file"), "x");
+    const auto by_name = run({"save", "--as", "b", file, "tcp://localhost" + serving.uri().substr(15)});
+    EXPECT_EQ(by_name.exit, 0) << by_name.err;
+}
+
+TEST_F(UserProcess, OnTheLoopbackNoOtherUserGetsIn) {
+    if (!is_root()) GTEST_SKIP() << "becoming another user needs root";
+    const Serving serving(root, {"--listen", "tcp://127.0.0.1:0"});
+    folder.put("root/secret", "precious");
+    const auto saved = run({"save", file, serving.uri()}, {.user = nobody});
+    EXPECT_EQ(saved.exit, 4) << saved.err;
+    EXPECT_NE(saved.err.find("the server wants a key: give --key-file"), std::string::npos) << saved.err;
+    EXPECT_FALSE(fs::exists(fs::path(root) / "file"));
+    const auto fetched = run({"fetch", serving.uri() + "/secret", "-o", "/tmp"}, {.user = nobody});
+    EXPECT_EQ(fetched.exit, 4) << fetched.err;
+}
+
+TEST_F(UserProcess, InSharedMemoryNoOtherUserGetsIn) {
+    if (!is_root()) GTEST_SKIP() << "becoming another user needs root";
+    const Serving serving(root, {"--listen", "shm://"});
+    EXPECT_EQ(run({"save", file, serving.uri()}).exit, 0);
+    const auto saved = run({"save", "--as", "other", file, serving.uri()}, {.user = nobody});
+    EXPECT_NE(saved.exit, 0) << saved.err;
+    EXPECT_FALSE(fs::exists(fs::path(root) / "other"));
+}
+
+TEST_F(UserProcess, InsecureLetsEverybodyIn) {
+    if (!is_root()) GTEST_SKIP() << "becoming another user needs root";
+    const Serving serving(root, {"--listen", "tcp://127.0.0.1:0", "--insecure"});
+    const auto saved = run({"save", file, serving.uri()}, {.user = nobody});
+    EXPECT_EQ(saved.exit, 0) << saved.err;
+}
+
+TEST_F(UserProcess, AGroupIsOthers) {
+    const auto group = run({"serve", "--root", root, "--listen", "shm://x?group=users"});
+    EXPECT_EQ(group.exit, 1);
+    EXPECT_NE(group.err.find("--insecure"), std::string::npos) << group.err;
+}
+
+TEST_F(UserProcess, TheKeyIsForItsUserAloneAndGoesWithTheServer) {
+    const auto before = key_files();
+    Serving serving(root, {"--listen", "tcp://127.0.0.1:0", "--listen", "shm://"});
+    const auto during = key_files();
+    EXPECT_EQ(during.size(), before.size() + 2) << "one for each way";
+    struct stat status {};
+    ASSERT_EQ(::stat(keys().c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777u, 0700u);
+    for (const auto& name : during) {
+        ASSERT_EQ(::stat((keys() / name).c_str(), &status), 0);
+        EXPECT_EQ(status.st_mode & 0777u, 0600u) << name;
+    }
+    EXPECT_EQ(run({"save", "--transport", "shm", file, serving.uri()}).exit, 0);
+    serving.process().send(SIGTERM);
+    EXPECT_EQ(serving.process().wait(), 0);
+    EXPECT_EQ(key_files(), before);
+}
+
+TEST_F(UserProcess, AKeyThatOthersCanReadIsNotUsed) {
+    const auto before = key_files();
+    const Serving serving(root, {"--listen", "tcp://127.0.0.1:0"});
+    for (const auto& name : key_files()) {
+        if (std::ranges::find(before, name) != before.end()) continue;
+        fs::permissions(keys() / name, fs::perms::others_read, fs::perm_options::add);
+    }
+    const auto saved = run({"save", file, serving.uri()});
+    EXPECT_EQ(saved.exit, 4);
+    EXPECT_NE(saved.err.find("the key file is open to others: chmod 600 it"), std::string::npos) << saved.err;
+}
+
+TEST_F(UserProcess, WhatAKilledServerLeftMisleadsNobody) {
+    auto serving = std::make_unique<Serving>(root, Words{"--listen", "tcp://127.0.0.1:0"});
+    const auto uri = serving->uri();
+    serving->process().send(SIGKILL);
+    (void)serving->process().wait();
+    serving.reset();
+    {
+        const Serving next(root, {"--listen", uri});
+        EXPECT_EQ(run({"save", file, uri}).exit, 0) << "a key of its own";
+    }
+    serving = std::make_unique<Serving>(root, Words{"--listen", uri});
+    serving->process().send(SIGKILL);
+    (void)serving->process().wait();
+    serving.reset();
+    const Serving open(root, {"--listen", uri, "--insecure"});
+    const auto saved = run({"save", "--replace", file, uri});
+    EXPECT_EQ(saved.exit, 0) << saved.err;
+}
+
+// Somebody else listens where a server of this user was: it knows the key no more than its maker would tell.
+TEST_F(UserProcess, AnotherUsersServerInItsPlaceIsNotTrusted) {
+    if (!is_root()) GTEST_SKIP() << "becoming another user needs root";
+    auto serving = std::make_unique<Serving>(root, Words{"--listen", "tcp://127.0.0.1:0"});
+    const auto uri = serving->uri();
+    serving->process().send(SIGKILL);
+    (void)serving->process().wait();
+    serving.reset();
+    const auto theirs = folder.at("theirs");
+    fs::create_directory(theirs);
+    ASSERT_EQ(::chown(theirs.c_str(), nobody, nobody), 0);
+    const Serving impostor(theirs, {"--listen", uri, "--insecure"}, {.user = nobody});
+    const auto saved = run({"save", file, uri});
+    EXPECT_EQ(saved.exit, 4) << saved.err;
+    EXPECT_FALSE(fs::exists(fs::path(theirs) / "file"));
+}
+
+TEST_F(UserProcess, AServerWithNoFolderForItsKeySaysSo) {
+    if (!is_root()) GTEST_SKIP() << "becoming a user without a home needs root";
+    const auto theirs = folder.at("theirs");
+    fs::create_directory(theirs);
+    ASSERT_EQ(::chown(theirs.c_str(), nobody, nobody), 0);
+    const auto serve = run({"serve", "--root", theirs, "--listen", "tcp://127.0.0.1:0"}, {.user = nobody});
+    EXPECT_EQ(serve.exit, 10) << serve.err;
+    EXPECT_NE(serve.err.find("give --key-file, or --insecure"), std::string::npos) << serve.err;
+}
+
+}  // namespace
+}  // namespace cinnabar::tools

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whom a connection is with: a peer that is dialled has what its own dials bring, and nothing that comes in. What a
+// newcomer claims to be makes it nobody else (decision 0027). Claims that are lies need bytes made by hand:
+// tests/unit/tcp, shm and ofi have those.
+#include "contract.hpp"
+
+namespace cinnabar::contract {
+
+class IdentityContract : public ContractTest {
+  protected:
+    void lose(Node& a, Node& b, na::Peer& there) {
+        a.port().disconnect(there);
+        ASSERT_TRUE(run_until(
+            [&] { return a.receiver.count(na::PeerEvent::lost) == 1 && b.receiver.count(na::PeerEvent::lost) == 1; }));
+    }
+};
+CINNABAR_CONTRACT(IdentityContract);
+
+TEST_P(IdentityContract, APeerThatWasDialledIsNotServedByAConnectionThatCameIn) {
+    Node& a = make_node("a");
+    Node& b = make_node("b");
+    CINNABAR_NEEDS("a connection for each dial", !network_.one_process());
+    na::Peer* there = nullptr;
+    na::Peer* back = nullptr;
+    connect(a, b, there, back);
+    ASSERT_NO_FATAL_FAILURE(lose(a, b, *there));
+    // The same process, with the same claims; it could be anybody who has heard them.
+    (void)send(b, peer_of(b, a), 70, 8);
+    ASSERT_TRUE(run_until([&] { return a.receiver.count_tag(70) == 1; }));
+    EXPECT_NE(a.receiver.messages.back().source, there);
+    EXPECT_EQ(there->state(), na::PeerState::idle);
+    EXPECT_EQ(there->epoch(), 1u);
+    // Neither by the address with the incarnation that the newcomer claims.
+    na::Peer& exact = peer_of(a, b, true);
+    EXPECT_NE(&exact, a.receiver.messages.back().source);
+    TestOp& op = send(a, *there, 71, 8);
+    ASSERT_TRUE(run_until([&] { return op.done() && b.receiver.count_tag(71) == 1; }));
+    EXPECT_EQ(there->epoch(), 2u) << "it dialled anew";
+}
+
+TEST_P(IdentityContract, EachConnectionThatCameInHasAnAddressOfItsOwn) {
+    Node& a = make_node("a");
+    Node& b = make_node("b");
+    CINNABAR_NEEDS("a connection for each dial", !network_.one_process());
+    na::Peer* there = nullptr;
+    na::Peer* back = nullptr;
+    connect(a, b, there, back);
+    const na::Addr first = back->addr();
+    EXPECT_TRUE(first.is_connection());
+    EXPECT_FALSE(there->addr().is_connection());
+    ASSERT_NO_FATAL_FAILURE(lose(a, b, *there));
+    (void)send(a, *there, 70, 8);
+    ASSERT_TRUE(run_until([&] { return b.receiver.count_tag(70) == 1; }));
+    const na::Addr second = b.receiver.messages.back().source->addr();
+    EXPECT_TRUE(second.is_connection());
+    EXPECT_FALSE(first == second) << "the same process has connected again: another connection";
+    // The old one reaches nobody, least of all who came after it.
+    TestOp& late = send(b, *back, 71, 8);
+    ASSERT_TRUE(run_until_done(late));
+    EXPECT_EQ(late.result, Errc::unreachable) << to_string(late.result);
+    EXPECT_EQ(a.receiver.count_tag(71), 0u);
+}
+
+TEST_P(IdentityContract, OnlyAContextThatDialsItselfIsItsOwnPeer) {
+    Node& a = make_node("a");
+    Node& b = make_node("b");
+    CINNABAR_NEEDS("a connection for each dial", !network_.one_process());
+    (void)send(b, peer_of(b, a), 70, 8);
+    (void)send(a, peer_of(a, a), 71, 8);
+    ASSERT_TRUE(run_until([&] { return a.receiver.count_tag(70) == 1 && a.receiver.count_tag(71) == 1; }));
+    const bool can_tell = a.transport->scheme() != "verbs";
+    for (const auto& got : a.receiver.messages) {
+        EXPECT_TRUE(got.source->addr().is_connection());
+        EXPECT_EQ(got.source->addr().body().own, can_tell && got.tag == 71) << got.tag;
+    }
+}
+
+}  // namespace cinnabar::contract

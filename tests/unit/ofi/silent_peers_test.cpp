@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Peers that ask and take no answers: what they hold of what all sessions share is theirs to pay for.
+#include "session.hpp"
+#include "stranger.hpp"
+#include "support/network.hpp"
+#include "support/pump.hpp"
+#include "support/recording_receiver.hpp"
+
+#include <cinnabar/na/context.hpp>
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cinnabar::ofi {
+namespace {
+
+using support::NetworkKind;
+
+// A context of the library.
+struct Side {
+    void open(support::Network& network, support::Pump& pump, const char* name, bool listen) {
+        na::TransportOptions options;
+        options.listen = listen;
+        transport = network.open(name, options).value();
+        na::ContextOptions one;
+        one.threads = Threads::one;
+        na::Transport* const only = transport.get();
+        context = na::Context::open({&only, 1}, one, receiver).value();
+        pump.add(*context);
+    }
+    support::RecordingReceiver receiver;
+    std::unique_ptr<na::Transport> transport;
+    std::unique_ptr<na::Context> context;
+};
+
+std::uint16_t port_of(const sockaddr_storage& name) {
+    return name.ss_family == AF_INET ? ntohs(reinterpret_cast<const sockaddr_in&>(name).sin_port) : 0;
+}
+std::uint16_t fabric_port(ConstBytes address) {
+    sockaddr_storage name{};
+    std::memcpy(&name, address.data(), std::min(address.size(), sizeof name));
+    return port_of(name);
+}
+
+// What is sent from `from` to `to`, or was dialled the other way round, finds little room in the kernel, so that little
+// is needed to fill it.
+void shrink_sockets(std::uint16_t from, std::uint16_t to) {
+    constexpr int little = 4096;
+    for (int fd = 3; fd < 4096; ++fd) {
+        sockaddr_storage here{};
+        sockaddr_storage there{};
+        socklen_t bytes = sizeof here;
+        if (::getsockname(fd, reinterpret_cast<sockaddr*>(&here), &bytes) != 0) continue;
+        bytes = sizeof there;
+        if (::getpeername(fd, reinterpret_cast<sockaddr*>(&there), &bytes) != 0) continue;
+        if (port_of(here) == from || port_of(there) == to) {
+            EXPECT_EQ(::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &little, sizeof little), 0);
+        } else if (port_of(there) == from || port_of(here) == to) {
+            EXPECT_EQ(::setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &little, sizeof little), 0);
+        }
+    }
+}
+
+constexpr std::size_t lent_bytes = 64;
+
+struct Get {
+    na::Op op;
+    std::array<std::byte, lent_bytes> here{};
+    std::array<std::byte, na::LeaseKey::wire_bytes> key{};
+    std::unique_ptr<na::Memory> memory;
+    bool done = false;
+};
+
+class SilentPeers : public testing::TestWithParam<NetworkKind> {
+  protected:
+    void SetUp() override {
+        if (const std::string missing = network_.missing(); !missing.empty()) GTEST_SKIP() << missing;
+        server_.open(network_, pump_, "server", true);
+        const na::Segment lent{lent_.data(), lent_.size()};
+        memory_ = server_.transport->register_memory({&lent, 1}, na::Access::read).value();
+        lease_.memory = memory_.get();
+        lease_.bytes = lent_bytes;
+        lease_.access = na::Access::read;
+        lease_.fenced.run = [](Work&) noexcept {};
+        ASSERT_EQ(server_.transport->grant(lease_), Errc::ok);
+    }
+    void TearDown() override {
+        if (lease_.granted()) (void)server_.transport->revoke(lease_);
+    }
+    [[nodiscard]] std::string target() const { return server_.transport->endpoints().front(); }
+    // How a get of what the server lends ends.
+    Errc get(Side& side) {
+        Get& get = gets_.emplace_back();
+        get.op.kind = na::OpKind::get;
+        get.op.peer = side.context->peer(na::Addr::parse(target()).value()).value();
+        const na::Segment segment{get.here.data(), get.here.size()};
+        get.memory = side.transport->register_memory({&segment, 1}, na::Access::read_write).value();
+        Writer writer(get.key);
+        server_.transport->describe(lease_, writer);
+        get.op.local = get.memory.get();
+        get.op.remote = {get.key, lent_bytes};
+        get.op.bytes = lent_bytes;
+        get.op.user = &get;
+        get.op.complete = [](na::Op& self) noexcept { static_cast<Get*>(self.user)->done = true; };
+        EXPECT_EQ(side.context->post_owned(get.op), Errc::ok);
+        EXPECT_TRUE(pump_.until([&] { return get.done; }));
+        EXPECT_TRUE(get.op.result != Errc::ok || std::equal(get.here.begin(), get.here.end(), lent_.begin()));
+        return get.op.result;
+    }
+    // So many strangers, each with a session; what is sent to them finds `little` room.
+    void invite(std::size_t count, bool little = true) {
+        for (std::size_t i = 0; i < count; ++i) {
+            Stranger& stranger = strangers_.emplace_back(target());
+            ASSERT_EQ(stranger.connect(pump_), 0u);
+            if (!little) continue;
+            shrink_sockets(fabric_port(stranger.theirs(0)), fabric_port(stranger.endpoint().address()));
+        }
+    }
+    // That many frames of each of them, a few at a time, so that the server reads them; fewer where it has ended the
+    // session.
+    void flood(FrameKind kind, std::size_t frames) {
+        constexpr std::size_t at_once = 8;
+        TransferBody body;
+        body.bytes = 8;  // of a lease that there is not
+        for (std::size_t i = 0; i < frames; ++i) {
+            for (Stranger& stranger : strangers_) {
+                if (i % at_once == 0 && stranger.ended(0)) continue;
+                (void)stranger.shout(0, kind, i, body);
+            }
+            if (i % at_once == 0) {
+                for (int rounds = 0; rounds < 4; ++rounds) (void)pump_.round();
+            }
+        }
+    }
+    // They go on to ask, and read a little: their kernel has next to no room.
+    bool until_paid(std::size_t sessions) {
+        return pump_.until([&] {
+            for (Stranger& stranger : strangers_) stranger.poll();
+            return std::count_if(strangers_.begin(), strangers_.end(), [](const Stranger& each) {
+                       return each.ended(0);
+                   }) >= static_cast<std::ptrdiff_t>(sessions);
+        });
+    }
+    // A peer that was here before, and one that comes now, are served.
+    void others_are_served() {
+        EXPECT_EQ(get(friend_), Errc::ok);
+        EXPECT_EQ(friend_.receiver.count(na::PeerEvent::lost), 0u);
+        newcomer_.open(network_, pump_, "newcomer", false);
+        EXPECT_EQ(get(newcomer_), Errc::ok);
+        EXPECT_EQ(newcomer_.receiver.count(na::PeerEvent::lost), 0u);
+    }
+
+    support::Network network_{GetParam()};
+    support::Pump pump_;
+    std::vector<std::byte> lent_ = std::vector<std::byte>(lent_bytes, std::byte{9});
+    std::unique_ptr<na::Memory> memory_;
+    na::Lease lease_;
+    na::Lease large_lease_;
+    std::deque<Stranger> strangers_;
+    std::deque<Get> gets_;  // with their memory, for as long as contexts
+    Side server_;
+    Side friend_;
+    Side newcomer_;
+};
+
+// Together they could hold every note of the server, and all that its provider has room for.
+TEST_P(SilentPeers, WhoTakesNoAnswersPaysForIt) {
+    friend_.open(network_, pump_, "friend", false);
+    ASSERT_EQ(get(friend_), Errc::ok);
+    ASSERT_NO_FATAL_FAILURE(invite(20));
+    flood(FrameKind::get, 5000);
+    EXPECT_TRUE(until_paid(1));
+    others_are_served();
+}
+
+// What a provider copies and queues is memory as well: also those pay whose answers it takes without a limit.
+TEST_P(SilentPeers, WhoTakesNoShortAnswersPaysForIt) {
+    friend_.open(network_, pump_, "friend", false);
+    ASSERT_EQ(get(friend_), Errc::ok);
+    ASSERT_NO_FATAL_FAILURE(invite(4));
+    flood(FrameKind::probe, 40'000);
+    EXPECT_TRUE(until_paid(4));
+    others_are_served();
+}
+
+// Of a get that was stopped the peer has to say what it sent. This one hears all and says nothing.
+TEST_P(SilentPeers, WhoAnswersNoStopsIsEnded) {
+    constexpr std::size_t large = 2 * small_bytes_max;
+    ASSERT_NO_FATAL_FAILURE(invite(1, false));
+    na::Peer* const peer = server_.receiver.events.back().peer;
+    std::vector<std::byte> here(large);
+    const na::Segment segment{here.data(), here.size()};
+    const auto memory = server_.transport->register_memory({&segment, 1}, na::Access::read_write).value();
+    const auto lost = [&] { return server_.receiver.count(na::PeerEvent::lost) > 0; };
+    std::size_t stopped = 0;
+    for (; stopped < 2 * Session::unanswered_max && !lost(); ++stopped) {
+        Get& get = gets_.emplace_back();
+        get.op.kind = na::OpKind::get;
+        get.op.peer = peer;
+        get.op.local = memory.get();
+        get.op.remote = {get.key, large};
+        get.op.bytes = large;
+        get.op.user = &get;
+        get.op.complete = [](na::Op& self) noexcept { static_cast<Get*>(self.user)->done = true; };
+        ASSERT_EQ(server_.context->post_owned(get.op), Errc::ok);
+        ASSERT_TRUE(pump_.until([&] {
+            strangers_.front().poll();
+            return strangers_.front().heard.size() > 2 * stopped;  // all asks and stops so far
+        }));
+        (void)pump_.round();
+        server_.context->cancel_owned(get.op);
+        ASSERT_TRUE(pump_.until([&] { return get.done; }));
+    }
+    EXPECT_EQ(stopped, Session::unanswered_max + 1);
+    ASSERT_TRUE(lost());
+    EXPECT_EQ(server_.receiver.events.back().why, Errc::timed_out);
+}
+
+// Large gets of memory that is lent, whose chunks find no receives.
+TEST_P(SilentPeers, WhoAsksForMoreThanItTakesIsEnded) {
+    ASSERT_NO_FATAL_FAILURE(invite(1, false));
+    std::vector<std::byte> lent(1024 * 1024);
+    const na::Segment segment{lent.data(), lent.size()};
+    const auto memory = server_.transport->register_memory({&segment, 1}, na::Access::read).value();
+    na::Lease& lease = large_lease_;
+    lease.memory = memory.get();
+    lease.bytes = lent.size();
+    lease.access = na::Access::read;
+    lease.fenced.run = [](Work&) noexcept {};
+    ASSERT_EQ(server_.transport->grant(lease), Errc::ok);
+    TransferBody body;
+    body.key = {lease.slot, lease.generation, lease.key};
+    body.bytes = lent.size();
+    body.chunk = small_bytes_max;
+    const auto lost = [&] { return server_.receiver.count(na::PeerEvent::lost) > 0; };
+    for (std::uint64_t id = 0; id < 2 * Session::owed_max && !lost(); ++id) {
+        body.tag = (id + 1) << chunk_number_bits;
+        strangers_.front().say(0, FrameKind::get, id, body);
+        strangers_.front().poll();
+        (void)pump_.round();
+    }
+    EXPECT_TRUE(pump_.until([&] {
+        strangers_.front().poll();
+        return lost();
+    }));
+    EXPECT_EQ(server_.receiver.events.back().why, Errc::overloaded);
+    strangers_.clear();  // else the provider keeps what it was given to send
+    (void)server_.transport->revoke(lease);
+    EXPECT_TRUE(pump_.until([&] { return !lease.granted(); }));
+}
+
+INSTANTIATE_TEST_SUITE_P(On, SilentPeers, testing::Values(NetworkKind::ofi_tcp_rxm, NetworkKind::ofi_net),
+                         [](const auto& each) { return to_string(each.param); });
+
+}  // namespace
+}  // namespace cinnabar::ofi

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A peer that is not the library: it greets by hand, with cards of its own making, and says and hears every frame
+// itself. One endpoint may have several sessions with the library. It hears something only while it is polled.
+#pragma once
+
+#include "card.hpp"
+#include "frame.hpp"
+#include "own_end.hpp"
+#include "support/pump.hpp"
+
+#include <cinnabar/na/session/greeting.hpp>
+#include <cinnabar/na/session/socket.hpp>
+#include <cinnabar/na/transport.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cinnabar::ofi {
+
+struct Heard {
+    Frame frame;
+    TransferBody body;
+    std::vector<std::byte> data;
+};
+
+class Stranger {
+  public:
+    static constexpr std::uint32_t message_bytes_max = 4096;
+
+    // For the transport that listens at that address.
+    explicit Stranger(std::string target, std::size_t receives = 16)
+        : target_(std::move(target)), end_(chosen(target_)), ears_(receives) {
+        for (Ear& ear : ears_) {
+            ear.self = this;
+            ear.done = [](FabricOp& op, const Done& done) noexcept {
+                auto& used = static_cast<Ear&>(op);
+                used.self->hear(used, done);
+            };
+            listen(ear);
+        }
+    }
+
+    // A card for one more session. Each has another identity.
+    Card card() {
+        Card card;
+        card.hello.incarnation = 77 + sessions_made_;
+        card.hello.message_bytes_max = message_bytes_max;
+        card.session = {3 + sessions_made_++, 12345};
+        card.set_provider(end_.selection.provider->name);
+        set_address(card, end_.endpoint->address());
+        return card;
+    }
+    static void set_address(Card& card, ConstBytes address) {
+        card.address = {};
+        card.address_bytes = static_cast<std::uint16_t>(address.size());
+        std::copy(address.begin(), address.end(), card.address.begin());
+    }
+    // The index of the new session. Fails the test when the greeting is refused.
+    std::size_t meet(support::Pump& pump, const Card& card) {
+        Met& met = met_.emplace_back();
+        const auto uri = na::Uri::parse(target_).value();
+        EXPECT_EQ(na::start_connect(na::resolve(uri, na::Purpose::dial).value().front(), nullptr, met.socket),
+                  Errc::ok);
+        std::array<std::byte, Card::bytes> bytes;
+        card.encode(bytes);
+        EXPECT_TRUE(na::send_greeting(met.socket.get(), bytes));
+        na::GreetingReader reader;
+        reader.expect(Card::bytes);
+        EXPECT_TRUE(pump.until([&] { return reader.read(met.socket.get()) == Errc::ok; }));
+        Card theirs;
+        EXPECT_EQ(Card::decode(reader.bytes(), theirs), Errc::ok);
+        EXPECT_EQ(theirs.hello.kind, na::HelloKind::accept);
+        met.session = theirs.session;
+        met.address.assign(theirs.address.begin(), theirs.address.begin() + theirs.address_bytes);
+        EXPECT_EQ(end_.endpoint->insert({theirs.address.data(), theirs.address_bytes}, met.there), Errc::ok);
+        return met_.size() - 1;
+    }
+    // Greets and waits until the fabric carries messages.
+    std::size_t connect(support::Pump& pump) {
+        const std::size_t session = meet(pump, card());
+        say(session, FrameKind::probe);
+        EXPECT_TRUE(pump.until([&] {
+            poll();
+            return std::any_of(heard.begin(), heard.end(),
+                               [](const Heard& each) { return each.frame.kind == FrameKind::answer; });
+        }));
+        heard.clear();
+        return session;
+    }
+    // Whether the library has ended that session.
+    bool ended(std::size_t session) const {
+        std::byte nothing{};
+        return na::receive_some(met_[session].socket.get(), &nothing, 1).why != Errc::again;
+    }
+
+    // Where the library's side of it is on the fabric.
+    [[nodiscard]] ConstBytes theirs(std::size_t session) const { return met_[session].address; }
+
+    // Queued until the provider takes it.
+    void say(std::size_t session, FrameKind kind, std::uint64_t id = 0, const TransferBody& body = {}) {
+        Word& word = words_.emplace_back();
+        word.to = met_[session].there;
+        word.bytes.resize(head_bytes(kind));
+        encode({kind, 0, Errc::ok, 0, met_[session].session, id}, body, word.bytes);
+    }
+    // At once, and without ever taking anything that came: false when the provider has no room.
+    bool shout(std::size_t session, FrameKind kind, std::uint64_t id, const TransferBody& body) {
+        std::array<std::byte, frame_header_bytes + transfer_body_bytes> bytes;
+        encode({kind, 0, Errc::ok, 0, met_[session].session, id}, body, bytes);
+        return end_.endpoint->inject(bytes.data(), head_bytes(kind), met_[session].there) == Errc::ok;
+    }
+    void poll() {
+        while (said_ < words_.size()) {
+            Word& word = words_[said_];
+            if (end_.endpoint->send(word.bytes.data(), word.bytes.size(), {}, word.to, word) == Errc::again) break;
+            ++said_;
+        }
+        (void)end_.endpoint->poll(64);
+    }
+    [[nodiscard]] Endpoint& endpoint() { return *end_.endpoint; }
+
+    std::deque<Heard> heard;
+
+  private:
+    struct Met {
+        UniqueFd socket;
+        SessionName session;
+        fi_addr_t there = FI_ADDR_UNSPEC;
+        std::vector<std::byte> address;
+    };
+    struct Ear : FabricOp {
+        Stranger* self = nullptr;
+        std::array<std::byte, frame_header_bytes + transfer_body_bytes + message_bytes_max> room;
+    };
+    struct Word : Watched {
+        fi_addr_t to = FI_ADDR_UNSPEC;
+        std::vector<std::byte> bytes;
+    };
+
+    static Selection chosen(const std::string& target) {
+        const auto uri = na::Uri::parse(target).value();
+        return select(read_address(uri).value()).value();
+    }
+    void listen(Ear& ear) { EXPECT_EQ(end_.endpoint->receive(ear.room.data(), ear.room.size(), {}, ear), Errc::ok); }
+    void hear(Ear& ear, const Done& done) {
+        if (done.result != Errc::ok) return;
+        Heard& came = heard.emplace_back();
+        ConstBytes data;
+        EXPECT_EQ(decode({ear.room.data(), done.bytes}, message_bytes_max, came.frame, came.body, data), Errc::ok);
+        came.data.assign(data.begin(), data.end());
+        listen(ear);
+    }
+
+    const std::string target_;
+    End end_;
+    std::deque<Ear> ears_;
+    std::deque<Word> words_;
+    std::deque<Met> met_;
+    std::size_t said_ = 0;
+    std::uint32_t sessions_made_ = 0;
+};
+
+}  // namespace cinnabar::ofi

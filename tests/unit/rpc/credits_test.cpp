@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "credits.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace cinnabar::rpc {
+namespace {
+
+constexpr Microseconds answer_max{1'000};
+using Recall = Credits::Recall;
+
+TEST(Credits, EachIsInOnePlace) {
+    Credits account;
+    account.open(2, 8);
+    EXPECT_EQ(account.granted(), 2u);
+    ASSERT_TRUE(account.spend());
+    ASSERT_TRUE(account.spend());
+    EXPECT_EQ(account.held(), 2u);
+    EXPECT_FALSE(account.spend()) << "one that it does not have";
+    EXPECT_FALSE(account.starving()) << "there is nothing to give";
+    account.come_back();
+    EXPECT_TRUE(account.starving());
+    EXPECT_EQ(account.give(), 1u);
+    EXPECT_EQ(account.granted(), 1u);
+    EXPECT_EQ(account.held(), 1u);
+    account.take_back(1);
+    EXPECT_EQ(account.returnable(), 1u);
+    account.grow(3);
+    EXPECT_EQ(account.give(), 4u);
+    EXPECT_EQ(account.budget(), 5u);
+}
+
+TEST(Credits, TheLastOneDoesNotRetire) {
+    Credits account;
+    account.open(2, 8);
+    ASSERT_TRUE(account.spend());
+    ASSERT_TRUE(account.spend());
+    EXPECT_TRUE(account.retire());
+    EXPECT_EQ(account.budget(), 1u);
+    EXPECT_FALSE(account.retire());
+    account.come_back();
+    EXPECT_TRUE(account.starving());
+}
+
+TEST(Credits, NothingIsGivenWhileRepliesDoNotLeave) {
+    Credits account;
+    account.open(4, 2);
+    account.reply_begins();
+    EXPECT_TRUE(account.may_give());
+    account.reply_begins();
+    EXPECT_FALSE(account.may_give());
+    EXPECT_EQ(account.unsent(), 2u);
+    account.close();
+    account.open(4, 2);
+    EXPECT_FALSE(account.may_give()) << "forgotten with the connection";
+    account.reply_left();
+    EXPECT_TRUE(account.may_give());
+}
+
+TEST(Credits, DebtIsWhatWasThereAtTheMark) {
+    Credits account;
+    account.open(8, 8);
+    for (int i = 0; i < 3; ++i) account.reply_begins();
+    account.mark_debt();
+    for (int i = 0; i < 3; ++i) account.reply_begins();
+    account.reply_left();
+    EXPECT_EQ(account.old_debt(), 2u);
+    for (int i = 0; i < 3; ++i) account.reply_left();
+    EXPECT_EQ(account.old_debt(), 0u);
+    EXPECT_EQ(account.unsent(), 2u);
+}
+
+TEST(Credits, WhoUsesThemIsNotAsked) {
+    Credits account;
+    account.open(2, 8);
+    EXPECT_EQ(account.look(2, 1, answer_max), Recall::no) << "it has no more than it may keep";
+    account.grow(6);
+    (void)account.give();
+    ASSERT_TRUE(account.spend());
+    EXPECT_EQ(account.look(2, 2, answer_max), Recall::no);
+    EXPECT_EQ(account.look(2, 3, answer_max), Recall::ask);
+    EXPECT_EQ(account.look(2, 4, answer_max), Recall::no) << "asked twice";
+    EXPECT_EQ(account.returned(5), 5u);
+    EXPECT_EQ(account.granted(), 2u);
+    EXPECT_EQ(account.look(2, 2'000, answer_max), Recall::no);
+    EXPECT_EQ(account.returned(5), 0u) << "it was not asked";
+    EXPECT_EQ(account.budget(), 3u);
+}
+
+TEST(Credits, WhoDoesNotAnswerIsOverdue) {
+    Credits account;
+    account.open(8, 8);
+    EXPECT_EQ(account.look(2, 10, answer_max), Recall::ask);
+    ASSERT_TRUE(account.spend());
+    EXPECT_EQ(account.look(2, 1'009, answer_max), Recall::no);
+    EXPECT_EQ(account.look(2, 1'010, answer_max), Recall::overdue);
+    EXPECT_EQ(account.look(2, 1'011, answer_max), Recall::no) << "said twice";
+}
+
+TEST(Credits, WhoNeedsAllAndSendsNothingIsOverdue) {
+    Credits account;
+    account.open(8, 8);
+    EXPECT_EQ(account.look(2, 10, answer_max), Recall::ask);
+    EXPECT_EQ(account.returned(0), 0u);
+    EXPECT_EQ(account.look(2, 500, answer_max), Recall::ask);
+    EXPECT_EQ(account.returned(0), 0u);
+    EXPECT_EQ(account.look(2, 1'010, answer_max), Recall::overdue);
+}
+
+TEST(Credits, SendingEndsTheTimeOfTheFirstQuestion) {
+    Credits account;
+    account.open(8, 8);
+    EXPECT_EQ(account.look(2, 10, answer_max), Recall::ask);
+    EXPECT_EQ(account.returned(0), 0u);
+    ASSERT_TRUE(account.spend());
+    EXPECT_EQ(account.look(2, 900, answer_max), Recall::no);
+    EXPECT_EQ(account.look(2, 1'010, answer_max), Recall::ask);
+    EXPECT_EQ(account.look(2, 2'009, answer_max), Recall::no);
+}
+
+// The debug assertions inside are what is tested, and the sum from outside.
+TEST(Credits, AddUpWhateverHappens) {
+    std::mt19937 random(5);
+    Credits account;
+    account.open(4, 1'000);
+    std::uint32_t held = 0;
+    for (int i = 0; i < 100'000; ++i) {
+        switch (random() % 7) {
+            case 0:
+            case 1:
+                if (account.spend()) ++held;
+                break;
+            case 2:
+                if (held == 0) break;
+                account.come_back();
+                --held;
+                break;
+            case 3:
+                if (held != 0 && account.retire()) --held;
+                break;
+            case 4:
+                if (account.may_give()) account.take_back(random() % 2 * account.give());
+                break;
+            case 5:
+                if (account.budget() < 64) account.grow(random() % 4);
+                break;
+            default:
+                (void)account.look(2, static_cast<TimeUs>(i), answer_max);
+                (void)account.returned(random() % 8);
+                break;
+        }
+        ASSERT_EQ(account.granted() + account.returnable() + held, account.budget());
+    }
+}
+
+}  // namespace
+}  // namespace cinnabar::rpc

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "commands/server_messages.hpp"
+
+#include "file/name.hpp"
+#include "terminal/json.hpp"
+#include "terminal/report.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+
+namespace cinnabar::tools {
+namespace {
+
+std::string_view name_of(ServerEvent::Kind kind) {
+    switch (kind) {
+        case ServerEvent::Kind::saved:
+            return "saved";
+        case ServerEvent::Kind::fetched:
+            return "fetched";
+        case ServerEvent::Kind::failed:
+            return "failed";
+        case ServerEvent::Kind::refused:
+            return "refused";
+    }
+    return "unknown";
+}
+
+std::string_view name_of(LogLevel level) {
+    constexpr std::array<std::string_view, 4> names{"debug", "info", "warning", "error"};
+    return names.at(static_cast<std::size_t>(level));
+}
+
+Outlet::Line dropped_line(const ServeOptions& options, std::uint64_t count) {
+    if (!options.json)
+        return {STDERR_FILENO, fmt::format("cinnabar: {} messages are missing here: nobody read them\n", count)};
+    JsonObject object;
+    object.text("event", "dropped").number("count", count);
+    return {STDOUT_FILENO, object.line() + "\n"};
+}
+
+std::string json_of(const ServerEvent& event) {
+    JsonObject object;
+    object.text("event", name_of(event.kind)).name("name", event.name).text("client", event.client);
+    if (event.error) {
+        object.failure(*event.error);
+    } else {
+        object.number("bytes", event.bytes);
+        if (event.checksum) object.text("checksum", fmt::format("xxh3:{:016x}", *event.checksum));
+    }
+    return object.line();
+}
+
+}  // namespace
+
+ServerMessages::ServerMessages(const ServeOptions& options, Clock& clock)
+    : options_(options),
+      clock_(clock),
+      outlet_([&options](std::uint64_t count) { return dropped_line(options, count); }) {
+    set_log_sink(&ServerMessages::take_log, this);
+}
+
+ServerMessages::~ServerMessages() { set_log_sink(nullptr, nullptr); }
+
+void ServerMessages::complain(const std::string& text) { outlet_.tell({STDERR_FILENO, "cinnabar: " + text + "\n"}); }
+
+void ServerMessages::take_log(LogLevel level, std::string_view line, void* user) {
+    auto& self = *static_cast<ServerMessages*>(user);
+    if (!self.options_.json) return self.complain(fmt::format("{}: {}", name_of(level), printable(line)));
+    JsonObject object;
+    object.text("event", "log").text("level", name_of(level)).text("text", line);
+    self.print(object.line());
+}
+
+bool ServerMessages::may_tell_refusal() {
+    const TimeUs now = clock_.now_us();
+    if (now >= second_ends_) {
+        const auto untold = refusals_ > refusals_told_max ? refusals_ - refusals_told_max : 0;
+        second_ends_ = after(now, std::chrono::seconds(1));
+        refusals_ = 0;
+        if (untold > 0 && options_.json) {
+            JsonObject object;
+            object.text("event", "refused_more").number("count", untold);
+            print(object.line());
+        } else if (untold > 0) {
+            complain(fmt::format("refused {} more sessions", untold));
+        }
+    }
+    return ++refusals_ <= refusals_told_max;
+}
+
+void ServerMessages::tell(const ServerEvent& event) {
+    if (event.kind == ServerEvent::Kind::refused && !may_tell_refusal()) return;
+    if (options_.json) return print(json_of(event));
+    if (options_.verbose || event.kind == ServerEvent::Kind::refused) tell_people(event);
+}
+
+void ServerMessages::tell_people(const ServerEvent& event) {
+    const auto name = event.name.empty() ? std::string("a session") : printable(event.name);
+    const auto outcome = event.error ? explain(*event.error, event.name) : fmt::format("{} bytes", event.bytes);
+    complain(fmt::format("{} {} for {}: {}", name_of(event.kind), name, printable(event.client), outcome));
+}
+
+void ServerMessages::ready(const std::string& address, const std::vector<std::string>& endpoints) {
+    if (!options_.json) return print("listening on " + address);
+    std::string list = "[";
+    for (const auto& endpoint : endpoints) list += (list.size() > 1 ? ", " : "") + json_string(endpoint);
+    JsonObject object;
+    object.text("event", "listening").text("address", address).raw("endpoints", list + "]").name("root", options_.root);
+    print(object.line());
+}
+
+}  // namespace cinnabar::tools
