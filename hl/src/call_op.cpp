@@ -40,7 +40,7 @@ CallOp::CallOp(CallOp&& other) noexcept
       options_(other.options_),
       stop_(std::move(other.stop_)),
       input_bytes_(other.input_bytes_),
-      untaken_(std::exchange(other.untaken_, false)),
+      result_held_(std::exchange(other.result_held_, false)),
       error_(other.error_),
       app_code_(other.app_code_),
       app_text_(std::move(other.app_text_)) {
@@ -72,7 +72,7 @@ void CallOp::fail(Errc code) noexcept {
 
 void CallOp::give_back() noexcept {
     if (rpc::Call* call = std::exchange(call_, nullptr)) call->release();
-    if (std::exchange(untaken_, false)) loop_->untaken.fetch_sub(1, std::memory_order_release);
+    if (std::exchange(result_held_, false)) loop_->results_held.fetch_sub(1, std::memory_order_release);
 }
 
 bool CallOp::start(const TaskContext* task, Finished finished) noexcept {
@@ -140,8 +140,8 @@ void CallOp::end() noexcept {
     }
     in_flight_ = false;
     if (error_ == Errc::ok) {
-        untaken_ = true;
-        loop_->untaken.fetch_add(1, std::memory_order_relaxed);
+        result_held_ = true;
+        loop_->results_held.fetch_add(1, std::memory_order_relaxed);
         return;
     }
     if (error_ == Errc::application) {

@@ -65,7 +65,7 @@ class Loop final : public Executor {
     void close() noexcept;
 
     // Results that were delivered and still lie in the context.
-    std::atomic<std::uint32_t> untaken{0};
+    std::atomic<std::uint32_t> results_held{0};
 
     // Tasks that sleep. The owner of the context.
     IntrusiveList<Sleeper, &Sleeper::link> sleepers;

@@ -255,7 +255,7 @@ void NodeCore::close() noexcept {
     for (Loop* loop : loops_) loop->stop_driving();
     for (Loop* loop : loops_) {
         // Results that another thread is about to read lie in the context's memory.
-        while (loop->untaken.load(std::memory_order_acquire) != 0) ::sched_yield();
+        while (loop->results_held.load(std::memory_order_acquire) != 0) ::sched_yield();
         loop->close();
     }
     scope_.reset();

@@ -37,6 +37,10 @@ inline constexpr std::size_t line_columns_max = 120;
 [[nodiscard]] Findings check_machine_paths(const Source& source);
 // The licence line, and #pragma once in headers (a guard in those for C).
 [[nodiscard]] Findings check_first_lines(const Source& source);
+// Words that this project no longer uses, outside of the rooms that they have not left yet (words.cpp).
+[[nodiscard]] Findings check_words(const Source& source);
+// A room that such a word has left, and that is still on its list.
+[[nodiscard]] Findings check_rooms_of_words(const std::vector<Source>& tree);
 // A C or C++ file that no CMakeLists.txt above it names.
 [[nodiscard]] Findings check_listed(const std::vector<Source>& tree);
 

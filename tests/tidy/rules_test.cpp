@@ -192,6 +192,28 @@ TEST(Leftovers, AreFoundInComments) {
     EXPECT_TRUE(clean("#ifdef NDEBUG\n#endif\n"));
 }
 
+TEST(Words, RetiredOnesAreFoundInEachSpellingOfAName) {
+    const auto clean = [](std::string path, std::string_view text) {
+        return check_words(Source(std::move(path), text)).empty();
+    };
+    for (const std::string_view text : {"PutOff<P> a;\n", "int put_off_;\n", "int put_off;\n", "f(is_put_off(a));\n"})
+        EXPECT_FALSE(clean("base/src/a.cpp", text)) << text;
+    EXPECT_FALSE(clean("base/src/put_off.cpp", "int a;\n")) << "the name of a file";
+    EXPECT_FALSE(clean("docs/a.md", "as `put_off` does\n"));
+    EXPECT_TRUE(clean("base/src/a.cpp", "int output, offset; // what was put off\n"));
+    EXPECT_FALSE(clean("base/src/a.cpp", "int card;\n"));
+    EXPECT_TRUE(clean("base/src/a.cpp", "int discard; // a network card\n")) << "in prose that is English";
+    EXPECT_FALSE(clean("base/src/a.cpp", "// a newcomer\n"));
+    EXPECT_FALSE(clean("docs/a.md", "a newcomer\n"));
+    EXPECT_TRUE(clean("docs/decisions/0001-a.md", "a newcomer\n")) << "decisions are not edited";
+}
+
+TEST(Words, ARoomThatAWordHasLeftIsNamed) {
+    const auto tree = load_tree(CINNABAR_SOURCE_DIR);
+    EXPECT_GE(check_rooms_of_words({}).size(), check_rooms_of_words(tree).size());
+    for (const Finding& finding : check_rooms_of_words({})) EXPECT_EQ(finding.path, "tests/tidy/words.cpp");
+}
+
 TEST(MachinePaths, AreFoundInEveryKindOfFile) {
     const auto clean = [](std::string_view text) { return check_machine_paths(Source("docs/a.md", text)).empty(); };
     EXPECT_FALSE(

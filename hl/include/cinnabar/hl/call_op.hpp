@@ -95,7 +95,7 @@ class CINNABAR_API CallOp {
     std::atomic<std::uint8_t> arrived_{0};
     bool watched_ = false;
     bool in_flight_ = false;
-    bool untaken_ = false;  // counted by the loop
+    bool result_held_ = false;  // counted by the loop
     Errc error_ = Errc::ok;
     std::uint32_t app_code_ = 0;
     std::string app_text_;

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Words that this project no longer uses, with those that the field uses for the same (CONTRIBUTING.md, "Words"). A
+// word leaves the sources room by room. `still_in` names the rooms that it has not left yet; a room is taken off as
+// soon as the word is gone from it, and none is ever added.
+#include "rules.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cinnabar::tidy {
+namespace {
+
+struct Retired {
+    std::string_view word;  // or its plural, as a part of a name: put_off is found in PutOff and put_off_
+    bool in_prose;          // no word of English besides, so not in comments and documents either
+    std::string_view instead;
+    std::vector<std::string_view> still_in;
+};
+
+const std::array retired_words{
+    Retired{"came_in",
+            false,
+            "accepted, or incoming",
+            {"plugins/ofi", "plugins/shm", "plugins/tcp", "plugins/verbs", "tests/transport"}},
+    Retired{"card", false, "endpoint, or greeting", {"plugins/ofi", "tests/fuzz", "tests/unit/ofi"}},
+    Retired{"let_in", false, "accept", {"plugins/ofi", "plugins/shm", "tests/transport"}},
+    Retired{"loan", false, "lease", {"rpc", "tests/hostile", "tests/integration", "tests/seeds"}},
+    Retired{"meeting", false, "handshake", {"plugins/ofi", "tests/bench", "tests/integration", "tests/unit/ofi"}},
+    Retired{"met", false, "connected", {"tests/hostile", "tests/integration", "tests/unit/ofi"}},
+    Retired{"newcomer",
+            true,
+            "incoming connection, or pending handshake",
+            {"docs/limits.md", "docs/writing-a-plugin.md", "na", "plugins/ofi", "plugins/shm", "plugins/tcp",
+             "tests/transport", "tests/unit/na", "tests/unit/ofi", "tests/unit/shm", "tests/unit/tcp"}},
+    Retired{"put_off",
+            false,
+            "deferred",
+            {"docs/writing-a-plugin.md", "na", "plugins/ofi", "plugins/shm", "plugins/tcp", "plugins/verbs",
+             "tests/unit/bulk"}},
+    Retired{"untaken", false, "pending", {}},
+};
+
+// "_put_off_" of PutOff, put_off_ and put_off.
+std::string parts_of(std::string_view name) {
+    std::string parts = "_";
+    for (const char c : name) {
+        const bool upper = std::isupper(static_cast<unsigned char>(c)) != 0;
+        if (upper && parts.back() != '_' && std::islower(static_cast<unsigned char>(parts.back()))) parts += '_';
+        parts += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
+    return parts + '_';
+}
+
+bool has_part(std::string_view name, std::string_view word) {
+    const std::string parts = parts_of(name);
+    const std::string one = '_' + std::string(word);
+    return parts.find(one + '_') != std::string::npos || parts.find(one + "s_") != std::string::npos;
+}
+
+// What tells of the past, and this list.
+bool keeps_old_words(const Source& source) {
+    return source.path.starts_with("docs/decisions/") || source.path.starts_with("tests/tidy/") ||
+           source.path == "CHANGELOG.md" || source.path == "CONTRIBUTING.md";
+}
+
+bool line_has(const Source& source, std::size_t index, const Retired& retired) {
+    const auto in_names = [&](std::string_view text) {
+        const auto names = names_in(text);
+        return std::any_of(names.begin(), names.end(), [&](auto name) { return has_part(name, retired.word); });
+    };
+    if (retired.in_prose) return in_names(source.lines[index]);
+    // Documents write names of the code as code; a single word there is English.
+    if (!source.is_cpp() && retired.word.find('_') == std::string_view::npos) return false;
+    return in_names(source.code[index]);
+}
+
+bool lies_in(std::string_view path, std::string_view room) {
+    return path == room || (path.starts_with(room) && path[room.size()] == '/');
+}
+
+// The lines, from 1, and 0 for the file's own name.
+std::vector<std::size_t> lines_with(const Source& source, const Retired& retired) {
+    std::vector<std::size_t> lines;
+    if (keeps_old_words(source)) return lines;
+    if (source.is_cpp() && has_part(std::filesystem::path(source.path).stem().string(), retired.word))
+        lines.push_back(0);
+    for (std::size_t i = 0; i < source.code.size(); ++i) {
+        if (line_has(source, i, retired)) lines.push_back(i + 1);
+    }
+    return lines;
+}
+
+}  // namespace
+
+Findings check_words(const Source& source) {
+    Findings findings;
+    for (const Retired& retired : retired_words) {
+        const auto& rooms = retired.still_in;
+        if (std::any_of(rooms.begin(), rooms.end(), [&](auto room) { return lies_in(source.path, room); })) continue;
+        for (const auto line : lines_with(source, retired)) {
+            findings.push_back(
+                {source.path, std::max<std::size_t>(line, 1),
+                 "the retired word \"" + std::string(retired.word) + "\"; say " + std::string(retired.instead)});
+        }
+    }
+    return findings;
+}
+
+Findings check_rooms_of_words(const std::vector<Source>& tree) {
+    Findings findings;
+    for (const Retired& retired : retired_words) {
+        for (const auto room : retired.still_in) {
+            const bool there = std::any_of(tree.begin(), tree.end(), [&](const Source& source) {
+                return lies_in(source.path, room) && !lines_with(source, retired).empty();
+            });
+            if (there) continue;
+            findings.push_back({"tests/tidy/words.cpp", 1,
+                                "\"" + std::string(retired.word) + "\" has left " + std::string(room) +
+                                    ": take that room off its list"});
+        }
+    }
+    return findings;
+}
+
+}  // namespace cinnabar::tidy
