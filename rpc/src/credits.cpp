@@ -171,6 +171,8 @@ void ContextCore::recall_idle_credits() noexcept {
 
 void ContextCore::credits_returned(PeerBook& book, std::uint32_t credits) noexcept {
     budgets -= book.account.returned(credits);
+    // What it kept may have been used since: the requests are here before its answer.
+    watch_starving(book);
 }
 
 // As origin, asked by a recall: gives back what no call can use now.

@@ -44,6 +44,40 @@ TEST_P(RecallTest, IdleCreditsGoToWhoAsks) {
     flood(origin_);  // it still has its first credits, and gets more again
 }
 
+// Its answer to the recall waits until a cancel is acknowledged. Until then it spends what it keeps on calls whose
+// credits come back without a message: the target has to grant them by itself.
+TEST_P(RecallTest, WhatIsSpentBesideAnAnswerComesBack) {
+    open(other_, 2, false, "other");
+    serve_echo();
+    Request* held = nullptr;
+    serve("hold", [&](Request& request) { held = &request; });
+    serve("note", [](Request& request) { request.release(); });
+    flood(origin_);
+    Ending canceled;
+    Call* const cancels = send("hold", "", canceled);
+    ASSERT_TRUE(until([&] { return held != nullptr; }));
+    support::Pump both = pump_of({&other_, &target_});
+    flood(other_, both);
+    flood(other_, both);
+
+    cancels->cancel();
+    for (int i = 0; i < 100; ++i) (void)pump_of({&origin_}).step();
+    const std::uint32_t kept = options_.context.initial_credits;
+    std::vector<Ending> notes(kept);
+    for (Ending& note : notes) {
+        Call* const call = make("note");
+        call->args.one_way = true;
+        ASSERT_EQ(call->forward(0, &Ending::take, &note), Errc::ok);
+    }
+    Ending last;
+    send("echo", "last", last);
+    EXPECT_TRUE(pump_of({&origin_, &other_, &target_}).until([&] { return last.count == 1; }));
+    EXPECT_EQ(last.result, Errc::ok);
+    EXPECT_EQ(canceled.count, 1);
+    held->respond(0);
+    held->release();
+}
+
 CINNABAR_OVER_ALL(RecallTest);
 
 class SilentRecallTest : public RecallTest {
