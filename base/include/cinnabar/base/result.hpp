@@ -14,7 +14,7 @@
 
 namespace cinnabar {
 
-// Thrown by Result<T>::value() only.
+// What a Result without a value throws when it is asked for one; nothing else here throws.
 class BadResult : public std::runtime_error {
   public:
     explicit BadResult(Error error) : std::runtime_error(error.message()), error_(std::move(error)) {}

@@ -1,0 +1,32 @@
+# The comments of a header as Doxygen wants them: // becomes ///, what stands behind a member becomes ///<, and the
+# comment at the top becomes that of the file. Lines stay where they are. Signs that mean something to Doxygen are
+# escaped, but not in code, which is indented by four.
+function escaped(text) {
+    if (text ~ /^     /) return text
+    gsub(/[\\@#<>%"]/, "\\\\&", text)
+    return text
+}
+
+/^\/\/ SPDX/ { print "/// \\file"; at_top = 1; next }
+!/^\/\// { at_top = 0 }
+
+/^ *\/\/ ---/ { print ""; behind = 0; next }
+
+# A comment alone on its line: below one that stands behind a member, in its column, it goes on.
+/^ *\/\// {
+    column = index($0, "//")
+    text = escaped(substr($0, column + 2))
+    print substr($0, 1, column - 1) (behind == column ? "///<" : "///") text
+    if (behind != column) behind = 0
+    next
+}
+
+# A comment behind code.
+/[^ ] +\/\/ / && !/^ *}/ && !/^ *#(endif|else)/ && !/"[^"]*\/\/[^"]*"/ {
+    column = match($0, / \/\/ /) + 1
+    print substr($0, 1, column - 1) "///<" escaped(substr($0, column + 2))
+    behind = column
+    next
+}
+
+{ behind = 0; print }
