@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "loop.hpp"
 
+#include "pool_core.hpp"
 #include "shared_clock.hpp"
 
 #include <cinnabar/base/assert.hpp>
@@ -56,6 +57,8 @@ void Loop::drive(Microseconds timeout) noexcept {
 void Loop::drive_alone(Microseconds timeout) noexcept {
     (void)context_->progress(timeout);
     run_completions();
+    // Where threads are more than cores, the pool's would wait until this one has spun in vain.
+    if (PoolCore::take_posted()) ::sched_yield();
 }
 
 void Loop::start_thread() {

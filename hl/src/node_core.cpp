@@ -266,7 +266,7 @@ void NodeCore::close() noexcept {
 
 Result<Pool> NodeCore::make_pool(PoolOptions options) {
     Executor* const instead = simulated_clock() ? loops_.front() : nullptr;
-    auto made = std::make_shared<PoolCore>(std::move(options), instead);
+    auto made = std::make_shared<PoolCore>(std::move(options), instead, options_.progress_thread);
     CINNABAR_TRY_VOID(made->start());
     const std::lock_guard lock(mutex_);
     pools_.push_back(made);

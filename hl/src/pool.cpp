@@ -3,12 +3,19 @@
 
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/hl/serve.hpp>
+#include <cinnabar/na/context.hpp>
 
 #include <pthread.h>
 
 #include <system_error>
+#include <utility>
 
 namespace cinnabar::hl {
+namespace {
+thread_local bool posted = false;
+}  // namespace
+
+bool PoolCore::take_posted() noexcept { return std::exchange(posted, false); }
 
 std::uint32_t Pool::queued() const noexcept { return core_->queued(); }
 Executor& Pool::executor() const noexcept { return core_->instead() ? *core_->instead() : *core_; }
@@ -43,20 +50,24 @@ void PoolCore::stop() noexcept {
     threads_.clear();
 }
 
-void PoolCore::post(Job& job) noexcept {
+void PoolCore::push_locked(WorkQueue& queue, Job& job) noexcept {
     job.work.user = &job;
-    const std::lock_guard lock(mutex_);
-    begun_.push_back(job.work);
+    queue.push_back(job.work);
+    waiting_.store(waiting_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    posted = true;
     work_came_.notify_one();
 }
 
+void PoolCore::post(Job& job) noexcept {
+    const std::lock_guard lock(mutex_);
+    push_locked(begun_, job);
+}
+
 Errc PoolCore::post_new(Job& job, Priority priority) noexcept {
-    job.work.user = &job;
     const std::lock_guard lock(mutex_);
     if (fresh_count_ == options_.queue_max) return Errc::overloaded;
     ++fresh_count_;
-    fresh_[static_cast<std::size_t>(priority)].push_back(job.work);
-    work_came_.notify_one();
+    push_locked(fresh_[static_cast<std::size_t>(priority)], job);
     return Errc::ok;
 }
 
@@ -84,9 +95,11 @@ void PoolCore::work(unsigned index) noexcept {
     const std::string name = options_.name.substr(0, 11) + "." + std::to_string(index % 1000);
     (void)::pthread_setname_np(::pthread_self(), name.c_str());
     const Turn turn(*this);
+    if (loops_have_threads_) na::Context::gather_while(&waiting_);
     std::unique_lock lock(mutex_);
     for (;;) {
         if (Work* next = next_locked()) {
+            waiting_.store(waiting_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
             lock.unlock();
             Job& job = *static_cast<Job*>(next->user);
             job.body(job);

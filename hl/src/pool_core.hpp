@@ -6,6 +6,7 @@
 #include <cinnabar/hl/pool.hpp>
 
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -15,8 +16,10 @@ namespace cinnabar::hl {
 
 class PoolCore final : public Executor {
   public:
-    // `instead`: where its handlers run, if it is to have no threads; may be null.
-    PoolCore(PoolOptions options, Executor* instead) : options_(std::move(options)), instead_(instead) {}
+    // `instead`: where its handlers run, if it is to have no threads; may be null. `loops_have_threads`: the node's
+    // loops are driven without anybody waiting.
+    PoolCore(PoolOptions options, Executor* instead, bool loops_have_threads)
+        : options_(std::move(options)), instead_(instead), loops_have_threads_(loops_have_threads) {}
     // Requires: stopped.
     ~PoolCore();
 
@@ -31,19 +34,24 @@ class PoolCore final : public Executor {
     // A new request; overloaded when too many wait.
     [[nodiscard]] Errc post_new(Job& job, Priority priority) noexcept;
     [[nodiscard]] std::uint32_t queued() const noexcept;
+    // Whether this thread has posted to a pool since it was asked the last time.
+    [[nodiscard]] static bool take_posted() noexcept;
 
   private:
     static constexpr unsigned turns_per_low = 16;
     void work(unsigned index) noexcept;
+    void push_locked(WorkQueue& queue, Job& job) noexcept;
     [[nodiscard]] Work* next_locked() noexcept;
 
     const PoolOptions options_;
     Executor* const instead_;
+    const bool loops_have_threads_;
     mutable std::mutex mutex_;
     std::condition_variable work_came_;
     WorkQueue begun_;
     std::array<WorkQueue, 3> fresh_;
     std::uint32_t fresh_count_ = 0;
+    std::atomic<std::uint32_t> waiting_{0};  // jobs in all queues
     unsigned turn_ = 0;
     bool stopping_ = false;
     std::vector<std::thread> threads_;

@@ -27,6 +27,7 @@ struct Triggering {
 // Found without a call, also where the library is a shared one.
 [[gnu::tls_model("initial-exec")]] thread_local Triggering triggering;
 constexpr unsigned handed_over_max = 64;
+[[gnu::tls_model("initial-exec")]] thread_local const std::atomic<std::uint32_t>* more_to_come = nullptr;
 
 class SpinGuard {
   public:
@@ -85,8 +86,13 @@ void Context::Impl::hand_over() noexcept {
 
 void Context::Impl::give_up() noexcept {
     if (options_.threads == Threads::one) return;
-    if (triggering.context != this || ++triggering.unsent >= handed_over_max) flush();
+    flush_or_gather();
     let_go();
+}
+
+// Inside trigger(), what its callbacks post gathers.
+void Context::Impl::flush_or_gather() noexcept {
+    if (triggering.context != this || ++triggering.unsent >= handed_over_max) flush();
 }
 
 void Context::Impl::let_go() noexcept {
@@ -99,7 +105,7 @@ void Context::Impl::let_go() noexcept {
         if (submitted_.empty() || !try_own()) return;
         refresh_now();
         (void)run_submitted();
-        flush();
+        flush_or_gather();
     }
 }
 
@@ -252,8 +258,11 @@ Result<std::unique_ptr<View>> Context::view(Peer& peer, const RemoteMemory& memo
 
 void Context::cancel_owned(Op& op) noexcept { impl_->cancel_owned(op); }
 
+void Context::gather_while(const std::atomic<std::uint32_t>* more) noexcept { more_to_come = more; }
+
 void Context::run_owned(Work& work) noexcept {
     if (impl_->options_.threads == Threads::one) return work.run(work);
+    if (more_to_come && more_to_come->load(std::memory_order_relaxed) != 0) return impl_->submit(work);
     if (triggering.context == impl_.get()) {
         // A sleeper may take it, should this callback wait for what comes of it.
         if (impl_->submitted_.push(work) && impl_->sleepers_.load(std::memory_order_seq_cst) != 0) impl_->ring();

@@ -59,6 +59,7 @@ class Context::Impl final : public PortHost {
     // The same where nothing was posted since the last flush.
     void let_go() noexcept;
     void flush() noexcept;
+    void flush_or_gather() noexcept;
     // Inside trigger(): runs what its callbacks handed over, and sends.
     void run_handed_over() noexcept;
 

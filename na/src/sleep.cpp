@@ -40,8 +40,7 @@ void Context::Impl::wake() noexcept {
 }
 
 void Context::Impl::submit(Work& work) noexcept {
-    submitted_.push(work);
-    wake();
+    if (submitted_.push(work)) wake();  // else whoever made it the first one does
 }
 
 // Owner, about to give up: does a sleeper have to do something that it does not know of?

@@ -82,8 +82,9 @@ int main(int count, char** words) {
     listening.listen = true;
     const std::shared_ptr<na::Transport> server_side =
         registry.open(scheme + (scheme == "tcp" ? "://127.0.0.1:0" : "://"), listening).value();
+    // Two processes in one, where the transport can be opened twice.
     const std::shared_ptr<na::Transport> client_side =
-        scheme == "tcp" ? registry.open("tcp://", {}).value() : server_side;
+        scheme == "self" ? server_side : registry.open(scheme + "://", {}).value();
     Side server(server_side, 0);
     Side client(client_side, 1);
 

@@ -9,6 +9,7 @@
 namespace cinnabar::bench {
 
 [[nodiscard]] std::vector<Figure> rpc_figures();
+[[nodiscard]] std::vector<Figure> typed_figures();
 [[nodiscard]] std::vector<Figure> bulk_figures();
 [[nodiscard]] std::vector<Figure> shm_figures();
 [[nodiscard]] std::vector<Figure> save_figures();

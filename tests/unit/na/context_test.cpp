@@ -203,6 +203,25 @@ TEST_F(ContextTest, RunOwnedRunsAtOnceWhenNobodyOwns) {
     }
 }
 
+TEST_F(ContextTest, WhoHasMoreToComeLeavesItToTheDriver) {
+    open(Threads::many);
+    std::string order;
+    Step first([&] { order += 'a'; });
+    Step second([&] { order += 'b'; });
+    Step last([&] { order += 'c'; });
+    std::atomic<std::uint32_t> more{2};
+    Context::gather_while(&more);
+    context_->run_owned(first);
+    EXPECT_EQ(order, "");
+    (void)context_->progress(Microseconds{0});
+    EXPECT_EQ(order, "a");
+    context_->run_owned(second);
+    more = 0;
+    context_->run_owned(last);  // takes along what nobody has run yet
+    Context::gather_while(nullptr);
+    EXPECT_EQ(order.size(), 3u);
+}
+
 TEST_F(ContextTest, ACompletionNeverComesInsideThePost) {
     open(Threads::many);
     Send send;

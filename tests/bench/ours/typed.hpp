@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Typed calls between two nodes of two processes, as a program makes them: from tasks, to a handler of each kind.
+#pragma once
+
+#include "../harness/subject.hpp"
+#include "endpoint.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace cinnabar::bench {
+
+// Each echoes 64 bytes.
+enum class Handler : std::uint8_t {
+    plain,      // a function on the loop, of a trivial type
+    coroutine,  // a task that only returns
+    pooled,     // a function on a pool of 4 threads
+    strings,    // a function on the loop, of a string
+};
+
+// `in_flight` tasks, each with one call after the other. Nodes as they are opened by default. Work: calls.
+[[nodiscard]] std::unique_ptr<Subject> make_typed_calls(Cores cores, Wire wire, Handler handler, std::size_t in_flight);
+
+}  // namespace cinnabar::bench
