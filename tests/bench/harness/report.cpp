@@ -24,8 +24,14 @@ std::string quoted(const std::string& text) {
     return out + '"';
 }
 
+std::string json_text(const std::string& text) { return text.empty() ? "null" : quoted(text); }
+
 std::string json_number(std::optional<double> value) {
     return value && std::isfinite(*value) ? number(*value, "%.6g") : "null";
+}
+
+std::string text_of(const Bar& bar) {
+    return (bar.sense == Sense::at_most ? "<= " : ">= ") + number(bar.value, "%.4g");
 }
 
 constexpr std::size_t columns = 9;
@@ -42,7 +48,7 @@ Cells cells_of(const Row& row) {
                    number(row.ratio->high, "%.3f") + "]";
     }
     if (row.noise) cells[5] = number(*row.noise * 100, "%.1f%%");
-    if (row.bar) cells[6] = (row.bar->sense == Sense::at_most ? "<= " : ">= ") + number(row.bar->value, "%.4g");
+    if (row.bar) cells[6] = text_of(*row.bar);
     if (row.verdict) cells[7] = to_string(*row.verdict);
     cells[8] = row.limit_name + (row.limit_name.empty() || row.remark.empty() ? "" : "; ") + row.remark;
     return cells;
@@ -90,12 +96,13 @@ std::string to_json(const std::vector<Row>& rows) {
         };
         text += text.size() > 1 ? ",\n  {" : "\n  {";
         text += "\"name\": " + quoted(row.name) + ", \"value\": " + json_number(row.value) +
-                ", \"unit\": " + quoted(row.unit) +
-                ", \"limit_name\": " + (row.limit_name.empty() ? "null" : quoted(row.limit_name)) +
+                ", \"unit\": " + quoted(row.unit) + ", \"limit_name\": " + json_text(row.limit_name) +
                 ", \"limit\": " + json_number(row.limit) + ", \"ratio\": " + json_number(bound(&Interval::median)) +
                 ", \"ci_low\": " + json_number(bound(&Interval::low)) +
                 ", \"ci_high\": " + json_number(bound(&Interval::high)) + ", \"noise\": " + json_number(row.noise) +
-                "}";
+                ", \"bar\": " + json_text(row.bar ? text_of(*row.bar) : "") +
+                ", \"verdict\": " + json_text(row.verdict ? std::string{to_string(*row.verdict)} : "") +
+                ", \"remark\": " + json_text(row.remark) + "}";
     }
     return text + "\n]\n";
 }

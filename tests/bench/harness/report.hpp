@@ -20,7 +20,7 @@ struct Row {
     std::optional<double> noise;    // how far from 1 the limit's ratio to itself reaches
     std::optional<Bar> bar;         // absent for rows that are only shown
     std::optional<Verdict> verdict;
-    std::string remark;  // "48 rounds", "1.0 CPU of the client"; for the table only
+    std::string remark;  // "48 rounds", "1.0 CPU of the client"
 };
 
 // A row whose value is judged against the limit itself, such as a count.
@@ -28,8 +28,8 @@ struct Row {
 
 [[nodiscard]] std::string to_table(const std::vector<Row>& rows);
 
-// A list of {"name", "value", "unit", "limit_name", "limit", "ratio", "ci_low", "ci_high", "noise"}; what a row lacks
-// is null.
+// A list, a row a line, of {"name", "value", "unit", "limit_name", "limit", "ratio", "ci_low", "ci_high", "noise",
+// "bar", "verdict", "remark"}; what a row lacks is null.
 [[nodiscard]] std::string to_json(const std::vector<Row>& rows);
 
 }  // namespace cinnabar::bench

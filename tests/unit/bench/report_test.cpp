@@ -24,7 +24,8 @@ TEST(Report, JsonHasEveryKeyAndEscapes) {
     EXPECT_EQ(to_json({full_row()}),
               "[\n  {\"name\": \"tcp.rtt\", \"value\": 10.5, \"unit\": \"us\", "
               "\"limit_name\": \"raw \\\"socket\\\"\", \"limit\": 10, \"ratio\": 1.05, \"ci_low\": 1.04, "
-              "\"ci_high\": 1.06, \"noise\": 0.01}\n]\n");
+              "\"ci_high\": 1.06, \"noise\": 0.01, "
+              "\"bar\": \"<= 1.2\", \"verdict\": \"held\", \"remark\": null}\n]\n");
 }
 
 TEST(Report, WhatARowLacksIsNull) {
@@ -32,11 +33,14 @@ TEST(Report, WhatARowLacksIsNull) {
     row.name = "x";
     row.unit = "MB/s";
     row.value = 1;
-    EXPECT_EQ(to_json({row, row}),
-              "[\n  {\"name\": \"x\", \"value\": 1, \"unit\": \"MB/s\", \"limit_name\": null, \"limit\": null, "
-              "\"ratio\": null, \"ci_low\": null, \"ci_high\": null, \"noise\": null},\n"
-              "  {\"name\": \"x\", \"value\": 1, \"unit\": \"MB/s\", \"limit_name\": null, \"limit\": null, "
-              "\"ratio\": null, \"ci_low\": null, \"ci_high\": null, \"noise\": null}\n]\n");
+    EXPECT_EQ(
+        to_json({row, row}),
+        "[\n  {\"name\": \"x\", \"value\": 1, \"unit\": \"MB/s\", \"limit_name\": null, \"limit\": null, "
+        "\"ratio\": null, \"ci_low\": null, \"ci_high\": null, \"noise\": null, \"bar\": null, \"verdict\": null, "
+        "\"remark\": null},\n"
+        "  {\"name\": \"x\", \"value\": 1, \"unit\": \"MB/s\", \"limit_name\": null, \"limit\": null, "
+        "\"ratio\": null, \"ci_low\": null, \"ci_high\": null, \"noise\": null, \"bar\": null, \"verdict\": null, "
+        "\"remark\": null}\n]\n");
     EXPECT_EQ(to_json({}), "[\n]\n");
 }
 

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# The tables of a stored run are what they were: figures_test.sh FOLDER_OF_CINNABAR_BENCH
+set -euo pipefail
+bench=$(realpath "$1")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+printf '# X\n\n<!-- figures: made by ./dev figures -->\n| old |\n<!-- end of figures -->\n\nafter\n' >"$work/readme.md"
+bash "$bench/figures.sh" "$bench/sample/bench.json" "2026-11-22, commit 1234" "$work/figures.md" "$work/readme.md"
+diff "$bench/sample/figures.md" "$work/figures.md"
+diff "$bench/sample/readme.md" "$work/readme.md"
+
+# Where README has no place for it, it is left as it was, and that is an error.
+printf '# X\n' >"$work/readme.md"
+! bash "$bench/figures.sh" "$bench/sample/bench.json" "now" "$work/figures.md" "$work/readme.md"
+[[ $(<"$work/readme.md") == '# X' ]]
