@@ -8,7 +8,6 @@ build=$1
 place=${2:-$build/demo}
 listen=${CINNABAR_DEMO_LISTEN:-tcp://127.0.0.1:0}
 cinnabar=$build/tools/cinnabar
-bench=$build/tests/bench/cinnabar-bench
 big_bytes=$((3 << 30))
 small_count=1000
 
@@ -116,8 +115,6 @@ measure_limits() {
     began=$(now)
     sha256sum "$place/own/three-gibibytes" >/dev/null
     sum_rate=$(rate $big_bytes "$began")
-    [[ ! -x $bench ]] || "$bench" --quick --only machine.tcp.stream --only machine.memcpy --only tcp.save \
-        --tool "$cinnabar" 2>/dev/null || true
 }
 
 prepare

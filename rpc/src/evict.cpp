@@ -10,7 +10,7 @@
 namespace cinnabar::rpc {
 namespace {
 
-constexpr std::uint32_t books_per_look = 64;
+constexpr std::uint32_t candidates_max = 64;
 
 bool unused(const PeerBook& book) noexcept { return book.open && book.idle() && book.control.empty(); }
 
@@ -21,7 +21,7 @@ void ContextCore::make_room() noexcept {
     const std::uint32_t spare = std::max(connections_max / 8, 1u);
     while (connections - connections_leaving > connections_max - spare) {
         PeerBook* quietest = nullptr;
-        for (std::uint32_t looks = 0; looks < books_per_look; ++looks) {
+        for (std::uint32_t looks = 0; looks < candidates_max; ++looks) {
             PeerBook* book = books.at(evict_next);
             evict_next = book ? evict_next + 1 : 0;
             if (!book || !book->peer || book->leaving != Leaving::no || !unused(*book)) continue;

@@ -5,13 +5,6 @@
 #include <utility>
 
 namespace cinnabar::tools {
-namespace {
-
-// As for uploads: how long a client that does not take its window keeps a buffer.
-constexpr std::chrono::microseconds stall_limit = std::chrono::seconds(30);
-
-}  // namespace
-
 void Download::close(Error why) {
     if (failure_) return;
     const Errc code = why.code;
@@ -50,7 +43,7 @@ hl::Task<Result<void>> Download::move(std::uint64_t offset, const hl::Bulk& wind
     reading_.advance(offset + bytes);
 
     hl::TransferOptions options;
-    options.deadline = stall_limit;
+    options.deadline = window_time_max;
     Result<std::uint64_t> moved = co_await window.push(buffer->region().slice(0, bytes), options);
     if (!moved) co_return std::move(moved).error();
     if (*moved != bytes) co_return Error{Errc::protocol, "the window went short"};

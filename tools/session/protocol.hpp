@@ -161,6 +161,8 @@ inline constexpr hl::Rpc<std::uint64_t(std::uint64_t)> ping_rpc{"cinnabar.ping"}
 // How long a client waits for each, from sending to answer. A commit waits for the disk to take what it has cached.
 inline constexpr std::chrono::microseconds session_deadline = std::chrono::seconds(10);
 inline constexpr std::chrono::microseconds open_deadline = std::chrono::seconds(30);
+// At the server: whoever stops in the middle of a window keeps its buffers this long, however late its deadline is.
+inline constexpr std::chrono::microseconds window_time_max = std::chrono::seconds(30);
 inline constexpr std::chrono::microseconds window_deadline = std::chrono::seconds(60);
 inline constexpr std::chrono::microseconds fill_deadline = std::chrono::seconds(30);
 inline constexpr std::chrono::microseconds commit_deadline = std::chrono::minutes(10);

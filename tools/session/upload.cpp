@@ -11,8 +11,6 @@
 namespace cinnabar::tools {
 namespace {
 
-// A client that stopped in the middle of a window keeps its buffers this long, however late its own deadline is.
-constexpr std::chrono::microseconds stall_limit = std::chrono::seconds(30);
 // What a notification may be behind the answer of whoever sent it.
 constexpr std::chrono::microseconds notice_late_max = std::chrono::seconds(1);
 
@@ -89,7 +87,7 @@ hl::Task<Result<void>> Upload::pull(std::uint64_t offset, const hl::Bulk& window
     Result<Buffer> buffer = co_await take(offset, bytes);
     if (!buffer) co_return std::move(buffer).error();
     hl::TransferOptions options;
-    options.deadline = stall_limit;
+    options.deadline = window_time_max;
     Result<std::uint64_t> moved = co_await window.pull(buffer->region().slice(0, bytes), options);
     if (!moved) co_return std::move(moved).error();
     if (*moved != bytes) co_return Error{Errc::protocol, "the window came short"};

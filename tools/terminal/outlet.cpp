@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "terminal/outlet.hpp"
 
+#include "terminal/write_all.hpp"
+
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,16 +19,6 @@ namespace {
 
 // How long the end waits for the reader.
 constexpr std::chrono::seconds end_limit{2};
-
-// Past stdio: a thread that is stuck there would hold its lock, and with it the end of the process.
-void write_all(int fd, std::string_view text) {
-    while (!text.empty()) {
-        const ssize_t count = ::write(fd, text.data(), text.size());
-        if (count < 0 && errno == EINTR) continue;
-        if (count <= 0) return;  // nobody is there any more
-        text.remove_prefix(static_cast<std::size_t>(count));
-    }
-}
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 
 #include "file/name.hpp"
 #include "terminal/units.hpp"
+#include "terminal/write_all.hpp"
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
@@ -35,14 +36,6 @@ std::string cut(std::string_view text, std::size_t columns) {
 std::size_t terminal_columns(int fd) {
     winsize size{};
     return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
-
-void write_all(int fd, std::string_view text) {
-    while (!text.empty()) {
-        const ssize_t count = ::write(fd, text.data(), text.size());
-        if (count <= 0) return;  // a bar that cannot be drawn is no reason to fail
-        text.remove_prefix(static_cast<std::size_t>(count));
-    }
 }
 
 }  // namespace

@@ -9,12 +9,12 @@
 namespace cinnabar::shm {
 namespace {
 
-constexpr std::size_t pieces_max = 64;
+constexpr std::size_t flat_pieces_max = 64;
 
 // Copies a range of a registration to a flat place, or back.
 template <typename Copy>
 void each_piece(const na::Memory& memory, std::uint64_t offset, std::uint64_t bytes, Copy copy) noexcept {
-    std::array<iovec, pieces_max> pieces;
+    std::array<iovec, flat_pieces_max> pieces;
     while (bytes > 0) {
         std::uint64_t covered = 0;
         const std::size_t count = memory.gather(offset, bytes, pieces.data(), pieces.size(), covered);

@@ -11,7 +11,7 @@
 namespace cinnabar::tcp {
 namespace {
 
-constexpr std::size_t pieces_max = 512;
+constexpr std::size_t read_pieces_max = 512;
 // Into many segments: a read seldom brings more, and the pieces of what it does not bring were gathered for nothing.
 constexpr std::uint64_t scattered_bytes_max = 256 * 1024;
 constexpr std::size_t few_segments = 16;
@@ -23,7 +23,7 @@ constexpr std::size_t staging_bytes = 4096;
 // Where data go in the next system call. Holds the lease while it lives.
 struct BulkLane::Destination {
     std::optional<na::LeaseTable::Pin> pin;
-    std::array<iovec, pieces_max + 1> pieces;
+    std::array<iovec, read_pieces_max + 1> pieces;
     std::size_t count = 0;
     std::uint64_t bytes = 0;
 };
@@ -33,7 +33,7 @@ namespace {
 void gather_into(const na::Memory& memory, std::uint64_t offset, std::uint64_t want, std::size_t& count, iovec* pieces,
                  std::uint64_t& bytes) noexcept {
     if (memory.segments().size() > few_segments) want = std::min(want, scattered_bytes_max);
-    count = memory.gather(offset, want, pieces, pieces_max, bytes);
+    count = memory.gather(offset, want, pieces, read_pieces_max, bytes);
 }
 
 }  // namespace

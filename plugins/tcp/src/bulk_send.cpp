@@ -11,7 +11,7 @@
 namespace cinnabar::tcp {
 namespace {
 
-constexpr std::size_t pieces_max = 512;
+constexpr std::size_t written_pieces_max = 512;
 
 // What goes out in place of memory that must not be read any more.
 constexpr std::array<std::byte, 16 * 1024> zeros{};
@@ -120,7 +120,7 @@ void BulkLane::transmit() noexcept {
     if (peer().ending) return;
     for (std::size_t budget = port().bulk_slice(); refill();) {
         if (budget == 0) return port().dirty(*this);
-        std::array<iovec, pieces_max> pieces;
+        std::array<iovec, written_pieces_max> pieces;
         const std::size_t head = out_end_ - out_begin_;
         pieces[0] = iovec{out_head_.data() + out_begin_, head};
         std::uint64_t data = 0;
@@ -137,11 +137,12 @@ void BulkLane::transmit() noexcept {
                 // Headers only.
             } else if (source_ == Source::put) {
                 const na::Op& op = *put_->op;
-                count += op.local->gather(op.local_offset + put_->moved - out_left_, want, out, pieces_max - 1, data);
+                count += op.local->gather(op.local_offset + put_->moved - out_left_, want, out, written_pieces_max - 1,
+                                          data);
             } else if (source_ == Source::get) {
-                count += pin->memory().gather(pin->offset(), want, out, pieces_max - 1, data);
+                count += pin->memory().gather(pin->offset(), want, out, written_pieces_max - 1, data);
             } else {
-                count += gather_zeros(want, out, pieces_max - 1, data);
+                count += gather_zeros(want, out, written_pieces_max - 1, data);
             }
             const na::Moved moved = na::send_some(fd(), pieces.data(), count);
             sent(moved.bytes);

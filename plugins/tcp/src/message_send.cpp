@@ -13,7 +13,7 @@ namespace {
 
 // Copying this much costs less than one more piece for the kernel to walk.
 constexpr std::size_t copied_bytes_max = 2048;
-constexpr std::size_t pieces_max = 64;
+constexpr std::size_t batch_max = 64;
 constexpr std::size_t call_bytes_max = 256 * 1024;
 constexpr unsigned calls_max = 8;  // for one connection, before others have their turn
 
@@ -34,7 +34,7 @@ const std::array<std::byte, frame_header_bytes> lane_wanted = lane_wanted_bytes(
 
 // What one system call takes.
 struct MessageLane::Batch {
-    std::array<iovec, pieces_max> pieces;
+    std::array<iovec, batch_max> pieces;
     std::size_t count = 0;
     std::size_t bytes = 0;
     Bytes copies;  // room for those that are copied
@@ -73,7 +73,7 @@ std::size_t MessageLane::gather(Batch& batch) noexcept {
         batch.add(lane_wanted.data() + frame_header_bytes - want_left_, want_left_);
     }
     std::size_t skip = front_sent_;
-    for (const Posted* posted = waiting.front(); posted && batch.count < pieces_max; posted = waiting.next(*posted)) {
+    for (const Posted* posted = waiting.front(); posted && batch.count < batch_max; posted = waiting.next(*posted)) {
         const std::size_t size = frame_bytes(*posted) - skip;
         const std::byte* from = frame_begin(*posted) + skip;
         if (batch.bytes + size > call_bytes_max && batch.bytes > 0) break;
