@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "session/download.hpp"
 
+#include "session/protocol.hpp"
+
 #include <algorithm>
 #include <utility>
 

@@ -2,6 +2,7 @@
 #include "session/upload.hpp"
 
 #include "session/arrival.hpp"
+#include "session/protocol.hpp"
 
 #include <cinnabar/hl/when_all.hpp>
 
