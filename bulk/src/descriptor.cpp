@@ -149,8 +149,8 @@ Errc RemoteRegion::decode(Reader& reader, RemoteRegion& out) noexcept {
     made.bytes_ = reader.u64();
     constexpr std::uint8_t bound_and_home = flag_bound | flag_home;
     if (!reader.ok() || version != format_version || (flags & ~flags_known) != 0 ||
-        (flags & bound_and_home) == bound_and_home || access < 1 || access > 3 ||
-        keys > descriptor_transports_max || made.bytes_ > std::numeric_limits<std::int64_t>::max()) {
+        (flags & bound_and_home) == bound_and_home || access < 1 || access > 3 || keys > descriptor_transports_max ||
+        made.bytes_ > std::numeric_limits<std::int64_t>::max()) {
         return Errc::protocol;
     }
     made.access_ = static_cast<na::Access>(access);
