@@ -88,8 +88,8 @@ class Request {
     In* input_;
 };
 
-template <const auto& contract>
-using RequestOf = Request<typename std::remove_cvref_t<decltype(contract)>::Input>;
+template <const auto& Of>
+using RequestOf = Request<typename std::remove_cvref_t<decltype(Of)>::Input>;
 
 template <typename T>
 void RequestState::answer(const T& value) noexcept {
