@@ -13,7 +13,7 @@
 namespace cinnabar {
 namespace {
 
-class SteadyClock final : public Clock {
+class SteadyClock final : public TimeSource {
   public:
     TimeUs now_us() noexcept override {
         timespec t{};
@@ -24,7 +24,7 @@ class SteadyClock final : public Clock {
 
 }  // namespace
 
-Clock& steady_clock() noexcept {
+TimeSource& steady_clock() noexcept {
     static SteadyClock clock;
     return clock;
 }

@@ -27,7 +27,7 @@ struct Sleeper {
 
 class Loop final : public Executor {
   public:
-    Loop(NodeCore& node, std::unique_ptr<rpc::Context> context, bool threaded, Clock* simulated_clock);
+    Loop(NodeCore& node, std::unique_ptr<rpc::Context> context, bool threaded, TimeSource* simulated_clock);
 
     void acquire() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
     void release() noexcept {
@@ -46,7 +46,7 @@ class Loop final : public Executor {
     void drive(Microseconds timeout) noexcept;
     void drive_alone(Microseconds timeout) noexcept;
     // Null on the machine's clock; else `drive` drives all loops of that clock (shared_clock.hpp).
-    [[nodiscard]] Clock* simulated_clock() const noexcept { return simulated_clock_; }
+    [[nodiscard]] TimeSource* simulated_clock() const noexcept { return simulated_clock_; }
     void run_completions() noexcept;
 
     // A thread of its own drives it, from start_thread() to stop_driving().
@@ -75,7 +75,7 @@ class Loop final : public Executor {
     NodeCore& node_;
     std::unique_ptr<rpc::Context> context_;
     const bool threaded_;
-    Clock* const simulated_clock_;
+    TimeSource* const simulated_clock_;
     std::atomic<std::uint32_t> references_{1};
     std::atomic<bool> leaving_{false};
     std::atomic<bool> closed_{false};

@@ -97,9 +97,9 @@ Result<void> NodeCore::open_loops() {
     return {};
 }
 
-Clock* NodeCore::simulated_clock() const noexcept {
+TimeSource* NodeCore::simulated_clock() const noexcept {
     for (const auto& transport : transports_) {
-        if (Clock* clock = transport->clock()) return clock;
+        if (TimeSource* clock = transport->clock()) return clock;
     }
     return nullptr;
 }
@@ -216,7 +216,7 @@ bool NodeCore::idle() noexcept {
 Errc NodeCore::drain(Microseconds span) noexcept {
     if (!Waiter::may_block()) return Errc::would_deadlock;
     engine_->drain();
-    Clock& clock = simulated_clock() ? *simulated_clock() : steady_clock();
+    TimeSource& clock = simulated_clock() ? *simulated_clock() : steady_clock();
     const TimeUs until = after(clock.now_us(), span);
     while (!idle()) {
         const TimeUs now = clock.now_us();

@@ -45,7 +45,7 @@ class NodeCore {
     // `wanted`, or the one that runs in this thread, or the first.
     [[nodiscard]] Loop& pick_loop(std::optional<unsigned> wanted) const noexcept;
     // Of the network, where that is simulated: then nothing here has a thread.
-    [[nodiscard]] Clock* simulated_clock() const noexcept;
+    [[nodiscard]] TimeSource* simulated_clock() const noexcept;
     [[nodiscard]] Loop& loop_of(const rpc::Context& context) const noexcept;
 
     // Tasks and handlers that run beyond their first call. enter: false once the node is going.

@@ -25,7 +25,7 @@ Simulated& simulated() {
 
 thread_local bool driving = false;
 
-std::vector<Loop*> loops_on(const Clock* clock) {
+std::vector<Loop*> loops_on(const TimeSource* clock) {
     const std::lock_guard lock(simulated().mutex);
     std::vector<Loop*> found;
     for (Loop* loop : simulated().loops) {

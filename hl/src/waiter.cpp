@@ -52,7 +52,7 @@ bool Waiter::here() const noexcept { return the_waiter == this; }
 
 void Waiter::relies_on(Loop& loop) noexcept {
     if (!loop.needs_driver()) return;
-    if (Clock* simulated = loop.simulated_clock()) clock_ = simulated;
+    if (TimeSource* simulated = loop.simulated_clock()) clock_ = simulated;
     for (const Led& led : loops_) {
         if (led.loop == &loop) return;
     }

@@ -14,7 +14,7 @@ namespace cinnabar::na {
 
 class Context::Impl final : public PortHost {
   public:
-    Impl(std::span<Transport* const> transports, const ContextOptions& options, Receiver& receiver, Clock& clock);
+    Impl(std::span<Transport* const> transports, const ContextOptions& options, Receiver& receiver, TimeSource& clock);
     ~Impl();
     [[nodiscard]] Result<void> open_descriptors();
     [[nodiscard]] Result<void> open_ports();
@@ -88,7 +88,7 @@ class Context::Impl final : public PortHost {
 
     const ContextOptions options_;
     Receiver& receiver_;
-    Clock& clock_;
+    TimeSource& clock_;
     const bool virtual_clock_;
     const std::uint32_t ordinal_;  // of those that are open
     const std::uint64_t serial_;   // of all that ever were

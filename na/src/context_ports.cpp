@@ -52,7 +52,7 @@ std::uint64_t next_serial() noexcept {
 }  // namespace
 
 Context::Impl::Impl(std::span<Transport* const> transports, const ContextOptions& options, Receiver& receiver,
-                    Clock& clock)
+                    TimeSource& clock)
     : options_(options),
       receiver_(receiver),
       clock_(clock),
@@ -111,7 +111,7 @@ Context::~Context() = default;
 Result<std::unique_ptr<Context>> Context::open(std::span<Transport* const> transports, const ContextOptions& options,
                                                Receiver& receiver) {
     if (transports.empty()) return Error(Errc::invalid_argument, "a context needs a transport");
-    Clock* clock = transports.front()->clock();
+    TimeSource* clock = transports.front()->clock();
     for (Transport* transport : transports) {
         if (transport->clock() != clock) {
             return Error(Errc::invalid_argument, "the transports of a context must share one clock");
@@ -188,7 +188,7 @@ void Context::disarm(Timer& timer) noexcept { impl_->wheel_.disarm(timer); }
 TimeUs Context::now_us() const noexcept { return impl_->now_; }
 TimeUs Context::fresh_now_us() noexcept { return impl_->refresh_now(); }
 TimeUs Context::next_timer_us() const noexcept { return impl_->wheel_.next(); }
-Clock& Context::clock() const noexcept { return impl_->clock_; }
+TimeSource& Context::clock() const noexcept { return impl_->clock_; }
 const ContextOptions& Context::options() const noexcept { return impl_->options_; }
 std::uint32_t Context::ordinal() const noexcept { return impl_->ordinal_; }
 std::uint32_t Context::ops_posted() const noexcept { return impl_->ops_posted_; }

@@ -42,7 +42,7 @@ class FaultTransport final : public na::Transport {
     [[nodiscard]] na::Incarnation incarnation() const noexcept override { return inner_.incarnation(); }
     [[nodiscard]] std::vector<std::string> endpoints() const override { return inner_.endpoints(); }
     [[nodiscard]] bool reaches(std::string_view endpoint) const noexcept override { return inner_.reaches(endpoint); }
-    [[nodiscard]] Clock* clock() noexcept override { return inner_.clock(); }
+    [[nodiscard]] TimeSource* clock() noexcept override { return inner_.clock(); }
     [[nodiscard]] Result<std::unique_ptr<na::Port>> open_port(na::PortHost& host) override;
     // The memory names the wrapper as its transport, because the context compares; keys are the inner one's.
     [[nodiscard]] Result<std::unique_ptr<na::Memory>> register_memory(std::span<const na::Segment> segments,

@@ -7,7 +7,7 @@
 namespace cinnabar::tools {
 namespace {
 
-struct HandClock : Clock {
+struct HandClock : TimeSource {
     TimeUs now = 1'000'000;
     TimeUs now_us() noexcept override { return now; }
 };

@@ -54,7 +54,7 @@ std::string json_of(const ServerEvent& event) {
 
 }  // namespace
 
-ServerMessages::ServerMessages(const ServeOptions& options, Clock& clock)
+ServerMessages::ServerMessages(const ServeOptions& options, TimeSource& clock)
     : options_(options),
       clock_(clock),
       outlet_([&options](std::uint64_t count) { return dropped_line(options, count); }) {

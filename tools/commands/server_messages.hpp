@@ -26,7 +26,7 @@ class ServerMessages {
     static constexpr std::uint64_t refusals_told_max = 20;
 
     // Takes the log of the library, until its end. `options` must outlive it. One at a time.
-    explicit ServerMessages(const ServeOptions& options, Clock& clock = steady_clock());
+    explicit ServerMessages(const ServeOptions& options, TimeSource& clock = steady_clock());
     // Requires: all nodes have gone, and with them the threads that log.
     ~ServerMessages();
     ServerMessages(const ServerMessages&) = delete;
@@ -45,7 +45,7 @@ class ServerMessages {
     void tell_people(const ServerEvent& event);
 
     const ServeOptions& options_;
-    Clock& clock_;
+    TimeSource& clock_;
     TimeUs second_ends_ = 0;
     std::uint64_t refusals_ = 0;  // in this second
     Outlet outlet_;

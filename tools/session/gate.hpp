@@ -43,7 +43,7 @@ class Gate {
         std::uint64_t window_bytes = 0;
         std::uint32_t windows_max = 0;
     };
-    Gate(std::optional<Key> key, Limits limits, Clock& clock = steady_clock())
+    Gate(std::optional<Key> key, Limits limits, TimeSource& clock = steady_clock())
         : key_(std::move(key)), limits_(limits), clock_(clock) {}
 
     // unsupported: another version.
@@ -73,7 +73,7 @@ class Gate {
     [[nodiscard]] MacText tag_text(const Nonce& client, const Challenge& challenge, const na::Addr& source) const;
     std::optional<Key> key_;
     Limits limits_;
-    Clock& clock_;
+    TimeSource& clock_;
     const Secret secret_ = Secret::random();  // tags challenges
     // One for a connection: by its address, which the session keeps.
     std::map<const na::AddrBody*, Entry> sessions_;

@@ -27,7 +27,7 @@ class SimTransport final : public na::Transport {
     [[nodiscard]] na::Incarnation incarnation() const noexcept override { return incarnation_; }
     [[nodiscard]] std::vector<std::string> endpoints() const override;
     [[nodiscard]] bool reaches(std::string_view endpoint) const noexcept override;
-    [[nodiscard]] Clock* clock() noexcept override { return world_.get(); }
+    [[nodiscard]] TimeSource* clock() noexcept override { return world_.get(); }
 
     [[nodiscard]] Result<std::unique_ptr<na::Port>> open_port(na::PortHost& host) override;
     [[nodiscard]] Result<std::unique_ptr<na::Memory>> register_memory(std::span<const na::Segment> segments,

@@ -177,7 +177,7 @@ void World::reset_connections(std::string_view a, std::string_view b) {
 }
 void World::set_options(const WorldOptions& options) { state_->set_options(options); }
 const WorldOptions& World::options() const noexcept { return state_->options(); }
-Clock& World::clock() noexcept { return *state_; }
+TimeSource& World::clock() noexcept { return *state_; }
 TimeUs World::now_us() const noexcept { return state_->now_us(); }
 TimeUs World::next_event_us() const noexcept { return state_->next_event_us(); }
 void World::run_to(TimeUs when) { state_->run_to(when); }

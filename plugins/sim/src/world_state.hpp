@@ -35,7 +35,7 @@ enum class EventKind : std::uint8_t {
     fault,
 };
 
-class WorldState final : public Clock, public std::enable_shared_from_this<WorldState> {
+class WorldState final : public TimeSource, public std::enable_shared_from_this<WorldState> {
   public:
     explicit WorldState(const WorldOptions& options) : options_(options), random_(options.seed) {}
 

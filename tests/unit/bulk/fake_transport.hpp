@@ -21,7 +21,7 @@
 
 namespace cinnabar::bulk {
 
-class ManualClock final : public Clock {
+class ManualClock final : public TimeSource {
   public:
     [[nodiscard]] TimeUs now_us() noexcept override { return now; }
     TimeUs now = 1'000'000;
@@ -100,7 +100,7 @@ class FakeTransport final : public na::Transport {
     // For the tests.
     na::Caps caps_;
     na::Limits limits_;
-    Clock* clock_ = nullptr;
+    TimeSource* clock_ = nullptr;
     Errc registration_answer = Errc::ok;
     std::atomic<int> registrations{0};  // alive
     std::atomic<int> registered{0};     // ever
@@ -128,7 +128,7 @@ class FakeTransport final : public na::Transport {
     [[nodiscard]] bool reaches(std::string_view endpoint) const noexcept override {
         return endpoint.starts_with(scheme_ + "://") || endpoint.starts_with("any://");
     }
-    [[nodiscard]] Clock* clock() noexcept override { return clock_; }
+    [[nodiscard]] TimeSource* clock() noexcept override { return clock_; }
     [[nodiscard]] Result<std::unique_ptr<na::Port>> open_port(na::PortHost& host) override {
         auto made = std::make_unique<FakePort>(*this, host);
         port = made.get();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Time as a parameter: everything that waits asks a `Clock`, so that the simulator and the tests own time.
+// Time as a parameter: everything that waits asks a `TimeSource`, so that the simulator and the tests own time.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -15,14 +15,14 @@ using Microseconds = std::chrono::microseconds;
 using TimeUs = std::uint64_t;
 inline constexpr TimeUs time_never = ~TimeUs{0};
 
-class Clock {
+class TimeSource {
   public:
-    virtual ~Clock() = default;
+    virtual ~TimeSource() = default;
     [[nodiscard]] virtual TimeUs now_us() noexcept = 0;
 };
 
 // CLOCK_MONOTONIC. Any thread.
-[[nodiscard]] CINNABAR_API Clock& steady_clock() noexcept;
+[[nodiscard]] CINNABAR_API TimeSource& steady_clock() noexcept;
 
 // `now` plus `span`, saturating at time_never; a negative span gives `now`.
 [[nodiscard]] constexpr TimeUs after(TimeUs now, Microseconds span) noexcept {

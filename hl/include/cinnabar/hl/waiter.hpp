@@ -59,7 +59,7 @@ class CINNABAR_API Waiter final : public Executor {
     void block(TimeUs deadline) noexcept;
     void ring_locked() noexcept;
 
-    Clock* clock_ = &steady_clock();
+    TimeSource* clock_ = &steady_clock();
     std::vector<Led> loops_;
     std::vector<pollfd> watched_;  // room for one entry per loop
     Waiter* outer_ = nullptr;      // the thread's waiter before this one

@@ -108,7 +108,7 @@ class CINNABAR_API Context {
     TimeUs fresh_now_us() noexcept;
     // Owner. At or before the next timer; time_never when none is armed. For whoever moves a virtual clock.
     [[nodiscard]] TimeUs next_timer_us() const noexcept;
-    [[nodiscard]] Clock& clock() const noexcept;
+    [[nodiscard]] TimeSource& clock() const noexcept;
 
     [[nodiscard]] const ContextOptions& options() const noexcept;
     // A small number that no other living context of this process has.

@@ -140,7 +140,7 @@ class Transport {
     // Whether it could dial such an endpoint, by its text alone.
     [[nodiscard]] virtual bool reaches(std::string_view endpoint) const noexcept = 0;
     // The clock that this network lives by; null for the machine's own. The simulator brings its own.
-    [[nodiscard]] virtual Clock* clock() noexcept { return nullptr; }
+    [[nodiscard]] virtual TimeSource* clock() noexcept { return nullptr; }
 
     // exists: that context id is taken. too_large: contexts_max. The host outlives the port.
     [[nodiscard]] virtual Result<std::unique_ptr<Port>> open_port(PortHost& host) = 0;

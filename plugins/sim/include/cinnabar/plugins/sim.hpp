@@ -87,7 +87,7 @@ class CINNABAR_API World {
     void set_options(const WorldOptions& options);
     [[nodiscard]] const WorldOptions& options() const noexcept;
 
-    [[nodiscard]] Clock& clock() noexcept;
+    [[nodiscard]] TimeSource& clock() noexcept;
     [[nodiscard]] TimeUs now_us() const noexcept;
     // time_never when nothing is under way.
     [[nodiscard]] TimeUs next_event_us() const noexcept;
