@@ -14,16 +14,18 @@ struct Row {
     std::string_view advice;
 };
 
+constexpr Row unknown{"unknown", Blast::operation, "the peer is newer than this program"};
+
 constexpr std::array<Row, errc_count> rows{{
     {"ok", Blast::nothing, "nothing went wrong"},
     {"again", Blast::nothing, "make progress, then call again"},
     {"canceled", Blast::nothing, "the caller asked for it"},
     {"timed out", Blast::operation, "allow more time, or look whether the peer is stopped or overloaded"},
-    {"connecting", Blast::nothing, "the connection is being made; make progress, then call again"},
+    unknown,
     {"refused", Blast::peer, "nothing listens there: start the server or check the port"},
     {"unreachable", Blast::peer, "check the host, the route and that the peer listens"},
     {"peer lost", Blast::peer, "the peer died or the connection broke; call again to reconnect"},
-    {"queue full", Blast::nothing, "too much is queued here: wait for completions, or raise the limit"},
+    unknown,
     {"overloaded", Blast::operation, "the target cannot take more: back off and call again"},
     {"no such rpc", Blast::operation, "the target serves no handler of that name and provider"},
     {"bad signature", Blast::operation, "both sides must declare the call with the same argument types"},
@@ -49,22 +51,17 @@ constexpr std::array<Row, errc_count> rows{{
     {"shutting down", Blast::peer, "the target takes no new calls: use another one, or call again later"},
 }};
 
+const Row& row_of(Errc code) noexcept {
+    const auto index = static_cast<std::size_t>(code);
+    return index < rows.size() ? rows[index] : unknown;
+}
+
 }  // namespace
 
-std::string_view to_string(Errc code) noexcept {
-    const auto index = static_cast<std::size_t>(code);
-    return index < rows.size() ? rows[index].name : std::string_view("unknown");
-}
+std::string_view to_string(Errc code) noexcept { return row_of(code).name; }
+std::string_view advice(Errc code) noexcept { return row_of(code).advice; }
 
-std::string_view advice(Errc code) noexcept {
-    const auto index = static_cast<std::size_t>(code);
-    return index < rows.size() ? rows[index].advice : std::string_view("the peer is newer than this program");
-}
-
-Blast blast_of(Errc code) noexcept {
-    const auto index = static_cast<std::size_t>(code);
-    return index < rows.size() ? rows[index].blast : Blast::operation;
-}
+Blast blast_of(Errc code) noexcept { return row_of(code).blast; }
 
 Errc errc_from_errno(int os_errno) noexcept {
     switch (os_errno) {

@@ -176,7 +176,7 @@ Mover::Impl::Posted Mover::Impl::post_chunk(TransferSlot& slot) noexcept {
     }
     if (op->staging_index != Staging::none) staging.give(op->staging_index);
     chunks_.release(*op);
-    if (taken == Errc::again || taken == Errc::queue_full || taken == Errc::connecting) return Posted::stalled;
+    if (taken == Errc::again) return Posted::stalled;
     fail(slot, taken, taken == Errc::closed ? Recall::no : Recall::yes);
     return Posted::failed;
 }

@@ -11,8 +11,6 @@ hg_return_t to_hg(Errc code) noexcept {
         case Errc::ok:
             return HG_SUCCESS;
         case Errc::again:
-        case Errc::connecting:
-        case Errc::queue_full:
         case Errc::overloaded:
             return HG_AGAIN;
         case Errc::canceled:

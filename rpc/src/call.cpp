@@ -199,7 +199,7 @@ bool ContextCore::send(Call& call) noexcept {
         taken = move_to_overflow(call);
         if (taken == Errc::ok) return send(call);
     }
-    if (taken == Errc::again || taken == Errc::connecting) {
+    if (taken == Errc::again) {
         try_later(book);
         return false;
     }

@@ -74,7 +74,7 @@ void ContextCore::flush_control(PeerBook& book) noexcept {
     const Errc taken = na->post_owned(op);
     if (taken != Errc::ok) {
         book.peer->port().give_message(*message);
-        if (taken == Errc::again || taken == Errc::connecting) try_later(book);
+        if (taken == Errc::again) try_later(book);
         return;
     }
     book.control_message = message;

@@ -85,14 +85,14 @@ void ContextCore::accept_reply(Call& call, na::Arrival& arrival, const ReplyHead
                                ConstBytes payload) noexcept {
     call.output_shape_ = header.shape;
     if (header.result != Errc::ok) {
-        const bool known = static_cast<std::uint8_t>(header.result) < errc_count;
         if (ConstBytes kept; payload.size() >= 4 && keep_reply(call, arrival, payload, kept) == Errc::ok) {
             Reader reader(kept);
             call.app_code_ = reader.u32();
             call.app_text_ = as_text(reader.view(reader.left()));
         }
         // `again` and such are no endings.
-        return finish(call, known && header.result != Errc::again ? header.result : Errc::handler_failed);
+        return finish(call,
+                      is_known(header.result) && header.result != Errc::again ? header.result : Errc::handler_failed);
     }
     ConstBytes kept;
     const bool large = (header.flags & flag_overflow) != 0;

@@ -164,7 +164,7 @@ void ContextCore::post_reply(Request& request) noexcept {
         book.account.take_back(header.credits);
         watch_starving(book);
     }
-    if (taken == Errc::again || taken == Errc::connecting) return post_reply_later(request);
+    if (taken == Errc::again) return post_reply_later(request);
     if (taken == Errc::too_large && request.answer_ == Errc::ok && !request.large_output_) {
         // The origin takes smaller messages than this side: by bulk after all, or an error.
         if (const Errc failed = allocate_overflow(request.output_bytes_, request.large_output_, &book);

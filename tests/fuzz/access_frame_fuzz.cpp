@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     head.data_bytes = reader.u32();
     head.id = reader.u64();
     if (!reader.ok() || !is_access(kind) || check_access(head) != Errc::ok) return 0;
-    CINNABAR_ASSERT(static_cast<std::uint8_t>(head.status) < errc_count);
+    CINNABAR_ASSERT(is_known(head.status));
     CINNABAR_ASSERT(head.data_bytes == 0 || carries_data(head.kind));
     const std::size_t length = access_body_bytes(head.kind);
     CINNABAR_ASSERT(length <= access_body_bytes_max);

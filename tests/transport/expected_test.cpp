@@ -41,13 +41,11 @@ TEST_P(Expected, AnswersARequestWithItsTag) {
     }
 }
 
-TEST_P(Expected, TheSmallestAndTheLargestTagThatTravel) {
+TEST_P(Expected, TheSmallestAndTheLargestTag) {
     Node& a = make_node("a");
     Node& b = make_node("b");
     na::Peer& peer = peer_of(a, b);
-    const unsigned bits = a.transport->limits().tag_bits;
-    ASSERT_GE(bits, 32u);
-    const na::Tag most = bits >= 64 ? ~na::Tag{0} : (na::Tag{1} << bits) - 1;
+    const na::Tag most = ~na::Tag{0};
     (void)send(a, peer, 0, 8, na::OpKind::send_expected);
     (void)send(a, peer, most, 8, na::OpKind::send_expected);
     ASSERT_TRUE(run_until([&] { return b.receiver.messages.size() == 2; }));

@@ -17,8 +17,6 @@ TEST_P(LimitsContract, AreSane) {
     EXPECT_GE(limits.segments_max, 1u);
     EXPECT_GE(limits.op_segments_max, 1u);
     EXPECT_GE(limits.lease_key_bytes_max, 1u);
-    EXPECT_GE(limits.tag_bits, 32u);
-    EXPECT_LE(limits.tag_bits, 64u);
     EXPECT_GE(limits.rma_inflight_max, 1u);
     EXPECT_GE(limits.receive_slots, 1u);
     EXPECT_NE(a.transport->incarnation(), 0u);

@@ -74,7 +74,6 @@ void print_limits(const na::Limits& limits) {
     row("rma_bytes_max", human_bytes(limits.rma_bytes_max));
     row("segments_max", fmt::format("{}", limits.segments_max));
     row("op_segments_max", fmt::format("{}", limits.op_segments_max));
-    row("tag_bits", fmt::format("{}", limits.tag_bits));
     row("rma_inflight_max", fmt::format("{}", limits.rma_inflight_max));
     row("receive_slots", fmt::format("{}", limits.receive_slots));
 }

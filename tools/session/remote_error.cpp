@@ -27,8 +27,8 @@ Error from_remote(Error error) {
         return error;
     }
     // A number that this version does not know, or one that would turn a failure into a success.
-    const bool known = error.app_code > 0 && error.app_code < errc_count;
-    error.code = known ? static_cast<Errc>(error.app_code) : Errc::protocol;
+    const auto code = error.app_code < errc_count ? static_cast<Errc>(error.app_code) : Errc::ok;
+    error.code = code != Errc::ok && is_known(code) ? code : Errc::protocol;
     error.app_code = 0;
     error.hint = "the server says";
     error.subject = printable(error.subject);  // it may send what a terminal would obey

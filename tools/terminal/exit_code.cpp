@@ -37,8 +37,6 @@ ExitCode exit_code(Errc code) noexcept {
         case Errc::io:
             return ExitCode::io;
         case Errc::again:
-        case Errc::connecting:
-        case Errc::queue_full:
         case Errc::overloaded:
         case Errc::out_of_memory:
             return ExitCode::overloaded;

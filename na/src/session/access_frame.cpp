@@ -12,7 +12,7 @@ bool is_answer(AccessKind kind) noexcept {
 
 Errc check_access(const AccessHead& head) noexcept {
     if ((head.flags & ~(head.kind == AccessKind::put ? access_notify : 0)) != 0) return Errc::protocol;
-    if (static_cast<std::uint8_t>(head.status) >= errc_count) return Errc::protocol;
+    if (!is_known(head.status)) return Errc::protocol;
     if (head.status != Errc::ok && !is_answer(head.kind)) return Errc::protocol;
     if (head.status == Errc::ok && head.kind == AccessKind::get_failed) return Errc::protocol;
     return head.data_bytes > 0 && !carries_data(head.kind) ? Errc::protocol : Errc::ok;

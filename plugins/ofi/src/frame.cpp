@@ -78,7 +78,7 @@ Errc decode(ConstBytes in, std::size_t message_bytes_max, Frame& frame, Transfer
     if (!reader.ok() || !known(frame.kind) || zero != 0 || more_zeros != 0) return Errc::protocol;
     frame.status = static_cast<Errc>(status);
     if ((frame.flags & ~(frame.kind == FrameKind::put ? flag_notify : 0)) != 0) return Errc::protocol;
-    if (status != 0 && (!has_status(frame.kind) || status >= errc_count)) return Errc::protocol;
+    if (status != 0 && (!has_status(frame.kind) || !is_known(frame.status))) return Errc::protocol;
     if (frame.bytes > bytes_max(frame.kind, message_bytes_max)) return Errc::protocol;
     if (is_transfer(frame.kind)) {
         body.key = na::LeaseKey::decode(reader);

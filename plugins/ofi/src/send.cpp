@@ -18,10 +18,10 @@ void Session::transmit() noexcept {
     if (sent == Sent::stalled && peer_ && !peer_->ending) port_->stalled(*this);
 }
 
-// ok: taken; again: the provider has no room; queue_full: may_send() is false. After ok the buffer is with the fabric,
+// ok: taken; again: the provider has no room; overloaded: may_send() is false. After ok the buffer is with the fabric,
 // or given back already.
 Errc Session::send_buffer(Buffer& buffer, std::byte* frame) noexcept {
-    if (!may_send()) return Errc::queue_full;
+    if (!may_send()) return Errc::overloaded;
     const std::size_t bytes = buffer.frame_bytes;
     Endpoint& endpoint = port_->endpoint();
     if (bytes <= endpoint.inject_bytes_max() && injected_ + 1 < confirm_every) {
@@ -91,7 +91,7 @@ Session::Sent Session::send_notes() noexcept {
         --notes_count_;
         const Errc why = send_buffer(*buffer, buffer->storage);
         if (why == Errc::ok) continue;
-        if (why == Errc::again || why == Errc::queue_full) {
+        if (why == Errc::again || why == Errc::overloaded) {
             notes_.push_front(*buffer);
             ++notes_count_;
             return why == Errc::again ? Sent::stalled : Sent::unconfirmed;
@@ -119,7 +119,7 @@ Session::Sent Session::send_messages() noexcept {
         const Errc why = send_buffer(buffer, frame);
         if (why == Errc::ok) continue;
         buffer.posted = nullptr;
-        if (why == Errc::again || why == Errc::queue_full) {
+        if (why == Errc::again || why == Errc::overloaded) {
             waiting.push_front(*posted);
             return why == Errc::again ? Sent::stalled : Sent::unconfirmed;
         }

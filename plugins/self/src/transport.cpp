@@ -76,7 +76,6 @@ SelfTransport::SelfTransport(std::shared_ptr<Network> network, bool alone, const
     limits_.segments_max = segments_max;
     limits_.op_segments_max = segments_max;
     limits_.lease_key_bytes_max = na::LeaseKey::wire_bytes;
-    limits_.tag_bits = 64;
     limits_.rma_inflight_max = 16;
     limits_.receive_slots = options.receive_slots;
     limits_.send_slots = options.send_slots_max;

@@ -24,7 +24,6 @@ na::Limits limits_of(const WorldState& world, const na::TransportOptions& option
     limits.segments_max = 4096;
     limits.op_segments_max = strict ? 4 : 4096;
     limits.lease_key_bytes_max = strict ? key_bytes + 12 : key_bytes;
-    limits.tag_bits = 64;
     limits.rma_inflight_max = strict ? 8 : 16;
     limits.receive_slots = options.receive_slots;
     limits.send_slots = options.send_slots_max;

@@ -94,7 +94,6 @@ class FakeTransport final : public na::Transport {
         limits_.segments_max = 65'536;
         limits_.op_segments_max = 1024;
         limits_.lease_key_bytes_max = na::LeaseKey::wire_bytes;
-        limits_.tag_bits = 64;
     }
 
     // For the tests.

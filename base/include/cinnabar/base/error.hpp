@@ -12,17 +12,16 @@
 
 namespace cinnabar {
 
-// The values are part of the wire format (docs/wire-format.md, "Error codes"): never renumber, only append.
+// The values are part of the wire format (docs/wire-format.md, "Error codes"): never renumber, only append. 4 and 8
+// are not used.
 enum class Errc : std::uint8_t {
     ok = 0,
     again = 1,           // nothing was taken; call again after progress
     canceled = 2,        // asked for by the caller; an ending, not a fault
     timed_out = 3,       // the deadline passed first
-    connecting = 4,      // the connection is being made; nothing was taken
     refused = 5,         // the host answered that nobody listens there
     unreachable = 6,     // no route, unknown host, or a peer that cannot be dialled
     peer_lost = 7,       // the connection or the process behind it is gone
-    queue_full = 8,      // a local queue reached its limit
     overloaded = 9,      // the target, or the books of credits, cannot take more
     no_such_rpc = 10,    // the target has no handler of that id
     bad_signature = 11,  // both sides use the name for different argument types
@@ -47,6 +46,12 @@ enum class Errc : std::uint8_t {
     shutting_down = 30,  // the target is draining
 };
 inline constexpr std::uint8_t errc_count = 31;
+
+// False for a number that names no error: that of a newer peer, or a free one.
+[[nodiscard]] constexpr bool is_known(Errc code) noexcept {
+    const auto number = static_cast<std::uint8_t>(code);
+    return number < errc_count && number != 4 && number != 8;
+}
 
 // What has to be rebuilt after an error.
 enum class Blast : std::uint8_t { nothing, operation, peer, context };

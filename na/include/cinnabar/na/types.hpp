@@ -11,8 +11,7 @@
 
 namespace cinnabar::na {
 
-// Matches an expected message to what waits for it; carried by unexpected messages as well. The low bits that a
-// transport does not carry are named by Limits::tag_bits.
+// Matches an expected message to what waits for it; carried by unexpected messages as well.
 using Tag = std::uint64_t;
 
 // Which context of a transport a message is for.
@@ -42,7 +41,6 @@ struct Limits {
     std::size_t segments_max = 0;         // segments of one registration
     std::size_t op_segments_max = 0;      // local segments that one put or get may touch
     std::size_t lease_key_bytes_max = 0;  // what describe() writes at most, for a registration of one segment
-    unsigned tag_bits = 64;               // bits of a tag that travel
     std::uint32_t rma_inflight_max = 0;   // puts and gets worth having in flight to one peer
     std::uint32_t receive_slots = 0;      // messages that can wait unread; the sum of all credits stays below it
     std::uint32_t send_slots = 0;         // messages that can be taken at once, per context; 0: no limit
