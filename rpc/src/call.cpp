@@ -44,7 +44,7 @@ Call* Context::make_call(const na::Addr& to, Errc& why) noexcept {
 Context& Call::context() const noexcept { return *core_->facade; }
 
 Bytes Call::input_room() const noexcept {
-    const Bytes room = message_->bytes().subspan(cinnabar_codec.request_bytes);
+    const Bytes room = message_->bytes().subspan(request_header_bytes);
     return room.first(room.size() - trace_bytes);
 }
 
@@ -185,14 +185,14 @@ bool ContextCore::send(Call& call) noexcept {
     header.shape = call.args.shape;
     header.provider = call.args.provider;
     header.trace = call.args.trace;
-    book.codec->encode_request(header, call.message_->bytes());
+    encode_request(header, call.message_->bytes());
 
     na::Op& op = call.op_;
     op.kind = na::OpKind::send_unexpected;
     op.peer = book.peer;
     op.message = call.message_;
     op.message_bytes =
-        static_cast<std::uint32_t>(book.codec->request_bytes + call.input_bytes_ + (call.args.trace ? trace_bytes : 0));
+        static_cast<std::uint32_t>(request_header_bytes + call.input_bytes_ + (call.args.trace ? trace_bytes : 0));
     op.tag = call.id();
     Errc taken = na->post_owned(op);
     if (taken == Errc::too_large && !call.overflow_) {

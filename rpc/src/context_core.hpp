@@ -3,7 +3,7 @@
 // They are spread over files by what happens, which the sections below name.
 #pragma once
 
-#include "codec.hpp"
+#include "frame.hpp"
 #include "notices.hpp"
 #include "peer_book.hpp"
 

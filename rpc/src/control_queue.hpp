@@ -5,7 +5,7 @@
 // of the context only.
 #pragma once
 
-#include "codec.hpp"
+#include "frame.hpp"
 
 #include <array>
 #include <cstddef>

@@ -188,7 +188,7 @@ Errc ContextCore::lend_result(Request& request) noexcept {
         loans.release(*lend);
         return failed;
     }
-    Writer writer(request.message_->bytes().subspan(request.book_->codec->reply_bytes));
+    Writer writer(request.message_->bytes().subspan(reply_header_bytes));
     na::Lease* const lease = &lend->lease();
     bulk::describe({{&lease, 1}, {}, {}}, writer);
     request.output_bytes_ = static_cast<std::uint32_t>(writer.size());

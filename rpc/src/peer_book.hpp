@@ -4,9 +4,9 @@
 // connected.
 #pragma once
 
-#include "codec.hpp"
 #include "control_queue.hpp"
 #include "credits.hpp"
+#include "frame.hpp"
 
 #include <cinnabar/na/peer.hpp>
 #include <cinnabar/rpc/call.hpp>
@@ -31,7 +31,6 @@ struct PeerBook : PoolSlot {
 
     ContextCore* core = nullptr;
     na::Peer* peer = nullptr;
-    const Codec* codec = &cinnabar_codec;
     std::uint32_t users = 0;  // calls and loans that refer to it
     bool open = false;        // connected, and the counts below are of this connection
 

@@ -37,7 +37,7 @@ void ContextCore::accept_request(PeerBook& book, na::Arrival& arrival) noexcept 
 
     RequestHeader header;
     ConstBytes payload;
-    Errc refused = book.codec->decode_request(arrival.bytes, header, payload);
+    Errc refused = decode_request(arrival.bytes, header, payload);
     if (refused == Errc::ok) refused = admit(*request, header);
     if (refused == Errc::ok) refused = arrival.port->keep(arrival, request->kept_);
     const bool overflow = (header.flags & flag_overflow) != 0;
@@ -49,7 +49,7 @@ void ContextCore::accept_request(PeerBook& book, na::Arrival& arrival) noexcept 
         if (overflow) release_arguments(*request);
         return answer_now(*request, refused);
     }
-    request->input_ = request->kept_.bytes.subspan(book.codec->request_bytes, payload.size());
+    request->input_ = request->kept_.bytes.subspan(request_header_bytes, payload.size());
     if (overflow) return pull_input(*request, request->input_);
     start(*request);
 }

@@ -17,7 +17,7 @@ void ContextCore::refuse_request(PeerBook& book, const na::Arrival& arrival) noe
     retire_credit(book);
     RequestHeader header;
     ConstBytes payload;
-    const bool known = book.codec->decode_request(arrival.bytes, header, payload) == Errc::ok;
+    const bool known = decode_request(arrival.bytes, header, payload) == Errc::ok;
     const bool one_way = known && (header.flags & flag_one_way) != 0;
     if (!one_way) {
         send_control(book, {ControlType::refused, 0, arrival.tag});

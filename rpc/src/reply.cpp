@@ -16,7 +16,7 @@ void ContextCore::on_expected(na::Arrival& arrival) noexcept {
     book->heard = na->now_us();
     ReplyHeader header;
     ConstBytes payload;
-    const Errc decoded = book->codec->decode_reply(arrival.bytes, header, payload);
+    const Errc decoded = decode_reply(arrival.bytes, header, payload);
     if (decoded == Errc::ok) {
         if (book->strict) settle_reply(*book);
         book->credits += header.credits;

@@ -45,7 +45,7 @@ void Request::detach() noexcept {
         if (!kept_ || kept_.detached) return;
         const std::size_t input_bytes = input_.size();
         if (kept_.port->detach(kept_) != Errc::ok) return;
-        input_ = kept_.bytes.subspan(book_->codec->request_bytes, input_bytes);
+        input_ = kept_.bytes.subspan(request_header_bytes, input_bytes);
         if (!credit_returned_) core_->return_credit(*this);
     });
 }
@@ -69,7 +69,7 @@ void ContextCore::return_slot(Request& request) noexcept {
 
 Bytes Request::output_room() noexcept {
     if (!message_ && !core_->closed_) message_ = port_->take_message();
-    return message_ ? message_->bytes().subspan(cinnabar_codec.reply_bytes) : Bytes();
+    return message_ ? message_->bytes().subspan(reply_header_bytes) : Bytes();
 }
 
 void Request::respond(std::size_t output_bytes, std::uint16_t shape, SentFunction sent, void* user) noexcept {
@@ -143,12 +143,12 @@ void ContextCore::post_reply(Request& request) noexcept {
         header.payload_bytes = request.output_bytes_;
         header.shape = request.output_shape_;
         header.credits = credits_for(book);
-        book.codec->encode_reply(header, request.message_->bytes());
+        encode_reply(header, request.message_->bytes());
         na::Op& op = request.op_;
         op.kind = na::OpKind::send_expected;
         op.peer = book.peer;
         op.message = request.message_;
-        op.message_bytes = static_cast<std::uint32_t>(book.codec->reply_bytes) + request.output_bytes_;
+        op.message_bytes = static_cast<std::uint32_t>(reply_header_bytes) + request.output_bytes_;
         op.tag = request.tag_;
         op.user = &request;
         op.complete = [](na::Op& sent) noexcept {
@@ -169,8 +169,8 @@ void ContextCore::post_reply(Request& request) noexcept {
         // The origin takes smaller messages than this side: by bulk after all, or an error.
         if (const Errc failed = allocate_overflow(request.output_bytes_, request.large_output_, &book);
             failed == Errc::ok) {
-            request.large_output_.copy_in(
-                0, request.message_->bytes().subspan(book.codec->reply_bytes, request.output_bytes_));
+            request.large_output_.copy_in(0,
+                                          request.message_->bytes().subspan(reply_header_bytes, request.output_bytes_));
         } else {
             request.answer_ = failed;
             request.output_bytes_ = 0;
@@ -209,7 +209,7 @@ void ContextCore::reply_failed(Request& request) noexcept {
     ReplyHeader header;
     ConstBytes payload;
     const ConstBytes reply = ConstBytes(request.message_->bytes()).first(request.op_.message_bytes);
-    if (!request.orphaned_ && book.codec->decode_reply(reply, header, payload) == Errc::ok) {
+    if (!request.orphaned_ && decode_reply(reply, header, payload) == Errc::ok) {
         book.account.take_back(header.credits);
         watch_starving(book);
     }

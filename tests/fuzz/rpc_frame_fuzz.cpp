@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The frames of the RPC layer: payloads lie within the bytes, and headers encode to what was taken.
-#include "codec.hpp"
+#include "frame.hpp"
 
 #include <cinnabar/base/assert.hpp>
 
@@ -21,13 +21,13 @@ void check_payload(ConstBytes in, ConstBytes payload, std::size_t header_bytes, 
 void try_request(ConstBytes in) {
     RequestHeader header;
     ConstBytes payload;
-    if (cinnabar_codec.decode_request(in, header, payload) != Errc::ok) return;
-    check_payload(in, payload, cinnabar_codec.request_bytes, header.payload_bytes,
+    if (decode_request(in, header, payload) != Errc::ok) return;
+    check_payload(in, payload, request_header_bytes, header.payload_bytes,
                   (header.flags & flag_trace) != 0 ? trace_bytes : 0);
     std::vector<std::byte> bytes(in.begin(), in.end());
-    cinnabar_codec.encode_request(header, bytes);
+    encode_request(header, bytes);
     RequestHeader again;
-    CINNABAR_ASSERT(cinnabar_codec.decode_request(bytes, again, payload) == Errc::ok);
+    CINNABAR_ASSERT(decode_request(bytes, again, payload) == Errc::ok);
     CINNABAR_ASSERT(again.flags == header.flags && again.rpc == header.rpc && again.shape == header.shape);
     CINNABAR_ASSERT(again.time_left_us == header.time_left_us && again.provider == header.provider);
     CINNABAR_ASSERT(again.trace == header.trace);
@@ -36,12 +36,12 @@ void try_request(ConstBytes in) {
 void try_reply(ConstBytes in) {
     ReplyHeader header;
     ConstBytes payload;
-    if (cinnabar_codec.decode_reply(in, header, payload) != Errc::ok) return;
-    check_payload(in, payload, cinnabar_codec.reply_bytes, header.payload_bytes, 0);
+    if (decode_reply(in, header, payload) != Errc::ok) return;
+    check_payload(in, payload, reply_header_bytes, header.payload_bytes, 0);
     std::vector<std::byte> bytes(in.begin(), in.end());
-    cinnabar_codec.encode_reply(header, bytes);
+    encode_reply(header, bytes);
     ReplyHeader again;
-    CINNABAR_ASSERT(cinnabar_codec.decode_reply(bytes, again, payload) == Errc::ok);
+    CINNABAR_ASSERT(decode_reply(bytes, again, payload) == Errc::ok);
     CINNABAR_ASSERT(again.result == header.result && again.flags == header.flags);
     CINNABAR_ASSERT(again.shape == header.shape && again.credits == header.credits);
 }

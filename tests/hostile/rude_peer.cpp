@@ -75,7 +75,7 @@ bool RudePeer::frame(ConstBytes bytes, na::Tag tag) {
 
 bool RudePeer::request(rpc::RpcId rpc, ConstBytes payload, std::uint16_t flags, std::uint64_t time_left) {
     if (keeps_to_slots_ && met_ && credits_ == 0) return false;
-    std::vector<std::byte> bytes(rpc::cinnabar_codec.request_bytes + payload.size());
+    std::vector<std::byte> bytes(rpc::request_header_bytes + payload.size());
     std::copy(payload.begin(), payload.end(),
               bytes.begin() + static_cast<std::ptrdiff_t>(bytes.size() - payload.size()));
     rpc::RequestHeader header;
@@ -83,7 +83,7 @@ bool RudePeer::request(rpc::RpcId rpc, ConstBytes payload, std::uint16_t flags, 
     header.flags = flags;
     header.payload_bytes = static_cast<std::uint32_t>(payload.size());
     header.time_left_us = time_left;
-    rpc::cinnabar_codec.encode_request(header, bytes);
+    rpc::encode_request(header, bytes);
     if (!frame(bytes, (++tag_ << 24) | 1)) return false;
     if (credits_ != 0) --credits_;
     return true;
@@ -103,7 +103,7 @@ void RudePeer::take(const na::Arrival& arrival) noexcept {
     rpc::ReplyHeader header;
     ConstBytes payload;
     if (rpc::frame_kind(arrival.bytes) == static_cast<std::uint8_t>(rpc::FrameKind::reply)) {
-        if (rpc::cinnabar_codec.decode_reply(arrival.bytes, header, payload) == Errc::ok) credits_ += header.credits;
+        if (rpc::decode_reply(arrival.bytes, header, payload) == Errc::ok) credits_ += header.credits;
         return;
     }
     Reader reader(arrival.bytes);

@@ -2,7 +2,7 @@
 // A peer whose frames are made by hand, over any network: it follows the format, and does what it likes otherwise.
 #pragma once
 
-#include "codec.hpp"
+#include "frame.hpp"
 #include "support/recording_receiver.hpp"
 
 #include <cinnabar/base/bytes.hpp>

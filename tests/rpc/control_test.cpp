@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A peer that sends control messages by hand, and has no manners.
-#include "codec.hpp"
 #include "control_queue.hpp"
+#include "frame.hpp"
 #include "rpc_fixture.hpp"
 
 #include <malloc.h>

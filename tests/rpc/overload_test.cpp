@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A target that is offered more than it takes.
-#include "codec.hpp"
+#include "frame.hpp"
 #include "rpc_fixture.hpp"
 
 #include <algorithm>
@@ -98,10 +98,10 @@ TEST_P(OverloadTest, APeerThatSendsBeyondItsCreditsIsCutOff) {
         op.kind = na::OpKind::send_unexpected;
         op.peer = peer;
         op.message = rogue.port().take_message();
-        op.message_bytes = static_cast<std::uint32_t>(cinnabar_codec.request_bytes);
+        op.message_bytes = static_cast<std::uint32_t>(request_header_bytes);
         op.tag = 1;
         op.complete = [](na::Op&) noexcept {};
-        cinnabar_codec.encode_request(header, op.message->bytes());
+        encode_request(header, op.message->bytes());
         ASSERT_EQ(rogue.context->post(op), Errc::ok);
     }
     log_.allow("without credits");

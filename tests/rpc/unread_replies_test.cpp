@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A peer that sends requests and does not read the replies, as bytes on a tcp connection, beside an honest client.
 #include "../unit/tcp/raw_socket.hpp"
-#include "codec.hpp"
+#include "frame.hpp"
 #include "rpc_fixture.hpp"
 
 #include <sys/socket.h>
@@ -51,7 +51,7 @@ class UnreadReplies : public RpcTest {
         std::array<std::byte, tcp::frame_header_bytes + 32> bytes{};
         const tcp::Frame frame{tcp::FrameKind::unexpected, 0, Errc::ok, 32, ++sent_};
         frame.encode(std::span<std::byte, tcp::frame_header_bytes>(bytes.data(), tcp::frame_header_bytes));
-        cinnabar_codec.encode_request(header, Bytes(bytes).last(32));
+        encode_request(header, Bytes(bytes).last(32));
         const ssize_t sent = ::send(rogue_->fd(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
         return sent == static_cast<ssize_t>(bytes.size());
     }
@@ -69,7 +69,7 @@ class UnreadReplies : public RpcTest {
             if (kind == static_cast<std::uint8_t>(tcp::FrameKind::expected)) {
                 ReplyHeader header;
                 ConstBytes payload;
-                ASSERT_EQ(cinnabar_codec.decode_reply(frame, header, payload), Errc::ok);
+                ASSERT_EQ(decode_reply(frame, header, payload), Errc::ok);
                 ++answered_;
                 credits_ += header.credits;
             } else {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "codec.hpp"
+#include "frame.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,50 +14,50 @@ constexpr std::string_view payload_text = "payload";
 
 std::vector<std::byte> request_of(std::uint16_t flags) {
     const std::size_t behind = (flags & flag_trace) != 0 ? trace_bytes : 0;
-    std::vector<std::byte> bytes(cinnabar_codec.request_bytes + payload_text.size() + behind);
-    std::memcpy(bytes.data() + cinnabar_codec.request_bytes, payload_text.data(), payload_text.size());
+    std::vector<std::byte> bytes(request_header_bytes + payload_text.size() + behind);
+    std::memcpy(bytes.data() + request_header_bytes, payload_text.data(), payload_text.size());
     RequestHeader header;
     header.flags = flags;
     header.payload_bytes = static_cast<std::uint32_t>(payload_text.size());
     header.rpc = 7;
     header.trace = {{1, 2}, 3};
-    cinnabar_codec.encode_request(header, bytes);
+    encode_request(header, bytes);
     return bytes;
 }
 
 std::vector<std::byte> reply_of(std::uint16_t flags) {
-    std::vector<std::byte> bytes(cinnabar_codec.reply_bytes + payload_text.size());
-    std::memcpy(bytes.data() + cinnabar_codec.reply_bytes, payload_text.data(), payload_text.size());
+    std::vector<std::byte> bytes(reply_header_bytes + payload_text.size());
+    std::memcpy(bytes.data() + reply_header_bytes, payload_text.data(), payload_text.size());
     ReplyHeader header;
     header.flags = flags;
     header.payload_bytes = static_cast<std::uint32_t>(payload_text.size());
-    cinnabar_codec.encode_reply(header, bytes);
+    encode_reply(header, bytes);
     return bytes;
 }
 
 Errc decoded_request(ConstBytes bytes) {
     RequestHeader header;
     ConstBytes payload;
-    return cinnabar_codec.decode_request(bytes, header, payload);
+    return decode_request(bytes, header, payload);
 }
 
 Errc decoded_reply(ConstBytes bytes) {
     ReplyHeader header;
     ConstBytes payload;
-    return cinnabar_codec.decode_reply(bytes, header, payload);
+    return decode_reply(bytes, header, payload);
 }
 
-TEST(Codec, ATraceContextStandsBehindThePayload) {
+TEST(Frame, ATraceContextStandsBehindThePayload) {
     const auto bytes = request_of(flag_trace | flag_checksum);
     RequestHeader header;
     ConstBytes payload;
-    ASSERT_EQ(cinnabar_codec.decode_request(bytes, header, payload), Errc::ok);
+    ASSERT_EQ(decode_request(bytes, header, payload), Errc::ok);
     EXPECT_EQ(as_text(payload), payload_text);
     EXPECT_EQ(header.trace, (TraceContext{{1, 2}, 3}));
 }
 
 // Without the flag the word of the sum is zero, and anything else there is refused, too.
-TEST(Codec, AWrongChecksumIsRefused) {
+TEST(Frame, AWrongChecksumIsRefused) {
     for (const std::uint16_t flags : {std::uint16_t{0}, flag_checksum}) {
         auto request = request_of(flags);
         auto reply = reply_of(flags);
@@ -71,14 +71,14 @@ TEST(Codec, AWrongChecksumIsRefused) {
     for (std::size_t i = 0; i < payload_text.size(); ++i) {
         auto request = request_of(flag_checksum);
         auto reply = reply_of(flag_checksum);
-        request[cinnabar_codec.request_bytes + i] ^= std::byte{0x10};
-        reply[cinnabar_codec.reply_bytes + i] ^= std::byte{0x10};
+        request[request_header_bytes + i] ^= std::byte{0x10};
+        reply[reply_header_bytes + i] ^= std::byte{0x10};
         EXPECT_EQ(decoded_request(request), Errc::bad_checksum) << i;
         EXPECT_EQ(decoded_reply(reply), Errc::bad_checksum) << i;
     }
 }
 
-TEST(Codec, CutFramesAreRefused) {
+TEST(Frame, CutFramesAreRefused) {
     for (const std::uint16_t flags : {std::uint16_t{0}, flag_checksum, flag_trace}) {
         const auto bytes = request_of(flags);
         for (std::size_t size = 0; size < bytes.size(); ++size) {
@@ -91,7 +91,7 @@ TEST(Codec, CutFramesAreRefused) {
     }
 }
 
-TEST(Codec, UnknownFlagsAreRefused) {
+TEST(Frame, UnknownFlagsAreRefused) {
     auto request = request_of(0);
     request[2] |= std::byte{0x20};
     EXPECT_EQ(decoded_request(request), Errc::protocol);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The frames of the RPC layer inside na messages: docs/wire-format.md, "RPC frames". Pure functions, chosen per session
-// as a table, so that another framing (Mercury's) can stand beside this one. The call id is the na tag, not in here.
+// The frames of the RPC layer inside na messages: docs/wire-format.md, "RPC frames". Pure functions. The call id is the
+// na tag, not in here.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -71,18 +71,15 @@ inline constexpr std::uint8_t control_is_ack = 2;
 inline constexpr std::size_t control_header_bytes = 8;
 inline constexpr std::size_t control_record_bytes = 16;
 
-struct Codec {
-    std::size_t request_bytes;
-    std::size_t reply_bytes;
-    // Requires: room for the header, the payload, which is in its place already, and what follows it.
-    void (*encode_request)(const RequestHeader& header, Bytes out) noexcept;
-    void (*encode_reply)(const ReplyHeader& header, Bytes out) noexcept;
-    // protocol: cut short, unknown flags or kind, a payload size that is not that of the rest, a wrong checksum.
-    Errc (*decode_request)(ConstBytes in, RequestHeader& header, ConstBytes& payload) noexcept;
-    Errc (*decode_reply)(ConstBytes in, ReplyHeader& header, ConstBytes& payload) noexcept;
-};
+inline constexpr std::size_t request_header_bytes = 32;
+inline constexpr std::size_t reply_header_bytes = 16;
 
-extern const Codec cinnabar_codec;
+// Requires: room for the header, the payload, which is in its place already, and what follows it.
+void encode_request(const RequestHeader& header, Bytes out) noexcept;
+void encode_reply(const ReplyHeader& header, Bytes out) noexcept;
+// protocol: cut short, unknown flags or kind, a payload size that is not that of the rest. bad_checksum.
+[[nodiscard]] Errc decode_request(ConstBytes in, RequestHeader& header, ConstBytes& payload) noexcept;
+[[nodiscard]] Errc decode_reply(ConstBytes in, ReplyHeader& header, ConstBytes& payload) noexcept;
 
 // In a request that is encoded already, and has waited since.
 void set_time_left(std::uint64_t time_left_us, Bytes request) noexcept;

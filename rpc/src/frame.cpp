@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "codec.hpp"
+#include "frame.hpp"
 
 #include <cinnabar/base/crc32c.hpp>
 
 namespace cinnabar::rpc {
 namespace {
 
-constexpr std::size_t request_header_bytes = 32;
-constexpr std::size_t reply_header_bytes = 16;
 constexpr std::size_t time_left_at = 16;
 constexpr std::uint8_t version = 1;
 
 std::uint32_t sum_of(std::uint16_t flags, ConstBytes payload) noexcept {
     return (flags & flag_checksum) != 0 ? crc32c(payload) : 0;
 }
+
+}  // namespace
 
 // Requests: 0 kind, 1 version, 2 flags, 4 payload bytes, 8 rpc id, 16 time left, 24 shape, 26 provider, 28 checksum;
 // the payload; a trace context, if there is one: 0 trace id, 16 span.
@@ -88,11 +88,6 @@ Errc decode_reply(ConstBytes in, ReplyHeader& header, ConstBytes& payload) noexc
     payload = reader.view(header.payload_bytes);
     return sum == sum_of(header.flags, payload) ? Errc::ok : Errc::bad_checksum;
 }
-
-}  // namespace
-
-const Codec cinnabar_codec{request_header_bytes, reply_header_bytes, encode_request,
-                           encode_reply,         decode_request,     decode_reply};
 
 void set_time_left(std::uint64_t time_left_us, Bytes request) noexcept {
     Writer writer(request.subspan(time_left_at, sizeof time_left_us));
