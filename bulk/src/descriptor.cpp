@@ -162,9 +162,13 @@ Errc RemoteRegion::decode(Reader& reader, RemoteRegion& out) noexcept {
     made.keys_ = {keys_begin, left_at_keys - reader.left()};
 
     if ((flags & flag_bound) != 0) {
-        auto owner = na::Addr::decode(reader);
-        if (!owner || owner->empty()) return Errc::protocol;
-        made.owner_ = *std::move(owner);
+        try {
+            auto owner = na::Addr::decode(reader);
+            if (!owner || owner->empty()) return Errc::protocol;
+            made.owner_ = *std::move(owner);
+        } catch (const std::bad_alloc&) {
+            return Errc::out_of_memory;
+        }
     }
     if ((flags & flag_home) != 0) {
         made.home_ = reader.view(reader.u16());

@@ -2,6 +2,7 @@
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/bulk/lend.hpp>
 
+#include <new>
 #include <utility>
 
 namespace cinnabar::bulk {
@@ -15,9 +16,13 @@ Lend::~Lend() { CINNABAR_ASSERT(!granted()); }
 
 Errc Lend::grant(Region window, na::Access access, const std::shared_ptr<na::Transport>& transport) noexcept {
     CINNABAR_ASSERT(!granted() && !quarantined() && window);
-    auto memory = window.memory_on(transport);
-    if (!memory) return memory.error().code;
-    lease_.memory = *memory;
+    try {
+        auto memory = window.memory_on(transport);
+        if (!memory) return memory.error().code;
+        lease_.memory = *memory;
+    } catch (const std::bad_alloc&) {
+        return Errc::out_of_memory;
+    }
     lease_.offset = window.offset();
     lease_.bytes = window.bytes();
     lease_.access = access;

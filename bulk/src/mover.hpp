@@ -137,9 +137,10 @@ class Mover::Impl {
     };
 
     void begin(TransferSlot& slot) noexcept;
-    [[nodiscard]] Errc prepare(TransferSlot& slot) noexcept;
-    [[nodiscard]] Errc find_way(TransferSlot& slot, na::Peer*& peer, std::size_t& port_index) noexcept;
-    void plan(TransferSlot& slot, std::size_t port_index) noexcept;
+    // These three may throw std::bad_alloc.
+    [[nodiscard]] Errc prepare(TransferSlot& slot);
+    [[nodiscard]] Errc find_way(TransferSlot& slot, na::Peer*& peer, std::size_t& port_index);
+    void plan(TransferSlot& slot, std::size_t port_index);
     // The first failure of a running transfer: posts no more, and recalls what is in flight, unless it is ending
     // anyway because the context closes.
     enum class Recall : std::uint8_t { yes, no };

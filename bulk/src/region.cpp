@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <mutex>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -33,17 +34,20 @@ class RegionBody {
         for (Registration* at = head_.load(std::memory_order_acquire); at;) {
             delete std::exchange(at, at->next);
         }
-        if (!owned_) return;
-        if (provider_) {
-            provider_->free_memory(owned_, owned_bytes_);
-        } else {
-            ::munmap(owned_, owned_bytes_);
-        }
+        if (owned_) give_back(owned_, owned_bytes_, provider_.get());
     }
     RegionBody(const RegionBody&) = delete;
     RegionBody& operator=(const RegionBody&) = delete;
 
-    // Frees the memory with the body; a null provider means that it was mapped.
+    // Frees memory that a region allocated; without a provider it was mapped.
+    static void give_back(void* memory, std::size_t bytes, na::Transport* provider) noexcept {
+        if (provider) {
+            provider->free_memory(memory, bytes);
+        } else {
+            ::munmap(memory, bytes);
+        }
+    }
+    // Frees the memory with the body.
     void adopt(void* memory, std::size_t bytes, std::shared_ptr<na::Transport> provider) noexcept {
         owned_ = memory;
         owned_bytes_ = bytes;
@@ -164,9 +168,14 @@ Result<Region> Region::allocate(std::size_t bytes, na::Access access, const std:
     if (!provided) memory = map_memory(mapped);
     if (!memory) return Error(Errc::out_of_memory, "mapping memory for a region", {}, errno);
     const na::Segment segment{static_cast<std::byte*>(memory), bytes};
-    auto body = std::make_shared<RegionBody>(std::span(&segment, 1), access);
-    body->adopt(memory, mapped, provided ? preferred : nullptr);
-    return Region(std::move(body), 0, bytes);
+    try {
+        auto body = std::make_shared<RegionBody>(std::span(&segment, 1), access);
+        body->adopt(memory, mapped, provided ? preferred : nullptr);
+        return Region(std::move(body), 0, bytes);
+    } catch (const std::bad_alloc&) {
+        RegionBody::give_back(memory, mapped, provided ? preferred.get() : nullptr);
+        return Error(Errc::out_of_memory, "allocating a region");
+    }
 }
 
 Region Region::slice(std::uint64_t offset, std::uint64_t bytes) const {

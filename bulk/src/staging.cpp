@@ -5,7 +5,7 @@
 
 namespace cinnabar::bulk {
 
-Errc Staging::prepare(const std::shared_ptr<na::Transport>& transport) noexcept {
+Errc Staging::prepare(const std::shared_ptr<na::Transport>& transport) {
     if (memory_) return Errc::ok;
     auto region = Region::allocate(buffer_bytes * buffers, na::Access::read_write, transport);
     if (!region) return region.error().code;

@@ -18,7 +18,7 @@ class Staging {
     static constexpr std::uint32_t none = ~std::uint32_t{0};
 
     // ok once the buffers are there; else what allocating or registering them answered.
-    [[nodiscard]] Errc prepare(const std::shared_ptr<na::Transport>& transport) noexcept;
+    [[nodiscard]] Errc prepare(const std::shared_ptr<na::Transport>& transport);
     // The index of a free buffer, or `none`. Requires: prepared.
     [[nodiscard]] std::uint32_t take() noexcept;
     void give(std::uint32_t index) noexcept;

@@ -5,6 +5,7 @@
 #include <cinnabar/base/assert.hpp>
 
 #include <algorithm>
+#include <new>
 
 namespace cinnabar::bulk {
 namespace {
@@ -111,7 +112,11 @@ void Mover::Impl::begin(TransferSlot& slot) noexcept {
         slot.copy_eager = true;
         return finish_later(slot);
     }
-    slot.error = prepare(slot);
+    try {
+        slot.error = prepare(slot);
+    } catch (const std::bad_alloc&) {
+        slot.error = Errc::out_of_memory;
+    }
     if (slot.error != Errc::ok) return finish_later(slot);
     slot.moved_before = 0;
     slot.silent_since = context_.now_us();
@@ -120,7 +125,7 @@ void Mover::Impl::begin(TransferSlot& slot) noexcept {
     pump();
 }
 
-Errc Mover::Impl::prepare(TransferSlot& slot) noexcept {
+Errc Mover::Impl::prepare(TransferSlot& slot) {
     na::Peer* peer = nullptr;
     std::size_t port_index = 0;
     if (const Errc lost = find_way(slot, peer, port_index); lost != Errc::ok) return lost;
@@ -134,7 +139,7 @@ Errc Mover::Impl::prepare(TransferSlot& slot) noexcept {
 }
 
 // The best route may be over a transport that the memory was not lent on: then any other that reaches the peer will do.
-Errc Mover::Impl::find_way(TransferSlot& slot, na::Peer*& peer, std::size_t& port_index) noexcept {
+Errc Mover::Impl::find_way(TransferSlot& slot, na::Peer*& peer, std::size_t& port_index) {
     const RemoteRegion& remote = *slot.args.remote;
     const na::Addr& owner = slot.args.owner_at.empty() ? remote.owner() : slot.args.owner_at;
     const na::Addr& whom = remote.owner().empty() ? slot.args.peer : owner;
@@ -163,7 +168,7 @@ Errc Mover::Impl::find_way(TransferSlot& slot, na::Peer*& peer, std::size_t& por
     return slot.key.empty() ? Errc::unreachable : Errc::ok;
 }
 
-void Mover::Impl::plan(TransferSlot& slot, std::size_t port_index) noexcept {
+void Mover::Impl::plan(TransferSlot& slot, std::size_t port_index) {
     const TransferArgs& args = slot.args;
     const na::Limits& limits = transports_[port_index]->limits();
     PlanLimits cut;

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <unordered_map>
 
 namespace cinnabar::na {
@@ -162,6 +163,14 @@ std::string Addr::to_string() const {
     }
     for (std::size_t i = 1; i < body_->endpoints.size(); ++i) text += "," + body_->endpoints[i];
     return text;
+}
+
+std::string Addr::log_name() const noexcept {
+    try {
+        return to_string();
+    } catch (const std::bad_alloc&) {
+        return "a peer";
+    }
 }
 
 std::size_t Addr::encoded_bytes() const noexcept {

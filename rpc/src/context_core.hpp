@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <deque>
 #include <memory>
 #include <mutex>
 
@@ -270,9 +269,9 @@ class ContextCore final : public na::Receiver {
     std::uint32_t replies_owed = 0;  // of all peers
     std::uint32_t replies_kept = 0;  // that came, and still hold their slots
     std::uint32_t replies_owed_max = 0;
-    std::deque<PeerBook*> reply_waiters;  // books that could send but for a reply slot
-    std::uint32_t budgets = 0;            // credits made, of all peers
-    std::uint32_t connections = 0;        // books that are open
+    IntrusiveList<PeerBook, &PeerBook::reply_waiter> reply_waiters;  // books that could send but for a reply slot
+    std::uint32_t budgets = 0;                                       // credits made, of all peers
+    std::uint32_t connections = 0;                                   // books that are open
     std::uint32_t connections_max = ~0u;
     std::uint32_t connections_leaving = 0;
     std::uint32_t evict_next = 0;         // the book that is looked at next

@@ -177,7 +177,7 @@ void ContextCore::credits_returned(PeerBook& book, std::uint32_t credits) noexce
 
 // As origin, asked by a recall: gives back what no call can use now.
 void ContextCore::return_credits(PeerBook& book, std::uint32_t keep) noexcept {
-    const bool wanted = !book.queued.empty() && !book.awaits_reply_slot;
+    const bool wanted = !book.queued.empty() && !book.reply_waiter.linked;
     const std::uint32_t spare = !wanted && book.credits > keep ? book.credits - keep : 0;
     book.credits -= spare;
     send_control(book, {ControlType::returned, spare, 0});

@@ -89,7 +89,7 @@ void ContextCore::fence_ended(Loan& loan) noexcept {
     } else {
         static constinit LogLimit lines;
         log_limited(lines, LogLevel::warning, "memory lent to %s stays in quarantine: the peer may still write to it",
-                    peer->peer->addr().to_string().c_str());
+                    peer->peer->addr().log_name().c_str());
         loan.next = quarantined;
         quarantined = &loan;
         ++quarantined_count;

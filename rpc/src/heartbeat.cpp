@@ -35,7 +35,7 @@ void ContextCore::beat(PeerBook& book) noexcept {
     if (silent || (leaves && after(book.asked, leave_answer_max) <= now)) {
         static constinit LogLimit lines;
         log_limited(lines, LogLevel::warning, "%s has not answered for %llu us and counts as lost",
-                    book.peer->addr().to_string().c_str(),
+                    book.peer->addr().log_name().c_str(),
                     static_cast<unsigned long long>(now - (silent ? book.heard : book.asked)));
         return book.peer->port().disconnect(*book.peer);
     }

@@ -101,7 +101,7 @@ void ContextCore::drop_book_if_idle(PeerBook& book) noexcept {
         if (idle.open || !idle.idle()) return;
         na::Peer* peer = std::exchange(idle.peer, nullptr);
         peer->upper = nullptr;
-        if (std::exchange(idle.awaits_reply_slot, false)) std::erase(core.reply_waiters, &idle);
+        if (idle.reply_waiter.linked) core.reply_waiters.remove(idle);
         core.books.release(idle);
         peer->release();
     };

@@ -35,16 +35,16 @@ struct PeerBook : PoolSlot {
     bool open = false;        // connected, and the counts below are of this connection
 
     // As origin.
-    Calls queued;                    // wait for a credit
-    Calls sent;                      // wait for a reply
-    std::uint32_t credits = 0;       // requests that may be sent
-    std::uint32_t posted = 0;        // requests that the transport has not sent yet
-    std::uint32_t connection = 0;    // counts connections: what was posted for an older one is no matter of this one
-    std::uint32_t replies_owed = 0;  // reply slots that are reserved
-    bool strict = false;             // the transport counts receive slots: a late reply still needs its own
-    bool awaits_reply_slot = false;  // in ContextCore::reply_waiters
-    bool one_way_sent = false;       // on this connection, or ahead to dial: a closing context asks for a receipt
-    bool looks_again = false;        // `look` is queued or `retry` armed: what waits is tried again soon
+    Calls queued;                     // wait for a credit
+    Calls sent;                       // wait for a reply
+    std::uint32_t credits = 0;        // requests that may be sent
+    std::uint32_t posted = 0;         // requests that the transport has not sent yet
+    std::uint32_t connection = 0;     // counts connections: what was posted for an older one is no matter of this one
+    std::uint32_t replies_owed = 0;   // reply slots that are reserved
+    bool strict = false;              // the transport counts receive slots: a late reply still needs its own
+    ListLink<PeerBook> reply_waiter;  // in ContextCore::reply_waiters
+    bool one_way_sent = false;        // on this connection, or ahead to dial: a closing context asks for a receipt
+    bool looks_again = false;         // `look` is queued or `retry` armed: what waits is tried again soon
     Work look;
     Timer retry;
 

@@ -15,10 +15,7 @@ bool ContextCore::may_send(PeerBook& book) noexcept {
     if (book.looks_again || book.leaving != Leaving::no) return false;
     if (book.credits == 0 && (book.open || !book.sent.empty() || book.posted != 0)) return false;
     if (replies_owed + replies_kept < replies_owed_max) return true;
-    if (!book.awaits_reply_slot) {
-        book.awaits_reply_slot = true;
-        reply_waiters.push_back(&book);
-    }
+    if (!book.reply_waiter.linked) reply_waiters.push_back(book);
     return false;
 }
 
@@ -33,10 +30,7 @@ void ContextCore::settle_reply(PeerBook& book) noexcept {
 // Not now, but in a moment: the caller may be in the middle of any list.
 void ContextCore::wake_reply_waiter() noexcept {
     if (reply_waiters.empty() || closed_) return;
-    PeerBook& waiter = *reply_waiters.front();
-    reply_waiters.pop_front();
-    waiter.awaits_reply_slot = false;
-    look_soon(waiter);
+    look_soon(*reply_waiters.pop_front());
 }
 
 void ContextCore::look_soon(PeerBook& book) noexcept {

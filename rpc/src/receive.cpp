@@ -12,7 +12,7 @@ namespace cinnabar::rpc {
 
 void ContextCore::on_unexpected(na::Arrival& arrival) noexcept {
     PeerBook* book = book_of(*arrival.source);
-    if (!book) return;
+    if (!book) return arrival.source->port().disconnect(*arrival.source);  // no memory: the peer hears of it
     if (!book->open) open_book(*book);
     book->heard = na->now_us();
     if (frame_kind(arrival.bytes) == static_cast<std::uint8_t>(FrameKind::control)) {
@@ -100,7 +100,7 @@ void ContextCore::answer_now(Request& request, Errc code) noexcept {
     const bool nonsense = code == Errc::protocol || code == Errc::bad_checksum;
     if (nonsense && !std::exchange(request.book_->complained, true)) {
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::warning, "a request from %s makes no sense", request.source_.to_string().c_str());
+        log_limited(lines, LogLevel::warning, "a request from %s makes no sense", request.source_.log_name().c_str());
     }
     request.users_gone_ = true;
     request.references_.store(0, std::memory_order_relaxed);

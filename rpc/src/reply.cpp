@@ -35,7 +35,7 @@ void ContextCore::on_expected(na::Arrival& arrival) noexcept {
                 if (decoded == Errc::bad_checksum) {
                     static constinit LogLimit lines;
                     log_limited(lines, LogLevel::warning, "a reply from %s has a wrong checksum",
-                                call->to_.to_string().c_str());
+                                call->to_.log_name().c_str());
                 }
                 finish(*call, decoded);
             }

@@ -7,11 +7,19 @@
 
 namespace {
 std::atomic<std::uint64_t> count{0};
-void counted() noexcept { count.fetch_add(1, std::memory_order_relaxed); }
+thread_local bool memory_is_out = false;
+// False: memory is out.
+bool counted() noexcept {
+    count.fetch_add(1, std::memory_order_relaxed);
+    if (memory_is_out) errno = ENOMEM;
+    return !memory_is_out;
+}
 }  // namespace
 
 namespace cinnabar::support {
 std::uint64_t allocations() noexcept { return count.load(std::memory_order_relaxed); }
+NoMemory::NoMemory() noexcept { memory_is_out = true; }
+NoMemory::~NoMemory() { memory_is_out = false; }
 }  // namespace cinnabar::support
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -24,13 +32,17 @@ std::uint64_t allocations() noexcept { return count.load(std::memory_order_relax
 
 #ifdef CINNABAR_SANITIZED
 
+bool cinnabar::support::NoMemory::works() noexcept { return false; }
+
 // Weak in the sanitizer's runtime; called after each allocation.
 extern "C" void __sanitizer_malloc_hook(const volatile void*, size_t);
 extern "C" void __sanitizer_free_hook(const volatile void*);
-void __sanitizer_malloc_hook(const volatile void*, size_t) { counted(); }
+void __sanitizer_malloc_hook(const volatile void*, size_t) { (void)counted(); }
 void __sanitizer_free_hook(const volatile void*) {}
 
 #else
+
+bool cinnabar::support::NoMemory::works() noexcept { return true; }
 
 // The C library's manual allows a program to replace the family as a whole; these are its own under their other names.
 extern "C" {
@@ -41,30 +53,24 @@ void* __libc_memalign(size_t, size_t) noexcept;
 void __libc_free(void*) noexcept;
 
 __attribute__((visibility("default"))) void* malloc(size_t size) noexcept {
-    counted();
-    return __libc_malloc(size);
+    return counted() ? __libc_malloc(size) : nullptr;
 }
 __attribute__((visibility("default"))) void* calloc(size_t items, size_t size) noexcept {
-    counted();
-    return __libc_calloc(items, size);
+    return counted() ? __libc_calloc(items, size) : nullptr;
 }
 __attribute__((visibility("default"))) void* realloc(void* block, size_t size) noexcept {
-    counted();
-    return __libc_realloc(block, size);
+    return counted() ? __libc_realloc(block, size) : nullptr;
 }
 __attribute__((visibility("default"))) void free(void* block) noexcept { __libc_free(block); }
 __attribute__((visibility("default"))) void* memalign(size_t alignment, size_t size) noexcept {
-    counted();
-    return __libc_memalign(alignment, size);
+    return counted() ? __libc_memalign(alignment, size) : nullptr;
 }
 __attribute__((visibility("default"))) void* aligned_alloc(size_t alignment, size_t size) noexcept {
-    counted();
-    return __libc_memalign(alignment, size);
+    return counted() ? __libc_memalign(alignment, size) : nullptr;
 }
 __attribute__((visibility("default"))) int posix_memalign(void** out, size_t alignment, size_t size) noexcept {
     if (alignment % sizeof(void*) != 0 || (alignment & (alignment - 1)) != 0 || alignment == 0) return EINVAL;
-    counted();
-    void* block = __libc_memalign(alignment, size);
+    void* block = counted() ? __libc_memalign(alignment, size) : nullptr;
     if (block == nullptr) return ENOMEM;
     *out = block;
     return 0;

@@ -92,7 +92,7 @@ bool Session::live() const noexcept { return peer_ && !peer_->ending; }
 
 void Session::forfeit(Errc why) noexcept {
     log(LogLevel::info, "ofi: %s holds the most of what all share, and does not go on: %s",
-        peer_->addr().to_string().c_str(), std::string(to_string(why)).c_str());
+        peer_->addr().log_name().c_str(), std::string(to_string(why)).c_str());
     fail(why);
     while (Buffer* buffer = notes_.pop_front()) port_->notes().give(*buffer);
     notes_count_ = 0;
@@ -177,7 +177,7 @@ Errc Session::reason(const Done& done) const noexcept {
     if (peer_ && !peer_->ending) {
         static constinit LogLimit lines;
         log_limited(lines, LogLevel::warning, "ofi: %s has not carried something to %s: %s (%s)",
-                    port_->provider().name, peer_->addr().to_string().c_str(),
+                    port_->provider().name, peer_->addr().log_name().c_str(),
                     std::string(to_string(done.result)).c_str(), done.words ? done.words : "");
     }
     return done.result;
@@ -192,7 +192,7 @@ void Session::time_out(Timer& timer) noexcept {
         static constinit LogLimit lines;
         log_limited(lines, LogLevel::warning,
                     "ofi: the sockets met, but %s carries nothing to %s: see its fabric address", port.provider().name,
-                    self.peer_->addr().to_string().c_str());
+                    self.peer_->addr().log_name().c_str());
         self.fail(Errc::unreachable);
     }
     (void)port.settle();

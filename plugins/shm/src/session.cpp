@@ -139,7 +139,7 @@ unsigned Session::receive() noexcept {
 void Session::nonsense() noexcept {
     static constinit LogLimit lines;
     log_limited(lines, LogLevel::warning, "shm: bytes that make no sense came from %s: its session is closed",
-                peer().addr().to_string().c_str());
+                peer().addr().log_name().c_str());
     fail(Errc::protocol);
 }
 

@@ -141,7 +141,7 @@ ConstBytes BulkLane::parse_head(ConstBytes bytes, unsigned& did) noexcept {
         static constinit LogLimit lines;
         log_limited(lines, LogLevel::warning,
                     "tcp: bytes that make no sense came from %s on lane 1: its session is closed",
-                    peer().addr().to_string().c_str());
+                    peer().addr().log_name().c_str());
         fail(Errc::protocol);
     }
     return bytes.subspan(part);

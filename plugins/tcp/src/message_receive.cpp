@@ -88,7 +88,7 @@ unsigned MessageLane::parse(std::byte* from, std::size_t bytes) noexcept {
             static constinit LogLimit lines;
             log_limited(lines, LogLevel::warning,
                         "tcp: bytes that make no sense came from %s: its connection is closed",
-                        peer().addr().to_string().c_str());
+                        peer().addr().log_name().c_str());
             fail(Errc::protocol);
             break;
         }

@@ -86,6 +86,8 @@ class Addr {
     // with " context N"; "session:INCARNATION/CONTEXT" of a process that does not listen. The latter two cannot be
     // parsed back: they mean nothing elsewhere.
     [[nodiscard]] CINNABAR_API std::string to_string() const;
+    // The same for a line of the log, which must not fail: "a peer" when memory is out.
+    [[nodiscard]] CINNABAR_API std::string log_name() const noexcept;
 
     // The wire form (docs/wire-format.md, "Addresses"): always a name. decode: `protocol` on anything malformed, at
     // most 8 endpoints of 255 bytes.
