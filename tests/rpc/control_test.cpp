@@ -164,6 +164,53 @@ TEST_P(ControlTest, AHundredThatHangUpLeaveNoMemory) {
 
 CINNABAR_OVER_ALL(ControlTest);
 
+// A target that answers nothing and acknowledges nothing: each call that ends leaves a cancel behind.
+class CancelsTest : public ControlTest {
+  protected:
+    CancelsTest() { options_.calls_max = 8; }
+    void open_silent(Rogue& silent) {
+        silent.node.name = "silent";
+        na::TransportOptions listening;
+        listening.listen = true;
+        silent.node.transport = network_.open(silent.node.name, listening).value();
+        na::Transport* transport = silent.node.transport.get();
+        na::ContextOptions one;
+        one.threads = Threads::one;
+        one.initial_credits = 64;
+        silent.node.context = na::Context::open({&transport, 1}, one, silent.node.receiver).value();
+        to_ = na::Addr::make(transport->endpoints(), 0, 0);
+    }
+    [[nodiscard]] bool both(Rogue& silent, const std::function<bool()>& done) {
+        support::Pump pump = pump_of({&origin_});
+        pump.add(*silent.node.context);
+        return pump.until(done, std::chrono::seconds(20));
+    }
+};
+
+TEST_P(CancelsTest, CancelsThatNobodyAcknowledgesEndTheSession) {
+    Rogue silent;
+    open_silent(silent);
+    log_.allow("acknowledges no control messages");
+    // The first one leaves at once, and is not acknowledged; then as many wait as there may be.
+    const std::uint32_t calls_max = 2 * options_.calls_max + 2;
+    std::uint32_t calls = 0;
+    while (origin_.context->counts().sessions_ended == 0) {
+        ASSERT_LT(calls++, calls_max);
+        Ending ending;
+        Call* call = RpcTest::send("echo", "", ending);
+        const std::size_t before = silent.node.receiver.messages.size();
+        ASSERT_TRUE(both(silent, [&] { return silent.node.receiver.messages.size() > before; }));
+        call->cancel();
+        ASSERT_TRUE(both(silent, [&] { return ending.count == 1; }));
+        EXPECT_EQ(ending.result, Errc::canceled) << to_string(ending.result);
+    }
+    EXPECT_EQ(calls, calls_max);
+    EXPECT_LE(log_.allowed(), 1u);  // such lines are limited, and other tests have caused some
+    EXPECT_TRUE(both(silent, [&] { return origin_.context->counts().connections == 0; }));
+}
+
+CINNABAR_OVER_ALL(CancelsTest);
+
 TEST(ControlQueue, RecordsThatNameNoCallWaitOnceAndCreditsAddUp) {
     ControlQueue queue;
     for (std::uint32_t i = 0; i < 1000; ++i) {
