@@ -3,6 +3,7 @@
 #include <cinnabar/cinnabar.hpp>
 
 #include <algorithm>
+#include <cstring>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -28,8 +29,11 @@ struct Blob {
     Task<Result<std::uint64_t>> read(Request<ReadAt> request) {
         const auto from = std::min<std::uint64_t>(request->offset, bytes.size());
         const auto count = std::min<std::uint64_t>(bytes.size() - from, request->into.size());
-        const std::span<const char> window(bytes.data() + from, count);
-        co_return co_await request->into.push(std::as_bytes(window));
+        if (count == 0) co_return count;
+        // Not from `bytes` itself: another call may append to it while this one waits.
+        CINNABAR_CO_TRY(const Buffer buffer, request.node().buffers().take(count));
+        std::memcpy(buffer.bytes().data(), bytes.data() + from, count);
+        co_return co_await request->into.push(buffer);
     }
 
     Task<Result<std::uint64_t>> add(Request<Append> request) {

@@ -3,6 +3,7 @@
 #include <cinnabar/cinnabar.hpp>
 
 #include <algorithm>
+#include <cstring>
 #include <iostream>
 #include <numeric>
 
@@ -13,17 +14,24 @@ struct Samples {
 };
 inline constexpr Rpc<std::uint64_t(Samples)> largest{"largest"};
 
+std::uint64_t largest_of(ConstBytes bytes) {
+    std::uint64_t found = 0;
+    for (std::uint64_t value; bytes.size() >= sizeof value; bytes = bytes.subspan(sizeof value)) {
+        std::memcpy(&value, bytes.data(), sizeof value);  // wherever it lies, it may not be aligned
+        found = std::max(found, value);
+    }
+    return found;
+}
+
 // Reads the caller's memory where it lies, if it can; else fetches it.
 Task<Result<std::uint64_t>> find_largest(Request<Samples> request) {
     if (const auto view = request->values.view()) {
-        const auto bytes = (*view)->bytes();
-        const std::span values(reinterpret_cast<const std::uint64_t*>(bytes.data()), bytes.size() / 8);
-        const std::uint64_t found = *std::max_element(values.begin(), values.end());
+        const std::uint64_t found = largest_of((*view)->bytes());
         if ((*view)->valid()) co_return found;  // else the caller gave up while it was read
         co_return Errc::canceled;
     }
-    CINNABAR_CO_TRY(const auto values, co_await request->values.fetch<std::uint64_t>());
-    co_return *std::max_element(values.begin(), values.end());
+    CINNABAR_CO_TRY(const auto values, co_await request->values.fetch<std::byte>());
+    co_return largest_of(values.values());
 }
 
 int main() {

@@ -98,9 +98,9 @@ class CINNABAR_API TransferOp {
 
 namespace detail {
 
-// Plain memory as a region for one transfer.
 // Of the node that serves the request.
 [[nodiscard]] CINNABAR_API Result<Buffer> buffer_for(rpc::Request* request, std::uint64_t bytes);
+// Plain memory as a region for one transfer.
 [[nodiscard]] CINNABAR_API TransferOp move_plain(bulk::Direction direction, const bulk::RemoteRegion& remote,
                                                  Result<bulk::Region> local, TransferOptions options);
 
