@@ -53,7 +53,7 @@ rpc::Context* TransferOp::context(const TaskContext* task) noexcept {
     return loop.context();
 }
 
-// The window and the deadline.
+// Sets the offsets, the size and the deadline of the transfer.
 Errc TransferOp::plan(const TaskContext* task, rpc::Context& context) noexcept {
     const std::uint64_t remote_bytes = args_.remote->bytes();
     if (options_.offset > remote_bytes) return Errc::invalid_argument;
@@ -93,7 +93,7 @@ bool TransferOp::start(const TaskContext* task) noexcept {
         code_ = why;
         return false;
     }
-    // Unwatched, it may have ended and be gone by now.
+    // If nobody can stop it, the transfer may have ended by now, and this object may be destroyed.
     if (!watched) return true;
     transfer_ = transfer;
     stop_node_.user = this;
@@ -129,9 +129,11 @@ Result<std::uint64_t> TransferOp::await_resume() noexcept {
         Error error(code_, args_.direction == bulk::Direction::pull ? "the pull ended early" : "the push ended early");
         if (owner.empty()) return error;
         error.subject = "memory of " + owner.to_string();
-        if (code_ == Errc::unreachable) error.hint = "no transport of this node reaches the memory where it is lent";
+        if (code_ == Errc::unreachable)
+            error.hint =
+                "no transport of this node reaches the owner of the memory: open the one that the owner listens on";
         if (code_ == Errc::permission && !options_.follow_owner) {
-            error.hint = "the memory is a third party's: ask for TransferOptions::follow_owner";
+            error.hint = "the memory belongs to a third party, not to the caller: set TransferOptions::follow_owner";
         }
         return error;
     }
@@ -141,7 +143,9 @@ Result<std::uint64_t> TransferOp::await_resume() noexcept {
 namespace detail {
 
 Result<Buffer> buffer_for(rpc::Request* request, std::uint64_t bytes) {
-    if (!request) return Error(Errc::invalid_argument, "memory is fetched in the handler that it came to");
+    if (!request)
+        return Error(Errc::invalid_argument,
+                     "this Bulk did not come with a request: fetch it inside the handler that received it");
     return static_cast<RequestState*>(request->user_data)->node().buffers().take(static_cast<std::size_t>(bytes));
 }
 

@@ -94,7 +94,7 @@ bool CallOp::start(const TaskContext* task, Finished finished) noexcept {
         in_flight_ = watched_ = false;
         return fail(refused), false;
     }
-    // Unwatched, it may have ended and be gone by now.
+    // If nobody can stop it, the call may have ended by now, and this object may be destroyed.
     if (!watched) return true;
     watch();
     if (arrived_.fetch_add(1, std::memory_order_acq_rel) == 0) return true;
@@ -132,7 +132,7 @@ void CallOp::on_done(rpc::Call& call, void* user) noexcept {
     op.finished_(op);
 }
 
-// Both the sending and the completion are through.
+// Runs when start() and the completion are both done.
 void CallOp::end() noexcept {
     if (watched_) {
         if (scope_) scope_->remove(stop_node_);
@@ -161,12 +161,12 @@ bool CallOp::ended_well(std::uint16_t shape) noexcept {
 }
 
 Error CallOp::failure() const {
-    // Somebody took the outcome before, or it was never started.
+    // No error: the outcome was taken before, or the call was never started.
     const Errc code = error_ != Errc::ok ? error_ : Errc::invalid_argument;
     Error error(code, advice(code));
     if (code == Errc::too_large)
         error.hint =
-            "over a limit here or there, NodeOptions::rpc.argument_bytes_max: lend it as a Bulk, or raise that";
+            "over NodeOptions::rpc.argument_bytes_max of this node or the peer: lend it as a Bulk, or raise the limit";
     if (code == Errc::application) {
         error.hint = {};
         error.app_code = app_code_;

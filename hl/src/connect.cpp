@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From the address of a peer to a node that reaches it.
+// Node::connect: from the address of a peer to a node that reaches it.
 #include "node_core.hpp"
 
 #include <cinnabar/base/unique_fd.hpp>
@@ -19,7 +19,7 @@
 namespace cinnabar::hl {
 namespace {
 
-// This host's address, as text, towards a numeric IPv4 address; empty: there is no way, or it is none.
+// The address of this host on the route to a numeric IPv4 address, as text. Empty: no route, or not such an address.
 std::string own_host_towards(const std::string& host) {
     sockaddr_in name{};
     name.sin_family = AF_INET;
@@ -33,8 +33,8 @@ std::string own_host_towards(const std::string& host) {
     return ::inet_ntop(AF_INET, &name.sin_addr, text.data(), text.size()) ? text.data() : std::string();
 }
 
-// What to open for an endpoint. RDMA uses one device: that of the interface by which the kernel reaches the peer. A
-// simulated network needs a name of its own there.
+// The address to open in order to reach an endpoint. RDMA uses one device: that of the interface by which the kernel
+// reaches the peer. On a simulated network this node needs its own name.
 std::string place_towards(const std::string& endpoint, const std::string& scheme) {
     if (scheme == "self://") return scheme;
     const auto uri = na::Uri::parse(endpoint);
@@ -61,7 +61,10 @@ Result<Connected> Node::connect(std::string_view address, Options options, std::
         places.push_back(place_towards(endpoint, scheme));
         schemes.push_back(std::move(scheme));
     }
-    if (places.empty()) return Error(Errc::bad_address, "the peer is not on that transport", std::string(address));
+    if (places.empty())
+        return Error(Errc::bad_address,
+                     "the peer does not listen on the transport that was asked for: choose a scheme of its address",
+                     std::string(address));
     const std::vector<std::string_view> views(places.begin(), places.end());
     CINNABAR_TRY(NodeCore * core, NodeCore::open(views, std::move(options), Purpose::connect));
     Node node(core);

@@ -18,7 +18,7 @@ constexpr bool pooled = true;
 constexpr std::size_t class_step_bytes = 128;
 constexpr std::size_t classes = 32;              // frames up to 4 KiB; larger ones are rare and not kept
 constexpr std::uint32_t thread_frames_max = 64;  // of each class
-constexpr std::uint32_t batch_frames = 32;       // moved at once between a thread and the reserve
+constexpr std::uint32_t batch_frames = 32;       // moved together between a thread and the reserve
 constexpr std::uint32_t reserve_frames_max = 16'384;
 
 struct Free {
@@ -48,7 +48,7 @@ struct Reserve {
     std::array<Stack, classes> stacks;
 };
 
-// Outlives every thread: threads give their frames back when they end.
+// Never destroyed: threads give their frames back when they end.
 Reserve& reserve() {
     static auto* const shared = new Reserve;
     return *shared;
@@ -91,7 +91,7 @@ struct ThreadFrames {
     }
 };
 
-// Set once the thread is ending and its frames are gone: destructors of other thread-locals may still free some.
+// Set when the thread ends and its free lists are gone: destructors of other thread-locals may still free frames.
 thread_local bool the_thread_ended = false;
 
 struct ThreadHolder {

@@ -14,9 +14,9 @@
 namespace cinnabar::hl {
 namespace {
 
-// Between two looks at the completion queue, so that progress is never starved by it.
+// Callbacks run between two rounds of progress, so that they cannot starve progress.
 constexpr unsigned completions_per_round = 64;
-// Nothing depends on it: whatever a sleeping loop must see rings it.
+// Arbitrary: every event that a sleeping loop must see wakes it.
 constexpr Microseconds sleep_max{3'600'000'000};
 
 Job& job_of(Work& work) noexcept { return *static_cast<Job*>(work.user); }
@@ -31,11 +31,11 @@ Loop::Loop(NodeCore& node, std::unique_ptr<rpc::Context> context, bool threaded,
 Loop::~Loop() { CINNABAR_ASSERT(!thread_.joinable() && !context_); }
 
 void Loop::post(Job& job) noexcept {
-    // The job may be what a closing node waits for, and done before this thread has left the context.
+    // A closing node may wait for this job, and the job may be done before this thread has left the context.
     posting_.fetch_add(1, std::memory_order_relaxed);
     job.loop = this;
     job.work.user = &job;
-    // The owner may not run user code: it puts the job among the completions.
+    // The owner of a context must not run user code, so it queues the job with the completions.
     job.work.run = [](Work& submitted) noexcept {
         submitted.run = [](Work& completion) noexcept { job_of(completion).body(job_of(completion)); };
         job_of(submitted).loop->context_->na().enqueue(submitted);
@@ -57,7 +57,7 @@ void Loop::drive(Microseconds timeout) noexcept {
 void Loop::drive_alone(Microseconds timeout) noexcept {
     (void)context_->progress(timeout);
     run_completions();
-    // Where threads are more than cores, the pool's would wait until this one has spun in vain.
+    // With more threads than cores, the pool's thread would otherwise wait until this one stops spinning.
     if (PoolCore::take_posted()) ::sched_yield();
 }
 
@@ -109,7 +109,7 @@ void Loop::close() noexcept {
         drive(Microseconds{0});
     } while (context_->na().has_completions());
     while (posting_.load(std::memory_order_acquire) != 0) ::sched_yield();
-    const Turn turn(*this);  // what is in flight is completed inside
+    const Turn turn(*this);  // operations in flight complete inside
     closed_.store(true, std::memory_order_release);
     context_.reset();
 }

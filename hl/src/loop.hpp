@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One rpc context of a node as an executor, and the question who drives it: a thread of the node's own, or one of the
-// threads that wait for something. Counted: operations hold it, so that it outlives its context.
+// Loop: one rpc context of a node as an executor, and the choice of the thread that drives it: a thread of the node, or
+// one of the waiting threads. Reference-counted: operations hold it, so it may outlive its context.
 #pragma once
 
 #include <cinnabar/base/intrusive_queue.hpp>
@@ -19,7 +19,7 @@ namespace cinnabar::hl {
 class NodeCore;
 class Waiter;
 
-// A timer that a closing loop ends early.
+// A timer that ends early when the loop closes.
 struct Sleeper {
     ListLink<Sleeper> link;
     void (*end)(Sleeper& self) noexcept = nullptr;
@@ -34,7 +34,7 @@ class Loop final : public Executor {
         if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
     }
 
-    // Null once the node is gone; then `closed()`.
+    // Null once closed() is true.
     [[nodiscard]] rpc::Context* context() noexcept { return context_.get(); }
     [[nodiscard]] NodeCore& node() noexcept { return node_; }
     [[nodiscard]] bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
@@ -42,32 +42,34 @@ class Loop final : public Executor {
     void post(Job& job) noexcept override;
     [[nodiscard]] TimeUs now_us() noexcept override { return context_->now_us(); }
 
-    // One round: progress for at most `timeout`, then the completions. Any thread.
+    // One round: progress for at most `timeout`, then completion callbacks. Any thread.
     void drive(Microseconds timeout) noexcept;
     void drive_alone(Microseconds timeout) noexcept;
-    // Null on the machine's clock; else `drive` drives all loops of that clock (shared_clock.hpp).
+    // Null if the loop uses the real clock; otherwise `drive` drives all loops of the simulated clock
+    // (shared_clock.hpp).
     [[nodiscard]] TimeSource* simulated_clock() const noexcept { return simulated_clock_; }
     void run_completions() noexcept;
 
-    // A thread of its own drives it, from start_thread() to stop_driving().
+    // Starts a thread that drives the loop until stop_driving().
     void start_thread();
     [[nodiscard]] bool needs_driver() const noexcept { return !threaded_ && !leaving(); }
-    // True when the caller is to drive now; else it is kicked when that may have changed. Paired with stop_leading.
+    // True: the caller must drive the loop and then call stop_leading. False: another thread drives; the waiter is
+    // kicked when that may have changed.
     [[nodiscard]] bool try_lead(Waiter& waiter) noexcept;
     void stop_leading() noexcept;
     void forget(Waiter& waiter) noexcept;
-    // Drivers leave as soon as they see it.
+    // True once stop_driving() was called: a thread that drives must return.
     [[nodiscard]] bool leaving() const noexcept { return leaving_.load(std::memory_order_acquire); }
 
-    // Ends driving by anybody and waits until they have left.
+    // Makes all driving threads return and waits for them.
     void stop_driving() noexcept;
-    // Ends what is in flight and closes the context; the caller drives it last. Requires: stop_driving().
+    // Cancels everything in flight and closes the context, on the calling thread. Requires: stop_driving().
     void close() noexcept;
 
-    // Results that were delivered and still lie in the context.
+    // Results that were delivered and still lie in the context's memory.
     std::atomic<std::uint32_t> results_held{0};
 
-    // Tasks that sleep. The owner of the context.
+    // Sleeping tasks. Used only by the owner of the context.
     IntrusiveList<Sleeper, &Sleeper::link> sleepers;
 
   private:

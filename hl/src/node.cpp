@@ -15,7 +15,9 @@ std::vector<std::string_view> views_of(std::span<const std::string> texts) { ret
 Result<na::Addr> NodeRef::lookup(std::string_view uri) const {
     CINNABAR_TRY(na::Addr addr, na::Addr::parse(uri));
     if (core_->loops().front()->context()->na().route(addr)) return addr;
-    return Error(Errc::unreachable, "no transport of this node reaches that kind of address", std::string(uri));
+    return Error(Errc::unreachable,
+                 "this node has not opened a transport for that kind of address: name it in Node::open or listen",
+                 std::string(uri));
 }
 
 Result<Pool> NodeRef::make_pool(PoolOptions options) const { return core_->make_pool(std::move(options)); }
@@ -38,7 +40,7 @@ std::string NodeRef::address() const {
     const std::vector<std::string> all = endpoints();
     std::string text;
     for (const std::string& endpoint : all) {
-        // A node also reaches itself, which is of no use to others.
+        // A node's endpoint for calls to itself is of no use to others.
         if (endpoint.starts_with("self://")) continue;
         if (!text.empty()) text += ',';
         text += endpoint;

@@ -14,12 +14,12 @@
 namespace cinnabar::hl {
 namespace {
 
-constexpr Microseconds task_patience{5'000'000};  // then it is said what a closing node waits for
-constexpr Microseconds drain_step{2'000};         // between two looks at what still runs
+constexpr Microseconds task_patience{5'000'000};  // how long a closing node waits before it logs what it waits for
+constexpr Microseconds drain_step{2'000};         // between two checks of what still runs
 
-// Whether whoever has a way to this host can call a node that listens there.
+// Whether every peer that reaches this host can call a node that listens on `uri`.
 bool is_open_to_all(na::Transport& transport, std::string_view uri) {
-    if (transport.caps().same_host_only || transport.clock()) return false;  // the latter is a simulation
+    if (transport.caps().same_host_only || transport.clock()) return false;  // a clock of its own: simulated
     const auto parsed = na::Uri::parse(uri);
     return parsed && (parsed->host.empty() || parsed->host == "0.0.0.0" || parsed->host == "::");
 }
@@ -56,25 +56,27 @@ Result<void> NodeCore::open_transports(std::span<const std::string_view> uris, P
     options.contexts_max = std::max(options.contexts_max, options_.contexts);
     bool needs_self = true;
     bool warned = options_.strangers_may_call || purpose != Purpose::listen;
-    for (const std::string_view& uri : uris) {  // a reference: the last one is known by its place
+    for (const std::string_view& uri : uris) {  // a reference: the last one is recognised by its address
         auto made = registry_.open(uri, options);
         if (!made && (purpose != Purpose::connect || (&uri == &uris.back() && transports_.empty()))) {
             return std::move(made).error();
         }
         if (!made) continue;
         std::unique_ptr<na::Transport> opened = *std::move(made);
-        // A network with a clock of its own cannot share a context with the machine's.
+        // A simulated clock and the real one cannot share a context.
         if (opened->scheme() == "self" || opened->clock()) needs_self = false;
         if (!warned && is_open_to_all(*opened, uri)) {
             warned = true;
             log(LogLevel::warning,
-                "%s listens on all interfaces, and whoever reaches it may call every RPC: listen on one address, or "
+                "%s listens on all interfaces, and every host that reaches it may call every RPC: listen on one "
+                "address, or "
                 "set NodeOptions::strangers_may_call",
                 std::string(uri).c_str());
         }
         transports_.push_back(std::move(opened));
     }
-    if (transports_.empty()) return Error(Errc::invalid_argument, "a node needs an address: tcp://");
+    if (transports_.empty())
+        return Error(Errc::invalid_argument, "a node needs the address of a transport, such as tcp://");
     if (needs_self) {
         options.listen = true;
         CINNABAR_TRY(std::unique_ptr<na::Transport> opened, registry_.open("self://?alone=yes", options));
@@ -84,7 +86,7 @@ Result<void> NodeCore::open_transports(std::span<const std::string_view> uris, P
 }
 
 Result<void> NodeCore::open_loops() {
-    if (options_.contexts == 0) return Error(Errc::invalid_argument, "a node needs a context");
+    if (options_.contexts == 0) return Error(Errc::invalid_argument, "NodeOptions::contexts must be at least 1");
     const bool threaded = options_.progress_thread && !simulated_clock();
     for (unsigned i = 0; i < options_.contexts; ++i) {
         rpc::Options options = options_.rpc;
@@ -126,7 +128,7 @@ bool NodeCore::enter() noexcept {
 }
 
 void NodeCore::leave() noexcept {
-    // Only the last task of a going node gets that number: nothing enters any more, so the waiter still waits.
+    // Only the last task of a closing node sees this count. No task can enter any more, so last_waiter_ still waits.
     if (tasks_.fetch_sub(1, std::memory_order_acq_rel) == (going_bit | 1)) last_waiter_->finish();
 }
 
@@ -199,7 +201,7 @@ Errc NodeCore::run_for(Microseconds span, bool stoppable) noexcept {
 
 void NodeCore::stop_running() noexcept {
     const std::lock_guard lock(mutex_);
-    // Told before anybody runs: the next run() returns at once.
+    // If no thread is in run(), the next run() returns at once.
     stop_running_ = runners_.empty();
     for (Waiter* runner : runners_) runner->finish();
     runners_.clear();
@@ -238,7 +240,8 @@ void NodeCore::await_tasks(Waiter& waiter) noexcept {
     for (Loop* loop : loops_) waiter.relies_on(*loop);
     while (!waiter.wait_for(task_patience)) {
         const std::uint64_t left = tasks_.load() & ~going_bit;
-        log(LogLevel::warning, "a node cannot close: %llu of its tasks and handlers ignore that they were stopped",
+        log(LogLevel::warning,
+            "a node cannot close yet: %llu of its tasks and handlers still run although they were stopped",
             static_cast<unsigned long long>(left));
     }
 }
@@ -254,7 +257,7 @@ void NodeCore::close() noexcept {
     for (const auto& pool : pools_) pool->stop();
     for (Loop* loop : loops_) loop->stop_driving();
     for (Loop* loop : loops_) {
-        // Results that another thread is about to read lie in the context's memory.
+        // Other threads may still read results in the context's memory.
         while (loop->results_held.load(std::memory_order_acquire) != 0) ::sched_yield();
         loop->close();
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The inside of a node: the engine, its loops, pools, counters and tasks. Any thread, but open and close.
+// NodeCore: the implementation of Node: transports, loops, pools, counters and tasks. Thread-safe except open and
+// close.
 #pragma once
 
 #include "loop.hpp"
@@ -21,34 +22,37 @@
 
 namespace cinnabar::hl {
 
-// The stop scope of one running handler. In a pool of its node, because a cancel may come while the handler ends.
+// The stop scope of one running handler. Allocated from a pool of the node, because a cancel may arrive while the
+// handler ends.
 struct RequestScope : PoolSlot {
     std::mutex mutex;
     rpc::Request* request = nullptr;  // null: not in use
     StopScope stop;
 };
 
-// What the addresses of a node are: its own, what to call over, or places of which some may not exist here.
+// What the addresses given to a node are for. listen: its own; open: transports for outgoing calls; connect: the same,
+// but some may not exist on this host.
 enum class Purpose : std::uint8_t { listen, open, connect };
 
 class NodeCore {
   public:
     [[nodiscard]] static Result<NodeCore*> open(std::span<const std::string_view> uris, NodeOptions options,
                                                 Purpose purpose);
-    // Stops and awaits what runs, closes, and frees the node.
+    // Stops all tasks and handlers, waits for them, closes the contexts and frees the node.
     void close() noexcept;
 
     [[nodiscard]] rpc::Engine& engine() noexcept { return *engine_; }
     [[nodiscard]] Buffers& buffers() noexcept { return buffers_; }
     [[nodiscard]] ScopeCore& scope() noexcept { return *scope_; }
     [[nodiscard]] const std::vector<Loop*>& loops() const noexcept { return loops_; }
-    // `wanted`, or the one that runs in this thread, or the first.
+    // The loop with index `wanted`; unset: the one that runs on this thread, or the first.
     [[nodiscard]] Loop& pick_loop(std::optional<unsigned> wanted) const noexcept;
-    // Of the network, where that is simulated: then nothing here has a thread.
+    // The clock of a simulated network, on which nothing has a thread; otherwise null.
     [[nodiscard]] TimeSource* simulated_clock() const noexcept;
     [[nodiscard]] Loop& loop_of(const rpc::Context& context) const noexcept;
 
-    // Tasks and handlers that run beyond their first call. enter: false once the node is going.
+    // Count tasks and handlers that are still running when their first call returns. enter: false once the node is
+    // closing.
     [[nodiscard]] bool enter() noexcept;
     void leave() noexcept;
     [[nodiscard]] bool going() const noexcept { return (tasks_.load(std::memory_order_relaxed) & going_bit) != 0; }
@@ -56,13 +60,13 @@ class NodeCore {
     [[nodiscard]] RequestScope* take_scope(rpc::Request& request) noexcept;
     void give_scope(RequestScope& scope) noexcept;
 
-    // Null when the table is full: then nothing is counted.
+    // Null if the table is full; then nothing is counted.
     [[nodiscard]] RpcStats* stats_of(const RpcName& rpc) noexcept;
     [[nodiscard]] std::vector<RpcCounts> stats();
 
     [[nodiscard]] Result<Pool> make_pool(PoolOptions options);
 
-    // Microseconds::max(): until stop_running().
+    // Microseconds::max(): for ever. `stoppable`: returns early at stop_running().
     [[nodiscard]] Errc run_for(Microseconds span, bool stoppable) noexcept;
     void stop_running() noexcept;
     [[nodiscard]] Errc drain(Microseconds span) noexcept;
@@ -95,7 +99,7 @@ class NodeCore {
     std::unique_ptr<ScopeCore> scope_;
 
     std::atomic<std::uint64_t> tasks_{0};
-    Waiter* last_waiter_ = nullptr;  // told when the last task of a going node ends
+    Waiter* last_waiter_ = nullptr;  // finished when the last task of a closing node ends
     SlotPool<RequestScope> scopes_;
 
     std::mutex mutex_;

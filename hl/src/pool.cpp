@@ -28,14 +28,15 @@ PoolCore::~PoolCore() { CINNABAR_ASSERT(threads_.empty()); }
 
 Result<void> PoolCore::start() {
     if (options_.threads == 0 || options_.queue_max == 0) {
-        return Error(Errc::invalid_argument, "a pool needs threads, and room in its queue");
+        return Error(Errc::invalid_argument, "PoolOptions::threads and queue_max must be at least 1");
     }
     if (instead_) return {};
     try {
         for (unsigned i = 0; i < options_.threads; ++i) threads_.emplace_back([this, i] { work(i); });
     } catch (const std::system_error& refused) {
         stop();
-        return Error(Errc::out_of_memory, "no thread for the pool", options_.name, refused.code().value());
+        return Error(Errc::out_of_memory, "a thread of the pool could not be started", options_.name,
+                     refused.code().value());
     }
     return {};
 }

@@ -16,8 +16,8 @@ namespace cinnabar::hl {
 
 class PoolCore final : public Executor {
   public:
-    // `instead`: where its handlers run, if it is to have no threads; may be null. `loops_have_threads`: the node's
-    // loops are driven without anybody waiting.
+    // `instead`: if not null, the pool has no threads and its handlers run on this executor. `loops_have_threads`: the
+    // node's loops have progress threads.
     PoolCore(PoolOptions options, Executor* instead, bool loops_have_threads)
         : options_(std::move(options)), instead_(instead), loops_have_threads_(loops_have_threads) {}
     // Requires: stopped.
@@ -29,12 +29,12 @@ class PoolCore final : public Executor {
 
     [[nodiscard]] Executor* instead() const noexcept { return instead_; }
 
-    // What has begun goes on: never refused, before all that has not.
+    // Resumes a handler that has begun: never refused, and before requests that have not begun.
     void post(Job& job) noexcept override;
-    // A new request; overloaded when too many wait.
+    // Queues a new request; overloaded: queue_max requests wait already.
     [[nodiscard]] Errc post_new(Job& job, Priority priority) noexcept;
     [[nodiscard]] std::uint32_t queued() const noexcept;
-    // Whether this thread has posted to a pool since it was asked the last time.
+    // Whether this thread has posted to a pool since the last call.
     [[nodiscard]] static bool take_posted() noexcept;
 
   private:

@@ -28,7 +28,7 @@ void ScopeCore::leave() noexcept {
             joiner = std::exchange(joiner_, nullptr);
         }
     }
-    // From here on the joiner may destroy the scope, and with it the lock.
+    // The lock is released first: once posted, the joiner may destroy the scope.
     if (joiner) executor->post(*joiner);
     node.leave();
 }

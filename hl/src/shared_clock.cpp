@@ -10,11 +10,11 @@
 namespace cinnabar::hl {
 namespace {
 
-// Nothing depends on it: a context that finds nothing to do returns at once.
+// Arbitrary: a context with nothing to do returns at once.
 constexpr Microseconds wait_max{3'600'000'000};
 
 struct Simulated {
-    std::mutex mutex;  // of nodes on different clocks, which different threads may use
+    std::mutex mutex;  // nodes on different clocks may be used by different threads
     std::vector<Loop*> loops;
 };
 
@@ -30,7 +30,7 @@ std::vector<Loop*> loops_on(const TimeSource* clock) {
     std::vector<Loop*> found;
     for (Loop* loop : simulated().loops) {
         if (loop->simulated_clock() != clock) continue;
-        loop->acquire();  // a handler may end another node
+        loop->acquire();  // a handler may destroy another node
         found.push_back(loop);
     }
     return found;
@@ -49,7 +49,7 @@ void leave_clock(Loop& loop) noexcept {
 }
 
 void drive_clock(Loop& loop, Microseconds timeout) {
-    // One that asks for no time would keep the clock from moving.
+    // With a timeout of 0 the clock would never move.
     const Microseconds wanted = std::max(timeout, Microseconds{1});
     if (driving) return loop.drive_alone(wanted);
     driving = true;

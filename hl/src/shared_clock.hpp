@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loops on a simulated clock. Its time moves only when all contexts of its network have nothing to do, so whoever
-// drives one of their loops drives all of them. Such loops have no threads; one thread at a time uses their nodes.
+// Loops on a simulated clock. Its time advances only when no context of the network has anything to do, so driving one
+// loop drives all of them. Such loops have no threads; their nodes are used by one thread at a time.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -11,8 +11,8 @@ class Loop;
 
 void join_clock(Loop& loop);
 void leave_clock(Loop& loop) noexcept;
-// A round over all loops of this one's clock. Time moves to the next event, for this loop `timeout` at most. Inside
-// itself, that is from a handler, it drives this loop alone.
+// Drives all loops that share this loop's clock once. Time advances to the next event, but by `timeout` at most. Called
+// from a handler, that is recursively, it drives this loop only.
 void drive_clock(Loop& loop, Microseconds timeout);
 
 }  // namespace cinnabar::hl

@@ -7,7 +7,7 @@
 
 namespace cinnabar::hl {
 
-// Lives from the start to the resumption. Unless they say otherwise, functions are the context owner's.
+// Lives until the task resumes. Functions run as the owner of the context unless they say otherwise.
 struct SleepOp::State : Framed, Sleeper {
     SleepOp& op;
     Loop& loop;
@@ -58,7 +58,7 @@ struct SleepOp::State : Framed, Sleeper {
         if (link.linked) loop.sleepers.remove(*this);
         loop.context()->na().disarm(timer);
         if (scope) scope->remove(stop_node);
-        // A cancel on its way refers to this object: it resumes then.
+        // A cancel that is on its way refers to this object, and resumes the task when it arrives.
         if (!cancel_submitted.load(std::memory_order_acquire) || cancel_came) resume();
     }
 

@@ -36,7 +36,7 @@ void StopScope::stop() noexcept {
         while (StopNode* node = nodes_.pop_front()) node->fire(*node);
         source = source_;
     }
-    // Its callbacks are user code: outside the lock.
+    // Outside the lock: the callbacks are user code.
     if (source) source->request_stop();
 }
 

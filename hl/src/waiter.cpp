@@ -15,7 +15,7 @@ namespace {
 
 thread_local Waiter* the_waiter = nullptr;
 
-// Nothing depends on it: every event that a sleeper must see rings it.
+// Arbitrary: every event that a sleeping thread must see wakes it.
 constexpr Microseconds sleep_max{3'600'000'000};
 
 }  // namespace
@@ -43,7 +43,7 @@ Waiter::~Waiter() {
         led.loop->forget(*this);
         led.loop->release();
     }
-    // Whoever finished it may still be inside finish().
+    // The thread that called finish() may still be inside it.
     const std::lock_guard lock(mutex_);
     CINNABAR_ASSERT(jobs_.empty());
 }
@@ -120,7 +120,7 @@ bool Waiter::wait_until(TimeUs deadline) noexcept {
 
 void Waiter::stop_leading(Led& led) noexcept {
     if (!std::exchange(led.leading, false)) return;
-    // The ring may still be on its way through this loop.
+    // The wake-up may still be queued in a loop.
     while (ringing_.load(std::memory_order_acquire)) {
         led.loop->drive(Microseconds{0});
         ::sched_yield();
@@ -128,7 +128,7 @@ void Waiter::stop_leading(Led& led) noexcept {
     led.loop->stop_leading();
 }
 
-// One round over the loops that this thread drives; sleeps when there is nothing to do.
+// One round over the loops that this thread drives; sleeps if there is nothing to do.
 void Waiter::drive(TimeUs deadline) noexcept {
     Led* only = nullptr;
     std::size_t leading = 0;
@@ -143,7 +143,7 @@ void Waiter::drive(TimeUs deadline) noexcept {
         ++leading;
     }
     if (leading == 0) return block(deadline);
-    if (only->loop->simulated_clock()) return only->loop->drive(time_left(deadline));  // which never sleeps
+    if (only->loop->simulated_clock()) return only->loop->drive(time_left(deadline));  // a simulated loop never sleeps
     if (leading > 1) return drive_many(deadline, fall_asleep_in(only->loop));
     Loop& loop = *only->loop;
     const bool idle = fall_asleep_in(&loop);
@@ -153,7 +153,7 @@ void Waiter::drive(TimeUs deadline) noexcept {
 }
 
 void Waiter::drive_many(TimeUs deadline, bool idle) noexcept {
-    // A loop that is not asked about its work here must not be slept beside, so there is an entry for each.
+    // Every loop needs an entry: the thread must not sleep while a loop that is not in the list has work.
     std::size_t count = 0;
     for (const Led& led : loops_) {
         if (!led.leading) continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All that a program needs: #include <cinnabar/cinnabar.hpp>, link cinnabar::hl. Two bridges are apart because they
-// bring in other libraries: cinnabar/hl/cereal.hpp and cinnabar/hl/macros.hpp.
+// The one header that a program includes; link cinnabar::hl. Two adapters are separate because they depend on other
+// libraries: cinnabar/hl/cereal.hpp (cereal) and cinnabar/hl/macros.hpp (Boost.Preprocessor).
 #pragma once
 
 #include <cinnabar/hl/app_error.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Errors of an application's own: a handler returns one, the caller finds the code in Error::app_code and the text in
+// Application errors. A handler returns one; the caller finds the code in Error::app_code and the text in
 // Error::subject.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace cinnabar::hl {
 
-// The first 256 bytes of the text travel.
+// Only the first 256 bytes of the text are sent.
 [[nodiscard]] inline Error app_error(std::uint32_t app_code, std::string_view text = {}) {
     Error error(Errc::application, {}, std::string(text));
     error.app_code = app_code;

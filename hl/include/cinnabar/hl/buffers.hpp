@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Buffers of registered memory for servers that receive all day: taken by size, given back when they are destroyed,
-// made once. Any thread.
+// A pool of registered buffers. A buffer is taken by size and returns to the pool when it is destroyed, so memory is
+// registered once and reused. Thread-safe.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -23,7 +23,7 @@ class Buffer {
     [[nodiscard]] Bytes bytes() const noexcept { return held_.bytes().first(size_); }
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
     [[nodiscard]] const bulk::Region& region() const noexcept { return region_; }
-    // So that it can be given to pull and push. Keep the buffer until they have ended.
+    // Lets a Buffer be passed to pull and push. Keep the Buffer until the transfer has ended.
     operator bulk::Region() const noexcept { return region_; }
 
   private:
@@ -35,7 +35,7 @@ class Buffer {
     std::size_t size_ = 0;
 };
 
-// Values of T in such a buffer. May outlive the node.
+// A Buffer read as an array of T. May outlive the node.
 template <typename T>
 class Fetched {
   public:
@@ -51,7 +51,7 @@ class Fetched {
     [[nodiscard]] std::size_t size() const noexcept { return values().size(); }
     [[nodiscard]] bool empty() const noexcept { return size() == 0; }
     [[nodiscard]] T& operator[](std::size_t index) const noexcept { return values()[index]; }
-    // To lend it, or push from it.
+    // The underlying buffer, to lend it or to push from it.
     [[nodiscard]] const Buffer& buffer() const noexcept { return buffer_; }
 
   private:
@@ -62,16 +62,16 @@ class CINNABAR_API Buffers {
   public:
     explicit Buffers(std::uint64_t bytes_max) noexcept : bytes_left_(bytes_max) {}
 
-    // A buffer of `bytes`, out of memory for the next power of two. overloaded: the node's buffer_bytes_max is used up;
-    // out_of_memory; invalid_argument: 0 bytes.
+    // Takes a buffer of `bytes`; the memory behind it is rounded up to a power of two. overloaded: the node's
+    // buffer_bytes_max is used up; out_of_memory; invalid_argument: 0 bytes.
     [[nodiscard]] Result<Buffer> take(std::size_t bytes);
 
   private:
     static constexpr std::size_t smallest_bytes = 4096;
-    static constexpr std::size_t slab_bytes = std::size_t{1} << 20;  // made at once, unless one buffer is larger
+    static constexpr std::size_t slab_bytes = std::size_t{1} << 20;  // a larger buffer gets its own slab
     struct Class {
         std::vector<bulk::BufferPool> slabs;
-        std::size_t last = 0;  // had one to give
+        std::size_t last = 0;  // index of the slab that last had a free buffer
     };
     std::mutex mutex_;
     std::array<Class, 64> classes_;

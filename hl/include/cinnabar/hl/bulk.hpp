@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory in the arguments of a call, and the transfers that move it. A member `Bulk` of an argument is made from a
-// region by the caller, who lends it for the time of the call; the handler pulls from it or pushes to it:
+// Bulk: memory that a caller lends to a call, and the transfers that move its bytes. The caller puts a `Bulk`, made
+// from a region, into the arguments, and the memory is lent until the call has ended. The handler pulls from it or
+// pushes to it:
 //
 //     struct SaveIn { std::string name; cinnabar::Bulk data; };
 //     Result<std::uint64_t> moved = co_await request->data.pull(buffer);
 //     Result<Fetched<double>> values = co_await request->data.fetch<double>();  // all of it, in a buffer
 //
-// A handler that puts a Bulk which it was given into a call of its own hands the caller's memory on: whoever is called
-// pulls from the caller itself, with TransferOptions::follow_owner. For that the caller must listen on the transport
-// that it lends on, or the bytes be few enough to come along; otherwise the call ends with `unreachable`.
+// A handler may pass a Bulk that it received on to another server in a call of its own. That server then pulls directly
+// from the first caller, and must set TransferOptions::follow_owner. The first caller must listen on the transport on
+// which it lends the memory, unless the bytes are few enough to be sent inside the call; otherwise the call ends with
+// `unreachable`.
 //
-// Transfers run in windows of chunks and end with the first error, at the task's deadline, or when it is stopped. When
-// one has ended, no byte of the local memory is touched any more.
+// A transfer is split into chunks, several of which are in flight at once. It ends early at the first error, at the
+// task's deadline, or when the task is stopped. Once it has ended, the local memory is no longer accessed.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -33,27 +35,28 @@ namespace cinnabar::hl {
 
 class NodeCore;
 
-// Stays without a destructor, as CallOptions.
+// Must stay trivially destructible; see CallOptions.
 struct TransferOptions {
-    std::uint64_t offset = 0;                   // where in the remote memory the window starts
-    std::optional<std::uint64_t> bytes = {};    // unset: what both sides have room for
-    std::optional<Microseconds> deadline = {};  // unset: that of the task around it
-    // Told how many bytes have moved so far, from inside progress: it must be short, and must not block or throw. Lives
-    // until the transfer has ended.
+    std::uint64_t offset = 0;                   // in the remote memory
+    std::optional<std::uint64_t> bytes = {};    // unset: as many as fit both memories
+    std::optional<Microseconds> deadline = {};  // from now on; unset: the deadline of the enclosing task
+    // Called with the number of bytes moved so far, on the thread that drives progress: it must be short and must not
+    // block or throw. The function must live until the transfer has ended.
     const std::function<void(std::uint64_t bytes_done)>* progress = nullptr;
-    // Connects to whoever owns the memory, if it is not the caller's own: only where strangers cannot call, since a
-    // stranger would choose the address. Otherwise such a transfer ends with `permission`.
+    // Allows a transfer from memory that a third party owns, not the caller: this side connects to the address that the
+    // descriptor names. Set it only where untrusted peers cannot call, because the caller chooses that address. Without
+    // it such a transfer ends with `permission`.
     bool follow_owner = false;
-    std::optional<std::uint32_t> notify = {};  // of a push, as there; what rpc::Notice::value was at the peer
+    std::optional<std::uint32_t> notify = {};  // push only: the peer gets this value in rpc::Notice::value
 };
 static_assert(std::is_trivially_destructible_v<TransferOptions>);
 
-// A transfer that starts when it is awaited; gives the number of bytes moved. Must not be destroyed in flight.
-// invalid_argument: the window does not lie in both memories. permission: the descriptor does not allow it. Otherwise
-// as bulk::Mover::start.
+// A transfer. It starts when it is awaited and returns the number of bytes moved. Must not be destroyed in flight.
+// invalid_argument: offset and bytes do not lie inside both memories. permission: the descriptor does not allow it.
+// Other errors: see bulk::Mover::start.
 class CINNABAR_API TransferOp {
   public:
-    // `remote` must live until the end. `request` may be null: then `node` moves it, from or to `peer`.
+    // `remote` must live until the transfer has ended. Exactly one of under() and with() follows.
     TransferOp(bulk::Direction direction, const bulk::RemoteRegion& remote, bulk::Region local,
                TransferOptions options) noexcept;
     TransferOp(TransferOp&& other) noexcept;
@@ -62,7 +65,7 @@ class CINNABAR_API TransferOp {
 
     [[nodiscard]] TransferOp&& under(rpc::Request* request) && noexcept;
     [[nodiscard]] TransferOp&& with(NodeCore& node, const na::Addr& peer) && noexcept;
-    // It will end with this error instead.
+    // Makes the transfer end with this error instead of starting.
     [[nodiscard]] TransferOp&& failed(Error error) && noexcept;
 
     [[nodiscard]] bool await_ready() const noexcept { return false; }
@@ -98,7 +101,7 @@ class CINNABAR_API TransferOp {
 
 namespace detail {
 
-// Of the node that serves the request.
+// Takes a buffer of the node that serves the request.
 [[nodiscard]] CINNABAR_API Result<Buffer> buffer_for(rpc::Request* request, std::uint64_t bytes);
 // Plain memory as a region for one transfer.
 [[nodiscard]] CINNABAR_API TransferOp move_plain(bulk::Direction direction, const bulk::RemoteRegion& remote,
@@ -110,40 +113,49 @@ class Bulk : public rpc::Bulk {
   public:
     using rpc::Bulk::Bulk;
 
-    // In a handler: from the caller's memory into `local`; the region or buffer is held until the end.
+    // In a handler: copies the caller's memory into `local`. The region or buffer is kept alive until the transfer has
+    // ended.
     [[nodiscard]] TransferOp pull(bulk::Region local, TransferOptions options = {}) const {
         return TransferOp(bulk::Direction::pull, remote(), std::move(local), options).under(request());
     }
-    // Into plain memory, which must stay until the end. It is registered for this once: a region is faster.
+    // The same into plain memory, which must live until the transfer has ended. It is registered for this one transfer;
+    // a region that is used more than once is faster.
     [[nodiscard]] TransferOp pull(Bytes local, TransferOptions options = {}) const {
         auto region = bulk::Region::expose(local, na::Access::write);
         return detail::move_plain(bulk::Direction::pull, remote(), std::move(region), options).under(request());
     }
-    // In a handler: all of it, or the window of the options, as values of T in a buffer of the node's
-    // (NodeRef::buffers). invalid_argument: no whole number of them. Others: Buffers::take, and as pull.
+    // In a handler: pulls everything, or the part that the options name, into a buffer of the node (NodeRef::buffers)
+    // and returns it as an array of T. invalid_argument: the bytes are no whole number of T. Other errors:
+    // Buffers::take, and those of pull.
     template <typename T>
     [[nodiscard]] Task<Result<Fetched<T>>> fetch(TransferOptions options = {}) const {
         static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>,
                       "cinnabar: only values of trivially copyable types move in bulk");
         const std::uint64_t bytes = options.bytes.value_or(size() - std::min(options.offset, size()));
-        if (bytes % sizeof(T) != 0) co_return Error(Errc::invalid_argument, "that is no whole number of such values");
+        if (bytes % sizeof(T) != 0)
+            co_return Error(Errc::invalid_argument,
+                            "the size of the memory is no multiple of the size of the type to fetch");
         if (bytes == 0) co_return Fetched<T>();
         auto buffer = detail::buffer_for(request(), bytes);
         if (!buffer) co_return std::move(buffer).error();
         auto moved = co_await pull(*buffer, options);
         if (!moved) co_return std::move(moved).error();
-        if (*moved != bytes) co_return Error(Errc::invalid_argument, "the window does not lie in the memory");
+        if (*moved != bytes)
+            co_return Error(Errc::invalid_argument, "offset and bytes reach beyond the end of the remote memory");
         co_return Fetched<T>(*std::move(buffer));
     }
-    // In a handler: the caller's memory in place, for reading, from `offset` on; unset: to its end. For memory that the
-    // caller's node allocated (NodeRef::allocate) and that lies on this host. Ask View::valid after reading: the caller
-    // may have given up meanwhile. unsupported, unreachable: pull it instead. Others: rpc::Request::view.
+    // In a handler: maps the caller's memory for reading without a copy, from `offset` on; `bytes` unset: to its end.
+    // Works for memory that the caller allocated with NodeRef::allocate on this host. Check View::valid after reading:
+    // if the caller gave up meanwhile, what was read may be garbage. unsupported, unreachable: pull it instead. Other
+    // errors: rpc::Request::view.
     [[nodiscard]] Result<std::unique_ptr<na::View>> view(std::uint64_t offset = 0,
                                                          std::optional<std::uint64_t> bytes = {}) const {
-        if (!request()) return Error(Errc::invalid_argument, "a view is taken in the handler that the memory came to");
+        if (!request())
+            return Error(Errc::invalid_argument,
+                         "this Bulk did not come with a request: take the view inside the handler that received it");
         return request()->view(remote(), offset, bytes.value_or(size() - std::min(offset, size())));
     }
-    // In a handler: from `local` into the caller's memory.
+    // In a handler: copies `local` into the caller's memory.
     [[nodiscard]] TransferOp push(bulk::Region local, TransferOptions options = {}) const {
         return TransferOp(bulk::Direction::push, remote(), std::move(local), options).under(request());
     }

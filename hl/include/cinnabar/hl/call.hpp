@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A call that was made and waits to be sent: what Node::call returns. Its arguments are encoded already, so nothing of
-// the caller's must live on but memory that it lends. Send it by one of four endings, once:
+// Pending: what Node::call returns, a call that is not sent yet. Its arguments are already encoded, so only memory lent
+// by a Bulk must live on. Send it once, in one of four ways:
 //
 //     Result<int> a = node.call(sum, peer, {2, 3}).wait();                 // blocks; plain code
 //     Result<int> b = co_await node.call(sum, peer, {2, 3});               // in a task (g++ 12: see MustBeNamed)
 //     node.call(sum, peer, {2, 3}).then([](Result<int> c) { ... });        // callback, from the node's loop
 //     Future<int> d = node.call(sum, peer, {2, 3}).future();               // ask later
 //
-// One that is dropped unsent is not sent. One that is awaited must not be destroyed until it has ended.
+// A Pending that is destroyed unsent sends nothing. One that is awaited must not be destroyed before it has ended.
 #pragma once
 
 #include <cinnabar/hl/call_op.hpp>
@@ -26,13 +26,14 @@ class [[nodiscard]] Pending {
   public:
     Pending(Pending&&) noexcept = default;
 
-    // Waits for the outcome; drives the node if it has no thread of its own. would_deadlock on a loop or pool thread
-    // and inside tasks: nothing was sent.
+    // Sends the call and blocks until it has ended; drives the node if it has no thread of its own. would_deadlock on a
+    // loop or pool thread and inside tasks: nothing was sent.
     [[nodiscard]] Result<Out> wait();
-    // Calls f(Result<Out>) once, from the loop; from here only if the node is closed. What it throws is logged.
+    // Sends the call and runs f(Result<Out>) once, on the loop; if the node is closed, at once on this thread.
+    // Exceptions of f are logged.
     template <typename F>
     void then(F f);
-    // Dropping the future cancels the call.
+    // Sends the call. Destroying the future cancels it.
     [[nodiscard]] Future<Out> future();
 
     // --- what co_await uses
@@ -58,8 +59,8 @@ class [[nodiscard]] Pending {
 
 namespace detail {
 
-// g++ before 13 destroys what an expression with a co_await builds in braces twice: temporaries inside an aggregate,
-// and captures of lambdas. It does so where the arguments are written, before this library sees them.
+// g++ before 13 destroys some temporaries of an expression with a co_await twice: those inside an aggregate written in
+// braces, and the captures of lambdas. This happens at the call site, before this library sees the arguments.
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 13
 inline constexpr bool await_breaks_temporaries = true;
 #else
@@ -68,8 +69,9 @@ inline constexpr bool await_breaks_temporaries = false;
 
 }  // namespace detail
 
-// With g++ 12 the type of a call that has a temporary which owns memory among its arguments, or may have one, because
-// it was written in braces. It ends like any other, but co_await takes it by its name alone:
+// The type of a call that must not be awaited as a temporary with g++ 12, because one of its arguments is, or may be
+// (it was written in braces), a temporary that owns memory. It can be sent like any other, but co_await takes it only
+// by name:
 //
 //     auto call = node.call(put, peer, Item{"a", 3});
 //     Result<void> done = co_await call;                // or name the argument: co_await node.call(put, peer, item)
@@ -106,7 +108,7 @@ inline constexpr bool must_be_named = false;
 template <typename Out>
 inline constexpr bool must_be_named<MustBeNamed<Out>> = true;
 
-// The state of `then`: frees itself after the callback.
+// The state of `then`; frees itself after the callback.
 template <typename Out, typename F>
 struct Then : Framed {
     CallOf<Out> op;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The inside of Pending: a call that was made, is sent once, and has ended. Its arguments are encoded when it is made;
-// it keeps none of them. Movable until it is sent, and not in flight when it is destroyed.
+// The implementation of Pending. Arguments are encoded in the constructor and not kept. A CallOp is sent at most once;
+// it can be moved until then and must not be destroyed in flight.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -34,19 +34,19 @@ class CINNABAR_API CallOp {
     // Requires: not in flight.
     ~CallOp();
 
-    // Sends it. True: `finished` will run once, from the loop; false: it has ended already (or could not be sent) and
-    // `finished` never runs. `task` may be null.
+    // Sends the call. True: `finished` runs once, on the loop. False: the call has ended already or could not be sent,
+    // and `finished` never runs. `task` may be null.
     using Finished = void (*)(CallOp& self) noexcept;
     [[nodiscard]] bool start(const TaskContext* task, Finished finished) noexcept;
-    // Asks for an early end. While in flight; not at the same time as the outcome is taken.
+    // Cancels the call. Requires: in flight, and no other thread takes the outcome at the same time.
     void cancel() noexcept;
     [[nodiscard]] Loop& loop() const noexcept { return *loop_; }
-    // The same as an executor; null once the node is closed.
+    // The loop as an executor; null once the node is closed.
     [[nodiscard]] Executor* open_loop() const noexcept;
 
-    void* user = nullptr;  // for whoever started it
+    void* user = nullptr;  // free for the code that started it
 
-    // For awaiting: resumes `job` when it has ended.
+    // For co_await: `job` runs when the call has ended.
     [[nodiscard]] bool start_for(const TaskContext* task, Job& job) noexcept;
     [[nodiscard]] bool ready() const noexcept { return call_ == nullptr; }
 
@@ -64,7 +64,7 @@ class CINNABAR_API CallOp {
         CallOp* op;
         void operator()() const noexcept { op->call_->cancel(); }
     };
-    // Where arguments of that size are encoded; empty after a failure, which it keeps.
+    // Where arguments of that size are encoded. Empty on failure; the error is kept in error_.
     [[nodiscard]] Bytes room_for(std::size_t bytes) noexcept;
     void fail(Errc code) noexcept;
     static void on_done(rpc::Call& call, void* user) noexcept;
@@ -72,12 +72,12 @@ class CINNABAR_API CallOp {
     void end() noexcept;
     void give_back() noexcept;
     [[nodiscard]] ConstBytes output() const noexcept { return call_->output(); }
-    // Checks how it ended and the shape of the result.
+    // Whether the call succeeded with a result of this shape.
     [[nodiscard]] bool ended_well(std::uint16_t shape) noexcept;
     [[nodiscard]] Error failure() const;
 
-    rpc::Call* call_ = nullptr;  // null: ended or failed
-    Loop* loop_ = nullptr;       // counted
+    rpc::Call* call_ = nullptr;  // null: ended, or could not be made
+    Loop* loop_ = nullptr;       // holds a reference
     RpcStats* stats_ = nullptr;
     std::string_view name_;
     na::Addr to_;
@@ -91,17 +91,18 @@ class CINNABAR_API CallOp {
     StopScope* scope_ = nullptr;
     StopNode stop_node_;
     std::optional<std::stop_callback<CancelCall>> stop_callback_;
-    // Sending and completion may overlap on two threads when somebody may stop the call: the later of the two ends it.
+    // If the call can be stopped, start() and the completion may overlap on two threads; the later of the two calls
+    // end().
     std::atomic<std::uint8_t> arrived_{0};
     bool watched_ = false;
     bool in_flight_ = false;
-    bool result_held_ = false;  // counted by the loop
+    bool result_held_ = false;  // counted in Loop::results_held
     Errc error_ = Errc::ok;
     std::uint32_t app_code_ = 0;
     std::string app_text_;
 };
 
-// The same with its types.
+// CallOp with the type of the result.
 template <typename Out>
 class CallOf : public CallOp {
   public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What may be said about one call besides its arguments. Values.
+// Options of one call: deadline, stop token, provider, context. A plain value.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -12,17 +12,17 @@
 namespace cinnabar::hl {
 
 inline constexpr Microseconds default_deadline{30'000'000};
-// Must be said: a call without it ends at the latest after default_deadline.
+// Waits for ever. A call that does not name a deadline has default_deadline.
 inline constexpr Microseconds no_deadline = Microseconds::max();
 
-// Stays without a destructor: g++ 12 destroys such temporaries twice when they are written in braces inside co_await.
+// Must stay trivially destructible: g++ 12 destroys temporaries that are written in braces inside a co_await twice.
 struct CallOptions {
-    // From the moment it is sent: covers queueing, connecting, transfer, the handler and the reply. Unset: that of the
-    // task around it (in a handler: what the caller gave), or default_deadline. In a task the earlier one holds.
+    // Counted from sending; covers queueing, connecting, transfer, the handler and the reply. Unset: the deadline of
+    // the enclosing task (in a handler: the caller's), or default_deadline. In a task the earlier of the two applies.
     std::optional<Microseconds> deadline = {};
-    const std::stop_token* stop = nullptr;  // besides that of the task around it; copied when the call is made
-    rpc::ProviderId provider = 0;           // which of several services of one kind
-    std::optional<unsigned> context = {};   // of this node; unset: the one whose loop runs here, or the first
+    const std::stop_token* stop = nullptr;  // in addition to the enclosing task's; copied by Node::call
+    rpc::ProviderId provider = 0;           // which of several services with the same RPCs
+    std::optional<unsigned> context = {};   // index; unset: the context of the current loop thread, or the first
 };
 static_assert(std::is_trivially_destructible_v<CallOptions>);
 

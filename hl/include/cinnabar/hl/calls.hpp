@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a node is asked to make a call: a pair of functions for each number of arguments, so that braces work for each of
-// them: node.call(sum, peer, {2, 3}, 50ms). The last parameter is a deadline or CallOptions.
+// Node::call: two overloads for each number of arguments, so that an argument can be written in braces: node.call(sum,
+// peer, {2, 3}, 50ms). The last parameter is a deadline or CallOptions.
 #pragma once
 
 #include <cinnabar/hl/calls_written.hpp>
@@ -10,25 +10,26 @@ namespace cinnabar::hl {
 class CINNABAR_API Calls : public CallsWritten {
     template <typename R, std::size_t Index>
     using Arg = detail::Arg<R, Index>;
-    // Of arguments that may have been written in braces, which are temporaries.
+    // For arguments that may have been written in braces, which makes them temporaries.
     template <typename R>
     using Made = detail::CallMade<typename R::Result, detail::fragile_arguments<typename R::Arguments>>;
 
   public:
     using CallsWritten::call;
 
-    // Makes a call; its arguments are encoded here and now. See Pending for the ways to send it. It fails with:
-    // overloaded, unreachable, closed, too_large, permission, refused, peer_lost, timed_out, canceled, no_such_rpc,
-    // bad_signature, protocol, bad_checksum, shutting_down, handler_failed, application (see Error::app_code and
-    // subject), or what the handler answered. A OneWay call ends when its message was sent.
+    // Encodes the arguments and returns a call that is ready to be sent; see Pending for the ways to send it. The call
+    // may end with: overloaded, unreachable, closed, too_large, permission, refused, peer_lost, timed_out, canceled,
+    // no_such_rpc, bad_signature, protocol, bad_checksum, shutting_down, handler_failed, application (see
+    // Error::app_code and subject), or the error that the handler returned. A OneWay call ends when its message has
+    // been sent.
     template <typename R>
-    requires(R::arity == 0) [[nodiscard]] Made<R> call(const Contract<R>& rpc, const na::Addr& to,
-                                                       const CallOptions& options = {}) const {
+    requires(R::arity == 0)
+        [[nodiscard]] Made<R> call(const Contract<R>& rpc, const na::Addr& to, const CallOptions& options = {}) const {
         return make<Made<R>>(rpc, to, options);
     }
     template <typename R>
-    requires(R::arity == 0) [[nodiscard]] Made<R> call(const Contract<R>& rpc, const na::Addr& to,
-                                                       Microseconds deadline) const {
+    requires(R::arity == 0)
+        [[nodiscard]] Made<R> call(const Contract<R>& rpc, const na::Addr& to, Microseconds deadline) const {
         return make<Made<R>>(rpc, to, {.deadline = deadline});
     }
     template <typename R>
@@ -52,27 +53,27 @@ class CINNABAR_API Calls : public CallsWritten {
         return make<Made<R>>(rpc, to, {.deadline = deadline}, a, b);
     }
     template <typename R>
-    requires(R::arity == 3) [[nodiscard]] Made<R> call(const Contract<R>& rpc, const na::Addr& to, const Arg<R, 0>& a,
-                                                       const Arg<R, 1>& b, const Arg<R, 2>& c,
-                                                       const CallOptions& options = {}) const {
+    requires(R::arity == 3)
+        [[nodiscard]] Made<R> call(const Contract<R>& rpc, const na::Addr& to, const Arg<R, 0>& a, const Arg<R, 1>& b,
+                                   const Arg<R, 2>& c, const CallOptions& options = {}) const {
         return make<Made<R>>(rpc, to, options, a, b, c);
     }
     template <typename R>
-    requires(R::arity == 3) [[nodiscard]] Made<R> call(const Contract<R>& rpc, const na::Addr& to, const Arg<R, 0>& a,
-                                                       const Arg<R, 1>& b, const Arg<R, 2>& c,
-                                                       Microseconds deadline) const {
+    requires(R::arity == 3)
+        [[nodiscard]] Made<R> call(const Contract<R>& rpc, const na::Addr& to, const Arg<R, 0>& a, const Arg<R, 1>& b,
+                                   const Arg<R, 2>& c, Microseconds deadline) const {
         return make<Made<R>>(rpc, to, {.deadline = deadline}, a, b, c);
     }
     template <typename R>
-    requires(R::arity == 4) [[nodiscard]] Made<R> call(const Contract<R>& rpc, const na::Addr& to, const Arg<R, 0>& a,
-                                                       const Arg<R, 1>& b, const Arg<R, 2>& c, const Arg<R, 3>& d,
-                                                       const CallOptions& options = {}) const {
+    requires(R::arity == 4)
+        [[nodiscard]] Made<R> call(const Contract<R>& rpc, const na::Addr& to, const Arg<R, 0>& a, const Arg<R, 1>& b,
+                                   const Arg<R, 2>& c, const Arg<R, 3>& d, const CallOptions& options = {}) const {
         return make<Made<R>>(rpc, to, options, a, b, c, d);
     }
     template <typename R>
-    requires(R::arity == 4) [[nodiscard]] Made<R> call(const Contract<R>& rpc, const na::Addr& to, const Arg<R, 0>& a,
-                                                       const Arg<R, 1>& b, const Arg<R, 2>& c, const Arg<R, 3>& d,
-                                                       Microseconds deadline) const {
+    requires(R::arity == 4)
+        [[nodiscard]] Made<R> call(const Contract<R>& rpc, const na::Addr& to, const Arg<R, 0>& a, const Arg<R, 1>& b,
+                                   const Arg<R, 2>& c, const Arg<R, 3>& d, Microseconds deadline) const {
         return make<Made<R>>(rpc, to, {.deadline = deadline}, a, b, c, d);
     }
 

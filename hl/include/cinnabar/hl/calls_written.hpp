@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Making a call; and, for g++ 12 alone, forms of Node::call that see how each argument was written. They are taken,
-// where the types can be told, for calls with arguments that own memory: one that brings no temporary may be awaited at
-// once (call.hpp, MustBeNamed). Other compilers never take them.
+// Base of Calls. For g++ 12 only, it has overloads of Node::call that take each argument by forwarding reference and so
+// see whether it is a temporary. They are chosen for contracts whose arguments own memory: a call without temporaries
+// may then be awaited at once (call.hpp, MustBeNamed). Other compilers never choose them.
 #pragma once
 
 #include <cinnabar/hl/call.hpp>
@@ -12,8 +12,8 @@
 namespace cinnabar::hl {
 namespace detail {
 
-// As std::tuple_element, but no `type` beyond the end, where that one is an error. Compilers may substitute the
-// arguments of an overload before they look at its requires clause; clang 14 does.
+// As std::tuple_element, but without a `type` past the end instead of a hard error. clang 14 substitutes the arguments
+// of an overload before it checks its requires clause.
 template <std::size_t Index, typename Arguments>
 struct ArgumentAt {};
 template <std::size_t Index, typename... A>
@@ -23,7 +23,7 @@ requires(Index < sizeof...(A)) struct ArgumentAt<Index, std::tuple<A...>>
 template <typename R, std::size_t Index>
 using Arg = typename ArgumentAt<Index, typename R::Arguments>::type;
 
-// Whether one of these is destroyed twice when it is a temporary in a co_await; an lvalue is none.
+// Whether one of these types is destroyed twice when it is a temporary in a co_await. An lvalue is no temporary.
 template <typename... A>
 inline constexpr bool fragile = await_breaks_temporaries &&
                                 (false || ... ||
@@ -36,7 +36,7 @@ inline constexpr bool fragile_arguments<std::tuple<In...>> = fragile<In...>;
 template <typename Out, bool Fragile>
 using CallMade = std::conditional_t<Fragile, MustBeNamed<Out>, Pending<Out>>;
 
-// Whether the arguments of R can be made of expressions of the types A, and a deadline of one more.
+// Whether expressions of types A convert to the arguments of R, with one more for the deadline if there is one.
 template <typename R, typename... A>
 consteval bool fits() {
     const auto convert = []<std::size_t... I>(std::index_sequence<I...>) {
@@ -76,8 +76,8 @@ class CINNABAR_API CallsWritten {
     requires(R::arity == 2 && detail::Written<R, A, B>)
         [[nodiscard]] Made<R, A, B> call(const R& rpc, const na::Addr& to, A&& a, B&& b,
                                          const CallOptions& options) const {
-        return make_written<Made<R, A, B>>(
-            rpc, to, std::forward_as_tuple(std::forward<A>(a), std::forward<B>(b), options));
+        return make_written<Made<R, A, B>>(rpc, to,
+                                           std::forward_as_tuple(std::forward<A>(a), std::forward<B>(b), options));
     }
     template <typename R, typename A, typename B, typename C>
     requires(R::arity == 3 && detail::Written<R, A, B, C>)
@@ -99,7 +99,7 @@ class CINNABAR_API CallsWritten {
   protected:
     explicit CallsWritten(NodeCore* core) noexcept : core_(core) {}
 
-    // P is what it makes: a Pending or a MustBeNamed.
+    // P is the type to return: a Pending or a MustBeNamed.
     template <typename P, typename R, typename... In>
     P make(const Contract<R>& rpc, const na::Addr& to, const CallOptions& options, const In&... in) const noexcept {
         constexpr std::uint16_t shape = rpc::shape_of<typename R::Input>();
@@ -113,11 +113,11 @@ class CINNABAR_API CallsWritten {
     P make_written(const R& rpc, const na::Addr& to, std::tuple<A...> written) const {
         return convert_and_make<P>(rpc, to, std::move(written), std::make_index_sequence<R::arity>());
     }
-    // Converts what was written to the arguments of R, as a call of a function does.
+    // Converts the expressions to the arguments of R, as a function call does.
     template <typename P, typename R, typename... A, std::size_t... I>
     P convert_and_make(const R& rpc, const na::Addr& to, std::tuple<A...> written, std::index_sequence<I...>) const {
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wconversion"  // literals, which convert silently where their value is known
+#pragma GCC diagnostic ignored "-Wconversion"  // literals whose value fits convert silently
 #pragma GCC diagnostic ignored "-Wsign-conversion"
         const auto make_of = [&](const detail::Arg<R, I>&... in) {
             if constexpr (sizeof...(A) > sizeof...(I))

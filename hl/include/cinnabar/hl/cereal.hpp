@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bridge to cereal: a type with a cereal serialize, save and load, or their minimal and versioned forms, and any
-// type that cereal's own headers teach it (std::shared_ptr, ...) can be an argument, or a part of one. What proc can
-// send by itself, it still does. Include this before such a type is used in a call, in every file that does.
+// Adapter for cereal: a type that cereal can serialize (by serialize, by save and load, by their minimal or versioned
+// forms, or by one of cereal's headers, such as std::shared_ptr) can be an argument or a part of one. Types that proc
+// can encode by itself do not go through cereal. Include this before such a type is used in a call, in every file that
+// does.
 //
-// Bytes from the peer are bounded as proc's own are: counts by the bytes left (an element has at least one byte) and
-// the memory allowed, nesting by `cereal_depth_max`; cereal's exceptions become Errc::protocol.
+// Input from the peer is limited as for proc: counts by the bytes left (an element has at least one byte) and by the
+// memory allowed, nesting by `cereal_depth_max`. Exceptions of cereal become Errc::protocol.
 #pragma once
 
 #include <cinnabar/rpc/proc.hpp>
@@ -16,12 +17,13 @@
 
 namespace cinnabar::hl {
 
-// Values within values that cereal handles, each container and its element being one; proc has a limit of its own.
+// How deep values that cereal handles may nest; a container and its element count as one level each. proc has its own
+// limit.
 inline constexpr std::uint32_t cereal_depth_max = 200;
-// What an element of a cereal container is charged; its true size is not known when it is counted.
+// The memory charged for an element of a cereal container, whose true size is not known when the count is read.
 inline constexpr std::size_t cereal_element_bytes = 32;
 
-// Each value that goes over the bridge has an archive of its own: pointers are shared within it, not between two.
+// Each value that cereal encodes has its own archive: pointers are shared within one value, not between two.
 class ProcOutputArchive : public cereal::OutputArchive<ProcOutputArchive, cereal::AllowEmptyClassElision> {
   public:
     explicit ProcOutputArchive(rpc::Encoder& encoder) : OutputArchive(this), encoder_(&encoder) {}
@@ -53,7 +55,7 @@ class ProcInputArchive : public cereal::InputArchive<ProcInputArchive, cereal::A
   public:
     explicit ProcInputArchive(rpc::Decoder& decoder) : InputArchive(this), decoder_(decoder) {}
 
-    // Throws when the bytes end, so that nothing is built from what is not there.
+    // Throws at the end of the input, so that cereal does not go on with values that were never read.
     void read(void* to, std::size_t count) {
         decoder_.raw(to, count);
         check();
@@ -85,7 +87,7 @@ class ProcInputArchive : public cereal::InputArchive<ProcInputArchive, cereal::A
     std::uint32_t depth_ = 0;
 };
 
-// Called by cereal around every value; those of the input may not be initialised yet.
+// Called by cereal around every value. Values to be loaded may not be initialised yet.
 template <class T>
 void prologue(ProcOutputArchive& archive, const T&) {
     archive.enter();
@@ -99,7 +101,7 @@ requires(!std::is_const_v<T>) void prologue(ProcInputArchive& archive, T&) { arc
 template <class T>
 requires(!std::is_const_v<T>) void epilogue(ProcInputArchive& archive, T&) { archive.leave(); }
 
-// Called by cereal, which finds them by the archive's namespace.
+// Called by cereal, which finds them by argument-dependent lookup.
 template <rpc::detail::Scalar T>
 requires std::is_arithmetic_v<T>
 void CEREAL_SAVE_FUNCTION_NAME(ProcOutputArchive& archive, const T& value) { archive.write(&value, sizeof(T)); }
@@ -112,7 +114,7 @@ void CEREAL_LOAD_FUNCTION_NAME(ProcInputArchive& archive, T& value) {
         if (byte > 1) archive.fail(Errc::protocol);
         value = byte == 1;
     } else {
-        T number{};  // so that `value` is written on every path that compilers can think of
+        T number{};  // keeps compilers from warning that `value` may be uninitialised
         archive.read(&number, sizeof(T));
         value = number;
     }

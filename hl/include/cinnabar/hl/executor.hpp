@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a coroutine resumes: a context's loop, a pool of threads, or the thread that waits in sync_wait. A task
-// inherits its executor from whoever starts it and resumes only there.
+// Executor: where coroutines resume. It is a context's loop, a thread pool, or the thread that blocks in sync_wait. A
+// task inherits the executor of the code that starts it and resumes only there.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -13,10 +13,10 @@ namespace cinnabar::hl {
 
 class Loop;
 
-// A turn on an executor. Embedded in what waits for it; in at most one queue at a time.
+// Work to be run once on an executor. Embedded in the object that waits for it; in at most one queue at a time.
 struct Job {
     Work work;  // the executor's own
-    // Runs once per post. The job may be posted again, or die, inside it.
+    // Runs once per post. It may post the job again or destroy it.
     void (*body)(Job& self) noexcept = nullptr;
     void* user = nullptr;
     Loop* loop = nullptr;  // the executor's own
@@ -32,20 +32,20 @@ class CINNABAR_API Executor {
     Executor(const Executor&) = delete;
     Executor& operator=(const Executor&) = delete;
 
-    // Runs the job later, on this executor; never inside the call. Any thread.
+    // Runs the job later, on this executor, never inside this call. Any thread.
     virtual void post(Job& job) noexcept = 0;
-    // True when code that runs right now may go on here without a post.
+    // True when the calling code already runs on this executor and needs no post.
     [[nodiscard]] virtual bool here() const noexcept { return current() == this; }
-    // A task of this executor waits for something that only happens while `loop` is driven.
+    // Says that a task of this executor waits for something that only happens while `loop` is driven.
     virtual void relies_on(Loop&) noexcept {}
 
-    // On the clock that its deadlines are of.
+    // The time on the clock that this executor's deadlines refer to.
     [[nodiscard]] virtual TimeUs now_us() noexcept { return steady_clock().now_us(); }
 
-    // Whose turn it is in this thread; null in plain code.
+    // The executor that runs on this thread; null in plain code.
     [[nodiscard]] static Executor* current() noexcept;
 
-    // Marks the scope as a turn of an executor.
+    // Makes `executor` the current one until the end of the block.
     class CINNABAR_API Turn {
       public:
         explicit Turn(Executor& executor) noexcept;
@@ -62,7 +62,7 @@ class CINNABAR_API Executor {
     ~Executor() = default;
 };
 
-// Runs the job's body at once if this is the place, else posts it.
+// Runs the job at once if this code is on the executor, else posts it.
 inline void continue_on(Executor& executor, Job& job) noexcept {
     if (executor.here()) return job.body(job);
     executor.post(job);

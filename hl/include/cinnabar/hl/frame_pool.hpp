@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of coroutine frames and of small states of calls: free lists by size, one set a thread, with a shared reserve
-// that evens out threads that only take or only give back. In the steady state nothing is allocated. Under
-// AddressSanitizer it is plain new and delete, so that a use after the end is found.
+// Allocator for coroutine frames and small call states: free lists by size for each thread, and a shared reserve that
+// balances threads that only take and threads that only give back. In the steady state nothing is allocated. Under
+// AddressSanitizer it is plain new and delete, so that a use after free is found.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -15,7 +15,7 @@ namespace cinnabar::hl {
 // `bytes` as given to take_frame; any thread.
 CINNABAR_API void give_frame(void* frame, std::size_t bytes) noexcept;
 
-// Base of what lives there.
+// Base of objects that are allocated here.
 struct Framed {
     static void* operator new(std::size_t bytes) { return take_frame(bytes); }
     static void operator delete(void* frame, std::size_t bytes) noexcept { give_frame(frame, bytes); }

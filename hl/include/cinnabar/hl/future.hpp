@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The outcome of a call, for plain code that asks later. Movable; one thread uses it.
+// Future: the outcome of a call that has been sent, for plain code that asks later. Movable; used by one thread at a
+// time.
 #pragma once
 
 #include <cinnabar/hl/call.hpp>
@@ -11,7 +12,7 @@ namespace cinnabar::hl {
 
 namespace detail {
 
-// Shared by the future and the call in flight; whoever leaves last frees it.
+// Shared by the future and the call in flight; the last of the two frees it.
 template <typename Out>
 struct FutureState : Framed {
     explicit FutureState(CallOf<Out> call) : op(std::move(call)) {}
@@ -47,25 +48,25 @@ class [[nodiscard]] Future {
         std::swap(state_, taken.state_);
         return *this;
     }
-    // Cancels the call if it is still in flight; what it lent stays lent until it has ended (cancel and get() then).
+    // Cancels the call if it is still in flight, without waiting. Memory that it lent may be accessed until the call
+    // has ended: to free that memory, use cancel() and get() first.
     ~Future() {
         if (!state_) return;
         cancel();
         state_->leave();
     }
 
-    // False once get() took the outcome, or it was moved from.
+    // False after get() has returned the outcome and after a move.
     [[nodiscard]] bool valid() const noexcept { return state_ != nullptr; }
     [[nodiscard]] bool ready() const noexcept {
         const std::lock_guard lock(state_->mutex);
         return state_->outcome.has_value();
     }
-    // Waits at most that long; drives the node if it has no thread of its own. Requires: may block (see get).
-    [[nodiscard]] bool wait_for(Microseconds span) const noexcept {
-        return wait(span);
-    }
-    // Waits for the outcome and takes it. would_deadlock on a loop or pool thread or inside a task, unless it is ready:
-    // then the future stays valid.
+    // Blocks for at most `span`; true when the outcome is ready. Drives the node if it has no thread of its own.
+    // Requires: not on a loop or pool thread, nor inside a task.
+    [[nodiscard]] bool wait_for(Microseconds span) const noexcept { return wait(span); }
+    // Blocks until the call has ended and returns its outcome. would_deadlock on a loop or pool thread or inside a
+    // task, if the outcome is not ready; the future stays valid.
     [[nodiscard]] Result<Out> get() {
         if (!ready()) {
             if (!Waiter::may_block()) return Error{Errc::would_deadlock, advice(Errc::would_deadlock)};
@@ -74,7 +75,7 @@ class [[nodiscard]] Future {
         Future taken(std::move(*this));
         return *std::move(taken.state_->outcome);
     }
-    // Asks for an early end; the outcome still comes.
+    // Cancels the call. It still has an outcome, which get() returns.
     void cancel() noexcept {
         const std::lock_guard lock(state_->mutex);
         if (!state_->outcome) state_->op.cancel();

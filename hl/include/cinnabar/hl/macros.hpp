@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For those who come from Mercury: its macros that make a struct and how it travels, in our form. An aggregate of up to
-// 32 fields needs neither; the fields of these may be as many as Boost.Preprocessor has (256).
+// Counterparts of Mercury's macros that define a struct and its proc function. An aggregate of up to 32 fields needs
+// neither; these macros take up to 256 fields, the limit of Boost.Preprocessor.
 //
 //     CINNABAR_PROC_STRUCT(OpenIn, ((std::uint32_t)(flags))((std::string)(path)))
 //
-// at namespace scope makes `struct OpenIn { std::uint32_t flags{}; std::string path{}; };`, ready to be an argument. A
-// type with a comma or of C arrays needs a name of its own first (`using Table = std::map<int, int>;`).
+// at namespace scope defines `struct OpenIn { std::uint32_t flags{}; std::string path{}; };`, which can be an argument.
+// A type with a comma or a C array needs an alias first (`using Table = std::map<int, int>;`).
 //
 //     CINNABAR_PROC_FIELDS(Existing, (flags)(path))
 //
-// in the namespace of Existing, which must be visible to it, makes an existing type travel as these fields in this
-// order. The form of CINNABAR_PROC_STRUCT is understood too; the types in it are ignored.
+// in the namespace of Existing encodes that type as these fields in this order. The fields must be accessible. The form
+// of CINNABAR_PROC_STRUCT is accepted too; its types are ignored.
 #pragma once
 
 #include <cinnabar/rpc/proc.hpp>
@@ -32,15 +32,15 @@
     struct Type {                                                                                            \
         BOOST_PP_SEQ_FOR_EACH(CINNABAR_DETAIL_MEMBER, ~, fields)                                             \
     };                                                                                                       \
-    /* A small one stays a plain aggregate, which is copied whole where that is possible. */                 \
+    /* Up to 32 fields it stays a plain aggregate, which is copied whole if possible. */                     \
     BOOST_PP_IF(BOOST_PP_GREATER(BOOST_PP_SEQ_SIZE(fields), 32), CINNABAR_PROC_FIELDS, BOOST_PP_TUPLE_EAT()) \
-    (Type, fields) static_assert(::cinnabar::rpc::Procable<Type>, "a field of " #Type " cannot travel")
+    (Type, fields) static_assert(::cinnabar::rpc::Procable<Type>, "a field of " #Type " cannot be encoded")
 
 #define CINNABAR_PROC_FIELDS(Type, fields)                                                                \
     [[maybe_unused]] inline auto proc_fields(Type& value) {                                               \
         return std::tie(BOOST_PP_SEQ_ENUM(BOOST_PP_SEQ_TRANSFORM(CINNABAR_DETAIL_FIELD, value, fields))); \
     }                                                                                                     \
-    static_assert(::cinnabar::rpc::Procable<Type>, "a field of " #Type " cannot travel");
+    static_assert(::cinnabar::rpc::Procable<Type>, "a field of " #Type " cannot be encoded");
 
 #define CINNABAR_DETAIL_MEMBER(r, unused, field) BOOST_PP_SEQ_ELEM(0, field) BOOST_PP_SEQ_ELEM(1, field){};
 #define CINNABAR_DETAIL_FIELD(s, value, field) value.CINNABAR_DETAIL_NAME(field)

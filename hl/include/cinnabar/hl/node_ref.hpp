@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// NodeRef: a node without owning it. It serves RPCs and makes calls; cheap to copy, valid until the node goes. Any
-// thread uses it.
+// NodeRef: a non-owning reference to a Node, which serves RPCs and makes calls. Cheap to copy; valid until the Node is
+// destroyed. Thread-safe.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -28,35 +28,36 @@ class NodeCore;
 
 class CINNABAR_API NodeRef : public Calls {
   public:
-    // A peer by its address string. bad_address; unreachable: no transport of this node reaches it. Only looks at the
-    // text: a host's name is looked up by each dial, on a thread of the library, within the connect timeout and the
-    // call's deadline; of one that means nobody the call that dials says bad_address.
+    // Parses an address. bad_address; unreachable: no transport of this node reaches it. Host names are not resolved
+    // here but by each dial, on a thread of the library, within the connect timeout and the call's deadline; if a name
+    // does not exist, the call that dials ends with bad_address.
     [[nodiscard]] Result<na::Addr> lookup(std::string_view uri) const;
 
-    // --- serving (serve.hpp)
-    // Serves `rpc` with f until withdraw or the end of the node. f takes the arguments, or a Request<Input>; it is a
-    // plain function, which runs on the loop and must be short, or a coroutine that returns a Task. It returns the
-    // result or a Result of it. Options: on(pool), on(pool, Priority::high), provider(3). exists: served already.
+    // --- serving (serve.hpp) Serves `rpc` with the handler f until withdraw() or the end of the node. f takes the
+    // arguments, or a Request<Input>, and returns the result or a Result of it. It is a plain function, which runs on
+    // the loop and must be short, or a coroutine that returns a Task. Options: on(pool), on(pool, Priority::high),
+    // provider(3). exists: the RPC is served already.
     template <typename R, typename F, typename... Option>
     Result<void> serve(const R& rpc, F f, Option... options) const;
-    // not_found. Requests that are running go on.
+    // Stops serving `rpc`. Requests that are running continue. not_found: it is not served.
     template <typename R>
     [[nodiscard]] Errc withdraw(const R& rpc, rpc::ProviderId provider = 0) const {
         return withdraw_id(rpc.name().id, provider);
     }
     [[nodiscard]] Result<Pool> make_pool(PoolOptions options = {}) const;
 
-    // Where others reach this node; empty endpoints when it does not listen.
+    // The address of this node; without endpoints if it does not listen.
     [[nodiscard]] na::Addr self_addr() const;
-    // The same as text, its endpoints between commas; empty when it does not listen. Whoever looks it up takes shared
-    // memory on this host, if both sides have it and may, and else the first transport that both sides have.
+    // The same as text, with commas between the endpoints; empty if the node does not listen. A peer on this host uses
+    // shared memory if both sides have it and permissions allow; otherwise a peer uses the first transport that both
+    // sides have.
     [[nodiscard]] std::string address() const;
     [[nodiscard]] std::vector<std::string> endpoints() const;
-    // The scheme of the transport that calls to `addr` take; empty when none reaches it.
+    // The scheme of the transport that calls to `addr` use; empty if none reaches it.
     [[nodiscard]] std::string_view transport_to(const na::Addr& addr) const;
 
-    // --- memory
-    // Lends the caller's memory to calls; it must stay until the region and all calls with it are gone.
+    // --- memory Makes a region of the user's memory, without a copy. The memory must live until the region and all
+    // calls that use it are gone.
     template <typename T, std::size_t N>
     [[nodiscard]] Result<bulk::Region> expose(std::span<T, N> memory) const {
         static_assert(std::is_trivially_copyable_v<T>,
@@ -66,20 +67,20 @@ class CINNABAR_API NodeRef : public Calls {
         else
             return bulk::Region::expose(std::as_writable_bytes(memory), na::Access::read_write);
     }
-    // Memory to lend, page-aligned and zeroed, freed with the last handle. Where this node has shared memory, peers on
-    // this host map it: they move its bytes with one memcpy, or read them in place (Bulk::view). Each piece is a file
-    // descriptor then, so allocate few and large ones. out_of_memory; invalid_argument: no bytes.
+    // Allocates memory as a region: page-aligned, zeroed, freed with the last handle. If this node has the shm
+    // transport, peers on this host map the memory and copy it with one memcpy or read it in place (Bulk::view). Each
+    // allocation then holds a file descriptor, so make few large ones. out_of_memory; invalid_argument: 0 bytes.
     [[nodiscard]] Result<bulk::Region> allocate(std::size_t bytes, na::Access access = na::Access::read_write) const;
     [[nodiscard]] Buffers& buffers() const;
-    // Transfers apart from a call, against a descriptor that the caller keeps; `peer` when it is not bound.
+    // Transfers outside of a request. `remote` must live until the transfer has ended; `peer` is used if the descriptor
+    // does not name its owner.
     [[nodiscard]] TransferOp pull(const bulk::RemoteRegion& remote, const na::Addr& peer, bulk::Region local,
                                   TransferOptions options = {}) const;
     [[nodiscard]] TransferOp push(const bulk::RemoteRegion& remote, const na::Addr& peer, bulk::Region local,
                                   TransferOptions options = {}) const;
 
-    // --- tasks
-    // Starts a task on this node's loop (or a pool); the node stops it and waits for it when it goes. What it throws is
-    // logged. closed: the node is going; the task was destroyed unstarted. Any thread.
+    // --- tasks Starts a task on this node's loop, or on a pool. The node stops the task and waits for it when it is
+    // destroyed. Exceptions of the task are logged. closed: the node is being destroyed; the task was not started.
     template <typename T>
     Errc spawn(Task<T> task) const {
         return detail::spawn_into(node_scope(), std::move(task), nullptr);
@@ -90,22 +91,23 @@ class CINNABAR_API NodeRef : public Calls {
     }
     [[nodiscard]] SleepOp sleep_for(Microseconds span) const noexcept { return SleepOp(*core_, span); }
 
-    // --- driving, from plain code
-    // Drives for that long (or lets the node's own threads do it). would_deadlock on a loop or pool thread.
+    // --- driving, from plain code Drives the node for `span`; blocks only, if it has its own threads. would_deadlock
+    // on a loop or pool thread.
     Errc run_for(Microseconds span) const;
-    // Until stop_running() is called; any thread may do that, and the handler of a call, but no signal handler: block
-    // the signal and wait for it in a thread.
+    // The same until stop_running() is called. Any thread and any RPC handler may call that, but not a signal handler:
+    // block the signal and wait for it in a thread.
     Errc run() const;
     void stop_running() const noexcept;
-    // One look without waiting: progress, then callbacks. For programs with a loop of their own.
+    // Makes progress and runs callbacks once, without waiting. For programs with their own event loop.
     void poll() const noexcept;
 
-    // New requests are answered shutting_down, new calls fail with closed; waits until what runs has ended. timed_out:
-    // something still runs.
+    // From now on answers new requests with shutting_down and fails new calls with closed; then waits until running
+    // calls and requests have ended. timed_out: some still run after `span`.
     [[nodiscard]] Errc drain(Microseconds span) const;
 
     [[nodiscard]] std::vector<RpcCounts> stats() const;
-    // The layer below, for counts, peers that come and go, and notices. Requires: `index` < NodeOptions::contexts.
+    // The rpc layer's context, for counters, for events of peers, and for notices. Requires: `index` <
+    // NodeOptions::contexts.
     [[nodiscard]] rpc::Context& rpc_context(unsigned index = 0) const noexcept;
 
   protected:

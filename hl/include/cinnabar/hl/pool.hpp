@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads for handlers that compute or block: they never stop progress. Made by Node::make_pool and joined when the
-// node goes. On a simulated network, which has no threads, its handlers run on the loop. Handles are counted; any
-// thread.
+// A pool of threads for handlers that compute or block, so that they do not hold up progress. Made by Node::make_pool;
+// its threads are joined when the node is destroyed. On a simulated network, which has no threads, its handlers run on
+// the loop. A Pool is a reference-counted handle. Thread-safe.
 #pragma once
 
 #include <cinnabar/hl/executor.hpp>
@@ -12,12 +12,12 @@
 
 namespace cinnabar::hl {
 
-// What waits at `high` goes first; `low` still gets one turn in sixteen.
+// `high` runs first; `low` still gets one turn in sixteen.
 enum class Priority : std::uint8_t { high, normal, low };
 
 struct PoolOptions {
     unsigned threads = 1;
-    std::uint32_t queue_max = 4096;      // requests that wait for a thread; then `overloaded`
+    std::uint32_t queue_max = 4096;      // requests waiting for a thread; more are answered `overloaded`
     std::string name = "cinnabar-pool";  // of the threads; 15 bytes are shown
 };
 
@@ -27,7 +27,7 @@ class CINNABAR_API Pool {
   public:
     Pool() = default;
     explicit operator bool() const noexcept { return core_ != nullptr; }
-    // Requests that wait for a thread now; a snapshot.
+    // The number of requests that wait for a thread; a snapshot.
     [[nodiscard]] std::uint32_t queued() const noexcept;
     [[nodiscard]] Executor& executor() const noexcept;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a handler may take instead of the bare arguments: the arguments, and who asked, until when, and whether somebody
-// still waits.
+// Request: a handler may take this instead of the plain arguments. It gives the arguments, the caller, the deadline,
+// and whether the caller still waits.
 #pragma once
 
 #include <cinnabar/hl/app_error.hpp>
@@ -18,7 +18,7 @@ namespace cinnabar::hl {
 struct ServedBase;
 struct RequestScope;
 
-// The part of a running handler that does not depend on types. Lives as long as the handler runs.
+// The state of a running handler that does not depend on its types. Lives as long as the handler runs.
 class CINNABAR_API RequestState {
   public:
     // Takes over the reference to `request`.
@@ -29,14 +29,14 @@ class CINNABAR_API RequestState {
 
     [[nodiscard]] rpc::Request& request() noexcept { return request_; }
     [[nodiscard]] NodeRef node() const noexcept;
-    // The pool that it is served on, or the loop.
+    // The pool that the handler runs on, or the loop.
     [[nodiscard]] Executor& executor() const noexcept;
-    // Stopped when the caller cancels or is lost, and when the node goes. Made at the first call. Any thread.
+    // Stopped when the caller cancels or is lost, and when the node is destroyed. Created at the first use. Any thread.
     [[nodiscard]] StopScope& stop_scope() noexcept;
     [[nodiscard]] Microseconds time_left() const noexcept;
 
     void answer_error(const Error& error) noexcept;
-    // For a catch block: logs and answers handler_failed.
+    // Logs the current exception and answers handler_failed. Call it inside a catch block.
     void answer_exception() noexcept;
     template <typename T>
     void answer(const T& value) noexcept;
@@ -54,8 +54,9 @@ class CINNABAR_API RequestState {
     std::atomic<RequestScope*> scope_{nullptr};
 };
 
-// A reference to the running request; must not outlive the handler. In is Rpc::Input: the argument, a tuple of several,
-// or nothing (Request<>) for an Rpc without arguments. RequestOf<sum> is the request of the contract `sum`.
+// A reference to the running request; must not outlive the handler. In is Rpc::Input: the argument, a tuple of several
+// arguments, or nothing (Request<>) for an Rpc without arguments. RequestOf<sum> is the Request type of the contract
+// `sum`.
 template <typename In = rpc::Empty>
 class Request {
   public:
@@ -67,18 +68,18 @@ class Request {
     [[nodiscard]] In& operator*() const noexcept { return *input_; }
 
     [[nodiscard]] NodeRef node() const noexcept { return state_->node(); }
-    // Who called. Calls back to it go over the same connection.
+    // The caller's address. Calls to it use the same connection.
     [[nodiscard]] const na::Addr& source() const noexcept { return state_->request().source(); }
     [[nodiscard]] rpc::ProviderId provider() const noexcept { return state_->request().provider(); }
-    // On the node's clock; time_never when the caller gave none.
+    // On the node's clock; time_never if the caller set none.
     [[nodiscard]] TimeUs deadline() const noexcept { return state_->request().deadline(); }
-    // What is left until then: 0 when it is past, Microseconds::max() when the caller gave none.
+    // The time until the deadline: 0 if it has passed, Microseconds::max() if the caller set none.
     [[nodiscard]] Microseconds time_left() const noexcept { return state_->time_left(); }
-    // Whether nobody waits for the answer any more.
+    // True once nobody waits for the answer any more.
     [[nodiscard]] bool canceled() const noexcept { return state_->request().canceled(); }
     [[nodiscard]] std::stop_token stop_token() const { return state_->stop_scope().token(); }
 
-    // An error of the application's own, to be returned from the handler; see app_error.
+    // Makes an application error for the handler to return; see app_error.
     [[nodiscard]] Error fail(std::uint32_t app_code, std::string_view text = {}) const {
         return app_error(app_code, text);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The outermost coroutine of whatever starts tasks: sync_wait, when_all, spawn and handlers. It frees itself at its end
-// and then tells its starter.
+// Root: the outermost coroutine that sync_wait, when_all, spawn and handlers use to start tasks. It frees itself when
+// it ends and then calls back.
 #pragma once
 
 #include <cinnabar/hl/task.hpp>
@@ -9,7 +9,7 @@ namespace cinnabar::hl::detail {
 
 struct Root {
     struct promise_type : PromiseBase {
-        // Runs after the frame is gone; may be null.
+        // Called after the coroutine frame has been freed; may be null.
         void (*ended)(void* user) noexcept = nullptr;
         void* user = nullptr;
 
@@ -29,7 +29,7 @@ struct Root {
         [[noreturn]] void unhandled_exception() const noexcept { std::terminate(); }
     };
 
-    // Suspended at its start. Resume it on the context's executor, once; or destroy it.
+    // Starts suspended. Resume it once, on the context's executor, or destroy it.
     std::coroutine_handle<promise_type> handle;
 
     void prepare(const TaskContext& context, void (*ended)(void*) noexcept, void* user) const noexcept {
@@ -39,7 +39,7 @@ struct Root {
     }
 };
 
-// Awaits and keeps the outcome; exceptions become errors.
+// Awaits and stores the outcome; an exception becomes an error.
 template <typename A, typename R>
 Root run_into(A awaitable, std::optional<R>& out) {
     try {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The contract of a call, shared by both sides: its name, the types of its arguments and of its result.
+// Rpc and OneWay: the contract of a call, which both sides share: its name and the types of its arguments and result.
 //
 //     inline constexpr cinnabar::Rpc<int(Pair)> sum{"sum"};
-//     inline constexpr cinnabar::OneWay<Event> note{"note"};   // no reply: the origin learns only that it was sent
+//     inline constexpr cinnabar::OneWay<Event> note{"note"};   // no reply: the origin only learns that it was sent
 //
-// The id is made of the name at compile time; types are told apart by their shape at run time. Values; any thread.
+// The id is a hash of the name, made at compile time. At run time the shapes of the types are compared, so that two
+// sides with different types get an error. Plain values.
 #pragma once
 
 #include <cinnabar/rpc/proc.hpp>
@@ -18,7 +19,7 @@
 
 namespace cinnabar::hl {
 
-// What a call is, without its types.
+// A contract without its types.
 struct RpcName {
     std::string_view text;  // static storage
     rpc::RpcId id = 0;
@@ -47,8 +48,8 @@ inline constexpr bool is_view<std::basic_string_view<C, Traits>> = true;
 template <typename T>
 inline constexpr bool is_view<std::span<T>> = true;
 
-// Whether decoding a T leaves views of the message in it. A type with a proc function of its own says so by a member
-// `static constexpr bool proc_borrows`; otherwise `Unknown` is taken for it.
+// Whether a decoded T holds views into the message. A type with its own proc function says so by a member `static
+// constexpr bool proc_borrows`; without that member, `Unknown` is assumed.
 template <bool Unknown, typename T, typename... Seen>
 consteval bool borrows() {
     if constexpr ((false || ... || std::is_same_v<T, Seen>))
@@ -96,7 +97,7 @@ consteval void check_result() {
 
 }  // namespace detail
 
-// What Rpc and OneWay have in common; R is one of them.
+// Base of Rpc and OneWay; R is one of them.
 template <typename R>
 class Contract {
   public:
@@ -117,10 +118,10 @@ class Rpc<Out(In...)> : public Contract<Rpc<Out(In...)>> {
     using Result = Out;
     using Arguments = std::tuple<In...>;
     static constexpr std::size_t arity = sizeof...(In);
-    using Output = detail::OutputOf<Out>;                 // what travels back
-    using Input = typename detail::InputOf<In...>::type;  // what travels there: the argument, or a tuple of them
+    using Output = detail::OutputOf<Out>;                 // what the reply carries
+    using Input = typename detail::InputOf<In...>::type;  // what the request carries: the argument, or a tuple
 
-    // `name` has static storage.
+    // `name` must have static storage.
     consteval explicit Rpc(std::string_view name) : Contract<Rpc>(name, false) {
         detail::check_arguments<In...>();
         detail::check_result<Out>();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A place for tasks that nobody awaits one by one: they are started, and joined together. A node has one of its own.
+// Scope: starts tasks that are not awaited one by one, and joins them together. Each node has one.
 #pragma once
 
 #include <cinnabar/hl/root.hpp>
@@ -11,21 +11,21 @@ namespace cinnabar::hl {
 class NodeCore;
 class NodeRef;
 
-// The part of a scope that its tasks see.
+// The part of a scope that its tasks use.
 class CINNABAR_API ScopeCore {
   public:
     ScopeCore(NodeCore& node, StopScope* parent) noexcept : node_(node), stop_(parent) {}
     // Requires: all of its tasks have ended.
     ~ScopeCore();
 
-    // False once the node is going.
+    // False once the node is being destroyed.
     [[nodiscard]] bool enter() noexcept;
     void leave() noexcept;
-    // True when nothing runs; otherwise `joiner` is posted to its executor when the last task has ended.
+    // True if nothing runs; otherwise `joiner` is posted to `executor` when the last task has ended.
     [[nodiscard]] bool join(Executor& executor, Job& joiner) noexcept;
     [[nodiscard]] StopScope& stop() noexcept { return stop_; }
     [[nodiscard]] NodeCore& node() noexcept { return node_; }
-    // Where tasks run that are given no executor.
+    // The default executor of tasks.
     [[nodiscard]] Executor& home() noexcept;
 
   private:
@@ -74,12 +74,12 @@ Errc spawn_into(ScopeCore& scope, Task<T> task, Executor* executor) {
 
 }  // namespace detail
 
-// A scope of the user's own: `co_await scope.join()` before it is destroyed.
+// A scope. Requires: `co_await scope.join()` before it is destroyed.
 class CINNABAR_API Scope {
   public:
     explicit Scope(const NodeRef& node);
 
-    // As Node::spawn.
+    // See NodeRef::spawn.
     template <typename T>
     Errc spawn(Task<T> task) {
         return detail::spawn_into(core_, std::move(task), nullptr);
@@ -102,7 +102,7 @@ class CINNABAR_API Scope {
         }
         void await_resume() const noexcept {}
     };
-    // Resumes when all of its tasks have ended. One at a time.
+    // Resumes when all tasks have ended. Only one join at a time.
     [[nodiscard]] Joiner join() noexcept { return {core_, {}}; }
 
   private:

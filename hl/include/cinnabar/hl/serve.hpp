@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Node::serve: from a typed handler to the table of the RPC layer.
+// Node::serve: registers a typed handler with the rpc layer.
 //
 //     node.serve(sum, [](Pair p) { return p.a + p.b; });                                  // on the loop: must be short
 //     node.serve(sum, [](Pair p) -> Result<int> { ... });                                 // may fail
 //     node.serve(save, [](Request<SaveIn> r) -> Task<Result<SaveOut>> { ... });           // a coroutine
 //     node.serve(hash, compute, on(pool), provider(2));                                   // on a pool's threads
 //
-// A coroutine's lambda is kept as long as one of its calls runs, so it may capture. Views in the arguments stay valid
-// until the handler has ended.
+// The handler object lives at least as long as any of its coroutines, so a lambda may capture. Views in the arguments
+// stay valid until the handler has ended.
 #pragma once
 
 #include <cinnabar/hl/node_ref.hpp>
@@ -44,14 +44,14 @@ struct WithProvider {
 };
 [[nodiscard]] inline WithProvider provider(rpc::ProviderId id) noexcept { return {id}; }
 
-// The part of a served RPC that does not depend on its types.
+// The part of a handler's registration that does not depend on its types.
 struct CINNABAR_API ServedBase {
     NodeCore* node = nullptr;
     ServeOptions options;
     RpcStats* stats = nullptr;
     std::string_view name;
 
-    // Counts a handler that runs beyond its first call; false when the node is going.
+    // Counts a handler that is still running when its first call returns; false once the node is being destroyed.
     [[nodiscard]] bool enter() noexcept;
     static void leave(void* node) noexcept;
     [[nodiscard]] Executor* pool() const noexcept;
@@ -62,7 +62,7 @@ struct CINNABAR_API ServedBase {
 
 namespace detail {
 
-// How a handler takes the arguments.
+// How a handler takes its arguments: plain or as a Request.
 template <typename F, typename R>
 struct Shape;
 
@@ -111,7 +111,7 @@ struct UnwrapResult<Result<T>> {
     using type = T;
 };
 
-// Goes to a pool's thread, unless its queue is full.
+// Continues on a thread of the pool, or with an error if its queue is full.
 struct HopToPool {
     ServedBase& served;
     Job job;
@@ -120,7 +120,7 @@ struct HopToPool {
     [[nodiscard]] bool await_ready() const noexcept { return served.pool() == nullptr; }
     bool await_suspend(std::coroutine_handle<> handle) noexcept {
         job.resumes(handle);
-        // Once posted, the pool may be done with this frame before the call returns.
+        // A thread of the pool may destroy this frame before post_to_pool returns.
         const Errc taken = served.post_to_pool(job);
         if (taken == Errc::ok) return true;
         refused = taken;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pause on a timer of the node; what Node::sleep_for returns.
+// What Node::sleep_for returns: a pause on a timer of the node.
 #pragma once
 
 #include <cinnabar/hl/task.hpp>
@@ -10,7 +10,7 @@ namespace cinnabar::hl {
 
 class NodeCore;
 
-// Starts when it is awaited. ok: the time is over. timed_out: the task's deadline came first. canceled: the task was
+// Starts when it is awaited. ok: the time has passed. timed_out: the task's deadline came first. canceled: the task was
 // stopped, or the node closed.
 class CINNABAR_API SleepOp {
   public:

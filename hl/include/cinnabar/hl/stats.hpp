@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a node counts for each RPC, on both sides. Counting is a few relaxed additions; reading takes a snapshot that
-// may be torn between counters. Any thread.
+// Statistics of a node for each RPC, as origin and as target. Counting is a few relaxed additions; a snapshot is not
+// atomic across counters. Thread-safe.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -15,23 +15,23 @@
 
 namespace cinnabar::hl {
 
-// Bucket i counts durations of [2^(i-1), 2^i) microseconds; bucket 0 those below one.
+// Bucket i counts durations of [2^(i-1), 2^i) microseconds; bucket 0 counts those below 1.
 struct Histogram {
     static constexpr std::size_t buckets = 40;
     std::array<std::uint64_t, buckets> counts{};
 
     [[nodiscard]] CINNABAR_API std::uint64_t total() const noexcept;
-    // The upper edge, in microseconds, of the bucket in which the fraction (0 to 1) of all durations is reached; 0 when
-    // nothing was counted.
+    // The upper edge, in microseconds, of the bucket that holds the quantile `fraction` (0 to 1); 0 if nothing was
+    // counted.
     [[nodiscard]] CINNABAR_API std::uint64_t quantile_us(double fraction) const noexcept;
 };
 
 struct RpcCounts {
     std::string name;
-    std::uint64_t calls = 0;         // made from here and ended
-    std::uint64_t calls_failed = 0;  // of them, with anything but a result
-    Histogram call_time;             // from sending to the end
-    std::uint64_t requests = 0;      // served here
+    std::uint64_t calls = 0;         // ended calls of this node
+    std::uint64_t calls_failed = 0;  // those that ended without a result
+    Histogram call_time;             // from sending to its end
+    std::uint64_t requests = 0;      // served by this node
     std::uint64_t requests_failed = 0;
     Histogram serve_time;  // from the handler's start to its answer
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How an early end is asked for: a scope that tells what is in flight below it. Scopes form a tree. Unlike
-// std::stop_source it allocates nothing; a std::stop_token of it can be had, and is made when asked for. Any thread.
+// StopScope: requests that all operations under it stop. Scopes form a tree. Unlike std::stop_source it allocates
+// nothing, unless a std::stop_token is asked for. Thread-safe.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -13,11 +13,12 @@
 
 namespace cinnabar::hl {
 
-// What wants to be told; embedded in an operation.
+// Registration of one operation with a StopScope; embedded in the operation.
 struct StopNode {
     ListLink<StopNode> link;
-    // Runs at most once, inside stop(), under the scope's lock: it must not block, nor run user code, nor touch a
-    // scope, nor own a context, whose owner may run endings that want this lock or another scope's.
+    // Runs at most once, inside stop(), under the scope's lock. It must not block, run user code, use any scope, or
+    // take ownership of a context: the owner of a context may complete operations that take this lock or another
+    // scope's.
     void (*fire)(StopNode& self) noexcept = nullptr;
     void* user = nullptr;
 };
@@ -25,28 +26,28 @@ struct StopNode {
 class CINNABAR_API StopScope {
   public:
     StopScope() = default;
-    // Below `parent`, which must outlive it.
+    // A child of `parent`, which must outlive it.
     explicit StopScope(StopScope* parent) noexcept;
     // Requires: no node is left in it.
     ~StopScope();
     StopScope(const StopScope&) = delete;
     StopScope& operator=(const StopScope&) = delete;
 
-    // False when it has been stopped already: then nothing was added and the node never fires.
+    // False if the scope has been stopped already: then the node is not added and never fires.
     [[nodiscard]] bool add(StopNode& node) noexcept;
-    // When it returns the node has fired, or never will. Nothing happens if it is not in.
+    // When this returns, the node has fired or never will. Does nothing if the node was not added.
     void remove(StopNode& node) noexcept;
-    // Tells everybody below, once.
+    // Stops this scope and its children: each node fires once.
     void stop() noexcept;
     [[nodiscard]] bool stopped() const noexcept { return stopped_.load(std::memory_order_acquire); }
-    // A token that follows this scope; allocates at the first call.
+    // A token that is stopped with this scope; allocates at the first call.
     [[nodiscard]] std::stop_token token();
-    // Makes it new again. Requires: no node is left in it, and no parent.
+    // Makes the scope usable again after stop(). Requires: no nodes and no parent.
     void reset() noexcept;
 
   private:
-    // Taken by owners of contexts, and from a parent to its children; never held while a context is owned or waited
-    // for.
+    // Lock order: the owner of a context may take it, and a parent's comes before its children's. Never take or wait
+    // for a context while holding it.
     std::mutex mutex_;
     std::atomic<bool> stopped_{false};
     IntrusiveList<StopNode, &StopNode::link> nodes_;

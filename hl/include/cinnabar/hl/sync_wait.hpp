@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From plain code into tasks and back: runs an awaitable to its end on the calling thread, which drives the nodes that
-// it relies on unless they have threads of their own.
+// sync_wait: runs an awaitable from plain code and blocks until it has ended. Tasks run on the calling thread, which
+// also drives those nodes that have no threads of their own.
 #pragma once
 
 #include <cinnabar/hl/call.hpp>
@@ -9,12 +9,12 @@
 
 namespace cinnabar::hl {
 
-// The outcome of a Task, a Pending call or any other awaitable, as a Result. would_deadlock on a loop thread, a pool
-// thread or inside a task: nothing was started. What a task throws comes as an error: that of a BadResult, otherwise
-// handler_failed with the exception's text.
+// Returns the outcome of a Task, a Pending call or any other awaitable, as a Result. would_deadlock on a loop thread, a
+// pool thread or inside a task: nothing was started. An exception becomes an error: the one inside a BadResult,
+// otherwise handler_failed with the exception's text.
 template <typename A>
-requires(!detail::must_be_named<A>)
-[[nodiscard]] auto sync_wait(A awaitable, std::stop_token stop = {}) -> detail::ResultOf<detail::Awaited<A&&>> {
+requires(!detail::must_be_named<A>) [[nodiscard]] auto sync_wait(A awaitable, std::stop_token stop = {})
+    -> detail::ResultOf<detail::Awaited<A&&>> {
     using R = detail::ResultOf<detail::Awaited<A&&>>;
     if (!Waiter::may_block()) return Error{Errc::would_deadlock, advice(Errc::would_deadlock)};
     StopScope scope;
@@ -34,7 +34,7 @@ requires(!detail::must_be_named<A>)
     return *std::move(outcome);
 }
 
-// A call needs no coroutine around it.
+// A Pending call blocks without a coroutine.
 template <typename Out>
 [[nodiscard]] Result<Out> sync_wait(Pending<Out> call) {
     return call.wait();

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Task<T>: a lazy coroutine. It starts when it is awaited, inherits executor, deadline and stop scope from whoever
-// awaits it, and resumes only on that executor. It is used by one awaiter, once. Destroying a task that has started and
-// not ended is a bug, and asserted: ask for an early end and await it.
+// Task<T>: a lazy coroutine. It starts when it is awaited, inherits executor, deadline and stop scope from the
+// coroutine that awaits it, and resumes only on that executor. It is awaited once. Destroying a task that has started
+// and not ended is a bug, and asserted: stop it and await it instead.
 //
-// What a task throws comes out of the `co_await` of it; handlers, spawn and sync_wait turn it into an error.
+// An exception of a task is rethrown by the `co_await`; handlers, spawn and sync_wait turn it into an error.
 //
-// g++ 12 destroys some temporaries of an expression with a co_await twice: what an aggregate with a destructor is made
-// of in braces, what a lambda captures, and both sides of `?:`. Arguments of Node::call that may be hit do not build
-// (call.hpp, MustBeNamed). For tasks of your own, name such arguments first: `Item item{"a", 3}; co_await put(item)`.
-// clang and later g++ are fine.
+// g++ 12 destroys some temporaries of an expression with a co_await twice: members of an aggregate written in braces,
+// captures of a lambda, and both operands of `?:`. For Node::call such arguments are a compile error (call.hpp,
+// MustBeNamed). For your own tasks, name such arguments first: `Item item{"a", 3}; co_await put(item)`. clang and later
+// g++ are fine.
 #pragma once
 
 #include <cinnabar/base/assert.hpp>
@@ -28,14 +28,14 @@
 
 namespace cinnabar::hl {
 
-// What a task inherits. Lives where the task was started (a handler, sync_wait, a scope), longer than the task.
+// What a task inherits. Owned by the starter of the task (a handler, sync_wait, a scope) and outlives it.
 struct TaskContext {
     Executor* executor = nullptr;
-    TimeUs deadline = time_never;           // no call, transfer or sleep in the task outlasts it
-    StopScope* stop = nullptr;              // null: nobody can ask for an early end
-    class RequestState* request = nullptr;  // set in handlers, whose scope is made when it is needed
+    TimeUs deadline = time_never;           // for every call, transfer and sleep in the task
+    StopScope* stop = nullptr;              // null: the task cannot be stopped
+    class RequestState* request = nullptr;  // set in handlers, whose stop scope is created on demand
 
-    // The scope to put operations under; may make it. Null when nobody can ask.
+    // The scope that operations of this task register with, created on demand. Null if the task cannot be stopped.
     [[nodiscard]] CINNABAR_API StopScope* stop_scope() const noexcept;
 };
 
@@ -118,7 +118,7 @@ class [[nodiscard]] Task {
         handle_.destroy();
     }
 
-    // Empty once it was moved from.
+    // False after a move.
     explicit operator bool() const noexcept { return static_cast<bool>(handle_); }
 
     struct Awaiter {
@@ -132,7 +132,7 @@ class [[nodiscard]] Task {
     };
     [[nodiscard]] Awaiter operator co_await() noexcept { return {*this}; }
 
-    // For starters: what to resume so that it begins. `context` outlives the task. Requires: not started.
+    // For code that starts tasks: returns the handle to resume. `context` must outlive the task. Requires: not started.
     [[nodiscard]] std::coroutine_handle<> start(std::coroutine_handle<> continuation,
                                                 const TaskContext* context) noexcept {
         CINNABAR_ASSERT(handle_ && !started_);
@@ -141,7 +141,7 @@ class [[nodiscard]] Task {
         handle_.promise().context = context;
         return handle_;
     }
-    // For starters: the outcome, or what it threw. Requires: ended.
+    // For code that starts tasks: the outcome, or rethrows. Requires: ended.
     T take() { return handle_.promise().take(); }
 
   private:
@@ -172,7 +172,7 @@ struct ReadContext {
     [[nodiscard]] const TaskContext* await_resume() const noexcept { return context; }
 };
 
-// Makes the awaiting coroutine, and what it awaits from now on, run under `context`.
+// Replaces the context of the awaiting coroutine, and so of everything that it awaits from now on.
 struct AdoptContext {
     const TaskContext* context;
     [[nodiscard]] bool await_ready() const noexcept { return false; }
@@ -194,7 +194,7 @@ inline constexpr bool is_result = false;
 template <typename T>
 inline constexpr bool is_result<Result<T>> = true;
 
-// Result<T> stays what it is, an Errc becomes a Result<void>, anything else a Result of it.
+// Maps Result<T> to itself, Errc to Result<void>, any other T to Result<T>.
 template <typename T>
 struct AsResult {
     using type = Result<T>;
@@ -219,13 +219,13 @@ decltype(auto) awaiter_of(A&& awaitable) {
     else
         return std::forward<A>(awaitable);
 }
-// What `co_await` of an A gives.
+// The type of `co_await` on an A.
 template <typename A>
 using Awaited = decltype(awaiter_of(std::declval<A>()).await_resume());
 
-// The error that an exception stands for. Call it inside a catch block.
+// Converts the current exception to an Error. Call it inside a catch block.
 [[nodiscard]] CINNABAR_API Error error_of_exception() noexcept;
-// Logs it as having escaped from `whom`. Call it inside a catch block.
+// Logs that the current exception escaped from `whom`. Call it inside a catch block.
 CINNABAR_API void log_exception(std::string_view whom) noexcept;
 
 }  // namespace detail
@@ -243,7 +243,7 @@ CINNABAR_API void log_exception(std::string_view whom) noexcept;
     if (!cinnabar_try_##line) co_return std::move(cinnabar_try_##line).error(); \
     declaration = *std::move(cinnabar_try_##line)
 
-// The same for a Result<void>, whose value nobody needs.
+// The same for a Result<void>.
 #define CINNABAR_CO_TRY_VOID(expression)                           \
     do {                                                           \
         if (auto cinnabar_tried = (expression); !cinnabar_tried) { \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A thread that blocks until something has happened, and meanwhile is an executor: tasks started by sync_wait resume on
-// it. It drives the loops that its tasks rely on, where no thread of the library does; of several waiting threads one
-// drives a loop and hands over when it is done. Functions: the waiting thread, except where they say "any thread".
+// Waiter: blocks a thread until an event. While it blocks it is an executor, on which the tasks of sync_wait resume,
+// and it drives the loops that its tasks rely on if the library has no thread for them. If several threads wait, one
+// drives a loop and hands over when it is done. Call its functions on the waiting thread, unless they say "any thread".
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -31,15 +31,15 @@ class CINNABAR_API Waiter final : public Executor {
     void relies_on(Loop& loop) noexcept override;
     [[nodiscard]] TimeUs now_us() noexcept override { return clock_->now_us(); }
 
-    // Ends wait(). Any thread; the last thing that touches the waiter.
+    // Ends wait(). Any thread; the caller must not touch the waiter afterwards.
     void finish() noexcept;
-    // Returns when finish() was called.
+    // Blocks until finish() is called.
     void wait() noexcept { (void)wait_for(Microseconds::max()); }
-    // The same, or false when `span` was over first; then it can be called again. On the clock of the loops that it
-    // relies on; Microseconds::max() is for ever.
+    // The same, but returns false after `span`; it can then be called again. Uses the clock of the loops that it relies
+    // on. Microseconds::max() means for ever.
     [[nodiscard]] bool wait_for(Microseconds span) noexcept;
 
-    // Another thread stopped driving a loop: look again. Any thread.
+    // Wakes the waiter because another thread stopped driving a loop, which it may take over. Any thread.
     void kick() noexcept;
 
   private:
@@ -62,7 +62,7 @@ class CINNABAR_API Waiter final : public Executor {
     TimeSource* clock_ = &steady_clock();
     std::vector<Led> loops_;
     std::vector<pollfd> watched_;  // room for one entry per loop
-    Waiter* outer_ = nullptr;      // the thread's waiter before this one
+    Waiter* outer_ = nullptr;      // the thread's previous waiter
 
     std::mutex mutex_;
     std::condition_variable changed_;
@@ -70,7 +70,7 @@ class CINNABAR_API Waiter final : public Executor {
     Loop* asleep_in_ = nullptr;
     bool done_ = false;
     bool kicked_ = false;
-    Work ring_;  // ends the sleep inside a loop
+    Work ring_;  // wakes the thread when it sleeps inside a loop
     std::atomic<bool> ringing_{false};
 };
 

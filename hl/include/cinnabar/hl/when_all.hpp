@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Many at once: starts all of its awaitables (tasks, calls, transfers), resumes when all have ended, and gives their
-// outcomes in the same order. A single failure stops nobody: each outcome tells for itself. If tasks throw, the first
-// exception in order comes out after all have ended. They all run on the awaiting task's executor.
+// when_all: starts all awaitables (tasks, calls, transfers), resumes when all have ended, and returns their outcomes in
+// the same order. A failure does not stop the others. If tasks throw, the first exception in that order is rethrown
+// after all have ended. All run on the awaiting task's executor.
 #pragma once
 
 #include <cinnabar/hl/root.hpp>
@@ -13,7 +13,7 @@
 namespace cinnabar::hl {
 namespace detail {
 
-// The outcome of one child: a value, nothing yet, or what it threw.
+// The outcome of one child: nothing yet, a value, or an exception.
 template <typename T>
 struct Child {
     using Value = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
@@ -39,7 +39,7 @@ Root run_child(A awaitable, Child<T>& child) {
     }
 }
 
-// Resumes the parent when the last child, or the starter itself, has come to its end.
+// Counts the children that still run, plus one for the code that starts them; the last one resumes the parent.
 class Join {
   public:
     explicit Join(std::size_t children) noexcept : left_(children + 1) {}
@@ -81,7 +81,7 @@ JoinAwaiter<Start> join_all(std::size_t children, Start start) {
 
 }  // namespace detail
 
-// A tuple of the outcomes; std::monostate for void.
+// Returns a tuple of the outcomes; std::monostate for void.
 template <typename... A>
 requires(sizeof...(A) >
          0) Task<std::tuple<typename detail::Child<detail::Awaited<A&&>>::Value...>> when_all(A... awaitables) {
@@ -98,7 +98,7 @@ requires(sizeof...(A) >
     co_return std::apply([](auto&... child) { return Outcomes(child.take()...); }, children);
 }
 
-// A vector of the outcomes.
+// Returns a vector of the outcomes.
 template <typename A>
 Task<std::vector<typename detail::Child<detail::Awaited<A&&>>::Value>> when_all(std::vector<A> awaitables) {
     std::vector<detail::Child<detail::Awaited<A&&>>> children(awaitables.size());

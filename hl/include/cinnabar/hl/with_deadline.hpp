@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bounds in time and by a stop token for everything below an awaitable.
+// with_deadline and with_stop: run a task under an earlier deadline, or under an additional stop token.
 #pragma once
 
 #include <cinnabar/hl/task.hpp>
@@ -8,8 +8,8 @@
 
 namespace cinnabar::hl {
 
-// Runs a task under an earlier deadline: each call, transfer and sleep in it ends with timed_out once `span` (from the
-// moment it is awaited) is over. The task itself goes on to its end: it sees the error and decides.
+// Runs a task under a deadline of `span` from the moment it is awaited, if that is earlier than the current one. Calls,
+// transfers and sleeps in it end with timed_out. The task itself is not aborted: it sees the error and decides.
 template <typename A>
 Task<detail::Awaited<A&&>> with_deadline(A awaitable, Microseconds span) {
     const TaskContext* outer = co_await this_task();
@@ -19,7 +19,7 @@ Task<detail::Awaited<A&&>> with_deadline(A awaitable, Microseconds span) {
     co_return co_await std::move(awaitable);
 }
 
-// Runs a task under a stop token besides that of the task around it.
+// Runs a task under a stop token in addition to that of the enclosing task.
 template <typename A>
 Task<detail::Awaited<A&&>> with_stop(A awaitable, std::stop_token stop) {
     const TaskContext* outer = co_await this_task();
