@@ -16,16 +16,16 @@ struct BufferPoolShared {
 
     const Region region;
     const std::size_t buffer_bytes;
-    const std::size_t stride;  // buffers start on pages
-    // The pool rounds its limit up to whole blocks; `free` is what holds it to the number of buffers. As no more than
-    // that are ever out, and the last one given back is the first one taken, higher indices stay at the bottom.
+    const std::size_t stride;  // rounded up to whole pages
+    // SlotPool rounds its limit up to whole blocks; the count `free` limits it to the number of buffers. Slots are
+    // reused last in, first out, so slots with higher indices are never reached.
     SlotPool<PoolSlot> slots;
     std::atomic<std::uint32_t> free;
 };
 
 namespace {
 
-// Makes all slots now, so that no taker waits for the lock under which the slot pool grows.
+// Makes all slots now, so that try_take never waits for the lock under which the slot pool grows.
 bool fill(BufferPoolShared& shared, std::uint32_t buffers) {
     std::vector<PoolSlot*> taken;
     taken.reserve(buffers);
@@ -45,7 +45,8 @@ bool fill(BufferPoolShared& shared, std::uint32_t buffers) {
 }  // namespace
 
 Result<BufferPool> BufferPool::make(std::size_t buffer_bytes, std::uint32_t buffers) {
-    if (buffer_bytes == 0 || buffers == 0) return Error(Errc::invalid_argument, "a pool needs buffers with bytes");
+    if (buffer_bytes == 0 || buffers == 0)
+        return Error(Errc::invalid_argument, "a buffer pool needs at least one buffer of at least one byte");
     const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     if (buffer_bytes > (std::numeric_limits<std::size_t>::max() - page) / buffers) {
         return Error(Errc::out_of_memory, "more bytes than the machine can address");
@@ -57,7 +58,7 @@ Result<BufferPool> BufferPool::make(std::size_t buffer_bytes, std::uint32_t buff
     CINNABAR_TRY(Region region, Region::allocate(stride * buffers, na::Access::read_write));
     BufferPool pool;
     pool.shared_ = std::make_shared<BufferPoolShared>(std::move(region), buffer_bytes, stride, buffers);
-    if (!fill(*pool.shared_, buffers)) return Error(Errc::out_of_memory, "the slots of a buffer pool");
+    if (!fill(*pool.shared_, buffers)) return Error(Errc::out_of_memory, "no memory for the slots of a buffer pool");
     return pool;
 }
 

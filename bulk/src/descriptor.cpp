@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The wire form of descriptors: docs/wire-format-bulk.md; a change edits both.
+// Encoding of descriptors. Keep docs/wire-format-bulk.md in step.
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/bulk/remote_region.hpp>
 #include <cinnabar/na/transport.hpp>
@@ -45,7 +45,7 @@ bool is_scheme(std::string_view scheme) noexcept {
            });
 }
 
-// False when they are malformed, or two are for one transport.
+// False if a key is malformed, or two keys are for the same transport.
 bool skip_keys(Reader& reader, unsigned count) noexcept {
     std::string_view seen[descriptor_transports_max];
     for (unsigned i = 0; i < count; ++i) {
@@ -63,7 +63,7 @@ std::uint64_t length_at(ConstBytes lengths, std::size_t index) noexcept {
     return length;
 }
 
-// Whether the lengths are none of them 0 and add up to `bytes`.
+// Whether no length is 0 and they add up to `bytes`.
 bool lengths_fit(ConstBytes lengths, std::uint64_t bytes) noexcept {
     std::uint64_t left = bytes;
     for (std::size_t i = 0; i < lengths.size() / length_bytes; ++i) {
@@ -101,7 +101,7 @@ bool schemes_differ(std::span<na::Lease* const> leases) noexcept {
     return true;
 }
 
-// The lease whose segments must be told; null when nobody needs them.
+// The lease whose segments must be encoded; null if no transport needs them.
 const na::Lease* told_segments(const Description& description) noexcept {
     for (const na::Lease* lease : description.leases) {
         if (!lease->memory->transport().caps().offset_addressing && segments_of(*lease).count > 1) return lease;
@@ -199,7 +199,7 @@ Errc RemoteRegion::own() noexcept {
     if (!copy) return Errc::out_of_memory;
     std::memcpy(copy, encoded_.data(), encoded_.size());
     try {
-        owned_.reset(copy);  // frees it if it fails
+        owned_.reset(copy);  // reset frees `copy` if it throws
     } catch (const std::bad_alloc&) {
         return Errc::out_of_memory;
     }
@@ -268,7 +268,7 @@ void describe(const Description& description, Writer& writer) noexcept {
 
 std::size_t forwarded_bytes(const RemoteRegion& remote) noexcept {
     if (!remote.owner_.empty()) return remote.encoded_.size();
-    if (!remote.home_.empty()) return remote.encoded_.size() - 2;  // without the size of the address
+    if (!remote.home_.empty()) return remote.encoded_.size() - 2;  // without the u16 size of the address
     const bool eager_says_all = !remote.eager_.empty() && remote.access_ == na::Access::read;
     return eager_says_all ? head_bytes + remote.eager_.size() : 0;
 }
@@ -283,7 +283,8 @@ Errc forward(const RemoteRegion& remote, Writer& writer) noexcept {
     }
     const bool bound = !remote.home_.empty();
     if (bound) {
-        // It becomes an owner, which a reader checks. Whoever cannot be dialled is none for others.
+        // The address becomes the owner, which the next decoder checks. An address that cannot be dialled is of no use
+        // there.
         Reader reader(remote.home_);
         const auto owner = na::Addr::decode(reader);
         if (!owner || !owner->listens() || reader.left() != 0) return Errc::protocol;

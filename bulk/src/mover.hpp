@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The state of a Mover: transfers, their chunks in flight, and the books of each peer that bytes are moved with. All of
-// it is the owner's of the context, except what is marked "shared".
+// The implementation of Mover: transfers, their chunks in flight, and a PeerBook for each peer with running transfers.
+// Used only by the owner of the context, except members marked "Shared".
 //
-// Who posts next is decided by two rings: peers with something to post take turns, and so do the transfers of one peer;
-// each turn posts one chunk. A peer leaves the ring when its budget is used up or the port has no room (then it is
-// stalled), and comes back at a completion or, for want of one, by a short timer. A peer that finds the context's
-// budget used up waits for it in the order of its coming, but one that has nothing in flight always has one chunk:
-// peers that do not answer hold what they have, and nobody else's turn.
+// Scheduling is round robin at two levels: peers with chunks to post take turns, and so do the transfers of one peer;
+// each turn posts one chunk. A peer leaves the ring when its budget is used up or when the port has no room (it is then
+// stalled). It returns at the next completion, or after a short timer if there is none. Peers that find the context's
+// budget used up wait for it in order of arrival. A peer with nothing in flight may always post one chunk, so peers
+// that do not respond cannot starve the others.
 #pragma once
 
 #include "plan.hpp"
@@ -32,9 +32,9 @@ struct ChunkOp : PoolSlot, na::Op {
 };
 
 enum class Phase : std::uint8_t {
-    waiting,    // handed to the owner, who has not seen it yet
+    waiting,    // submitted, not yet seen by the owner
     running,    // chunks to post or in flight
-    finishing,  // all is settled but the delivery, which is on its way
+    finishing,  // ended; the completion callback is on its way
     delivered,
 };
 
@@ -49,8 +49,8 @@ struct TransferSlot final : Transfer {
     }
 
     Mover::Impl* mover = nullptr;
-    Work work;       // on its way to begin, then to the user
-    OwnTimer timer;  // the deadline and the looks at whether it stalls, then the way to finish
+    Work work;       // runs on_begin, later on_deliver
+    OwnTimer timer;  // for the deadline and the stall check, later for on_finish
     TransferArgs args;
     TransferDone done = nullptr;
     TransferProgress progress = nullptr;
@@ -58,7 +58,7 @@ struct TransferSlot final : Transfer {
     Deliver deliver = Deliver::queued;
     Phase phase = Phase::waiting;
     Errc error = Errc::ok;           // the first one
-    std::uint64_t moved_before = 0;  // at the last look
+    std::uint64_t moved_before = 0;  // at the last stall check
     TimeUs silent_since = 0;
     bool copy_eager = false;
     bool has_planned = false;  // `planned` could not be posted yet
@@ -68,7 +68,7 @@ struct TransferSlot final : Transfer {
     ConstBytes key;
     Planner planner;
     Chunk planned;
-    std::vector<std::uint64_t> remote_ends;  // keeps its room between uses
+    std::vector<std::uint64_t> remote_ends;  // keeps its capacity between uses
     IntrusiveList<ChunkOp, &ChunkOp::inflight_link> inflight;
     std::uint32_t inflight_count = 0;
     ListLink<TransferSlot> ready_link;   // in PeerBook::ready: may post a chunk
@@ -76,11 +76,11 @@ struct TransferSlot final : Transfer {
 
     // Shared.
     std::atomic<bool> cancel_asked{false};
-    Work cancel_work;                       // queued once per use, by whoever set cancel_asked
+    Work cancel_work;                       // queued once per use, by the thread that set cancel_asked
     std::atomic<std::uint32_t> holders{0};  // the user, and cancel_work while it is queued
 
     [[nodiscard]] bool all_posted() const noexcept { return !has_planned && planner.left() == 0; }
-    // The last chunk, which tells the peer of all of them.
+    // Whether the next chunk is the last one, which carries the notification.
     [[nodiscard]] bool next_notifies() const noexcept { return args.notify && has_planned && planner.left() == 0; }
     [[nodiscard]] std::uint64_t moved() const noexcept { return bytes_done_.load(std::memory_order_relaxed); }
     void add_moved(std::uint64_t bytes) noexcept { bytes_done_.store(moved() + bytes, std::memory_order_relaxed); }
@@ -88,7 +88,7 @@ struct TransferSlot final : Transfer {
     void set_result(Errc result) noexcept { result_ = result; }
 };
 
-// One peer that transfers are running with; holds a reference to it.
+// The running transfers with one peer; holds a reference to the peer.
 struct PeerBook : PoolSlot {
     na::Peer* peer = nullptr;
     PeerBook* next_in_bucket = nullptr;
@@ -96,7 +96,7 @@ struct PeerBook : PoolSlot {
     std::uint64_t bytes = 0;  // in flight
     std::uint32_t chunks = 0;
     std::uint32_t chunks_max = 0;
-    // The list that ring_link is in, if it is in one.
+    // Which of Impl::rings_ ring_link is in, if any.
     enum class Place : std::uint8_t {
         ring,     // may post
         stalled,  // the port has no room
@@ -113,7 +113,7 @@ class Mover::Impl {
     Impl(na::Context& context, std::vector<std::shared_ptr<na::Transport>> transports, const MoverOptions& options);
     ~Impl();
 
-    // The life of a transfer (transfer.cpp).
+    // Starting and ending transfers (transfer.cpp).
     [[nodiscard]] Transfer* start(const TransferArgs& args, TransferDone done, void* user, Deliver deliver,
                                   TransferProgress progress, Errc& why) noexcept;
     [[nodiscard]] bool prepare_cancel(TransferSlot& slot) noexcept;
@@ -141,11 +141,11 @@ class Mover::Impl {
     [[nodiscard]] Errc prepare(TransferSlot& slot);
     [[nodiscard]] Errc find_way(TransferSlot& slot, na::Peer*& peer, std::size_t& port_index);
     void plan(TransferSlot& slot, std::size_t port_index);
-    // The first failure of a running transfer: posts no more, and recalls what is in flight, unless it is ending
-    // anyway because the context closes.
+    // Handles the first failure of a running transfer: posts no more chunks and cancels those in flight. Recall::no:
+    // they end anyway, because the context closes.
     enum class Recall : std::uint8_t { yes, no };
     void fail(TransferSlot& slot, Errc why, Recall recall = Recall::yes) noexcept;
-    // From progress(), so that no completion runs inside start, cancel or the pump. The peer is let go at once.
+    // Leaves the peer's book now and finishes from progress(), so that no completion runs inside start, cancel or pump.
     void finish_later(TransferSlot& slot) noexcept;
     void finish(TransferSlot& slot) noexcept;
     void drop_holder(TransferSlot& slot) noexcept;
@@ -153,7 +153,7 @@ class Mover::Impl {
     static void on_finish(Timer& timer) noexcept;
     static void on_deliver(Work& work) noexcept;
     static void on_cancel(Work& work) noexcept;
-    // Arms the timer for the deadline, or for an earlier look at whether it stalls.
+    // Arms the timer for the deadline or the next stall check, whichever is earlier.
     void watch(TransferSlot& slot) noexcept;
     static void on_watch(Timer& timer) noexcept;
     static void on_close(Work& work) noexcept;
@@ -166,7 +166,7 @@ class Mover::Impl {
     // Posting (pump.cpp).
     void pump() noexcept;
     [[nodiscard]] Posted post_next(PeerBook& book) noexcept;
-    // Whether a chunk of that peer would exceed the context's budget.
+    // Whether a chunk of this peer would exceed the context's budget.
     [[nodiscard]] bool is_full(const PeerBook& book, std::uint64_t bytes) const noexcept;
     [[nodiscard]] Posted post_chunk(TransferSlot& slot) noexcept;
     void fill(ChunkOp& op, TransferSlot& slot) noexcept;
@@ -194,8 +194,8 @@ class Mover::Impl {
     Ring& ring_ = rings_[0];
     Ring& stalled_ = rings_[1];
     Ring& full_ = rings_[2];
-    OwnTimer retry_;                              // armed while somebody is stalled
-    Microseconds retry_after_ = retry_after_min;  // doubles until a chunk gets through
+    OwnTimer retry_;                              // armed while a peer is stalled
+    Microseconds retry_after_ = retry_after_min;  // doubles until a chunk can be posted
     Work close_work_;
     std::atomic<bool> closed_{false};  // shared
 };

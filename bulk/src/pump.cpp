@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who posts next: budgets, turns, and what a port without room asks of the mover.
+// Scheduling of chunks: budgets, turns, and ports without room.
 #include "mover.hpp"
 
 #include <cinnabar/base/assert.hpp>
@@ -10,8 +10,8 @@
 namespace cinnabar::bulk {
 namespace {
 
-// What ends every transfer with a peer. Not all of Blast::peer: `protocol` may be the fault of one descriptor, which a
-// third party made up.
+// Whether a result ends every transfer with the peer. Not all codes of Blast::peer do: `protocol` may be caused by one
+// descriptor, forged by a third party.
 bool connection_gone(Errc result) noexcept {
     return result == Errc::peer_lost || result == Errc::refused || result == Errc::unreachable;
 }
@@ -99,8 +99,8 @@ void Mover::Impl::on_retry(Timer& timer) noexcept {
     mover.pump();
 }
 
-// Those that wait for the context's budget come first. When the first of them does not fit, nobody overtakes it who has
-// something in flight already.
+// Peers that wait for the context's budget come first. If the first of them does not fit, only peers with nothing in
+// flight may overtake it.
 void Mover::Impl::pump() noexcept {
     bool full = false;
     while (PeerBook* book = full || full_.empty() ? ring_.front() : full_.front()) {
@@ -136,7 +136,7 @@ bool Mover::Impl::is_full(const PeerBook& book, std::uint64_t bytes) const noexc
 Mover::Impl::Posted Mover::Impl::post_next(PeerBook& book) noexcept {
     TransferSlot& slot = *book.ready.front();
     if (!slot.has_planned) slot.has_planned = slot.planner.next(slot.planned);
-    if (slot.next_notifies() && slot.inflight_count > 0) {  // until those before it are placed
+    if (slot.next_notifies() && slot.inflight_count > 0) {  // the notification waits until all other chunks are written
         book.ready.remove(slot);
         return Posted::taken;
     }
@@ -231,10 +231,10 @@ void Mover::Impl::chunk_done(ChunkOp& op) noexcept {
     bytes_inflight_.store(bytes_inflight_.load(std::memory_order_relaxed) - bytes, std::memory_order_relaxed);
     chunks_.release(op);
 
-    // A peer that has nothing in flight any more has its one chunk, whoever waits for room.
+    // A peer with nothing in flight may post one chunk although others wait for the budget.
     if (book.chunks == 0 && Ring::linked(book) && book.place == PeerBook::Place::full) leave(book);
     if (!book.ready.empty() && !Ring::linked(book)) enter(book, PeerBook::Place::ring);
-    // Room somewhere: one of those that a port turned away may try again.
+    // A port has room again: one stalled peer may try again.
     if (PeerBook* turned_away = stalled_.front()) {
         leave(*turned_away);
         enter(*turned_away, PeerBook::Place::ring);

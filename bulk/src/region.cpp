@@ -16,8 +16,8 @@
 
 namespace cinnabar::bulk {
 
-// The shared part: the segments, and the registrations made so far. Registrations are only ever added, in front of a
-// list that is read without a lock, and go with the body.
+// The state that handles share: the segments and the registrations made so far. Registrations are only prepended to a
+// list that is read without a lock; they are removed with the RegionBody.
 class RegionBody {
   public:
     RegionBody(std::span<const na::Segment> from, na::Access access) : access_(access) {
@@ -75,7 +75,7 @@ class RegionBody {
 
   private:
     struct Registration {
-        std::shared_ptr<na::Transport> transport;  // outlives `memory`
+        std::shared_ptr<na::Transport> transport;  // must outlive `memory`
         std::unique_ptr<na::Memory> memory;
         Registration* next;
     };
@@ -112,8 +112,8 @@ void for_each_piece(const RegionBody& body, std::uint64_t offset, std::uint64_t 
     }
 }
 
-// Null when there is none. What is large begins on a huge page, and asks for such: registering and copying them, also
-// across address spaces, takes half the time or less.
+// Null on failure. Large memory is aligned to huge pages and asks for them: registering it and copying it, also between
+// processes, then takes at most half the time.
 void* map_memory(std::size_t bytes) noexcept {
     constexpr std::size_t huge = 2 * 1024 * 1024;
     const std::size_t spare = bytes >= huge ? huge : 0;
@@ -128,7 +128,8 @@ void* map_memory(std::size_t bytes) noexcept {
         if (spare > skip) (void)::munmap(memory + bytes, spare - skip);
         (void)::madvise(memory, bytes, MADV_HUGEPAGE);
     }
-    // A child that writes to a page would otherwise part it from the one that the hardware has pinned.
+    // Otherwise copy-on-write after a fork could give this process a page other than the one that the hardware has
+    // pinned.
     (void)::madvise(memory, bytes, MADV_DONTFORK);
     return memory;
 }
@@ -140,7 +141,8 @@ Region::Region(std::shared_ptr<RegionBody> body, std::uint64_t offset, std::uint
 
 Result<Region> Region::expose(std::span<const na::Segment> segments, na::Access access) {
     for (const na::Segment& segment : segments) {
-        if (!segment.base && segment.bytes > 0) return Error(Errc::invalid_argument, "a null segment");
+        if (!segment.base && segment.bytes > 0)
+            return Error(Errc::invalid_argument, "a segment has a size but a null address");
     }
     auto body = std::make_shared<RegionBody>(segments, access);
     const std::uint64_t bytes = body->bytes();
@@ -154,7 +156,7 @@ Result<Region> Region::expose(Bytes bytes, na::Access access) {
 }
 
 Result<Region> Region::expose(ConstBytes bytes) {
-    // Never written through: every write asks for access that this region lacks.
+    // Never written: writing needs Access::write, which this region lacks.
     return expose(Bytes(const_cast<std::byte*>(bytes.data()), bytes.size()), na::Access::read);
 }
 
@@ -166,7 +168,7 @@ Result<Region> Region::allocate(std::size_t bytes, na::Access access, const std:
     void* memory = preferred ? preferred->allocate_memory(mapped) : nullptr;
     const bool provided = memory != nullptr;
     if (!provided) memory = map_memory(mapped);
-    if (!memory) return Error(Errc::out_of_memory, "mapping memory for a region", {}, errno);
+    if (!memory) return Error(Errc::out_of_memory, "cannot map memory for a region", {}, errno);
     const na::Segment segment{static_cast<std::byte*>(memory), bytes};
     try {
         auto body = std::make_shared<RegionBody>(std::span(&segment, 1), access);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Registered buffers of one transport, through which runs of very small segments are moved in one operation. Made at
-// the first need. Owner of the context only.
+// Staging buffers of one transport: runs of very small segments are copied through them and so moved in one operation.
+// Allocated at the first use. Used only by the owner of the context.
 #pragma once
 
 #include <cinnabar/base/error.hpp>
@@ -17,7 +17,7 @@ class Staging {
     static constexpr std::uint32_t buffers = 16;
     static constexpr std::uint32_t none = ~std::uint32_t{0};
 
-    // ok once the buffers are there; else what allocating or registering them answered.
+    // Allocates and registers the buffers, if that is not done yet; returns the error of doing so.
     [[nodiscard]] Errc prepare(const std::shared_ptr<na::Transport>& transport);
     // The index of a free buffer, or `none`. Requires: prepared.
     [[nodiscard]] std::uint32_t take() noexcept;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The life of a transfer: start, begin by the owner, failure, ending, delivery; and Mover's face.
+// Starting and ending transfers: start, begin (by the owner), fail, finish, deliver; and the public functions of Mover.
 #include "mover.hpp"
 
 #include <cinnabar/base/assert.hpp>
@@ -10,7 +10,7 @@
 namespace cinnabar::bulk {
 namespace {
 
-// Peers that can have transfers running at once.
+// Peers with running transfers.
 constexpr std::uint32_t peers_max = 65'536;
 
 constexpr std::size_t remote_ends_kept_max = 1024;
@@ -138,7 +138,7 @@ Errc Mover::Impl::prepare(TransferSlot& slot) {
     return slot.book ? Errc::ok : Errc::out_of_memory;
 }
 
-// The best route may be over a transport that the memory was not lent on: then any other that reaches the peer will do.
+// If the memory was not lent on the transport of the best route, any other transport that reaches the peer is used.
 Errc Mover::Impl::find_way(TransferSlot& slot, na::Peer*& peer, std::size_t& port_index) {
     const RemoteRegion& remote = *slot.args.remote;
     const na::Addr& owner = slot.args.owner_at.empty() ? remote.owner() : slot.args.owner_at;
@@ -200,7 +200,7 @@ void Mover::Impl::fail(TransferSlot& slot, Errc why, Recall recall) noexcept {
 }
 
 void Mover::Impl::fail_peer(PeerBook& book, Errc why) noexcept {
-    // The book may go with the last of them.
+    // The book is freed with its last transfer.
     for (TransferSlot* slot = book.members.front(); slot;) {
         TransferSlot* next = decltype(book.members)::next(*slot);
         fail(*slot, why);
@@ -211,7 +211,7 @@ void Mover::Impl::fail_peer(PeerBook& book, Errc why) noexcept {
 void Mover::Impl::finish_later(TransferSlot& slot) noexcept {
     slot.phase = Phase::finishing;
     if (slot.book) leave_book(slot);
-    // A timer that is due: submitted work may run as soon as the context is given up, within start().
+    // The timer is due now rather than queueing work: work may run as soon as the context is given up, inside start().
     context_.disarm(slot.timer);
     slot.timer.fire = &on_finish;
     context_.arm(slot.timer, context_.now_us());
@@ -234,7 +234,7 @@ void Mover::Impl::finish(TransferSlot& slot) noexcept {
     slot.set_result(slot.moved() == slot.args.bytes ? Errc::ok : slot.error);
     if (slot.book) leave_book(slot);
     slot.args = TransferArgs();
-    // A peer may tell of 65,536 segments; that much room is not kept in every slot that ever saw such a descriptor.
+    // A descriptor may have 65,536 segments; a slot does not keep that much memory for its next use.
     if (slot.remote_ends.capacity() > remote_ends_kept_max) slot.remote_ends = {};
     if (slot.deliver == Deliver::internal) return slot.done(slot, slot.user);
     slot.work.run = &on_deliver;
@@ -255,7 +255,7 @@ void Mover::Impl::watch(TransferSlot& slot) noexcept {
     context_.arm(slot.timer, at);
 }
 
-// What waits for its turn does not stall: it has nothing in flight.
+// A transfer that waits for its turn has nothing in flight and does not count as stalled.
 void Mover::Impl::on_watch(Timer& timer) noexcept {
     TransferSlot& slot = *static_cast<TransferSlot::OwnTimer&>(timer).slot;
     Impl& mover = *slot.mover;
@@ -285,7 +285,7 @@ void Mover::Impl::cancel_soon(TransferSlot& slot) noexcept {
     if (prepare_cancel(slot)) context_.submit(slot.cancel_work);
 }
 
-// May run before the transfer has begun (begin looks at cancel_asked) or after it has ended.
+// May run before the transfer has begun (begin checks cancel_asked) or after it has ended.
 void Mover::Impl::on_cancel(Work& work) noexcept {
     TransferSlot& slot = *static_cast<TransferSlot*>(work.user);
     slot.mover->fail(slot, Errc::canceled);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Equal buffers of one registered allocation, for servers that receive all day. Any thread; no lock after the start.
+// BufferPool: buffers of one size, cut from one registered allocation and reused. Thread-safe; takes no lock once it
+// has been made.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -14,7 +15,7 @@ namespace cinnabar::bulk {
 
 class BufferPool;
 
-// One buffer out of the pool; goes back when it is destroyed. The pool may be destroyed before it.
+// A buffer taken from a pool; returns to it when destroyed. May outlive the BufferPool.
 class CINNABAR_API PooledBuffer {
   public:
     PooledBuffer() = default;
@@ -35,9 +36,9 @@ class CINNABAR_API PooledBuffer {
 
 class CINNABAR_API BufferPool {
   public:
-    // out_of_memory when the memory is not to be had.
+    // invalid_argument: 0 bytes or 0 buffers. out_of_memory.
     [[nodiscard]] static Result<BufferPool> make(std::size_t buffer_bytes, std::uint32_t buffers);
-    // An empty buffer when all are out.
+    // Takes a buffer; empty if none is free.
     [[nodiscard]] PooledBuffer try_take() noexcept;
     [[nodiscard]] std::size_t buffer_bytes() const noexcept;
     [[nodiscard]] std::uint32_t buffers_free() const noexcept;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A window of a region lent to a peer over one transport for the time of a call: a lease and the handle that keeps the
-// memory and its registration alive under it. Lives in a pool of the layer above; never moved while granted. grant and
-// revoke: any thread of a `many` context, the owner of a `one` context.
+// Lend: part of a region, lent to a peer over one transport for the duration of a call. It holds a lease and the region
+// handle that keeps the memory and its registration alive. It lives in a pool of the rpc layer and must not move while
+// granted. Call grant and revoke on any thread of a `many` context, or as the owner of a `one` context.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -23,22 +23,22 @@ class CINNABAR_API Lend : public PoolSlot {
     Lend(const Lend&) = delete;
     Lend& operator=(const Lend&) = delete;
 
-    // Requires: not granted, no fence pending. permission: more access than the region has. too_large: all lease slots
-    // are out. Else what the registration of the region answers. Nothing is held after an error.
+    // Requires: not granted, no fence pending. permission: more access than the region has. too_large: no lease slot is
+    // free. Otherwise the error of registering the region. On error nothing is held.
     [[nodiscard]] Errc grant(Region window, na::Access access,
                              const std::shared_ptr<na::Transport>& transport) noexcept;
-    // Requires: granted. ok: no byte is read or written through it any more, and the region is let go. again: the same
-    // will hold when `fenced` runs, once, inside progress(); set fenced.run before.
+    // Takes the lease back. Requires: granted. ok: the peer can no longer access the memory, and the region is
+    // released. again: the same holds once `fenced` runs, inside progress(); set fenced.run before this call.
     [[nodiscard]] Errc revoke() noexcept;
 
     [[nodiscard]] bool granted() const noexcept { return lease_.granted(); }
-    // What goes into a Description.
+    // For a Description.
     [[nodiscard]] na::Lease& lease() noexcept { return lease_; }
     [[nodiscard]] const Region& region() const noexcept { return region_; }
 
-    // The fence failed: the peer may still write. The region is held until forget().
+    // True if the fence failed: the peer may still write, so the region is held until forget().
     [[nodiscard]] bool quarantined() const noexcept { return lease_.fence_failed; }
-    // The peer has moved on or died: ends the quarantine.
+    // Ends the quarantine; to be called once the peer can no longer write, because it has let go or died.
     void forget() noexcept;
 
     Work fenced;

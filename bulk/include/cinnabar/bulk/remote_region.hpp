@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of a peer, as its descriptor tells: what may be pulled from or pushed to. The wire form is in
-// docs/wire-format.md, "Bulk descriptors"; decoding is bounded and treats the bytes as hostile. Values; any thread.
+// RemoteRegion: a decoded bulk descriptor, which names memory of a peer to pull from or push to. The encoding is in
+// docs/wire-format-bulk.md. The decoder trusts nothing: every count and length is checked. Plain values.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -18,40 +18,42 @@
 
 namespace cinnabar::bulk {
 
-// Limits of a descriptor: a decoder refuses more.
+// Limits of a descriptor; the decoder refuses more.
 inline constexpr std::size_t descriptor_transports_max = 8;
 inline constexpr std::size_t descriptor_segments_max = 65'536;
 inline constexpr std::size_t descriptor_bytes_max = 4 * 1024 * 1024;
 
-// A decoded descriptor. It borrows the bytes that it was decoded from; own() makes it, and copies made of it later,
-// stand alone.
+// A decoded descriptor. It points into the bytes that it was decoded from, until own() copies them; copies made after
+// own() share that memory.
 class CINNABAR_API RemoteRegion {
   public:
     RemoteRegion() = default;
 
-    // protocol: malformed, or absurd counts. Takes exactly the descriptor from the reader.
+    // Reads exactly one descriptor from the reader. protocol: malformed, or over a limit.
     [[nodiscard]] static Errc decode(Reader& reader, RemoteRegion& out) noexcept;
-    // Copies what is borrowed into memory of its own. out_of_memory.
+    // Copies the encoded bytes, so that the source may be freed. out_of_memory.
     [[nodiscard]] Errc own() noexcept;
 
     [[nodiscard]] bool empty() const noexcept { return bytes_ == 0; }
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
     [[nodiscard]] na::Access access() const noexcept { return access_; }
-    // The bytes themselves, when they came along; empty otherwise. A pull is then a copy.
+    // The contents of the memory if the descriptor carries them, so that a pull is only a copy; otherwise empty.
     [[nodiscard]] ConstBytes eager() const noexcept { return eager_; }
-    // Who holds the memory; empty when the descriptor is not bound: then it is whoever sent it.
+    // The address of the owner of the memory. Empty if the descriptor is not bound to an owner: then the owner is its
+    // sender.
     [[nodiscard]] const na::Addr& owner() const noexcept { return owner_; }
-    // Where others reach its sender, if it is not bound and says so: for forward(). Encoded as an address, unchecked.
+    // The address at which others reach the sender, if the descriptor is not bound and carries one; used by forward().
+    // An encoded address, not checked yet.
     [[nodiscard]] ConstBytes home() const noexcept { return home_; }
-    // The key for a transport of that scheme; empty when it was not lent there.
+    // The registration key for the transport of that scheme; empty if the memory was not lent there.
     [[nodiscard]] ConstBytes key_for(std::string_view scheme) const noexcept;
-    // Sizes of the segments, where a transport needs them; 0 when it does not.
+    // The segments, if a transport needs their sizes; otherwise 0.
     [[nodiscard]] std::size_t segment_count() const noexcept { return segment_count_; }
     [[nodiscard]] std::uint64_t segment_bytes(std::size_t index) const noexcept;
 
   private:
     ConstBytes encoded_;
-    ConstBytes keys_;      // within encoded_, as the two below
+    ConstBytes keys_;      // these and the next two point into encoded_
     ConstBytes segments_;  // lengths
     ConstBytes eager_;
     ConstBytes home_;
@@ -66,22 +68,23 @@ class CINNABAR_API RemoteRegion {
     friend Errc forward(const RemoteRegion& remote, Writer& writer) noexcept;
 };
 
-// What goes into a descriptor, on the side of the owner.
+// What the owner of the memory encodes into a descriptor.
 struct Description {
     std::span<na::Lease* const> leases;  // granted, of equal ranges, on transports of different schemes
     na::Addr owner;                      // empty: not bound
-    ConstBytes eager;                    // empty: not along; else all bytes of the range. Then leases may be missing
-    ConstBytes home = {};                // an encoded address, where others reach the owner; empty: nowhere, or bound
+    ConstBytes eager;                    // empty, or the contents of the whole range, with which leases are optional
+    ConstBytes home = {};                // encoded address at which others reach the owner; empty: none, or bound
 };
 
 [[nodiscard]] CINNABAR_API std::size_t described_bytes(const Description& description) noexcept;
-// Fails the writer when it does not fit, or when the range has more segments than a descriptor may tell (which only
-// transports without Caps::offset_addressing need).
+// Encodes a descriptor. Fails the writer if it does not fit, or if the range has more than descriptor_segments_max
+// segments and a transport needs them (one without Caps::offset_addressing).
 CINNABAR_API void describe(const Description& description, Writer& writer) noexcept;
 
-// Hands a descriptor of somebody else's memory on: writes it bound to its owner, for a third party to follow. Bytes
-// that came along go along. 0, and unreachable: they did not, and nobody knows where the owner is. protocol:
-// its sender named no address. too_large: the writer is full.
+// Encodes a received descriptor for a third party: it is bound to its owner, whom the third party then connects to.
+// Contents that the descriptor carries are passed on. forwarded_bytes is 0, and forward fails with unreachable, if it
+// carries no contents and the address of the owner is unknown. protocol: the sender's `home` is not a valid address.
+// too_large: the writer is full.
 [[nodiscard]] CINNABAR_API std::size_t forwarded_bytes(const RemoteRegion& remote) noexcept;
 [[nodiscard]] CINNABAR_API Errc forward(const RemoteRegion& remote, Writer& writer) noexcept;
 
