@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lines for stderr, which may be a pipe that nobody reads: they wait in a ring, and a thread of its own writes them.
-// O_NONBLOCK is not set on stderr: it would hold for every process that shares it.
+// stderr may be a pipe that no process reads, so writing to it may block. Lines are therefore queued in a ring and
+// written by a background thread. Setting O_NONBLOCK would affect every process that shares stderr.
 #include <cinnabar/base/background.hpp>
 #include <cinnabar/base/log.hpp>
 
@@ -21,8 +21,8 @@ namespace {
 constexpr std::uint64_t lines_max = 256;
 constexpr Microseconds exit_limit{200'000};
 
-// Many threads push, one pops, none waits. All of it is zero at first and never destroyed: lines may come before main()
-// and after it.
+// A lock-free ring with many producers and one consumer. It is zero-initialised and never destroyed, because lines may
+// be logged before main() and after it.
 class StderrQueue {
   public:
     void push(std::string_view line) noexcept;
@@ -30,12 +30,12 @@ class StderrQueue {
         return written_.load(std::memory_order_acquire) == pushed_.load(std::memory_order_acquire);
     }
     void start_writer() noexcept;
-    // In the child of a fork: the writer stayed behind, and what waits is the parent's to write.
+    // Called in the child of a fork, which has no writer thread; the parent writes the queued lines.
     void forget() noexcept;
 
   private:
     struct Slot {
-        // Free for the push at `position` while turn + index == position, full when it is one more.
+        // The slot is free for the push at `position` if turn + index == position, and full if it is position + 1.
         std::atomic<std::uint64_t> turn;
         std::size_t bytes = 0;
         std::array<char, 1100> text{};
@@ -48,9 +48,9 @@ class StderrQueue {
     std::atomic<std::uint64_t> pushed_;
     std::atomic<std::uint64_t> written_;
     std::atomic<std::uint64_t> dropped_;
-    std::atomic<std::uint32_t> rings_;  // counts pushes; the writer waits for it to change
+    std::atomic<std::uint32_t> rings_;  // counts pushes; the writer waits for a change
     std::atomic<bool> has_writer_;
-    std::atomic<bool> prepared_;  // for exit and fork
+    std::atomic<bool> prepared_;  // the handlers for exit and fork are installed
 };
 constinit StderrQueue queue{};
 
@@ -59,11 +59,11 @@ void write_whole(std::string_view text) noexcept {
         const ssize_t count = ::write(STDERR_FILENO, text.data(), text.size());
         if (count > 0) {
             text.remove_prefix(static_cast<std::size_t>(count));
-        } else if (count < 0 && errno == EAGAIN) {  // somebody made it non-blocking
+        } else if (count < 0 && errno == EAGAIN) {  // another process made stderr non-blocking
             pollfd room{STDERR_FILENO, POLLOUT, 0};
             (void)::poll(&room, 1, -1);
         } else if (count == 0 || errno != EINTR) {
-            return;  // nobody is there any more
+            return;  // stderr was closed
         }
     }
 }
@@ -96,12 +96,13 @@ void StderrQueue::push(std::string_view line) noexcept {
 
 void StderrQueue::start_writer() noexcept {
     if (has_writer_.load(std::memory_order_acquire)) return;
-    if (!prepared_.exchange(true, std::memory_order_acq_rel)) {  // before there is a thread that a child would lack
+    if (!prepared_.exchange(true, std::memory_order_acq_rel)) {  // before the thread exists, which a forked child lacks
         (void)std::atexit([] { (void)flush_log(exit_limit); });
         (void)::pthread_atfork(nullptr, nullptr, [] { queue.forget(); });
     }
     if (has_writer_.exchange(true, std::memory_order_acq_rel)) return;
-    // Its write() reports a closed pipe: SIGPIPE is blocked there. Without a thread the next line tries again.
+    // SIGPIPE is blocked in that thread, so write() reports a closed pipe. If no thread can be created, the next line
+    // tries again.
     if (!run_in_background(&StderrQueue::write_all, this)) has_writer_.store(false, std::memory_order_release);
 }
 
@@ -118,7 +119,7 @@ void StderrQueue::tell_dropped() noexcept {
     if (count == 0) return;
     std::array<char, 128> text{};
     const int bytes = std::snprintf(text.data(), text.size(),
-                                    "cinnabar: warning: %llu lines of the log were dropped: stderr took none\n",
+                                    "cinnabar: warning: %llu lines of the log were dropped: stderr was blocked\n",
                                     static_cast<unsigned long long>(count));
     if (bytes > 0) write_whole({text.data(), static_cast<std::size_t>(bytes)});
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The few things that base asks of the operating system.
+// The parts of base that use the operating system.
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/base/clock.hpp>
 #include <cinnabar/base/random.hpp>

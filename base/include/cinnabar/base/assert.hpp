@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bugs are asserts, not errors. CINNABAR_ASSERT stays in release builds: keep it cheap. CINNABAR_DEBUG_ASSERT is for
-// checks that cost something on the hot path.
+// Asserts are for bugs, errors for everything else. CINNABAR_ASSERT is on in release builds: keep it cheap.
+// CINNABAR_DEBUG_ASSERT is for checks that are too slow for the hot path.
 #pragma once
 
 #include <cinnabar/base/export.hpp>

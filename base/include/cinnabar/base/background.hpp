@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads for what may block: writing to stderr, asking a name server. No thread that drives a context does either.
+// Detached threads for calls that may block, such as writing to stderr or resolving a host name. Threads that drive a
+// context make no such calls.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
 
 namespace cinnabar {
 
-// Starts a thread that is never joined, so that nobody waits for what blocks it, with all signals blocked: those are
-// the program's. What it touches must live until the process ends. False when the system has no thread for it.
+// Starts a thread that is never joined, so that nothing waits for it while it blocks. Signals are blocked in it; they
+// belong to the program's own threads. Everything that it uses must live until the process ends. False if the system
+// cannot create a thread.
 [[nodiscard]] CINNABAR_API bool run_in_background(void* (*body)(void* user), void* user) noexcept;
 
 }  // namespace cinnabar

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bounded little-endian readers and writers over bytes that belong to the caller. Both are sticky: after the first
-// overrun `ok()` stays false, reads give zero and writes do nothing, so code may check once at the end.
+// Bounds-checked little-endian Reader and Writer over memory of the caller. Errors are sticky: after the first overrun
+// `ok()` stays false, reads return zero and writes do nothing, so it is enough to check once at the end.
 #pragma once
 
 #include <bit>
@@ -39,7 +39,7 @@ class Reader {
     template <typename T>
     requires std::integral<T> || std::floating_point<T>
     [[nodiscard]] T get() noexcept {
-        // A bool of any other value than 0 and 1 would be undefined behaviour, and the peer chooses the byte.
+        // The byte comes from the peer; a bool with a value other than 0 or 1 would be undefined behaviour.
         if constexpr (std::same_as<T, bool>) return get<std::uint8_t>() != 0;
         T value{};
         if (const std::byte* from = advance(sizeof(T))) std::memcpy(&value, from, sizeof(T));
@@ -105,7 +105,7 @@ class Writer {
     }
     void bytes(ConstBytes from) noexcept { copy_from(from.data(), from.size()); }
 
-    // Room of `count` bytes to fill in place; empty when it does not fit.
+    // Reserves `count` bytes for the caller to fill; empty if they do not fit.
     [[nodiscard]] Bytes reserve(std::size_t count) noexcept {
         std::byte* to = advance(count);
         return to ? Bytes(to, count) : Bytes();

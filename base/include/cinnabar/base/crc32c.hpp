@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CRC-32C (Castagnoli) of some bytes, by the processor's own instruction where it has one. Any thread.
+// CRC-32C (Castagnoli), with the processor's instruction if it has one. Thread-safe.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -9,7 +9,7 @@
 
 namespace cinnabar {
 
-// `before` is the sum of what precedes the bytes: crc32c(b, crc32c(a)) is the sum of a and b in a row.
+// `before` is the checksum of the preceding bytes: crc32c(b, crc32c(a)) is the checksum of a followed by b.
 [[nodiscard]] CINNABAR_API std::uint32_t crc32c(ConstBytes bytes, std::uint32_t before = 0) noexcept;
 
 }  // namespace cinnabar

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The error model of every module. The data path returns an `Errc`, one byte that costs nothing; set-up returns an
-// `Error` inside a `Result<T>`. Both are values: no exception crosses a module edge. Any thread may use them.
+// The error model of all modules. The data path returns an `Errc`, which is one byte; set-up code returns an `Error`
+// inside a `Result<T>`. No exception leaves a module.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -16,20 +16,20 @@ namespace cinnabar {
 // are not used.
 enum class Errc : std::uint8_t {
     ok = 0,
-    again = 1,           // nothing was taken; call again after progress
-    canceled = 2,        // asked for by the caller; an ending, not a fault
+    again = 1,           // nothing was done; call again after progress
+    canceled = 2,        // requested by the caller; not a fault
     timed_out = 3,       // the deadline passed first
-    refused = 5,         // the host answered that nobody listens there
+    refused = 5,         // the host answered that nothing listens there
     unreachable = 6,     // no route, unknown host, or a peer that cannot be dialled
     peer_lost = 7,       // the connection or the process behind it is gone
-    overloaded = 9,      // the target, or the books of credits, cannot take more
+    overloaded = 9,      // the target, or a table of this side, has no room for more
     no_such_rpc = 10,    // the target has no handler of that id
     bad_signature = 11,  // both sides use the name for different argument types
-    protocol = 12,       // bytes that make no sense, or another version
+    protocol = 12,       // malformed bytes, or another version of the protocol
     too_large = 13,      // over a named limit
     permission = 14,     // wrong key, read-only memory, or not allowed
     out_of_memory = 15,
-    invalid_argument = 16,  // a bug of the caller
+    invalid_argument = 16,  // a bug in the calling code
     unsupported = 17,       // the transport lacks the capability
     busy = 18,              // still in use
     not_found = 19,
@@ -39,7 +39,7 @@ enum class Errc : std::uint8_t {
     io = 23,  // the operating system failed; see Error::os_errno
     no_space = 24,
     would_deadlock = 25,  // a blocking call on a thread that must make progress
-    application = 26,     // the handler answered with an error of its own
+    application = 26,     // the handler returned an application error
     handler_failed = 27,  // the handler threw
     bad_address = 28,     // an address string that cannot be parsed or resolved
     address_in_use = 29,
@@ -56,24 +56,24 @@ inline constexpr std::uint8_t errc_count = 31;
 // What has to be rebuilt after an error.
 enum class Blast : std::uint8_t { nothing, operation, peer, context };
 
-// The name as written above, for logs and messages; static storage. Unknown values give "unknown".
+// The name of a code, for logs and messages; static storage. Unknown values give "unknown".
 [[nodiscard]] CINNABAR_API std::string_view to_string(Errc code) noexcept;
 
-// One sentence that says what to do about it; static storage.
+// One sentence on what to do about the error; static storage.
 [[nodiscard]] CINNABAR_API std::string_view advice(Errc code) noexcept;
 
 [[nodiscard]] CINNABAR_API Blast blast_of(Errc code) noexcept;
 
-// The nearest code for an errno of the operating system.
+// The code that matches an errno best.
 [[nodiscard]] CINNABAR_API Errc errc_from_errno(int os_errno) noexcept;
 
-// A failure of the set-up path.
+// An error of the set-up path.
 struct Error {
     Errc code = Errc::ok;
-    int os_errno = 0;            // 0 when the system was not the cause
-    std::string_view hint;       // static storage: what was being done and what to do
-    std::string subject;         // the peer, address or path that it is about; may be empty
-    std::uint32_t app_code = 0;  // of Errc::application: the handler's own; the subject is its text
+    int os_errno = 0;            // 0 if no system call failed
+    std::string_view hint;       // static storage: what failed and what to do
+    std::string subject;         // the peer, address or path concerned; may be empty
+    std::uint32_t app_code = 0;  // for Errc::application: the handler's code; its text is the subject
 
     Error(Errc c, std::string_view h = {}, std::string s = {}, int e = 0)
         : code(c), os_errno(e), hint(h), subject(std::move(s)) {}

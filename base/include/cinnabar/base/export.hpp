@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// Marks what a shared build of the libraries exports; everything else is hidden.
+// Marks symbols that shared libraries export; all others are hidden.
 #define CINNABAR_API __attribute__((visibility("default")))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Queues and lists whose links live in the element: they never allocate. Not thread-safe. An element is in at most one
-// container per link, stays where it is while linked, and must be unlinked before it dies.
+// Intrusive queues and lists: the link is a member of the element, so nothing is allocated. Not thread-safe. An element
+// is in at most one container per link, must not move while linked, and must be unlinked before it is destroyed.
 #pragma once
 
 #include <cinnabar/base/assert.hpp>
@@ -9,7 +9,7 @@
 
 namespace cinnabar {
 
-// First in, first out, singly linked through `T* T::*Next`.
+// A FIFO queue, singly linked through the member `Next`.
 template <typename T, T* T::*Next>
 class IntrusiveQueue {
   public:
@@ -39,7 +39,7 @@ class IntrusiveQueue {
         }
         return element;
     }
-    // Moves all of `other` behind this one's last element.
+    // Moves all elements of `other` to the end of this one.
     void splice_back(IntrusiveQueue& other) noexcept {
         if (other.empty()) return;
         if (tail_) {
@@ -64,7 +64,7 @@ struct ListLink {
     bool linked = false;
 };
 
-// Doubly linked, so that any element can be taken out.
+// A doubly linked list; any element can be removed in constant time.
 template <typename T, ListLink<T> T::*Link>
 class IntrusiveList {
   public:
@@ -125,7 +125,7 @@ class IntrusiveList {
         if (element) remove(*element);
         return element;
     }
-    // Moves all of `other` behind this one's last element.
+    // Moves all elements of `other` to the end of this one.
     void splice_back(IntrusiveList& other) noexcept {
         while (T* element = other.pop_front()) push_back(*element);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The log of the libraries: one function that an application may replace; by default warnings and errors go to stderr.
-// An error is logged once, where its code is decided. Nothing on the hot path logs. Any thread may log, and no thread
-// waits for whoever reads the log. What a peer can cause goes through a LogLimit, so that no stranger fills a log.
+// Logging. By default warnings and errors go to stderr; an application may install its own sink. An error is logged
+// once, where its code is decided. The hot path does not log. Thread-safe, and logging never blocks. Lines that a peer
+// can cause go through a LogLimit, so that no peer can fill the log.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -15,12 +15,12 @@ namespace cinnabar {
 
 enum class LogLevel : std::uint8_t { debug, info, warning, error };
 
-// Called with a finished line without a newline, by the thread that logs; by several at once. That thread may be one
-// that drives a context, and all calls of the context stand while it is here: a sink must not block. It does not write
-// to a pipe, a terminal or a file, but puts a copy of the line where another thread writes it.
+// Called with one line, without a newline, on the thread that logs; may be called by several threads at once. A sink
+// must not block, since that thread may drive a context, whose calls would stop: do not write to a pipe, a terminal or
+// a file here, but copy the line to another thread that does.
 using LogSink = void (*)(LogLevel level, std::string_view line, void* user);
 
-// Replaces the sink; null restores stderr. The old sink may still be running in another thread when this returns.
+// Replaces the sink; null restores stderr. Another thread may still be inside the old sink when this returns.
 CINNABAR_API void set_log_sink(LogSink sink, void* user) noexcept;
 
 // Lines below `level` are dropped before they are formatted. Default: warning, or
@@ -28,11 +28,11 @@ CINNABAR_API void set_log_sink(LogSink sink, void* user) noexcept;
 CINNABAR_API void set_log_level(LogLevel level) noexcept;
 [[nodiscard]] CINNABAR_API bool log_enabled(LogLevel level) noexcept;
 
-// printf formatting; cut at 1023 bytes.
+// Logs a line with printf formatting, truncated to 1023 bytes.
 CINNABAR_API void log(LogLevel level, const char* format, ...) noexcept __attribute__((format(printf, 2, 3)));
 
-// How many lines one place in the code may log: a burst, then one each period. Static, one for each place, so that its
-// memory does not grow with peers. Any thread.
+// Rate limit for one place in the code that logs: a burst of lines, then one per period. Make it static, one for each
+// place, so that memory does not grow with the number of peers. Thread-safe.
 class CINNABAR_API LogLimit {
   public:
     static constexpr std::uint32_t burst_default = 10;
@@ -44,7 +44,8 @@ class CINNABAR_API LogLimit {
     LogLimit(const LogLimit&) = delete;
     LogLimit& operator=(const LogLimit&) = delete;
 
-    // Whether a line may be logged at `now`. If so, `left_out` is how many were refused since the last one.
+    // Whether a line may be logged at `now`. If so, `left_out` is set to the number of lines refused since the last
+    // one.
     [[nodiscard]] bool admits(TimeUs now, std::uint64_t& left_out) noexcept;
 
   private:
@@ -54,18 +55,18 @@ class CINNABAR_API LogLimit {
     std::atomic<std::uint64_t> refused_{0};
 };
 
-// The same as log(), for lines that peers can cause: those beyond the limit are counted, and the next line that is
-// logged ends with how many they were.
+// Like log(), for lines that peers can cause. Lines over the limit are dropped and counted; the next line that is
+// logged ends with their number.
 CINNABAR_API void log_limited(LogLimit& limit, LogLevel level, const char* format, ...) noexcept
     __attribute__((format(printf, 3, 4)));
 
-// Queues a finished line, with its newline, for stderr, as the default sink does: never blocks. A thread that the first
-// line starts writes it. At most 256 lines wait; what is beyond is dropped, and their number is written as soon as
-// stderr takes lines again. Cut at 1099 bytes.
+// Queues a line, including its newline, for stderr, as the default sink does. Never blocks: a background thread,
+// started by the first line, writes it. At most 256 lines are queued. Further lines are dropped, and their number is
+// written once stderr accepts output again. Truncated to 1099 bytes.
 CINNABAR_API void write_stderr_later(std::string_view line) noexcept;
 
-// Waits until what was queued for stderr is written, at most for `limit`; true when it is. exit() and a failed
-// assertion wait so for 200 ms; _exit() and signals lose what is queued.
+// Waits until all queued lines have been written to stderr, for at most `limit`; true if they were. exit() and a failed
+// assertion do this for up to 200 ms; _exit() and fatal signals lose the queued lines.
 CINNABAR_API bool flush_log(Microseconds limit) noexcept;
 
 }  // namespace cinnabar

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random numbers: a small seeded generator for the simulator, jitter and tests, and the system's own for secrets.
+// Random numbers: a small seeded generator for the simulator, jitter and tests, and the operating system's for secrets.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -18,11 +18,11 @@ class Random {
         z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
         return z ^ (z >> 31);
     }
-    // Uniform in [0, bound); bound 0 gives 0.
+    // Uniform in [0, bound); 0 if bound is 0.
     std::uint64_t below(std::uint64_t bound) noexcept {
         return bound ? static_cast<std::uint64_t>((static_cast<unsigned __int128>(next()) * bound) >> 64) : 0;
     }
-    // True once in `one_in` on average; never for 0.
+    // True with probability 1 / one_in; never if one_in is 0.
     bool chance(std::uint64_t one_in) noexcept { return one_in != 0 && below(one_in) == 0; }
 
   private:

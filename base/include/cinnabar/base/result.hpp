@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A value or an `Error`: what the set-up path returns. `value()` is the one place in Cinnabar that throws, for those
-// who want it; everything else is `if (!result) return result.error()`.
+// Result<T>: a value or an `Error`, returned by set-up code. Check it with `if (!result) return result.error()`.
+// `value()` throws if there is none; nothing else in Cinnabar throws.
 #pragma once
 
 #include <cinnabar/base/assert.hpp>
@@ -14,7 +14,7 @@
 
 namespace cinnabar {
 
-// What a Result without a value throws when it is asked for one; nothing else here throws.
+// Thrown by Result::value() if there is no value.
 class BadResult : public std::runtime_error {
   public:
     explicit BadResult(Error error) : std::runtime_error(error.message()), error_(std::move(error)) {}
@@ -34,7 +34,7 @@ inline constexpr bool is_result_of_any = false;
 template <typename T>
 inline constexpr bool is_result_of_any<Result<T>> = true;
 
-// f(value), as a Result; of a Result<void>, f().
+// The error of `result`, or f(value) as a Result; for a Result<void>, f().
 template <typename R, typename F>
 auto mapped(R&& result, F&& f) {
     const auto call = [&]() -> decltype(auto) {
@@ -74,7 +74,7 @@ class [[nodiscard]] Result {
     using value_type = T;
 
     Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
-    // Requires: not `ok`, which would be neither a value nor an error.
+    // Requires: error.code is not Errc::ok.
     Result(Error error) : state_(std::in_place_index<1>, std::move(error)) { CINNABAR_ASSERT(code() != Errc::ok); }
     Result(Errc code) : Result(Error{code}) {}
 
@@ -92,7 +92,7 @@ class [[nodiscard]] Result {
     T* operator->() noexcept { return present(); }
     const T* operator->() const noexcept { return const_cast<Result*>(this)->present(); }
 
-    // Throws BadResult when there is no value.
+    // Throws BadResult if there is no value.
     T& value() & { return check(), *present(); }
     const T& value() const& { return check(), *const_cast<Result*>(this)->present(); }
     T value() && { return check(), std::move(*present()); }
@@ -102,7 +102,7 @@ class [[nodiscard]] Result {
         return ok() ? std::move(*present()) : static_cast<T>(std::forward<U>(other));
     }
 
-    // The error, or a Result of f(value).
+    // Returns the error, or f(value) as a Result.
     template <typename F>
     [[nodiscard]] auto map(F&& f) const& {
         return detail::mapped(*this, std::forward<F>(f));
@@ -111,7 +111,7 @@ class [[nodiscard]] Result {
     [[nodiscard]] auto map(F&& f) && {
         return detail::mapped(std::move(*this), std::forward<F>(f));
     }
-    // The error, or f(value), which is a Result.
+    // Returns the error, or f(value), which must be a Result.
     template <typename F>
     [[nodiscard]] auto and_then(F&& f) const& {
         return detail::chained(*this, std::forward<F>(f));
@@ -161,7 +161,7 @@ class [[nodiscard]] Result<void> {
     void value() const {
         if (error_) throw BadResult(*error_);
     }
-    // As of any Result; f takes nothing.
+    // As in Result<T>, but f takes no argument.
     template <typename F>
     [[nodiscard]] auto map(F&& f) const {
         return detail::mapped(*this, std::forward<F>(f));
@@ -185,7 +185,7 @@ class [[nodiscard]] Result<void> {
     if (!cinnabar_try_##line) return std::move(cinnabar_try_##line).error(); \
     declaration = *std::move(cinnabar_try_##line)
 
-// The same for a Result<void>, whose value nobody needs.
+// The same for a Result<void>.
 #define CINNABAR_TRY_VOID(expression)                              \
     do {                                                           \
         if (auto cinnabar_tried = (expression); !cinnabar_tried) { \

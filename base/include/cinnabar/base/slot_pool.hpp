@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A bounded pool of slots that never move: grown by blocks, found by index, reused without construction. A pool opened
-// for many threads takes and gives back slots by compare-and-swap; one for a single thread uses plain loads and stores.
+// SlotPool: a bounded pool of objects at stable addresses. It grows in blocks; slots are found by index and reused
+// without being constructed again. With Threads::many, acquire and release use compare-and-swap; with Threads::one,
+// plain loads and stores.
 #pragma once
 
 #include <cinnabar/base/assert.hpp>
@@ -17,13 +18,14 @@ namespace cinnabar {
 
 enum class Threads : std::uint8_t { one, many };
 
-// Base of what lives in a SlotPool.
+// Base of the objects in a SlotPool.
 struct PoolSlot {
     std::uint32_t slot_index = 0;
     std::atomic<std::uint32_t> slot_next{0};  // index + 1 of the next free slot
 };
 
-// T derives from PoolSlot and is default-constructible. A slot keeps its state between uses: T's owner resets it.
+// T derives from PoolSlot and is default-constructible. A slot keeps its state between uses; the user of the pool
+// resets it.
 template <typename T>
 class SlotPool {
   public:
@@ -31,7 +33,7 @@ class SlotPool {
 
     static constexpr std::uint32_t slots_limit = (1u << 21) - block_slots;
 
-    // Allocates nothing but a table of slots_max / 64 pointers. More than slots_limit counts as slots_limit.
+    // Allocates only a table of slots_max / 64 pointers. slots_max is limited to slots_limit.
     SlotPool(Threads threads, std::uint32_t slots_max)
         : threads_(threads),
           blocks_max_((std::min(slots_max, slots_limit) + block_slots - 1) / block_slots),
@@ -40,17 +42,18 @@ class SlotPool {
     SlotPool(const SlotPool&) = delete;
     SlotPool& operator=(const SlotPool&) = delete;
 
-    // Requires: every slot was given back.
+    // Requires: every slot was released.
     ~SlotPool() {
         CINNABAR_ASSERT(taken() == 0);
         for (std::uint32_t i = 0; i < blocks_max_; ++i) delete[] blocks_[i].load(std::memory_order_relaxed);
     }
 
-    // Null when the limit is reached or memory is short.
+    // Null if the limit is reached or no memory is left.
     [[nodiscard]] T* acquire() noexcept {
         return acquire([](T*) noexcept { return true; });
     }
-    // `prepare(first)` readies block_slots new slots before anyone can have one of them; false: memory is short.
+    // `prepare(first)` initialises block_slots new slots before any of them can be acquired; it returns false if no
+    // memory is left.
     template <typename F>
     [[nodiscard]] T* acquire(F&& prepare) noexcept {
         for (;;) {
@@ -61,7 +64,7 @@ class SlotPool {
 
     void release(T& slot) noexcept { push(slot, slot, one_release); }
 
-    // Null when no slot of that index was ever made. Any index is safe to ask.
+    // Null if no slot with this index has been made yet. Any index may be passed.
     [[nodiscard]] T* at(std::uint32_t index) const noexcept {
         const std::uint32_t block = index / block_slots;
         if (block >= blocks_max_) return nullptr;
@@ -69,13 +72,13 @@ class SlotPool {
         return slots ? slots + index % block_slots : nullptr;
     }
 
-    // Slots that are out; exact on one thread, a snapshot on many.
+    // The number of acquired slots; exact on one thread, a snapshot on many.
     [[nodiscard]] std::uint32_t taken() const noexcept {
         const std::uint64_t head = head_.load(std::memory_order_relaxed);
         return static_cast<std::uint32_t>((head >> acquired_shift) - (head >> released_shift)) & count_mask;
     }
     [[nodiscard]] std::uint32_t slots_max() const noexcept { return blocks_max_ * block_slots; }
-    // Visits every slot ever made, taken or not.
+    // Visits every slot that was made, acquired or free.
     template <typename F>
     void for_each(F&& visit) {
         for (std::uint32_t i = 0; i < blocks_max_; ++i) {
@@ -85,15 +88,15 @@ class SlotPool {
     }
 
   private:
-    // The head packs index + 1 of the first free slot (22 bits) and how often slots were acquired and released (21 bits
-    // each, against the ABA problem, and for taken()).
+    // The head packs index + 1 of the first free slot (22 bits) and the numbers of acquisitions and releases (21 bits
+    // each; they prevent the ABA problem and give taken()).
     static constexpr unsigned acquired_shift = 22;
     static constexpr unsigned released_shift = 43;
     static constexpr std::uint32_t count_mask = (1u << 21) - 1;
     static constexpr std::uint64_t index_mask = (std::uint64_t{1} << acquired_shift) - 1;
     static constexpr std::uint64_t one_release = std::uint64_t{1} << released_shift;
 
-    // The head with another first slot and one more acquisition, whose count wraps without a carry.
+    // The head with a new first slot and one more acquisition; the count wraps without a carry into other bits.
     static constexpr std::uint64_t acquired(std::uint64_t head, std::uint32_t first) noexcept {
         constexpr std::uint64_t counted = std::uint64_t{count_mask} << acquired_shift;
         const std::uint64_t count = (head + (std::uint64_t{1} << acquired_shift)) & counted;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CINNABAR_TEST_YIELD(where) marks a place between two steps that another thread may come between. In builds with
-// asserts a test can stop there (set_test_yield); in others it is nothing. Never on the hot path.
+// CINNABAR_TEST_YIELD(where) marks a point at which another thread may interleave. In builds with asserts a test can
+// pause a thread there (set_test_yield); in other builds it expands to nothing. Never on the hot path.
 #pragma once
 
 #ifdef NDEBUG
@@ -11,7 +11,7 @@
 
 namespace cinnabar {
 
-// `where` has static storage. Runs on whatever thread gets there.
+// `where` has static storage. Runs on the thread that reaches the point.
 using TestYield = void (*)(const char* where) noexcept;
 inline std::atomic<TestYield> test_yield{nullptr};
 

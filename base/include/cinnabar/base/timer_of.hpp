@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A timer that knows whose it is.
+// A timer with a typed pointer to the object that it belongs to.
 #pragma once
 
 #include <cinnabar/base/timer_wheel.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Timers in microseconds: arm and disarm in constant time, no allocation. The timer belongs to the caller and stays put
-// while armed. Not thread-safe: the owner of the context uses it.
+// TimerWheel: timers in microseconds. Arming and disarming take constant time and allocate nothing. A Timer belongs to
+// the caller and must not move while armed. Not thread-safe: used by the owner of the context.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -15,30 +15,31 @@ namespace cinnabar {
 struct Timer {
     ListLink<Timer> link;
     TimeUs expires = 0;
-    std::uint8_t level = 0;  // where the wheel put it
+    std::uint8_t level = 0;  // set by the wheel
     std::uint8_t digit = 0;
-    // Runs once, disarmed; may arm the same timer or any other.
+    // Runs once, after the timer was disarmed; may arm this timer or any other.
     void (*fire)(Timer& self) noexcept = nullptr;
-    void* user = nullptr;  // the maker's own
+    void* user = nullptr;  // free for the creator
 
     [[nodiscard]] bool armed() const noexcept { return link.linked; }
 };
 
-// A radix wheel: 11 levels of 64 lists, one for each base-64 digit of a time. A timer stands on the level of the
-// highest base-64 digit in which its expiry differs from the wheel's time, so the lowest level that is not empty holds
-// the earliest one.
+// A radix wheel: 11 levels of 64 lists, one level for each base-64 digit of a time. A timer is on the level of the
+// highest base-64 digit in which its expiry differs from the wheel's time, so the lowest non-empty level holds the
+// earliest timer.
 class TimerWheel {
   public:
     explicit TimerWheel(TimeUs now) noexcept : now_(now) {}
 
-    // Requires: not armed. An expiry in the past fires at the next advance, also when a timer that fires arms it;
-    // time_never is never.
+    // Requires: not armed. An expiry in the past fires at the next advance(), even if it is armed from inside one;
+    // time_never never fires.
     CINNABAR_API void arm(Timer& timer, TimeUs expires) noexcept;
-    // Nothing happens when it is not armed.
+    // Does nothing if the timer is not armed.
     CINNABAR_API void disarm(Timer& timer) noexcept;
-    // Fires everything that expires at or before `now`; returns how many. Time never goes back.
+    // Fires all timers that expire at or before `now` and returns their number. A `now` before the wheel's time does
+    // nothing.
     unsigned advance(TimeUs now) noexcept { return now < due_ ? 0 : fire_until(now); }
-    // A time at or before the next expiry, at which advance() should be called; time_never when nothing is armed.
+    // When to call advance() next: a time at or before the next expiry; time_never if nothing is armed.
     [[nodiscard]] TimeUs next() const noexcept { return due_; }
     [[nodiscard]] std::uint32_t armed() const noexcept { return armed_; }
 
@@ -53,12 +54,12 @@ class TimerWheel {
     [[nodiscard]] TimeUs slot_start(unsigned level, unsigned digit) const noexcept;
 
     TimeUs now_;
-    TimeUs due_ = time_never;  // nothing is to be done earlier
+    TimeUs due_ = time_never;  // the next time at which there is something to do
     std::uint32_t armed_ = 0;
     std::array<std::uint64_t, levels> used_{};
     std::array<std::array<List, 64>, levels> lists_;
-    // Armed for the past or the present by a timer that fired: these wait for the end of advance(), which would never
-    // come if they fired in it and did so again. Their level is `levels`.
+    // Timers that expire at once and were armed by a firing timer. They wait for the next advance(): if they fired in
+    // this one and armed themselves again, it would never return. Their level is `levels`.
     List late_;
     bool advancing_ = false;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A piece of work that someone else runs: the node of every queue in Cinnabar. It belongs to its maker, who embeds it
-// in a longer-lived object; it is in at most one queue at a time.
+// Work: a piece of work that another thread or a later round runs; the element of every work queue in Cinnabar. Its
+// creator embeds it in a longer-lived object; it is in at most one queue at a time.
 #pragma once
 
 #include <cinnabar/base/intrusive_queue.hpp>
@@ -11,17 +11,17 @@ namespace cinnabar {
 
 struct Work {
     Work* next_work = nullptr;
-    // Runs once per queueing. The node may be queued again, or die, inside it.
+    // Runs once each time the work is queued. It may queue the work again or destroy it.
     void (*run)(Work& self) noexcept = nullptr;
-    void* user = nullptr;  // the maker's own
+    void* user = nullptr;  // free for the creator
 };
 
 using WorkQueue = IntrusiveQueue<Work, &Work::next_work>;
 
-// Many producers, one consumer, no lock: a stack that the consumer takes whole and turns round.
+// A lock-free queue for many producers and one consumer: a stack that the consumer takes as a whole and reverses.
 class SubmitQueue {
   public:
-    // Any thread. True when the queue was empty before.
+    // Any thread. True if the queue was empty before.
     bool push(Work& work) noexcept {
         Work* head = head_.load(std::memory_order_relaxed);
         do {
@@ -29,12 +29,12 @@ class SubmitQueue {
         } while (!head_.compare_exchange_weak(head, &work, std::memory_order_seq_cst, std::memory_order_relaxed));
         return head == nullptr;
     }
-    // seq_cst: pairs with a sleeper that raised its flag before looking here.
+    // seq_cst pairs with a sleeping thread, which raises its flag before it checks this.
     [[nodiscard]] bool empty() const noexcept { return head_.load(std::memory_order_seq_cst) == nullptr; }
-    // A look that may be late by one push; never use it before sleeping.
+    // May miss a concurrent push; never use it to decide whether to sleep.
     [[nodiscard]] bool seems_empty() const noexcept { return head_.load(std::memory_order_relaxed) == nullptr; }
 
-    // The consumer only: everything pushed so far, oldest first.
+    // Consumer only: takes everything pushed so far, oldest first.
     [[nodiscard]] WorkQueue take_all() noexcept {
         Work* newest = head_.exchange(nullptr, std::memory_order_acquire);
         WorkQueue queue;
