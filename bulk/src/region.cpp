@@ -39,7 +39,7 @@ class RegionBody {
     RegionBody(const RegionBody&) = delete;
     RegionBody& operator=(const RegionBody&) = delete;
 
-    // Frees memory that a region allocated; without a provider it was mapped.
+    // Frees memory that a region allocated: through the provider, or by munmap if it is null.
     static void give_back(void* memory, std::size_t bytes, na::Transport* provider) noexcept {
         if (provider) {
             provider->free_memory(memory, bytes);
@@ -47,7 +47,7 @@ class RegionBody {
             ::munmap(memory, bytes);
         }
     }
-    // Frees the memory with the body.
+    // Frees the memory in the destructor.
     void adopt(void* memory, std::size_t bytes, std::shared_ptr<na::Transport> provider) noexcept {
         owned_ = memory;
         owned_bytes_ = bytes;

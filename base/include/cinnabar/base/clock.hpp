@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Time as a parameter: everything that waits asks a `TimeSource`, so that the simulator and the tests own time.
+// All waiting code takes its time from a `TimeSource`, so that the simulator and tests can control time.
 #pragma once
 
 #include <cinnabar/base/export.hpp>

@@ -47,7 +47,7 @@ enum class Errc : std::uint8_t {
 };
 inline constexpr std::uint8_t errc_count = 31;
 
-// False for a number that names no error: that of a newer peer, or a free one.
+// False for a value without a name: a code of a newer peer, or an unused one.
 [[nodiscard]] constexpr bool is_known(Errc code) noexcept {
     const auto number = static_cast<std::uint8_t>(code);
     return number < errc_count && number != 4 && number != 8;
