@@ -36,9 +36,9 @@ bool RudePeer::connected() const noexcept { return peer_ && peer_->state() == na
 void RudePeer::look() {
     (void)context_->progress(Microseconds{0});
     (void)context_->trigger(1024);
-    if (met_ == connected()) return;
-    met_ = connected();
-    credits_ = met_ ? peer_->initial_credits() - 1 : 0;  // one went ahead to dial
+    if (was_connected_ == connected()) return;
+    was_connected_ = connected();
+    credits_ = was_connected_ ? peer_->initial_credits() - 1 : 0;  // the first request, which dialled, has used one
     control_unacked_ = false;
 }
 
@@ -74,7 +74,7 @@ bool RudePeer::frame(ConstBytes bytes, na::Tag tag) {
 }
 
 bool RudePeer::request(rpc::RpcId rpc, ConstBytes payload, std::uint16_t flags, std::uint64_t time_left) {
-    if (keeps_to_slots_ && met_ && credits_ == 0) return false;
+    if (keeps_to_slots_ && was_connected_ && credits_ == 0) return false;
     std::vector<std::byte> bytes(rpc::request_header_bytes + payload.size());
     std::copy(payload.begin(), payload.end(),
               bytes.begin() + static_cast<std::ptrdiff_t>(bytes.size() - payload.size()));
@@ -90,7 +90,7 @@ bool RudePeer::request(rpc::RpcId rpc, ConstBytes payload, std::uint16_t flags, 
 }
 
 bool RudePeer::control(std::span<const rpc::ControlRecord> records, std::uint8_t flags) {
-    if (keeps_to_slots_ && (!met_ || control_unacked_)) return false;
+    if (keeps_to_slots_ && (!was_connected_ || control_unacked_)) return false;
     control_unacked_ = true;
     std::vector<std::byte> bytes(rpc::control_header_bytes + records.size() * rpc::control_record_bytes);
     Writer writer(bytes);

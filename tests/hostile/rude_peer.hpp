@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A peer whose frames are made by hand, over any network: it follows the format, and does what it likes otherwise.
+// A peer that makes its frames by hand, over any network. It follows the format and breaks the rules of use.
 #pragma once
 
 #include "frame.hpp"
@@ -25,22 +25,22 @@ class RudePeer {
     RudePeer& operator=(const RudePeer&) = delete;
 
     void meet(const na::Addr& target);
-    // It never sends what no receive slot is set aside for, since some networks break on that.
+    // From now on it sends only what the target has a receive slot for: some networks break on more.
     void keep_to_slots() noexcept { keeps_to_slots_ = true; }
-    // Reads what came. A peer that never does this reads nothing.
+    // Makes progress and reads what has arrived. Without it the peer reads nothing.
     void look();
     [[nodiscard]] bool connected() const noexcept;
     [[nodiscard]] na::Context& context() noexcept { return *context_; }
 
-    // Frames leave as soon as the network takes them; false when there is no buffer for another one.
+    // Each sends one frame as soon as the network takes it. False: there is no free buffer for it.
     bool request(rpc::RpcId rpc, ConstBytes payload, std::uint16_t flags = 0,
                  std::uint64_t time_left = rpc::time_left_none);
     bool control(std::span<const rpc::ControlRecord> records, std::uint8_t flags);
     bool frame(ConstBytes bytes, na::Tag tag);
 
-    // Requests that the target allows and that were not sent yet, as far as was read.
+    // How many more requests the target allows, by what this peer has read.
     [[nodiscard]] std::uint32_t credits() const noexcept { return credits_; }
-    // A descriptor of memory that it lends, in `room`.
+    // Lends `bytes` of memory and encodes the descriptor into `room`. Gives the encoded part.
     [[nodiscard]] ConstBytes lend(std::size_t bytes, Bytes room);
 
   private:
@@ -59,7 +59,7 @@ class RudePeer {
     std::vector<std::unique_ptr<Sent>> sent_;
     std::uint64_t tag_ = 0;
     std::uint32_t credits_ = 0;
-    bool met_ = false;
+    bool was_connected_ = false;  // at the last look()
     bool keeps_to_slots_ = false;
     bool control_unacked_ = false;
     std::vector<std::byte> memory_;

@@ -45,7 +45,7 @@ TimeUs Calls::any_deadline() {
     return time_never;
 }
 
-// Where the arguments go: into the message, or a buffer of their own. Empty: there is none.
+// Room for the arguments: in the message, or in a buffer of their own. Empty: there is none.
 Bytes Calls::room_for(rpc::Call& call, std::size_t bytes) {
     Bytes room = call.input_room();
     const bool large = bytes > room.size() || mesh_.random().chance(16);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes calls whose arguments tell the handler what to do, and writes them into the ledger.
+// Makes random calls, whose arguments tell the handler what to do, and enters them into the ledger.
 #pragma once
 
 #include "ledger.hpp"
@@ -10,10 +10,10 @@
 
 namespace cinnabar::seeds {
 
-// In front of all arguments.
+// The beginning of all arguments.
 struct Ask {
     std::uint64_t id = 0;
-    std::uint64_t dice = 0;  // what the handler may decide by
+    std::uint64_t dice = 0;  // random bits for the handler's decisions
     std::uint32_t reply_bytes = 0;
     std::uint32_t pattern_bytes = 0;  // at the end of the arguments, of pattern `id`
     std::uint8_t depth = 0;           // of a relay: how many more may follow
@@ -38,9 +38,9 @@ class Calls {
   public:
     explicit Calls(Mesh& mesh) : mesh_(mesh) {}
 
-    // Null: nothing was sent, and `then` does not run.
+    // Null: the call could not be made, and `then` does not run.
     Sent* send(Process& from, Wish wish);
-    // Sizes as random calls have them.
+    // A random size in bytes.
     [[nodiscard]] std::uint32_t any_bytes();
     [[nodiscard]] TimeUs any_deadline();
 

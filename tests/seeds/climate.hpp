@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a seed lets happen: how many processes there are, which faults come over them, how tight their limits are.
+// What may happen in the run of a seed: the number of processes, their faults, and how tight their limits are.
 #pragma once
 
 #include <cinnabar/base/random.hpp>
@@ -14,12 +14,12 @@ struct Climate {
     Climate(std::uint64_t seed, sim::Profile profile);
 
     [[nodiscard]] bool strict() const noexcept { return world.profile == sim::Profile::rdma_strict; }
-    // Whether connections may be lost at all. A process that is stopped when it is asked to leave is cut off.
+    // Whether connections may be lost at all. A process that is stopped and asked to leave loses its connection, too.
     [[nodiscard]] bool stormy() const noexcept {
         return kills || drains || partitions || resets || ((rogues || stops || short_grace()) && strict()) ||
                (stops && few_connections()) || world.reset_one_in != 0;
     }
-    // A lease may be taken by force while its peer still reads: there that ends the connection.
+    // Whether taking back a lease that a peer still reads ends the connection.
     [[nodiscard]] bool short_grace() const noexcept { return rpc.fence_grace < Microseconds(100'000); }
     // Whether a dial may run into its timeout.
     [[nodiscard]] bool slow_dials() const noexcept { return partitions || stops || world.dial_lost_one_in != 0; }
@@ -40,7 +40,7 @@ struct Climate {
     bool stops = false;       // processes are stopped and resumed
     bool rogues = false;      // handlers go on with transfers after their call has ended
     bool tight = false;       // limits that calls run into
-    bool liar = false;        // a peer that breaks the manners calls everybody
+    bool liar = false;        // a hostile peer calls all processes
 };
 
 }  // namespace cinnabar::seeds

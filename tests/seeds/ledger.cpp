@@ -10,7 +10,7 @@
 namespace cinnabar::seeds {
 namespace {
 
-// Beyond deadline and grace: revocations that take their time, a round that came late.
+// How late an ending may be, beyond deadline and grace: revocations take time, and a round may be late.
 constexpr TimeUs slack_us = 2'000;
 constexpr std::uint64_t grave_bytes_max = 4u << 20;
 

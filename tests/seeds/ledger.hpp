@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every call of a run, from its making to its one ending, with what it may end with, and all memory that was ever lent.
+// All calls of a run, each with the results that it may have, and all memory that was ever lent. Each call ends once.
 #pragma once
 
 #include "lent.hpp"
@@ -27,9 +27,9 @@ enum class Kind : std::uint8_t {
 };
 [[nodiscard]] const char* name_of(Kind kind) noexcept;
 
-// One call. Stays where it is until the run is over.
+// One call. It does not move until the run is over.
 struct Sent {
-    std::uint64_t id = 0;  // travels with the call; the reply tells it again
+    std::uint64_t id = 0;  // travels with the call and comes back in the reply
     Kind kind = Kind::echo;
     Process* origin = nullptr;
     unsigned life = 0;  // of the origin
@@ -48,27 +48,28 @@ class Ledger {
   public:
     explicit Ledger(Mesh& mesh) : mesh_(mesh) {}
 
-    // A new line for a call that was made.
+    // Enters a call that was made.
     [[nodiscard]] Sent& add(Process& origin, Kind kind, rpc::Call& call);
-    // It is on its way.
+    // The call was forwarded.
     void sent(Sent& sent) { live_.push_back(&sent); }
-    // What CallDone does.
+    // The completion function of all calls.
     static void on_done(rpc::Call& call, void* user) noexcept;
     void abandon(Sent& sent);
-    // Null when nothing is on its way, or kept.
+    // A random call in flight. Null: there is none.
     [[nodiscard]] Sent* any_live();
     [[nodiscard]] std::size_t live() const noexcept { return live_.size(); }
     void release_one_kept();
     void release_kept();
-    // By the id of any call that was ever made in that context's place.
+    // Cancels a random id of the run. It may name a call of another context, or one that has ended: then nothing
+    // happens.
     void cancel_any_id(rpc::Context& context);
     void describe_live() const;
 
-    // The context of a process is about to go: some of its ended calls are released before, some after.
+    // Before the context of a process closes: releases some of its ended calls now, others afterwards.
     void before_end(Process& process);
     void after_end(Process& process);
 
-    // Memory that is not lent any more, or not moved into.
+    // Takes memory that is no longer lent or moved into.
     void bury(std::unique_ptr<Lent> memory);
     void check_graves();
 

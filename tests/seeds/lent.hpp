@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of several segments that is lent, or moved into, with guards around each segment. It knows at any time which
-// bytes it must hold.
+// Memory of several segments that is lent, or that transfers write to, with guard bytes around each segment. It knows
+// which bytes it must hold at any time.
 #pragma once
 
 #include <cinnabar/base/random.hpp>
@@ -33,9 +33,9 @@ class Lent {
     [[nodiscard]] bool holds(std::uint64_t offset, std::uint64_t bytes, std::uint64_t seed,
                              std::uint64_t position) const noexcept;
 
-    // Nobody may write to it from now on; it is overwritten and deregistered to make sure that nobody does.
+    // From now on nobody may write to it. It is overwritten and deregistered, so that a late write shows.
     void bury() noexcept;
-    // Its peer may still write when it is buried: then only the guards are looked at.
+    // A peer may still write to it after it was buried: then only the guard bytes are checked.
     void quarantine() noexcept { quarantined_ = true; }
     [[nodiscard]] bool intact() const noexcept;
 

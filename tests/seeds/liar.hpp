@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A peer of all processes that listen, which follows the format and breaks the manners. Nothing that honest processes
-// do may go wrong for it.
+// A hostile peer of all processes that listen: it follows the format and breaks the rules of use. Whatever it does,
+// honest processes must not fail.
 #pragma once
 
 #include "../hostile/behaviours.hpp"
@@ -17,11 +17,11 @@ namespace cinnabar::seeds {
 
 class Mesh;
 
-// What a process serves for it.
+// The handlers that a process has for it.
 class LiarService {
   public:
     void serve(rpc::Engine& engine);
-    // One of the requests that it holds; false: there is none.
+    // Answers one of the requests that are held. False: there is none.
     bool answer_one();
 
   private:
@@ -33,15 +33,15 @@ class Liar {
     explicit Liar(Mesh& mesh);
     ~Liar();
 
-    // One more thing that it should not do, to one of them.
+    // Does one hostile thing to one of the processes.
     void act();
-    // Reads what came from some of them, if at all.
+    // Reads what arrived from some of the processes, or from none.
     void look();
     void leave() noexcept { ends_.clear(); }
 
   private:
     Mesh& mesh_;
-    std::map<std::string, std::unique_ptr<hostile::RudePeer>> ends_;  // by whom it calls
+    std::map<std::string, std::unique_ptr<hostile::RudePeer>> ends_;  // by the name of the process that it calls
     unsigned step_ = 0;
 };
 

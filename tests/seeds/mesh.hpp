@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The world of one seed: its processes, its clock, and whose turn it is.
+// The world of one seed: its processes, its clock, and the order in which processes make progress.
 #pragma once
 
 #include "calls.hpp"
@@ -30,18 +30,18 @@ class Mesh {
     [[nodiscard]] Process& any_process() noexcept { return *processes_[random_.below(processes_.size())]; }
     [[nodiscard]] TimeUs now_us() const noexcept { return world_->now_us(); }
 
-    // Lets that much time pass, while all processes have their turns.
+    // Lets that much virtual time pass, while all processes make progress.
     void run_for(TimeUs span);
-    // Until `done()`; false when `limit` has passed first, or nothing will ever happen.
+    // Runs until `done()`. False: `limit` has passed first, or nothing will ever happen.
     [[nodiscard]] bool run_until(const std::function<bool()>& done, TimeUs limit);
-    // Null where the seed has none, or it has gone.
+    // Null: the seed has no liar, or it has left.
     [[nodiscard]] Liar* liar() noexcept { return liar_.get(); }
     void send_liar_away() noexcept { liar_.reset(); }
-    // Processes have their turns at once and in full from now on.
+    // From now on no process is delayed.
     void be_prompt() noexcept { prompt_ = true; }
 
   private:
-    // A turn for each process, but for those that are late. Whether anything was done, or anybody was late.
+    // One round of each process that is not delayed. True: something was done, or a process was delayed.
     bool round();
     [[nodiscard]] TimeUs next_us() const;
     [[nodiscard]] bool stuck() noexcept;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A process of the simulated world: one transport, one engine, one context and what it serves. It ends and starts
+// A process of the simulated world: one transport, one engine, one context and its handlers. It may end and start
 // again, each time as a new incarnation.
 #pragma once
 
@@ -21,7 +21,8 @@ class Process {
     ~Process();
 
     void start();
-    // `killed`: its peers see a reset first. What its handlers hold is released before or after the context is gone.
+    // `killed`: its peers see a reset first. Requests that its handlers hold are released before or after the context
+    // is closed.
     enum class How : std::uint8_t { closed, killed };
     void end(How how);
 
@@ -35,7 +36,7 @@ class Process {
     [[nodiscard]] Server& server() const noexcept { return *server_; }
     [[nodiscard]] Mesh& mesh() const noexcept { return mesh_; }
     [[nodiscard]] const na::Transport& transport() const noexcept { return *transport_; }
-    // The address without an incarnation: whoever lives there.
+    // The address without an incarnation: it reaches whichever incarnation runs.
     [[nodiscard]] na::Addr addr() const;
 
     void stop();
@@ -54,7 +55,7 @@ class Process {
     std::unique_ptr<rpc::Engine> engine_;
     std::unique_ptr<Server> server_;
     std::unique_ptr<rpc::Context> context_;
-    rpc::Context* current_ = nullptr;  // the same, and still there while it closes
+    rpc::Context* current_ = nullptr;  // the same context; valid also while it closes
 };
 
 }  // namespace cinnabar::seeds

@@ -21,7 +21,7 @@ struct Server::Movement {
     bulk::Transfer* transfer = nullptr;
 };
 
-// Stays until the server goes: a cancel that is told too late must be noticed.
+// It lives as long as the server, so that a cancel that arrives too late is noticed.
 struct Server::Task {
     Server* server = nullptr;
     rpc::Request* request = nullptr;  // null once released
@@ -153,7 +153,7 @@ void Server::move(Task& task) {
         movement.offset = random.chance(2) ? 0 : random.below(movement.remote.bytes());
         const std::uint64_t bytes = 1 + random.below(movement.remote.bytes() - movement.offset);
         movement.local = std::make_unique<Lent>(random, bytes, 5, na::Access::read_write, 0);
-        // A push brings each byte as it shall stand at its place over there.
+        // A push writes the bytes that the remote place must hold afterwards.
         if (push) movement.local->fill(~movement.seed, movement.offset);
     }
     task.request->detach();
@@ -224,7 +224,7 @@ void Server::moves_over(Task& task) {
 
 void Server::answer(Task& task) {
     rpc::Request& request = *task.request;
-    // Who answers while it still writes cannot tell what.
+    // A handler that answers while it still writes cannot say what it has written.
     const bool writing = task.under_way != 0;
     if (writing) task.pushed.clear();
     const std::size_t bytes = 8 + 1 + 17 * task.pushed.size() + task.ask.reply_bytes;

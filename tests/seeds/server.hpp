@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What every process serves, one handler for each kind of call, and what its handlers hold at the moment.
+// The handlers of every process, one for each kind of call, and the requests that they hold.
 #pragma once
 
 #include "calls.hpp"
@@ -14,7 +14,7 @@
 
 namespace cinnabar::seeds {
 
-// In place of how many windows there are: some are still being written to.
+// In place of the number of windows: some of them are still being written to.
 inline constexpr unsigned still_writing = 255;
 
 // Bytes that a handler pushed into what it was lent.
@@ -31,11 +31,11 @@ class Server {
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;
 
-    // Ends one of the requests that are held: answered, failed, or released as it is. False: none is held.
+    // Ends one of the held requests: answers it, fails it, or releases it unanswered. False: none is held.
     bool end_one();
     void end_all();
     void cancel_one_transfer();
-    // Releases everything unanswered; for a process that ends.
+    // Releases all held requests unanswered, for a process that ends.
     void let_go();
 
   private:
@@ -54,7 +54,7 @@ class Server {
     void moves_over(Task& task);
     void answer(Task& task);
     void fail(Task& task, Errc why);
-    // Lets the request go.
+    // Releases the request.
     void finish(Task& task);
     static void on_cancel(rpc::Request& request, void* user) noexcept;
 

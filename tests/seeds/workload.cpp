@@ -8,10 +8,10 @@
 namespace cinnabar::seeds {
 namespace {
 
-// Virtual time within which everything has to end when nobody disturbs it any more.
+// Virtual time within which everything must end after the last fault.
 constexpr TimeUs quiet_within_us = 60'000'000;
 
-// A dial that nobody waits for any more.
+// For dials that no call waits for any more.
 constexpr TimeUs dials_end_within_us = 11'000'000;
 
 }  // namespace
@@ -50,7 +50,7 @@ void Workload::act() {
     fault();
 }
 
-// Of a process that listens; now and then of its present life only.
+// The address of a process that listens; sometimes with its incarnation.
 na::Addr Workload::any_addr() {
     for (;;) {
         const Process& process = mesh_.any_process();
@@ -88,7 +88,7 @@ void Workload::touch_a_call() {
     }
     Sent* sent = ledger.any_live();
     if (!sent || !sent->origin->runs()) return;
-    // Of memory that is lent nobody would know when it is free again.
+    // Not for lent memory: nobody would know when it is free again.
     if (what < 5 && sent->lent.empty() && !sent->then) return ledger.abandon(*sent);
     sent->canceled = true;
     sent->call->cancel();
@@ -196,10 +196,10 @@ void Workload::calm_down() {
     mesh_.ledger().describe_live();
 }
 
-// With connections still there.
+// While connections are still open.
 void Workload::check_quiet() {
     const auto settled = [&] {
-        // Requests that nobody waits for may have come late.
+        // Requests whose callers have given up may arrive late.
         for (const auto& process : mesh_.processes()) process->server().end_all();
         mesh_.ledger().release_kept();
         return std::all_of(mesh_.processes().begin(), mesh_.processes().end(), [](const auto& process) {
@@ -231,7 +231,7 @@ void Workload::check_quiet() {
     mesh_.ledger().check_graves();
 }
 
-// When the last connection has gone nothing of a peer is left.
+// After the last connection has ended, nothing of a peer is left.
 void Workload::check_without_connections() {
     mesh_.run_for(dials_end_within_us);
     for (const auto& a : mesh_.processes()) {

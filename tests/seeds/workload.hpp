@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One run: random actions over a mesh of processes, then quiet, then the books.
+// One run: random actions over a mesh of processes, then quiet, then the check that nothing is left.
 #pragma once
 
 #include "mesh.hpp"

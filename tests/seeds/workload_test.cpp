@@ -18,7 +18,7 @@ Workload::Outcome run(std::uint64_t seed, sim::Profile profile) {
     Workload workload(seed, profile);
     const Climate& climate = workload.climate();
     if (climate.few_connections() && (climate.stops || climate.partitions)) log.allow("has not answered");
-    if (climate.liar) {  // it is named, turned away and cut off
+    if (climate.liar) {  // the log names it: its frames are refused and its session ends
         for (const char* line : {"makes no sense", "is cut off", "was dropped"}) log.allow(line);
     }
     workload.run();

@@ -26,7 +26,7 @@ struct Place {
 // Whether only this machine can reach a server that listens there: a literal loopback address, "localhost", or a
 // transport that does not leave the host and is not open to a group. bad_address: it cannot be parsed.
 [[nodiscard]] Result<bool> stays_on_host(std::string_view uri);
-// Of such an address: whether the kernel lets in nobody but this user. The loopback is open to all users of the host.
+// Whether the kernel refuses all other users of the host there. On the loopback it does not.
 [[nodiscard]] bool admits_own_user_only(std::string_view uri);
 
 }  // namespace cinnabar::tools

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The subcommands: what the command line may say to each, and what each does. A run returns the exit code of the
-// process; what went wrong has been told by then.
+// The subcommands, and the options of each. A run_ function returns the exit code of the process and has reported
+// errors by then.
 #pragma once
 
 #include "terminal/exit_code.hpp"

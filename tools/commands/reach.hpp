@@ -17,7 +17,7 @@ struct Reached {
 // cannot be parsed.
 [[nodiscard]] Result<Reached> reach(const std::string& server, const std::string& transport = {});
 
-// Which of them calls take, and why.
+// Which of the endpoints calls use, and why.
 [[nodiscard]] std::string way_to(const Reached& reached);
 
 }  // namespace cinnabar::tools

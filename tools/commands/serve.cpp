@@ -39,8 +39,8 @@ Result<void> write_ready_file(const std::string& path, const std::string& addres
     return file.commit();
 }
 
-// The key that clients have to prove. Without one of its own, a server that other users of this host can reach makes
-// one, which clients of its own user find by themselves.
+// The key that clients have to prove. A server that was given none, and that other users of the host can reach, makes
+// one that clients of its own user find by themselves.
 struct ServerKey {
     std::optional<Key> key;
     std::optional<AutomaticKey> automatic;

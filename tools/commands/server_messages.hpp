@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `cinnabar serve` tells, for people or as lines of JSON: its address, what came of files, who was refused, and
-// the warnings of the library. All of it goes through an Outlet: whoever should read it may never do so, and the loop
-// must not wait.
+// The messages of `cinnabar serve`, as text or lines of JSON: its address, files saved and failed, refused clients, and
+// warnings of the library. All pass through an Outlet, so that the loop never waits for a slow reader.
 #pragma once
 
 #include "commands/commands.hpp"
@@ -22,12 +21,12 @@ namespace cinnabar::tools {
 
 class ServerMessages {
   public:
-    // Refusals that are told in a second; more are counted, since strangers can cause as many as they like.
+    // Refusals that are reported in one second. More are only counted: strangers can cause any number.
     static constexpr std::uint64_t refusals_told_max = 20;
 
-    // Takes the log of the library, until its end. `options` must outlive it. One at a time.
+    // Receives the log of the library for as long as it lives; there may be one at a time. `options` must outlive it.
     explicit ServerMessages(const ServeOptions& options, TimeSource& clock = steady_clock());
-    // Requires: all nodes have gone, and with them the threads that log.
+    // Requires: all nodes, and so all threads that log, have ended.
     ~ServerMessages();
     ServerMessages(const ServerMessages&) = delete;
     ServerMessages& operator=(const ServerMessages&) = delete;

@@ -14,7 +14,7 @@
 namespace cinnabar::tools {
 namespace {
 
-// After these no other file has a chance on this session.
+// Errors that end the session for all files.
 bool ends_all(Errc code) {
     switch (code) {
         case Errc::refused:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What save and fetch share: a session with a server, and many files over it, some at once.
+// What save and fetch have in common: they move many files over one session, several at once.
 #pragma once
 
 #include "commands/commands.hpp"
@@ -22,8 +22,8 @@ struct Errand {
     std::function<hl::Task<Result<Moved>>(ClientSession& session)> move;
 };
 
-// Moves all over one session, at most `options.jobs` at once, and reports each. A failed file stops no other, but a
-// server that is gone, or an interrupt, ends them all. Errors that touch all go to the report as well.
+// Moves all files over one session, at most `options.jobs` at once, and reports each. A failed file does not stop the
+// others; a lost server or an interrupt ends all. Errors that concern all files are reported as well.
 void move_all(const std::string& server, const TransferOptions& options, std::vector<Errand> errands, Report& report,
               ProgressBar& bar, const Interrupt& interrupt);
 

@@ -19,8 +19,8 @@ namespace cinnabar::tools {
 // The directory that `name` is to be in. Empty, with errno.
 [[nodiscard]] UniqueFd open_parent_beneath(int directory, std::string_view name);
 
-// What stands under the name already: nothing is what a new file wants to see. exists, invalid_argument (something
-// that is not a file), and those of file_error.
+// ok: a new file may take the name. exists; invalid_argument: something that is not a file has the name; those of
+// file_error.
 [[nodiscard]] Result<void> check_target(int parent, const std::string& leaf, std::string_view name, Existing existing);
 
 }  // namespace cinnabar::tools

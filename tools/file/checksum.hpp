@@ -19,7 +19,7 @@ class Checksum {
         XXH3_64bits_reset(state_.get());
     }
     void update(ConstBytes bytes) noexcept { XXH3_64bits_update(state_.get(), bytes.data(), bytes.size()); }
-    // Of everything so far.
+    // The checksum of everything so far.
     [[nodiscard]] std::uint64_t digest() const noexcept { return XXH3_64bits_digest(state_.get()); }
 
   private:

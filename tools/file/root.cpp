@@ -100,7 +100,7 @@ void Root::clean_staging() {
     struct Close {
         void operator()(DIR* folder) const noexcept { (void)::closedir(folder); }
     };
-    // A descriptor of its own: reading moves its position.
+    // Reading moves the position, so it needs a descriptor of its own.
     UniqueFd fd(::openat(staging_->get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     const std::unique_ptr<DIR, Close> folder(fd ? ::fdopendir(fd.get()) : nullptr);
     if (!folder) return;
@@ -113,7 +113,7 @@ void Root::clean_staging() {
 }
 
 Root::~Root() {
-    // Fails, rightly, while something is in it.
+    // The folder is removed only if it is empty.
     if (own_staging_ && directory_)
         (void)::unlinkat(directory_->get(), std::string(staging_folder).c_str(), AT_REMOVEDIR);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A client's notification that a granted buffer is full, as something to wait for. Belongs to the loop of the context
-// that expects it.
+// Awaits the notification by which a client says that it has filled a buffer it was granted. Belongs to the loop of the
+// context that expects the notification.
 #pragma once
 
 #include "session/waiting.hpp"
@@ -11,15 +11,15 @@
 
 namespace cinnabar::tools {
 
-// Requires at its end: it was awaited, or open() failed.
+// May be destroyed after it was awaited, or if open() failed.
 class Arrival : private Waiting {
   public:
-    // overloaded: too many are expected.
+    // overloaded: the context expects too many notifications.
     [[nodiscard]] Errc open(rpc::Context& context, const na::Addr& from) noexcept {
         return notice_.expect(context, from, &Arrival::take, this);
     }
     [[nodiscard]] std::uint32_t value() const noexcept { return notice_.value(); }
-    // Whoever waits goes on with `why`, unless it came.
+    // Resumes the waiting task with `why`, unless the notification has arrived.
     void close(Errc why) noexcept { notice_.close(why); }
     [[nodiscard]] bool over() const noexcept { return over_; }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The key of a server that was given none and that only its own host can reach. The loopback is open to every user of
-// the host, so the server makes a key, in a file that only its user can read, and clients of that user find it there by
-// the server's address (docs/save-service.md, "Keys"). Any thread.
+// The key that a server on the loopback makes if it was given none. Every user of the host can reach the loopback, so
+// the key lies in a file that only the server's user can read; clients of that user find it by the server's address
+// (docs/save-service.md, "Keys"). Any thread.
 #pragma once
 
 #include "session/key.hpp"
@@ -17,7 +17,7 @@
 
 namespace cinnabar::tools {
 
-// A server's: new for each start, and gone with it.
+// The key of one server. It is new at each start, and its files are removed when the server ends.
 class AutomaticKey {
   public:
     [[nodiscard]] static AutomaticKey make();
@@ -26,7 +26,7 @@ class AutomaticKey {
     ~AutomaticKey();
 
     [[nodiscard]] Key key() const { return Key::from(text_).value(); }
-    // Puts it where clients look for the server that listens there. What another server left there is replaced.
+    // Writes it to where clients look for the key of `endpoint`. Replaces what another server left there.
     // permission, not_found: this user has no folder that is its own alone.
     [[nodiscard]] Result<void> publish(std::string_view endpoint);
 
@@ -36,11 +36,11 @@ class AutomaticKey {
     std::vector<std::string> paths_;
 };
 
-// Removes what a killed server of this user left for that endpoint: who listens there now has another key, or none.
+// Removes the key file that a killed server of this user left for the endpoint.
 void forget_automatic_key(std::string_view endpoint) noexcept;
 
 // The key that a server of this user made for one of the endpoints of `server` (an address, as a server prints it).
-// Nothing: there is none. Errors of Key::load: there is one that cannot be trusted.
+// Empty: there is none. Errors of Key::load: there is one, and it cannot be trusted.
 [[nodiscard]] Result<std::optional<Key>> find_automatic_key(std::string_view server);
 
 }  // namespace cinnabar::tools

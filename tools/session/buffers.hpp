@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The registered buffers through which all data passes, shared fairly by the files under way: memory is bounded by
-// their number, whatever the clients do, and who wants more waits. Belongs to one loop, as waiting.hpp.
+// The registered buffers through which all data passes. Their number bounds the memory of a server. Files under way
+// share them fairly; a file that wants more than its part waits. Belongs to one loop, as waiting.hpp does.
 #pragma once
 
 #include "session/waiting.hpp"
@@ -17,14 +17,14 @@ namespace cinnabar::tools {
 
 class Buffers;
 
-// What one file has of the buffers. Requires at its end: nothing is held and nobody waits.
+// The buffers of one file. May be destroyed when it holds none and no task waits for one.
 class Share {
   public:
     explicit Share(Buffers& buffers) noexcept;
     ~Share();
     Share(const Share&) = delete;
     Share& operator=(const Share&) = delete;
-    // Whoever waits goes on with `why`, and nobody waits any more.
+    // Resumes the waiting task with `why`. Later requests fail with `why` at once.
     void close(Errc why) noexcept;
     [[nodiscard]] bool idle() const noexcept { return held_ == 0 && !waiting_; }
 
@@ -38,7 +38,7 @@ class Share {
     Take* waiting_ = nullptr;
 };
 
-// One buffer; goes back at its end, on the loop.
+// One buffer. Its destructor, which runs on the loop, gives it back.
 class Buffer {
   public:
     Buffer() = default;
@@ -71,7 +71,7 @@ struct Share::Take : Waiting {
         suspend(handle);
         enqueue();
     }
-    // The buffer, or why there is none: what close() said.
+    // The buffer, or the error given to close().
     [[nodiscard]] Result<Buffer> await_resume() noexcept {
         if (outcome != Errc::ok) return outcome;
         return std::move(taken);
@@ -83,11 +83,11 @@ class Buffers {
   public:
     // out_of_memory.
     [[nodiscard]] static Result<Buffers> make(std::size_t buffer_bytes, std::uint32_t count);
-    // Moves only before the first share is made.
+    // Only before the first Share exists.
     Buffers(Buffers&&) noexcept = default;
 
-    // A buffer for a file: at once while the file holds less than its part, in turn otherwise. Requires: nobody waits
-    // in this share.
+    // Awaits a buffer for a file. It is there at once while the file holds less than its part; otherwise files take
+    // turns. Requires: no other task waits in this share.
     [[nodiscard]] Share::Take take(Share& share) noexcept { return Share::Take(share); }
 
     [[nodiscard]] std::size_t buffer_bytes() const noexcept { return pool_.buffer_bytes(); }
@@ -98,7 +98,8 @@ class Buffers {
     friend class Buffer;
     friend struct Share::Take;
     Buffers(bulk::BufferPool pool, std::uint32_t count) noexcept : pool_(std::move(pool)), count_(count) {}
-    // As if one more file were there, so that a new one finds something even when all others stall.
+    // Buffers that a file may hold before it waits. One part is left over, so that a new file finds buffers even if
+    // all others have stalled.
     [[nodiscard]] std::uint32_t part() const noexcept { return std::max(1u, count_ / (shares_ + 1)); }
     [[nodiscard]] bool try_take(Share& share, Buffer& out) noexcept;
     void hand_out() noexcept;
@@ -106,7 +107,7 @@ class Buffers {
     bulk::BufferPool pool_;
     std::uint32_t count_;
     std::uint32_t shares_ = 0;
-    std::deque<Share*> queue_;  // those with somebody waiting, in the order in which they came
+    std::deque<Share*> queue_;  // those with a waiting task, longest wait first
 };
 
 }  // namespace cinnabar::tools

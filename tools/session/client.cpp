@@ -17,7 +17,7 @@
 namespace cinnabar::tools {
 namespace {
 
-// What a server may make this side use: its windows times our number of them.
+// The most memory that a server can make this client use: window size times buffers.
 constexpr std::uint64_t buffer_bytes_max = 64u << 20;
 constexpr std::uint32_t buffers_wanted = 24;
 constexpr std::uint32_t windows_max_allowed = 32;
@@ -29,8 +29,8 @@ hl::CallOptions within(Microseconds deadline) {
     return options;
 }
 
-// Of a call that is made while a file is under way: the server was there a moment ago, so a refused connection means
-// that it has gone.
+// The error of a call that was made while a file was under way. The server was there a moment ago, so a refused
+// connection means that it has gone.
 Error in_the_middle(Error error) {
     error = from_remote(std::move(error));
     if (error.code != Errc::refused) return error;
@@ -41,7 +41,7 @@ Error in_the_middle(Error error) {
 
 }  // namespace
 
-// A file on its way there. Its lanes share it; it lives in the task that started them.
+// A file that is being sent. The lanes that send its windows share it; it lives in the task that started them.
 struct ClientSession::Sending {
     SourceFile source;
     std::uint64_t file;
@@ -61,7 +61,7 @@ struct ClientSession::Sending {
     }
 };
 
-// A file on its way here.
+// A file that is being received.
 struct ClientSession::Receiving {
     NewFile target;
     std::uint64_t file;
@@ -131,7 +131,7 @@ hl::Task<Result<void>> ClientSession::open() {
     if (!served) co_return std::move(served).error();
     hl::Executor& here = *(co_await hl::this_task())->executor;
     if (const Errc spawned = scope_.spawn(hold(), here); spawned != Errc::ok) co_return spawned;
-    // The hold call is on its way before the first file.
+    // Lets the hold call leave before the first file is opened.
     (void)co_await node_.sleep_for(Microseconds{0});
     co_return Result<void>();
 }
@@ -139,7 +139,7 @@ hl::Task<Result<void>> ClientSession::open() {
 hl::Task<void> ClientSession::hold() {
     HoldIn in;
     seals_.stamp(in);
-    // How it ends says nothing that the other calls do not say too.
+    // The other calls report whatever ends this one, so its result is not used.
     (void)co_await node_.call(hold_rpc, server_, in, within(hl::no_deadline));
 }
 
@@ -162,7 +162,7 @@ hl::Task<void> ClientSession::give_up(std::uint64_t file) {
     (void)co_await node_.call(abort_rpc, server_, in, within(session_deadline));
 }
 
-// --- there
+// --- saving
 
 hl::Task<Result<Moved>> ClientSession::save(const std::string& path, const std::string& name, SaveMode mode,
                                             BytesMoved progress) {
@@ -258,7 +258,7 @@ hl::Task<Result<void>> ClientSession::lend_window(Sending& file, std::uint64_t o
     co_return sent;
 }
 
-// The bytes go when the server asks for them.
+// The server asks for the bytes by a fill call.
 hl::Task<Result<void>> ClientSession::push_window(const Sending& file, std::uint64_t offset) {
     PushIn push;
     push.file = file.file;
@@ -293,12 +293,12 @@ hl::Task<Result<void>> ClientSession::fill(hl::Request<FillIn> request) {
         filled = std::move(buffer).error();
     }
     if (filled) co_return filled;
-    // One that was given up had a server that let go, or went: what comes of the push tells why.
+    // A canceled fill means that the server has let go of it, or is lost: the push call reports the reason.
     if (filled.error().code != Errc::canceled) file->fail(filled.error());
     co_return to_remote(filled.error());
 }
 
-// --- and back
+// --- fetching
 
 hl::Task<Result<Moved>> ClientSession::fetch(const std::string& name, const Root& into, Existing existing,
                                              BytesMoved progress, std::function<void(std::uint64_t)> announced) {

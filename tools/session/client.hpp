@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A session with one server, from the client's side: logging in, and files there and back, each in several windows at
-// once. Its tasks run on one executor, that of the task that opened it; memory is bounded by its buffers.
+// The client's side of a session with one server: it logs in, saves and fetches files. Several windows of a file are
+// under way at once. Its tasks run on the executor of the task that opened it. Its buffers bound its memory.
 #pragma once
 
 #include "file/root.hpp"
@@ -30,22 +30,22 @@ struct Moved {
     std::optional<std::uint64_t> checksum;  // XXH3, if one was computed
 };
 
-// How a file is saved. `push`: this side writes into buffers that the server grants, in place of the server's reading
-// from here. `checked`: both sides compute a checksum, and the server compares them.
+// How a file is saved. `push`: the client writes into buffers that the server grants; otherwise the server reads the
+// client's memory. `checked`: both sides compute a checksum, and the server compares the two.
 struct SaveMode {
     Existing existing = Existing::keep;
     bool push = false;
     bool checked = true;
 };
 
-// Told of bytes that the other side, or the disk here, has taken. On the session's executor.
+// Called with the number of bytes that the server (or, in a fetch, the own disk) has taken, on the session's executor.
 using BytesMoved = std::function<void(std::uint64_t bytes)>;
 
 class ClientSession {
   public:
     // `key` may be null; it must outlive the session.
     ClientSession(const hl::NodeRef& node, na::Addr server, const Key* key);
-    // Requires: never opened, or closed.
+    // Requires: it was closed, or never opened.
     ~ClientSession() = default;
     ClientSession(const ClientSession&) = delete;
     ClientSession& operator=(const ClientSession&) = delete;
@@ -53,7 +53,7 @@ class ClientSession {
     // Logs in and holds the session. permission: a key is missing, wrong, or the server could not prove it.
     // unsupported, protocol, no_such_rpc: no save service of this version. And what calls fail with.
     [[nodiscard]] hl::Task<Result<void>> open();
-    // Ends the session; the server forgets what was not finished. Also after a failed open().
+    // Ends the session; the server removes unfinished files. Also needed after open() has failed.
     [[nodiscard]] hl::Task<void> close();
 
     // Saves a file under a name. The errors of the server's Root and of SourceFile; bad_checksum: it changed meanwhile.

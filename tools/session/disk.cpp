@@ -44,7 +44,7 @@ void Disk::serve() {
         lock.unlock();
         hl::Executor* const executor = errand.executor;
         errand.work(errand);
-        if (executor) executor->post(errand.job);  // the errand may die here
+        if (executor) executor->post(errand.job);  // the task may resume and destroy the errand
         lock.lock();
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The threads that touch the disk, so that the loop never waits for it: `co_await disk.run(f)` runs f on one of them
-// and goes on where the task lives. Jobs begin in the order in which they came.
+// Threads for blocking work on the disk, so that the loop never waits for it: `co_await disk.run(f)` runs f on one of
+// them and resumes the task on its own executor. Jobs start in the order in which they were queued.
 #pragma once
 
 #include <cinnabar/hl/executor.hpp>
@@ -25,11 +25,11 @@ class Disk {
         Errand* next = nullptr;
         void (*work)(Errand& self) noexcept = nullptr;
         hl::Job job;
-        hl::Executor* executor = nullptr;  // null: nobody waits, and the errand is gone after its work
+        hl::Executor* executor = nullptr;  // null: no task waits, and the errand deletes itself
     };
 
     explicit Disk(unsigned threads);
-    // Ends when everything that was queued has run. Nobody may queue any more.
+    // Waits until everything that is queued has run. Nothing may be queued any more.
     ~Disk();
     Disk(const Disk&) = delete;
     Disk& operator=(const Disk&) = delete;
@@ -62,7 +62,7 @@ class Disk {
     Run<F> run(F f) {
         return Run<F>(*this, std::move(f));
     }
-    // Has something destroyed by a disk thread: removing a large file takes its time.
+    // Destroys something on a disk thread: removing a large file may take long.
     template <typename T>
     void dispose(T garbage) {
         struct Garbage : Errand {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file on its way to a client: read and hashed in the order of the file, pushed several windows at once. Belongs to
-// the loop, but for the reading.
+// A file that a client fetches. It is read and hashed in the order of the file; several windows are pushed at once.
+// Belongs to the loop, except that disk threads read the file.
 #pragma once
 
 #include "file/checksum.hpp"
@@ -26,10 +26,10 @@ class Download {
 
     // One window. ok: it is in the client's memory. Otherwise as Upload::receive.
     [[nodiscard]] hl::Task<Result<void>> send(std::uint64_t offset, const hl::Bulk& window);
-    // The checksum of all of it. invalid_argument: windows are missing. bad_checksum: the file changed meanwhile.
+    // The checksum of the whole file. invalid_argument: windows are missing. bad_checksum: the file changed meanwhile.
     [[nodiscard]] Result<std::uint64_t> finish();
     void close(Error why);
-    // Its windows wait for one before them that has not come, and nothing else of it is under way.
+    // Its windows wait for an earlier one that has not been asked for, and none is being moved.
     [[nodiscard]] bool has_gap() const noexcept { return reading_.waited_for() && share_.idle(); }
 
     [[nodiscard]] std::uint64_t bytes() const noexcept { return file_.bytes(); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who may use the service: challenges, proofs and sessions. Belongs to the loop. Nothing is kept for who has not logged
-// in, so strangers cannot use up what others need: a challenge comes back with the login, and is known by its tag.
+// Decides who may use the service: challenges, proofs and sessions. It keeps no state before a login, so that strangers
+// cannot exhaust anything: a login brings its challenge back, and the tag proves that the server made it. Belongs to
+// the loop.
 #pragma once
 
 #include "session/key.hpp"
@@ -27,10 +28,10 @@ struct Session {
     Seals seals;
     na::Addr source;
     bool held = false;   // the client's hold call is open
-    bool ended = false;  // it was, and has ended
+    bool ended = false;  // the hold call has ended
     std::map<std::uint64_t, std::shared_ptr<Saving>> savings;
     std::map<std::uint64_t, std::shared_ptr<Giving>> givings;
-    std::map<std::uint64_t, Error> failed;  // savings that were given up, until the client has heard of it
+    std::map<std::uint64_t, Error> failed;  // by file: why it was given up, until the client asks
 };
 
 class Gate {
@@ -38,7 +39,7 @@ class Gate {
     static constexpr std::size_t sessions_max = 4096;
     static constexpr TimeUs challenge_us = 10'000'000;  // from hello to login, and from login to hold
 
-    // What clients are told in the login.
+    // Limits that a login tells the client.
     struct Limits {
         std::uint64_t window_bytes = 0;
         std::uint32_t windows_max = 0;
@@ -51,11 +52,11 @@ class Gate {
     // timed_out: not a challenge for this connection, or too old. permission: a wrong proof. overloaded: too many
     // sessions, or the connection has one.
     [[nodiscard]] Result<LoginOut> login(const LoginIn& in, const na::Addr& source);
-    // peer_lost: not a token of this connection, or not any more. A session is good from the login on.
+    // The session of a token, from the login on. peer_lost: the token belongs to another connection, or has ended.
     [[nodiscard]] Result<std::shared_ptr<Session>> find(const Token& token, const na::Addr& source) const;
-    // The first time it is held; `busy` a second time. peer_lost: as above.
+    // Marks the session as held. busy: it is held already. peer_lost: as above.
     [[nodiscard]] Result<std::shared_ptr<Session>> hold(const Token& token, const na::Addr& source);
-    // Forgets the sessions that nobody came to hold in time, and gives them.
+    // Removes sessions that were not held in time, and returns them.
     [[nodiscard]] std::vector<std::shared_ptr<Session>> expire();
     template <typename F>
     void for_each(F each) const {
@@ -68,14 +69,14 @@ class Gate {
   private:
     struct Entry {
         std::shared_ptr<Session> session;
-        TimeUs until;  // for the hold call
+        TimeUs until;  // the hold call must arrive
     };
     [[nodiscard]] MacText tag_text(const Nonce& client, const Challenge& challenge, const na::Addr& source) const;
     std::optional<Key> key_;
     Limits limits_;
     TimeSource& clock_;
     const Secret secret_ = Secret::random();  // tags challenges
-    // One for a connection: by its address, which the session keeps.
+    // One for each connection, by its address, which the session keeps alive.
     std::map<const na::AddrBody*, Entry> sessions_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many windows of a session are under way at once. Each has a deadline, and all share one link: on a slow one, as
-// many as a fast one wants would all be late. So it begins with one, and each that took its time well adds one.
-// Belongs to the loop.
+// Limits how many windows of a session are under way at once. All share one link and each has a deadline, so the number
+// that fills a fast link would make all of them late on a slow one. It starts at one, grows by one for each fast window
+// and is halved by a slow one. Belongs to the loop.
 #pragma once
 
 #include "session/waiting.hpp"
@@ -16,15 +16,15 @@ namespace cinnabar::tools {
 class Pace {
   public:
     using Clock = std::chrono::steady_clock;
-    static constexpr std::chrono::seconds fast{1};  // a window that took no longer lets one more go
-    static constexpr std::chrono::seconds slow{5};  // one that took longer halves their number
+    static constexpr std::chrono::seconds fast{1};  // a window that took no longer raises the limit by one
+    static constexpr std::chrono::seconds slow{5};  // one that took longer halves the limit
 
     explicit Pace(std::uint32_t most) noexcept : most_(most) {}
     ~Pace() { CINNABAR_ASSERT(waiting_.empty()); }
     Pace(const Pace&) = delete;
     Pace& operator=(const Pace&) = delete;
 
-    // A window may go; it is under way until the end of this.
+    // The permission for one window, which is under way for as long as this lives.
     class Pass {
       public:
         explicit Pass(Pace& pace) noexcept : pace_(pace), begun_(Clock::now()) {}
@@ -52,11 +52,11 @@ class Pace {
         }
         [[nodiscard]] Pass await_resume() const noexcept { return Pass(*pace); }
     };
-    // In the order of asking. Whoever waits goes on when one that is under way ends, and each of those has a deadline.
+    // Awaits a Pass, first come, first served. Every window has a deadline, so every wait ends.
     [[nodiscard]] Take take() noexcept { return Take(*this); }
 
     [[nodiscard]] std::uint32_t allowed() const noexcept { return allowed_; }
-    // What the end of a Pass does.
+    // Called at the end of each Pass.
     void ended(Clock::duration took) noexcept {
         --under_way_;
         if (took <= fast) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Errors that cross the wire with their words: the code of an Error travels as the application's code, the text beside
-// it. The other side gets both back, so that "the disk is full" says whose disk. Any thread.
+// Carries an Error with its text to the other side: its code travels as the application's code, with the text beside
+// it. Any thread.
 #pragma once
 
 #include <cinnabar/base/error.hpp>
@@ -9,10 +9,10 @@
 
 namespace cinnabar::tools {
 
-// What a handler returns instead of `error`; its subject, which the client knows, is left out.
+// What a handler returns for `error`. The subject is left out: the client knows it.
 [[nodiscard]] Error to_remote(const Error& error);
-// What a call failed with, as the handler meant it, its text fit for a terminal; errors of the way there keep their
-// code, and say what a person who saves files can use.
+// The error that the handler meant, with a text that is safe on a terminal. An error of the call itself keeps its code
+// and gets a text for people who save files.
 [[nodiscard]] Error from_remote(Error error);
 
 }  // namespace cinnabar::tools

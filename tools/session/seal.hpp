@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The calls of a session, signed: a MAC over the operation, its arguments, the token and a number that is good once. So
-// who only reads the wire can neither make a call nor send one again. Both sides have one Seals for a session, and each
+// Signs the calls of a session: a MAC covers the operation, its arguments, the token, and a number that is good once.
+// Whoever only reads the wire can neither forge a call nor replay one. Each side has one Seals for a session and
 // numbers its own calls. Belongs to the loop.
 #pragma once
 
@@ -15,11 +15,11 @@
 
 namespace cinnabar::tools {
 
-// The numbers that have come. Calls may overtake each other, by fewer than `span`.
+// The numbers of calls that have arrived. Calls may overtake each other by fewer than `span`.
 class SeenNumbers {
   public:
     static constexpr std::uint64_t span = 4096;
-    // False: it came before, or so many after it came that nobody knows. 0 is no number.
+    // False: the number was used before, or is too old to tell. 0 is never good.
     [[nodiscard]] bool take(std::uint64_t number) noexcept;
 
   private:
@@ -27,8 +27,8 @@ class SeenNumbers {
     std::bitset<span> seen_;  // of the last `span` up to highest_, by their remainder
 };
 
-// What the MAC covers beside token and number. Of lent memory that is its size: where it lies is made up when the call
-// is encoded, and a lease is good for that call alone.
+// What the MAC covers besides token and number. Of lent memory it covers the size only: the descriptor is made when the
+// call is encoded.
 [[nodiscard]] MacText describe(const HoldIn& in);
 [[nodiscard]] MacText describe(const OpenIn& in);
 [[nodiscard]] MacText describe(const WindowIn& in);
@@ -47,12 +47,12 @@ class Seals {
     Seals(const Token& token, std::optional<Secret> secret) : token_(token), secret_(std::move(secret)) {}
 
     [[nodiscard]] const Token& token() const noexcept { return token_; }
-    // Signs a call of this side. Last, when all its arguments are there; once per call.
+    // Signs a call of this side: once per call, after all arguments are set.
     template <typename In>
     void stamp(In& in) {
         in.seal = stamp(describe(in));
     }
-    // permission: a call that the other side of this session did not make, or that came before.
+    // permission: the other side of this session did not make the call, or it is a replay.
     template <typename In>
     [[nodiscard]] Result<void> check(const In& in) {
         return check(in.seal, describe(in));

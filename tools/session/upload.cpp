@@ -12,12 +12,12 @@
 namespace cinnabar::tools {
 namespace {
 
-// What a notification may be behind the answer of whoever sent it.
+// How long after its sender's answer a notification may arrive.
 constexpr std::chrono::microseconds notice_late_max = std::chrono::seconds(1);
 
 Error no_such_window() { return {Errc::invalid_argument, "the file has no such window"}; }
 
-// Sees to it that nobody waits for a notification that does not come.
+// Ends the wait for a notification that does not arrive.
 hl::Task<Result<void>> ask_for(const hl::NodeRef& node, Arrival& arrival, hl::Task<Result<void>> asking) {
     Result<void> asked = co_await std::move(asking);
     if (asked && !arrival.over()) (void)co_await node.sleep_for(notice_late_max);

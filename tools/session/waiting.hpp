@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the tasks of one loop wait for: their turn in a file, and a free buffer. Everything here belongs to one thread,
-// the loop's, and so needs no lock; a task that was waiting resumes by a post, never inside the call that freed it.
+// What tasks of the loop wait for: their turn in a file, and a free buffer. All of it belongs to the loop's thread and
+// needs no lock. A waiting task is resumed by a post to its executor, never inside the call that ended its wait.
 #pragma once
 
 #include <cinnabar/base/assert.hpp>
@@ -16,7 +16,7 @@
 
 namespace cinnabar::tools {
 
-// A suspended task and what it is told when it goes on.
+// A suspended task, and the result with which it is resumed.
 struct Waiting {
     hl::Job job;
     hl::Executor* executor = nullptr;
@@ -33,8 +33,8 @@ struct Waiting {
     }
 };
 
-// Lets tasks pass in the order of the offsets that they name: whoever waits for offset x goes on when everything before
-// x has been passed. Closing it lets all go on with an error, those that come later too.
+// Orders tasks by offset: a task that waits for offset x is resumed when everything before x is done. After close() all
+// of them, later ones too, get an error.
 class Sequence {
   public:
     Sequence() = default;
@@ -43,7 +43,7 @@ class Sequence {
     Sequence& operator=(const Sequence&) = delete;
 
     [[nodiscard]] std::uint64_t position() const noexcept { return position_; }
-    // Somebody waits here, for what somebody else has yet to bring.
+    // Whether a task waits for an earlier offset to be done.
     [[nodiscard]] bool waited_for() const noexcept { return !waiting_.empty(); }
 
     struct Reach : Waiting {
@@ -52,7 +52,7 @@ class Sequence {
         Reach(Sequence& in, std::uint64_t at) noexcept : sequence(&in), offset(at) {}
         [[nodiscard]] bool await_ready() noexcept {
             outcome = sequence->closed_;
-            // An offset that was passed cannot be reached again: two windows of one place.
+            // Somebody sent two windows with the same offset.
             if (outcome == Errc::ok && offset < sequence->position_) outcome = Errc::invalid_argument;
             return outcome != Errc::ok || offset == sequence->position_;
         }
@@ -65,10 +65,10 @@ class Sequence {
         }
         [[nodiscard]] Errc await_resume() const noexcept { return outcome; }
     };
-    // ok, the code of close(), or invalid_argument: passed already, or somebody waits for that offset.
+    // ok; the code given to close(); invalid_argument: that offset is done already, or another task waits for it.
     [[nodiscard]] Reach reach(std::uint64_t offset) noexcept { return {*this, offset}; }
 
-    // Everything before `offset` has been passed.
+    // Everything before `offset` is done.
     void advance(std::uint64_t offset) noexcept {
         CINNABAR_ASSERT(offset >= position_);
         position_ = offset;
@@ -90,7 +90,7 @@ class Sequence {
     std::map<std::uint64_t, Reach*> waiting_;
 };
 
-// Counts who is inside, for one who waits until nobody is.
+// Counts handlers at work, for one task that waits until there are none.
 class Inside {
   public:
     Inside() = default;
@@ -122,7 +122,7 @@ class Inside {
         }
         void await_resume() const noexcept {}
     };
-    // Requires: nobody else waits.
+    // Requires: no other task waits.
     [[nodiscard]] None none() noexcept { return None(*this); }
 
   private:

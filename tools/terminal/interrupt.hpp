@@ -23,7 +23,7 @@ class Interrupt {
     [[nodiscard]] bool happened() const noexcept { return source_.stop_requested(); }
     // Blocks until it happens.
     void wait() const;
-    // The same for at most `span`; whether it has happened.
+    // Waits for at most `span`. True: it has happened.
     bool wait_for(std::chrono::duration<double> span) const;
 
   private:

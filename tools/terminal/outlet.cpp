@@ -17,7 +17,7 @@
 namespace cinnabar::tools {
 namespace {
 
-// How long the end waits for the reader.
+// How long the destructor waits for the reader.
 constexpr std::chrono::seconds end_limit{2};
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lines for a reader who may be slow, or never read at all: they are queued and written by a thread of their own, so
-// that whoever tells something never waits for the reader. The queue is bounded; what does not fit is dropped and
-// counted, and the count is told once there is room again.
+// Writes lines for a reader that may be slow, or never read at all: a thread of its own writes them from a bounded
+// queue, so that no other thread waits for the reader. Lines that do not fit are dropped and counted; the count is
+// written once there is room again.
 #pragma once
 
 #include <cstddef>
@@ -22,11 +22,11 @@ class Outlet {
         int fd = -1;
         std::string text;
     };
-    // What tells that so many lines were dropped. Called with a lock held: it must be short.
+    // Makes the line that reports how many were dropped. Called with a lock held: it must be short.
     using Dropped = std::function<Line(std::uint64_t count)>;
 
     explicit Outlet(Dropped dropped);
-    // Leaves the reader a moment for what is queued, and never waits longer: the rest is lost.
+    // Waits a moment for the reader to take what is queued; the rest is lost.
     ~Outlet();
     Outlet(const Outlet&) = delete;
     Outlet& operator=(const Outlet&) = delete;
@@ -36,7 +36,7 @@ class Outlet {
 
   private:
     struct State;
-    std::shared_ptr<State> state_;  // also the thread's, which may be stuck in a write when this goes
+    std::shared_ptr<State> state_;  // shared with the thread, which may be stuck in a write when this ends
 };
 
 }  // namespace cinnabar::tools
