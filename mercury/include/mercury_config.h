@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * What every header of HG stands on: the C types, how functions are exported, and the version that is told. */
+ * Basics for all headers of HG: C types, the export macro, and the version. */
 #ifndef MERCURY_CONFIG_H
 #define MERCURY_CONFIG_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The interface that these headers follow, not the version of Cinnabar. */
+/* The version of Mercury's interface, not of Cinnabar. */
 #define HG_VERSION_MAJOR 2
 #define HG_VERSION_MINOR 4
 #define HG_VERSION_PATCH 1
@@ -34,11 +34,11 @@ typedef uint8_t hg_bool_t;
 #define HG_FALLTHROUGH __attribute__((fallthrough))
 #define HG_INLINE __inline__
 
-/* Several threads may be in HG_Progress of one context. */
+/* Several threads may call HG_Progress on one context. */
 #define HG_HAS_MULTI_PROGRESS
-/* Counters are kept in every build. */
+/* Counters are always on. */
 #define HG_HAS_DIAG
-/* The macros that make structures and their procs. */
+/* The macros that define structures and their procs are available. */
 #if defined(__has_include)
 #if __has_include(<boost/preprocessor.hpp>)
 #define HG_HAS_BOOST

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * HG_Core: HG without procs, for who encodes arguments and results himself. The objects are HG's; each function does
- * what the one of that name without "Core" does, and its words hold here. Arguments and results that fit no message are
- * the user's to bring (HG_Core_set_more_data_callback). */
+ * HG_Core: HG without procs, for programs that encode arguments and results themselves. The objects are those of HG. A
+ * function does the same as the HG function of that name without "Core", whose comment applies. If arguments or results
+ * do not fit a message, the program must transfer the rest (HG_Core_set_more_data_callback). */
 #ifndef MERCURY_CORE_H
 #define MERCURY_CORE_H
 
@@ -65,11 +65,12 @@ HG_PUBLIC hg_core_class_t* HG_Core_init_opt2(const char* info_string, uint8_t li
                                              const struct hg_init_info* options) HG_WARN_UNUSED_RESULT;
 HG_PUBLIC hg_return_t HG_Core_finalize(hg_core_class_t* hg_core_class);
 HG_PUBLIC void HG_Core_cleanup(void);
-/* A message that was sent with HG_CORE_MORE_DATA says that there is more than it holds. `acquire` is called before the
- * handler (HG_INPUT) or the callback of HG_Core_forward (HG_OUTPUT) runs, and begins to bring it, say by a bulk
- * transfer that the message describes; `done`, from any thread and once, lets it run, or ends the call with an error,
- * as does an error from `acquire`. `release` is called when a handle that had more is reset or freed, on both sides.
- * Set before contexts are created; without `acquire` such a request ends with HG_OPNOTSUPPORTED. */
+/* The flag HG_CORE_MORE_DATA says that there is more data than fits the message. `acquire` is called before the handler
+ * (HG_INPUT) or the callback of HG_Core_forward (HG_OUTPUT) runs, and starts to fetch that data, for instance by a bulk
+ * transfer that the message describes. The program then calls `done`, once and on any thread: with HG_SUCCESS the
+ * handler or callback runs, with an error the call ends. An error of `acquire` ends the call as well. `release` is
+ * called on both sides when such a handle is reset or freed. Set these before contexts are created; without `acquire`
+ * such a request ends with HG_OPNOTSUPPORTED. */
 HG_PUBLIC hg_return_t HG_Core_set_more_data_callback(
     struct hg_core_class* hg_core_class,
     hg_return_t (*acquire)(hg_core_handle_t, hg_op_t, void (*done)(hg_core_handle_t, hg_return_t)),
@@ -98,7 +99,7 @@ HG_PUBLIC unsigned int HG_Core_context_get_completion_count(const hg_core_contex
 HG_PUBLIC hg_return_t HG_Core_context_set_handle_create_callback(hg_core_context_t* context,
                                                                  hg_return_t (*callback)(hg_core_handle_t, void*),
                                                                  void* arg);
-/* A context takes requests from its creation on; post takes an unpost back. */
+/* A context accepts requests from its creation on. HG_Core_context_post undoes HG_Core_context_unpost. */
 HG_PUBLIC hg_return_t HG_Core_context_post(hg_core_context_t* context);
 HG_PUBLIC hg_return_t HG_Core_context_unpost(hg_core_context_t* context);
 
@@ -123,8 +124,8 @@ HG_PUBLIC hg_return_t HG_Core_addr_dup(hg_core_addr_t addr, hg_core_addr_t* copy
 HG_PUBLIC uint8_t HG_Core_addr_cmp(hg_core_addr_t one, hg_core_addr_t other) HG_WARN_UNUSED_RESULT;
 HG_PUBLIC bool HG_Core_addr_is_self(hg_core_addr_t addr) HG_WARN_UNUSED_RESULT;
 HG_PUBLIC hg_return_t HG_Core_addr_to_string(char* text, hg_size_t* bytes, hg_core_addr_t addr);
-/* The wire form, for messages of one's own. HG_OVERFLOW: it does not fit; HG_PROTOCOL_ERROR: it makes no sense. Flags
- * are without effect. */
+/* An address as bytes, to be sent in messages. HG_OVERFLOW: the buffer is too small; HG_PROTOCOL_ERROR: malformed
+ * bytes. Flags have no effect. */
 HG_PUBLIC hg_size_t HG_Core_addr_get_serialize_size(hg_core_addr_t addr, unsigned long flags) HG_WARN_UNUSED_RESULT;
 HG_PUBLIC hg_return_t HG_Core_addr_serialize(void* bytes, hg_size_t count, unsigned long flags, hg_core_addr_t addr);
 HG_PUBLIC hg_return_t HG_Core_addr_deserialize(hg_core_class_t* hg_core_class, hg_core_addr_t* addr, const void* bytes,
@@ -143,11 +144,11 @@ HG_PUBLIC const void* HG_Core_get_rpc_data(hg_core_handle_t handle) HG_WARN_UNUS
 HG_PUBLIC hg_return_t HG_Core_set_target_id(hg_core_handle_t handle, uint8_t id);
 HG_PUBLIC size_t HG_Core_get_input_payload_size(hg_core_handle_t handle);
 HG_PUBLIC size_t HG_Core_get_output_payload_size(hg_core_handle_t handle);
-/* As HG_Get_input_buf, HG_Release_input_buf and HG_Get_output_buf. */
+/* See HG_Get_input_buf, HG_Release_input_buf and HG_Get_output_buf. */
 HG_PUBLIC hg_return_t HG_Core_get_input(hg_core_handle_t handle, void** buffer, hg_size_t* size);
 HG_PUBLIC hg_return_t HG_Core_release_input(hg_core_handle_t handle);
 HG_PUBLIC hg_return_t HG_Core_get_output(hg_core_handle_t handle, void** buffer, hg_size_t* size);
-/* Sends the first `payload_size` bytes of that buffer. HG_MSGSIZE: more than it has. */
+/* Sends the first `payload_size` bytes of the buffer. HG_MSGSIZE: more than it has. */
 HG_PUBLIC hg_return_t HG_Core_forward(hg_core_handle_t handle, hg_core_cb_t callback, void* arg, uint8_t flags,
                                       hg_size_t payload_size);
 HG_PUBLIC hg_return_t HG_Core_respond(hg_core_handle_t handle, hg_core_cb_t callback, void* arg, uint8_t flags,

@@ -15,18 +15,18 @@ typedef enum hg_checksum_level {
     HG_CHECKSUM_RPC_PAYLOAD
 } hg_checksum_level_t;
 
-/* What each field does here, and which have no effect, is in docs/mercury.md. */
+/* docs/mercury.md says what each field does, and which have no effect. */
 struct hg_init_info {
     struct na_init_info_4_0 na_init_info;
     na_class_t* na_class;               /* use this network; the info string is ignored */
-    uint32_t request_post_init;         /* requests that may wait; 0: the default */
-    int32_t request_post_incr;          /* how many more are made room for */
-    uint8_t auto_sm;                    /* shared memory for peers of the same host */
+    uint32_t request_post_init;         /* requests that may be pending; 0: the default */
+    int32_t request_post_incr;          /* how many are added when those are used up */
+    uint8_t auto_sm;                    /* shared memory for peers on the same host */
     const char* sm_info_string;         /* the name of that shared memory */
     hg_checksum_level_t checksum_level; /* checksums over arguments and results */
-    uint8_t no_bulk_eager;              /* small bulk data does not travel with its handle */
-    uint8_t no_loopback;                /* calls to oneself take the network */
-    uint8_t stats;                      /* counters are printed at the end */
+    uint8_t no_bulk_eager;              /* small bulk data is not sent within its handle */
+    uint8_t no_loopback;                /* calls of a class to itself use the network */
+    uint8_t stats;                      /* HG_Finalize prints the counters */
     uint8_t no_multi_recv;
     uint8_t release_input_early; /* HG_Get_input gives the request's buffer back */
     enum na_traffic_class traffic_class;
@@ -35,7 +35,7 @@ struct hg_init_info {
     unsigned int multi_recv_copy_threshold;
 };
 
-/* The list from which the enumeration and the texts are made. */
+/* The enumeration and its texts are generated from this list. */
 #define HG_RETURN_VALUES \
     X(HG_SUCCESS)        \
     X(HG_PERMISSION)     \
@@ -87,9 +87,9 @@ struct hg_diag_counters {
     uint64_t rpc_resp_sent_count;
     uint64_t rpc_resp_recv_count;
     uint64_t rpc_req_extra_count;       /* requests that did not fit a message */
-    uint64_t rpc_resp_extra_count;      /* replies that did not */
-    uint64_t rpc_req_recv_active_count; /* requests in the hands of handlers */
-    uint64_t rpc_multi_recv_copy_count; /* 0: nobody posts receives here */
+    uint64_t rpc_resp_extra_count;      /* responses that did not fit a message */
+    uint64_t rpc_req_recv_active_count; /* requests whose handlers have not responded */
+    uint64_t rpc_multi_recv_copy_count; /* always 0: multi-receive is not used */
     uint64_t bulk_count;                /* transfers started */
 };
 

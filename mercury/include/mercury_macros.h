@@ -46,7 +46,7 @@
     HG_Register_name(hg_class, func_name, hg_proc_##in_struct_type_name, hg_proc_##out_struct_type_name, rpc_cb)
 #endif
 
-/* No arguments, or no result. */
+/* For RPCs without arguments or result. */
 #define hg_proc_void NULL
 
 #endif

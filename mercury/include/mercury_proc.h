@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Procs: one function that encodes, decodes and frees a type. Integers are packed in the byte order of the host,
- * without alignment. A decoder never reads beyond the bytes that came: HG_OVERFLOW. One thread at a time. */
+ * Procs: one function that encodes, decodes and frees a type. Integers are in host byte order, without padding.
+ * Decoding beyond the end of the message returns HG_OVERFLOW. A proc may be used by one thread at a time. */
 #ifndef MERCURY_PROC_H
 #define MERCURY_PROC_H
 
@@ -12,7 +12,7 @@ typedef enum { HG_CRC16, HG_CRC32, HG_CRC64, HG_NOHASH } hg_proc_hash_t;
 
 /* Flags of a proc. */
 #define HG_PROC_SM (1 << 0)
-#define HG_PROC_BULK_EAGER (1 << 1) /* small bulk data may travel with its handle */
+#define HG_PROC_BULK_EAGER (1 << 1) /* small bulk data may be sent within its handle */
 
 #ifndef likely
 #define likely(x) __builtin_expect(!!(x), 1)
@@ -21,14 +21,14 @@ typedef enum { HG_CRC16, HG_CRC32, HG_CRC64, HG_NOHASH } hg_proc_hash_t;
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #endif
 
-/* For the functions below; the layout is no part of the interface. */
+/* For the inline functions below; the layout is not part of the interface. */
 struct hg_proc {
     char* at;    /* the next byte */
-    char* end;   /* behind the last */
-    char* begin; /* the first */
+    char* end;   /* one past the last byte */
+    char* begin; /* the first byte */
     hg_class_t* hg_class;
     hg_handle_t handle;
-    void* extra; /* memory of the proc's own, where what was given did not suffice */
+    void* extra; /* memory of the proc, if the buffer that it was given was too small */
     hg_size_t extra_size;
     hg_proc_op_t op;
     uint8_t flags;
@@ -39,23 +39,23 @@ struct hg_proc {
 extern "C" {
 #endif
 
-/* A proc of one's own. `hash` is without effect: checksums are made over whole messages. */
+/* Creates a proc. `hash` has no effect: checksums cover whole messages. */
 HG_PUBLIC hg_return_t hg_proc_create(hg_class_t* hg_class, hg_proc_hash_t hash, hg_proc_t* proc);
 HG_PUBLIC hg_return_t hg_proc_create_set(hg_class_t* hg_class, void* buf, hg_size_t buf_size, hg_proc_op_t op,
                                          hg_proc_hash_t hash, hg_proc_t* proc);
 HG_PUBLIC hg_return_t hg_proc_free(hg_proc_t proc);
-/* Begins anew over other bytes, which stay the caller's; extra memory is freed and flags are cleared. */
+/* Restarts the proc on another buffer, which stays the caller's. Frees extra memory and clears the flags. */
 HG_PUBLIC hg_return_t hg_proc_reset(hg_proc_t proc, void* buf, hg_size_t buf_size, hg_proc_op_t op);
-/* Makes room for at least so many bytes in all; encoding only, for decoding it is HG_OVERFLOW. HG_NOMEM. */
+/* Grows the buffer to at least this size when encoding; when decoding, returns HG_OVERFLOW. HG_NOMEM. */
 HG_PUBLIC hg_return_t hg_proc_set_size(hg_proc_t proc, hg_size_t buf_size);
-/* The next bytes, to be written or read by the caller itself; NULL when that fails. */
+/* The next bytes, for the caller to write or read; NULL on failure. */
 HG_PUBLIC void* hg_proc_save_ptr(hg_proc_t proc, hg_size_t data_size);
-/* Ends what hg_proc_save_ptr began. */
+/* Ends an access that hg_proc_save_ptr began. */
 HG_PUBLIC hg_return_t hg_proc_restore_ptr(hg_proc_t proc, void* data, hg_size_t data_size);
-/* True: the caller takes the extra memory, and frees it with free(). */
+/* True: the caller owns the extra memory and frees it with free(). */
 HG_PUBLIC hg_return_t hg_proc_set_extra_buf_is_mine(hg_proc_t proc, uint8_t mine);
 HG_PUBLIC hg_return_t hg_proc_flush(hg_proc_t proc);
-/* Makes room for `data_size` more bytes: the slow way of hg_proc_bytes. */
+/* Makes room for `data_size` more bytes: the slow path of hg_proc_bytes. */
 HG_PUBLIC hg_return_t hg_proc_reserve(hg_proc_t proc, hg_size_t data_size);
 
 static HG_INLINE hg_class_t* hg_proc_get_class(hg_proc_t proc) { return proc->hg_class; }
@@ -70,7 +70,7 @@ static HG_INLINE hg_size_t hg_proc_get_size_left(hg_proc_t proc) { return (hg_si
 static HG_INLINE void* hg_proc_get_extra_buf(hg_proc_t proc) { return proc->extra; }
 static HG_INLINE hg_size_t hg_proc_get_extra_size(hg_proc_t proc) { return proc->extra_size; }
 
-/* Bytes as they are. */
+/* Copies raw bytes. */
 static HG_INLINE hg_return_t hg_proc_bytes(hg_proc_t proc, void* data, hg_size_t data_size) {
     if (proc->op == HG_FREE || data_size == 0) return HG_SUCCESS;
     if (unlikely(hg_proc_get_size_left(proc) < data_size)) {

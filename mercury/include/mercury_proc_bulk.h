@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Bulk handles among arguments and results. */
+ * The proc of bulk handles. */
 #ifndef MERCURY_PROC_BULK_H
 #define MERCURY_PROC_BULK_H
 
@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* `data` points to a hg_bulk_t; HG_BULK_NULL travels as well. A decoded handle is freed by HG_FREE. */
+/* `data` points to a hg_bulk_t, which may be HG_BULK_NULL. HG_FREE frees a decoded handle. */
 HG_PUBLIC hg_return_t hg_proc_hg_bulk_t(hg_proc_t proc, void* data);
 
 #ifdef __cplusplus

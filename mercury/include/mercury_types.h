@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * The objects of HG and what callbacks are told. */
+ * The types of HG's objects and of callback information. */
 #ifndef MERCURY_TYPES_H
 #define MERCURY_TYPES_H
 
@@ -20,7 +20,7 @@ typedef struct hg_op_id* hg_op_id_t;
 #define HG_OP_ID_NULL ((hg_op_id_t)0)
 #define HG_OP_ID_IGNORE ((hg_op_id_t*)1)
 
-/* What a handle is about: at the origin whom it calls, at the target who called. */
+/* Information on a handle. At the origin `addr` is the target, at the target it is the origin. */
 struct hg_info {
     hg_class_t* hg_class;
     hg_context_t* context;
@@ -43,8 +43,8 @@ struct hg_bulk_attr {
     uint64_t device;
 };
 
-/* Seen from whoever transfers: push writes to the origin, pull reads from it. Other values are refused, so in C++ the
- * type has room for them. */
+/* Seen from the side that transfers: push writes to the origin's memory, pull reads from it. Other values are refused;
+ * in C++ the underlying type can hold them. */
 typedef enum hg_bulk_op
 #ifdef __cplusplus
     : unsigned int
@@ -53,7 +53,7 @@ typedef enum hg_bulk_op
   HG_BULK_PULL } hg_bulk_op_t;
 
 struct hg_cb_info_lookup {
-    hg_addr_t addr; /* the callee's, to be freed */
+    hg_addr_t addr; /* the address found, to be freed by the callback */
 };
 struct hg_cb_info_forward {
     hg_handle_t handle;
@@ -79,7 +79,8 @@ struct hg_cb_info {
     hg_return_t ret;
 };
 
-/* Handlers and callbacks run from HG_Trigger and HG_Event_trigger only. A handler owns its handle and destroys it. */
+/* Handlers and callbacks run only inside HG_Trigger and HG_Event_trigger. A handler owns its handle and must destroy
+ * it. */
 typedef hg_return_t (*hg_rpc_cb_t)(hg_handle_t handle);
 typedef hg_return_t (*hg_cb_t)(const struct hg_cb_info* callback_info);
 /* Encodes, decodes or frees one value. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * What every header of NA stands on: the C types, how functions are exported, and the version that is told. */
+ * Basics for all headers of NA: C types, the export macro, and the version. */
 #ifndef NA_CONFIG_H
 #define NA_CONFIG_H
 

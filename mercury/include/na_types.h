@@ -37,21 +37,21 @@ enum na_mem_type {
     NA_MEM_TYPE_UNKNOWN = NA_MEM_TYPE_MAX
 };
 
-/* What each field does here, and which have no effect, is in docs/mercury.md. */
+/* docs/mercury.md says what each field does, and which have no effect. */
 struct na_init_info {
     const char* ip_subnet;               /* prefer the interface of this subnet */
-    const char* auth_key;                /* a key of the fabric's */
+    const char* auth_key;                /* the key of the fabric */
     size_t max_unexpected_size;          /* bytes of one request; 0: the default */
     size_t max_expected_size;            /* bytes of one reply; 0: the default */
     uint8_t progress_mode;               /* NA_NO_BLOCK, NA_NO_RETRY */
-    enum na_addr_format addr_format;     /* which kind of address is preferred */
-    uint8_t max_contexts;                /* that will be created */
+    enum na_addr_format addr_format;     /* the preferred kind of address */
+    uint8_t max_contexts;                /* the most contexts that will be created */
     uint8_t thread_mode;                 /* NA_THREAD_MODE_... */
-    bool request_mem_device;             /* memory of devices */
+    bool request_mem_device;             /* device memory will be used */
     enum na_traffic_class traffic_class; /* quality of service */
 };
 
-/* The same without what came later: the part that stands in hg_init_info. */
+/* The same without the fields that were added later, as in hg_init_info. */
 struct na_init_info_4_0 {
     const char* ip_subnet;
     const char* auth_key;
@@ -69,7 +69,7 @@ struct na_segment {
     size_t len;
 };
 
-/* One way to reach others that this machine has; a list. */
+/* A protocol that this machine has; an element of a linked list. */
 struct na_protocol_info {
     struct na_protocol_info* next;
     char* class_name;
@@ -77,7 +77,7 @@ struct na_protocol_info {
     char* device_name;
 };
 
-/* The list from which the enumeration and the texts are made. */
+/* The enumeration and its texts are generated from this list. */
 #define NA_RETURN_VALUES \
     X(NA_SUCCESS)        \
     X(NA_PERMISSION)     \
@@ -132,7 +132,7 @@ typedef enum na_return { NA_RETURN_VALUES } na_return_t;
 #define NA_THREAD_MODE_SINGLE_CTX 0x02
 #define NA_THREAD_MODE_SINGLE (NA_THREAD_MODE_SINGLE_CLS | NA_THREAD_MODE_SINGLE_CTX)
 
-/* A value of a structure: a compound literal of C, a braced value of C++. */
+/* Makes a value of a structure: a compound literal in C, a braced value in C++. */
 #ifdef __cplusplus
 #define NA_VALUE_OF(type) type
 #else

@@ -14,7 +14,7 @@ using mercury::guarded;
 namespace cinnabar::mercury {
 namespace {
 
-// "shm://": where to listen, but nobody to call. Networks within a process need no name.
+// Whether an address such as "shm://" can be listened on but names no peer. Networks inside one process need no name.
 bool names_nobody(const std::string& endpoint) {
     const auto uri = na::Uri::parse(endpoint);
     return uri && (*uri).host.empty() && (*uri).scheme != "self" && (*uri).scheme != "sim";
@@ -41,14 +41,15 @@ hg_return_t look_up(const hg_class& owner, const char* name, na::Addr& out) noex
         if (!parsed) return failed("HG_Addr_lookup", parsed.error());
         const auto& endpoints = (*parsed).body().endpoints;
         if (std::any_of(endpoints.begin(), endpoints.end(), names_nobody)) {
-            return failed("HG_Addr_lookup: the address names no peer", HG_INVALID_ARG);
+            return failed("HG_Addr_lookup: the address names no peer: add a host or a name behind ://", HG_INVALID_ARG);
         }
         const auto& transports = owner.engine->transports();
         const bool reached = std::any_of(transports.begin(), transports.end(), [&](const auto& transport) {
             return std::any_of(endpoints.begin(), endpoints.end(),
                                [&](const std::string& endpoint) { return transport->reaches(endpoint); });
         });
-        if (!reached) return failed("HG_Addr_lookup: the class has no network that leads there", HG_PROTONOSUPPORT);
+        if (!reached)
+            return failed("HG_Addr_lookup: the class was not opened on a network of that kind", HG_PROTONOSUPPORT);
         out = *std::move(parsed);
         return HG_SUCCESS;
     });
@@ -96,7 +97,8 @@ uint8_t HG_Addr_cmp(hg_class_t*, hg_addr_t one, hg_addr_t other) {
 hg_return_t HG_Addr_to_string(hg_class_t* hg_class, char* text, hg_size_t* bytes, hg_addr_t addr) {
     if (!hg_class || !bytes || !addr) return HG_INVALID_ARG;
     return guarded([&] {
-        // A request to oneself comes by a session, which would print as such.
+        // A request of a class to itself arrives over a session, whose address is of no use to others: print the
+        // class's own.
         const bool me = hg_class->network->listen && hg_class->is_me(addr->addr);
         const na::Addr known = me ? hg_class->known_as(addr->addr.body().context) : addr->addr;
         return mercury::give_text(mercury::printed(*hg_class->network, known), text, bytes);

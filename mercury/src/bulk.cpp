@@ -49,7 +49,7 @@ hg_return_t HG_Bulk_create_attr(hg_class_t* hg_class, uint32_t count, void** buf
     if (!hg_class || count == 0 || !buf_sizes || !handle) return HG_INVALID_ARG;
     if (flags == 0 || flags > HG_BULK_READWRITE) return HG_INVALID_ARG;
     if (attrs && attrs->mem_type != HG_MEM_TYPE_HOST) {
-        return failed("HG_Bulk_create: only memory of the host can be moved", HG_OPNOTSUPPORTED);
+        return failed("HG_Bulk_create: memory of devices is not supported, only host memory", HG_OPNOTSUPPORTED);
     }
     return guarded([&] {
         auto made = std::make_unique<hg_bulk>();
@@ -85,7 +85,8 @@ hg_return_t HG_Bulk_ref_incr(hg_bulk_t handle) {
 
 hg_return_t HG_Bulk_bind(hg_bulk_t handle, hg_context_t* context) {
     if (!handle || !context) return HG_INVALID_ARG;
-    if (handle->is_remote) return failed("HG_Bulk_bind: the memory is a peer's", HG_OPNOTSUPPORTED);
+    if (handle->is_remote)
+        return failed("HG_Bulk_bind: the handle is a peer's memory; bind it where it was created", HG_OPNOTSUPPORTED);
     return guarded([&] {
         const std::lock_guard lock(handle->lend_mutex);
         handle->bound.addr = context->owner->known_as(context->core_id);

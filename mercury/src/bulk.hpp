@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A bulk handle: own memory that is lent for as long as the handle lives, or memory of a peer as its description tells.
+// A bulk handle: local memory, lent for as long as the handle lives, or memory of a peer, decoded from a serialized
+// handle (its description).
 #pragma once
 
 #include "class.hpp"
@@ -17,7 +18,7 @@
 namespace cinnabar::mercury {
 
 struct Lending : bulk::Lend {
-    std::atomic<bool> over{false};  // revoked, and its fence has ended
+    std::atomic<bool> over{false};  // the lease is revoked and its fence is complete
 };
 
 }  // namespace cinnabar::mercury
@@ -29,17 +30,17 @@ struct hg_bulk {
     std::uint32_t segment_count = 0;
     std::uint8_t flags = 0;  // HG_BULK_READ_ONLY, HG_BULK_WRITE_ONLY
 
-    // Own memory. `local` has no bytes of segments that have none.
+    // Local memory. `local` leaves out segments of size 0.
     std::vector<cinnabar::na::Segment> segments;
     cinnabar::bulk::Region local;
-    std::mutex lend_mutex;  // of `lends`: one for each network, granted when the handle is first described
+    std::mutex lend_mutex;  // guards `lends`: one for each network, granted when the handle is first serialized
     std::vector<std::unique_ptr<cinnabar::mercury::Lending>> lends;
-    std::uint64_t secret = 0;  // names it in its descriptions; 0: not described yet
+    std::uint64_t secret = 0;  // identifies the handle in its descriptions; 0: not serialized yet
 
-    // Memory of a peer: its description, which can be sent on.
+    // Memory of a peer: its description, which can be passed on to others.
     bool is_remote = false;
     std::vector<std::byte> encoded;
-    cinnabar::bulk::RemoteRegion remote;  // borrows `encoded`
+    cinnabar::bulk::RemoteRegion remote;  // points into `encoded`
 
     bool is_bound = false;
     hg_addr bound;  // the owner's address, if it is known
@@ -47,19 +48,19 @@ struct hg_bulk {
 
 namespace cinnabar::mercury {
 
-// A flag of descriptions beside those of HG_BULK_READWRITE: the data travels with it.
+// A flag in addition to those of HG_BULK_READWRITE: the description contains the data.
 inline constexpr unsigned long describe_eager = 1ul << 2;
 
-// Bytes of the description, and the description. `bytes` 0: it cannot be lent (said in the log).
+// The size of the description, and the description. Size 0: the memory cannot be lent; the reason was logged.
 [[nodiscard]] hg_size_t description_bytes(hg_bulk& bulk, unsigned long flags) noexcept;
 [[nodiscard]] hg_return_t describe(hg_bulk& bulk, unsigned long flags, Bytes out) noexcept;
-// A description of it that comes back is a peer's memory from now on.
+// From now on a description of this handle that comes back is treated as a peer's memory.
 void forget_description(hg_bulk& bulk) noexcept;
 
-// Lends its memory once on each network of the class. Requires: lend_mutex.
+// Lends the memory on each network of the class. Requires: lend_mutex is held.
 [[nodiscard]] hg_return_t lend(hg_bulk& bulk);
-// Takes it back from all peers and waits, a second at most, for accesses that are under way. HG_TIMEOUT: one of them
-// has not ended; its registration stays with the class until HG_Finalize.
+// Revokes the leases of all peers and waits at most a second for accesses in progress. HG_TIMEOUT: one of them has not
+// ended; the class keeps that registration until HG_Finalize.
 [[nodiscard]] hg_return_t take_back(hg_bulk& bulk) noexcept;
 
 }  // namespace cinnabar::mercury

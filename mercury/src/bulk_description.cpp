@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bulk handles as bytes: docs/mercury.md, "A bulk handle's bytes".
+// Serialized bulk handles (descriptions): docs/mercury.md, "A bulk handle's bytes".
 #include "bulk.hpp"
 #include "errors.hpp"
 #include "handle.hpp"
@@ -21,14 +21,14 @@ namespace cinnabar::mercury {
 namespace {
 
 constexpr std::size_t head_bytes = 22;
-// Small enough to stand beside other arguments in a message.
+// Small enough to fit a message together with other arguments.
 constexpr hg_size_t eager_bytes_max = 4096;
 
 bool travels(const hg_bulk& bulk, unsigned long flags) {
     return (flags & describe_eager) != 0 && bulk.flags == HG_BULK_READ_ONLY && bulk.bytes <= eager_bytes_max;
 }
 
-// Calls `use` with what the core's descriptor is to hold.
+// Calls `use` with the contents of the core's descriptor.
 template <typename F>
 hg_return_t with_description(hg_bulk& bulk, unsigned long flags, F&& use) {
     const std::lock_guard lock(bulk.lend_mutex);
@@ -48,7 +48,7 @@ hg_return_t with_description(hg_bulk& bulk, unsigned long flags, F&& use) {
     return use(description);
 }
 
-// By a secret, so that nobody names memory by it that was not described to him.
+// By a secret, so that a peer can only name memory whose description it was given.
 hg_return_t remember_description(hg_bulk& bulk) noexcept {
     return guarded([&] {
         const std::lock_guard lock(bulk.owner->described_mutex);
@@ -60,7 +60,7 @@ hg_return_t remember_description(hg_bulk& bulk) noexcept {
     });
 }
 
-// Whether it describes memory of this class: then the handle is that memory, and not a peer's.
+// Whether the description is of a handle of this class. If so, `made` becomes that local memory.
 bool is_own(hg_class& owner, std::uint64_t secret, hg_bulk& made) {
     const std::lock_guard lock(owner.described_mutex);
     const auto found = owner.described.find(secret);
@@ -135,10 +135,11 @@ hg_return_t decode(hg_class& owner, ConstBytes bytes, hg_bulk_t* out) {
     if (!reader.ok() || made->flags == 0 || made->flags > HG_BULK_READWRITE) return HG_PROTOCOL_ERROR;
     if (made->bytes != 0) {
         const Errc decoded = bulk::RemoteRegion::decode(reader, made->remote);
-        if (decoded != Errc::ok) return failed("a bulk handle that came", decoded);
+        if (decoded != Errc::ok) return failed("decoding a bulk handle", decoded);
         const bool same = made->remote.bytes() == made->bytes &&
                           na::allows(made->remote.access(), static_cast<na::Access>(made->flags));
-        if (!same) return failed("a bulk handle that came contradicts itself", HG_PROTOCOL_ERROR);
+        if (!same)
+            return failed("decoding a bulk handle: its sizes or flags contradict its descriptor", HG_PROTOCOL_ERROR);
         made->bound.addr = made->remote.owner();
     }
     made->encoded.resize(made->encoded.size() - reader.left());
@@ -169,7 +170,7 @@ hg_return_t HG_Bulk_deserialize(hg_class_t* hg_class, hg_bulk_t* handle, const v
 namespace {
 
 hg_return_t encode_handle(hg_proc_t proc, hg_bulk_t handle) {
-    // With its data, where that fits into what is left of the message.
+    // Includes the data if it fits the rest of the message.
     const bool may_travel = (hg_proc_get_flags(proc) & HG_PROC_BULK_EAGER) != 0;
     unsigned long flags = may_travel ? mercury::describe_eager : 0;
     std::uint64_t bytes = handle ? description_bytes(*handle, flags) : 0;
@@ -183,8 +184,8 @@ hg_return_t encode_handle(hg_proc_t proc, hg_bulk_t handle) {
     return out ? describe(*handle, flags, Bytes(out, bytes)) : HG_NOMEM;
 }
 
-// A process that does not listen has a name that leads nobody to it. Where the descriptor came from that process
-// itself, it is reached by the connection that the descriptor came by.
+// A process that does not listen cannot be dialled. If it sent the descriptor itself, it is reached over the connection
+// on which the descriptor arrived.
 void bind_to_sender(hg_bulk& bulk, const na::Addr& sender) {
     if (!bulk.is_remote || bulk.bound.addr.empty() || bulk.bound.addr.listens() || !sender.is_connection()) return;
     const na::AddrBody& named = bulk.bound.addr.body();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory of a bulk handle in the hands of peers: lent with the first description, taken back with the handle.
+// Lending the memory of a bulk handle: leases are granted when the handle is first serialized and revoked when it is
+// freed.
 #include "bulk.hpp"
 #include "context.hpp"
 #include "errors.hpp"
@@ -18,7 +19,7 @@ namespace {
 
 constexpr TimeUs patience_us = 1'000'000;
 
-// A fence ends inside progress. Contexts that one thread uses are its own to drive.
+// A fence completes inside progress(). A context of a single thread is driven by that thread only.
 void drive(hg_class& owner) noexcept {
     const bool single = (owner.network->options.thread_mode & NA_THREAD_MODE_SINGLE_CTX) != 0;
     const std::lock_guard lock(owner.contexts_mutex);
@@ -48,7 +49,7 @@ hg_return_t lend(hg_bulk& bulk) {
         const Errc granted = lends.back()->grant(bulk.local, static_cast<na::Access>(bulk.flags), transport);
         if (granted != Errc::ok) {
             lends.pop_back();
-            bulk.lends = std::move(lends);  // taken back with the handle
+            bulk.lends = std::move(lends);  // revoked when the handle is freed
             return failed("lending memory to peers", granted);
         }
     }
@@ -73,7 +74,10 @@ hg_return_t take_back(hg_bulk& bulk) noexcept {
         }
         return HG_SUCCESS;
     });
-    return failed("HG_Bulk_free: a peer that was stopped in an access may use the memory still", HG_TIMEOUT);
+    return failed(
+        "HG_Bulk_free: a peer was suspended in the middle of an access and may still use the memory: do not reuse it "
+        "before HG_Finalize",
+        HG_TIMEOUT);
 }
 
 }  // namespace cinnabar::mercury

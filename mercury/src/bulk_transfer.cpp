@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Moving memory between bulk handles.
+// Transfers between bulk handles.
 #include "bulk.hpp"
 #include "context.hpp"
 #include "errors.hpp"
@@ -37,18 +37,20 @@ hg_return_t check(const Wanted& wanted) {
     if (wanted.origin->owner != owner || wanted.local->owner != owner) {
         return failed("HG_Bulk_transfer: handles of another class", HG_INVALID_ARG);
     }
-    if (wanted.local->is_remote) return failed("HG_Bulk_transfer: the local handle is a peer's", HG_INVALID_ARG);
+    if (wanted.local->is_remote) return failed("HG_Bulk_transfer: the local handle is a peer's memory", HG_INVALID_ARG);
     const auto inside = [&](const hg_bulk& bulk, hg_size_t offset) {
         return offset <= bulk.bytes && wanted.size <= bulk.bytes - offset;
     };
     if (!inside(*wanted.origin, wanted.origin_offset) || !inside(*wanted.local, wanted.local_offset)) {
-        return failed("HG_Bulk_transfer: out of the bounds of a handle", HG_INVALID_ARG);
+        return failed("HG_Bulk_transfer: offset and size are out of the bounds of a handle", HG_INVALID_ARG);
     }
     const bool pull = wanted.op == HG_BULK_PULL;
     const hg_bulk& from = pull ? *wanted.origin : *wanted.local;
     const hg_bulk& to = pull ? *wanted.local : *wanted.origin;
     if ((from.flags & HG_BULK_READ_ONLY) == 0 || (to.flags & HG_BULK_WRITE_ONLY) == 0) {
-        return failed("HG_Bulk_transfer: a handle is not for that direction", HG_PERMISSION);
+        return failed(
+            "HG_Bulk_transfer: the flags of a handle (HG_BULK_READ_ONLY, HG_BULK_WRITE_ONLY) forbid this direction",
+            HG_PERMISSION);
     }
     return HG_SUCCESS;
 }
@@ -70,7 +72,7 @@ void ended(bulk::Transfer& transfer, void* user) noexcept {
     hg_op_id& op = *static_cast<hg_op_id*>(user);
     const Errc result = transfer.result();
     {
-        const std::lock_guard lock(op.mutex);  // nobody cancels it any more
+        const std::lock_guard lock(op.mutex);  // waits for a cancel that is in progress
         op.ended = true;
         op.moving = nullptr;
     }
@@ -78,7 +80,7 @@ void ended(bulk::Transfer& transfer, void* user) noexcept {
     tell(op, mercury::to_hg(result));
 }
 
-// Between two handles of this process.
+// Copies between two handles of this process.
 void copy(const Wanted& wanted) {
     const bool pull = wanted.op == HG_BULK_PULL;
     const bulk::Region from = (pull ? wanted.origin : wanted.local)->local;
@@ -155,7 +157,7 @@ hg_return_t start(const Wanted& wanted) {
     }
     (void)HG_Bulk_ref_incr(wanted.origin);
     (void)HG_Bulk_ref_incr(wanted.local);
-    // Before it can end.
+    // Set before the transfer can complete.
     if (wanted.op_id && wanted.op_id != HG_OP_ID_IGNORE) *wanted.op_id = op->id();
     wanted.context->owner->counters.add(mercury::Counters::bulk_transfers);
     if (wanted.size == 0 || !wanted.origin->is_remote) {
@@ -215,10 +217,12 @@ hg_return_t HG_Bulk_bind_transfer(hg_context_t* context, hg_cb_t callback, void*
                                   hg_bulk_t origin_handle, hg_size_t origin_offset, hg_bulk_t local_handle,
                                   hg_size_t local_offset, hg_size_t size, hg_op_id_t* op_id) {
     if (!context || !origin_handle) return HG_INVALID_ARG;
-    if (!origin_handle->is_bound) return failed("HG_Bulk_bind_transfer: the handle is not bound", HG_INVALID_ARG);
+    if (!origin_handle->is_bound)
+        return failed("HG_Bulk_bind_transfer: the handle is not bound, use HG_Bulk_transfer", HG_INVALID_ARG);
     return mercury::guarded([&] {
         const na::Addr& owner = origin_handle->bound.addr;
-        // A class that does not listen is found by itself, and by the connection that the handle came by.
+        // A class that does not listen is reached by itself directly, and by others over the connection on which the
+        // handle arrived.
         const bool mine = !context->owner->network->listen && context->owner->is_me(owner);
         na::Addr owner_at = owner.is_connection() ? owner : na::Addr();
         if (mine) owner_at = context->owner->self().with_context(owner.body().context);
@@ -231,7 +235,7 @@ hg_return_t HG_Bulk_cancel(hg_op_id_t op_id) {
     if (!op_id) return HG_INVALID_ARG;
     hg_op_id& op = hg_op_id::of(op_id);
     const std::lock_guard lock(op.mutex);
-    if (op.id() != op_id || op.ended) return HG_SUCCESS;  // over already
+    if (op.id() != op_id || op.ended) return HG_SUCCESS;  // it has ended already
     op.cancel_asked = true;
     if (op.moving) op.context->rpc->mover().cancel(*op.moving);
     return HG_SUCCESS;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A callback that HG itself puts on the completion queue, for trigger() to run.
+// A callback that HG queues on the completion queue, for trigger() to run.
 #pragma once
 
 #include <cinnabar/base/work.hpp>
@@ -7,13 +7,13 @@
 
 namespace cinnabar::mercury {
 
-// Lives until `run` has begun.
+// Must live until `run` has started.
 struct Callback {
     Work run;  // the caller sets run.run and run.user
     Work hand_over;
     na::Context* context = nullptr;
 
-    // Any thread, as na::Context::run_owned.
+    // Any thread; see na::Context::run_owned.
     void queue(na::Context& on) noexcept {
         context = &on;
         hand_over.user = this;

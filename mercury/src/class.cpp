@@ -20,11 +20,11 @@ struct Living {
     std::vector<hg_class*> classes;
 };
 Living& living() {
-    static auto* const all = new Living;  // outlives whoever finalizes late
+    static auto* const all = new Living;  // never destroyed: classes may be finalized during exit
     return *all;
 }
 
-// The fields that came with 2.4 count only for those who say that they know them.
+// Fields that 2.4 added are read only if `version` says that the structure has them.
 hg_init_info known_options(const hg_init_info* options, unsigned version) {
     hg_init_info known = HG_INIT_INFO_INITIALIZER;
     if (!options) return known;
@@ -46,7 +46,8 @@ na_init_info with_class_of_traffic(const na_init_info_4_0& options, na_traffic_c
             options.request_mem_device,  traffic};
 }
 
-// The network itself, shared memory for those on this host, and a loopback where nobody could dial this process.
+// The network itself; shared memory for peers on this host; and a loopback if the class does not listen, since it could
+// not dial itself.
 Result<std::vector<std::shared_ptr<na::Transport>>> open_transports(const hg_class& owner) {
     const na_class& network = *owner.network;
     const na::TransportOptions wanted =
@@ -131,9 +132,9 @@ hg_class_t* HG_Init_opt2(const char* info_string, uint8_t listen, unsigned int v
 
 hg_return_t HG_Finalize(hg_class_t* hg_class) {
     if (!hg_class) return HG_SUCCESS;
-    if (hg_class->bulks != 0) return failed("HG_Finalize: bulk handles are left", HG_BUSY);
-    if (hg_class->contexts != 0) return failed("HG_Finalize: contexts are left", HG_BUSY);
-    if (hg_class->addrs != 0) return failed("HG_Finalize: addresses are left", HG_BUSY);
+    if (hg_class->bulks != 0) return failed("HG_Finalize: free all bulk handles first", HG_BUSY);
+    if (hg_class->contexts != 0) return failed("HG_Finalize: destroy all contexts first", HG_BUSY);
+    if (hg_class->addrs != 0) return failed("HG_Finalize: free all addresses first", HG_BUSY);
     {
         const std::lock_guard lock(living().mutex);
         std::erase(living().classes, hg_class);
@@ -143,7 +144,7 @@ hg_return_t HG_Finalize(hg_class_t* hg_class) {
     hg_class->engine.reset();
     for (auto& lend : hg_class->quarantine) {
         if (lend->quarantined()) lend->forget();
-        if (lend->granted()) (void)lend.release();  // its fence never ended, and the network that knew of it is gone
+        if (lend->granted()) (void)lend.release();  // its fence never completed, and its network is gone
     }
     --hg_class->network->users;
     if (hg_class->owns_network) (void)NA_Finalize(hg_class->network);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An HG class: an engine over a network, its options, and what must be gone before it can be finalized.
+// An HG class: an engine over a network, its options, and counts of the objects that must be freed before HG_Finalize.
 #pragma once
 
 #include "counters.hpp"
@@ -37,12 +37,13 @@ struct hg_class {
     void (*more_release)(hg_core_handle_t) = nullptr;
 
     std::mutex mutex;                      // of `names`
-    std::map<hg_id_t, std::string> names;  // of those registered by name
+    std::map<hg_id_t, std::string> names;  // of RPCs registered by name
 
-    // Own bulk handles that were described, by their secret: a description that comes back is the memory itself.
+    // Bulk handles of this class that were serialized, by their secret, so that a description that comes back is
+    // recognised as local memory.
     std::mutex described_mutex;
     std::unordered_map<std::uint64_t, hg_bulk*> described;
-    // Memory that a peer may still use although its handle is gone. With `contexts_mutex`.
+    // Memory that a peer may still use although its handle was freed. Guarded by `contexts_mutex`.
     std::vector<std::unique_ptr<cinnabar::mercury::Lending>> quarantine;
     std::mutex contexts_mutex;
     std::vector<hg_context*> open_contexts;
@@ -52,22 +53,22 @@ struct hg_class {
     std::atomic<int> bulks{0};
     cinnabar::mercury::Counters counters;
 
-    // Where this class is called; a class that does not listen reaches itself only.
+    // The address of this class. If it does not listen, only the class itself can use it.
     [[nodiscard]] cinnabar::na::Addr self() const { return engine->self_addr(); }
-    // Its address as peers know it: not the loopback's.
+    // The address by which peers know this class, not that of the loopback.
     [[nodiscard]] cinnabar::na::Addr known_as(cinnabar::na::ContextId context) const;
-    // Whether it is the address of one's own class, also as a peer knows it.
+    // Whether `addr` is this class, by its own address or as peers know it.
     [[nodiscard]] bool is_me(const cinnabar::na::Addr& addr) const;
 };
 
-// One that was handed out, or that a handle has within.
+// An address that was handed out, or the one inside a handle.
 struct hg_addr : na_addr {
     hg_class* owner = nullptr;
 };
 
 namespace cinnabar::mercury {
 
-// A new address for the user to free.
+// Makes an address that the user frees.
 [[nodiscard]] hg_return_t hand_out(hg_class& owner, na::Addr made, hg_addr_t* out) noexcept;
 // HG_INVALID_ARG: not an address; HG_PROTONOSUPPORT: no network of the class reaches it.
 [[nodiscard]] hg_return_t look_up(const hg_class& owner, const char* name, na::Addr& out) noexcept;

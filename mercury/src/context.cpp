@@ -23,15 +23,15 @@ rpc::Options options_of(const hg_class& owner, na::ContextId id) {
     options.context.id = id;
     if ((network.progress_mode & NA_NO_BLOCK) != 0) options.context.spin_max = std::chrono::hours(1);
     options.checksums = owner.options.checksum_level != HG_CHECKSUM_NONE;
-    // Handlers may take as long as they like, and nothing moves in a context that nobody drives meanwhile.
+    // A handler may take any time, and if no other thread drives the context, it makes no progress meanwhile.
     options.handler_time_max = Microseconds{0};
     options.stall_max = options.result_kept_max = owner.network->info.patience;
-    // A peer that lives is waited for, whatever its handlers do meanwhile, as in Mercury.
+    // As in Mercury, a live peer may take any time to respond.
     options.bulk.stall_max = Microseconds{0};
     return options;
 }
 
-// The first context of an id is reached by it; others get a number that no peer can ask for.
+// The first context with an id is reached by that id; further ones get a number that no peer can ask for.
 na::ContextId take_id(na_class& network, std::uint8_t wanted) {
     constexpr std::uint32_t private_ids = 256;
     const std::lock_guard lock(network.mutex);
@@ -69,7 +69,7 @@ hg_return_t open_context(hg_class& owner, std::uint8_t id, hg_context_t** out) {
     return HG_SUCCESS;
 }
 
-// Whether the user still holds handles, apart from what operations hold.
+// Whether the user still holds handles; references of operations do not count.
 bool has_users(hg_context& context) {
     bool any = false;
     context.handles.for_each([&](hg_handle& handle) {
@@ -93,17 +93,17 @@ hg_context_t* HG_Context_create_id(hg_class_t* hg_class, uint8_t id) {
 
 hg_return_t HG_Context_destroy(hg_context_t* context) {
     if (!context) return HG_SUCCESS;
-    if (has_users(*context)) return failed("HG_Context_destroy: handles are left", HG_BUSY);
+    if (has_users(*context)) return failed("HG_Context_destroy: destroy all handles first", HG_BUSY);
     context->unposted.store(true, std::memory_order_relaxed);
     {
         const std::lock_guard lock(context->owner->contexts_mutex);
         std::erase(context->owner->open_contexts, context);
     }
-    // Answers and one-way calls leave, what else is in flight ends. Its callbacks run inside, and may look at the
-    // context still.
+    // Responses and one-way calls are sent; other operations in flight end. Callbacks run inside and may still use the
+    // context.
     delete context->rpc.get();
     (void)context->rpc.release();
-    // Handles of handlers that never answered.
+    // Handles of requests that were never answered.
     context->handles.for_each([](hg_handle& handle) {
         if (handle.references.load() > 0) mercury::drop(handle);
     });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An HG context: one of rpc, the pools of what is in flight on it, and who may not be left when it is destroyed.
+// An HG context: an rpc context, the pools of its operations, and counts of the objects that must be freed before
+// HG_Context_destroy.
 #pragma once
 
 #include "class.hpp"
@@ -16,21 +17,21 @@
 struct hg_context {
     hg_class* owner = nullptr;
     std::unique_ptr<cinnabar::rpc::Context> rpc;
-    std::uint8_t id = 0;                  // the user's
-    cinnabar::na::ContextId core_id = 0;  // the same, or one of its own where that was taken
+    std::uint8_t id = 0;                  // given by the user
+    cinnabar::na::ContextId core_id = 0;  // the same, or a number of its own if another context has that id
     void* data = nullptr;
     void (*data_free)(void*) = nullptr;
     hg_return_t (*core_handle_created)(hg_core_handle_t, void*) = nullptr;
     void* core_handle_created_arg = nullptr;
     std::atomic<bool> unposted{false};
-    std::mutex abandoned_mutex;  // of the two below
+    std::mutex abandoned_mutex;  // guards the two below
     std::array<hg_handle*, 64> abandoned{};
     std::size_t abandoned_next = 0;
     cinnabar::SlotPool<hg_handle> handles;
     cinnabar::SlotPool<hg_op_id> transfers;
 
     explicit hg_context(cinnabar::Threads threads);
-    // When calls and transfers that begin now end at the latest.
+    // The deadline of calls and transfers that start now.
     [[nodiscard]] cinnabar::TimeUs deadline() const noexcept {
         const cinnabar::Microseconds span = owner->network->info.deadline;
         return span == cinnabar::Microseconds::max() ? cinnabar::time_never : rpc->deadline_in(span);

@@ -17,7 +17,7 @@ struct Lookup {
     void* arg;
 };
 
-// HG's answer in HG_Core's words.
+// Converts HG's callback information to HG_Core's.
 hg_return_t tell(const hg_cb_info* found) {
     const std::unique_ptr<Lookup> lookup(static_cast<Lookup*>(found->arg));
     hg_core_cb_info told{};
@@ -80,7 +80,7 @@ hg_return_t HG_Core_create(hg_core_context_t* context, hg_core_addr_t addr, hg_i
 }
 hg_return_t HG_Core_destroy(hg_core_handle_t handle) { return HG_Destroy(hg(handle)); }
 hg_return_t HG_Core_reset(hg_core_handle_t handle, hg_core_addr_t addr, hg_id_t id) {
-    // HG_Core keeps the address where none is given; HG forgets it.
+    // With a null address HG_Core keeps the old one, while HG drops it.
     return HG_Reset(hg(handle), !addr && handle ? hg(handle)->info.addr : hg(addr), id);
 }
 hg_return_t HG_Core_ref_incr(hg_core_handle_t handle) { return HG_Ref_incr(hg(handle)); }
@@ -101,7 +101,7 @@ const void* HG_Core_get_rpc_data(hg_core_handle_t handle) {
 hg_return_t HG_Core_set_target_id(hg_core_handle_t handle, uint8_t id) { return HG_Set_target_id(hg(handle), id); }
 namespace {
 
-// Room, and messages that came, have a byte for the flags.
+// Buffers to send and received messages include a byte for the flags.
 hg_size_t without_flags(hg_size_t bytes) { return bytes - std::min<hg_size_t>(bytes, mercury::core_flags_bytes); }
 hg_return_t without_flags(hg_return_t given, hg_size_t* size) {
     if (given == HG_SUCCESS && size) *size = without_flags(*size);

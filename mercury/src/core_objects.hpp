@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HG_Core's objects are HG's under other names.
+// HG_Core's objects are HG's objects under other names.
 #pragma once
 
 #include "context.hpp"

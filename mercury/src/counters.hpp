@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How much a class has done. Any thread.
+// Counters of a class. Thread-safe.
 #pragma once
 
 #include "mercury_core_types.h"
@@ -26,7 +26,7 @@ class Counters {
     void add(Which which) noexcept { values_[which].fetch_add(1, std::memory_order_relaxed); }
     void subtract(Which which) noexcept { values_[which].fetch_sub(1, std::memory_order_relaxed); }
     void read(hg_diag_counters& out) const noexcept;
-    // One line.
+    // All counters in one line.
     [[nodiscard]] std::string text() const;
 
   private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From the core's error codes to Mercury's return values. Values; any thread.
+// Conversion between the core's error codes and Mercury's return values.
 #pragma once
 
 #include "mercury_core_types.h"
@@ -14,22 +14,22 @@
 namespace cinnabar::mercury {
 
 [[nodiscard]] hg_return_t to_hg(Errc code) noexcept;
-// How an answer travels that HG makes itself (a handler that returned an error).
+// The error code of a response that HG generates, for a handler that returned an error.
 [[nodiscard]] Errc to_errc(hg_return_t value) noexcept;
-// Goes with it, so that the origin is told the very value; 0 where HG has no name for it.
+// The app code that is sent with it, so that the origin gets exactly this value; 0 if it is no HG value.
 [[nodiscard]] std::uint32_t app_code_of(hg_return_t value) noexcept;
-// What a call ended with: the value that an app code has, else the result's.
+// The return value of a call: from the app code if there is one, otherwise from the result.
 [[nodiscard]] hg_return_t told_by(Errc result, std::uint32_t app_code) noexcept;
 // Both lists have the same names in the same order, up to HG_HOSTFIREWALL.
 [[nodiscard]] inline na_return_t to_na(hg_return_t value) noexcept { return static_cast<na_return_t>(value); }
 [[nodiscard]] inline na_return_t to_na(Errc code) noexcept { return to_na(to_hg(code)); }
 
-// Logs why, once, and returns the value: what the user sees is only that.
+// Logs the reason, once, and returns the value, which is all that the user gets.
 hg_return_t failed(const char* what, const Error& error) noexcept;
 hg_return_t failed(const char* what, Errc code) noexcept;
 hg_return_t failed(const char* what, hg_return_t value) noexcept;
 
-// Runs `make`, which may run out of memory: no exception crosses into C.
+// Runs `make` and turns exceptions, such as bad_alloc, into a return value: none may reach C code.
 template <typename F>
 hg_return_t guarded(F&& make) noexcept {
     try {

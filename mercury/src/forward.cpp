@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A call, as its origin makes it.
+// Calls, at the origin.
 #include "context.hpp"
 #include "errors.hpp"
 #include "payload.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 Errc grow(hg_handle& handle, std::size_t bytes, Bytes& room) { return handle.call->grow_input(bytes, room); }
 
-// The user's, from trigger().
+// Runs the user's callback, from trigger().
 void tell(hg_handle& handle, hg_return_t ret) {
     if (const hg_core_cb_t callback = handle.core_forward_callback) {
         hg_core_cb_info told{};

@@ -38,7 +38,7 @@ void free_handle(hg_handle& handle) noexcept {
     context.handles.release(handle);
 }
 
-// One reference stays, which Mercury's programs may give back as well. Only the last few handles stay for that.
+// Programs for Mercury may drop one more reference of such a handle, so the last few of them are kept.
 void keep_abandoned(hg_handle& handle) noexcept {
     hg_context& context = *handle.info.context;
     hg_handle* oldest = nullptr;
@@ -48,13 +48,14 @@ void keep_abandoned(hg_handle& handle) noexcept {
         handle.references.store(1, std::memory_order_release);
         oldest = std::exchange(context.abandoned[context.abandoned_next++ % context.abandoned.size()], &handle);
         std::int32_t last = 1;
-        if (oldest && !oldest->references.compare_exchange_strong(last, 0)) oldest = nullptr;  // just given back
+        if (oldest && !oldest->references.compare_exchange_strong(last, 0))
+            oldest = nullptr;  // just dropped by the user
         if (oldest) oldest->abandoned = false;
     }
     if (oldest) free_handle(*oldest);
 }
 
-// The handler has let go without an answer: the origin is told now, not never.
+// The handler dropped the handle without a response: tells the origin now, which would otherwise wait.
 void abandon(hg_handle& handle) noexcept {
     handle.busy.store(false, std::memory_order_relaxed);
     rpc::Request& request = *std::exchange(handle.request, nullptr);
@@ -116,7 +117,7 @@ hg_handle* take_handle(hg_context& context, std::int32_t references, hg_return_t
 void drop(hg_handle& handle, std::int32_t owed) noexcept {
     const std::int32_t left = handle.references.fetch_sub(owed + 1, std::memory_order_acq_rel) - owed - 1;
     if (left == 0) return free_handle(handle);
-    // Nobody has a reference but the answer that nobody can give any more.
+    // The only reference left is that of the response, which can no longer be given.
     if (left == hg_handle::answer_owed + 1) abandon(handle);
 }
 
@@ -195,7 +196,7 @@ hg_return_t HG_Set_target_id(hg_handle_t handle, uint8_t id) {
     handle->info.context_id = id;
     handle->target = {};
     if (!handle->call || handle->forwarded) return HG_SUCCESS;
-    // Bytes that the user has written already move to the call that goes there.
+    // Bytes that the user has written are copied to the call that will be sent.
     rpc::Call* const written = std::exchange(handle->call, nullptr);
     const hg_return_t made = mercury::prepare_call(*handle);
     if (made == HG_SUCCESS) std::ranges::copy(written->input_room(), handle->call->input_room().begin());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One handle for both sides: at the origin a Call that is made when it is needed, since address and id may come late;
-// at the target a Request. Counted; operations in flight hold a reference, so that destroying one in mid-flight is
-// safe.
+// The handle of both sides. At the origin it has a Call, created when it is first needed, since address and id may be
+// set late; at the target it has a Request. Reference-counted: operations in flight hold a reference, so a handle may
+// be destroyed in flight.
 #pragma once
 
 #include "class.hpp"
@@ -19,25 +19,27 @@ struct hg_handle : cinnabar::PoolSlot {
     hg_info info{};
     hg_addr peer;  // what info.addr points to
     cinnabar::mercury::Registration* registration = nullptr;
-    // Counted in the low bits; `answer_owed` beside them tells, in one look, that the last one is the answer's.
+    // The count is in the low bits. The bit `answer_owed` says that one of the references belongs to a response that is
+    // not given yet.
     std::atomic<std::int32_t> references{0};
     static constexpr std::int32_t answer_owed = 1 << 24;
     [[nodiscard]] std::int32_t reference_count() const noexcept {
         return references.load(std::memory_order_relaxed) & (answer_owed - 1);
     }
-    // An operation holds a reference: the call at the origin, the answer that is owed at the target.
+    // An operation is in flight and holds a reference: the call at the origin, the response at the target.
     std::atomic<bool> busy{false};
-    std::atomic<bool> leaving{false};  // target: an answer that is given, and whose callback has not run yet
+    std::atomic<bool> leaving{false};  // target: the response was given and its callback has not run yet
     bool one_way = false;
-    bool abandoned = false;  // by its handler, without an answer: that reference may still be given back
+    bool abandoned = false;  // the handler dropped it without a response; one more reference may still be dropped
 
-    // Origin. The call is made by whoever asks for its bytes, or by HG_Forward, and stays until the next.
+    // Origin. The call is created by the first function that needs its bytes, or by HG_Forward, and kept until the next
+    // one.
     cinnabar::rpc::Call* call = nullptr;
-    bool forwarded = false;  // that call was
+    bool forwarded = false;  // whether `call` was forwarded
     std::atomic<cinnabar::rpc::CallId> call_id{0};
-    cinnabar::na::Addr target;  // the address with the context's id; empty when not made yet
+    cinnabar::na::Addr target;  // the address with the id of the target context; empty if not set yet
     hg_cb_t forward_callback = nullptr;
-    hg_core_cb_t core_forward_callback = nullptr;  // instead, where HG_Core forwarded it
+    hg_core_cb_t core_forward_callback = nullptr;  // used instead if HG_Core forwarded the call
     void* forward_arg = nullptr;
 
     // Target.
@@ -46,7 +48,7 @@ struct hg_handle : cinnabar::PoolSlot {
     hg_cb_t respond_callback = nullptr;
     hg_core_cb_t core_respond_callback = nullptr;
     void* respond_arg = nullptr;
-    hg_core_info core_info{};  // what HG_Core_get_info hands out
+    hg_core_info core_info{};  // returned by HG_Core_get_info
     cinnabar::mercury::MoreData more;
 
     hg_size_t input_bytes = 0;  // encoded, without the user's offset
@@ -54,7 +56,7 @@ struct hg_handle : cinnabar::PoolSlot {
     void* data = nullptr;
     void (*data_free)(void*) = nullptr;
 
-    // The bytes that came; empty when there are none.
+    // The bytes received; empty if there are none.
     [[nodiscard]] cinnabar::ConstBytes received_input() const noexcept {
         return request ? request->input() : cinnabar::ConstBytes();
     }
@@ -66,16 +68,17 @@ struct hg_handle : cinnabar::PoolSlot {
 
 namespace cinnabar::mercury {
 
-// A fresh handle of the context with `references`; null when there are too many, or its create callback failed (`why`).
+// A new handle of the context with this reference count. Null, with `why`: too many handles, or the create callback
+// failed.
 [[nodiscard]] hg_handle* take_handle(hg_context& context, std::int32_t references, hg_return_t& why) noexcept;
-// Gives a reference back; with the answer's, if `owed` is hg_handle::answer_owed.
+// Drops a reference; together with that of the response if `owed` is hg_handle::answer_owed.
 void drop(hg_handle& handle, std::int32_t owed = 0) noexcept;
 
-// The call to fill; made anew if the last one was forwarded.
+// Ensures that there is a call to encode into; creates a new one if the last one was forwarded.
 [[nodiscard]] hg_return_t prepare_call(hg_handle& handle) noexcept;
-// Sends the first `bytes` of its input. The callback is set in the handle before.
+// Sends the first `bytes` of the input. Requires: the callback is set in the handle.
 [[nodiscard]] hg_return_t forward(hg_handle& handle, std::size_t bytes) noexcept;
-// Answers with the first `bytes` of the output. HG_OPNOTSUPPORTED: one-way, or answered already.
+// Responds with the first `bytes` of the output. HG_OPNOTSUPPORTED: one-way, or answered already.
 [[nodiscard]] hg_return_t respond(hg_handle& handle, std::size_t bytes) noexcept;
 
 }  // namespace cinnabar::mercury

@@ -11,11 +11,11 @@ namespace {
 
 struct Protocol {
     std::string_view name;      // Mercury's
-    std::string_view of_class;  // where it is written without one
-    std::string_view scheme;    // ours
+    std::string_view of_class;  // if the string names no class
+    std::string_view scheme;    // the core's scheme
 };
 
-// Written without its class, the first of a name counts.
+// Without a class, the first entry with the name applies.
 constexpr std::array<Protocol, 17> protocols{{
     {"sm", "na", "shm"},
     {"shm", "na", "shm"},
@@ -36,13 +36,13 @@ constexpr std::array<Protocol, 17> protocols{{
     {"sim", "na", "sim"},
 }};
 constexpr std::array<std::string_view, 4> classes{"na", "ofi", "ucx", "bmi"};
-// What follows it is an address of the core's, as it stands.
+// "cinnabar+" is followed by an address in the core's own form.
 constexpr std::string_view own_class = "cinnabar";
 
 struct Words {
     std::string_view name;
     std::string_view protocol;
-    std::string_view address;  // behind "://"
+    std::string_view address;  // after "://"
 };
 
 Words split(std::string_view text) {
@@ -70,7 +70,7 @@ Result<Protocol> find(const Words& words, std::string_view text) {
                  std::string(text.substr(0, 128)));
 }
 
-// "mlx5_0/ib0:5000" names a device and then an address; "name?x=y" has options behind it.
+// "mlx5_0/ib0:5000" is a device and an address; "name?x=y" ends with options.
 std::string address_of(std::string_view address, const Protocol& protocol) {
     const auto query = address.find('?');
     std::string_view host = address.substr(0, query);
@@ -85,7 +85,7 @@ std::string address_of(std::string_view address, const Protocol& protocol) {
 struct Span {
     std::string_view option;  // "deadline_ms="
     const char* variable;
-    std::uint64_t least;  // milliseconds; 0 means for ever
+    std::uint64_t least;  // in milliseconds; 0 means for ever
 };
 constexpr Span deadline_span{"deadline_ms=", "CINNABAR_HG_DEADLINE_MS", 0};
 constexpr Span patience_span{"patience_ms=", "CINNABAR_HG_PATIENCE_MS", 1};
@@ -99,7 +99,7 @@ bool parse_milliseconds(std::string_view text, std::uint64_t least, Microseconds
     return true;
 }
 
-// Takes "NAME=N" out of the options.
+// Removes "NAME=N" from the options and reads N.
 Result<void> take(std::string& uri, const Span& span, Microseconds& out) {
     auto at = uri.find(span.option);
     while (at != uri.npos && uri[at - 1] != '?' && uri[at - 1] != '&') at = uri.find(span.option, at + 1);
@@ -107,14 +107,15 @@ Result<void> take(std::string& uri, const Span& span, Microseconds& out) {
         const auto end = std::min(uri.find('&', at), uri.size());
         const auto value = std::string_view(uri).substr(at + span.option.size(), end - at - span.option.size());
         if (!parse_milliseconds(value, span.least, out)) {
-            return Error(Errc::bad_address, "what ends with _ms is a number of milliseconds, of 11 days at most", uri);
+            return Error(Errc::bad_address,
+                         "an option that ends with _ms needs a number of milliseconds, at most 11 days", uri);
         }
         const bool more = end < uri.size();
         uri.erase(more ? at : at - 1, end - at + 1);
         return {};
     }
     if (const char* set = std::getenv(span.variable); set && *set && !parse_milliseconds(set, span.least, out)) {
-        return Error(Errc::invalid_argument, "a number of milliseconds, of 11 days at most, is missing",
+        return Error(Errc::invalid_argument, "the environment variable needs a number of milliseconds, at most 11 days",
                      std::string(span.variable) + "=" + set);
     }
     return {};
@@ -123,7 +124,8 @@ Result<void> take(std::string& uri, const Span& span, Microseconds& out) {
 }  // namespace
 
 Result<InfoString> InfoString::parse(std::string_view text) {
-    if (text.empty() || text.size() > 1024) return Error(Errc::bad_address, "an info string names a protocol");
+    if (text.empty() || text.size() > 1024)
+        return Error(Errc::bad_address, "an info string must name a protocol, such as ofi+tcp, in at most 1024 bytes");
     const Words words = split(text);
     CINNABAR_TRY(const Protocol protocol, find(words, text));
     InfoString info;
@@ -155,7 +157,7 @@ Result<std::string> to_core(std::string_view address) {
         result += std::string(protocol.scheme) + "://" + address_of(words.address, protocol);
         address = comma == address.npos ? std::string_view() : address.substr(comma + 1);
     }
-    if (result.empty()) return Error(Errc::bad_address, "an address is not empty");
+    if (result.empty()) return Error(Errc::bad_address, "the address is empty: write protocol://host:port");
     return result;
 }
 

@@ -12,7 +12,7 @@ void InputState::begin_read() noexcept {
     for (;;) {
         std::uint8_t seen = lent;
         if (state_.compare_exchange_weak(seen, reading, std::memory_order_acquire) || seen == settled) return;
-        if (seen != lent) ::sched_yield();  // it is being given back
+        if (seen != lent) ::sched_yield();  // another thread is giving it back
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The arguments of a request lie in the network's memory until its handler returns. A handle that is kept longer gives
-// that memory back: its bytes move, while other threads may be reading them, or have pointers to them.
+// The arguments of a request lie in receive memory of the network until the handler returns. If the handle is kept
+// longer, they are copied and the receive memory is given back, although other threads may be reading the arguments or
+// have pointers to them. InputState decides when the copy may be made.
 #pragma once
 
 #include "mercury_types.h"
@@ -17,30 +18,30 @@ class InputState {
   public:
     void reset() noexcept { state_.store(lent, std::memory_order_relaxed); }
 
-    // Around reading: the bytes stay where they are in between. Threads that use a handle do so one at a time; it is
-    // the thread that ran the handler which may come in between.
+    // Between these two the bytes do not move. Only one thread at a time may use a handle, but the thread that ran the
+    // handler may call give_back() meanwhile.
     void begin_read() noexcept;
     void end_read(hg_handle& handle) noexcept;
-    // The bytes stay where they are from now on: somebody will have pointers to them.
+    // From now on the bytes do not move, because the user gets pointers to them.
     void settle(hg_handle& handle) noexcept;
-    // The same within a read, by the reader; they may have moved.
+    // The same between begin_read and end_read; the bytes may have moved before.
     void settle_within(hg_handle& handle) noexcept;
-    // The handler has returned and the handle lives on.
+    // The handler has returned and the handle is still referenced.
     void give_back(hg_handle& handle) noexcept;
-    // By the reader, within a read: they are gone.
+    // Between begin_read and end_read: the bytes were released.
     void released() noexcept { state_.store(settled, std::memory_order_release); }
 
   private:
     enum State : std::uint8_t {
         lent,
         reading,
-        give_back_after,  // reading, and to be given back by the reader
+        give_back_after,  // reading; end_read gives the memory back
         settled,
     };
     std::atomic<std::uint8_t> state_{lent};
 };
 
-// The next bytes of a decoder, for a moment: nothing moves for their sake. Null when there are fewer.
+// The next bytes of a decoder, valid only until the next call, so they need not be settled. Null if there are fewer.
 [[nodiscard]] const void* next_bytes(hg_proc& proc, hg_size_t bytes) noexcept;
 
 }  // namespace cinnabar::mercury

@@ -22,7 +22,7 @@ constexpr int level_none = 4;  // above LogLevel::error
 
 struct Settings {
     std::atomic<int> level{static_cast<int>(LogLevel::warning)};
-    std::atomic<bool> silenced{false};  // by its subsystems
+    std::atomic<bool> silenced{false};  // by HG_LOG_SUBSYS
     std::atomic<LogFunction> function{nullptr};
     std::atomic<FILE*> streams[4] = {};  // by LogLevel; null: stderr
 };
@@ -51,7 +51,7 @@ void put(LogLevel level, std::string_view line) noexcept {
     const LogFunction function = settings().function.load();
     const int size = static_cast<int>(line.size());
     if (!function && !set) {
-        // The thread may be one that drives a context, and stderr a pipe that nobody reads.
+        // This thread may drive a context, and stderr may be a pipe that no process reads.
         std::array<char, 1100> text{};
         const int bytes = std::snprintf(text.data(), text.size(), "# HG %s: %.*s\n", name_of(level), size, line.data());
         if (bytes > 0) write_stderr_later({text.data(), std::min<std::size_t>(static_cast<unsigned>(bytes), 1099)});
@@ -67,7 +67,7 @@ void sink(LogLevel level, std::string_view line, void*) {
     put(level, line);
 }
 
-// The core's log comes here from now on.
+// Installs this log as the sink of the core.
 void take_over() noexcept {
     static std::once_flag once;
     std::call_once(once, [] { set_log_sink(sink, nullptr); });
@@ -82,7 +82,7 @@ int level_of(std::string_view name) noexcept {
     return -1;
 }
 
-// HG and NA have one log here, so that it is on unless every one of their names is turned off.
+// HG and NA share one log, which is on unless all their names are turned off.
 bool all_off(std::string_view list) noexcept {
     bool any = false;
     while (!list.empty()) {
@@ -98,7 +98,7 @@ bool all_off(std::string_view list) noexcept {
 void write(LogLevel level, const char* format, std::va_list arguments) noexcept {
     char line[1024];
     const int size = std::vsnprintf(line, sizeof line, format, arguments);
-    // What an own function failed with is often a peer's doing.
+    // A peer can cause most failures of HG functions, so their number is limited.
     static constinit LogLimit lines(100, Microseconds{1'000'000});
     if (size > 0) log_limited(lines, level, "%s", line);
 }
@@ -129,7 +129,8 @@ void read_log_environment() noexcept {
 
 void set_level(const char* name) noexcept {
     const int level = name ? level_of(name) : -1;
-    if (level < 0) return log_warning("\"%s\" is no level of the log", name ? name : "");
+    if (level < 0)
+        return log_warning("\"%s\" is no log level: use none, error, warning, info or debug", name ? name : "");
     settings().level.store(level);
     take_over();
     set_log_level(level == level_none ? LogLevel::error : static_cast<LogLevel>(level));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where HG and NA write what went wrong: Mercury's switches over the core's sink. Any thread.
+// The log of HG and NA: Mercury's settings on top of the core's sink. Thread-safe.
 #pragma once
 
 #include <cinnabar/base/log.hpp>
@@ -12,10 +12,10 @@ namespace cinnabar::mercury {
 void log_error(const char* format, ...) noexcept __attribute__((format(printf, 1, 2)));
 void log_warning(const char* format, ...) noexcept __attribute__((format(printf, 1, 2)));
 
-// Reads HG_LOG_LEVEL and HG_LOG_SUBSYS, once, and takes the core's log over when they or the user say so.
+// Reads HG_LOG_LEVEL and HG_LOG_SUBSYS, once, and redirects the core's log here if they or the user ask for it.
 void read_log_environment() noexcept;
 void set_level(const char* level) noexcept;
-// A line whatever the level.
+// Logs a line at any level.
 void write_always(std::string_view line) noexcept;
 
 }  // namespace cinnabar::mercury

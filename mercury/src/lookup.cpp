@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A look-up whose answer comes by callback. Nothing is asked of the network: it only keeps the rule of callbacks.
+// Address look-up with a callback. The look-up itself is immediate; only the callback is deferred to trigger().
 #include "callback.hpp"
 #include "context.hpp"
 #include "errors.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HG_Core's messages: the user's bytes, and behind them one of flags, by which a sender says that it has more than
-// fitted. The receiver's user brings that, however he likes, before the handler or the callback of the call runs.
+// Messages of HG_Core: the user's bytes, followed by one byte of flags. A flag says that the sender has more data than
+// fits the message. The receiving program then fetches that data in its own way before the handler or the callback of
+// the call runs.
 #pragma once
 
 #include "mercury_core_types.h"
@@ -20,7 +21,7 @@ struct MoreData {
     void (*next)(hg_handle& handle, hg_return_t ret) noexcept = nullptr;
     hg_return_t ret = HG_SUCCESS;
     std::atomic<bool> coming{false};
-    bool release = false;  // there is something that the user will want to release
+    bool release = false;  // whether release_more must call the user's release function
 };
 
 constexpr std::size_t core_flags_bytes = 1;
@@ -28,13 +29,13 @@ constexpr std::size_t core_flags_bytes = 1;
     return message.first(message.size() - std::min(message.size(), core_flags_bytes));
 }
 
-// Puts the flags behind `payload_bytes` of `room`. HG_MSGSIZE: no room for them. HG_OPNOTSUPPORTED: unknown flags.
+// Writes the flags after `payload_bytes` of `room`. HG_MSGSIZE: no room for them. HG_OPNOTSUPPORTED: unknown flags.
 [[nodiscard]] hg_return_t put_core_flags(hg_handle& handle, Bytes room, std::size_t payload_bytes,
                                          std::uint8_t flags) noexcept;
-// Calls `next`: at once, or from trigger() when the user has brought what the message came without.
+// Calls `next`: at once, or from trigger() once the user has fetched the missing data.
 void bring_more(hg_handle& handle, hg_op_t op, ConstBytes message,
                 void (*next)(hg_handle& handle, hg_return_t ret) noexcept) noexcept;
-// The user releases what he brought, or what he told the other side to fetch.
+// Lets the user release the data that was fetched, or that the other side was told to fetch.
 void release_more(hg_handle& handle) noexcept;
 
 }  // namespace cinnabar::mercury

@@ -13,7 +13,8 @@ namespace cinnabar::mercury {
 namespace {
 
 Result<std::unique_ptr<na_class>> open_class(const char* info_string, bool listen, const na_init_info_4_0& options) {
-    if (!info_string) return Error(Errc::invalid_argument, "an info string is needed");
+    if (!info_string)
+        return Error(Errc::invalid_argument, "the info string is NULL: write for example na+sm or ofi+tcp");
     auto opened = std::make_unique<na_class>();
     CINNABAR_TRY(opened->info, InfoString::parse(info_string));
     opened->listen = listen;
@@ -24,7 +25,7 @@ Result<std::unique_ptr<na_class>> open_class(const char* info_string, bool liste
     return opened;
 }
 
-// The two structures begin alike.
+// The two structures have the same first fields.
 na_init_info_4_0 without_class_of_traffic(const na_init_info& info) {
     return {info.ip_subnet,   info.auth_key,     info.max_unexpected_size, info.max_expected_size, info.progress_mode,
             info.addr_format, info.max_contexts, info.thread_mode,         info.request_mem_device};
@@ -36,12 +37,12 @@ na::TransportOptions transport_options(const na_init_info_4_0& options, bool lis
     na::TransportOptions wanted;
     wanted.listen = listen;
     wanted.connect_timeout = wanted.hello_timeout = wanted.keepalive = patience;
-    constexpr std::uint32_t contexts_max = 1024;  // more than the 256 that have an id of their own
+    constexpr std::uint32_t contexts_max = 1024;  // only 256 of them can have their own id
     wanted.contexts_max = contexts_max;
-    // Half are for answers: handlers may keep as many calls waiting as there can be, without a deadline.
+    // Half are for responses: handlers may keep as many calls waiting as there can be, without a deadline.
     constexpr std::uint32_t receive_slots = 131'072;
     wanted.receive_slots = receive_slots;
-    // One limit holds for both kinds of messages.
+    // The transport has one limit for both kinds of messages.
     const std::size_t message = std::max(options.max_unexpected_size, options.max_expected_size);
     if (message != 0) wanted.message_bytes_max = message;
     return wanted;
@@ -63,7 +64,8 @@ na::Addr self_of(const na::Transport& transport) {
 bool same_peer(const na::Addr& one, const na::Addr& other) noexcept {
     if (one == other) return true;
     if (one.empty() || other.empty() || one.body().context != other.body().context) return false;
-    if (one.is_connection() || other.is_connection()) return false;  // what it claims to be proves nothing
+    if (one.is_connection() || other.is_connection())
+        return false;  // the identity that a connection claims proves nothing
     const na::Incarnation a = one.body().incarnation;
     const na::Incarnation b = other.body().incarnation;
     if (a != 0 && b != 0) return a == b;
@@ -130,14 +132,14 @@ na_class_t* NA_Initialize_opt2(const char* info_string, bool listen, unsigned in
 na_return_t NA_Finalize(na_class_t* na_class) {
     if (!na_class) return NA_SUCCESS;
     if (na_class->users != 0 || na_class->addrs != 0) {
-        return to_na(failed("NA_Finalize: addresses or HG classes are left", HG_BUSY));
+        return to_na(failed("NA_Finalize: free all addresses and finalize all HG classes first", HG_BUSY));
     }
     delete na_class;
     return NA_SUCCESS;
 }
 
 void NA_Cleanup(void) {
-    // A listener of shared memory removes what dead ones left.
+    // Listening on shared memory removes the files of dead processes.
     (void)guarded([] {
         (void)cinnabar::mercury::open_transport(
             "shm://", cinnabar::mercury::transport_options({}, true, std::chrono::seconds(1)));

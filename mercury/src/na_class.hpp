@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An opened network under the name that Mercury's programs gave it. HG classes open one, or are given one. Any thread.
+// An NA class: an open network with the name by which it was opened. An HG class opens one or is given one.
+// Thread-safe.
 #pragma once
 
 #include "info_string.hpp"
@@ -25,8 +26,8 @@ struct na_class {
     std::atomic<int> addrs{0};  // not freed
     std::atomic<int> users{0};  // HG classes
 
-    std::mutex mutex;                  // of `contexts`
-    std::set<std::uint32_t> contexts;  // of all HG classes that are open on it, by the id of the core
+    std::mutex mutex;                  // guards `contexts`
+    std::set<std::uint32_t> contexts;  // contexts of all HG classes on this network, by the core's id
 };
 
 struct na_addr {
@@ -35,7 +36,7 @@ struct na_addr {
 
 namespace cinnabar::mercury {
 
-// What a transport is opened with: the defaults where the options say nothing.
+// The options for opening a transport: defaults for everything that `options` leaves open.
 [[nodiscard]] CINNABAR_API na::TransportOptions transport_options(const na_init_info_4_0& options, bool listen,
                                                                   Microseconds patience);
 
@@ -43,17 +44,17 @@ namespace cinnabar::mercury {
 [[nodiscard]] CINNABAR_API Result<std::shared_ptr<na::Transport>> open_transport(const std::string& uri,
                                                                                  const na::TransportOptions& options);
 
-// Where it listens; else what its peers know it by.
+// The address on which the transport listens; otherwise the one by which its peers know it.
 [[nodiscard]] CINNABAR_API na::Addr self_of(const na::Transport& transport);
 
-// Whether both are the same connection, or names of the same context of one process. Nothing that a peer claims to be
-// makes its connection the same as something else.
+// Whether both are the same connection, or addresses of the same context of one process. The identity that a peer
+// claims is never used for this.
 [[nodiscard]] CINNABAR_API bool same_peer(const na::Addr& one, const na::Addr& other) noexcept;
 
-// As users read it: the first endpoint of each network, in the class's own spelling.
+// An address as text for users: the first endpoint of each network, with the prefix of the class.
 [[nodiscard]] CINNABAR_API std::string printed(const na_class& na_class, const na::Addr& addr);
 
-// As HG_Addr_to_string.
+// Copies text to the user; see HG_Addr_to_string.
 template <typename Size>
 hg_return_t give_text(const std::string& text, char* out, Size* bytes) noexcept {
     const Size room = *bytes;

@@ -32,7 +32,8 @@ hg_return_t encode(Encoding& encoding) noexcept {
     hg_handle& handle = *encoding.handle;
     encoding.used = encoding.offset;
     if (!encoding.value) return HG_SUCCESS;
-    if (!encoding.proc) return failed("a value to send, but the RPC is registered without a proc for it", HG_FAULT);
+    if (!encoding.proc)
+        return failed("a value was given to send, but the RPC is registered without a proc for it", HG_FAULT);
     const Bytes room = encoding.room.subspan(encoding.offset);
     hg_proc proc = proc_over(handle, room.data(), room.size(), HG_ENCODE);
     const std::unique_ptr<hg_proc, FreeExtra> extra(&proc);
@@ -142,7 +143,7 @@ hg_size_t HG_Get_output_payload_size(hg_handle_t handle) {
 
 namespace {
 
-// Users write through it before they send, and read what came: const is not Mercury's.
+// Mercury's interface has no const: users write to this buffer before they send and read from it what was received.
 hg_return_t give(ConstBytes bytes, void** buffer, hg_size_t* size) {
     if (bytes.data() == nullptr) return HG_FAULT;
     *buffer = const_cast<std::byte*>(bytes.data());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Between the user's values and the bytes of messages: procs run over the message itself, or over memory of their own
-// where that is too small.
+// Encoding and decoding of the user's values. Procs run directly on the message, or on separate memory if the message
+// is too small.
 #pragma once
 
 #include "handle.hpp"
@@ -10,8 +10,8 @@
 
 namespace cinnabar::mercury {
 
-// Encodes `value` behind `offset` bytes of `room`. When that does not suffice, `grow` gives memory for all of it, once,
-// and what the user wrote into the first `offset` bytes comes along. `used`: bytes from the start of the room.
+// Encodes `value` after the first `offset` bytes of `room`. If it does not fit, `grow` is called once for memory that
+// is large enough, and the user's first `offset` bytes are copied there. `used` counts from the start of the room.
 struct Encoding {
     hg_handle* handle;
     hg_proc_cb_t proc;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Procs of the user's own, and the slow ways of those that HG makes.
+// User-defined procs, and the slow paths of HG's own procs.
 #include "errors.hpp"
 #include "handle.hpp"
 #include "mercury_proc.h"
@@ -21,13 +21,13 @@ void free_extra(hg_proc& proc) noexcept {
     proc.extra_is_mine = 1;
 }
 
-// The user will have a pointer to arguments that HG_Get_input decodes: they move now or not at all.
+// The user gets a pointer into the arguments that HG_Get_input decodes, so they must not move from now on.
 void settle_bytes(hg_proc& proc) noexcept {
     if (!proc.handle || !proc.handle->request) return;
     const auto start_of = [&] { return reinterpret_cast<const char*>(proc.handle->request->input().data()); };
     const cinnabar::ConstBytes input = proc.handle->request->input();
     const char* const before = start_of();
-    if (proc.begin < before || proc.begin > before + input.size()) return;  // other bytes
+    if (proc.begin < before || proc.begin > before + input.size()) return;  // the proc runs on other memory
     proc.handle->input_state.settle_within(*proc.handle);
     const std::ptrdiff_t moved = start_of() - before;
     proc.begin += moved;
@@ -110,7 +110,7 @@ hg_return_t hg_proc_restore_ptr(hg_proc_t proc, void*, hg_size_t) {
 
 hg_return_t hg_proc_set_extra_buf_is_mine(hg_proc_t proc, uint8_t mine) {
     if (!proc || !proc->extra) return HG_INVALID_ARG;
-    proc->extra_is_mine = mine ? 0 : 1;  // "mine" is the caller's
+    proc->extra_is_mine = mine ? 0 : 1;  // "mine" means: owned by the caller
     return HG_SUCCESS;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Progress, callbacks, and loops of others.
+// Progress, callbacks, and integration with other event loops.
 #include "context.hpp"
 
 #include <algorithm>
@@ -13,11 +13,11 @@ hg_return_t HG_Progress(hg_context_t* context, unsigned int timeout) {
     const auto did_within = [&](TimeUs span) {
         return rpc.progress(Microseconds(span)) != 0 || rpc.na().has_completions();
     };
-    if (timeout == 0) return did_within(0) ? HG_SUCCESS : HG_TIMEOUT;  // without a look at the clock
+    if (timeout == 0) return did_within(0) ? HG_SUCCESS : HG_TIMEOUT;  // without reading the clock
     const TimeUs until = rpc.deadline_in(std::chrono::milliseconds(timeout));
     TimeUs left = std::uint64_t{timeout} * 1000;
     while (!did_within(left)) {
-        // Somebody else may have been woken for what this thread waited for.
+        // Another thread may have been woken for the event that this one waits for.
         const TimeUs now = rpc.now_us();
         if (now >= until) return HG_TIMEOUT;
         left = until - now;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this machine can reach others by.
+// NA_Get_protocol_info: the protocols that this machine has.
 #include "errors.hpp"
 #include "na.h"
 
@@ -17,7 +17,7 @@ using cinnabar::mercury::to_na;
 namespace {
 
 struct Entry {
-    std::string_view scheme;  // the plugin behind it
+    std::string_view scheme;  // of the plugin
     std::string_view name;
     std::string_view protocol;
     std::string_view device;

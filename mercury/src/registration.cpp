@@ -25,7 +25,7 @@ Registration* find(const hg_class& owner, hg_id_t id) noexcept {
 
 namespace {
 
-// Mercury's: djb2, 32 bits.
+// The same hash as Mercury's: djb2, 32 bits.
 hg_id_t hash_of(const char* name) noexcept {
     std::uint32_t hash = 5381;
     for (; *name; ++name) hash = hash * 33 + static_cast<unsigned char>(*name);
@@ -80,7 +80,7 @@ hg_id_t HG_Register_name(hg_class_t* hg_class, const char* func_name, hg_proc_cb
         const std::lock_guard lock(hg_class->mutex);
         const auto [at, added] = hg_class->names.emplace(id, func_name);
         if (added || at->second == func_name) return HG_SUCCESS;
-        mercury::log_error("HG_Register_name: \"%s\" and \"%s\" have one id: rename one", func_name,
+        mercury::log_error("HG_Register_name: \"%s\" and \"%s\" have the same id: rename one", func_name,
                            at->second.c_str());
         return HG_EXIST;
     });

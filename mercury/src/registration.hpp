@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is known of an RPC id. Found without a lock; lives as long as the engine, so that handles may point to it. It
-// may be registered again while requests run.
+// The registration of an RPC id. Found without a lock; lives as long as the engine, so handles may point to it. It may
+// be changed while requests run.
 #pragma once
 
 #include "mercury.h"
@@ -16,10 +16,10 @@ struct Registration {
     std::atomic<hg_proc_cb_t> in_proc{nullptr};
     std::atomic<hg_proc_cb_t> out_proc{nullptr};
     std::atomic<hg_rpc_cb_t> handler{nullptr};
-    std::atomic<hg_core_rpc_cb_t> core_handler{nullptr};  // instead, where HG_Core registered it
+    std::atomic<hg_core_rpc_cb_t> core_handler{nullptr};  // used instead if HG_Core registered the id
     std::atomic<bool> one_way{false};
     std::atomic<void*> data{nullptr};
-    void (*data_free)(void*) = nullptr;  // under the class's mutex
+    void (*data_free)(void*) = nullptr;  // guarded by the class's mutex
 
     Registration() = default;
     Registration(const Registration&) = delete;
@@ -34,13 +34,13 @@ struct Callbacks {
     hg_rpc_cb_t handler = nullptr;
     hg_core_rpc_cb_t core_handler = nullptr;
 };
-// Makes the id known, or gives it other callbacks. A request finds it whole.
+// Registers an id or replaces its callbacks. A request sees either the old or the new ones.
 [[nodiscard]] hg_return_t register_id(hg_class& owner, hg_id_t id, const Callbacks& callbacks) noexcept;
 
-// Null when the id is not registered.
+// Null if the id is not registered.
 [[nodiscard]] Registration* find(const hg_class& owner, hg_id_t id) noexcept;
 
-// The engine's handler of every registration: makes the handle and runs the user's.
+// The engine's handler for every registration: makes a handle and runs the user's handler.
 void run_handler(rpc::Request& request, void* registration) noexcept;
 
 }  // namespace cinnabar::mercury

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A request, from its arrival at a handler to its answer.
+// Requests at the target: from the handler to the response.
 #include "context.hpp"
 #include "errors.hpp"
 #include "log.hpp"
@@ -18,7 +18,7 @@ void refuse(rpc::Request& request, hg_return_t why) noexcept {
 
 void fill(hg_handle& handle, rpc::Request& request, Registration& registration) noexcept {
     hg_class& owner = *handle.info.hg_class;
-    handle.request = &request;  // with the reference that trigger gave
+    handle.request = &request;  // takes over the reference from trigger
     handle.registration = &registration;
     handle.one_way = request.one_way();
     handle.peer.addr = request.source();
@@ -33,7 +33,7 @@ void fill(hg_handle& handle, rpc::Request& request, Registration& registration) 
     if (bytes > owner.engine->input_bytes_eager()) owner.counters.add(Counters::requests_extra);
 }
 
-// What an error says to the origin, if nobody has answered yet.
+// Responds with an error, if there is no response yet.
 void answer_for(hg_handle& handle, const char* whose, hg_return_t value) noexcept {
     log_warning("%s of RPC %llu: %s", whose, static_cast<unsigned long long>(handle.info.id),
                 HG_Error_to_string(value));
@@ -42,22 +42,22 @@ void answer_for(hg_handle& handle, const char* whose, hg_return_t value) noexcep
     drop(handle, hg_handle::answer_owed);
 }
 
-// With what `brought` says of what HG_Core's users had to bring first.
+// `brought`: how fetching the missing data of an HG_Core message ended.
 void run(hg_handle& handle, hg_return_t brought) noexcept {
     const Registration& registration = *handle.registration;
     if (brought != HG_SUCCESS) {
         answer_for(handle, "the rest of the arguments", brought);
-        drop(handle);  // the user's, who has not seen it
+        drop(handle);  // the user's reference; the handler has not run
         return drop(handle);
     }
-    hg_return_t returned = HG_INVALID_ARG;  // registered without a handler
+    hg_return_t returned = HG_INVALID_ARG;  // if the RPC is registered without a handler
     if (const hg_rpc_cb_t handler = registration.handler) {
         returned = handler(&handle);
     } else if (const hg_core_rpc_cb_t core_handler = registration.core_handler) {
         returned = core_handler(reinterpret_cast<hg_core_handle_t>(&handle));
     }
     if (returned != HG_SUCCESS) answer_for(handle, "the handler", returned);
-    // Others may keep it as long as they like: the receive slot is not theirs.
+    // The user may keep the handle for any time, but not the receive slot.
     if (handle.reference_count() > 1) handle.input_state.give_back(handle);
     drop(handle);
 }
@@ -70,7 +70,7 @@ void run_handler(rpc::Request& request, void* target) noexcept {
     if (context.unposted.load(std::memory_order_relaxed)) return refuse(request, HG_HOSTUNREACH);
     if (!registration.handler && !registration.core_handler) return refuse(request, HG_INVALID_ARG);
     hg_return_t why = HG_SUCCESS;
-    // The user's, the answer's where one is owed, and this function's.
+    // References: the user's, the response's unless the call is one-way, and this function's.
     hg_handle* const handle = take_handle(context, request.one_way() ? 2 : 3 + hg_handle::answer_owed, why);
     if (!handle) return refuse(request, why);
     handle->input_state.reset();

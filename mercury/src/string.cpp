@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Strings and their procs. Their memory is malloc's, since users free what they take out.
+// Strings and their procs. Memory comes from malloc, because users free what they take out.
 #include "input.hpp"
 #include "mercury_proc_string.h"
 
@@ -9,7 +9,7 @@
 
 namespace {
 
-// A copy of `bytes` bytes, which end with a null byte.
+// A copy of `bytes` bytes, including the null byte at the end.
 char* copy_of(const char* text, std::size_t bytes) noexcept {
     auto* const copy = static_cast<char*>(std::malloc(bytes));
     if (copy) std::memcpy(copy, text, bytes);
@@ -37,7 +37,7 @@ hg_return_t decode(hg_proc_t proc, hg_string_object_t& string) {
     ret = hg_proc_bytes(proc, flags, sizeof flags);
     if (ret != HG_SUCCESS) return ret;
     string.data = copy_of(text, bytes);
-    // The sender's flags are about the sender's memory.
+    // The flags that were sent describe the sender's memory.
     string.is_owned = true;
     return string.data ? HG_SUCCESS : HG_NOMEM;
 }

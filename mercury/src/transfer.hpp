@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A bulk transfer in flight. hg_op_id_t is its place and, in the bits that an address leaves free (8 below by
-// alignment, 16 above the 48 that a process has on Linux), how often the place was used: a cancel that comes too late
-// is told from one for the next transfers there, 16,777,215 of them.
+// A bulk transfer in flight. Its hg_op_id_t is its address combined with a counter of the uses of that slot, in the
+// bits that the address leaves free (8 low ones by alignment, 16 above the 48 of a Linux process). A late cancel is
+// therefore not applied to one of the next 16,777,215 transfers in the same slot.
 #pragma once
 
 #include "callback.hpp"
@@ -20,11 +20,11 @@ struct alignas(256) hg_op_id : cinnabar::PoolSlot {
     hg_context* context = nullptr;
     hg_cb_t callback = nullptr;
     hg_cb_info told{};
-    cinnabar::mercury::Callback queued;  // where the core moves nothing
+    cinnabar::mercury::Callback queued;  // for transfers without the core, such as local copies
 
-    // Whoever starts it and whoever ends it, which may be another thread, hold it.
+    // Held by the starting code and by the completion, which may run on another thread.
     std::atomic<int> references{0};
-    std::mutex mutex;  // of the four below
+    std::mutex mutex;  // guards the four below
     std::uintptr_t use = 0;
     cinnabar::bulk::Transfer* moving = nullptr;
     bool cancel_asked = false;

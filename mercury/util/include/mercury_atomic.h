@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Atomic integers, for C and C++ alike: plain integers that only these functions touch. A load acquires, a store
- * releases, and what reads and writes does both. */
+/* Atomic integers for C and C++: plain integers that only these functions may access. Loads have acquire semantics,
+ * stores release, and read-modify-write operations both. */
 #ifndef MERCURY_ATOMIC_H
 #define MERCURY_ATOMIC_H
 

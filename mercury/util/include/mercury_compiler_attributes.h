@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the headers of this family ask of the compiler, gcc or clang. */
+/* Compiler attributes that these headers use, for gcc and clang. */
 #ifndef MERCURY_COMPILER_ATTRIBUTES_H
 #define MERCURY_COMPILER_ATTRIBUTES_H
 

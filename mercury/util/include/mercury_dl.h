@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* The last error in this thread's words, or null. */
+/* The text of this thread's last error, or null. */
 static HG_UTIL_INLINE const char* hg_dl_error(void) { return dlerror(); }
 
 static HG_UTIL_INLINE HG_DL_HANDLE hg_dl_open(const char* file) { return dlopen(file, RTLD_LAZY); }
@@ -22,7 +22,7 @@ static HG_UTIL_INLINE int hg_dl_close(HG_DL_HANDLE handle) { return dlclose(hand
 
 static HG_UTIL_INLINE void* hg_dl_sym(HG_DL_HANDLE handle, const char* name) { return dlsym(handle, name); }
 
-/* The folder of the library that `addr` (of a function or a variable) lies in. Fails when it does not fit. */
+/* The folder of the library that contains `addr`, a function or a variable. Fails if the path does not fit. */
 HG_UTIL_PUBLIC int hg_dl_get_path(const void* addr, char* path, size_t path_size);
 
 #ifdef __cplusplus

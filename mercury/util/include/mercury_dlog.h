@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A log for debugging that lives in memory: a ring of places in the code that were passed, and named counters. */
+/* An in-memory debug log: a ring of entries for places in the code that were passed, and named counters. */
 #ifndef MERCURY_DLOG_H
 #define MERCURY_DLOG_H
 
@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-/* By these bytes the log is found in a core dump; up to 8 bytes of its name follow. */
+/* A magic value for finding the log in a core dump, followed by up to 8 bytes of its name. */
 #define HG_DLOG_STDMAGIC ">D.LO.G<"
 #define HG_DLOG_MAGICLEN 16
 
@@ -48,7 +48,7 @@ struct hg_dlog_dcount64 {
 
 struct hg_dlog {
     char dlog_magic[HG_DLOG_MAGICLEN];
-    hg_thread_mutex_t dlock; /* of all that follows */
+    hg_thread_mutex_t dlock; /* guards all following members */
 
     TAILQ_HEAD(, hg_dlog_dcount32) cnts32;
     TAILQ_HEAD(, hg_dlog_dcount64) cnts64;
@@ -56,10 +56,10 @@ struct hg_dlog {
     struct hg_dlog_entry* le;
     unsigned int lesize;
     int leloop;
-    unsigned int lefree; /* where the next entry goes */
-    unsigned int leadds; /* how many entries there are */
-    int lestop;          /* takes no entries */
-    int mallocd;         /* made by hg_dlog_alloc() */
+    unsigned int lefree; /* index of the next entry */
+    unsigned int leadds; /* number of entries */
+    int lestop;          /* if not 0, the log takes no entries */
+    int mallocd;         /* allocated by hg_dlog_alloc() */
 };
 
 #ifdef __cplusplus
@@ -78,7 +78,7 @@ HG_UTIL_PUBLIC void hg_dlog_free(struct hg_dlog* d);
 HG_UTIL_PUBLIC void hg_dlog_mkcount32(struct hg_dlog* d, hg_atomic_int32_t** cptr, const char* name, const char* descr);
 HG_UTIL_PUBLIC void hg_dlog_mkcount64(struct hg_dlog* d, hg_atomic_int64_t** cptr, const char* name, const char* descr);
 
-/* Takes a counter out again and frees it. */
+/* Removes a counter and frees it. */
 HG_UTIL_PUBLIC void hg_dlog_rmcount32(struct hg_dlog* d, hg_atomic_int32_t* cptr);
 HG_UTIL_PUBLIC void hg_dlog_rmcount64(struct hg_dlog* d, hg_atomic_int64_t* cptr);
 
@@ -87,17 +87,17 @@ HG_UTIL_PUBLIC unsigned int hg_dlog_addlog(struct hg_dlog* d, const char* file, 
                                            const char* msg, const void* data);
 HG_UTIL_PUBLIC void hg_dlog_setlogstop(struct hg_dlog* d, int stop);
 
-/* Forgets the entries; the counters stay as they are. */
+/* Removes all entries; the counters keep their values. */
 HG_UTIL_PUBLIC void hg_dlog_resetlog(struct hg_dlog* d);
 
-/* Writes counters and entries, or counters alone, by `log_func`. With `trylock` it gives up, with a word on stderr,
- * when the log is locked: for those who are crashing. */
+/* Writes counters and entries, or only counters, with `log_func`. With `trylock`, for use in a crash, it gives up with
+ * a message on stderr if the log is locked. */
 HG_UTIL_PUBLIC void hg_dlog_dump(struct hg_dlog* d, int (*log_func)(FILE*, const char*, ...), FILE* stream,
                                  int trylock);
 HG_UTIL_PUBLIC void hg_dlog_dump_counters(struct hg_dlog* d, int (*log_func)(FILE*, const char*, ...), FILE* stream,
                                           int trylock);
 
-/* hg_dlog_dump() into base.log, or into base-PID.log. */
+/* Like hg_dlog_dump(), to the file base.log or base-PID.log. */
 HG_UTIL_PUBLIC void hg_dlog_dump_file(struct hg_dlog* d, const char* base, int addpid, int trylock);
 
 #ifdef __cplusplus

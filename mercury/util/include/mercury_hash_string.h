@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* djb2 in 32 bits, by which Mercury turns the name of an RPC into its id. */
+/* djb2 in 32 bits, the hash from which Mercury makes the id of an RPC. */
 static HG_UTIL_INLINE unsigned int hg_hash_string(const char* string) {
     unsigned int hash = 5381;
     for (; *string != '\0'; ++string) hash = hash * 33 + (unsigned char)*string;

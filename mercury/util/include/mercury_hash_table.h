@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A hash table of pointers to keys and values; the user gives the hash and the comparison. One thread at a time. */
+/* A hash table of pointers to keys and values with user-defined hash and comparison. Not thread-safe. */
 #ifndef HG_HASH_TABLE_H
 #define HG_HASH_TABLE_H
 
@@ -13,7 +13,7 @@ typedef void* hg_hash_table_value_t;
 
 struct hg_hash_table_iter {
     hg_hash_table_t* hash_table;
-    hg_hash_table_entry_t* next_entry; /* the table's */
+    hg_hash_table_entry_t* next_entry; /* used by the table */
 };
 
 #define HG_HASH_TABLE_NULL ((void*)0)
@@ -34,7 +34,7 @@ HG_UTIL_PUBLIC hg_hash_table_t* hg_hash_table_new(hg_hash_table_hash_func_t hash
                                                   hg_hash_table_equal_func_t equal_func);
 HG_UTIL_PUBLIC void hg_hash_table_free(hg_hash_table_t* hash_table);
 
-/* What frees the key and the value of an entry that is removed or replaced; either may be null. */
+/* The functions that free the key and the value of an entry that is removed or replaced; either may be null. */
 HG_UTIL_PUBLIC void hg_hash_table_register_free_functions(hg_hash_table_t* hash_table,
                                                           hg_hash_table_key_free_func_t key_free_func,
                                                           hg_hash_table_value_free_func_t value_free_func);
@@ -51,7 +51,8 @@ HG_UTIL_PUBLIC int hg_hash_table_remove(hg_hash_table_t* hash_table, hg_hash_tab
 
 HG_UTIL_PUBLIC unsigned int hg_hash_table_num_entries(hg_hash_table_t* hash_table);
 
-/* Walks all values, in no order; the value that the iterator gave last may be removed, others not, nor inserted. */
+/* Iterates over all values in no particular order. Meanwhile only the value that was returned last may be removed, and
+ * none inserted. */
 HG_UTIL_PUBLIC void hg_hash_table_iterate(hg_hash_table_t* hash_table, hg_hash_table_iter_t* iter);
 HG_UTIL_PUBLIC int hg_hash_table_iter_has_more(hg_hash_table_iter_t* iterator);
 

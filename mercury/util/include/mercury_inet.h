@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* htonl and its kin, and the same for 64 bits. */
+/* htonl and its relatives, also for 64 bits. */
 #ifndef MERCURY_INET_H
 #define MERCURY_INET_H
 

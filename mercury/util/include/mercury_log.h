@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Logging by outlets. An outlet has a name and a parent; it writes lines up to the global level if its name is among
- * the subsystems that are on, or its parent writes. HG_LOG_LEVEL sets the level ("fatal" if not set), HG_LOG_SUBSYS the
- * subsystems ("hg_all", the parent of all). */
+/* Logging through outlets. An outlet has a name and a parent. It writes lines up to the global level if its name is one
+ * of the enabled subsystems, or if its parent writes. HG_LOG_LEVEL sets the level (default "fatal"), HG_LOG_SUBSYS the
+ * subsystems (default "hg_all", the parent of all). */
 #ifndef MERCURY_LOG_H
 #define MERCURY_LOG_H
 
@@ -24,13 +24,13 @@ enum hg_log_level {
     HG_LOG_LEVEL_FATAL,
     HG_LOG_LEVEL_ERROR,
     HG_LOG_LEVEL_WARNING,
-    HG_LOG_LEVEL_MIN_DEBUG, /* keeps the outlets' debug logs, see mercury_dlog.h */
+    HG_LOG_LEVEL_MIN_DEBUG, /* also fills the outlets' debug logs, see mercury_dlog.h */
     HG_LOG_LEVEL_INFO,
     HG_LOG_LEVEL_DEBUG,
     HG_LOG_LEVEL_MAX
 };
 
-/* PASS: as the parent, OFF: only if named, ON: always. "~name" among the subsystems is stronger than PASS. */
+/* PASS: like the parent; OFF: only if named; ON: always. "~name" in the list of subsystems overrides PASS. */
 enum hg_log_state { HG_LOG_PASS, HG_LOG_OFF, HG_LOG_ON };
 
 struct hg_log_outlet {
@@ -59,7 +59,7 @@ typedef int (*hg_log_func_t)(FILE* stream, const char* format, ...);
 #define HG_LOG_OUTLET_SUBSYS_INITIALIZER(name, parent_name) \
     HG_LOG_OUTLET_SUBSYS_STATE_INITIALIZER(name, parent_name, HG_LOG_PASS)
 
-/* Registers an outlet of static storage when the program or library is loaded, and takes it out again. */
+/* Registers an outlet of static storage when the program or library is loaded, and deregisters it at unload. */
 #define HG_LOG_REGISTER(name)                                                                                     \
     static void HG_UTIL_CATU(hg_log_outlet_reg, name)(void) HG_UTIL_CONSTRUCTOR;                                  \
     static void HG_UTIL_CATU(hg_log_outlet_reg, name)(void) { hg_log_outlet_register(&HG_LOG_OUTLET(name)); }     \
@@ -109,7 +109,7 @@ typedef int (*hg_log_func_t)(FILE* stream, const char* format, ...);
 #define HG_LOG_DEL_COUNTER32(name, counter_ptr) hg_dlog_rmcount32(HG_LOG_OUTLET(name).debug_log, counter_ptr)
 #define HG_LOG_DEL_COUNTER64(name, counter_ptr) hg_dlog_rmcount64(HG_LOG_OUTLET(name).debug_log, counter_ptr)
 
-/* Up to which level the outlet writes; another thread may be setting it. */
+/* The level up to which the outlet writes; another thread may be changing it. */
 #define HG_LOG_OUTLET_LEVEL(name) __atomic_load_n(&HG_LOG_OUTLET(name).level, __ATOMIC_RELAXED)
 
 #define HG_LOG_ADD_DLOG(name, log_level, file, line, func)                    \
@@ -158,24 +158,24 @@ extern "C" {
 HG_UTIL_PUBLIC void hg_log_set_level(enum hg_log_level log_level);
 HG_UTIL_PUBLIC enum hg_log_level hg_log_get_level(void);
 
-/* "subsys1,~subsys2": those that are on, and, with a "~", off whatever their parents are. */
+/* "subsys1,~subsys2": enables subsystems; with "~", disables them whatever their parents do. */
 HG_UTIL_PUBLIC void hg_log_set_subsys(const char* log_subsys);
 
-/* The same list; overwritten by the next call in this thread. */
+/* Returns that list; overwritten by the next call in this thread. */
 HG_UTIL_PUBLIC const char* hg_log_get_subsys(void);
 
-/* Switches one more subsystem on, and sets the level, which is one for all. */
+/* Enables one more subsystem and sets the global level. */
 HG_UTIL_PUBLIC void hg_log_set_subsys_level(const char* subsys, enum hg_log_level log_level);
 
-/* "error" or "err", in any case; NONE, with a word on stderr, for a name that is none. */
+/* Parses "error" or "err", in upper or lower case. An unknown name gives NONE and a message on stderr. */
 HG_UTIL_PUBLIC enum hg_log_level hg_log_name_to_level(const char* log_level);
 HG_UTIL_PUBLIC const char* hg_log_level_to_string(enum hg_log_level level);
 
-/* What writes the lines; null restores fprintf. */
+/* The function that writes lines; null restores fprintf. */
 HG_UTIL_PUBLIC void hg_log_set_func(hg_log_func_t log_func);
 HG_UTIL_PUBLIC hg_log_func_t hg_log_get_func(void);
 
-/* Where they go; null restores stderr for errors, and stdout for warnings and the debug levels. */
+/* The streams for lines; null restores stderr for errors, and stdout for warnings and the debug levels. */
 HG_UTIL_PUBLIC void hg_log_set_stream_error(FILE* stream);
 HG_UTIL_PUBLIC FILE* hg_log_get_stream_error(void);
 HG_UTIL_PUBLIC void hg_log_set_stream_warning(FILE* stream);
@@ -183,15 +183,16 @@ HG_UTIL_PUBLIC FILE* hg_log_get_stream_warning(void);
 HG_UTIL_PUBLIC void hg_log_set_stream_debug(FILE* stream);
 HG_UTIL_PUBLIC FILE* hg_log_get_stream_debug(void);
 
-/* The outlet stays where it is until it is deregistered, which also frees the counters of a debug log of its own;
- * registering it twice is harmless. */
+/* The outlet must not move until it is deregistered, which also frees the counters of its debug log. Registering it
+ * twice is harmless. */
 HG_UTIL_PUBLIC void hg_log_outlet_register(struct hg_log_outlet* outlet);
 HG_UTIL_PUBLIC void hg_log_outlet_deregister(struct hg_log_outlet* outlet);
 
 /* The counters of the outlet's debug log, if it has one. */
 HG_UTIL_PUBLIC void hg_log_dump_counters(struct hg_log_outlet* hg_log_outlet);
 
-/* Writes a line, cut at 1023 bytes, whatever the outlet's level; no newline with `no_return`. `module` may be null. */
+/* Writes a line, truncated to 1023 bytes, regardless of the outlet's level; without a newline if `no_return`. `module`
+ * may be null. */
 HG_UTIL_PUBLIC void hg_log_write(struct hg_log_outlet* hg_log_outlet, enum hg_log_level log_level, const char* module,
                                  const char* file, unsigned int line, const char* func, bool no_return,
                                  const char* format, ...) HG_UTIL_PRINTF(8, 9);

@@ -13,14 +13,14 @@ extern "C" {
 
 HG_UTIL_PUBLIC long hg_mem_get_page_size(void);
 
-/* 0 where there are no huge pages. */
+/* The size of a huge page; 0 if there are none. */
 HG_UTIL_PUBLIC long hg_mem_get_hugepage_size(void);
 
 /* `alignment` is a power of two and a multiple of sizeof(void*). Null when it fails. */
 HG_UTIL_PUBLIC void* hg_mem_aligned_alloc(size_t alignment, size_t size);
 HG_UTIL_PUBLIC void hg_mem_aligned_free(void* mem_ptr);
 
-/* Memory of huge pages, `size` a multiple of theirs; null where none are set aside. */
+/* Allocates memory in huge pages; `size` must be a multiple of their size. Null if none are reserved. */
 HG_UTIL_PUBLIC void* hg_mem_huge_alloc(size_t size);
 HG_UTIL_PUBLIC int hg_mem_huge_free(void* mem_ptr, size_t size);
 
@@ -29,7 +29,7 @@ HG_UTIL_PUBLIC int hg_mem_huge_free(void* mem_ptr, size_t size);
 HG_UTIL_PUBLIC void* hg_mem_header_alloc(size_t header_size, size_t alignment, size_t size);
 HG_UTIL_PUBLIC void hg_mem_header_free(size_t header_size, size_t alignment, void* mem_ptr);
 
-/* Maps the shared memory object `name` ("/like-this"), which `create` makes and sizes; null when it fails. */
+/* Maps the shared memory object `name` ("/like-this"); `create` creates it with this size. Null on failure. */
 HG_UTIL_PUBLIC void* hg_mem_shm_map(const char* name, size_t size, bool create);
 
 /* Unmaps it, and removes the name unless `name` is null. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A set of descriptors to wait for: epoll. */
+/* A set of file descriptors to wait for, by epoll. */
 #ifndef MERCURY_POLL_H
 #define MERCURY_POLL_H
 
@@ -16,7 +16,7 @@ typedef union hg_poll_data {
 
 struct hg_poll_event {
     uint32_t events;     /* HG_POLL... */
-    hg_poll_data_t data; /* the user's, given back with the event */
+    hg_poll_data_t data; /* the user's data, returned with the event */
 };
 
 #define HG_POLLIN (1 << 0)
@@ -32,10 +32,10 @@ extern "C" {
 /* Null when it fails. */
 HG_UTIL_PUBLIC hg_poll_set_t* hg_poll_create(void);
 
-/* Fails, and keeps the set, while a descriptor is in it. Null is allowed. */
+/* Fails and keeps the set if it still has descriptors. Null is allowed. */
 HG_UTIL_PUBLIC int hg_poll_destroy(hg_poll_set_t* poll_set);
 
-/* A descriptor that is readable when the set has events. */
+/* A file descriptor that is readable when the set has events. */
 HG_UTIL_PUBLIC int hg_poll_get_fd(const hg_poll_set_t* poll_set);
 
 HG_UTIL_PUBLIC int hg_poll_add(hg_poll_set_t* poll_set, int fd, struct hg_poll_event* event);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Threads and what is kept per thread: pthreads under Mercury's names. */
+/* Threads and thread-local keys: pthreads under Mercury's names. */
 #ifndef MERCURY_THREAD_H
 #define MERCURY_THREAD_H
 

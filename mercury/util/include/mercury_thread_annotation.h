@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* clang's thread safety analysis (-Wthread-safety); nothing for other compilers. */
+/* Attributes for clang's thread safety analysis (-Wthread-safety); empty for other compilers. */
 #ifndef MERCURY_THREAD_ANNOTATION_H
 #define MERCURY_THREAD_ANNOTATION_H
 

@@ -16,7 +16,7 @@ extern "C" {
 
 HG_UTIL_PUBLIC int hg_thread_mutex_init(hg_thread_mutex_t* mutex);
 
-/* One that spins a little before it sleeps, for short sections. */
+/* A mutex that spins briefly before it sleeps, for short critical sections. */
 HG_UTIL_PUBLIC int hg_thread_mutex_init_fast(hg_thread_mutex_t* mutex);
 HG_UTIL_PUBLIC int hg_thread_mutex_destroy(hg_thread_mutex_t* mutex);
 

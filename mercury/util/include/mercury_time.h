@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Points in time on the monotonic clock, and spans of time; both are struct timespec. */
+/* Points in time on the monotonic clock, and durations; both are struct timespec. */
 #ifndef MERCURY_TIME_H
 #define MERCURY_TIME_H
 
@@ -19,7 +19,7 @@ static HG_UTIL_INLINE int hg_time_get_current(hg_time_t* tv) {
     return clock_gettime(CLOCK_MONOTONIC, tv) == 0 ? HG_UTIL_SUCCESS : HG_UTIL_FAIL;
 }
 
-/* Cheaper, and late by up to a tick of the kernel (1 to 10 ms). */
+/* Cheaper, but up to one kernel tick (1 to 10 ms) behind. */
 static HG_UTIL_INLINE int hg_time_get_current_ms(hg_time_t* tv) {
     return clock_gettime(CLOCK_MONOTONIC_COARSE, tv) == 0 ? HG_UTIL_SUCCESS : HG_UTIL_FAIL;
 }
@@ -34,7 +34,7 @@ static HG_UTIL_INLINE hg_time_t hg_time_from_double(double seconds) {
     return tv;
 }
 
-/* Rounded up, so that a span that is not empty does not become 0. */
+/* Rounded up, so that only a duration of 0 becomes 0. */
 static HG_UTIL_INLINE unsigned int hg_time_to_ms(hg_time_t tv) {
     return (unsigned int)(tv.tv_sec * 1000 + (tv.tv_nsec + 999999) / 1000000);
 }
@@ -77,12 +77,12 @@ static HG_UTIL_INLINE double hg_time_diff(hg_time_t in2, hg_time_t in1) {
     return hg_time_to_double(hg_time_subtract(in2, in1));
 }
 
-/* Fails when a signal ended it early. */
+/* Fails if a signal interrupts the sleep. */
 static HG_UTIL_INLINE int hg_time_sleep(const hg_time_t rqt) {
     return clock_nanosleep(CLOCK_MONOTONIC, 0, &rqt, NULL) == 0 ? HG_UTIL_SUCCESS : HG_UTIL_FAIL;
 }
 
-/* Date and time for people, as "Sun, 22 Nov 2026 05:00:00 UTC"; overwritten by the next call in this thread. */
+/* Date and time as text, such as "Sun, 22 Nov 2026 05:00:00 UTC"; overwritten by the next call in this thread. */
 static HG_UTIL_INLINE char* hg_time_stamp(void) {
     static __thread char stamp[HG_UTIL_STAMP_MAX];
     const time_t now = time(NULL);

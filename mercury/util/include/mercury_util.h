@@ -8,10 +8,10 @@
 extern "C" {
 #endif
 
-/* A null pointer is left out. */
+/* Null pointers are not set. */
 HG_UTIL_PUBLIC void HG_Util_version_get(unsigned int* major, unsigned int* minor, unsigned int* patch);
 
-/* Sets the log level to `level` ("error", "warning", ...) and adds the outlet "hg_util" to those that write. */
+/* Sets the log level to `level` ("error", "warning", ...) and enables the outlet "hg_util". */
 HG_UTIL_PUBLIC void HG_Util_set_log_level(const char* level);
 
 #ifdef __cplusplus

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The mercury_util that Mercury 2.4 comes with. */
+/* The version of mercury_util in Mercury 2.4. */
 #define HG_UTIL_VERSION_MAJOR 4
 #define HG_UTIL_VERSION_MINOR 1
 #define HG_UTIL_VERSION_PATCH 0
@@ -25,7 +25,7 @@
 #define HG_UTIL_PRIVATE HG_ATTR_ABI_HIDDEN
 #define HG_UTIL_PLUGIN HG_ATTR_ABI_EXPORT
 
-/* What Mercury finds out when it is configured, and what some programs ask for in turn. */
+/* Macros that Mercury's configuration step defines and some programs test. */
 #define HG_UTIL_HAS_ATTR_CONSTRUCTOR_PRIORITY
 #define HG_UTIL_HAS_CLOCK_GETTIME
 #define HG_UTIL_HAS_CLOCK_MONOTONIC_COARSE

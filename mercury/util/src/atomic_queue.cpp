@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each cell counts the laps of its ring, which tells whose turn it is: a push of lap n waits for 2n, a pop for 2n + 1.
+// Each cell has a turn counter: in lap n of the ring a push waits for 2n, and a pop for 2n + 1.
 #include <mercury_atomic_queue.h>
 
 #include <atomic>

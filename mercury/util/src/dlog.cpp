@@ -36,7 +36,7 @@ class Lock {
     bool held_;
 };
 
-// C code holds the counter by its value alone.
+// C code refers to a counter by a pointer to its value.
 template <class Counter, class Value>
 Counter* counter_of(Value* value) {
     return reinterpret_cast<Counter*>(reinterpret_cast<char*>(value) - offsetof(Counter, c));

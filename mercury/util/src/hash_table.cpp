@@ -6,7 +6,7 @@
 #include <new>
 #include <unordered_map>
 
-// In the table's map by the key, and in a list for the walk, whose place survives removals.
+// An entry is in the table's map by its key, and in a list for iteration, which stays valid when entries are removed.
 struct hg_hash_table_entry {
     hg_hash_table_key_t key;
     hg_hash_table_value_t value;
@@ -40,7 +40,7 @@ struct hg_hash_table {
         if (value_free != nullptr) value_free(entry.value);
     }
 
-    // The map no longer has it.
+    // Requires: the entry is no longer in the map.
     void forget(hg_hash_table_entry* entry) {
         TAILQ_REMOVE(&walk, entry, place);
         free_contents(*entry);
@@ -69,7 +69,7 @@ void hg_hash_table_register_free_functions(hg_hash_table_t* hash_table, hg_hash_
 
 int hg_hash_table_insert(hg_hash_table_t* hash_table, hg_hash_table_key_t key, hg_hash_table_value_t value) try {
     auto entry = std::make_unique<hg_hash_table_entry>(hg_hash_table_entry{key, value, {}});
-    // The map holds the old key, which goes with the old entry, so it is replaced as a whole.
+    // The map points to the key of the old entry, which is freed with it, so the node is replaced as a whole.
     if (auto old = hash_table->map.extract(key)) {
         hg_hash_table_entry* const before = old.mapped();
         old.key() = key;

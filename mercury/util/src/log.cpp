@@ -34,7 +34,7 @@ constexpr std::array<Level, HG_LOG_LEVEL_MAX + 1> levels{{{"", ""},
 constexpr std::size_t line_bytes_max = 1024;
 
 struct Log {
-    std::mutex mutex;  // of the three below, and of the levels in the outlets
+    std::mutex mutex;  // guards the three below, and the levels in the outlets
     STAILQ_HEAD(, hg_log_outlet) outlets = STAILQ_HEAD_INITIALIZER(outlets);
     std::vector<std::string> subsystems;
     hg_log_level level = HG_LOG_LEVEL_NONE;
@@ -46,7 +46,7 @@ struct Log {
 
     Log();
 
-    // 1 and -1 for a name that is in the list, plainly or with a "~", else 0.
+    // 1 if the name is in the list, -1 if it is there with a "~", else 0.
     [[nodiscard]] int named(std::string_view name) const {
         for (const std::string& subsystem : subsystems) {
             if (subsystem == name) return 1;
@@ -70,7 +70,7 @@ struct Log {
         }
     }
 
-    // May throw bad_alloc, and has changed nothing then.
+    // If it throws bad_alloc, nothing has changed.
     void set_subsystems(std::string_view list) {
         std::vector<std::string> parts;
         while (!list.empty()) {
@@ -83,7 +83,7 @@ struct Log {
     }
 };
 
-// Never destroyed: outlets are deregistered while the program ends.
+// Never destroyed: outlets are deregistered during exit.
 Log& the_log() {
     static Log& log = *new Log;
     return log;
@@ -107,7 +107,7 @@ FILE* stream_of(hg_log_level level) {
 
 FILE* or_standard(FILE* stream, FILE* standard) { return stream != nullptr ? stream : standard; }
 
-// A subsystem that is not switched on for want of memory is no reason to end a program.
+// Catches bad_alloc: a program need not end because a subsystem could not be switched on.
 template <class Change>
 void change(Change change) {
     Log& log = the_log();
@@ -115,7 +115,7 @@ void change(Change change) {
     try {
         change(log);
     } catch (const std::bad_alloc&) {
-        (void)std::fprintf(stderr, "no memory for the list of subsystems that are logged; it stays as it was\n");
+        (void)std::fprintf(stderr, "no memory for the list of logged subsystems; it is unchanged\n");
     }
     log.update_all();
 }
@@ -233,7 +233,7 @@ void hg_log_vwrite(struct hg_log_outlet* hg_log_outlet, enum hg_log_level log_le
     (void)write(stream, "# [%lf] mercury->%s [%s] %s%s%s:%u %s() %s%s", hg_time_to_double(now), hg_log_outlet->name,
                 levels[log_level].name, module != nullptr ? module : "", module != nullptr ? ":" : "", file, line, func,
                 text, no_return ? "" : "\n");
-    // An error is what the debug log was kept for.
+    // An error dumps the debug log.
     if (log_level <= HG_LOG_LEVEL_ERROR && hg_log_outlet->debug_log != nullptr &&
         __atomic_load_n(&hg_log_outlet->level, __ATOMIC_RELAXED) >= HG_LOG_LEVEL_MIN_DEBUG) {
         hg_dlog_dump(hg_log_outlet->debug_log, write, stream, 0);

@@ -12,7 +12,7 @@
 
 namespace {
 
-// From /proc/meminfo, which knows it in kB.
+// From /proc/meminfo, which has it in kB.
 long read_hugepage_size() {
     std::FILE* const file = std::fopen("/proc/meminfo", "re");
     if (file == nullptr) return 0;
@@ -25,7 +25,7 @@ long read_hugepage_size() {
     return size_kb * 1024;
 }
 
-// The header with what goes before it, so that what follows is aligned if the whole is.
+// The size of the header, rounded up so that the memory after it is aligned.
 std::size_t header_room(std::size_t header_size, std::size_t alignment) {
     return alignment == 0 ? header_size : (header_size + alignment - 1) / alignment * alignment;
 }
@@ -33,7 +33,7 @@ std::size_t header_room(std::size_t header_size, std::size_t alignment) {
 void* map_shared(int fd, std::size_t size, bool create) {
     struct stat status;
     if (create && ftruncate(fd, static_cast<off_t>(size)) != 0) return nullptr;
-    // What lies behind the end of the object would end the process at the first touch.
+    // Access beyond the end of the object would raise SIGBUS.
     if (fstat(fd, &status) != 0 || static_cast<std::size_t>(status.st_size) < size) return nullptr;
     void* const memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     return memory == MAP_FAILED ? nullptr : memory;

@@ -44,7 +44,7 @@ struct hg_mem_pool {
         });
     }
 
-    // May throw bad_alloc, and has changed nothing then. With the mutex.
+    // If it throws bad_alloc, nothing has changed. Requires: the mutex is held.
     bool grow() {
         blocks.reserve(blocks.size() + 1);
         free.reserve((blocks.size() + 1) * chunk_count);
@@ -98,7 +98,7 @@ void* hg_mem_pool_alloc(struct hg_mem_pool* hg_mem_pool, size_t size, void** mr_
 void hg_mem_pool_free(struct hg_mem_pool* hg_mem_pool, void* mem_ptr, void* /*mr_handle*/) {
     if (mem_ptr == nullptr) return;
     const std::lock_guard lock(hg_mem_pool->mutex);
-    hg_mem_pool->free.push_back(static_cast<char*>(mem_ptr));  // grow() made room for every chunk
+    hg_mem_pool->free.push_back(static_cast<char*>(mem_ptr));  // grow() reserved room for every chunk
 }
 
 size_t hg_mem_pool_chunk_offset(struct hg_mem_pool* hg_mem_pool, void* mem_ptr, void* /*mr_handle*/) {

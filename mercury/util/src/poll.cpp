@@ -17,7 +17,7 @@ struct hg_poll_set {
 
 namespace {
 
-// Events taken by one call, at most; the others wait for the next.
+// The most events that one call returns; further ones are returned by the next.
 constexpr unsigned events_max = 64;
 
 std::uint32_t to_epoll(std::uint32_t events) {

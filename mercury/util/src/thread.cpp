@@ -9,7 +9,7 @@
 
 namespace {
 
-// What pthreads say in Mercury's words.
+// Converts an error number of pthreads to Mercury's return value.
 int result(int error) { return error == 0 ? HG_UTIL_SUCCESS : HG_UTIL_FAIL; }
 
 int init_mutex(hg_thread_mutex_t* mutex, int type) {
