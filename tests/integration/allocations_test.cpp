@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A typed call of trivially copyable types allocates nothing, on either side, once everything is warm.
+// A typed call of trivially copyable types allocates nothing on either side in the steady state.
 #include "support/allocation_count.hpp"
 #include "support/missing_here.hpp"
 
@@ -30,11 +30,11 @@ class Allocations : public testing::TestWithParam<std::string> {
         const std::string missing = GetParam().starts_with("ofi") ? support::missing_here(listening) : "";
         if (!missing.empty()) GTEST_SKIP() << missing;
         node_.emplace(std::move(listening).value());
-        // By that transport: self_addr() would also name the way within the process, which goes first.
+        // Only this transport: self_addr() also has the `self` endpoint, which would be preferred.
         to_ = Addr::parse(node_->address()).value();
     }
 
-    // Both sides in this thread: every allocation of a call is counted, and nothing else's.
+    // Both sides run on this thread, so exactly the allocations of the call are counted.
     std::optional<Node> node_;
     Addr to_;
 

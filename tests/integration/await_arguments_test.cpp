@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Arguments that are written inside a co_await, in many forms. g++ 12 destroys some such temporaries twice: those forms
-// must not build (the types say so here, tests/compile_fail/hl the message), and all that do build must be right. It is
-// built with -O0, -O1 and -O2: what breaks depends on them.
+// Arguments written inside a co_await, in many forms. g++ 12 destroys some of these temporaries twice. Those forms must
+// not compile (checked here by their types, and in tests/compile_fail/hl by the message), and all forms that compile
+// must work. Built with -O0, -O1 and -O2, because the compiler's bug depends on them.
 #include <cinnabar/cinnabar.hpp>
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ constexpr Rpc<int(Pair)> sum{"sum"};
 constexpr Rpc<std::uint64_t(std::string, std::uint64_t)> add{"add"};
 constexpr OneWay<Item> note{"note"};
 
-// Longer than what a string keeps in itself, so that each has memory to free.
+// Too long for the small-string optimisation, so that each string has memory to free.
 std::string text() { return std::string(40, 'x'); }
 std::string joined(const Item& item) { return item.name + std::to_string(item.count); }
 
@@ -65,7 +65,7 @@ class AwaitArguments : public testing::Test {
     Addr to_ = server_.self_addr();
 };
 
-// Named arguments, literals, and braces around what owns nothing: in the same expression, with every compiler.
+// Named arguments, literals, and braces around types that own nothing work in the co_await, with every compiler.
 TEST_F(AwaitArguments, that_may_be_awaited_at_once_are_right) {
     const auto calls = [this]() -> Task<int> {
         const Item item{text(), 3};
@@ -89,7 +89,7 @@ TEST_F(AwaitArguments, that_may_be_awaited_at_once_are_right) {
     for (int i = 0; i < 3; ++i) EXPECT_TRUE(sync_wait(calls()).ok());
 }
 
-// Temporaries of all kinds, where the call has a name; and in plain code, by the other endings.
+// Temporaries of all kinds work if the call is named first, and in plain code.
 TEST_F(AwaitArguments, that_are_temporaries_are_right_where_the_call_has_a_name) {
     const auto calls = [this]() -> Task<int> {
         auto a = client_.call(put, to_, Item{text(), 3});

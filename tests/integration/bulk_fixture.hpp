@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Processes with movers on any network, all in one thread, and memory that they lend each other.
+// Simulated processes with movers on any network, all on one thread, and memory that they lend each other.
 #pragma once
 
 #include "support/log_watch.hpp"
@@ -28,13 +28,13 @@ struct Side {
     na::Addr addr;
 };
 
-// A region lent by its owner, as others see it.
+// A region that its owner lends, with the RemoteRegion that others use.
 struct Loan : Lend {
     Side* owner = nullptr;
     std::vector<std::byte> encoded;
     RemoteRegion remote;
     bool fencing = false;
-    bool is_fenced = false;  // nothing touches the memory any more, or its quarantine has begun
+    bool is_fenced = false;  // the memory is no longer accessed, or its quarantine has begun
 };
 
 struct Outcome {
@@ -50,13 +50,13 @@ class BulkOn {
     ~BulkOn();
 
     using Wrap = std::function<std::shared_ptr<na::Transport>(std::shared_ptr<na::Transport>)>;
-    // `wrap` may put a transport around the one of the network; it has to keep that alive.
+    // `wrap` may wrap the network's transport; the wrapper must keep it alive.
     Side& add(const std::string& name, const MoverOptions& options = {}, const Wrap& wrap = nullptr);
 
     Loan& lend(Side& owner, const Region& region, na::Access access = na::Access::read_write, bool bound = false);
-    // Starts the fence; the loan says when it is through.
+    // Starts the fence; Loan::is_fenced tells when it is complete.
     void revoke(Loan& loan);
-    // All loans, and waits for the fences.
+    // Revokes all loans and waits for the fences.
     void revoke_all();
     void close(Side& side);
 
@@ -80,7 +80,7 @@ class BulkOn {
     support::Pump pump;
 
   private:
-    std::shared_ptr<na::Transport> shared_;  // of `self`, which is one process
+    std::shared_ptr<na::Transport> shared_;  // for `self`, which is one process
     std::deque<Side> sides_;
     std::deque<Loan> loans_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Transfers over real transports and both profiles of the simulator: between unlike segment lists, by a third party,
-// cancelled, expired and fenced at any moment, with a peer that dies.
+// Transfers over real transports and both profiles of the simulator: between different segment lists, by a third party,
+// canceled, expired and fenced at any moment, and with a peer that dies.
 #include "bulk_fixture.hpp"
 #include "support/fault_transport.hpp"
 #include "support/seeds.hpp"
@@ -74,7 +74,7 @@ TEST_P(BulkPipeline, AThirdPartyMovesWhatIsBound) {
     Outcome outcome;
     TransferArgs args = bulk.args_of(bulk.lend(owner, there.region, na::Access::read, true), here.region);
     args.follow_owner = true;
-    args.peer = sender.addr;  // whoever handed it on
+    args.peer = sender.addr;  // the peer that forwarded the descriptor
     bulk.start(third, args, outcome);
     ASSERT_TRUE(bulk.until_done(outcome));
     EXPECT_EQ(outcome.result, Errc::ok);
@@ -83,7 +83,7 @@ TEST_P(BulkPipeline, AThirdPartyMovesWhatIsBound) {
 
 TEST_P(BulkPipeline, NobodyListens) {
     BulkOn bulk(GetParam(), 1);
-    bulk.log.allow("");  // a transport may say so
+    bulk.log.allow("");  // some transports log it
     Side& owner = bulk.add("owner");
     Side& mover = bulk.add("mover");
     Scattered there(1000);
@@ -144,7 +144,7 @@ TEST_P(BulkPipeline, APeerThatDiesEndsItsTransfers) {
         EXPECT_EQ(outcome.completions, 1);
         EXPECT_NE(outcome.result, Errc::ok);
     }
-    if (!loan.is_fenced) loan.is_fenced = true;  // nobody is left who could
+    if (!loan.is_fenced) loan.is_fenced = true;  // the process that could access it is dead
 }
 
 TEST_P(BulkPipeline, AFaultyTransportEndsNothingTwice) {
@@ -179,7 +179,7 @@ TEST_P(BulkPipeline, AFaultyTransportEndsNothingTwice) {
         } else if (nth % 3 == 1) {
             EXPECT_EQ(outcome.result, Errc::io);
         } else {
-            // Within a host the bytes may have been moved before the loss is looked at.
+            // On the same host the bytes may have been copied before the loss is noticed.
             const bool within = GetParam() == NetworkKind::self || GetParam() == NetworkKind::ofi_shm;
             const bool moved = outcome.result == Errc::ok && at_the_end == there.bytes();
             EXPECT_TRUE(outcome.result == Errc::peer_lost || (within && moved))
@@ -194,7 +194,7 @@ TEST_P(BulkPipeline, AFaultyTransportEndsNothingTwice) {
     }
 }
 
-// Pulls and pushes of one seed, with cancels, deadlines and leases that are taken back in the midst of them.
+// Random pulls and pushes, with cancels, deadlines and leases that are revoked meanwhile.
 void fence_at_any_moment(NetworkKind kind, std::uint64_t seed) {
     Random random(seed);
     BulkOn bulk(kind, seed);

@@ -15,7 +15,7 @@
 namespace cinnabar::test {
 namespace {
 
-// One that tests/vm has laid before the test began; both its ends are in one network namespace.
+// A cable that tests/vm set up before the test; both its ends are in one network namespace.
 class LaidCable final : public Cable {
   public:
     explicit LaidCable(support::CablePlaces places) : places_(std::move(places)) {}
@@ -30,7 +30,7 @@ class LaidCable final : public Cable {
     void plug_in(End end) override { order("plug", end); }
     [[nodiscard]] bool way_goes_with_plug() const override { return false; }
     [[nodiscard]] bool take_down(End end) override {
-        order("down", end);  // until tests/vm mends it, when this process has gone
+        order("down", end);  // tests/vm restores it after this process has exited
         return true;
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A cable that is unplugged between two processes, which no end of a connection is told of: calls end by their deadline
-// or by the keepalive, whatever they were about, and work again when it is back. At either end: on one side the
-// interface and its routes are gone, on the other packets vanish.
+// The cable between two processes is unplugged, and neither end of a connection is notified. Calls end by their
+// deadline or by the keepalive, and work again when the cable is back. Tested for both ends: at the unplugged end the
+// interface and its routes are gone, at the other one packets are lost.
 #include "cable.hpp"
 
 #include "pending_calls.hpp"
@@ -33,7 +33,7 @@ class CableTest : public testing::TestWithParam<Cable::End> {
         const std::vector<std::string> arguments{cable_->far_place(), "1100", std::to_string(keepalive.count())};
         cable_->at_the_far_end([&] { server_.emplace(arguments); });
         NodeOptions options;
-        options.transport.receive_slots = 4096;  // half of them are for replies that are owed
+        options.transport.receive_slots = 4096;  // half of them are for pending replies
         options.transport.keepalive = keepalive;
         options.transport.connect_timeout = 2s;
         options.progress_thread = false;
@@ -41,7 +41,7 @@ class CableTest : public testing::TestWithParam<Cable::End> {
         to_ = client_->lookup(server_->address()).value();
     }
     ServerLoad now_at_server() { return client_->call(load, to_, 30s).wait().value(); }
-    // Returns when the server has pulled all of it and goes on.
+    // Returns when the server has pulled all bytes once and continues.
     void begin_transfer(Microseconds deadline) {
         memory_.resize(16u << 20);
         const Region region = client_->expose(std::span<const std::byte>(memory_)).value();
@@ -71,7 +71,7 @@ class CableTest : public testing::TestWithParam<Cable::End> {
     void works_when_plugged_in() {
         cable_->plug_in(GetParam());
         auto answer = client_->call(twice, to_, 3, 30s).wait();
-        // A fabric may end a session whose peer goes on with memory that was taken from it.
+        // A fabric may end the session if the peer continues to access memory whose lease was revoked.
         if (transfer_ == Errc::timed_out && answer.code() == Errc::peer_lost) {
             answer = client_->call(twice, to_, 3, 30s).wait();
         }
@@ -121,10 +121,11 @@ TEST_P(CableTest, ends_calls_that_are_made_afterwards) {
     works_when_plugged_in();
 }
 
-// Before the keepalive knows of it. The server cannot say that it lets go of the memory: that is taken from it.
+// The deadline passes before the keepalive notices. The server cannot confirm that it no longer uses the memory, so the
+// leases are revoked by force.
 TEST_P(CableTest, ends_a_transfer_by_its_deadline) {
     start(20s);
-    constexpr auto deadline = 2s;  // long enough to get there first
+    constexpr auto deadline = 2s;  // long enough for the request to arrive
     ASSERT_NO_FATAL_FAILURE(begin_transfer(deadline));
     cable_->unplug(GetParam());
     ASSERT_TRUE(transfer_ends());
@@ -137,7 +138,7 @@ TEST_P(CableTest, ends_a_transfer_by_its_deadline) {
 TEST_P(CableTest, ends_a_first_call_by_its_deadline_and_by_the_limit_on_connecting) {
     start(1s);
     cable_->unplug(GetParam());
-    // Without a route that is known at once; else nothing comes back.
+    // Without a route the failure is immediate; otherwise there is no answer.
     const bool known = GetParam() == Cable::End::near && cable_->way_goes_with_plug();
     const Errc expected = known ? Errc::unreachable : Errc::timed_out;
     auto began = Clock::now();
@@ -145,7 +146,7 @@ TEST_P(CableTest, ends_a_first_call_by_its_deadline_and_by_the_limit_on_connecti
     EXPECT_LE(Clock::now() - began, 500ms + patience);
     began = Clock::now();
     const Errc limited = client_->call(twice, to_, 1, no_deadline).wait().code();
-    // RDMA's connection manager answers for nobody: a host that is gone looks like a process that is stopped.
+    // With RDMA's connection manager, a host that is gone looks like a process that is suspended.
     EXPECT_TRUE(limited == Errc::unreachable || (limited == Errc::timed_out && cable_->near_place().find("verbs") == 0))
         << to_string(limited);
     EXPECT_LE(Clock::now() - began, 2s + patience);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Handlers and callers that are coroutines: nesting, deadlines and cancels that travel, pools, scopes.
+// Handlers and callers that are coroutines: nested calls, inherited deadlines and cancels, pools, scopes.
 #include "patience.hpp"
 
 #include <cinnabar/base/log.hpp>
@@ -61,7 +61,7 @@ Task<Result<int>> with_options_in_braces(NodeRef node, Addr to, std::stop_token 
     co_return sum;
 }
 
-// g++ 12 would destroy options that own something twice.
+// g++ 12 would destroy options with a destructor twice.
 TEST_F(Coroutines, options_may_stand_in_braces_behind_co_await) {
     std::stop_source stop;
     EXPECT_EQ(sync_wait(with_options_in_braces(client_, to(), stop.get_token())).value(), 380);
@@ -88,7 +88,7 @@ TEST_F(Coroutines, one_thread_drives_two_nodes) {
     Node b = Node::open("tcp://", {.progress_thread = false}).value();
     ASSERT_TRUE(a.serve(twice, [](int value) { return value + value; }).ok());
     const auto both = [&]() -> Task<int> {
-        (void)co_await a.sleep_for(1us);  // from now on it is driven, too
+        (void)co_await a.sleep_for(1us);  // from now on this thread drives it too
         co_return (co_await b.call(twice, a.self_addr(), 4)).value();
     };
     EXPECT_EQ(sync_wait(both()).value(), 8);
@@ -253,7 +253,7 @@ TEST_F(Coroutines, a_full_pool_answers_overloaded_and_stops_nobody) {
     Future<int> second = client_.call(where, to()).future();
     while (pool.queued() == 0) EXPECT_EQ(client_.call(twice, to(), 1).wait().value(), 2);
     EXPECT_EQ(client_.call(where, to()).wait().code(), Errc::overloaded);
-    EXPECT_EQ(client_.call(twice, to(), 1).wait().value(), 2);  // the loop runs
+    EXPECT_EQ(client_.call(twice, to(), 1).wait().value(), 2);  // the loop is not blocked
     let_go.open();
     EXPECT_EQ(first.get().value(), 1);
     EXPECT_EQ(second.get().value(), 1);

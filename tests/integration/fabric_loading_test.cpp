@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program pays for libfabric only when it opens a fabric address, and keeps its signals either way.
+// libfabric is loaded only when a fabric address is opened, and never changes the program's signal handlers.
 #include <cinnabar/cinnabar.hpp>
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ std::array<void (*)(int, siginfo_t*, void*), NSIG> handlers() {
     return found;
 }
 
-// The status of a child that opens `address` and aborts. 77: there is no such network here.
+// The exit status of a child that opens `address` and aborts. 77: this machine has no such network.
 int status_of_abort(const char* address) {
     const pid_t child = ::fork();
     if (child == 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that is handed on: A lends it to B, B puts what it was given into a call to C, and C moves the bytes from or
-// to A itself.
+// Forwarded memory: A lends memory to B, B passes the Bulk on in a call to C, and C transfers the bytes directly from
+// or to A.
 #include "ways.hpp"
 
 #include <cinnabar/cinnabar.hpp>
@@ -37,7 +37,7 @@ std::vector<std::byte> pattern(std::size_t bytes) {
     return made;
 }
 
-// Keeps what it pulls, from wherever it is told to.
+// Pulls the memory that it is given and stores it.
 struct Store {
     Node node;
     bool follow = true;
@@ -58,7 +58,7 @@ struct Store {
     }
 };
 
-// Hands on what it is asked to store.
+// Forwards the memory that it is asked to store.
 struct Gateway {
     Node node;
     Addr next;
@@ -71,7 +71,7 @@ struct Gateway {
         (void)node.serve(copy, [this](Request<Lent> request) -> Task<Result<std::uint64_t>> {
             co_return co_await request.node().call(copy_at, next, *request);
         });
-        // And once more, for a longer way.
+        // Also forwards `store`, for a chain of two gateways.
         (void)node.serve(store, [this](Request<Piece> request) -> Task<Result<std::uint64_t>> {
             co_return co_await request.node().call(store, next, *request);
         });
@@ -175,7 +175,7 @@ TEST_F(ForwardTcp, the_first_call_may_come_by_one_transport_and_the_second_by_an
     EXPECT_EQ(c.kept, bytes);
 }
 
-// A gives up while C pulls: C is told through B, and once A's call has ended nothing of its memory moves.
+// A cancels while C pulls: the cancel reaches C through B, and once A's call has ended its memory is not accessed.
 TEST_F(ForwardTcp, a_cancel_reaches_through) {
     std::promise<void> running;
     std::promise<Errc> ended;
@@ -185,7 +185,7 @@ TEST_F(ForwardTcp, a_cancel_reaches_through) {
         const auto pulled = co_await request->data.pull(Bytes(kept), {.follow_owner = true});
         if (!pulled) co_return pulled;
         running.set_value();
-        const auto slept = co_await request.node().sleep_for(1h);  // ends with the request
+        const auto slept = co_await request.node().sleep_for(1h);  // ends when the request is canceled
         ended.set_value(slept);
         co_return *pulled;
     };
@@ -201,7 +201,7 @@ TEST_F(ForwardTcp, a_cancel_reaches_through) {
     EXPECT_EQ(ended.get_future().get(), Errc::canceled);
 }
 
-// The deadline of the first call is that of the second.
+// The second call inherits the deadline of the first.
 TEST_F(ForwardTcp, a_deadline_reaches_through) {
     std::promise<TimeUs> left;
     Node c = Node::listen(uri).value();

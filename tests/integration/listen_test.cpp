@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A node that anybody can reach says so.
+// A node that listens on all interfaces logs a warning.
 #include <cinnabar/base/log.hpp>
 #include <cinnabar/cinnabar.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads that meet at a lock of a node, or at a loop that nobody else drives: in the one order that hurt.
+// Races at the locks of a node, or at a loop that no other thread drives, in the order that once failed.
 #include "patience.hpp"
 
 #include <cinnabar/cinnabar.hpp>
@@ -19,7 +19,7 @@ namespace {
 constexpr Rpc<int(int)> wait_for{"wait for"};
 constexpr Rpc<void()> hang{"hang"};
 
-// The executor of a joiner: while the job is posted, another thread takes the lock of the scope.
+// An executor whose post() lets another thread take the lock of the scope.
 class Joining final : public hl::Executor {
   public:
     explicit Joining(hl::ScopeCore& scope) : scope_(scope) {}
@@ -45,7 +45,7 @@ class Joining final : public hl::Executor {
     std::thread asks_;
 };
 
-// Once it is posted, the joiner may destroy the scope: nothing of it may be touched afterwards, the lock included.
+// Once posted, the joiner may destroy the scope, so neither the scope nor its lock may be touched afterwards.
 TEST(Locks, a_scope_posts_its_joiner_without_its_lock) {
     Node node = Node::open("tcp://", {.progress_thread = true}).value();
     Pool pool = node.make_pool().value();
@@ -65,7 +65,7 @@ TEST(Locks, a_scope_posts_its_joiner_without_its_lock) {
     EXPECT_TRUE(joining.all_ended);
 }
 
-// A place in a scope where the thread that stops it waits for the one that stops another.
+// A node in a scope at which the thread that stops this scope waits for the thread that stops another scope.
 struct Meeting {
     hl::StopNode node;
     std::atomic<unsigned>& there;
@@ -80,8 +80,9 @@ struct Meeting {
     }
 };
 
-// Each scope has a sleep on one node, and behind it a call on the other. Who stopped it held its lock, owned the other
-// node's context, and there ended the other scope's sleep, for which it wanted the other's lock.
+// Each scope has a sleep on one node and a call on the other. The thread that stopped a scope held its lock and owned
+// the other node's context, in which it ended the other scope's sleep, for which it needed the other scope's lock: a
+// deadlock.
 TEST(Locks, two_scopes_over_two_contexts_are_stopped_at_once) {
     Node server = Node::listen("tcp://127.0.0.1:0").value();
     ASSERT_TRUE(server
@@ -102,7 +103,7 @@ TEST(Locks, two_scopes_over_two_contexts_are_stopped_at_once) {
     const auto calls = [](NodeRef on, Addr to) -> Task<void> {
         EXPECT_EQ((co_await on.call(hang, to)).code(), Errc::canceled);
     };
-    // A task has begun to wait when the pool's threads are idle again; two nodes are driven by nobody meanwhile.
+    // A task waits once the pool's threads are idle again; no thread drives two of the nodes meanwhile.
     const auto settled = [&] {
         for (int i = 0; i < 2; ++i) {
             test::Gate through;
@@ -128,14 +129,14 @@ TEST(Locks, two_scopes_over_two_contexts_are_stopped_at_once) {
     for (std::future<void>& stop : stops) {
         if (stop.wait_for(20s) == std::future_status::ready) continue;
         std::fputs("two scopes wait for each other's lock\n", stderr);
-        std::abort();  // no thread of this process could be joined any more
+        std::abort();  // the threads of this process can no longer be joined
     }
     EXPECT_EQ(there, 2u);
     const auto join = [](Scope& scope) -> Task<void> { co_await scope.join(); };
     std::thread drives_b([&] { EXPECT_EQ(b.run_for(10ms), Errc::ok); });
     drives_b.join();
     const auto both = [&]() -> Task<void> {
-        (void)co_await a.sleep_for(1us);  // from now on they are driven
+        (void)co_await a.sleep_for(1us);  // from now on this thread drives them
         (void)co_await b.sleep_for(1us);
         co_await join(of_a);
         co_await join(of_b);
@@ -143,7 +144,7 @@ TEST(Locks, two_scopes_over_two_contexts_are_stopped_at_once) {
     EXPECT_TRUE(sync_wait(both()).ok());
 }
 
-// The last replies come on the loops that a thread with many of them looked at least.
+// The last replies arrive on the loops that a thread with many loops polled least.
 TEST(Locks, a_waiting_thread_drives_twenty_loops) {
     constexpr unsigned contexts = 20;
     Node server = Node::listen("tcp://127.0.0.1:0").value();

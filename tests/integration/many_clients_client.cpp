@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One of many clients: calls the server of its first argument as often as the second says, over what the third opens,
-// lends it memory once, and ends with 0 when everything came out right. It stays until its standard input ends, so that
-// all are there at once.
+// One of many clients. Arguments: the server's address, the number of calls, and the address to open. It lends memory
+// once and exits with 0 if all results are right. It stays until its standard input ends, so that all clients exist at
+// once.
 #include "two_process.hpp"
 
 #include <signal.h>
@@ -21,7 +21,7 @@ int main(int, char** arguments) {
     const std::string server = arguments[1];
     const int calls = std::atoi(arguments[2]);
     NodeOptions options;
-    options.transport.connect_timeout = 60s;  // all of them at once
+    options.transport.connect_timeout = 60s;  // all clients connect at once
     options.progress_thread = false;
     auto node = Node::open(arguments[3], options).value();
     const Addr to = node.lookup(server).value();
@@ -39,6 +39,6 @@ int main(int, char** arguments) {
     char byte = 0;
     while (::read(STDIN_FILENO, &byte, 1) > 0) {
     }
-    // Still there, however long it was quiet.
+    // The connection still works after being idle.
     return node.call(test::twice, to, 21, 60s).wait().value() == 42 ? 0 : 3;
 }

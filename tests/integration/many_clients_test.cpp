@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Many processes are clients of one server at once; it needs a bounded amount of memory for each.
+// Many client processes use one server at once; the server needs a bounded amount of memory for each.
 #include "two_process.hpp"
 #include "ways.hpp"
 
@@ -23,21 +23,20 @@ namespace cinnabar::test {
 namespace {
 
 constexpr std::size_t clients_default = 50;
-// Over providers that are for development each takes a second or more.
+// Each client takes a second or more on providers that are meant for development.
 constexpr std::size_t clients_of_slow_ways = support::thread_sanitizer ? 8 : 20;
 constexpr const char* calls_each = "200";
 constexpr int limit_ms = 100'000;
-// Of a server for a client, with the share of its own rings that it maps: two rings of 64 KiB and their pages, and what
-// the layers above keep. tcp needs far less.
-// The sanitizer keeps more for each byte.
+// Memory of the server per client: two shared-memory rings of 64 KiB with their pages, and the state of the higher
+// layers. tcp needs far less. The sanitizer needs more per byte.
 constexpr std::uint64_t bytes_per_client_max = (support::thread_sanitizer ? 1280 : 512) * 1024;
 
-// RDMA has the slots that all of them share from the first few clients on: 1024 of 16 KiB, and their spares.
+// With RDMA all clients share receive slots, which are allocated for the first few: 1024 of 16 KiB, and spares.
 constexpr std::uint64_t bytes_of_receive_slots_max = 20u << 20;
 
 bool is_fabric(const std::string& way) { return way.starts_with("ofi_"); }
 
-// CINNABAR_CLIENTS: how many instead.
+// CINNABAR_CLIENTS overrides the number.
 std::size_t clients_wanted(const std::string& way) {
     if (const char* wanted = std::getenv("CINNABAR_CLIENTS")) return std::strtoul(wanted, nullptr, 10);
     const bool slow = way == "ofi_sockets" || way == "ofi_udp_rxd" || (support::thread_sanitizer && is_fabric(way));

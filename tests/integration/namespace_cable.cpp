@@ -31,7 +31,7 @@ ifreq request_for(Cable::End end) {
     return request;
 }
 
-// A netlink message that makes a link: a header, and attributes which may hold others.
+// A netlink message that creates a link: a header and nested attributes.
 class NewLink {
   public:
     NewLink() {
@@ -50,7 +50,7 @@ class NewLink {
         std::memcpy(append(sizeof value), &value, sizeof value);
         close(at);
     }
-    // Between them come the attributes that it holds.
+    // Attributes added between open and close are nested.
     [[nodiscard]] std::size_t open(unsigned short type) {
         const std::size_t at = bytes_;
         const rtattr attribute{0, type};
@@ -67,7 +67,7 @@ class NewLink {
         bytes_ += size;
         return place;
     }
-    // False with errno.
+    // False on failure, with errno.
     [[nodiscard]] bool send() {
         const UniqueFd fd(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
         header().nlmsg_len = static_cast<unsigned>(bytes_);

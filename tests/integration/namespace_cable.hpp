@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two network namespaces of the test's own, and a veth pair between them. The thread that lays it is at the near end
-// until the cable goes; what it starts at the far end is there for good. Nothing of it is seen outside, and the kernel
-// removes it all with the last process that is in it.
+// Two network namespaces of the test and a veth pair between them. The thread that creates it is in the near namespace
+// until the cable is destroyed; processes started at the far end stay there. Nothing is visible outside, and the kernel
+// removes everything with the last process in the namespaces.
 #pragma once
 
 #include "cable.hpp"
@@ -12,14 +12,14 @@ namespace cinnabar::test {
 
 class NamespaceCable final : public Cable {
   public:
-    // Null with errno.
+    // Null on failure, with errno.
     [[nodiscard]] static std::unique_ptr<Cable> lay();
     ~NamespaceCable() override;
 
     [[nodiscard]] std::string near_place() const override { return "tcp://"; }
     [[nodiscard]] std::string far_place() const override { return far_uri; }
     void at_the_far_end(const std::function<void()>& f) const override;
-    // The interface of that end goes down, and the other end has no carrier.
+    // Takes the interface of that end down, so the other end loses its carrier.
     void unplug(End end) override { set_up(end, false); }
     void plug_in(End end) override { set_up(end, true); }
     [[nodiscard]] bool way_goes_with_plug() const override { return true; }
@@ -39,7 +39,7 @@ class NamespaceCable final : public Cable {
     UniqueFd home_;  // the namespaces
     UniqueFd near_;
     UniqueFd far_;
-    UniqueFd near_socket_;  // in them, to give orders on
+    UniqueFd near_socket_;  // netlink sockets in the two namespaces
     UniqueFd far_socket_;
 };
 

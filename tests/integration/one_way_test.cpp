@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One-way calls of a node that goes right behind them: each of them reaches its handler, in another process.
+// One-way calls of a node that is destroyed right after them: each one reaches its handler in another process.
 #include "server_process.hpp"
 #include "two_process.hpp"
 #include "ways.hpp"
@@ -34,7 +34,7 @@ class OneWayCalls : public testing::TestWithParam<Way> {
         const Errc called = node.call(load, to, 30s).wait().code();
         ASSERT_EQ(called, Errc::ok) << to_string(called);
     }
-    // What the server has sent for good: the calls went before this one, on another connection.
+    // Waits until the server has received them: `load` is sent on another connection and may overtake them.
     void expect_notes(int count) {
         Node node = open(false);
         const na::Addr to = server_of(node);
@@ -79,7 +79,7 @@ TEST_P(OneWayCalls, have_arrived_when_they_were_awaited) {
     expect_notes(rounds);
 }
 
-// A target that does not take them holds its origin up no longer than that.
+// A target that does not receive them delays the origin no longer than the limit.
 TEST_P(OneWayCalls, wait_for_a_stopped_target_as_long_as_they_may) {
     const auto took = [this](Microseconds leave_max) {
         NodeOptions options;

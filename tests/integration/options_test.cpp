@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the options of nodes, calls, pools and transfers promise, one by one.
+// The effects of the options of nodes, calls, pools and transfers, one by one.
 #include "patience.hpp"
 
 #include <cinnabar/cinnabar.hpp>
@@ -73,7 +73,7 @@ TEST(Options, a_pool_takes_high_before_normal_before_low_and_lets_low_in_each_si
     Pool pool = server.make_pool({.threads = 1}).value();
     test::Gate busy;
     test::Gate let_go;
-    std::string order;  // the pool's only thread
+    std::string order;  // written only by the pool's single thread
     const auto serve = [&](rpc::ProviderId id, Priority priority, char name) {
         ASSERT_TRUE(server
                         .serve(
@@ -112,7 +112,7 @@ TEST(Options, a_pool_takes_high_before_normal_before_low_and_lets_low_in_each_si
     let_go.open();
     EXPECT_EQ(first.get().value(), 1);
     for (Future<int>& call : waiting) EXPECT_TRUE(call.get().ok());
-    // The one that kept the thread took the first turn, so that the sixteenth is the fifteenth of these.
+    // The job that occupied the thread took the first turn, so the sixteenth turn is the fifteenth of these.
     EXPECT_EQ(order, std::string(14, 'h') + "l" + std::string(6, 'h') + "nn" + "l");
 }
 
@@ -137,7 +137,7 @@ TEST(Options, a_nested_call_ends_by_its_own_deadline_or_by_the_one_around_it) {
                                    (co_await request.node().call(hang, server.self_addr(), {.deadline = own})).code();
                                const TimeUs then = request.node().rpc_context().now_us();
                                told.open();
-                               // Its own came first, and the handler has time left.
+                               // Its own deadline came first, and the handler has time left.
                                co_return then >= after(now, own) && then < around;
                            })
                     .ok());
@@ -145,7 +145,7 @@ TEST(Options, a_nested_call_ends_by_its_own_deadline_or_by_the_one_around_it) {
     EXPECT_EQ(nested, Errc::timed_out);
     nested = Errc::ok;
     const auto started = std::chrono::steady_clock::now();
-    // The handler may be quick enough to answer at the last moment.
+    // The handler may still answer at the last moment.
     const Errc around = client.call(outer, server.self_addr(), 3'600'000'000u, 50ms).wait().code();
     EXPECT_TRUE(around == Errc::timed_out || around == Errc::ok) << to_string(around);
     while (nested == Errc::ok) std::this_thread::yield();

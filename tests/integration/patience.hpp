@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Waiting for what another thread does: bounded, without sleeping for a guess.
+// Bounded waiting for another thread, without sleeping for a guessed time.
 #pragma once
 
 #include <chrono>
@@ -8,7 +8,7 @@
 
 namespace cinnabar::test {
 
-// Opened once; those who wait give up after a minute, or after the time given.
+// Opened once. Waiting threads give up after a minute, or after the time given.
 class Gate {
   public:
     explicit Gate(std::chrono::seconds limit = std::chrono::minutes(1)) : limit_(limit) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A server process that dies or stands still while a thousand calls wait for it: each of them ends, once, with what
-// became of the peer, and as soon as that can be known.
+// A server process dies or is suspended while a thousand calls wait for it. Each call ends once, with the right error,
+// as soon as the failure can be detected.
 #include "pending_calls.hpp"
 #include "server_process.hpp"
 #include "two_process.hpp"
@@ -19,7 +19,7 @@ using Clock = PendingCalls::Clock;
 
 NodeOptions roomy() {
     NodeOptions options;
-    options.transport.receive_slots = 4096;  // half of them are for replies that are owed
+    options.transport.receive_slots = 4096;  // half of them are for pending replies
     options.progress_thread = false;
     return options;
 }
@@ -33,13 +33,13 @@ class PeerDeath : public testing::TestWithParam<Way> {
         }
     }
 
-    // Returns when handlers of the server hold them all.
+    // Returns when all calls are held by handlers of the server.
     void hold_calls(Microseconds deadline) {
         calls_.make(client_, to_, calls_held, deadline);
         ASSERT_TRUE(drive_until(client_, [this] { return now_at_server().held == calls_held; }));
         ASSERT_EQ(calls_.pending(), std::size_t{calls_held});
     }
-    // It lets go of what it held, since nobody waits for that any more, and serves as before.
+    // The server drops the canceled calls and serves as before.
     void goes_on_after_a_stop() {
         server_.signal(SIGCONT);
         EXPECT_EQ(client_.call(twice, to_, 3, 30s).wait().value(), 6);
@@ -63,17 +63,17 @@ TEST_P(PeerDeath, a_killed_server_ends_the_calls_that_it_held) {
 }
 
 TEST_P(PeerDeath, a_stopped_server_ends_calls_by_their_deadline) {
-    constexpr auto deadline = 4s;  // long enough for all of them to get there first
+    constexpr auto deadline = 4s;  // long enough for all of them to arrive
     ASSERT_NO_FATAL_FAILURE(hold_calls(deadline));
     server_.stop();
     const Clock::time_point made = calls_.each().back().made;
     calls_.expect_to_end(client_, Errc::timed_out, made, deadline + patience);
-    constexpr auto soonest = deadline - 1us;  // what it is counted in
+    constexpr auto soonest = deadline - 1us;  // the resolution of the clock
     for (const PendingCalls::Each& call : calls_.each()) ASSERT_GE(call.ended - call.made, soonest) << "too early";
     goes_on_after_a_stop();
 }
 
-// The connection is made by the kernel of the stopped process, and then nobody answers on it.
+// The kernel accepts the connection for the suspended process, which never answers on it.
 TEST_P(PeerDeath, a_server_that_is_stopped_before_the_first_call_ends_it_by_its_deadline) {
     server_.stop();
     calls_.make(client_, to_, calls_held, 200ms);
@@ -81,7 +81,7 @@ TEST_P(PeerDeath, a_server_that_is_stopped_before_the_first_call_ends_it_by_its_
     goes_on_after_a_stop();
 }
 
-// At whatever point of a copy it is.
+// At any point of a copy.
 TEST_P(PeerDeath, a_server_that_is_killed_while_it_pulls_ends_the_call) {
     std::vector<std::byte> bytes(8u << 20);
     const Region region = client_.expose(std::span<const std::byte>(bytes)).value();
@@ -105,7 +105,7 @@ TEST_P(PeerDeath, a_server_that_is_stopped_while_it_pulls_ends_the_call_by_its_d
     EXPECT_EQ(call.get().code(), Errc::timed_out);
     EXPECT_LE(Clock::now() - began, 2s + patience);
     server_.signal(SIGCONT);
-    // A fabric may end a session whose peer goes on with memory that was taken from it.
+    // A fabric may end the session if the peer continues to access memory whose lease was revoked.
     EXPECT_TRUE(drive_until(client_, [this] {
         const auto now = client_.call(load, to_, 30s).wait();
         return now.ok() && now->pulling == 0;
@@ -131,7 +131,7 @@ TEST_P(PeerSilence, a_stopped_server_ends_calls_without_deadline_by_the_heartbea
     ASSERT_NO_FATAL_FAILURE(hold_calls(no_deadline));
     const auto stopped = Clock::now();
     server_.stop();
-    // One beat finds that something was heard since the last, the next asks, and the third has no answer.
+    // The first heartbeat still finds recent traffic, the second sends a ping, and the third finds no answer.
     calls_.expect_to_end(client_, Errc::peer_lost, stopped, 3s + patience);
     goes_on_after_a_stop();
 }

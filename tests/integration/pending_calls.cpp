@@ -40,7 +40,7 @@ std::size_t PendingCalls::ended() const {
 
 void PendingCalls::expect_to_end(const Node& client, Errc result, Clock::time_point since, Clock::duration span) const {
     EXPECT_TRUE(drive_until(client, [this] { return pending() == 0; })) << pending() << " calls are still pending";
-    (void)client.run_for(20ms);  // for whatever would end a second time
+    (void)client.run_for(20ms);  // so that a call that ends twice is noticed
     Clock::time_point last = since;
     for (const Each& each : *each_) {
         ASSERT_EQ(each.endings, 1u);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls that are not answered: how each of them ended, when, and that it did so once.
+// Calls that are not answered. Records how and when each of them ended, and checks that it ended once.
 #pragma once
 
 #include <cinnabar/cinnabar.hpp>
@@ -12,7 +12,7 @@
 namespace cinnabar::test {
 
 inline constexpr int calls_held = 1000;
-// For what should take milliseconds, on a machine that is busy with other things.
+// The limit for things that should take milliseconds, on a busy machine.
 inline constexpr std::chrono::seconds patience{5};
 
 // Drives `client` until `happened`; false after `limit`.
@@ -34,12 +34,13 @@ class PendingCalls {
     [[nodiscard]] std::size_t pending() const { return each_->size() - ended(); }
     [[nodiscard]] const std::vector<Each>& each() const { return *each_; }
 
-    // Fails the test unless all of them end with `result`, once each, and the last at most `span` after `since`.
+    // Fails the test unless all calls end with `result`, each once, and the last at most `span` after `since`.
     void expect_to_end(const Node& client, Errc result, Clock::time_point since, Clock::duration span) const;
 
   private:
     [[nodiscard]] std::size_t ended() const;
-    std::shared_ptr<std::vector<Each>> each_ = std::make_shared<std::vector<Each>>();  // shared with what is in flight
+    std::shared_ptr<std::vector<Each>> each_ =
+        std::make_shared<std::vector<Each>>();  // shared with the calls in flight
 };
 
 }  // namespace cinnabar::test

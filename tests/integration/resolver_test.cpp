@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls to hosts that are named, while the name server takes its time, or for ever: nothing else waits for it.
+// Calls to host names while the name server is slow or never answers: nothing else waits for it.
 #include "patience.hpp"
 
 #include <cinnabar/cinnabar.hpp>
@@ -21,8 +21,8 @@ namespace {
 
 constexpr Rpc<int(int)> twice{"twice"};
 
-// In the place of the name server. A name that begins with "slow" is answered when the gate opens, "bad" means nobody,
-// and all others this host.
+// Replaces the name server. Names that begin with "slow" are answered when the gate opens, those with "bad" do not
+// exist, and all others are this host.
 struct Names {
     std::mutex mutex;
     std::shared_ptr<test::Gate> gate;
@@ -113,7 +113,7 @@ TEST_P(Resolving, what_means_nobody_says_so_and_answers_are_kept_for_a_while) {
     open();
     EXPECT_EQ(client_->call(twice, named("bad.test"), 1, 20s).wait().code(), Errc::bad_address);
     for (int i = 0; i < 3; ++i) {
-        open();  // a new node: it has to dial again
+        open();  // a new node must dial again
         EXPECT_EQ(client_->call(twice, named("good.test"), i, 20s).wait().value(), 2 * i);
     }
     EXPECT_EQ(Names::all().asked, 2u);
@@ -128,7 +128,7 @@ TEST_P(Resolving, more_names_than_may_wait_are_refused) {
     std::vector<Future<int>> calls;
     for (int i = 0; i < 300; ++i) {
         calls.push_back(client_->call(twice, named("slow." + std::to_string(i)), i, {.deadline = 60s}).future());
-        if (i < 4) {  // the resolver's threads, one by one
+        if (i < 4) {  // one for each thread of the resolver
             while (Names::all().asked <= static_cast<unsigned>(i)) std::this_thread::yield();
         }
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A server process that is killed and comes back at the same address: whoever calls it afterwards reaches the new one,
-// without doing anything for it, and can tell that it is another.
+// A server process is killed and restarted at the same address. Later calls reach the new process without any action of
+// the caller, who can tell that it is another process.
 #include "pending_calls.hpp"
 #include "server_process.hpp"
 #include "two_process.hpp"
@@ -26,7 +26,7 @@ namespace {
 
 using Clock = PendingCalls::Clock;
 
-// A port of the loopback that nobody else is given meanwhile: bound here, without listening, so that servers may.
+// Reserves a loopback port: it is bound here without listening, so that servers can listen on it.
 class HeldPort {
   public:
     HeldPort() {
@@ -47,7 +47,7 @@ class HeldPort {
     std::string port_;
 };
 
-// Where the server comes back.
+// The address at which the server is restarted.
 class HeldPlace {
   public:
     explicit HeldPlace(const Way& way) {
@@ -79,13 +79,13 @@ class Restart : public testing::TestWithParam<Way> {
 
     [[nodiscard]] std::vector<std::string> at_port() const { return {place_.uri()}; }
     [[nodiscard]] Result<int> call() const { return client_.call(twice, to_, 21, 10s).wait(); }
-    // Of the process behind the last connection.
+    // The incarnation of the process on the last connection.
     [[nodiscard]] na::Incarnation incarnation() const {
         na::Context& context = client_.rpc_context().na();
         const na::Context::Ownership own(context);
         return context.peer(to_).value()->incarnation();
     }
-    // With calls that some handlers hold, while others wait here for a credit.
+    // Kills the server while handlers hold some calls and others wait here for credits.
     void kill_with_calls_pending() {
         PendingCalls calls;
         calls.make(client_, to_, 300, no_deadline);
@@ -129,12 +129,12 @@ TEST_P(Restart, calls_are_refused_until_the_new_process_is_there) {
     ASSERT_NO_FATAL_FAILURE(kill_with_calls_pending());
     expect_refusals(2);
     server_.emplace(at_port());
-    // So soon after the loss each call dials.
+    // Shortly after the loss, each call dials.
     ASSERT_EQ(call().value(), 42);
     EXPECT_NE(incarnation(), before);
     server_.reset();
-    (void)call();  // tells of the loss, or dials already
-    // By now calls are refused without a dial for moments of up to 100 ms.
+    (void)call();  // reports the loss, or already dials
+    // Now calls may be refused without dialling, for up to 100 ms at a time.
     expect_refusals(20);
     server_.emplace(at_port());
     Result<int> reached = call();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Typed calls from end to end, over every transport that needs nothing: to oneself, over TCP, and in shared memory.
+// Typed calls end to end, over the transports that need no set-up: self, tcp and shm.
 #include <cinnabar/base/log.hpp>
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/rpc/context.hpp>
@@ -56,7 +56,7 @@ TEST_P(RoundTrip, addresses_paths_and_times) {
     ASSERT_TRUE(server_.serve(where, check).ok());
     EXPECT_EQ(caller().call(where, to_, to_, "/srv/x", now).wait().value(), to_);
     EXPECT_TRUE(caller().call(where, to_, Addr(), "/srv/x", now).wait().value().empty());
-    // A peer that does not listen means nothing to others.
+    // The address of a peer that does not listen is useless to others.
     const Addr session = Addr::of_connection("tcp", 0, 7, false);
     EXPECT_EQ(caller().call(where, to_, session, "/srv/x", now).wait().code(), Errc::unreachable);
 }
@@ -204,7 +204,7 @@ TEST_P(RoundTrip, counts_and_latencies) {
     EXPECT_EQ(requests, 5u);
 }
 
-// A peer that keeps the format of calls, and none of the arguments.
+// A peer that sends well-formed calls with malformed arguments.
 TEST_P(RoundTrip, malformed_arguments_are_answered_and_stop_nobody) {
     bool ran = false;
     ASSERT_TRUE(server_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A server on tcp and in shared memory: whoever can takes shared memory, by itself.
+// A server listens on tcp and shm: clients that can use shared memory choose it automatically.
 #include <cinnabar/cinnabar.hpp>
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ class SameHost : public testing::Test {
                    })
             .value();
     }
-    // A call that lends memory goes through.
+    // Expects that a call that lends memory succeeds.
     static void expect_calls(const Node& client, const na::Addr& to) {
         std::vector<std::uint64_t> numbers(10'000, 3);
         const auto region = client.expose(std::span(numbers)).value();
@@ -55,7 +55,7 @@ TEST_F(SameHost, EitherCanBeForced) {
     }
 }
 
-// As an address of another host, user or boot looks from here.
+// An address of another host, user or boot.
 TEST_F(SameHost, AnotherPlaceIsReachedOverTcp) {
     const auto client = Node::open({"shm://", "tcp://"}).value();
     std::string address = server_.address();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// two_process_server as a process of its own: ready when it is made, killed, if it still lives, when this goes.
+// Runs two_process_server as a child process. It is ready after construction; the destructor kills it if it still
+// lives.
 #pragma once
 
 #include <sys/types.h>
@@ -11,8 +12,8 @@ namespace cinnabar::test {
 
 class ServerProcess {
   public:
-    // `arguments`: see two_process_server.cpp. It runs in the network namespace of this thread. When it does not come
-    // up within half a minute, the test has failed and the address is empty.
+    // `arguments`: see two_process_server.cpp. The process runs in the network namespace of this thread. If it is not
+    // ready within 30 seconds, the test fails and the address is empty.
     explicit ServerProcess(const std::vector<std::string>& arguments = {});
     ~ServerProcess();
     ServerProcess(const ServerProcess&) = delete;
@@ -20,9 +21,9 @@ class ServerProcess {
 
     [[nodiscard]] const std::string& address() const { return address_; }
     void signal(int number) const;
-    // Returns when it has stopped.
+    // Suspends the process (SIGSTOP) and returns when it has stopped.
     void stop() const;
-    // Sends it a signal that ends it, and returns when it is gone.
+    // Sends a signal that terminates the process, and returns when it has exited.
     void end(int number);
 
   private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nodes, calls, futures and handlers may go in any order; nothing hangs, and who waits is told.
+// Nodes, calls, futures and handlers may be destroyed in any order; nothing hangs, and waiting callers get an error.
 #include "patience.hpp"
 
 #include <cinnabar/cinnabar.hpp>
@@ -55,7 +55,7 @@ TEST_F(Shutdown, an_unsent_call_outlives_its_node) {
     server_.reset();
 }
 
-// Suspends a task, and has a thread of its own post it back once `go` is set.
+// Suspends a task; a separate thread posts it back once `go` is set.
 struct Elsewhere {
     std::atomic<bool>& waiting;
     std::atomic<bool>& go;
@@ -70,13 +70,13 @@ struct Elsewhere {
             waiting.store(true);
             waiting.notify_all();
             go.wait(false);
-            executor->post(job);  // this may be gone before it returns
+            executor->post(job);  // this object may be destroyed before it returns
         });
     }
     void await_resume() const noexcept {}
 };
 
-// For the thread sanitizer: the job that is posted is the last thing that the node waits for.
+// For the thread sanitizer: the posted job is the last thing that the node waits for.
 TEST_F(Shutdown, a_node_that_goes_waits_for_a_thread_that_posts) {
     constexpr Rpc<int(int)> away{"away"};
     for (int round = 0; round < 20; ++round) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Peers that live and do not answer, because nobody drives their contexts: pulls from them end, and stop no others.
+// Peers that live but do not respond, because nothing drives their contexts: pulls from them end, and others are not
+// blocked.
 #include "bulk_fixture.hpp"
 
 #include <array>

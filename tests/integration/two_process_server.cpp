@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The other process of the tests that need one: serves until its standard input ends, and says where on its standard
-// output. Its arguments, all optional: where to listen, how many calls of one peer it holds at once, and its keepalive
-// in milliseconds.
+// The server process of the two-process tests. It prints its address and serves until its standard input ends. Optional
+// arguments: the address to listen on, the number of calls of one peer that it holds at once, and the keepalive in
+// milliseconds.
 #include "two_process.hpp"
 
 #include <signal.h>
@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 namespace cinnabar::test {
 namespace {
 
-// Counts up for as long as it lives.
+// Increments a counter for as long as it exists.
 class Running {
   public:
     explicit Running(int& count) : count_(++count) {}
@@ -32,13 +32,14 @@ NodeOptions options_of(int count, char** arguments) {
     NodeOptions options;
     if (count > 2) {
         options.rpc.credits_per_peer_max = static_cast<std::uint32_t>(std::atoi(arguments[2]));
-        options.transport.receive_slots = 4 * options.rpc.credits_per_peer_max;  // a part of the slots are for requests
+        options.transport.receive_slots =
+            4 * options.rpc.credits_per_peer_max;  // only part of the slots are for requests
     }
     if (count > 3) options.transport.keepalive = Microseconds{1000 * std::atoi(arguments[3])};
     return options;
 }
 
-// All of it runs on the one loop of the node.
+// Everything runs on the single loop of the node.
 void serve_all(Node& node, ServerLoad& now) {
     (void)node.serve(twice, [](int value) { return 2 * value; });
     (void)node.serve(load, [&now] { return now; });
@@ -70,7 +71,7 @@ void serve_all(Node& node, ServerLoad& now) {
 }  // namespace cinnabar::test
 
 int main(int count, char** arguments) {
-    // Nothing outlives the test, not even what it stopped.
+    // The process is killed with the test, even if it is suspended.
     (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
     cinnabar::test::ServerLoad now;
     auto node = cinnabar::Node::listen(count > 1 ? arguments[1] : "tcp://127.0.0.1:0",

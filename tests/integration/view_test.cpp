@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A handler that reads its caller's memory where it is, and one that finds that it has to pull.
+// Handlers that read the caller's memory in place, and cases in which they must pull instead.
 #include <cinnabar/cinnabar.hpp>
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 
 struct Sum {
     std::uint64_t sum = 0;
-    Errc view = Errc::ok;  // why there was none
+    Errc view = Errc::ok;  // why there was no view
 };
 
 constexpr Rpc<Sum(Bulk)> sum_in_place{"view.sum"};
@@ -47,7 +47,7 @@ class Views : public testing::Test {
                    })
             .value();
     }
-    // Why a handler of `server` has no view of what is lent to it, from `offset` on.
+    // The error that a handler of `server` gets for a view of the lent memory, from `offset` on.
     static Errc why_not(const Node& server, const Node& client, const Bulk& lent, std::uint64_t offset,
                         std::optional<std::uint64_t> bytes) {
         constexpr Rpc<int(Bulk)> look{"view.look"};
@@ -62,7 +62,7 @@ class Views : public testing::Test {
         EXPECT_EQ(server.withdraw(look), Errc::ok);
         return static_cast<Errc>(why);
     }
-    // Fills the region with threes, has them added up, and says why that was not done in place.
+    // Fills the region with threes, lets the server add them up, and returns why that was not done in place.
     Errc call(const Node& client, const bulk::Region& region) {
         const Bytes bytes = region.contiguous();
         for (std::size_t at = 0; at + 8 <= bytes.size(); at += 8) {

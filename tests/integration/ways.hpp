@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The transports between processes, for tests that run over each of them.
+// The transports between processes, for tests that run on each of them.
 #pragma once
 
 #include "support/cable_places.hpp"
@@ -20,12 +20,12 @@ namespace cinnabar::test {
 
 struct Way {
     std::string name;
-    std::string listen;  // a place of its own for each process
+    std::string listen;  // gives each process its own address
     std::string open;
     friend std::ostream& operator<<(std::ostream& out, const Way& way) { return out << way.name; }
 };
 
-// Also from one end of a cable to the other, where there is one.
+// Includes the two ends of a cable if there is one.
 inline const std::vector<Way>& ways() {
     static const std::vector<Way> all = [] {
         std::vector<Way> list{{"tcp", "tcp://127.0.0.1:0", "tcp://"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nodes of one process that reach each other without a network: over self, and on a simulated one, in the plainest use.
+// Nodes of one process that reach each other over self or on a simulated network, in the simplest use.
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/plugins/sim.hpp>
 
@@ -70,7 +70,7 @@ TEST(Self, a_name_is_found_again_after_a_restart) {
     server.emplace(Node::listen("self://store").value());
     serve(*server);
     Result<int> reached = client.call(twice, to, 4).wait();
-    if (!reached) reached = client.call(twice, to, 4).wait();  // the first may still have met the old one
+    if (!reached) reached = client.call(twice, to, 4).wait();  // the first may still have reached the old one
     EXPECT_EQ(reached.value(), 8);
     EXPECT_EQ(sum_at(client, to), 900'000u);
 }
@@ -78,7 +78,7 @@ TEST(Self, a_name_is_found_again_after_a_restart) {
 TEST(Self, nobody_is_there) {
     const Node client = Node::open("self://").value();
     EXPECT_EQ(client.lookup("self://nobody").code(), Errc::unreachable);
-    // The way of a node to itself is nobody else's.
+    // A node's `self` endpoint cannot be used by other nodes.
     const Node other = Node::listen("tcp://127.0.0.1:0").value();
     for (const std::string& endpoint : other.endpoints()) {
         if (!endpoint.starts_with("self://")) continue;
@@ -86,7 +86,7 @@ TEST(Self, nobody_is_there) {
     }
 }
 
-// Each test has a world of its own.
+// Each test has its own simulated world.
 class Simulated : public testing::Test {
   protected:
     static inline int worlds = 100;

@@ -8,7 +8,7 @@
 namespace {
 std::atomic<std::uint64_t> count{0};
 thread_local bool memory_is_out = false;
-// False: memory is out.
+// False: the allocation must fail.
 bool counted() noexcept {
     count.fetch_add(1, std::memory_order_relaxed);
     if (memory_is_out) errno = ENOMEM;
@@ -34,7 +34,7 @@ NoMemory::~NoMemory() { memory_is_out = false; }
 
 bool cinnabar::support::NoMemory::works() noexcept { return false; }
 
-// Weak in the sanitizer's runtime; called after each allocation.
+// Weak in the sanitizer's runtime, which calls it after each allocation.
 extern "C" void __sanitizer_malloc_hook(const volatile void*, size_t);
 extern "C" void __sanitizer_free_hook(const volatile void*);
 void __sanitizer_malloc_hook(const volatile void*, size_t) { (void)counted(); }
@@ -44,7 +44,8 @@ void __sanitizer_free_hook(const volatile void*) {}
 
 bool cinnabar::support::NoMemory::works() noexcept { return true; }
 
-// The C library's manual allows a program to replace the family as a whole; these are its own under their other names.
+// The C library allows a program to replace all malloc functions together; these are the originals under their other
+// names.
 extern "C" {
 void* __libc_malloc(size_t) noexcept;
 void* __libc_calloc(size_t, size_t) noexcept;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Comes in between two steps of the library, where it says CINNABAR_TEST_YIELD. One at a time.
+// Runs a test's code between two steps of the library, at a CINNABAR_TEST_YIELD. Only one may exist at a time.
 #pragma once
 
 #include <cinnabar/base/test_yield.hpp>
@@ -11,7 +11,7 @@
 
 namespace cinnabar::support {
 
-// False in builds without asserts: nothing yields there.
+// False in builds without asserts, which have no yield points.
 #ifdef NDEBUG
 inline constexpr bool test_yields = false;
 #else
@@ -19,7 +19,8 @@ inline constexpr bool test_yields = true;
 
 class AtYield {
   public:
-    // `step` runs at each yield of that name, on the library's thread. Requires: nobody is there when this goes.
+    // `step` runs at each yield point of that name, on the library's thread. Requires: no thread is inside `step` when
+    // this is destroyed.
     AtYield(std::string where, std::function<void()> step) : where_(std::move(where)), step_(std::move(step)) {
         current_ = this;
         test_yield.store(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where tests/vm tells the tests that nodes can listen at both ends of a cable.
+// The addresses at both ends of a cable, which tests/vm passes to the tests.
 #pragma once
 
 #include <cstdlib>
@@ -20,7 +20,7 @@ struct CablePlaces {
     friend bool operator==(const CablePlaces&, const CablePlaces&) = default;
 };
 
-// CINNABAR_TEST_CABLE="NEAR FAR"; none where it is not set.
+// From CINNABAR_TEST_CABLE="NEAR FAR"; none if that is not set.
 [[nodiscard]] inline std::optional<CablePlaces> cable_places() {
     const char* const both = std::getenv("CINNABAR_TEST_CABLE");
     if (both == nullptr) return std::nullopt;

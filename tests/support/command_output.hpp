@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a shell command writes to its standard output.
+// The standard output of a shell command.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace cinnabar::support {
 
-// All of it, once the command has ended; empty when there is no shell.
+// Waits until the command has ended. Empty if there is no shell.
 [[nodiscard]] inline std::string output_of(const std::string& command) {
     std::string output;
     std::array<char, 4096> part{};

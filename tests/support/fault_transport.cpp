@@ -18,7 +18,7 @@ class FaultMemory final : public na::Memory {
     std::unique_ptr<na::Memory> inner_;
 };
 
-// The way into Peer::port_: it names the inner port, but a context must come by the wrapper.
+// Gives access to Peer::port_, which names the inner port but must be the wrapper for a context.
 struct PeerDoor : na::Peer {
     static void set_port(na::Peer& peer, na::Port& port) noexcept { peer.*(&PeerDoor::port_) = &port; }
 };
@@ -131,7 +131,7 @@ class FaultPort final : public na::Port, private na::PortHost, private na::Recei
     std::unique_ptr<na::Port> inner_;
     std::vector<Held> held_;
     std::vector<na::Peer*> to_lose_;
-    // The registrations as the poster knows them, while the inner port works on its own.
+    // The memory objects that the caller passed, while the inner port uses its own.
     std::vector<std::pair<na::Op*, na::Memory*>> swapped_;
 };
 
@@ -177,7 +177,7 @@ unsigned FaultPort::poll() noexcept {
         ++done;
     }
     for (std::size_t count = held_.size(), i = 0; count > 0; --count) {
-        ++done;  // also for those that only came nearer, so that nobody falls asleep meanwhile
+        ++done;  // also for fences that are only counted down, so that no context sleeps meanwhile
         if (held_[i].polls-- == 0) {
             end_held(i);
         } else {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Wraps any transport and makes it fail on purpose: a context on top sees the wrapper's ports in place of the
-// transport's own. Faults are counted per wrapper, over all its ports, in the order of posts and arrivals. One thread.
+// Wraps any transport and injects faults: a context uses the wrapper's ports in place of the transport's own. Posts and
+// arrivals are counted over all ports of a wrapper. Single-threaded.
 #pragma once
 
 #include <cinnabar/na/transport.hpp>
@@ -12,14 +12,14 @@
 
 namespace cinnabar::support {
 
-// What is to go wrong. "Nth" counts from 1; 0 means never. May be changed at any time.
+// The faults to inject. "Nth" counts from 1; 0 means never. May be changed at any time.
 struct Faults {
-    std::uint64_t fail_post = 0;  // the Nth post is taken and completes with fail_why, and nothing is sent
+    std::uint64_t fail_post = 0;  // the Nth post is accepted, sends nothing, and completes with fail_why
     Errc fail_why = Errc::io;
-    std::uint64_t again_one_in = 0;       // every Nth post answers `again`
-    unsigned late_fences = 0;             // revoke answers `again`, and the fence is made after so many polls
-    unsigned late_polls = 0;              // completions come so many polls after the transport's own
-    std::uint64_t lose_peer_at_post = 0;  // the Nth post goes out, and its peer is disconnected right after
+    std::uint64_t again_one_in = 0;       // every Nth post returns `again`
+    unsigned late_fences = 0;             // revoke returns `again`, and the fence completes after this many polls
+    unsigned late_polls = 0;              // completions are delayed by this many polls
+    std::uint64_t lose_peer_at_post = 0;  // the Nth post is sent, and its peer is disconnected right after
     std::uint64_t drop_arrival = 0;       // the Nth arrival is not delivered
     bool drop_all_arrivals = false;
     // Counted.
@@ -32,7 +32,7 @@ class FaultTransport final : public na::Transport {
     // `inner` must outlive the wrapper; the wrapper its contexts.
     explicit FaultTransport(na::Transport& inner) : inner_(inner) {}
     [[nodiscard]] Faults& faults() noexcept { return faults_; }
-    // A poll of one of the ports: fences that are late come nearer. Returns how many there were.
+    // Called for each poll of a port: counts down delayed fences and returns their number.
     unsigned poll_fences() noexcept;
     [[nodiscard]] std::size_t fences() const noexcept { return fences_.size(); }
 
@@ -44,7 +44,7 @@ class FaultTransport final : public na::Transport {
     [[nodiscard]] bool reaches(std::string_view endpoint) const noexcept override { return inner_.reaches(endpoint); }
     [[nodiscard]] TimeSource* clock() noexcept override { return inner_.clock(); }
     [[nodiscard]] Result<std::unique_ptr<na::Port>> open_port(na::PortHost& host) override;
-    // The memory names the wrapper as its transport, because the context compares; keys are the inner one's.
+    // The memory names the wrapper as its transport, which the context checks; keys are those of the inner transport.
     [[nodiscard]] Result<std::unique_ptr<na::Memory>> register_memory(std::span<const na::Segment> segments,
                                                                       na::Access access) override;
     [[nodiscard]] void* allocate_memory(std::size_t bytes) noexcept override { return inner_.allocate_memory(bytes); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A directory of a test's own, removed with all that is in it, and plain ways to look into it.
+// A temporary directory of a test, removed with its contents, and functions to read it.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Takes the log for the length of a test: a warning or an error that the test did not announce fails it.
+// Captures the log during a test. A warning or an error that the test did not allow fails it.
 #pragma once
 
 #include <cinnabar/base/log.hpp>
@@ -14,7 +14,7 @@
 
 namespace cinnabar::support {
 
-// One at a time. Any thread may log meanwhile.
+// Only one may exist at a time. Any thread may log.
 class LogWatch {
   public:
     LogWatch() { set_log_sink(&LogWatch::take, this); }
@@ -25,13 +25,13 @@ class LogWatch {
     LogWatch(const LogWatch&) = delete;
     LogWatch& operator=(const LogWatch&) = delete;
 
-    // Lines that contain `part` are fine from now on, however many there are.
+    // From now on allows any number of lines that contain `part`.
     void allow(std::string part) {
         const std::lock_guard lock(mutex_);
         allowed_.push_back(std::move(part));
     }
 
-    // How many lines were fine only because of that.
+    // The number of lines that were allowed that way.
     [[nodiscard]] unsigned allowed() {
         const std::lock_guard lock(mutex_);
         return allowed_lines_;
@@ -48,7 +48,7 @@ class LogWatch {
             return;
         }
         watch.lines_.emplace_back(line);
-        // Said at once, too: a bug aborts the program before anybody could look.
+        // Also printed at once: a failed assertion aborts the program before the test could report the line.
         if (level == LogLevel::error) std::cerr << line << '\n';
     }
     std::mutex mutex_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a test may be skipped for: this build, or this machine's libfabric, does not have that transport at all. A
-// transport that is there and does not open is a failure.
+// A test may be skipped only if this build, or this machine's libfabric, lacks the transport. A transport that exists
+// and does not open is a failure.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -9,7 +9,7 @@
 
 namespace cinnabar::support {
 
-// Why `opened` could not be had here; empty: it could, or should have been.
+// The reason to skip; empty if the transport opened, or should have.
 template <typename T>
 [[nodiscard]] std::string missing_here(const Result<T>& opened) {
     return opened || opened.code() != Errc::unsupported ? std::string() : opened.error().message();

@@ -16,7 +16,7 @@
 namespace cinnabar::support {
 namespace {
 
-// What each provider is opened with; null for those that are not libfabric's.
+// The scheme of each libfabric provider; null for other networks.
 const char* ofi_scheme(NetworkKind kind) noexcept {
     switch (kind) {
         case NetworkKind::ofi_tcp_rxm:
@@ -131,7 +131,7 @@ std::string Network::nobody() {
     if (world_) return "sim://nobody";
     if (kind_ == NetworkKind::self) return "self://?context=63";
     if (kind_ == NetworkKind::shm || kind_ == NetworkKind::shm_buffers) return "shm://nobody-listens-here";
-    // A port that the system has just given out and taken back: it is not handed to anybody else soon.
+    // A port that the system assigned and that was released at once; it is not assigned again soon.
     const int probe = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in name{};
     name.sin_family = AF_INET;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The networks that the contract is tested on, and processes on them, all inside the test's own process.
+// The networks on which the transport contract is tested. The peers all run inside the test's process.
 #pragma once
 
 #include "support/cable_places.hpp"
@@ -23,9 +23,9 @@ enum class NetworkKind : std::uint8_t {
     sim_friendly,
     sim_strict,
     tcp,
-    shm,          // copies across address spaces, where the kernel lets it
-    shm_buffers,  // and as where it does not
-    cable,        // whatever cable_places() says, the nodes at its ends in turn
+    shm,          // copies between address spaces, if the kernel permits that
+    shm_buffers,  // the same, without those copies
+    cable,        // the transport of cable_places(), with nodes alternately at its two ends
     ofi_tcp_rxm,  // libfabric, by provider: those that this machine has
     ofi_net,
     ofi_sockets,
@@ -34,10 +34,10 @@ enum class NetworkKind : std::uint8_t {
 };
 [[nodiscard]] const char* to_string(NetworkKind kind) noexcept;
 inline std::ostream& operator<<(std::ostream& out, NetworkKind kind) { return out << to_string(kind); }
-// `cable` alone where there is one; else those whose plugins are in this build.
+// Only `cable` if there is one; otherwise those whose plugins are in this build.
 [[nodiscard]] std::vector<NetworkKind> networks();
-// Those for tests of the layers above: of libfabric only the providers that "it never hangs" is promised on. The others
-// are slow, and shm crashes when an endpoint closes before another of its process.
+// For tests of higher layers: of libfabric only the providers that are supported without hangs. The others are slow,
+// and libfabric's shm crashes if an endpoint is closed before another one of its process.
 [[nodiscard]] std::vector<NetworkKind> networks_for_calls();
 
 class Network {
@@ -46,26 +46,26 @@ class Network {
     ~Network();
 
     [[nodiscard]] NetworkKind kind() const noexcept { return kind_; }
-    // Over libfabric, whatever the provider.
+    // Uses libfabric, with any provider.
     [[nodiscard]] bool is_ofi() const noexcept { return kind_ >= NetworkKind::ofi_tcp_rxm; }
-    // Hardware, or what is like it, reads and writes a peer's memory without that process's doing.
+    // Memory of a peer is read and written without action of its process, by hardware or by an emulation.
     [[nodiscard]] bool is_one_sided() const noexcept;
-    // The end of a peer is told apart from its messages, and may come before or behind them.
+    // The loss of a peer is reported separately from its messages, and may be seen before or after them.
     [[nodiscard]] bool tells_ends_apart() const noexcept { return is_ofi() || (cable_ && !cable_->is_of("tcp")); }
     [[nodiscard]] bool is_sim() const noexcept { return world_ != nullptr; }
     [[nodiscard]] sim::World& world() noexcept { return *world_; }
     [[nodiscard]] sim::World* world_or_null() noexcept { return world_.get(); }
-    // `self` knows one process only: all its nodes share a transport.
+    // `self` is one process: all its nodes share a transport.
     [[nodiscard]] bool one_process() const noexcept { return kind_ == NetworkKind::self; }
 
-    // Why it cannot be had on this machine, whose libfabric may lack the provider; empty: it can.
+    // The reason why this network is missing here, such as a libfabric without the provider; empty if it is not.
     [[nodiscard]] std::string missing() const;
 
-    // Opens the transport of a process. On `self` a new network each time.
+    // Opens the transport of a process. On `self` each call makes a new network.
     [[nodiscard]] Result<std::unique_ptr<na::Transport>> open(const std::string& name,
                                                               const na::TransportOptions& options);
 
-    // An address of this kind at which nobody listens.
+    // An address of this kind at which nothing listens.
     [[nodiscard]] std::string nobody();
 
   private:
@@ -76,7 +76,7 @@ class Network {
     unsigned opened_ = 0;
 };
 
-// One context of one process, with what it received.
+// One context of one process, with the arrivals that it has received.
 struct Node {
     std::string name;
     std::shared_ptr<na::Transport> transport;

@@ -1,2 +1,2 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nothing of its own: the target that the tests' precompiled headers are made for.
+// Empty: the target for which the precompiled headers of the tests are built.

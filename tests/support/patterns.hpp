@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory with guards around it and seeded bytes in it, so that a test sees a byte that is missing, misplaced or written
-// where none should be.
+// Buffers filled with a seeded pattern, between guard bytes, so that a test detects bytes that are missing, misplaced
+// or written out of bounds.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -15,7 +15,7 @@
 
 namespace cinnabar::support {
 
-// The byte of pattern `seed` at `position`; depends on both in every bit, so a shifted copy does not match.
+// The byte of pattern `seed` at `position`; a hash of both, so a shifted copy does not match.
 [[nodiscard]] inline std::byte pattern_byte(std::uint64_t seed, std::uint64_t position) noexcept {
     std::uint64_t z = (seed + 1) * 0x9e3779b97f4a7c15u + position * 0xbf58476d1ce4e5b9u;
     z = (z ^ (z >> 29)) * 0x94d049bb133111ebu;
@@ -53,7 +53,7 @@ class GuardedBuffer {
     void fill(std::uint64_t seed) noexcept { fill_pattern(bytes(), seed); }
 
     [[nodiscard]] testing::AssertionResult holds(std::uint64_t seed) { return whole(holds_pattern(bytes(), seed)); }
-    // That [offset, offset + count) holds the pattern from position `first` on.
+    // Asserts that [offset, offset + count) holds the pattern from position `first` on.
     [[nodiscard]] testing::AssertionResult holds(std::uint64_t seed, std::size_t offset, std::size_t count,
                                                  std::uint64_t first) {
         return whole(holds_pattern(bytes().subspan(offset, count), seed, first));
@@ -65,7 +65,7 @@ class GuardedBuffer {
                                [](std::byte b) { return b == guard; });
         };
         if (!intact(0)) return testing::AssertionFailure() << "bytes were written before the buffer";
-        if (!intact(guard_bytes + bytes_)) return testing::AssertionFailure() << "bytes were written behind the buffer";
+        if (!intact(guard_bytes + bytes_)) return testing::AssertionFailure() << "bytes were written after the buffer";
         return testing::AssertionSuccess();
     }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Drives the contexts of a test in turn, in one thread, until something is so. It never sleeps by itself: on a virtual
-// clock time moves when all is idle; on the machine's clock contexts are polled until the limit has passed.
+// Drives the contexts of a test in turn, on one thread, until a condition holds. It never sleeps: on a virtual clock
+// time advances when all contexts are idle; on the real clock contexts are polled until the limit has passed.
 #pragma once
 
 #include <cinnabar/na/context.hpp>
@@ -18,7 +18,7 @@ namespace cinnabar::support {
 
 class Pump {
   public:
-    // How long the machine's clock may run before a test counts as hung.
+    // The time on the real clock after which a test counts as hung.
     static constexpr std::chrono::seconds limit_default{30};
 
     explicit Pump(sim::World* world = nullptr) : world_(world) {}
@@ -29,14 +29,14 @@ class Pump {
     void remove(na::Context& context) { std::erase(contexts_, &context); }
     void clear() { contexts_.clear(); }
 
-    // One progress and trigger of each; returns how much was done. Never waits.
+    // One progress and trigger of each context; returns the amount of work done. Never waits.
     unsigned round();
-    // A round; where nothing was done and the clock is virtual, time moves. False when nothing will ever happen.
+    // A round. If it did nothing and the clock is virtual, advances time. False if nothing can happen any more.
     bool step();
-    // Rounds until `done()`: true. False when `limit` has passed on the machine's clock, or when the world stands still
-    // for good.
+    // Runs rounds until `done()`: true. False if `limit` has passed on the real clock, or if nothing can happen any
+    // more.
     [[nodiscard]] bool until(const std::function<bool()>& done, std::chrono::milliseconds limit = limit_default);
-    // Rounds until `span` has passed on the contexts' clock.
+    // Runs rounds until `span` has passed on the clock of the contexts.
     void run_for(Microseconds span);
 
   private:

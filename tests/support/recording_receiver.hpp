@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A Receiver that writes down what comes. A test may look at an arrival itself through `on_arrival`.
+// A Receiver that records arrivals. A test may inspect each arrival in `on_arrival`.
 #pragma once
 
 #include <cinnabar/na/arrival.hpp>
@@ -33,7 +33,7 @@ class RecordingReceiver final : public na::Receiver {
     std::vector<Got> messages;
     std::vector<Notified> notified;
     std::vector<Seen> events;
-    // Runs for each arrival, after it was written down; false in `record` leaves the writing to it.
+    // Runs for each arrival after it was recorded; if `record` is false, nothing else is recorded.
     std::function<void(na::Arrival&)> on_arrival;
     std::function<void(na::Peer&, std::uint32_t)> on_notified;
     std::function<void(na::Peer&, na::PeerEvent, Errc)> on_event;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which sanitizer this build has. ThreadSanitizer multiplies what an endpoint of libfabric takes, to hundreds of MiB,
-// and libfabric itself is not instrumented: there `tcp;ofi_rxm` stands for all of its providers, with fewer peers.
-// AddressSanitizer keeps what was freed, so that memory says little of who takes it.
+// The sanitizer of this build. Under ThreadSanitizer an endpoint of libfabric takes hundreds of MiB, and libfabric
+// itself is not instrumented, so only `tcp;ofi_rxm` is tested, with fewer peers. AddressSanitizer delays freeing
+// memory, so memory use cannot be measured.
 #pragma once
 
 namespace cinnabar::support {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A region of many segments, each between guards; one pattern runs through all of them.
+// A region of many segments, each between guards; one pattern continues through all of them.
 #pragma once
 
 #include "support/patterns.hpp"
@@ -32,7 +32,7 @@ class Scattered {
             first += buffer->size();
         }
     }
-    // All bytes of the region, after a look at the guards.
+    // All bytes of the region, after checking the guards.
     [[nodiscard]] std::vector<std::byte> bytes() {
         std::vector<std::byte> all;
         for (auto& buffer : buffers_) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The seeds that random tests walk. CINNABAR_SEEDS says how many (300 by default, more in `./dev test --full` and
-// `./dev soak`), CINNABAR_FIRST_SEED where they begin; CINNABAR_SEED=n runs seed n alone, which is how a failure is
-// replayed.
+// The seeds of random tests. CINNABAR_SEEDS sets their number (300 by default, more in `./dev test --full` and `./dev
+// soak`), CINNABAR_FIRST_SEED the first one; CINNABAR_SEED=n runs only seed n, to replay a failure.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,7 +23,7 @@ inline std::uint64_t number_from_environment(const char* name, std::uint64_t oth
     return text && *text ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
-// The command that runs this seed of the present test again. It is also said when the program dies of it.
+// The command that replays this seed of the current test. It is also printed if the program aborts.
 class Replay {
   public:
     explicit Replay(std::uint64_t seed) {
@@ -49,8 +48,8 @@ class Replay {
     static void say() noexcept { (void)!::write(STDERR_FILENO, command().data(), command().size()); }
 };
 
-// Calls `body(seed)` for each seed and stops at the first that fails; the failure names the seed. A test whose seeds
-// are dear divides their number by `cost`.
+// Calls `body(seed)` for each seed and stops at the first that fails; the failure names the seed. A slow test divides
+// the number of seeds by `cost`.
 template <typename F>
 void for_each_seed(F&& body, std::uint64_t cost = 1) {
     const std::uint64_t none = ~std::uint64_t{0};

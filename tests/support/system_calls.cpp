@@ -15,7 +15,7 @@
 
 namespace {
 
-// The order of `names`.
+// In the order of `names`.
 enum class Kind : std::size_t {
     read,
     write,
@@ -117,7 +117,7 @@ std::string system_calls_by_name() {
 
 }  // namespace cinnabar::support
 
-// `__wrap_x` is what a call of x is linked to, `__real_x` the C library's own. The names are the linker's.
+// The linker links calls of x to `__wrap_x`, and `__real_x` to the C library's function.
 // NOLINTBEGIN(bugprone-reserved-identifier)
 #define CINNABAR_COUNTED(result, name, parameters, arguments)                   \
     extern "C" result __real_##name parameters;                                 \

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counts the system calls that a transport makes, without ptrace and without a preloaded library: a program that links
-// `cinnabar_system_calls` has the functions of the C library that move bytes, wait and change what is waited for
-// replaced at link time (-Wl,--wrap) by ones that count and pass on. What is linked into the program is counted
-// (the static Cinnabar libraries are); calls from inside shared libraries are not.
+// Counts the system calls of a transport, without ptrace or a preloaded library. In a program that links
+// `cinnabar_system_calls`, the C library's functions for I/O and for waiting are replaced at link time (-Wl,--wrap) by
+// wrappers that count. Calls from code that is linked statically are counted, such as the static Cinnabar libraries;
+// calls from shared libraries are not.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace cinnabar::support {
 
-// Calls since the start of the process, by all its threads.
+// Calls of all threads since the start of the process.
 [[nodiscard]] std::uint64_t system_calls() noexcept;
 
-// The same, by the calling thread alone.
+// Calls of the calling thread only.
 [[nodiscard]] std::uint64_t thread_system_calls() noexcept;
 
-// What the calls of sockets among them (send, recv and their kin) have moved; calls that moved nothing do not count.
+// Bytes moved by the socket calls among them (send, recv and related ones); calls that moved nothing do not count.
 struct SocketTraffic {
     std::uint64_t bytes_sent = 0;
     std::uint64_t bytes_received = 0;
@@ -25,7 +25,7 @@ struct SocketTraffic {
 };
 [[nodiscard]] SocketTraffic socket_traffic() noexcept;
 
-// "epoll_wait 12, recvmsg 8": each kind since the start of the process, for messages of tests and for profiles.
+// Counts by name since the start of the process, such as "epoll_wait 12, recvmsg 8", for test messages and profiles.
 [[nodiscard]] std::string system_calls_by_name();
 
 }  // namespace cinnabar::support
