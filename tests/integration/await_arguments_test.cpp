@@ -90,7 +90,7 @@ TEST_F(AwaitArguments, that_may_be_awaited_at_once_are_right) {
 }
 
 // Temporaries of all kinds work if the call is named first, and in plain code.
-TEST_F(AwaitArguments, that_are_temporaries_are_right_where_the_call_has_a_name) {
+TEST_F(AwaitArguments, that_are_temporaries_are_right_in_a_named_call) {
     const auto calls = [this]() -> Task<int> {
         auto a = client_.call(put, to_, Item{text(), 3});
         EXPECT_EQ((co_await a).value(), text() + "3");
@@ -121,7 +121,7 @@ TEST_F(AwaitArguments, that_are_temporaries_are_right_where_the_call_has_a_name)
 template <typename Made>
 constexpr bool must_be_named = !std::is_same_v<Made, Pending<std::string>>;
 
-TEST_F(AwaitArguments, that_would_break_are_told_by_their_type) {
+TEST_F(AwaitArguments, that_would_break_are_known_by_their_type) {
     [[maybe_unused]] const Node& node = client_;
     [[maybe_unused]] const Addr& to = to_;
     [[maybe_unused]] Item item;

@@ -63,7 +63,7 @@ TEST_P(BulkPipeline, ThousandsOfTinySegments) {
     EXPECT_EQ(here.bytes(), there.bytes());
 }
 
-TEST_P(BulkPipeline, AThirdPartyMovesWhatIsBound) {
+TEST_P(BulkPipeline, AThirdPartyUsesABoundDescriptor) {
     BulkOn bulk(GetParam(), 1);
     Side& owner = bulk.add("owner");
     Side& sender = bulk.add("sender");

@@ -62,14 +62,14 @@ Task<Result<int>> with_options_in_braces(NodeRef node, Addr to, std::stop_token 
 }
 
 // g++ 12 would destroy options with a destructor twice.
-TEST_F(Coroutines, options_may_stand_in_braces_behind_co_await) {
+TEST_F(Coroutines, options_may_be_written_in_braces_in_a_co_await) {
     std::stop_source stop;
     EXPECT_EQ(sync_wait(with_options_in_braces(client_, to(), stop.get_token())).value(), 380);
     stop.request_stop();
     EXPECT_EQ(sync_wait(with_options_in_braces(client_, to(), stop.get_token())).code(), Errc::canceled);
 }
 
-TEST_F(Coroutines, a_node_without_a_thread_is_driven_by_whoever_waits) {
+TEST_F(Coroutines, a_node_without_a_thread_is_driven_by_the_waiting_thread) {
     Node unthreaded = Node::open("tcp://", {.progress_thread = false}).value();
     EXPECT_EQ(sync_wait(add_twice(unthreaded, to(), 1, 1)).value(), 4);
     std::vector<std::thread> threads;
@@ -185,7 +185,7 @@ TEST_F(Coroutines, a_token_of_the_request_follows_the_cancel) {
     EXPECT_TRUE(seen.wait());
 }
 
-TEST_F(Coroutines, with_deadline_and_with_stop_bound_what_is_below) {
+TEST_F(Coroutines, with_deadline_and_with_stop_end_nested_operations) {
     const auto bounded = [&]() -> Task<Errc> {
         const auto slow = [&]() -> Task<Errc> { co_return co_await client_.sleep_for(1h); };
         co_return co_await with_deadline(slow(), 5ms);
@@ -235,7 +235,7 @@ TEST_F(Coroutines, a_pool_keeps_its_handlers_off_the_loop) {
     }
 }
 
-TEST_F(Coroutines, a_full_pool_answers_overloaded_and_stops_nobody) {
+TEST_F(Coroutines, a_full_pool_answers_overloaded_and_does_not_block_the_loop) {
     Pool pool = server_.make_pool({.threads = 1, .queue_max = 1}).value();
     test::Gate busy;
     test::Gate let_go;
@@ -292,7 +292,7 @@ TEST_F(Coroutines, a_stopped_scope_ends_its_tasks) {
     EXPECT_EQ(sync_wait(parent()).value(), 3);
 }
 
-TEST_F(Coroutines, what_a_task_throws_comes_out_where_it_is_awaited) {
+TEST_F(Coroutines, an_exception_of_a_task_is_rethrown_by_the_await) {
     set_log_sink([](LogLevel, std::string_view, void*) {}, nullptr);
     const auto thrower = []() -> Task<int> {
         throw std::runtime_error("thrown");

@@ -93,7 +93,7 @@ TEST_P(Forward, the_third_party_pulls_straight_from_the_owner) {
     EXPECT_EQ(c.kept, bytes);
 }
 
-TEST_P(Forward, it_pushes_as_well_and_windows_stay_windows) {
+TEST_P(Forward, the_third_party_pushes_within_the_given_range) {
     Store c({GetParam().listen});
     Gateway b({GetParam().listen}, c.node.address());
     Node a = Node::listen(GetParam().listen).value();
@@ -131,7 +131,7 @@ TEST_F(ForwardTcp, over_two_gateways) {
     EXPECT_EQ(d.kept, bytes);
 }
 
-TEST_F(ForwardTcp, few_bytes_go_along_though_nobody_listens) {
+TEST_F(ForwardTcp, eager_bytes_need_no_listening_owner) {
     Store c({uri}, false);
     Gateway b({uri}, c.node.address());
     Node a = Node::open("tcp://").value();
@@ -140,7 +140,7 @@ TEST_F(ForwardTcp, few_bytes_go_along_though_nobody_listens) {
     EXPECT_EQ(c.kept, bytes);
 }
 
-TEST_F(ForwardTcp, memory_of_one_who_does_not_listen_is_unreachable) {
+TEST_F(ForwardTcp, memory_of_a_node_that_does_not_listen_is_unreachable) {
     Store c({uri});
     Gateway b({uri}, c.node.address());
     Node a = Node::open("tcp://").value();
@@ -149,7 +149,7 @@ TEST_F(ForwardTcp, memory_of_one_who_does_not_listen_is_unreachable) {
     EXPECT_TRUE(c.kept.empty());  // C was never called
 }
 
-TEST_F(ForwardTcp, who_was_not_told_to_follow_owners_does_not) {
+TEST_F(ForwardTcp, without_follow_owner_the_transfer_is_refused) {
     Store c({uri}, false);
     Gateway b({uri}, c.node.address());
     Node a = Node::listen(uri).value();
@@ -157,7 +157,7 @@ TEST_F(ForwardTcp, who_was_not_told_to_follow_owners_does_not) {
     EXPECT_EQ(send(a, b, bytes).code(), Errc::permission);
 }
 
-TEST_F(ForwardTcp, one_who_cannot_reach_the_owner_says_so) {
+TEST_F(ForwardTcp, an_owner_that_cannot_be_reached_is_unreachable) {
     Store c({uri});
     Gateway b({uri, "shm://"}, c.node.address());
     Node a = Node::listen("shm://").value();  // C has no shm
@@ -176,7 +176,7 @@ TEST_F(ForwardTcp, the_first_call_may_come_by_one_transport_and_the_second_by_an
 }
 
 // A cancels while C pulls: the cancel reaches C through B, and once A's call has ended its memory is not accessed.
-TEST_F(ForwardTcp, a_cancel_reaches_through) {
+TEST_F(ForwardTcp, a_cancel_reaches_the_third_party) {
     std::promise<void> running;
     std::promise<Errc> ended;
     Node c = Node::listen(uri).value();
@@ -202,7 +202,7 @@ TEST_F(ForwardTcp, a_cancel_reaches_through) {
 }
 
 // The second call inherits the deadline of the first.
-TEST_F(ForwardTcp, a_deadline_reaches_through) {
+TEST_F(ForwardTcp, a_deadline_reaches_the_third_party) {
     std::promise<TimeUs> left;
     Node c = Node::listen(uri).value();
     const auto tell = [&](Request<Piece> request) -> Task<Result<std::uint64_t>> {

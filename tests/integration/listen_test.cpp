@@ -37,7 +37,7 @@ class Listen : public testing::Test {
     std::vector<std::string> lines_;
 };
 
-TEST_F(Listen, on_all_interfaces_is_told_once) {
+TEST_F(Listen, on_all_interfaces_logs_one_warning) {
     for (const std::string_view uri : {"tcp://:0", "tcp://0.0.0.0:0", "tcp://"}) {
         const auto lines = told({uri, "tcp://:0"});
         ASSERT_EQ(lines.size(), 1u) << uri;
@@ -45,17 +45,17 @@ TEST_F(Listen, on_all_interfaces_is_told_once) {
     }
 }
 
-TEST_F(Listen, on_this_host_nothing_is_told) {
+TEST_F(Listen, on_this_host_logs_nothing) {
     EXPECT_EQ(told({"tcp://127.0.0.1:0", "shm://", "self://"}), std::vector<std::string>());
 }
 
-TEST_F(Listen, what_is_meant_is_not_told) {
+TEST_F(Listen, with_strangers_may_call_logs_nothing) {
     NodeOptions options;
     options.strangers_may_call = true;
     EXPECT_EQ(told({"tcp://:0"}, options), std::vector<std::string>());
 }
 
-TEST_F(Listen, who_only_calls_is_not_told) {
+TEST_F(Listen, a_node_that_only_calls_logs_nothing) {
     const auto node = Node::open("tcp://");
     EXPECT_TRUE(node.ok());
     EXPECT_EQ(lines(), std::vector<std::string>());

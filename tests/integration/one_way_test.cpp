@@ -80,7 +80,7 @@ TEST_P(OneWayCalls, have_arrived_when_they_were_awaited) {
 }
 
 // A target that does not receive them delays the origin no longer than the limit.
-TEST_P(OneWayCalls, wait_for_a_stopped_target_as_long_as_they_may) {
+TEST_P(OneWayCalls, wait_for_a_stopped_target_up_to_the_limit) {
     const auto took = [this](Microseconds leave_max) {
         NodeOptions options;
         options.rpc.leave_max = leave_max;

@@ -70,7 +70,7 @@ class Resolving : public testing::TestWithParam<std::string> {
     std::optional<Node> client_;
 };
 
-TEST_P(Resolving, other_calls_go_on_and_the_call_goes_when_the_answer_comes) {
+TEST_P(Resolving, other_calls_continue_and_the_call_is_sent_when_the_answer_arrives) {
     open();
     Future<int> waits = client_->call(twice, named("slow.test"), 21, {.deadline = 60s}).future();
     while (Names::all().asked == 0) std::this_thread::yield();
@@ -96,7 +96,7 @@ TEST_P(Resolving, a_call_ends_by_its_deadline_by_a_cancel_and_by_the_connect_tim
     EXPECT_EQ(client_->call(twice, named("slow.three"), 3, 20s).wait().value(), 6) << "asked again by the next dial";
 }
 
-TEST_P(Resolving, a_node_goes_without_waiting_for_the_name_server_and_a_late_answer_meets_nobody) {
+TEST_P(Resolving, a_node_is_destroyed_without_waiting_for_the_name_server) {
     for (const bool threaded : {true, false}) {
         open({.progress_thread = threaded});
         Future<int> lost = client_->call(twice, named(threaded ? "slow.one" : "slow.two"), 1).future();
@@ -109,7 +109,7 @@ TEST_P(Resolving, a_node_goes_without_waiting_for_the_name_server_and_a_late_ans
     EXPECT_EQ(client_->call(twice, named("slow.one"), 2, 20s).wait().value(), 4);
 }
 
-TEST_P(Resolving, what_means_nobody_says_so_and_answers_are_kept_for_a_while) {
+TEST_P(Resolving, unknown_names_are_bad_addresses_and_answers_are_cached) {
     open();
     EXPECT_EQ(client_->call(twice, named("bad.test"), 1, 20s).wait().code(), Errc::bad_address);
     for (int i = 0; i < 3; ++i) {

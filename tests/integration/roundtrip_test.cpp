@@ -129,7 +129,7 @@ TEST_P(RoundTrip, what_a_handler_throws_is_handler_failed) {
     set_log_sink(nullptr, nullptr);
 }
 
-TEST_P(RoundTrip, request_tells_who_and_until_when) {
+TEST_P(RoundTrip, a_request_has_its_source_and_deadline) {
     ASSERT_TRUE(server_
                     .serve(sum,
                            [](Request<Pair> request) -> Result<int> {
@@ -205,7 +205,7 @@ TEST_P(RoundTrip, counts_and_latencies) {
 }
 
 // A peer that sends well-formed calls with malformed arguments.
-TEST_P(RoundTrip, malformed_arguments_are_answered_and_stop_nobody) {
+TEST_P(RoundTrip, malformed_arguments_are_answered_and_do_not_block_others) {
     bool ran = false;
     ASSERT_TRUE(server_
                     .serve(length,

@@ -37,7 +37,7 @@ class SameHost : public testing::Test {
     Node server_;
 };
 
-TEST_F(SameHost, SharedMemoryIsTakenByItself) {
+TEST_F(SameHost, SharedMemoryIsChosenAutomatically) {
     const auto client = Node::open({"tcp://", "shm://"}).value();
     const auto to = client.lookup(server_.address()).value();
     EXPECT_EQ(to.body().endpoints.size(), 2u);
@@ -56,7 +56,7 @@ TEST_F(SameHost, EitherCanBeForced) {
 }
 
 // An address of another host, user or boot.
-TEST_F(SameHost, AnotherPlaceIsReachedOverTcp) {
+TEST_F(SameHost, AnotherHostIsReachedOverTcp) {
     const auto client = Node::open({"shm://", "tcp://"}).value();
     std::string address = server_.address();
     const auto place = address.find("place=");
@@ -68,7 +68,7 @@ TEST_F(SameHost, AnotherPlaceIsReachedOverTcp) {
     expect_calls(client, to);
 }
 
-TEST_F(SameHost, ANameThatIsGoneIsReachedOverTcp) {
+TEST_F(SameHost, AnUnknownShmNameIsReachedOverTcp) {
     const auto client = Node::open({"shm://", "tcp://"}).value();
     std::string address = server_.address();
     const auto shm = address.find("shm://");

@@ -38,7 +38,7 @@ class Shutdown : public testing::Test {
     Addr to_ = server_->self_addr();
 };
 
-TEST_F(Shutdown, a_node_goes_with_calls_in_flight) {
+TEST_F(Shutdown, a_node_is_destroyed_with_calls_in_flight) {
     std::vector<Future<void>> calls;
     for (int i = 0; i < 20; ++i) calls.push_back(client_->call(hang, to_).future());
     wait_for_hanging(20);
@@ -77,7 +77,7 @@ struct Elsewhere {
 };
 
 // For the thread sanitizer: the posted job is the last thing that the node waits for.
-TEST_F(Shutdown, a_node_that_goes_waits_for_a_thread_that_posts) {
+TEST_F(Shutdown, a_closing_node_waits_for_a_thread_that_posts) {
     constexpr Rpc<int(int)> away{"away"};
     for (int round = 0; round < 20; ++round) {
         std::atomic<bool> waiting{false};
@@ -99,7 +99,7 @@ TEST_F(Shutdown, a_node_that_goes_waits_for_a_thread_that_posts) {
     }
 }
 
-TEST_F(Shutdown, a_server_goes_while_its_handlers_run) {
+TEST_F(Shutdown, a_server_is_destroyed_while_its_handlers_run) {
     std::vector<Future<void>> calls;
     for (int i = 0; i < 20; ++i) calls.push_back(client_->call(hang, to_).future());
     wait_for_hanging(20);
@@ -112,7 +112,7 @@ TEST_F(Shutdown, a_server_goes_while_its_handlers_run) {
     EXPECT_TRUE(after == Errc::refused || after == Errc::peer_lost) << to_string(after);
 }
 
-TEST_F(Shutdown, a_waiting_thread_is_told_when_its_node_goes) {
+TEST_F(Shutdown, a_waiting_thread_gets_an_error_when_its_node_is_destroyed) {
     Node unthreaded = Node::open("tcp://", {.progress_thread = false}).value();
     std::optional<Node> node(std::move(unthreaded));
     Errc ended = Errc::ok;
@@ -123,7 +123,7 @@ TEST_F(Shutdown, a_waiting_thread_is_told_when_its_node_goes) {
     EXPECT_EQ(ended, Errc::canceled);
 }
 
-TEST_F(Shutdown, drain_lets_run_what_runs_and_refuses_the_rest) {
+TEST_F(Shutdown, drain_finishes_running_calls_and_refuses_new_ones) {
     test::Gate entered;
     test::Gate let_go;
     static constexpr Rpc<int()> slow{"slow"};
@@ -168,14 +168,14 @@ TEST_F(Shutdown, nodes_move) {
     EXPECT_EQ(client_->call(twice, to_, 5).wait().value(), 10);
 }
 
-TEST_F(Shutdown, run_ends_when_told) {
+TEST_F(Shutdown, run_ends_at_stop_running) {
     std::thread runner([this] { EXPECT_EQ(client_->run(), Errc::ok); });
     client_->stop_running();
     runner.join();
     EXPECT_EQ(client_->run_for(1ms), Errc::ok);
 }
 
-TEST_F(Shutdown, what_cannot_be_opened_or_reached_says_why) {
+TEST_F(Shutdown, errors_of_open_and_lookup_name_the_cause) {
     EXPECT_EQ(Node::open("nowhere://").code(), Errc::unsupported);
     EXPECT_EQ(Node::listen("tcp://" + server_->address().substr(6)).code(), Errc::address_in_use);
     EXPECT_EQ(client_->lookup("tcp//").code(), Errc::bad_address);

@@ -13,7 +13,7 @@ using support::Scattered;
 
 class SilentBulk : public testing::TestWithParam<NetworkKind> {};
 
-TEST_P(SilentBulk, TwoPeersThatDoNotAnswerStopNoThird) {
+TEST_P(SilentBulk, TwoSilentPeersDoNotBlockAThird) {
     constexpr std::size_t bytes = 1024 * 1024;
     constexpr std::size_t budget = bytes / 2;
     BulkOn on(GetParam(), 1);

@@ -84,7 +84,7 @@ TEST_F(Views, AllocatedMemoryIsReadInPlace) {
     EXPECT_EQ(call(client, region.slice(8 * 1000, 8 * 5000)), Errc::ok);
 }
 
-TEST_F(Views, WhatCameAlongIsShownWhereItIs) {
+TEST_F(Views, EagerBytesAreViewedInPlace) {
     const auto client = Node::open("tcp://").value();
     EXPECT_EQ(call(client, client.allocate(64).value()), Errc::ok);
 }

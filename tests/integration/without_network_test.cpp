@@ -123,7 +123,7 @@ TEST_F(Simulated, poll_delivers_on_either_side) {
     EXPECT_EQ(got, 10);
 }
 
-TEST_F(Simulated, time_is_the_networks) {
+TEST_F(Simulated, time_is_the_clock_of_the_network) {
     const TimeUs before = world_->now_us();
     EXPECT_EQ(client_.call(slow_twice, to_, 4, no_deadline).wait().value(), 8);
     EXPECT_GE(world_->now_us() - before, 3'600'000'000u);
@@ -138,7 +138,7 @@ TEST_F(Simulated, time_is_the_networks) {
     EXPECT_EQ(server_->drain(1s), Errc::ok);
 }
 
-TEST_F(Simulated, what_is_served_on_a_pool_runs_on_the_loop) {
+TEST_F(Simulated, pool_handlers_run_on_the_loop) {
     constexpr Rpc<int(int)> thrice{"thrice"};
     const Pool pool = server_->make_pool({.threads = 2}).value();
     const auto here = std::this_thread::get_id();
