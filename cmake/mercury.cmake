@@ -11,6 +11,7 @@ function(mercury_library name)
     cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
     add_library(${name} SHARED ${arg_SOURCES})
     set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
+        UNITY_BUILD OFF  # what its files keep for themselves has equal names
         VERSION cinnabar${PROJECT_VERSION} SOVERSION cinnabar${PROJECT_VERSION_MAJOR} INSTALL_RPATH "$ORIGIN")
     target_compile_features(${name} PRIVATE cxx_std_20)
     set(names ${PROJECT_SOURCE_DIR}/cmake/mercury-names.map)

@@ -16,8 +16,6 @@ namespace {
 
 // Callbacks run between two rounds of progress, so that they cannot starve progress.
 constexpr unsigned completions_per_round = 64;
-// Arbitrary: every event that a sleeping loop must see wakes it.
-constexpr Microseconds sleep_max{3'600'000'000};
 
 Job& job_of(Work& work) noexcept { return *static_cast<Job*>(work.user); }
 

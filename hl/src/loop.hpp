@@ -19,6 +19,9 @@ namespace cinnabar::hl {
 class NodeCore;
 class Waiter;
 
+// The longest sleep. Arbitrary: every event that a sleeper must see wakes it.
+inline constexpr Microseconds sleep_max{3'600'000'000};
+
 // A timer that ends early when the loop closes.
 struct Sleeper {
     ListLink<Sleeper> link;

@@ -10,9 +10,6 @@
 namespace cinnabar::hl {
 namespace {
 
-// Arbitrary: a context with nothing to do returns at once.
-constexpr Microseconds wait_max{3'600'000'000};
-
 struct Simulated {
     std::mutex mutex;  // nodes on different clocks may be used by different threads
     std::vector<Loop*> loops;
@@ -54,7 +51,7 @@ void drive_clock(Loop& loop, Microseconds timeout) {
     if (driving) return loop.drive_alone(wanted);
     driving = true;
     for (Loop* each : loops_on(loop.simulated_clock())) {
-        if (!each->leaving()) each->drive_alone(each == &loop ? wanted : wait_max);
+        if (!each->leaving()) each->drive_alone(each == &loop ? wanted : sleep_max);
         each->release();
     }
     driving = false;

@@ -15,9 +15,6 @@ namespace {
 
 thread_local Waiter* the_waiter = nullptr;
 
-// Arbitrary: every event that a sleeping thread must see wakes it.
-constexpr Microseconds sleep_max{3'600'000'000};
-
 }  // namespace
 
 Microseconds Waiter::time_left(TimeUs deadline) const noexcept {

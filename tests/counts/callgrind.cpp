@@ -5,10 +5,13 @@
 
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <optional>
+#include <sstream>
 
 namespace cinnabar::counts {
 namespace {
@@ -21,6 +24,10 @@ unsigned long run(const std::string& command, const std::string& out) {
     return at == std::string::npos ? 0 : std::strtoul(output.c_str() + at + std::string(label).size(), nullptr, 10);
 }
 
+std::filesystem::path out_file() {
+    return std::filesystem::temp_directory_path() / ("callgrind." + std::to_string(::getpid()));
+}
+
 // "fl=(3) some/name.cpp" the first time, "fl=(3)" from then on.
 std::string name_of(const std::string& text, std::map<std::string, std::string>& names) {
     const std::size_t end = text.find(')');
@@ -30,14 +37,66 @@ std::string name_of(const std::string& text, std::map<std::string, std::string>&
     return names[number];
 }
 
+// Where, and how often, by object.
+using Executed = std::map<std::string, std::map<std::uint64_t, unsigned long>>;
+
+Executed executed_by(const std::string& command) {
+    const auto out = out_file();
+    Executed executed;
+    if (run("--dump-instr=yes --compress-pos=no " + command, out.string()) == 0) return executed;
+    std::ifstream lines(out);
+    std::map<std::string, std::string> names;
+    std::map<std::uint64_t, unsigned long>* counts = nullptr;
+    for (std::string text; std::getline(lines, text);) {
+        if (text.starts_with("ob=")) {
+            counts = &executed[name_of(text.substr(3), names)];
+        } else if (text.starts_with("cob=")) {
+            (void)name_of(text.substr(4), names);
+        } else if (text.starts_with("calls=")) {
+            std::getline(lines, text);  // what the callee took
+        } else if (counts && text.starts_with("0x")) {
+            char* next = nullptr;
+            const std::uint64_t address = std::strtoull(text.c_str(), &next, 16);
+            (void)std::strtoul(next, &next, 10);  // the line
+            (*counts)[address] += std::strtoul(next, nullptr, 10);
+        }
+    }
+    std::error_code ignored;
+    std::filesystem::remove(out, ignored);
+    return executed;
+}
+
+// "  4a10:	lock cmpxchg %ecx,(%rdx)": the address of an instruction that is one.
+std::optional<std::uint64_t> locked_at(const std::string& text) {
+    const std::size_t colon = text.find(':');
+    if (colon == std::string::npos) return {};
+    const bool exchange = text.find("\txchg") != std::string::npos && text.find('(') != std::string::npos;
+    if (!exchange && text.find("\tlock ") == std::string::npos) return {};
+    return std::strtoull(text.c_str(), nullptr, 16);
+}
+
 }  // namespace
+
+unsigned long locked_instructions(const std::string& command) {
+    unsigned long sum = 0;
+    for (const auto& [object, counts] : executed_by(command)) {
+        if (!object.starts_with('/')) continue;  // "???"
+        std::istringstream lines(support::output_of("objdump -d --no-show-raw-insn " + object + " 2>/dev/null"));
+        for (std::string text; std::getline(lines, text);) {
+            const auto address = locked_at(text);
+            const auto found = address ? counts.find(*address) : counts.end();
+            if (found != counts.end()) sum += found->second;
+        }
+    }
+    return sum;
+}
 
 bool has_valgrind() { return std::system("valgrind --version > /dev/null 2>&1") == 0; }
 
 unsigned long instructions(const std::string& command) { return run(command, "/dev/null"); }
 
 bool instructions_by_line(const std::string& command, const SeeLine& see) {
-    const auto out = std::filesystem::temp_directory_path() / ("callgrind." + std::to_string(::getpid()));
+    const auto out = out_file();
     const bool ran = run("--compress-pos=no " + command, out.string()) != 0;
     std::ifstream lines(out);
     std::map<std::string, std::string> names;

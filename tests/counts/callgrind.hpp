@@ -12,6 +12,9 @@ namespace cinnabar::counts {
 // Of the whole run; 0 when it failed.
 [[nodiscard]] unsigned long instructions(const std::string& command);
 
+// Of these, the atomic ones that hold the bus or the cache line: those with a lock prefix, and exchanges with memory.
+[[nodiscard]] unsigned long locked_instructions(const std::string& command);
+
 // Calls `see(file, line, instructions)` for what each source line of the program cost, inlined or not. The line's file
 // is as the compiler knew it. False when the run failed.
 using SeeLine = std::function<void(const std::string& file, unsigned line, unsigned long instructions)>;

@@ -72,9 +72,8 @@ class CINNABAR_API Context {
     // Runs `work` as the owner: at once if nobody owns the context (then `flush` follows), else soon, by whoever does;
     // in a callback of a `many` context as trigger() ends. Any thread of a `many` context; the thread of a `one` one.
     void run_owned(Work& work) noexcept;
-    // Of the calling thread, for all contexts: while `*more` is not 0, run_owned() submits, so that what many threads
-    // have posted leaves together. Null: no longer; `more` lives until then. Requires: each context has a thread that
-    // drives it.
+    // For the calling thread and all contexts: while `*more` is not 0, run_owned() submits, so that what many threads
+    // post leaves together. Null ends that; `more` lives until then. Requires: a thread drives each context.
     static void gather_while(const std::atomic<std::uint32_t>* more) noexcept;
     // Hands `work` to the owner, to run inside progress(). Any thread, either kind; never lost, rings a sleeper.
     void submit(Work& work) noexcept;

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// typed_loop SCHEME CALLS IN_FLIGHT: small typed calls from tasks between two nodes of one thread, and nothing else.
+// What call_instructions_test counts.
+#include <cinnabar/cinnabar.hpp>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+namespace {
+
+using Words = std::array<std::uint64_t, 8>;
+
+constexpr cinnabar::Rpc<Words(Words)> echo{"typed_loop.echo"};
+constexpr std::chrono::seconds call_time{60};
+
+cinnabar::Task<void> one_after_the_other(cinnabar::NodeRef node, cinnabar::Addr peer, unsigned long& left,
+                                         unsigned long& ended) {
+    while (left > 0) {
+        --left;
+        const auto echoed = co_await node.call(echo, peer, Words{1, 2, 3}, call_time);
+        if (!echoed) std::abort();
+        ++ended;
+    }
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+    if (count != 4) {
+        std::fprintf(stderr, "typed_loop SCHEME CALLS IN_FLIGHT\n");
+        return 2;
+    }
+    const std::string scheme = words[1];
+    const unsigned long calls = std::strtoul(words[2], nullptr, 10);
+    const unsigned long in_flight = std::strtoul(words[3], nullptr, 10);
+
+    cinnabar::NodeOptions options;
+    options.progress_thread = false;
+    auto server = cinnabar::Node::listen(scheme + (scheme == "tcp" ? "://127.0.0.1:0" : "://"), options).value();
+    server.serve(echo, [](Words input) { return input; }).value();
+    auto client = cinnabar::Node::open(scheme + "://", options).value();
+    const auto peer = client.lookup(server.address()).value();
+
+    unsigned long left = calls;
+    unsigned long ended = 0;
+    for (unsigned long i = 0; i < in_flight; ++i) {
+        if (client.spawn(one_after_the_other(client, peer, left, ended)) != cinnabar::Errc::ok) std::abort();
+    }
+    while (ended < calls) {
+        client.poll();
+        server.poll();
+    }
+    return 0;
+}
