@@ -19,8 +19,12 @@ namespace {
 
 constexpr TimeUs patience_us = 1'000'000;
 
-// A fence completes inside progress(). A context of a single thread is driven by that thread only.
+// A fence completes inside progress(). A context of a single thread is driven by that thread only, and so is one that
+// this thread destroys: what it cancels may free handles.
 void drive(hg_class& owner) noexcept {
+    if (hg_context* const context = context_destroyed_here(); context && context->owner == &owner) {
+        (void)context->rpc->progress(Microseconds{0});
+    }
     const bool single = (owner.network->options.thread_mode & NA_THREAD_MODE_SINGLE_CTX) != 0;
     const std::lock_guard lock(owner.contexts_mutex);
     if (owner.open_contexts.empty() || single) {

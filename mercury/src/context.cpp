@@ -5,6 +5,7 @@
 #include "log.hpp"
 
 #include <chrono>
+#include <utility>
 
 using namespace cinnabar;
 using mercury::failed;
@@ -14,6 +15,8 @@ namespace {
 
 constexpr std::uint32_t handles_max = 256 * 1024;
 constexpr std::uint32_t transfers_max = 64 * 1024;
+
+thread_local hg_context* destroyed_here = nullptr;
 
 rpc::Options options_of(const hg_class& owner, na::ContextId id) {
     rpc::Options options;
@@ -81,6 +84,8 @@ bool has_users(hg_context& context) {
 
 }  // namespace
 
+hg_context* mercury::context_destroyed_here() noexcept { return destroyed_here; }
+
 hg_context::hg_context(Threads threads) : handles(threads, handles_max), transfers(threads, transfers_max) {}
 
 hg_context_t* HG_Context_create(hg_class_t* hg_class) { return HG_Context_create_id(hg_class, 0); }
@@ -101,8 +106,10 @@ hg_return_t HG_Context_destroy(hg_context_t* context) {
     }
     // Responses and one-way calls are sent; other operations in flight end. Callbacks run inside and may still use the
     // context.
+    hg_context* const outer = std::exchange(destroyed_here, context);
     delete context->rpc.get();
     (void)context->rpc.release();
+    destroyed_here = outer;
     // Handles of requests that were never answered.
     context->handles.for_each([](hg_handle& handle) {
         if (handle.references.load() > 0) mercury::drop(handle);

@@ -37,3 +37,10 @@ struct hg_context {
         return span == cinnabar::Microseconds::max() ? cinnabar::time_never : rpc->deadline_in(span);
     }
 };
+
+namespace cinnabar::mercury {
+
+// The context whose destruction runs callbacks in this thread. Null: none.
+[[nodiscard]] hg_context* context_destroyed_here() noexcept;
+
+}  // namespace cinnabar::mercury

@@ -197,6 +197,65 @@ static void reader_stopped(const char* listen, const char* dial) {
     CHECK_OK(HG_Finalize(side.hg_class));
 }
 
+struct freed {
+    hg_bulk_t bulk;
+    hg_return_t ret;
+    double ms;
+    int count;
+};
+
+static hg_return_t free_bulk(const struct hg_cb_info* info) {
+    struct freed* freed = info->arg;
+    const double began = now_ms();
+    freed->ret = HG_Bulk_free(freed->bulk);
+    freed->ms = now_ms() - began;
+    ++freed->count;
+    return HG_SUCCESS;
+}
+
+/* The same, from a callback that the end of the only context runs: there is nobody else to drive the fence. */
+static double freed_in_destroy(const char* dial, const struct process* server, double after_ms) {
+    const hg_size_t bytes = 256u << 20;
+    struct freed freed = {HG_BULK_NULL, HG_OTHER_ERROR, 0, 0};
+    hg_handle_t handle = HG_HANDLE_NULL;
+    hg_addr_t to = HG_ADDR_NULL;
+    struct side side;
+    int status = 0;
+    void* memory = calloc(1, bytes);
+    CHECK(memory != NULL);
+    side.hg_class = HG_Init(dial, HG_FALSE);
+    CHECK(side.hg_class != NULL);
+    side.context = HG_Context_create(side.hg_class);
+    const hg_id_t pull = HG_Register_name(side.hg_class, "pull", hg_proc_hg_bulk_t, NULL, NULL);
+    CHECK_OK(HG_Addr_lookup2(side.hg_class, server->address, &to));
+    CHECK_OK(HG_Bulk_create(side.hg_class, 1, &memory, &bytes, HG_BULK_READ_ONLY, &freed.bulk));
+    CHECK_OK(HG_Create(side.context, to, pull, &handle));
+    CHECK_OK(HG_Forward(handle, free_bulk, &freed, &freed.bulk));
+    CHECK_OK(HG_Destroy(handle));
+    const double began = now_ms();
+    while (freed.count == 0 && now_ms() < began + after_ms) (void)HG_Progress(side.context, 1);
+    CHECK(kill(server->pid, SIGSTOP) == 0);
+    CHECK(waitpid(server->pid, &status, WUNTRACED) == server->pid && WIFSTOPPED(status));
+    CHECK_OK(HG_Context_destroy(side.context));
+    CHECK(freed.count == 1);
+    CHECK(freed.ret == HG_SUCCESS || freed.ret == HG_TIMEOUT);
+    CHECK(kill(server->pid, SIGCONT) == 0);
+    CHECK_OK(HG_Addr_free(side.hg_class, to));
+    CHECK_OK(HG_Finalize(side.hg_class));
+    free(memory);
+    return freed.ms;
+}
+
+/* A fence ends within a third of a second. One that nobody drives is waited for a second; a busy machine may be as
+ * slow once. */
+static void reader_stopped_in_destroy(const char* listen, const char* dial) {
+    struct process server = start_server(listen);
+    int slow = 0;
+    for (int i = 0; i < 6; ++i) slow += freed_in_destroy(dial, &server, 5.0 + 10.0 * i) >= 1e3;
+    CHECK(slow <= 1);
+    kill_it(&server);
+}
+
 /* The child lends its memory and is stopped, so that a pull may have begun, then killed. */
 static void client_killed(const char* listen, const char* dial) {
     int ends[2];
@@ -273,5 +332,6 @@ int main(int argc, char** argv) {
     server_killed(init_string(argv[1], true), init_string(argv[1], false));
     client_killed(init_string(argv[1], true), init_string(argv[1], false));
     reader_stopped(init_string(argv[1], true), init_string(argv[1], false));
+    reader_stopped_in_destroy(init_string(argv[1], true), init_string(argv[1], false));
     return 0;
 }
