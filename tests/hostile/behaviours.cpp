@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "behaviours.hpp"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <vector>
 
 namespace cinnabar::hostile {
@@ -81,6 +83,7 @@ constexpr Behaviour all[] = {
     {"LiesInControl", true, lies_in_control},
     {"PingsWithoutEnd", false, pings_without_end},
     {"CancelsWhatIsNotThere", false, cancels_what_is_not_there},
+    {"CancelsWithoutEnd", true, cancels_what_is_not_there},
     {"CancelsWhatItAsks", true, cancels_what_it_asks},
     {"FetchesNoResults", true, fetches_no_results},
     {"LendsAndIsSilent", false, lends_and_is_silent, true},
@@ -90,5 +93,15 @@ constexpr Behaviour all[] = {
 }  // namespace
 
 std::span<const Behaviour> behaviours() noexcept { return all; }
+
+const Behaviour* behaviour(std::string_view name) noexcept {
+    const auto* const found = std::ranges::find(all, name, &Behaviour::name);
+    return found != std::end(all) ? found : nullptr;
+}
+
+const Behaviour& busy_and_honest() noexcept {
+    static constexpr Behaviour behaviour{"IsBusyAndHonest", true, asks_for_everything};
+    return behaviour;
+}
 
 }  // namespace cinnabar::hostile

@@ -6,6 +6,7 @@
 
 #include <ostream>
 #include <span>
+#include <string_view>
 
 namespace cinnabar::hostile {
 
@@ -26,5 +27,9 @@ struct Behaviour {
 inline std::ostream& operator<<(std::ostream& out, const Behaviour& behaviour) { return out << behaviour.name; }
 
 [[nodiscard]] std::span<const Behaviour> behaviours() noexcept;
+// Null: there is none of that name.
+[[nodiscard]] const Behaviour* behaviour(std::string_view name) noexcept;
+// No hostile one: it asks for as much as the others, and reads every answer.
+[[nodiscard]] const Behaviour& busy_and_honest() noexcept;
 
 }  // namespace cinnabar::hostile

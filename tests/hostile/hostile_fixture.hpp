@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A server, and an honest client of it in the same thread, for tests that put hostile peers beside them.
+#pragma once
+
+#include "../rpc/rpc_fixture.hpp"
+#include "behaviours.hpp"
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cinnabar::rpc {
+
+inline constexpr std::size_t pulled_bytes = 300'000;
+inline constexpr std::size_t large_bytes = 200'000;
+
+// What the handler of `pulled` needs.
+struct Pull {
+    Request* request = nullptr;
+    bulk::RemoteRegion remote;
+    std::vector<std::byte> memory;
+    bulk::Region local;
+};
+
+inline void end_pull(bulk::Transfer& ended, void* user) noexcept {
+    const std::unique_ptr<Pull> pull(static_cast<Pull*>(user));
+    const Errc result = ended.result();
+    pull->request->context().mover().release(ended);
+    if (result == Errc::ok) {
+        pull->request->respond(0);
+    } else {
+        pull->request->respond_error(result);
+    }
+    pull->request->release();
+}
+
+inline void begin_pull(Request& request) {
+    auto pull = std::make_unique<Pull>();
+    Reader reader(request.input());
+    Errc why = bulk::RemoteRegion::decode(reader, pull->remote);
+    if (why == Errc::ok) why = pull->remote.own();
+    if (why == Errc::ok) {
+        pull->request = &request;
+        pull->memory.resize(pull->remote.bytes());
+        pull->local = *bulk::Region::expose(Bytes(pull->memory), na::Access::read_write);
+        request.detach();
+        bulk::TransferArgs args;
+        args.remote = &pull->remote;
+        args.local = pull->local;
+        args.bytes = pull->remote.bytes();
+        if (request.transfer(args, end_pull, pull.get(), nullptr, why)) return (void)pull.release();
+    }
+    request.respond_error(why);
+    request.release();
+}
+
+class HostileTest : public RpcTest {
+  protected:
+    HostileTest() {
+        options_.requests_held_max = 256;
+        options_.credits_per_peer_max = 64;
+        options_.argument_bytes_max = 8u << 20;
+        options_.overflow_bytes_max = 32u << 20;
+        options_.stall_max = options_.result_kept_max = options_.bulk.stall_max = std::chrono::milliseconds(300);
+        options_.recall_answer_max = std::chrono::milliseconds(300);
+    }
+    void TearDown() override {
+        held_.clear();
+        RpcTest::TearDown();
+    }
+
+    void serve_all() {
+        serve_echo();
+        serve("pulled", begin_pull);
+        serve("answered", [](Request& request) {
+            request.respond(0);
+            request.release();
+        });
+        serve("held", [this](Request& request) { held_.push_back(&request); });
+        serve("large result", [](Request& request) {
+            Bytes room;
+            if (const Errc failed = request.grow_output(1u << 20, room); failed != Errc::ok) {
+                request.respond_error(failed);
+            } else {
+                request.respond(room.size());
+            }
+            request.release();
+        });
+    }
+    void release_some() {
+        while (held_.size() > 8) {
+            held_.front()->respond(0);
+            held_.front()->release();
+            held_.pop_front();
+        }
+    }
+    void release_all() {
+        for (Request* request : held_) {
+            request->respond(0);
+            request->release();
+        }
+        held_.clear();
+    }
+
+    static constexpr std::chrono::seconds honest_limit{15};
+    // A small message there and back; a large one lent, which the handler pulls; large arguments.
+    void call_echo(Ending& ending) { (void)send("echo", "hello", ending, honest_limit); }
+    void call_pulled(Ending& ending) {
+        Call* const call = make("pulled", honest_limit);
+        Writer writer(call->input_room());
+        ASSERT_EQ(call->lend(lent_, na::Access::read, writer), Errc::ok);
+        ASSERT_EQ(call->forward(writer.size(), &Ending::take, &ending), Errc::ok);
+    }
+    void call_large(Ending& ending) {
+        Call* const call = make("answered", honest_limit);
+        Bytes room;
+        ASSERT_EQ(call->grow_input(large_bytes, room), Errc::ok);
+        ASSERT_EQ(call->forward(large_bytes, &Ending::take, &ending), Errc::ok);
+    }
+    // What a rude peer sends by: on a network of one process that of the target, else one of a process of its own.
+    [[nodiscard]] std::shared_ptr<na::Transport> rude_transport(unsigned number) {
+        if (network_.one_process()) return target_.transport;
+        return network_.open("rude" + std::to_string(number), {.listen = false}).value();
+    }
+    [[nodiscard]] na::ContextId rude_context(unsigned number) const {
+        return static_cast<na::ContextId>(network_.one_process() ? 10 + number : 0);
+    }
+
+    std::vector<std::byte> memory_ = std::vector<std::byte>(pulled_bytes);
+    bulk::Region lent_ = *bulk::Region::expose(Bytes(memory_), na::Access::read);
+    std::deque<Request*> held_;
+};
+
+}  // namespace cinnabar::rpc
