@@ -89,6 +89,21 @@ void add_serve(CLI::App& app, ServeOptions& options, Run& run) {
             "Memory for data on its way, of all clients together")
         ->default_str("32M")
         ->check(check_size);
+    command
+        .add_option_function<std::string>(
+            "--keep-free", [&](const std::string& text) { options.keep_free_bytes = parse_bytes(text).value(); },
+            "Room on the disk that saved files leave free (default: a hundredth of it, 1G at most)")
+        ->check(check_size);
+    command.add_option("--keep-files", options.keep_free_files,
+                       "Files that the disk must be able to have still (default: a hundredth of what it can have)");
+    command.add_option("--client-files", options.client_files, "Files of one client under way at once")
+        ->capture_default_str()
+        ->check(CLI::Range(1u, 4096u));
+    command
+        .add_option_function<std::string>(
+            "--client-bytes", [&](const std::string& text) { options.client_bytes = parse_bytes(text).value(); },
+            "Bytes of one client's files under way at once (default: any number)")
+        ->check(check_size);
     command.add_option("--drain", options.drain_seconds, "Seconds that a stop leaves to files under way")
         ->capture_default_str()
         ->check(CLI::Range(0.0, 86'400.0));

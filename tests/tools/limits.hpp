@@ -13,11 +13,11 @@
 
 namespace cinnabar::tools {
 
-// A tmpfs of `bytes` over an existing directory; needs root. What is on it goes with it.
+// A tmpfs of `bytes`, and `files` inodes if not 0, over an existing directory; needs root. What is on it goes with it.
 class SmallDisk {
   public:
-    SmallDisk(std::string at, std::size_t bytes) : at_(std::move(at)) {
-        const auto options = "size=" + std::to_string(bytes);
+    SmallDisk(std::string at, std::size_t bytes, std::size_t files = 0) : at_(std::move(at)) {
+        const auto options = "size=" + std::to_string(bytes) + ",nr_inodes=" + std::to_string(files);
         mounted_ = ::mount("none", at_.c_str(), "tmpfs", 0, options.c_str()) == 0;
     }
     ~SmallDisk() {

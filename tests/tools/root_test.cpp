@@ -322,6 +322,36 @@ TEST_F(RootTest, AFullDiskKeepsWhatWasThere) {
     EXPECT_TRUE(save(root, "c", pattern(64 << 10)).ok()) << "and the room of the failed file is free again";
 }
 
+TEST_F(RootTest, WhatIsKeptFreeIsToldAtOnceAndOnTheWay) {
+    const SmallDisk disk(base.string(), 1 << 20);
+    if (!disk.mounted()) GTEST_SKIP() << "mounting a small tmpfs needs root";
+    const auto root = Root::serve(base.string(), {.bytes = 512 << 10, .files = 0}).value();
+    const auto announced = root.create("a", 600 << 10, 0644, Existing::keep);
+    EXPECT_EQ(announced.code(), Errc::no_space);
+    EXPECT_NE(announced.error().message().find("--keep-free"), std::string::npos);
+    auto file = root.create("a", 0, 0644, Existing::keep).value();
+    EXPECT_TRUE(file.write(0, as_bytes(pattern(256 << 10))).ok());
+    const auto beyond = file.write(256 << 10, as_bytes(pattern(300 << 10)));
+    EXPECT_EQ(beyond.code(), Errc::no_space);
+    EXPECT_NE(beyond.error().message().find("--keep-free"), std::string::npos);
+    file.discard();
+    EXPECT_TRUE(save(root, "a", pattern(300 << 10)).ok());
+}
+
+TEST_F(RootTest, FilesAreKeptFreeToo) {
+    const SmallDisk disk(base.string(), 1 << 20, 64);
+    if (!disk.mounted()) GTEST_SKIP() << "mounting a small tmpfs needs root";
+    const auto root = Root::serve(base.string(), {.bytes = 0, .files = 32}).value();
+    unsigned saved = 0;
+    Result<void> outcome;
+    for (; saved < 64 && (outcome = save(root, std::to_string(saved), "")); ++saved) {
+    }
+    EXPECT_EQ(outcome.code(), Errc::no_space);
+    EXPECT_NE(outcome.error().message().find("--keep-files"), std::string::npos);
+    EXPECT_GE(saved, 24u);
+    EXPECT_LE(saved, 32u);
+}
+
 TEST_F(RootTest, ASizeLimitIsNoSpace) {
     const auto root = serve();
     auto file = root.create("a", 8192, 0644, Existing::keep).value();

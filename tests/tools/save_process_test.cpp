@@ -243,6 +243,28 @@ TEST_F(SaveProcess, AFullDiskIsToldAndLosesNothing) {
     EXPECT_EQ(run({"save", source("b", pattern(1 << 20)), serving.uri()}).exit, 0) << "it goes on serving";
 }
 
+TEST_F(SaveProcess, WhatTheServerKeepsFreeIsNotFilledByManyFiles) {
+    const SmallDisk disk(root, 4 << 20);
+    if (!disk.mounted()) GTEST_SKIP() << "mounting a small tmpfs needs root";
+    Serving serving(root, {"--keep-free", "2M"});
+    Words command{"save", "-j", "8"};
+    for (unsigned i = 0; i < 16; ++i) command.push_back(source("f" + std::to_string(i), pattern(300 << 10)));
+    command.push_back(serving.uri());
+    const auto full = run(command);
+    EXPECT_EQ(full.exit, 5) << full.err;
+    EXPECT_NE(full.err.find("--keep-free"), std::string::npos) << full.err;
+    EXPECT_GE(fs::space(root).available, std::uintmax_t{1} << 20) << "but for a window of each thread that writes";
+    EXPECT_EQ(run({"save", source("small", "x"), serving.uri()}).exit, 0) << "it goes on serving";
+}
+
+TEST_F(SaveProcess, OneClientHasAShareOfWhatIsUnderWay) {
+    Serving serving(root, {"--client-bytes", "1M"});
+    const auto too_large = run({"save", source("a", pattern(2 << 20)), serving.uri()});
+    EXPECT_EQ(too_large.exit, 11) << too_large.err;
+    EXPECT_NE(too_large.err.find("--client-bytes"), std::string::npos) << too_large.err;
+    EXPECT_EQ(run({"save", source("b", pattern(1 << 20)), serving.uri()}).exit, 0);
+}
+
 TEST_F(SaveProcess, ADiskThatFillsUpOnTheWayIsToldAndLosesNothing) {
     constexpr std::size_t limit = 3 << 20;
     Serving serving(root, {}, {.file_bytes_max = limit});

@@ -157,6 +157,32 @@ TEST_F(ServerTest, AFailedUploadLetsItsNameGoAndSaysWhy) {
     EXPECT_EQ(from_remote(here->call(commit_rpc, to, commit).wait().error()).code, Errc::invalid_argument);
 }
 
+TEST_F(ServerTest, WhatOneClientHasUnderWayIsBounded) {
+    options.session_files_max = 3;
+    options.session_bytes_max = 1000;
+    begin();
+    const auto refused = [this](const std::string& name, std::uint64_t bytes) {
+        OpenIn in;
+        in.name = name;
+        in.bytes = bytes;
+        in.mode = 0600;
+        seals.stamp(in);
+        const auto opened = here->call(open_rpc, to, in).wait();
+        return opened ? Errc::ok : from_remote(opened.error()).code;
+    };
+    EXPECT_EQ(refused("a", 1001), Errc::too_large);
+    const auto first = open("a", 600);
+    EXPECT_EQ(refused("b", 401), Errc::overloaded);
+    EXPECT_NE(open("b", 400), first);
+    EXPECT_NE(open("c", 0), first);
+    EXPECT_EQ(refused("d", 0), Errc::overloaded);
+    AbortIn abort;
+    abort.file = first;
+    seals.stamp(abort);
+    ASSERT_TRUE(here->call(abort_rpc, to, abort).wait().ok());
+    EXPECT_EQ(refused("d", 600), Errc::ok);
+}
+
 TEST_F(ServerTest, WithoutItsFolderForUnfinishedFilesItSaysSo) {
     begin();
     std::filesystem::remove_all(folder.path() / ".cinnabar-staging");

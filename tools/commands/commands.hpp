@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,10 @@ struct ServeOptions {
     unsigned writers = 2;
     std::uint64_t buffer_bytes = 32u << 20;  // all buffers together
     double drain_seconds = 10;
+    std::optional<std::uint64_t> keep_free_bytes;  // nothing: a hundredth of the disk, 1 GiB at most
+    std::optional<std::uint64_t> keep_free_files;  // nothing: a hundredth of what it can have
+    std::uint32_t client_files = 256;              // under way at once, of one client
+    std::optional<std::uint64_t> client_bytes;     // the same; nothing: any number
 };
 [[nodiscard]] ExitCode run_serve(const ServeOptions& options);
 

@@ -76,7 +76,13 @@ ServerOptions server_options_of(const ServeOptions& options, const Descriptors& 
         static_cast<std::uint32_t>(std::clamp<std::uint64_t>(options.buffer_bytes / result.window_bytes, 2, 1u << 16));
     result.files_max = may_open.files;
     result.session_files_max = may_open.session_files;
+    if (options.client_bytes) result.session_bytes_max = *options.client_bytes;
     return result;
+}
+
+KeptFree kept_free(const ServeOptions& options) {
+    const KeptFree otherwise = default_kept_free(options.root);
+    return {options.keep_free_bytes.value_or(otherwise.bytes), options.keep_free_files.value_or(otherwise.files)};
 }
 
 Result<hl::Node> listen(const ServeOptions& options, std::uint32_t connections_max) {
@@ -93,12 +99,12 @@ Result<hl::Node> listen(const ServeOptions& options, std::uint32_t connections_m
 
 Result<void> serve(const ServeOptions& options, ServerMessages& messages, const Interrupt& interrupt) {
     CINNABAR_TRY(auto key, key_for(options));
-    CINNABAR_TRY(auto root, options.read_only ? Root::serve_read_only(options.root) : Root::serve(options.root));
+    CINNABAR_TRY(auto root, options.read_only ? Root::serve_read_only(options.root)
+                                              : Root::serve(options.root, kept_free(options)));
     if (root.removed() > 0 && options.verbose)
         messages.complain(fmt::format("removed {} unfinished files of a server that was killed", root.removed()));
     const ServerOptions defaults;
-    const Descriptors wanted{defaults.files_max, static_cast<std::uint32_t>(defaults.session_files_max),
-                             na::TransportOptions().connections_max};
+    const Descriptors wanted{defaults.files_max, options.client_files, na::TransportOptions().connections_max};
     const auto may_open = divide_descriptors(raise_descriptor_limit(), wanted, options.writers);
     CINNABAR_TRY(const auto server,
                  Server::make(std::move(root), std::move(key.key), server_options_of(options, may_open),

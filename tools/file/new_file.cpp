@@ -33,11 +33,13 @@ NewFile& NewFile::operator=(NewFile&& other) noexcept {
     name_ = std::move(other.name_);
     leaf_ = std::move(other.leaf_);
     existing_ = other.existing_;
+    kept_ = other.kept_;
     flushed_ = other.flushed_;
     return *this;
 }
 
 Result<void> NewFile::write(std::uint64_t offset, ConstBytes from) {
+    if (kept_.bytes != 0) CINNABAR_TRY_VOID(check_room(file_.get(), from.size(), 0, kept_, name_));
     while (!from.empty()) {
         const ssize_t count = ::pwrite(file_.get(), from.data(), from.size(), static_cast<off_t>(offset));
         if (count < 0) {

@@ -4,6 +4,8 @@
 // Root::create. One thread at a time.
 #pragma once
 
+#include "file/room.hpp"
+
 #include <cinnabar/base/bytes.hpp>
 #include <cinnabar/base/result.hpp>
 #include <cinnabar/base/unique_fd.hpp>
@@ -52,6 +54,7 @@ class NewFile {
     std::string name_;
     std::string leaf_;
     Existing existing_ = Existing::keep;
+    KeptFree kept_;
     std::uint64_t flushed_ = 0;  // up to where the disk was set to work
 };
 

@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <array>
@@ -29,14 +28,6 @@ std::string staged_name() {
     (void)std::snprintf(name.data(), name.size(), ".cinnabar-%016llx.part",
                         static_cast<unsigned long long>(secret_u64()));
     return name.data();
-}
-
-Result<void> check_room(int parent, std::uint64_t bytes, std::string_view name) {
-    struct statvfs status {};
-    if (::fstatvfs(parent, &status) != 0 || status.f_blocks == 0) return {};  // it does not say: writing will tell
-    const auto room = static_cast<unsigned __int128>(status.f_bavail) * status.f_frsize;
-    if (bytes <= room) return {};
-    return Error{Errc::no_space, "the disk has no room for a file of that size", printable(name)};
 }
 
 }  // namespace
@@ -62,8 +53,9 @@ Result<Root> Root::open(const std::string& path) {
 
 Result<Root> Root::serve_read_only(const std::string& path) { return open_directory(path); }
 
-Result<Root> Root::serve(const std::string& path) {
+Result<Root> Root::serve(const std::string& path, const KeptFree& kept) {
     CINNABAR_TRY(auto root, open_directory(path));
+    root.kept_ = kept;
     CINNABAR_TRY_VOID(root.lock(path));
     CINNABAR_TRY_VOID(root.make_staging());
     root.clean_staging();
@@ -143,11 +135,12 @@ Result<NewFile> Root::create(std::string_view name, std::uint64_t bytes, std::ui
     // The staging folder may be writable where the target's is not: better told now than after the last byte.
     if (::faccessat(parent.get(), ".", W_OK | X_OK, AT_EACCESS) != 0)
         return file_error(errno, "cannot write into its directory", name);
-    CINNABAR_TRY_VOID(check_room(parent.get(), bytes, name));
+    CINNABAR_TRY_VOID(check_room(parent.get(), bytes, 1, kept_, name));
     file.root_ = directory_;
     file.staging_ = staging_;
     file.parent_ = std::move(parent);
     file.existing_ = existing;
+    file.kept_ = kept_;
     for (int attempt = 0; attempt < attempts_max; ++attempt) {
         auto staged = staged_name();
         file.file_.reset(::openat(staging_->get(), staged.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "file/new_file.hpp"
+#include "file/room.hpp"
 #include "file/source_file.hpp"
 
 #include <cinnabar/base/result.hpp>
@@ -20,10 +21,10 @@ namespace cinnabar::tools {
 class Root {
   public:
     // For a server: unfinished files live in a staging folder of their own, and those that a killed server left there
-    // are removed. One server at a time: `busy` while another one serves the directory.
+    // are removed. One server at a time: `busy` while another one serves the directory. Files leave `kept` of the disk.
     // not_found, permission (also: the staging folder is somebody else's, or others may write into it),
     // invalid_argument (not a directory), unsupported (a kernel before 5.6).
-    [[nodiscard]] static Result<Root> serve(const std::string& path);
+    [[nodiscard]] static Result<Root> serve(const std::string& path, const KeptFree& kept = {});
     // For a server that only gives: nothing is written, create() is refused with `permission`.
     [[nodiscard]] static Result<Root> serve_read_only(const std::string& path);
     // For a client: unfinished files lie beside the finished ones, hidden, and are removed when the NewFile goes.
@@ -34,7 +35,7 @@ class Root {
     ~Root();
 
     // A file that will be called `name`, its permission bits `mode` less the umask. `bytes` is its size to be, only
-    // compared with the room there is.
+    // compared with the room there is, as each of its writes is.
     //   those of check_name
     //   exists            something of that name is there, and it is to be kept
     //   invalid_argument  a directory, or something else than a file, has that name
@@ -61,6 +62,7 @@ class Root {
     std::shared_ptr<const UniqueFd> directory_;
     std::shared_ptr<const UniqueFd> staging_;  // null: read-only
     bool own_staging_ = false;                 // the folder is ours: clean it, remove it at the end
+    KeptFree kept_;
     std::uint64_t device_ = 0;
     std::uint64_t staging_inode_ = 0;  // of the folder that is ours
     std::uint32_t removed_ = 0;

@@ -24,6 +24,12 @@ namespace cinnabar::tools {
 struct Saving;
 struct Giving;
 
+// What a client has under way: files, and the bytes that it said it would save.
+struct Load {
+    std::size_t files = 0;
+    std::uint64_t bytes = 0;
+};
+
 struct Session {
     Seals seals;
     na::Addr source;
@@ -31,6 +37,7 @@ struct Session {
     bool ended = false;  // the hold call has ended
     std::map<std::uint64_t, std::shared_ptr<Saving>> savings;
     std::map<std::uint64_t, std::shared_ptr<Giving>> givings;
+    std::shared_ptr<Load> load = std::make_shared<Load>();
     std::map<std::uint64_t, Error> failed;  // by file: why it was given up, until the client asks
 };
 

@@ -155,7 +155,8 @@ hl::Task<void> Server::watch_sessions(hl::NodeRef node) {
 
 // A file begins in a session that is held: when the client is lost, its hold call ends, and everything goes at once.
 // The hold call was made before, but may come a moment later.
-hl::Task<Result<void>> Server::may_begin(const std::shared_ptr<Session>& session, hl::NodeRef node) const {
+hl::Task<Result<void>> Server::may_begin(const std::shared_ptr<Session>& session, std::uint64_t bytes,
+                                         hl::NodeRef node) const {
     constexpr Microseconds interval = std::chrono::milliseconds(1);
     constexpr unsigned looks_max = 1000;
     for (unsigned looks = 0; !session->held && looks < looks_max; ++looks) {
@@ -163,13 +164,17 @@ hl::Task<Result<void>> Server::may_begin(const std::shared_ptr<Session>& session
     }
     if (!session->held) co_return Error{Errc::timed_out, "the session is not held: its hold call has to come first"};
     if (session->ended) co_return Errc::canceled;
-    co_return has_room(*session);
+    co_return has_room(*session, bytes);
 }
 
-Result<void> Server::has_room(const Session& session) const {
+Result<void> Server::has_room(const Session& session, std::uint64_t bytes) const {
     if (draining_.load(std::memory_order_relaxed)) return Error{Errc::shutting_down, "it takes no new files"};
-    if (session.savings.size() + session.givings.size() >= options_.session_files_max)
+    if (session.load->files >= options_.session_files_max)
         return Error{Errc::overloaded, "too many files of this client are under way"};
+    if (bytes > options_.session_bytes_max)
+        return Error{Errc::too_large, "one client may not have that much under way (serve --client-bytes)"};
+    if (bytes > options_.session_bytes_max - session.load->bytes)
+        return Error{Errc::overloaded, "too many bytes of this client are under way"};
     if (under_way_.count() >= options_.files_max) return Error{Errc::overloaded, "too many files are under way"};
     return {};
 }
@@ -180,13 +185,14 @@ hl::Task<Result<OpenOut>> Server::open(hl::Request<OpenIn> request) {
     const auto refuse = [&](const Error& error) {
         return failed(ServerEvent::Kind::failed, request.source(), request->name, error);
     };
-    if (auto may = co_await may_begin(*session, request.node()); !may) co_return refuse(may.error());
+    if (auto may = co_await may_begin(*session, request->bytes, request.node()); !may) co_return refuse(may.error());
     if (request->bytes > file_bytes_max)
         co_return refuse(Error{Errc::too_large, "no file can be of that size", printable(request->name)});
     if (claims_.taken(request->name))
         co_return refuse(Error{Errc::busy, "another client is saving that name right now"});
     // What was made so far goes away with this, also when the session ends meanwhile.
-    const std::shared_ptr<Saving> saving(new Saving{UnderWay::Entry(under_way_), {claims_, request->name}, {}, 0});
+    const std::shared_ptr<Saving> saving(
+        new Saving{{under_way_, (*session)->load, request->bytes}, {claims_, request->name}, {}, 0});
     auto file = co_await disk_.run([this, &request] {
         const auto existing = request->replace ? Existing::replace : Existing::keep;
         return root_.create(request->name, request->bytes, request->mode, existing);
@@ -267,8 +273,8 @@ hl::Task<Result<AskOut>> Server::ask(hl::Request<AskIn> request) {
     const auto refuse = [&](const Error& error) {
         return failed(ServerEvent::Kind::failed, request.source(), request->name, error);
     };
-    if (auto may = co_await may_begin(*session, request.node()); !may) co_return refuse(may.error());
-    const std::shared_ptr<Giving> giving(new Giving{UnderWay::Entry(under_way_), request->name, {}, 0});
+    if (auto may = co_await may_begin(*session, 0, request.node()); !may) co_return refuse(may.error());
+    const std::shared_ptr<Giving> giving(new Giving{{under_way_, (*session)->load, 0}, request->name, {}, 0});
     auto file = co_await disk_.run([this, &request] { return root_.open_source(request->name); });
     if (!file) co_return refuse(file.error());
     giving->download.emplace(buffers_, disk_, *std::move(file));

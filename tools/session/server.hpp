@@ -19,6 +19,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -33,8 +34,9 @@ struct ServerOptions {
     unsigned disk_threads = 4;
     std::uint32_t windows_max = 8;        // of one file at once, as clients are told
     std::size_t session_files_max = 256;  // under way at once
-    std::uint32_t files_max = 4096;       // of all sessions
-    unsigned gap_seconds_max = 30;        // how long windows wait for one before them
+    std::uint64_t session_bytes_max = std::numeric_limits<std::uint64_t>::max();  // of the files that are being saved
+    std::uint32_t files_max = 4096;                                               // of all sessions
+    unsigned gap_seconds_max = 30;  // how long windows wait for one before them
 };
 
 // Something that came to its end, for whoever runs the server.
@@ -61,13 +63,24 @@ class UnderWay {
 
     class Entry {
       public:
-        explicit Entry(UnderWay& files) noexcept : files_(files) { files_.begin(); }
-        ~Entry() { files_.end(); }
+        Entry(UnderWay& files, std::shared_ptr<Load> client, std::uint64_t bytes) noexcept
+            : files_(files), client_(std::move(client)), bytes_(bytes) {
+            files_.begin();
+            ++client_->files;
+            client_->bytes += bytes_;
+        }
+        ~Entry() {
+            --client_->files;
+            client_->bytes -= bytes_;
+            files_.end();
+        }
         Entry(const Entry&) = delete;
         Entry& operator=(const Entry&) = delete;
 
       private:
         UnderWay& files_;
+        std::shared_ptr<Load> client_;
+        std::uint64_t bytes_;
     };
 
   private:
@@ -137,8 +150,9 @@ class Server {
         CINNABAR_TRY_VOID(session->seals.check(*request));
         return session;
     }
-    [[nodiscard]] hl::Task<Result<void>> may_begin(const std::shared_ptr<Session>& session, hl::NodeRef node) const;
-    [[nodiscard]] Result<void> has_room(const Session& session) const;
+    [[nodiscard]] hl::Task<Result<void>> may_begin(const std::shared_ptr<Session>& session, std::uint64_t bytes,
+                                                   hl::NodeRef node) const;
+    [[nodiscard]] Result<void> has_room(const Session& session, std::uint64_t bytes) const;
     [[nodiscard]] Result<void> serve_files_on(const hl::NodeRef& node);
 
     [[nodiscard]] Result<HelloOut> hello(const hl::Request<HelloIn>& request);

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The room on a disk, and what a server leaves of it to others.
+#pragma once
+
+#include <cinnabar/base/result.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace cinnabar::tools {
+
+struct KeptFree {
+    std::uint64_t bytes = 0;
+    std::uint64_t files = 0;  // inodes
+};
+
+// A hundredth of the disk that `path` is on, 1 GiB at most. Nothing where the disk does not say how large it is.
+[[nodiscard]] KeptFree default_kept_free(const std::string& path) noexcept;
+
+// Whether `bytes` more, in `files` new files, fit on the disk of `fd` beside what is kept free. no_space; `name` goes
+// into the error. ok where the disk does not say: writing will tell.
+[[nodiscard]] Result<void> check_room(int fd, std::uint64_t bytes, std::uint64_t files, const KeptFree& kept,
+                                      std::string_view name);
+
+}  // namespace cinnabar::tools
