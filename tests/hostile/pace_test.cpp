@@ -36,7 +36,7 @@ constexpr unsigned large_ones = 25;
 constexpr double times_calm = 2.0;
 constexpr double slow_down = support::thread_sanitizer || support::address_sanitizer ? 10 : 1;
 constexpr double p50_floor_us = 300 * slow_down;
-constexpr double p99_floor_us = 5'000 * slow_down;
+constexpr double p99_floor_us = 10'000 * slow_down;
 constexpr std::size_t memory_noise = 128u << 10;
 
 struct Times {
