@@ -28,31 +28,32 @@ Side& BulkOn::add(const std::string& name, const MoverOptions& options, const Wr
     return side;
 }
 
-Loan& BulkOn::lend(Side& owner, const Region& region, na::Access access, bool bound) {
-    Loan& loan = loans_.emplace_back();
-    loan.owner = &owner;
-    loan.fenced.run = [](Work& work) noexcept { static_cast<Loan&>(Lend::of(work)).is_fenced = true; };
-    EXPECT_EQ(loan.grant(region, access, owner.transport), Errc::ok);
-    na::Lease* lease = &loan.lease();
+LentRegion& BulkOn::lend(Side& owner, const Region& region, na::Access access, bool bound) {
+    LentRegion& lent = lent_.emplace_back();
+    lent.owner = &owner;
+    lent.fenced.run = [](Work& work) noexcept { static_cast<LentRegion&>(Lend::of(work)).is_fenced = true; };
+    EXPECT_EQ(lent.grant(region, access, owner.transport), Errc::ok);
+    na::Lease* lease = &lent.lease();
     const Description description{{&lease, 1}, bound ? owner.addr : na::Addr(), {}};
-    loan.encoded.resize(described_bytes(description));
-    Writer writer(loan.encoded);
+    lent.encoded.resize(described_bytes(description));
+    Writer writer(lent.encoded);
     describe(description, writer);
-    Reader reader(loan.encoded);
-    EXPECT_EQ(RemoteRegion::decode(reader, loan.remote), Errc::ok);
-    return loan;
+    Reader reader(lent.encoded);
+    EXPECT_EQ(RemoteRegion::decode(reader, lent.remote), Errc::ok);
+    return lent;
 }
 
-void BulkOn::revoke(Loan& loan) {
-    if (!loan.granted() || loan.fencing) return;
-    loan.fencing = true;
-    if (loan.revoke() == Errc::ok) loan.is_fenced = true;
+void BulkOn::revoke(LentRegion& lent) {
+    if (!lent.granted() || lent.fencing) return;
+    lent.fencing = true;
+    if (lent.revoke() == Errc::ok) lent.is_fenced = true;
 }
 
 void BulkOn::revoke_all() {
-    for (Loan& loan : loans_) revoke(loan);
-    EXPECT_TRUE(pump.until(
-        [this] { return std::all_of(loans_.begin(), loans_.end(), [](const Loan& loan) { return loan.is_fenced; }); }));
+    for (LentRegion& lent : lent_) revoke(lent);
+    EXPECT_TRUE(pump.until([this] {
+        return std::all_of(lent_.begin(), lent_.end(), [](const LentRegion& lent) { return lent.is_fenced; });
+    }));
 }
 
 void BulkOn::start(Side& side, const TransferArgs& args, Outcome& outcome) {

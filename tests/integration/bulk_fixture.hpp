@@ -29,7 +29,7 @@ struct Side {
 };
 
 // A region that its owner lends, with the RemoteRegion that others use.
-struct Loan : Lend {
+struct LentRegion : Lend {
     Side* owner = nullptr;
     std::vector<std::byte> encoded;
     RemoteRegion remote;
@@ -53,21 +53,21 @@ class BulkOn {
     // `wrap` may wrap the network's transport; the wrapper must keep it alive.
     Side& add(const std::string& name, const MoverOptions& options = {}, const Wrap& wrap = nullptr);
 
-    Loan& lend(Side& owner, const Region& region, na::Access access = na::Access::read_write, bool bound = false);
-    // Starts the fence; Loan::is_fenced tells when it is complete.
-    void revoke(Loan& loan);
-    // Revokes all loans and waits for the fences.
+    LentRegion& lend(Side& owner, const Region& region, na::Access access = na::Access::read_write, bool bound = false);
+    // Starts the fence; LentRegion::is_fenced tells when it is complete.
+    void revoke(LentRegion& lent);
+    // Revokes all lent regions and waits for the fences.
     void revoke_all();
     void close(Side& side);
 
-    [[nodiscard]] static TransferArgs args_of(const Loan& loan, const Region& local,
+    [[nodiscard]] static TransferArgs args_of(const LentRegion& lent, const Region& local,
                                               Direction direction = Direction::pull) {
         TransferArgs args;
         args.direction = direction;
-        args.remote = &loan.remote;
+        args.remote = &lent.remote;
         args.local = local;
         args.bytes = local.bytes();
-        args.peer = loan.owner->addr;
+        args.peer = lent.owner->addr;
         return args;
     }
     void start(Side& side, const TransferArgs& args, Outcome& outcome);
@@ -82,7 +82,7 @@ class BulkOn {
   private:
     std::shared_ptr<na::Transport> shared_;  // for `self`, which is one process
     std::deque<Side> sides_;
-    std::deque<Loan> loans_;
+    std::deque<LentRegion> lent_;
 };
 
 }  // namespace cinnabar::bulk

@@ -27,9 +27,9 @@ TEST_P(BulkPipeline, MovesBothWaysBetweenUnlikeSegmentLists) {
     Scattered here({100'000, 2 * mib + 1, mib}, na::Access::read_write);
     there.fill(1);
     std::vector<std::byte> wanted = there.bytes();
-    Loan& loan = bulk.lend(owner, there.region);
+    LentRegion& lent = bulk.lend(owner, there.region);
     Outcome pulled;
-    TransferArgs args = bulk.args_of(loan, here.region.slice(5, 3 * mib));
+    TransferArgs args = bulk.args_of(lent, here.region.slice(5, 3 * mib));
     args.remote_offset = mib / 3;
     bulk.start(mover, args, pulled);
     ASSERT_TRUE(bulk.until_done(pulled));
@@ -104,11 +104,11 @@ TEST_P(BulkPipeline, AnExpiredTransferTouchesNothingAfterItsEnd) {
     Scattered there(8 * mib);
     Scattered here(8 * mib);
     there.fill(1);
-    Loan& loan = bulk.lend(owner, there.region);
+    LentRegion& lent = bulk.lend(owner, there.region);
     for (const Microseconds time : {Microseconds{0}, Microseconds{30}, Microseconds{300}, Microseconds{2000}}) {
         here.fill(2);
         Outcome outcome;
-        TransferArgs args = bulk.args_of(loan, here.region);
+        TransferArgs args = bulk.args_of(lent, here.region);
         args.deadline = after(mover.context->fresh_now_us(), time);
         bulk.start(mover, args, outcome);
         ASSERT_TRUE(bulk.until_done(outcome));
@@ -127,13 +127,13 @@ TEST_P(BulkPipeline, APeerThatDiesEndsItsTransfers) {
     Side& mover = bulk.add("mover", {.chunk_bytes = 64 * 1024, .peer_inflight_bytes_max = 256 * 1024});
     Scattered there(8 * mib);
     Scattered here(8 * mib);
-    Loan& loan = bulk.lend(owner, there.region);
+    LentRegion& lent = bulk.lend(owner, there.region);
     Outcome outcomes[4];
     for (Outcome& outcome : outcomes) {
-        bulk.start(mover, bulk.args_of(loan, here.region, Direction::push), outcome);
+        bulk.start(mover, bulk.args_of(lent, here.region, Direction::push), outcome);
     }
     for (int rounds = 0; rounds < 3; ++rounds) (void)bulk.pump.round();
-    bulk.revoke(loan);
+    bulk.revoke(lent);
     bulk.close(owner);
     if (bulk.network.is_sim()) bulk.network.world().kill("owner");
     EXPECT_TRUE(bulk.pump.until([&] {
@@ -144,7 +144,7 @@ TEST_P(BulkPipeline, APeerThatDiesEndsItsTransfers) {
         EXPECT_EQ(outcome.completions, 1);
         EXPECT_NE(outcome.result, Errc::ok);
     }
-    if (!loan.is_fenced) loan.is_fenced = true;  // the process that could access it is dead
+    if (!lent.is_fenced) lent.is_fenced = true;  // the process that could access it is dead
 }
 
 TEST_P(BulkPipeline, AFaultyTransportEndsNothingTwice) {
@@ -168,9 +168,9 @@ TEST_P(BulkPipeline, AFaultyTransportEndsNothingTwice) {
         Scattered there(200'000);
         Scattered here(200'000);
         there.fill(1);
-        Loan& loan = bulk.lend(owner, there.region);
+        LentRegion& lent = bulk.lend(owner, there.region);
         Outcome outcome;
-        bulk.start(mover, bulk.args_of(loan, here.region), outcome);
+        bulk.start(mover, bulk.args_of(lent, here.region), outcome);
         ASSERT_TRUE(bulk.until_done(outcome));
         const std::vector<std::byte> at_the_end = here.bytes();
         if (nth % 3 == 0) {
@@ -206,7 +206,7 @@ void fence_at_any_moment(NetworkKind kind, std::uint64_t seed) {
     struct Move {
         std::unique_ptr<Scattered> there;
         std::unique_ptr<Scattered> here;
-        Loan* loan = nullptr;
+        LentRegion* lent = nullptr;
         Outcome outcome;
         bool pull = true;
         std::vector<std::byte> here_at_end;
@@ -224,8 +224,8 @@ void fence_at_any_moment(NetworkKind kind, std::uint64_t seed) {
         move.pull = random.chance(2);
         move.there->fill(seed + 1);
         move.here->fill(seed + 2);
-        move.loan = &bulk.lend(owner, move.there->region);
-        TransferArgs args = bulk.args_of(*move.loan, move.here->region, move.pull ? Direction::pull : Direction::push);
+        move.lent = &bulk.lend(owner, move.there->region);
+        TransferArgs args = bulk.args_of(*move.lent, move.here->region, move.pull ? Direction::pull : Direction::push);
         args.bytes = std::min(args.bytes, move.there->region.bytes());
         if (random.chance(3)) args.deadline = after(mover.context->fresh_now_us(), Microseconds(random.below(400)));
         bulk.start(mover, args, move.outcome);
@@ -235,12 +235,12 @@ void fence_at_any_moment(NetworkKind kind, std::uint64_t seed) {
         ASSERT_LT(steps, 2'000'000u) << "it hangs";
         Move& any = moves[random.below(moves.size())];
         if (random.chance(200) && any.outcome.completions == 0) mover.mover->cancel(*any.outcome.transfer);
-        if (random.chance(400)) bulk.revoke(*any.loan);
+        if (random.chance(400)) bulk.revoke(*any.lent);
         if (bulk.pump.round() == 0 && bulk.network.is_sim()) (void)bulk.network.world().advance();
         ended = 0;
         for (Move& move : moves) {
             ASSERT_LE(move.outcome.completions, 1);
-            if (move.loan->is_fenced && move.there_at_fence.empty()) move.there_at_fence = move.there->bytes();
+            if (move.lent->is_fenced && move.there_at_fence.empty()) move.there_at_fence = move.there->bytes();
             if (move.outcome.completions == 0) continue;
             ++ended;
             if (!move.here_at_end.empty()) continue;

@@ -66,13 +66,13 @@ TEST(Locks, a_scope_posts_its_joiner_without_its_lock) {
 }
 
 // A node in a scope at which the thread that stops this scope waits for the thread that stops another scope.
-struct Meeting {
+struct Rendezvous {
     hl::StopNode node;
     std::atomic<unsigned>& there;
-    explicit Meeting(std::atomic<unsigned>& both) : there(both) {
+    explicit Rendezvous(std::atomic<unsigned>& both) : there(both) {
         node.user = this;
         node.fire = [](hl::StopNode& self) noexcept {
-            auto& own = *static_cast<Meeting*>(self.user);
+            auto& own = *static_cast<Rendezvous*>(self.user);
             ++own.there;
             const auto end = std::chrono::steady_clock::now() + 5s;
             while (own.there < 2 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
@@ -97,8 +97,8 @@ TEST(Locks, two_scopes_over_two_contexts_are_stopped_at_once) {
     Scope of_a(a);
     Scope of_b(b);
     std::atomic<unsigned> there{0};
-    Meeting in_a(there);
-    Meeting in_b(there);
+    Rendezvous in_a(there);
+    Rendezvous in_b(there);
     const auto sleeps = [](NodeRef on) -> Task<void> { EXPECT_EQ(co_await on.sleep_for(1h), Errc::canceled); };
     const auto calls = [](NodeRef on, Addr to) -> Task<void> {
         EXPECT_EQ((co_await on.call(hang, to)).code(), Errc::canceled);
@@ -115,10 +115,10 @@ TEST(Locks, two_scopes_over_two_contexts_are_stopped_at_once) {
             EXPECT_TRUE(through.wait());
         }
     };
-    const auto fill = [&](Scope& scope, NodeRef sleeper, NodeRef caller, Meeting& meeting) {
+    const auto fill = [&](Scope& scope, NodeRef sleeper, NodeRef caller, Rendezvous& rendezvous) {
         ASSERT_EQ(scope.spawn(sleeps(sleeper), pool.executor()), Errc::ok);
         settled();
-        ASSERT_TRUE(scope.join().core.stop().add(meeting.node));
+        ASSERT_TRUE(scope.join().core.stop().add(rendezvous.node));
         ASSERT_EQ(scope.spawn(calls(caller, server.self_addr()), pool.executor()), Errc::ok);
         settled();
     };

@@ -26,20 +26,20 @@ TEST_P(SilentBulk, TwoSilentPeersDoNotBlockAThird) {
     std::array<Side*, 3> owners{&on.add("silent"), &on.add("also silent"), &on.add("third")};
     std::array<Scattered, 3> there{Scattered(bytes), Scattered(bytes), Scattered(bytes)};
     std::array<Scattered, 3> here{Scattered(bytes), Scattered(bytes), Scattered(bytes)};
-    std::array<Loan*, 3> loans{};
+    std::array<LentRegion*, 3> lent{};
     for (std::size_t i = 0; i < 3; ++i) {
         there[i].fill(i + 1);
-        loans[i] = &on.lend(*owners[i], there[i].region);
-        Outcome met;
-        on.start(reader, BulkOn::args_of(*loans[i], here[i].region.slice(0, 1)), met);
-        ASSERT_TRUE(on.until_done(met));
-        ASSERT_EQ(met.result, Errc::ok);
+        lent[i] = &on.lend(*owners[i], there[i].region);
+        Outcome connected;
+        on.start(reader, BulkOn::args_of(*lent[i], here[i].region.slice(0, 1)), connected);
+        ASSERT_TRUE(on.until_done(connected));
+        ASSERT_EQ(connected.result, Errc::ok);
     }
     for (std::size_t i = 0; i < 2; ++i) on.pump.remove(*owners[i]->context);
     std::array<Outcome, 3> outcomes;
-    for (std::size_t i = 0; i < 2; ++i) on.start(reader, BulkOn::args_of(*loans[i], here[i].region), outcomes[i]);
+    for (std::size_t i = 0; i < 2; ++i) on.start(reader, BulkOn::args_of(*lent[i], here[i].region), outcomes[i]);
     ASSERT_TRUE(on.pump.until([&] { return reader.mover->bytes_inflight() == budget; })) << "all there is";
-    on.start(reader, BulkOn::args_of(*loans[2], here[2].region), outcomes[2]);
+    on.start(reader, BulkOn::args_of(*lent[2], here[2].region), outcomes[2]);
     ASSERT_TRUE(on.until_done(outcomes[2]));
     EXPECT_EQ(outcomes[2].result, Errc::ok);
     EXPECT_EQ(here[2].bytes(), there[2].bytes());
