@@ -15,6 +15,13 @@
 namespace cinnabar::na {
 namespace {
 
+bool control(int epoll, int how, int fd, std::uint32_t epoll_events, FdEvents& ready) noexcept {
+    epoll_event event{};
+    event.events = epoll_events;
+    event.data.ptr = &ready;
+    return ::epoll_ctl(epoll, how, fd, &event) == 0;
+}
+
 // Ordinals are small so that an address can keep a shortcut per context.
 class Ordinals {
   public:
@@ -77,6 +84,16 @@ Context::Impl::~Impl() {
     CINNABAR_ASSERT(ops_posted_ == 0);
     ordinals().give(ordinal_);
 }
+
+bool PortHost::watch(int fd, std::uint32_t epoll_events, FdEvents& ready) noexcept {
+    return control(epoll_fd(), EPOLL_CTL_ADD, fd, epoll_events, ready);
+}
+
+bool PortHost::watch_again(int fd, std::uint32_t epoll_events, FdEvents& ready) noexcept {
+    return control(epoll_fd(), EPOLL_CTL_MOD, fd, epoll_events, ready);
+}
+
+void PortHost::unwatch(int fd) noexcept { (void)::epoll_ctl(epoll_fd(), EPOLL_CTL_DEL, fd, nullptr); }
 
 Result<void> Context::Impl::open_descriptors() {
     epoll_.reset(::epoll_create1(EPOLL_CLOEXEC));

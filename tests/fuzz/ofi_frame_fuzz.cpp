@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What comes over a fabric and over the socket of its greeting: the first byte picks the decoder. What is taken keeps
 // the limits that sessions rely on, and encodes to something that is taken as the same.
-#include "card.hpp"
 #include "frame.hpp"
+#include "greeting.hpp"
 
 #include <cinnabar/base/assert.hpp>
 
@@ -42,16 +42,14 @@ void try_frame(ConstBytes in) {
 }
 
 void try_card(ConstBytes in) {
-    Card card;
-    if (Card::decode(in, card) != Errc::ok) return;
-    CINNABAR_ASSERT(card.address_bytes <= Card::address_bytes_max);
-    CINNABAR_ASSERT(card.provider().size() <= Card::provider_bytes_max);
-    std::array<std::byte, Card::bytes> again;
-    card.encode(again);
-    Card same;
-    CINNABAR_ASSERT(Card::decode(again, same) == Errc::ok);
-    CINNABAR_ASSERT(same.provider() == card.provider() && same.session == card.session);
-    CINNABAR_ASSERT(same.address == card.address);
+    Greeting greeting;
+    if (Greeting::decode(in, greeting) != Errc::ok) return;
+    CINNABAR_ASSERT(greeting.address_bytes <= Greeting::address_bytes_max);
+    CINNABAR_ASSERT(greeting.provider().size() <= Greeting::provider_bytes_max);
+    Greeting same;
+    CINNABAR_ASSERT(Greeting::decode(greeting.encode(), same) == Errc::ok);
+    CINNABAR_ASSERT(same.provider() == greeting.provider() && same.session == greeting.session);
+    CINNABAR_ASSERT(same.address == greeting.address);
 }
 
 }  // namespace

@@ -33,16 +33,13 @@ bool Acceptor::watch(int listener) noexcept {
 
 bool Acceptor::watch_again() noexcept {
     if (listener_ < 0 || watching_) return true;
-    epoll_event event{};
-    event.events = EPOLLIN | EPOLLEXCLUSIVE;
-    event.data.ptr = static_cast<FdEvents*>(this);
-    watching_ = ::epoll_ctl(host_.epoll_fd(), EPOLL_CTL_ADD, listener_, &event) == 0;
+    watching_ = host_.watch(listener_, EPOLLIN | EPOLLEXCLUSIVE, *this);
     return watching_;
 }
 
 void Acceptor::unwatch() noexcept {
     if (!watching_) return;
-    (void)::epoll_ctl(host_.epoll_fd(), EPOLL_CTL_DEL, listener_, nullptr);
+    host_.unwatch(listener_);
     watching_ = false;
 }
 

@@ -111,26 +111,30 @@ void RemoteAccess::stop_asked(std::uint64_t id) noexcept {
 }
 
 void RemoteAccess::atomic_asked(const AccessHead& head, const AccessBody& body) noexcept {
-    auto pin = leases_->pin(body.key, body.offset, sizeof(std::uint64_t), Access::read_write);
-    Errc status = pin.why();
+    const auto pin = leases_->pin(body.key, body.offset, sizeof(std::uint64_t), Access::read_write);
+    const OpKind kind = head.kind == AccessKind::fetch_add ? OpKind::fetch_add : OpKind::compare_swap;
     std::uint64_t before = 0;
-    if (pin.ok()) {
-        iovec piece{};
-        std::uint64_t covered = 0;
-        (void)pin.memory().gather(pin.offset(), sizeof before, &piece, 1, covered);
-        if (covered != sizeof before || reinterpret_cast<std::uintptr_t>(piece.iov_base) % sizeof before != 0) {
-            status = Errc::invalid_argument;
-        } else {
-            const std::atomic_ref<std::uint64_t> cell(*static_cast<std::uint64_t*>(piece.iov_base));
-            if (head.kind == AccessKind::fetch_add) {
-                before = cell.fetch_add(body.operand);
-            } else {
-                before = body.compare;
-                (void)cell.compare_exchange_strong(before, body.operand);
-            }
-        }
-    }
+    const Errc status = run_atomic(pin, kind, body.operand, body.compare, before);
     if (PendingAnswer* done = answer(AccessKind::atomic_done, head.id, status)) done->value = before;
+}
+
+Errc run_atomic(const LeaseTable::Pin& pin, OpKind kind, std::uint64_t operand, std::uint64_t compare,
+                std::uint64_t& before) noexcept {
+    if (!pin.ok()) return pin.why();
+    iovec piece{};
+    std::uint64_t covered = 0;
+    (void)pin.memory().gather(pin.offset(), sizeof before, &piece, 1, covered);
+    if (covered != sizeof before || reinterpret_cast<std::uintptr_t>(piece.iov_base) % sizeof before != 0) {
+        return Errc::invalid_argument;
+    }
+    const std::atomic_ref<std::uint64_t> cell(*static_cast<std::uint64_t*>(piece.iov_base));
+    if (kind == OpKind::fetch_add) {
+        before = cell.fetch_add(operand);
+    } else {
+        before = compare;
+        (void)cell.compare_exchange_strong(before, operand);
+    }
+    return Errc::ok;
 }
 
 }  // namespace cinnabar::na

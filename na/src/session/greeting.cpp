@@ -34,16 +34,17 @@ SocketDial::SocketDial() noexcept {
     question_.answered = &SocketDial::names_answered;
 }
 
-void SocketDial::begin(PortHost& host, OwnDials& own, std::span<const SocketAddress> places, std::span<const Uri> names,
-                       const SocketAddress* source, std::size_t answer_bytes, Microseconds timeout) noexcept {
+void SocketDial::begin(PortHost& host, OwnDials& own, std::span<const SocketAddress> targets,
+                       std::span<const Uri> names, const SocketAddress* source, std::size_t answer_bytes,
+                       Microseconds timeout) noexcept {
     CINNABAR_ASSERT(!host_);
     host_ = &host;
     own_ = &own;
-    places_ = places;
+    targets_ = targets;
     names_ = names;
     source_ = source;
     answer_bytes_ = answer_bytes;
-    next_place_ = 0;
+    next_target_ = 0;
     connected_ = false;
     // The round's time may be as old as the context's last look at its network.
     host.arm(timer_, after(steady_clock().now_us(), timeout));
@@ -58,13 +59,6 @@ void SocketDial::abandon() noexcept {
     host_ = nullptr;
 }
 
-bool SocketDial::watch(std::uint32_t events, int how) noexcept {
-    epoll_event event{};
-    event.events = events;
-    event.data.ptr = static_cast<FdEvents*>(this);
-    return ::epoll_ctl(host_->epoll_fd(), how, fd_.get(), &event) == 0;
-}
-
 void SocketDial::unwatch() noexcept {
     if (!fd_) return;
     answer_is_there();
@@ -73,7 +67,7 @@ void SocketDial::unwatch() noexcept {
 
 // Also when it never comes.
 void SocketDial::answer_is_there() noexcept {
-    (void)::epoll_ctl(host_->epoll_fd(), EPOLL_CTL_DEL, fd_.get(), nullptr);
+    host_->unwatch(fd_.get());
     if (connected_) own_->remove(local_, remote_);
     connected_ = false;
 }
@@ -82,13 +76,13 @@ void SocketDial::answer_is_there() noexcept {
 void SocketDial::try_next(Errc why) noexcept {
     unwatch();
     for (;;) {
-        if (next_place_ == places_.size()) {
+        if (next_target_ == targets_.size()) {
             const Errc outcome = look_names_up(why);
             if (outcome == Errc::again) return;
             if (outcome != Errc::ok) return failed(outcome);
         }
-        why = start_connect(places_[next_place_++], source_, fd_);
-        if (why == Errc::ok && watch(EPOLLOUT, EPOLL_CTL_ADD)) return;
+        why = start_connect(targets_[next_target_++], source_, fd_);
+        if (why == Errc::ok && host_->watch(fd_.get(), EPOLLOUT, *this)) return;
         if (why == Errc::ok) why = Errc::overloaded;
         fd_.reset();
     }
@@ -96,20 +90,20 @@ void SocketDial::try_next(Errc why) noexcept {
 
 Errc SocketDial::look_names_up(Errc why) noexcept {
     if (names_.empty()) return why;
-    const bool tried = !places_.empty();
+    const bool tried = !targets_.empty();
     const Errc known = question_.ask(*host_, std::exchange(names_, {}), found_);
     if (known == Errc::again) return known;
     if (known != Errc::ok) return tried ? why : known;
-    places_ = found_;
-    next_place_ = 0;
+    targets_ = found_;
+    next_target_ = 0;
     return Errc::ok;
 }
 
 void SocketDial::names_answered(NameQuestion& question, Errc why, std::vector<SocketAddress> found) noexcept {
     SocketDial& self = *static_cast<SocketDial*>(question.user);
     self.found_ = std::move(found);
-    self.places_ = self.found_;
-    self.next_place_ = 0;
+    self.targets_ = self.found_;
+    self.next_target_ = 0;
     self.try_next(why == Errc::ok ? Errc::unreachable : why);
     self.settle();
 }
@@ -149,7 +143,7 @@ void SocketDial::connected() noexcept {
     std::array<std::byte, greeting_bytes_max> greeting;
     const std::size_t bytes = greet(greeting);
     reader_.expect(answer_bytes_);
-    if (!send_greeting(fd_.get(), {greeting.data(), bytes}) || !watch(EPOLLIN, EPOLL_CTL_MOD)) {
+    if (!send_greeting(fd_.get(), {greeting.data(), bytes}) || !host_->watch_again(fd_.get(), EPOLLIN, *this)) {
         try_next(Errc::peer_lost);
     }
 }
@@ -160,39 +154,36 @@ void SocketDial::time_out(Timer& timer) noexcept {
     self.settle();
 }
 
-SocketNewcomer::SocketNewcomer() noexcept {
+SocketHandshake::SocketHandshake() noexcept {
     timer_.owner = this;
-    timer_.fire = &SocketNewcomer::time_out;
+    timer_.fire = &SocketHandshake::time_out;
 }
 
-void SocketNewcomer::begin(PortHost& host, UniqueFd fd, std::size_t greeting_bytes, Microseconds timeout) noexcept {
+void SocketHandshake::begin(PortHost& host, UniqueFd fd, std::size_t greeting_bytes, Microseconds timeout) noexcept {
     CINNABAR_ASSERT(!host_);
     host_ = &host;
     fd_ = std::move(fd);
     reader_.expect(greeting_bytes);
-    // The round may have begun before this process was stopped, and the newcomer have come since.
+    // The round may have begun before this process was stopped, and the connection have come in since.
     host.arm(timer_, after(steady_clock().now_us(), timeout));
-    epoll_event event{};
-    event.events = EPOLLIN;
-    event.data.ptr = static_cast<FdEvents*>(this);
-    if (::epoll_ctl(host.epoll_fd(), EPOLL_CTL_ADD, fd_.get(), &event) != 0) drop();
+    if (!host.watch(fd_.get(), EPOLLIN, *this)) drop();
 }
 
-void SocketNewcomer::stop_watching() noexcept {
-    (void)::epoll_ctl(host_->epoll_fd(), EPOLL_CTL_DEL, fd_.get(), nullptr);
+void SocketHandshake::stop_watching() noexcept {
+    host_->unwatch(fd_.get());
     host_->disarm(timer_);
     host_ = nullptr;
 }
 
-void SocketNewcomer::drop() noexcept {
+void SocketHandshake::drop() noexcept {
     stop_watching();
     fd_.reset();
     left();
 }
 
-void SocketNewcomer::time_out(Timer& timer) noexcept { TimerOf<SocketNewcomer>::owner_of(timer).drop(); }
+void SocketHandshake::time_out(Timer& timer) noexcept { TimerOf<SocketHandshake>::owner_of(timer).drop(); }
 
-void SocketNewcomer::on_ready(std::uint32_t) noexcept {
+void SocketHandshake::on_ready(std::uint32_t) noexcept {
     if (!host_) return;
     const Errc came = reader_.read(fd_.get());
     if (came == Errc::again) return;

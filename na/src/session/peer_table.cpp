@@ -22,8 +22,8 @@ void erase_one(Map& map, const Key& key, const SessionPeer& peer) noexcept {
 
 PeerTable::~PeerTable() { CINNABAR_ASSERT(all_.empty()); }
 
-std::string PeerTable::place_of(std::string_view where, const AddrBody& wanted) {
-    return std::string(where) + '/' + std::to_string(wanted.context) + '/' + std::to_string(wanted.incarnation);
+std::string PeerTable::dial_key(std::string_view target, const AddrBody& wanted) {
+    return std::string(target) + '/' + std::to_string(wanted.context) + '/' + std::to_string(wanted.incarnation);
 }
 
 Error PeerTable::unlisted(const Addr& addr) {
@@ -32,18 +32,18 @@ Error PeerTable::unlisted(const Addr& addr) {
                  addr.to_string());
 }
 
-SessionPeer* PeerTable::at(const Addr& addr) const noexcept {
+SessionPeer* PeerTable::find(const Addr& addr) const noexcept {
     const auto found = by_addr_.find(&addr.body());
     return found == by_addr_.end() ? nullptr : found->second;
 }
 
-SessionPeer* PeerTable::at_place(const std::string& place) const noexcept {
-    const auto found = by_place_.find(place);
-    return found == by_place_.end() ? nullptr : found->second;
+SessionPeer* PeerTable::find_dial_key(const std::string& key) const noexcept {
+    const auto found = by_dial_key_.find(key);
+    return found == by_dial_key_.end() ? nullptr : found->second;
 }
 
-void PeerTable::insert(std::unique_ptr<SessionPeer> peer) {
-    if (peer->can_be_dialled()) by_place_.emplace(peer->place, peer.get());
+void PeerTable::add(std::unique_ptr<SessionPeer> peer) {
+    if (peer->can_be_dialled()) by_dial_key_.emplace(peer->dial_key, peer.get());
     by_addr_.emplace(&peer->addr().body(), peer.get());
     all_.push_back(*peer.release());
 }
@@ -60,7 +60,7 @@ void PeerTable::spare(SessionPeer& peer) noexcept {
     spares_changed_ = true;
 }
 
-void PeerTable::forget_spares() noexcept {
+void PeerTable::forget_spares_now() noexcept {
     spares_changed_ = false;
     for (SessionPeer* peer = spares_.front(); peer;) {
         SessionPeer& now = *std::exchange(peer, decltype(spares_)::next(*peer));
@@ -84,7 +84,7 @@ void PeerTable::destroy(SessionPeer& peer) noexcept {
         --spares_count_;
     }
     host_.peer_gone(peer);
-    if (peer.can_be_dialled()) erase_one(by_place_, peer.place, peer);
+    if (peer.can_be_dialled()) erase_one(by_dial_key_, peer.dial_key, peer);
     std::vector<Addr> names = std::move(peer.names);
     names.push_back(peer.addr());
     for (const Addr& name : names) {

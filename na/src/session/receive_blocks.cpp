@@ -33,7 +33,7 @@ ReceiveBlocks::~ReceiveBlocks() {
 }
 
 Bytes ReceiveBlocks::room() noexcept {
-    if (reading_ && reading_->references == 0) offset_ = 0;  // nobody looks at what was read before
+    if (reading_ && reading_->references == 0) offset_ = 0;  // no arrival uses what was read before
     if (reading_ && sizes_[shared_class] - offset_ < frame_bytes_max_) {
         reading_->reading = false;
         ++shared_out_;

@@ -27,7 +27,7 @@ struct HostLookup : Work {
     Errc why = Errc::ok;
     // The resolver's lock guards both.
     Stage stage = Stage::queued;
-    PortHost* host = nullptr;       // null: nobody waits for it any more
+    PortHost* host = nullptr;       // null: no dial waits for it any more
     NameQuestion* asker = nullptr;  // the owner's
 
     static void deliver(Work& work) noexcept;

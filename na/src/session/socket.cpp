@@ -2,6 +2,7 @@
 #include <cinnabar/na/session/socket.hpp>
 
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -141,6 +142,11 @@ Moved send_some(int fd, iovec* pieces, std::size_t count) noexcept {
     message.msg_iov = pieces;
     message.msg_iovlen = count;
     return moved(::sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL), false);
+}
+
+bool hung_up(int fd) noexcept {
+    pollfd look{fd, POLLRDHUP, 0};
+    return ::poll(&look, 1, 0) == 1 && (look.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
 
 }  // namespace cinnabar::na

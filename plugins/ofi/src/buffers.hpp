@@ -9,6 +9,7 @@
 
 #include <cinnabar/base/intrusive_queue.hpp>
 #include <cinnabar/na/message.hpp>
+#include <cinnabar/na/session/posted.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -17,20 +18,19 @@
 
 namespace cinnabar::ofi {
 
-struct Posted;
-class Session;
+class FrameSender;
 
-// A message of the layers above, or a note: a frame of the plugin's own, which nobody waits for. While it is with the
-// fabric, its FabricOp is what was posted.
+// A message of the layers above, or a control frame: one of the plugin's own, which no op waits for. While it is with
+// the fabric, its FabricOp is what was posted.
 struct Buffer final : FabricOp, na::Message {
     std::byte* storage = nullptr;
-    Registration memory;         // where the provider wants it
-    Session* session = nullptr;  // while it is with the fabric, or waits in `link`
-    Posted* posted = nullptr;    // the op that waits for it, if there is one
-    ListLink<Buffer> link;       // in its session's list of notes to send, or of buffers that are with the fabric
+    Registration memory;             // where the provider wants it
+    FrameSender* sender = nullptr;   // while it is with the fabric
+    na::PostedOp* posted = nullptr;  // the op that waits for it, if there is one
+    ListLink<Buffer> link;           // in its sender's list of control frames to send, or of buffers with the fabric
     std::uint32_t frame_bytes = 0;
     std::uint32_t confirms = 0;  // frames of its session that have left when this one has, itself included
-    bool note = false;
+    bool control = false;
     std::unique_ptr<std::byte[]> block;  // of the first buffer of each block: the memory of all in it
     // The op has ended before the fabric gave the buffer back: 2 until either its holder or the fabric did, then 1.
     std::atomic<std::uint8_t> holders{0};
@@ -42,18 +42,18 @@ using BufferList = IntrusiveList<Buffer, &Buffer::link>;
 class BufferPool {
   public:
     BufferPool(Threads threads, std::uint32_t slots_max, std::size_t payload_bytes_max, std::size_t header_room,
-               bool notes)
+               bool controls)
         : pool_(threads, slots_max),
           payload_bytes_max_(padded(payload_bytes_max)),
           header_room_(header_room),
-          notes_(notes) {}
+          controls_(controls) {}
     ~BufferPool() { unregister(); }
 
     // Null when all slots are out or memory is short.
     [[nodiscard]] Buffer* take(na::Port& port) noexcept {
         return pool_.acquire([&](Buffer* first) noexcept { return fill(first, port); });
     }
-    // By whoever took it, or by the fabric: the last of both gives it back.
+    // By its holder, or by the fabric: the last of both gives it back.
     void give(Buffer& buffer) noexcept {
         if (buffer.holders.load(std::memory_order_acquire) != 0 &&
             buffer.holders.fetch_sub(1, std::memory_order_acq_rel) == 2) {
@@ -84,7 +84,7 @@ class BufferPool {
             buffer.payload = buffer.storage + header_room_;
             buffer.payload_bytes_max = static_cast<std::uint32_t>(payload_bytes_max_);
             buffer.header_room = static_cast<std::uint32_t>(header_room_);
-            buffer.note = notes_;
+            buffer.control = controls_;
         }
         return true;
     }
@@ -92,7 +92,7 @@ class BufferPool {
     SlotPool<Buffer> pool_;
     const std::size_t payload_bytes_max_;
     const std::size_t header_room_;
-    const bool notes_;
+    const bool controls_;
 };
 
 }  // namespace cinnabar::ofi

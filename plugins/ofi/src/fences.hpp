@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How leases are taken back whose memory the fabric may be sending from: nobody begins an access any more, and what is
+// How leases are taken back whose memory the fabric may be sending from: no access begins any more, and what is
 // with the fabric has to come back. With a peer that reads it does so in milliseconds, with one that died as soon as
 // its session is over; with one that is stopped it does not, and the fence fails. Any thread.
 #pragma once
@@ -22,7 +22,7 @@ class Fences {
 
     // As Transport::revoke.
     [[nodiscard]] Errc revoke(na::Lease& lease, TimeUs now);
-    // Whether check() has to be called by and by. In one order with what wakes the contexts.
+    // Whether check() has to be called now and then. In one order with what wakes the contexts.
     [[nodiscard]] bool pending() const noexcept { return pending_.load(std::memory_order_seq_cst) != 0; }
     // Puts Lease::fenced of those that are over into `ended`.
     void check(WorkQueue& ended, TimeUs now) noexcept;

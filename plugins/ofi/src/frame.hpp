@@ -3,7 +3,7 @@
 // are hostile input. A decoder says `protocol` or fills a value that is safe to act on, within the limits given.
 #pragma once
 
-#include "card.hpp"
+#include "greeting.hpp"
 
 #include <cinnabar/base/bytes.hpp>
 #include <cinnabar/base/error.hpp>

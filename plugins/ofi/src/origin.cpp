@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// This side's own operations on the peer's memory: from the peer's waiting list through admission to their answers.
-#include "gather.hpp"
+#include "origin.hpp"
+
 #include "port.hpp"
 #include "session.hpp"
 
@@ -16,7 +16,7 @@ std::uint64_t id_of(const Transfer& transfer) noexcept {
     return std::uint64_t{transfer.generation} << 32 | transfer.slot_index;
 }
 
-// Nobody who does not know it can send into what waits for it.
+// A peer that does not know it cannot send into what waits for it.
 std::uint64_t secret_tag() noexcept {
     constexpr std::uint64_t tags = (std::uint64_t{1} << chunk_tag_bits) - 1;
     return secret_u64() & tags & ~std::uint64_t{chunks_max - 1};
@@ -54,17 +54,17 @@ FrameKind frame_kind(na::OpKind kind) noexcept {
 
 }  // namespace
 
-// stalled: the port has no room for another one.
-Session::Sent Session::admit_waiting() noexcept {
-    const auto chunk_bytes = static_cast<std::uint32_t>(port_->provider().chunk_bytes);
-    while (admitted_ < admitted_max && !peer_->rma.empty()) {
-        Transfer* transfer = port_->take_transfer(*this);
+// stalled: the port has no room for another transfer.
+Sent Origin::admit_waiting() noexcept {
+    const auto chunk_bytes = static_cast<std::uint32_t>(session_.port().provider().chunk_bytes);
+    while (admitted_ < admitted_max && !session_.peer().rma.empty()) {
+        Transfer* transfer = session_.port().pools().take_transfer(session_);
         if (!transfer) return Sent::stalled;
-        Posted& posted = *peer_->rma.pop_front();
+        auto& posted = static_cast<Posted&>(*session_.peer().rma.pop_front());
         const na::Op& op = *posted.op;
-        const bool moves = op.kind == na::OpKind::get || is_put(op.kind);
+        const bool moves = op.kind == na::OpKind::get || na::is_put(op.kind);
         transfer->posted = &posted;
-        transfer->session = this;
+        transfer->session = &session_;
         transfer->chunks = moves && op.bytes > small_bytes_max ? chunks_of(op.bytes, chunk_bytes) : 0;
         transfer->tag = transfer->chunks > 0 && op.kind == na::OpKind::get ? secret_tag() : 0;
         transfer->allowed = op.kind == na::OpKind::get ? transfer->chunks : 0;
@@ -72,7 +72,7 @@ Session::Sent Session::admit_waiting() noexcept {
         transfer->asked = transfer->answered = transfer->awaits_answer = false;
         transfer->failed = Errc::ok;
         posted.transfer = transfer;
-        posted.place = Place::admitted;
+        posted.place = na::OpPlace::awaiting;
         transfers_.push_back(*transfer);
         to_post_.push_back(*transfer);
         ++admitted_;
@@ -80,33 +80,33 @@ Session::Sent Session::admit_waiting() noexcept {
     return Sent::all;
 }
 
-Session::Sent Session::post_transfers() noexcept {
+Sent Origin::post_transfers() noexcept {
     Sent admitted = admit_waiting();
     while (Transfer* transfer = to_post_.front()) {
         const Sent sent = post_chunks(*transfer);
         if (sent != Sent::all) return sent;
         leave_posting(*transfer);
-        if (peer_->ending) return Sent::all;
+        if (session_.peer().ending()) return Sent::all;
         admitted = admit_waiting();
     }
     return admitted;
 }
 
-// All chunks of a get before it is asked for: what comes finds its place. Of those that no peer knows of yet one alone
-// takes what there is of chunks and receives: several could hold a part each, and wait for the rest for ever.
-Session::Sent Session::post_chunks(Transfer& transfer) noexcept {
+// All chunks of a get are posted before it is asked for. Only one get that was not asked for may hold chunks and
+// receives at a time: two could each hold a part of what there is, and wait for the rest for ever.
+Sent Origin::post_chunks(Transfer& transfer) noexcept {
     const bool get = is_get(transfer);
-    if (get && transfer.chunks > 0 && !port_->may_post_get(transfer)) return Sent::stalled;
+    if (get && transfer.chunks > 0 && !session_.port().pools().may_post_get(transfer)) return Sent::stalled;
     if (!get && !transfer.asked) ask(transfer);
     while (transfer.next < transfer.allowed) {
         if (!get && put_chunks_ >= put_chunks_max) return Sent::unconfirmed;  // goes on with the end of one
-        Chunk* chunk = take_chunk();
+        Chunk* chunk = session_.chunks().take();
         if (!chunk) return Sent::stalled;
         const Errc why = post_chunk(transfer, *chunk);
         if (why == Errc::ok) continue;
-        give_chunk(*chunk);
+        session_.chunks().give(*chunk);
         if (why == Errc::again) return Sent::stalled;
-        fail(why);
+        session_.fail(why);
         return Sent::all;
     }
     if (get && !transfer.asked) ask(transfer);
@@ -114,8 +114,8 @@ Session::Sent Session::post_chunks(Transfer& transfer) noexcept {
 }
 
 // The next chunk of it; where that begins in the operation.
-std::uint64_t Session::begin_chunk(const Transfer& transfer, Chunk& chunk) const noexcept {
-    const std::uint64_t size = port_->provider().chunk_bytes;
+std::uint64_t Origin::begin_chunk(const Transfer& transfer, Chunk& chunk) const noexcept {
+    const std::uint64_t size = session_.port().provider().chunk_bytes;
     const std::uint64_t at = std::uint64_t{transfer.next} * size;
     chunk.number = transfer.next;
     chunk.bytes = static_cast<std::uint32_t>(std::min(size, transfer.posted->op->bytes - at));
@@ -124,101 +124,109 @@ std::uint64_t Session::begin_chunk(const Transfer& transfer, Chunk& chunk) const
 
 // The memory of an operation for a chunk that begins at `at`; or staging, where it is in more pieces than the provider
 // takes, or the provider does not know it. 0: memory is short.
-std::size_t Session::local_pieces(const na::Op& op, std::uint64_t at, Chunk& chunk,
-                                  std::array<iovec, pieces_limit>& out) noexcept {
-    const Endpoint& endpoint = port_->endpoint();
+std::size_t Origin::local_pieces(const na::Op& op, std::uint64_t at, Chunk& chunk,
+                                 std::array<iovec, pieces_limit>& out) noexcept {
+    const Endpoint& endpoint = session_.port().endpoint();
     const std::uint64_t begin = op.local_offset + at;
     const std::size_t count = endpoint.stages() ? 0 : gather(*op.local, begin, chunk.bytes, out, endpoint.pieces_max());
     if (count > 0) return count;
-    if (!stage(chunk)) return 0;
+    if (!session_.chunks().stage(chunk)) return 0;
     const Bytes staged{chunk.staging->bytes.get(), chunk.bytes};
-    if (is_put(op.kind)) copy_out(*op.local, begin, staged);
+    if (na::is_put(op.kind)) op.local->copy_out(begin, staged);
     out[0] = {staged.data(), staged.size()};
     return 1;
 }
 
-Errc Session::post_chunk(Transfer& transfer, Chunk& chunk) noexcept {
+Errc Origin::post_chunk(Transfer& transfer, Chunk& chunk) noexcept {
     std::array<iovec, pieces_limit> pieces;
     const std::size_t count = local_pieces(*transfer.posted->op, begin_chunk(transfer, chunk), chunk, pieces);
     if (count == 0) return Errc::again;
-    Endpoint& endpoint = port_->endpoint();
+    Endpoint& endpoint = session_.port().endpoint();
     const Registration& memory = memory_of(chunk);
     chunk.transfer = &transfer;
     const std::uint64_t tag = transfer.tag + chunk.number;
-    const Errc why = is_get(transfer) ? endpoint.receive_tagged(pieces.data(), count, memory, tag, address_, chunk)
-                                      : endpoint.send_tagged(pieces.data(), count, memory, tag, address_, chunk);
+    const Errc why = is_get(transfer)
+                         ? endpoint.receive_tagged(pieces.data(), count, memory, tag, session_.fabric_address(), chunk)
+                         : endpoint.send_tagged(pieces.data(), count, memory, tag, session_.fabric_address(), chunk);
     if (why != Errc::ok) {
         chunk.transfer = nullptr;
         return why;
     }
-    chunk_posted(chunk);
+    session_.chunks().posted(chunk, transfer.with_fabric);
     ++transfer.next;
     if (!is_get(transfer)) {
-        chunk_sent(chunk);
+        session_.chunks().posted_send(chunk);
         ++put_chunks_;
     }
     if (!chunk.staging) ++transfer.touching;
     return Errc::ok;
 }
 
-void Session::ask(Transfer& transfer) noexcept {
+void Origin::ask(Transfer& transfer) noexcept {
     const na::Op& op = *transfer.posted->op;
-    const auto chunk_bytes = static_cast<std::uint32_t>(port_->provider().chunk_bytes);
-    const bool carries = is_put(op.kind) && transfer.chunks == 0;
+    const auto chunk_bytes = static_cast<std::uint32_t>(session_.port().provider().chunk_bytes);
+    const bool carries = na::is_put(op.kind) && transfer.chunks == 0;
     Frame frame;
     frame.kind = frame_kind(op.kind);
     frame.flags = op.kind == na::OpKind::put_notify ? flag_notify : std::uint8_t{0};
     frame.id = id_of(transfer);
     transfer.asked = true;
     const std::size_t data = carries ? op.bytes : 0;
-    Buffer* buffer = make_note(frame, body_of(transfer, chunk_bytes), data);
+    Buffer* buffer = session_.sender().queue_control(frame, body_of(transfer, chunk_bytes), data);
     if (buffer && carries) {
-        copy_out(*op.local, op.local_offset, {buffer->storage + head_bytes(frame.kind), data});
+        op.local->copy_out(op.local_offset, {buffer->storage + head_bytes(frame.kind), data});
     }
 }
 
 // The operation that an answer names, if it is one of this session.
-Transfer* Session::find(std::uint64_t id) noexcept {
-    Transfer* transfer = port_->transfers().at(static_cast<std::uint32_t>(id));
-    return transfer && transfer->session == this && id_of(*transfer) == id ? transfer : nullptr;
+Transfer* Origin::find(std::uint64_t id) noexcept {
+    Transfer* transfer = session_.port().pools().transfers.at(static_cast<std::uint32_t>(id));
+    return transfer && transfer->session == &session_ && id_of(*transfer) == id ? transfer : nullptr;
 }
 
-void Session::get_data_came(const Frame& frame, ConstBytes data) noexcept {
-    Transfer* transfer = find(frame.id);
-    if (!transfer || !transfer->posted || transfer->failed != Errc::ok) return;
+// The same, if its op still waits for it.
+Transfer* Origin::find_wanted(std::uint64_t id) noexcept {
+    Transfer* transfer = find(id);
+    return transfer && transfer->posted && transfer->failed == Errc::ok ? transfer : nullptr;
+}
+
+void Origin::get_data(const Frame& frame, ConstBytes data) noexcept {
+    Transfer* transfer = find_wanted(frame.id);
+    if (!transfer) return;
     const na::Op& op = *transfer->posted->op;
-    if (op.kind != na::OpKind::get || transfer->chunks > 0 || data.size() != op.bytes) return fail(Errc::protocol);
-    copy_in(*op.local, op.local_offset, data);
+    if (op.kind != na::OpKind::get || transfer->chunks > 0 || data.size() != op.bytes)
+        return session_.fail(Errc::protocol);
+    op.local->copy_in(op.local_offset, data);
     transfer->answered = true;
     settle(*transfer);
 }
 
-void Session::get_ended(const Frame& frame, const TransferBody& body) noexcept {
+void Origin::get_ended(const Frame& frame, const TransferBody& body) noexcept {
     Transfer* transfer = find(frame.id);
     if (!transfer) return;
-    if (transfer->posted && !is_get(*transfer)) return fail(Errc::protocol);
+    if (transfer->posted && !is_get(*transfer)) return session_.fail(Errc::protocol);
     answered(*transfer);
     if (transfer->failed == Errc::ok) transfer->failed = frame.status == Errc::ok ? Errc::protocol : frame.status;
-    cancel_chunks(transfer->with_fabric, body.bytes);
+    session_.chunks().revoke(transfer->with_fabric, body.bytes);
     settle(*transfer);
 }
 
-void Session::put_granted(const Frame& frame, const TransferBody& body) noexcept {
-    Transfer* transfer = find(frame.id);
-    if (!transfer || !transfer->posted || transfer->failed != Errc::ok) return;
-    const bool fits = is_put(transfer->posted->op->kind) && !transfer->answered && body.bytes <= transfer->chunks &&
+void Origin::put_go(const Frame& frame, const TransferBody& body) noexcept {
+    Transfer* transfer = find_wanted(frame.id);
+    if (!transfer) return;
+    const bool fits = na::is_put(transfer->posted->op->kind) && !transfer->answered && body.bytes <= transfer->chunks &&
                       (body.tag & (chunks_max - 1)) == 0;
-    if (!fits) return fail(Errc::protocol);
+    if (!fits) return session_.fail(Errc::protocol);
     transfer->tag = body.tag;
     transfer->allowed = std::max(transfer->allowed, static_cast<std::uint32_t>(body.bytes));
     if (!PostQueue::linked(*transfer)) to_post_.push_back(*transfer);
-    port_->dirty(*this);
+    session_.port().dirty(session_);
 }
 
-void Session::put_ended(const Frame& frame) noexcept {
-    Transfer* transfer = find(frame.id);
-    if (!transfer || !transfer->posted || transfer->failed != Errc::ok) return;
-    if (!is_put(transfer->posted->op->kind)) return fail(Errc::protocol);
+void Origin::put_done(const Frame& frame) noexcept {
+    Transfer* transfer = find_wanted(frame.id);
+    if (!transfer) return;
+    if (!na::is_put(transfer->posted->op->kind)) return session_.fail(Errc::protocol);
     // An owner that says "placed" before it has everything is not to be believed.
     const bool early = frame.status == Errc::ok && transfer->next < transfer->chunks;
     transfer->answered = true;
@@ -226,22 +234,22 @@ void Session::put_ended(const Frame& frame) noexcept {
     settle(*transfer);
 }
 
-void Session::atomic_ended(const Frame& frame, const TransferBody& body) noexcept {
-    Transfer* transfer = find(frame.id);
-    if (!transfer || !transfer->posted || transfer->failed != Errc::ok) return;
+void Origin::atomic_done(const Frame& frame, const TransferBody& body) noexcept {
+    Transfer* transfer = find_wanted(frame.id);
+    if (!transfer) return;
     na::Op& op = *transfer->posted->op;
-    if (op.kind != na::OpKind::fetch_add && op.kind != na::OpKind::compare_swap) return fail(Errc::protocol);
+    if (op.kind != na::OpKind::fetch_add && op.kind != na::OpKind::compare_swap) return session_.fail(Errc::protocol);
     op.fetched = body.operand;
     transfer->answered = true;
     transfer->failed = frame.status;
     settle(*transfer);
 }
 
-void Session::transfer_chunk_ended(Chunk& chunk, const Done& done) noexcept {
+void Origin::chunk_ended(Chunk& chunk, const Done& done) noexcept {
     Transfer& transfer = *chunk.transfer;
     transfer.with_fabric.remove(chunk);
     if (chunk.discard) {
-        give_chunk(chunk);
+        session_.chunks().give(chunk);
         return settle(transfer);
     }
     if (!chunk.staging) --transfer.touching;
@@ -252,59 +260,45 @@ void Session::transfer_chunk_ended(Chunk& chunk, const Done& done) noexcept {
             transfer.failed = Errc::protocol;
         } else if (get && chunk.staging && transfer.failed == Errc::ok) {
             const na::Op& op = *transfer.posted->op;
-            const std::uint64_t at = std::uint64_t{chunk.number} * port_->provider().chunk_bytes;
-            copy_in(*op.local, op.local_offset + at, {chunk.staging->bytes.get(), chunk.bytes});
+            const std::uint64_t at = std::uint64_t{chunk.number} * session_.port().provider().chunk_bytes;
+            op.local->copy_in(op.local_offset + at, {chunk.staging->bytes.get(), chunk.bytes});
         }
-        give_chunk(chunk);
+        session_.chunks().give(chunk);
         return settle(transfer);
     }
-    const Errc why = done.result == Errc::canceled ? Errc::peer_lost : reason(done);
+    const Errc why = done.result == Errc::canceled ? Errc::peer_lost : session_.reason(done);
     if (transfer.failed == Errc::ok) transfer.failed = why;
-    // It is with nobody now, but what was on its way to it may still come.
-    if (done.result == Errc::canceled && transfer.awaits_answer && peer_) {
+    // The fabric has given it back, but data for it may still be on their way.
+    if (done.result == Errc::canceled && transfer.awaits_answer && session_.has_peer()) {
         discard(chunk);
     } else {
-        give_chunk(chunk);
-        if (done.result != Errc::canceled) fail(why);
+        session_.chunks().give(chunk);
+        if (done.result != Errc::canceled) session_.fail(why);
     }
     settle(transfer);
 }
 
-void Session::discard(Chunk& chunk) noexcept {
+void Origin::discard(Chunk& chunk) noexcept {
     Transfer& transfer = *chunk.transfer;
-    unstage(chunk);
-    Staging* sink = port_->sink();
-    const iovec piece{sink ? sink->bytes.get() : nullptr, port_->provider().chunk_bytes};
+    session_.chunks().unstage(chunk);
+    Staging* sink = session_.port().pools().sink();
+    const iovec piece{sink ? sink->bytes.get() : nullptr, session_.port().provider().chunk_bytes};
     chunk.discard = true;
     chunk.revoked = false;
-    if (!sink || port_->endpoint().receive_tagged(&piece, 1, sink->memory, transfer.tag + chunk.number, address_,
-                                                  chunk) != Errc::ok) {
-        give_chunk(chunk);
-        return fail(Errc::overloaded);
+    if (!sink || session_.port().endpoint().receive_tagged(&piece, 1, sink->memory, transfer.tag + chunk.number,
+                                                           session_.fabric_address(), chunk) != Errc::ok) {
+        session_.chunks().give(chunk);
+        return session_.fail(Errc::overloaded);
     }
-    chunk_posted(chunk);
+    session_.chunks().posted(chunk, transfer.with_fabric);
 }
-
-// Chunks from that number on will not come, or are not wanted.
-void Session::cancel_chunks(ChunkList& chunks, std::uint64_t from) noexcept {
-    for (Chunk* chunk = chunks.front(); chunk; chunk = ChunkList::next(*chunk)) {
-        if (chunk->number >= from) take_back(*chunk);
-    }
-}
-
-void Session::take_back(Chunk& chunk) noexcept {
-    chunk.revoked = true;
-    port_->endpoint().cancel(chunk);
-}
-
-void Session::cancel(Posted& posted) noexcept { stop(*posted.transfer, Errc::canceled); }
 
 // Ends it as soon as the fabric touches the op's memory no more.
-void Session::stop(Transfer& transfer, Errc why) noexcept {
+void Origin::stop(Transfer& transfer, Errc why) noexcept {
     leave_posting(transfer);
     const bool first = transfer.failed == Errc::ok && transfer.posted;
     if (transfer.failed == Errc::ok) transfer.failed = why;
-    const bool over = !peer_ || peer_->ending || draining_;
+    const bool over = !session_.live();
     if (over) answered(transfer);
     if (first && !over && transfer.asked && transfer.chunks > 0) {
         Frame frame;
@@ -312,53 +306,76 @@ void Session::stop(Transfer& transfer, Errc why) noexcept {
         frame.id = id_of(transfer);
         TransferBody body;
         body.bytes = transfer.next;
-        note(frame, body);
+        session_.sender().queue_control(frame, body);
         if (is_get(transfer)) await_answer(transfer);
     }
     // Sends go to their end; receives can be taken back.
-    if (over || (transfer.posted && is_get(transfer))) cancel_chunks(transfer.with_fabric, 0);
+    if (over || (transfer.posted && is_get(transfer))) session_.chunks().revoke(transfer.with_fabric, 0);
     settle(transfer);
 }
 
 // Its slot and its chunks stay until the peer has said what it sent.
-void Session::await_answer(Transfer& transfer) noexcept {
+void Origin::await_answer(Transfer& transfer) noexcept {
     transfer.awaits_answer = true;
-    if (++unanswered_ > unanswered_max) fail(Errc::timed_out);
+    if (++unanswered_ > unanswered_max) session_.fail(Errc::timed_out);
 }
 
-void Session::answered(Transfer& transfer) noexcept {
+void Origin::answered(Transfer& transfer) noexcept {
     if (std::exchange(transfer.awaits_answer, false)) --unanswered_;
 }
 
-void Session::end_op(Transfer& transfer) noexcept {
+void Origin::end_op(Transfer& transfer) noexcept {
     Posted& posted = *std::exchange(transfer.posted, nullptr);
     posted.transfer = nullptr;
-    port_->end(posted, transfer.failed);
+    session_.port().end(posted, transfer.failed);
     --admitted_;
 }
 
 // It has nothing to post, or posts no more.
-void Session::leave_posting(Transfer& transfer) noexcept {
+void Origin::leave_posting(Transfer& transfer) noexcept {
     if (PostQueue::linked(transfer)) to_post_.remove(transfer);
-    port_->posted_get(transfer);
+    session_.port().pools().posted_get(transfer);
 }
 
 // Completes the op, and gives the slot back, as soon as both may be.
-void Session::settle(Transfer& transfer) noexcept {
+void Origin::settle(Transfer& transfer) noexcept {
     if (transfer.posted && transfer.touching == 0) {
         const bool moved = transfer.chunks > 0 && is_get(transfer) ? transfer.ended == transfer.chunks  //
                                                                    : transfer.answered;
         if (moved || transfer.failed != Errc::ok) {
             leave_posting(transfer);
             end_op(transfer);
-            if (peer_ && !peer_->rma.empty()) port_->dirty(*this);
+            if (session_.has_peer() && !session_.peer().rma.empty()) session_.port().dirty(session_);
         }
     }
     if (transfer.posted || transfer.awaits_answer || !transfer.with_fabric.empty()) return;
     transfers_.remove(transfer);
     transfer.session = nullptr;
     ++transfer.generation;
-    port_->transfers().release(transfer);
+    session_.port().pools().transfers.release(transfer);
+}
+
+void Origin::end(Errc why) noexcept {
+    for (Transfer* transfer = transfers_.front(); transfer;) {
+        Transfer& now = *std::exchange(transfer, Transfers::next(*transfer));
+        stop(now, why);
+    }
+}
+
+void Origin::force_end() noexcept {
+    for (Transfer* transfer = transfers_.front(); transfer; transfer = Transfers::next(*transfer)) {
+        if (transfer->posted) end_op(*transfer);
+    }
+}
+
+void Origin::abandon() noexcept {
+    while (Transfer* transfer = transfers_.front()) {
+        while (Chunk* chunk = transfer->with_fabric.pop_front()) session_.chunks().give(*chunk);
+        transfer->touching = 0;
+        answered(*transfer);
+        if (transfer->failed == Errc::ok) transfer->failed = Errc::canceled;
+        settle(*transfer);
+    }
 }
 
 }  // namespace cinnabar::ofi

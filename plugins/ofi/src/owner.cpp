@@ -1,278 +1,267 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the peer asks of this side's memory. Every access goes through a lease's key, bounds and permission.
-#include "gather.hpp"
+#include "owner.hpp"
+
 #include "port.hpp"
 #include "session.hpp"
 
 #include <cinnabar/base/random.hpp>
+#include <cinnabar/na/session/remote_access.hpp>
 
 #include <algorithm>
-#include <atomic>
 
 namespace cinnabar::ofi {
 
-void Session::answer(FrameKind kind, std::uint64_t id, Errc status, std::uint64_t chunks) noexcept {
+na::LeaseTable::Pin Owner::pin_lease(const na::LeaseKey& key, std::uint64_t offset, std::uint64_t bytes,
+                                     na::Access access) noexcept {
+    return session_.port().transport().leases().pin(key, offset, bytes, access);
+}
+
+void Owner::answer(FrameKind kind, std::uint64_t id, Errc status, std::uint64_t chunks) noexcept {
     Frame frame;
     frame.kind = kind;
     frame.status = status;
     frame.id = id;
     TransferBody body;
     body.bytes = chunks;
-    note(frame, body);
+    session_.sender().queue_control(frame, body);
 }
 
-// A large transfer to serve; null when the peer has more owed to it than it may, which ends the session.
-Owed* Session::owe(const Frame& frame, const TransferBody& body) noexcept {
-    Owed* owed = owed_ < owed_max ? port_->take_owed(*this) : nullptr;
-    if (!owed) {
-        fail(Errc::overloaded);
+// Null when the peer has more pending than it may, which ends the session.
+PeerRequest* Owner::add(const Frame& frame, const TransferBody& body) noexcept {
+    PeerRequest* request = requests_count_ < requests_max ? session_.port().pools().take_request(session_) : nullptr;
+    if (!request) {
+        session_.fail(Errc::overloaded);
         return nullptr;
     }
-    ++owed_;
-    owed->is_put = frame.kind == FrameKind::put;
-    owed->notify_wanted = (frame.flags & flag_notify) != 0;
-    owed->failed = owed->stopped = false;
-    owed->notify = body.notify;
-    owed->id = frame.id;
-    owed->key = body.key;
-    owed->offset = body.offset;
-    owed->bytes = body.bytes;
-    owed->tag = body.tag;
-    owed->chunk = body.chunk;
-    owed->chunks = chunks_of(body.bytes, body.chunk);
-    owed->next = owed->placed = 0;
-    owing_.push_back(*owed);
-    to_serve_.push_back(*owed);
-    port_->dirty(*this);
-    return owed;
+    ++requests_count_;
+    request->is_put = frame.kind == FrameKind::put;
+    request->notify_wanted = (frame.flags & flag_notify) != 0;
+    request->failed = request->stopped = false;
+    request->notify = body.notify;
+    request->id = frame.id;
+    request->key = body.key;
+    request->offset = body.offset;
+    request->bytes = body.bytes;
+    request->tag = body.tag;
+    request->chunk = body.chunk;
+    request->chunks = chunks_of(body.bytes, body.chunk);
+    request->next = request->placed = 0;
+    requests_.push_back(*request);
+    to_serve_.push_back(*request);
+    session_.port().dirty(session_);
+    return request;
 }
 
-// Its chunks that are with the fabric are waited for by nobody.
-void Session::release(Owed& owed) noexcept {
-    while (Chunk* chunk = owed.with_fabric.pop_front()) {
-        chunk->owed = nullptr;
+void Owner::release(PeerRequest& request) noexcept {
+    while (Chunk* chunk = request.with_fabric.pop_front()) {
+        chunk->request = nullptr;
         --granted_;
-        stray_.push_back(*chunk);
-        if (!port_->closed()) take_back(*chunk);
+        session_.chunks().add_stray(*chunk);
+        if (!session_.port().closed()) session_.chunks().revoke(*chunk);
     }
-    if (WorkQueue::linked(owed)) to_serve_.remove(owed);
-    owing_.remove(owed);
-    --owed_;
-    port_->owed().release(owed);
+    if (WorkQueue::linked(request)) to_serve_.remove(request);
+    requests_.remove(request);
+    --requests_count_;
+    session_.port().pools().requests.release(request);
 }
 
-void Session::get_asked(const Frame& frame, const TransferBody& body) noexcept {
-    const auto pin = port_->transport().leases().pin(body.key, body.offset, body.bytes, na::Access::read);
-    const bool fits = body.chunk <= port_->provider().chunk_bytes;
-    if (!pin.ok() || !fits) return answer(FrameKind::get_ended, frame.id, fits ? pin.why() : Errc::too_large, 0);
-    if (body.chunk > 0) return (void)owe(frame, body);
+void Owner::get(const Frame& frame, const TransferBody& body) noexcept {
+    const auto pin = pin_lease(body.key, body.offset, body.bytes, na::Access::read);
+    const bool fits = body.chunk <= session_.port().provider().chunk_bytes;
+    if (!pin.ok() || !fits) return answer(FrameKind::get_ended, frame.id, fits ? pin.why() : Errc::too_large);
+    if (body.chunk > 0) return (void)add(frame, body);
     Frame data;
     data.kind = FrameKind::get_data;
     data.id = frame.id;
-    if (Buffer* buffer = make_note(data, {}, body.bytes)) {
-        copy_out(pin.memory(), pin.offset(), {buffer->storage + head_bytes(data.kind), body.bytes});
+    if (Buffer* buffer = session_.sender().queue_control(data, {}, body.bytes)) {
+        pin.memory().copy_out(pin.offset(), {buffer->storage + head_bytes(data.kind), body.bytes});
     }
 }
 
-void Session::put_asked(const Frame& frame, const TransferBody& body, ConstBytes data) noexcept {
+void Owner::put(const Frame& frame, const TransferBody& body, ConstBytes data) noexcept {
     // The whole operation is checked, so that one which does not fit writes nothing at all.
-    const auto pin = port_->transport().leases().pin(body.key, body.offset, body.bytes, na::Access::write);
-    const bool fits = body.chunk <= port_->provider().chunk_bytes;
-    if (!pin.ok() || !fits) return answer(FrameKind::put_done, frame.id, fits ? pin.why() : Errc::too_large, 0);
+    const auto pin = pin_lease(body.key, body.offset, body.bytes, na::Access::write);
+    const bool fits = body.chunk <= session_.port().provider().chunk_bytes;
+    if (!pin.ok() || !fits) return answer(FrameKind::put_done, frame.id, fits ? pin.why() : Errc::too_large);
     if (body.chunk > 0) {
-        if (Owed* owed = owe(frame, body)) owed->tag = secret_u64() & 0xffff'ffff'ff00;
+        if (PeerRequest* request = add(frame, body)) request->tag = secret_u64() & 0xffff'ffff'ff00;
         return;
     }
-    copy_in(pin.memory(), pin.offset(), data);
-    answer(FrameKind::put_done, frame.id, Errc::ok, 0);
-    if ((frame.flags & flag_notify) != 0) port_->host().receiver().on_notify(*peer_, body.notify);
+    pin.memory().copy_in(pin.offset(), data);
+    answer(FrameKind::put_done, frame.id, Errc::ok);
+    if ((frame.flags & flag_notify) != 0) session_.port().host().receiver().on_notify(session_.peer(), body.notify);
 }
 
-void Session::atomic_asked(const Frame& frame, const TransferBody& body) noexcept {
-    auto pin = port_->transport().leases().pin(body.key, body.offset, sizeof(std::uint64_t), na::Access::read_write);
+void Owner::atomic(const Frame& frame, const TransferBody& body) noexcept {
+    const auto pin = pin_lease(body.key, body.offset, sizeof(std::uint64_t), na::Access::read_write);
+    const auto kind = frame.kind == FrameKind::fetch_add ? na::OpKind::fetch_add : na::OpKind::compare_swap;
     Frame done;
     done.kind = FrameKind::atomic_done;
-    done.status = pin.why();
     done.id = frame.id;
     TransferBody result;
-    if (pin.ok()) {
-        iovec piece{};
-        std::uint64_t covered = 0;
-        (void)pin.memory().gather(pin.offset(), sizeof(std::uint64_t), &piece, 1, covered);
-        if (covered != sizeof(std::uint64_t) ||
-            reinterpret_cast<std::uintptr_t>(piece.iov_base) % sizeof(std::uint64_t) != 0) {
-            done.status = Errc::invalid_argument;
-        } else {
-            const std::atomic_ref<std::uint64_t> cell(*static_cast<std::uint64_t*>(piece.iov_base));
-            if (frame.kind == FrameKind::fetch_add) {
-                result.operand = cell.fetch_add(body.operand);
-            } else {
-                result.operand = body.compare;
-                (void)cell.compare_exchange_strong(result.operand, body.operand);
-            }
-        }
-    }
-    note(done, result);
+    done.status = na::run_atomic(pin, kind, body.operand, body.compare, result.operand);
+    session_.sender().queue_control(done, result);
 }
 
-void Session::stop_asked(const Frame& frame, const TransferBody& body) noexcept {
-    Owed* owed = owing_.front();
-    while (owed && owed->id != frame.id) owed = Owing::next(*owed);
-    // All of a get that is not known any more is on its way.
-    if (!owed) return answer(FrameKind::get_ended, frame.id, Errc::canceled, chunks_max);
-    if (!owed->is_put) {
-        answer(FrameKind::get_ended, frame.id, Errc::canceled, owed->next);
-        return release(*owed);
+void Owner::stop(const Frame& frame, const TransferBody& body) noexcept {
+    PeerRequest* request = requests_.front();
+    while (request && request->id != frame.id) request = Requests::next(*request);
+    // All chunks of a get that is not known any more are on their way.
+    if (!request) return answer(FrameKind::get_ended, frame.id, Errc::canceled, chunks_max);
+    if (!request->is_put) {
+        answer(FrameKind::get_ended, frame.id, Errc::canceled, request->next);
+        return release(*request);
     }
-    if (WorkQueue::linked(*owed)) to_serve_.remove(*owed);
-    owed->failed = owed->stopped = true;
-    cancel_chunks(owed->with_fabric, body.bytes);
-    if (owed->with_fabric.empty()) release(*owed);
+    if (WorkQueue::linked(*request)) to_serve_.remove(*request);
+    request->failed = request->stopped = true;
+    session_.chunks().revoke(request->with_fabric, body.bytes);
+    if (request->with_fabric.empty()) release(*request);
 }
 
 // A chunk of each in turn, while there are not too many with the fabric and the provider has room.
-Session::Sent Session::serve() noexcept {
+Sent Owner::serve() noexcept {
     while (served_ < served_max) {
-        Owed* owed = to_serve_.pop_front();
-        if (!owed) break;
-        const Sent sent = owed->is_put ? grant_put(*owed) : serve_get(*owed);
+        PeerRequest* request = to_serve_.pop_front();
+        if (!request) break;
+        const Sent sent = request->is_put ? grant_put(*request) : serve_get(*request);
         if (sent == Sent::stalled) return sent;
-        if (peer_->ending) break;
+        if (!session_.live()) break;
     }
     return Sent::all;
 }
 
 // The next chunk of it; null when there is none to be had.
-Chunk* Session::next_chunk(const Owed& owed) noexcept {
-    Chunk* chunk = take_chunk();
+Chunk* Owner::next_chunk(const PeerRequest& request) noexcept {
+    Chunk* chunk = session_.chunks().take();
     if (!chunk) return nullptr;
     chunk->served = true;
     ++served_;
-    chunk->number = owed.next;
+    chunk->number = request.next;
     chunk->bytes = static_cast<std::uint32_t>(
-        std::min<std::uint64_t>(owed.chunk, owed.bytes - std::uint64_t{owed.next} * owed.chunk));
+        std::min<std::uint64_t>(request.chunk, request.bytes - std::uint64_t{request.next} * request.chunk));
     return chunk;
 }
 
 // The provider did not take a chunk.
-Session::Sent Session::not_taken(Owed& owed, Chunk& chunk, Errc why) noexcept {
-    give_chunk(chunk);
-    to_serve_.push_front(owed);
+Sent Owner::not_taken(PeerRequest& request, Chunk& chunk, Errc why) noexcept {
+    session_.chunks().give(chunk);
+    to_serve_.push_front(request);
     if (why == Errc::again) return Sent::stalled;
-    fail(why);
+    session_.fail(why);
     return Sent::all;
 }
 
-Session::Sent Session::serve_get(Owed& owed) noexcept {
-    const std::uint64_t at = owed.offset + std::uint64_t{owed.next} * owed.chunk;
-    Chunk* chunk = next_chunk(owed);
+Sent Owner::serve_get(PeerRequest& request) noexcept {
+    const std::uint64_t at = request.offset + std::uint64_t{request.next} * request.chunk;
+    Chunk* chunk = next_chunk(request);
     if (!chunk) {
-        to_serve_.push_front(owed);
+        to_serve_.push_front(request);
         return Sent::stalled;
     }
-    auto pin = port_->transport().leases().pin(owed.key, at, chunk->bytes, na::Access::read);
+    auto pin = pin_lease(request.key, at, chunk->bytes, na::Access::read);
     if (!pin.ok()) {
-        give_chunk(*chunk);
-        answer(FrameKind::get_ended, owed.id, pin.why(), owed.next);
-        release(owed);
+        session_.chunks().give(*chunk);
+        answer(FrameKind::get_ended, request.id, pin.why(), request.next);
+        release(request);
         return Sent::all;
     }
-    const Errc why = send_leased(owed, *chunk, std::move(pin));
-    if (why != Errc::ok) return not_taken(owed, *chunk, why);
-    chunk_posted(*chunk);
-    chunk_sent(*chunk);
-    if (++owed.next < owed.chunks) {
-        to_serve_.push_back(owed);
+    const Errc why = send_leased(request, *chunk, std::move(pin));
+    if (why != Errc::ok) return not_taken(request, *chunk, why);
+    session_.chunks().posted(*chunk);
+    session_.chunks().posted_send(*chunk);
+    if (++request.next < request.chunks) {
+        to_serve_.push_back(request);
     } else {
-        release(owed);
+        release(request);
     }
     return Sent::all;
 }
 
 // Straight from the memory, whose lease stays pinned until the fabric has sent it; or a copy, and the pin ends here.
-Errc Session::send_leased(const Owed& owed, Chunk& chunk, na::LeaseTable::Pin pin) noexcept {
-    Endpoint& endpoint = port_->endpoint();
+Errc Owner::send_leased(const PeerRequest& request, Chunk& chunk, na::LeaseTable::Pin pin) noexcept {
+    Endpoint& endpoint = session_.port().endpoint();
     std::array<iovec, pieces_limit> pieces;
     std::size_t count = 0;
     if (endpoint.sends_leased()) count = gather(pin.memory(), pin.offset(), chunk.bytes, pieces, endpoint.pieces_max());
     if (count > 0) {
         chunk.pin.emplace(std::move(pin));
     } else {
-        if (!stage(chunk)) return Errc::again;
+        if (!session_.chunks().stage(chunk)) return Errc::again;
         const Bytes staged{chunk.staging->bytes.get(), chunk.bytes};
-        copy_out(pin.memory(), pin.offset(), staged);
+        pin.memory().copy_out(pin.offset(), staged);
         pieces[0] = {staged.data(), staged.size()};
         count = 1;
     }
-    return endpoint.send_tagged(pieces.data(), count, memory_of(chunk), owed.tag + chunk.number, address_, chunk);
+    return endpoint.send_tagged(pieces.data(), count, memory_of(chunk), request.tag + chunk.number,
+                                session_.fabric_address(), chunk);
 }
 
-Session::Sent Session::grant_put(Owed& owed) noexcept {
-    Chunk* chunk = next_chunk(owed);
-    if (!chunk || !stage(*chunk)) {
-        if (chunk) give_chunk(*chunk);
-        port_->end_silent_writer(*this);
-        to_serve_.push_front(owed);
+Sent Owner::grant_put(PeerRequest& request) noexcept {
+    Chunk* chunk = next_chunk(request);
+    if (!chunk || !session_.chunks().stage(*chunk)) {
+        if (chunk) session_.chunks().give(*chunk);
+        session_.port().pools().end_silent_writer(session_);
+        to_serve_.push_front(request);
         return Sent::stalled;
     }
     const iovec piece{chunk->staging->bytes.get(), chunk->bytes};
-    const Errc why =
-        port_->endpoint().receive_tagged(&piece, 1, chunk->staging->memory, owed.tag + chunk->number, address_, *chunk);
-    if (why != Errc::ok) return not_taken(owed, *chunk, why);
-    chunk->owed = &owed;
-    chunk_posted(*chunk);
-    if (granted_++ == 0) granted_since_ = port_->host().now_us();
-    ++owed.next;
+    const Errc why = session_.port().endpoint().receive_tagged(
+        &piece, 1, chunk->staging->memory, request.tag + chunk->number, session_.fabric_address(), *chunk);
+    if (why != Errc::ok) return not_taken(request, *chunk, why);
+    chunk->request = &request;
+    session_.chunks().posted(*chunk, request.with_fabric);
+    if (granted_++ == 0) granted_since_ = session_.port().host().now_us();
+    ++request.next;
     Frame frame;
     frame.kind = FrameKind::put_go;
-    frame.id = owed.id;
+    frame.id = request.id;
     TransferBody body;
-    body.tag = owed.tag;
-    body.bytes = owed.next;
-    note(frame, body);
-    if (owed.next < owed.chunks) to_serve_.push_back(owed);
+    body.tag = request.tag;
+    body.bytes = request.next;
+    session_.sender().queue_control(frame, body);
+    if (request.next < request.chunks) to_serve_.push_back(request);
     return Sent::all;
 }
 
-void Session::owed_chunk_ended(Chunk& chunk, const Done& done) noexcept {
-    Owed& owed = *chunk.owed;
-    owed.with_fabric.remove(chunk);
-    chunk.owed = nullptr;
+void Owner::chunk_ended(Chunk& chunk, const Done& done) noexcept {
+    PeerRequest& request = *chunk.request;
+    request.with_fabric.remove(chunk);
+    chunk.request = nullptr;
     --granted_;
-    granted_since_ = port_->host().now_us();
-    if (done.result == Errc::ok && !owed.failed) {
+    granted_since_ = session_.port().host().now_us();
+    if (done.result == Errc::ok && !request.failed) {
         if (done.bytes == chunk.bytes) {
-            place(owed, chunk);
+            place(request, chunk);
         } else {
-            fail(Errc::protocol);
+            session_.fail(Errc::protocol);
         }
     } else if (done.result != Errc::ok && done.result != Errc::canceled) {
-        fail(reason(done));
+        session_.fail(session_.reason(done));
     }
-    give_chunk(chunk);
-    if (owed.placed == owed.chunks) {
-        answer(FrameKind::put_done, owed.id, Errc::ok, 0);
-        const bool tells = owed.notify_wanted && peer_ && !peer_->ending;
-        const std::uint32_t value = owed.notify;
-        release(owed);
-        if (tells) port_->host().receiver().on_notify(*peer_, value);
-    } else if (owed.stopped && owed.with_fabric.empty()) {
-        release(owed);
+    session_.chunks().give(chunk);
+    if (request.placed == request.chunks) {
+        answer(FrameKind::put_done, request.id, Errc::ok);
+        const bool tells = request.notify_wanted && session_.live();
+        const std::uint32_t value = request.notify;
+        release(request);
+        if (tells) session_.port().host().receiver().on_notify(session_.peer(), value);
+    } else if (request.stopped && request.with_fabric.empty()) {
+        release(request);
     }
 }
 
-// The data of a put that came are copied to where they belong, or the origin is told why not.
-void Session::place(Owed& owed, const Chunk& chunk) noexcept {
-    const std::uint64_t at = std::uint64_t{chunk.number} * owed.chunk;
-    const auto pin = port_->transport().leases().pin(owed.key, owed.offset + at, chunk.bytes, na::Access::write);
+// Copies the data of a put into place, or tells the origin why not.
+void Owner::place(PeerRequest& request, const Chunk& chunk) noexcept {
+    const std::uint64_t at = std::uint64_t{chunk.number} * request.chunk;
+    const auto pin = pin_lease(request.key, request.offset + at, chunk.bytes, na::Access::write);
     if (pin.ok()) {
-        copy_in(pin.memory(), pin.offset(), {chunk.staging->bytes.get(), chunk.bytes});
-        ++owed.placed;
+        pin.memory().copy_in(pin.offset(), {chunk.staging->bytes.get(), chunk.bytes});
+        ++request.placed;
         return;
     }
-    owed.failed = true;
-    if (WorkQueue::linked(owed)) to_serve_.remove(owed);
-    answer(FrameKind::put_done, owed.id, pin.why(), 0);
+    request.failed = true;
+    if (WorkQueue::linked(request)) to_serve_.remove(request);
+    answer(FrameKind::put_done, request.id, pin.why());
 }
 
 }  // namespace cinnabar::ofi

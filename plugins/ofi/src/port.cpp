@@ -1,26 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Progress: what the provider brings, who sends, and what was put off until the stack had unwound.
+// Posts, and progress: what the provider brings, and which sessions send.
 #include "port.hpp"
 
 #include <cinnabar/base/log.hpp>
-#include <cinnabar/na/session/places.hpp>
-#include <cinnabar/na/session/sessions.hpp>
 
 #include <sys/epoll.h>
 
 #include <algorithm>
-#include <new>
 
 namespace cinnabar::ofi {
 namespace {
 
-// Over all peers: own operations that peers know of, what is owed to peers, and messages of transfers on the fabric.
-constexpr std::uint32_t transfers_max = 16 * 1024;
-constexpr std::uint32_t owed_slots_max = 64 * 1024;
-constexpr std::uint32_t chunks_slots_max = 256 * 1024;
-constexpr std::uint32_t staging_max = 2048;  // on each side; holds the largest operation several times
-static_assert(staging_max > 2 * chunks_max);
-constexpr std::uint32_t notes_max = 64 * 1024;
 constexpr unsigned completions_max = 256;  // that one round hands out
 // A provider goes on with connections, and with what it had no room for, only when it is asked.
 constexpr TimeUs tick_us = 500;
@@ -37,16 +27,13 @@ std::size_t largest_frame(const na::TransportOptions& options) noexcept {
 
 bool QueueWatch::watch(int fd) noexcept {
     if (fd < 0) return true;
-    epoll_event event{};
-    event.events = EPOLLIN;
-    event.data.ptr = static_cast<na::FdEvents*>(this);
-    if (::epoll_ctl(port_.host().epoll_fd(), EPOLL_CTL_ADD, fd, &event) != 0) return false;
+    if (!port_.host().watch(fd, EPOLLIN, *this)) return false;
     fd_ = fd;
     return true;
 }
 
 void QueueWatch::stop() noexcept {
-    if (fd_ >= 0) (void)::epoll_ctl(port_.host().epoll_fd(), EPOLL_CTL_DEL, fd_, nullptr);
+    if (fd_ >= 0) port_.host().unwatch(fd_);
     fd_ = -1;
 }
 
@@ -62,32 +49,20 @@ void QueueWatch::on_ready(std::uint32_t) noexcept {
         fruitless_since_ = now;
     } else if (!by_edges_ && now - fruitless_since_ > patience_us) {
         by_edges_ = true;
-        epoll_event event{};
-        event.events = EPOLLIN | EPOLLET;
-        event.data.ptr = static_cast<na::FdEvents*>(this);
-        (void)::epoll_ctl(port_.host().epoll_fd(), EPOLL_CTL_MOD, fd_, &event);
+        (void)port_.host().watch_again(fd_, EPOLLIN | EPOLLET, *this);
     }
     (void)port_.settle();
 }
 
 OfiPort::OfiPort(OfiTransport& transport, na::PortHost& host, std::unique_ptr<Endpoint> endpoint)
-    : transport_(transport),
-      host_(host),
+    : SocketPort(*this, transport, transport.options(), host, largest_frame(transport.options())),
+      transport_(transport),
       endpoint_(std::move(endpoint)),
-      messages_(host.threads(), transport.options().send_slots_max, transport.options().message_bytes_max,
-                frame_header_bytes, false),
-      notes_(Threads::one, notes_max, small_bytes_max, frame_header_bytes + transfer_body_bytes, true),
-      blocks_(largest_frame(transport.options()), transport.options().receive_slots),
-      receives_(*this, largest_frame(transport.options())),
-      staging_(Threads::one, staging_max),
-      served_staging_(Threads::one, staging_max),
-      peers_(host),
-      sessions_(Threads::one, transport.options().connections_max),
-      dials_(Threads::one, transport.options().connections_max),
-      transfers_(Threads::one, transfers_max),
-      owed_(Threads::one, owed_slots_max),
-      chunks_(Threads::one, chunks_slots_max),
-      newcomers_(*this, host, "ofi"),
+      messages_(host.threads(), options().send_slots_max, options().message_bytes_max, frame_header_bytes, false),
+      pools_(*this),
+      receives_(*this, largest_frame(options())),
+      sessions_(Threads::one, options().connections_max),
+      dials_(Threads::one, options().connections_max),
       watch_(*this) {
     tick_.owner = this;
     tick_.fire = [](Timer&) noexcept {};  // being awake is enough
@@ -97,64 +72,55 @@ Result<void> OfiPort::open() {
     if (const Errc why = receives_.open(*endpoint_); why != Errc::ok) {
         return Error(why, "the provider takes no receives", transport_.diagnosis());
     }
-    if (!watch_.watch(endpoint_->wait_fd()) || !newcomers_.watch(transport_.listener())) {
+    if (!watch_.watch(endpoint_->wait_fd()) || !handshakes_.watch(transport_.listener())) {
         return Error(errc_from_errno(errno), "watching a descriptor of the fabric", {}, errno);
     }
     return {};
 }
 
-void OfiPort::close() noexcept {
-    if (std::exchange(closed_, true)) return;
-    transport_.port_closed(*this, host_.context_id());
-    newcomers_.close();
+void OfiPort::stop_events() noexcept {
+    transport_.ports().remove(*this);
+    handshakes_.close();
     watch_.stop();
-    host_.disarm(tick_);
-    accepting_ = false;
-    put_off_.close();  // no event and no new session from what follows
+    host().disarm(tick_);
+}
+
+void OfiPort::end_connections() noexcept {
     // From here on the fabric touches nothing of what was posted, and gives nothing back.
     endpoint_->close();
-    peers_.each([this](OfiPeer& peer) {
+    peers_.each([this](na::SessionPeer& each) {
+        auto& peer = static_cast<OfiPeer&>(each);
+        if (peer.dial) peer.dial->purpose()->end_reserved();
         drop_dial(peer);
         peer.session = nullptr;
-        peer.set_idle();
-        na::fail_waiting(*this, peer, Errc::canceled);
     });
     sessions_.for_each([](Session& session) { session.abandon(); });
     receives_.close();
-    if (sink_) give_staging(*std::exchange(sink_, nullptr));
-    for (SlotPool<Staging>* pool : {&staging_, &served_staging_}) {
-        pool->for_each([](Staging& staging) { staging.memory.reset(); });
-    }
-    put_off_.complete_all(host_);
+    pools_.close();
+}
+
+void OfiPort::release_all() noexcept {
     messages_.unregister();
-    notes_.unregister();
+    pools_.controls.unregister();
     endpoint_.reset();
 }
 
-OfiPort::~OfiPort() {
-    close();
-    peers_.remove_all();
+Errc OfiPort::post(na::Op& op) noexcept {
+    auto& peer = static_cast<OfiPeer&>(*op.peer);
+    Posted& posted = na::make_posted<Posted>(op);
+    if (!na::is_message(op.kind) && op.remote.key.size() != na::LeaseKey::wire_bytes) {
+        end(posted, Errc::invalid_argument);
+    } else if (enqueue(peer, posted) && peer.session_state() == na::SessionState::open) {
+        dirty(*peer.session);
+    }
+    return Errc::ok;
 }
 
-Staging* OfiPort::take_staging(bool served) noexcept {
-    SlotPool<Staging>& pool = served ? served_staging_ : staging_;
-    Staging* staging = pool.acquire();
-    if (!staging || staging->bytes) return staging;
-    staging->pool = &pool;
-    const std::size_t bytes = provider().chunk_bytes;
-    staging->bytes.reset(new (std::nothrow) std::byte[bytes]);
-    const Registrar& registrar = endpoint_->registrar();
-    const bool known = staging->bytes && (!registrar.wants_local() ||
-                                          registrar.local({staging->bytes.get(), bytes}, staging->memory) == Errc::ok);
-    if (known) return staging;
-    staging->bytes.reset();
-    pool.release(*staging);
-    return nullptr;
-}
-
-Staging* OfiPort::sink() noexcept {
-    if (!sink_) sink_ = take_staging(false);
-    return sink_;
+void OfiPort::cancel_begun(na::SessionPeer&, na::PostedOp& posted) noexcept {
+    // The fabric takes no message back: it ends as it would have.
+    if (posted.place == na::OpPlace::sending) return;
+    auto& own = static_cast<Posted&>(posted);
+    own.transfer->session->cancel(own);
 }
 
 void OfiPort::dirty(Session& session) noexcept {
@@ -189,27 +155,27 @@ void OfiPort::frame_came(ConstBytes bytes, na::ReceiveBlock& block, fi_addr_t so
     const Errc wrong = decode(bytes, options().message_bytes_max, frame, body, payload);
     Session* session = wrong == Errc::ok ? sessions_.at(frame.session.index) : nullptr;
     if (!session || !session->is(frame.session)) {
-        // Of a session that is over, or of nobody: whoever sent it is not known.
+        // Of a session that is over, or of none: its sender is not known.
         transport_.count_stray();
         if (wrong != Errc::ok) {
             static constinit LogLimit lines;
-            log_limited(lines, LogLevel::info, "ofi: bytes that make no sense came: dropped");
+            log_limited(lines, LogLevel::info, "ofi: a malformed frame came: dropped");
         }
         return;
     }
-    // The card may name any address: nothing is sent there before it was heard of from there.
+    // The greeting may name any address: nothing is sent there before something came from there.
     if (frame.kind == FrameKind::probe && endpoint_->tells_source() && source != session->fabric_address()) {
         return log(LogLevel::info, "ofi: a probe came from another address than that of its session: dropped");
     }
     na::Arrival arrival{payload, &session->peer(), frame.id, this, &block, 0};
-    session->take_in(frame, body, payload, arrival);
+    session->receive(frame, body, payload, arrival);
 }
 
 unsigned OfiPort::poll_endpoint() noexcept {
     const unsigned did = endpoint_->poll(completions_max);
     if (did > 0) {
         idle_rounds_ = 0;
-        active_at_ = host_.now_us();
+        active_at_ = host().now_us();
     } else if (idle_rounds_ < hot_rounds) {
         ++idle_rounds_;
     }
@@ -217,15 +183,12 @@ unsigned OfiPort::poll_endpoint() noexcept {
 }
 
 unsigned OfiPort::poll() noexcept {
-    unsigned did = 0;
-    if (!inbox_.seems_empty()) {
-        for (Caller& caller : inbox_.take_all()) came_in(std::move(caller)), ++did;
-    }
+    unsigned did = take_inbox();
     did += poll_endpoint();
     if (!receives_.complete()) (void)receives_.repost();
     if (!stalled_.empty() || !dirty_.empty()) transmit_all(true);
     did += settle();
-    if (peers_.spares_changed()) peers_.forget_spares();
+    peers_.forget_spares();
     if (transport_.fences().pending()) did += check_fences();
     keep_awake();
     return did;
@@ -233,9 +196,9 @@ unsigned OfiPort::poll() noexcept {
 
 unsigned OfiPort::check_fences() noexcept {
     WorkQueue ended;
-    transport_.fences().check(ended, host_.now_us());
+    transport_.fences().check(ended, host().now_us());
     unsigned did = 0;
-    for (; Work* fenced = ended.pop_front(); ++did) host_.submit(*fenced);
+    for (; Work* fenced = ended.pop_front(); ++did) host().submit(*fenced);
     return did;
 }
 
@@ -244,13 +207,13 @@ bool OfiPort::wants_asking() const noexcept {
     return !stalled_.empty() || connecting_ > 0 || !receives_.complete() || transport_.fences().pending();
 }
 
-// While the provider has to be asked by and by, nobody sleeps for long.
+// While the provider has to be asked now and then, the context does not sleep for long.
 void OfiPort::keep_awake() noexcept {
     if (tick_.armed()) return;
     if (wants_asking()) {
-        host_.arm(tick_, host_.now_us() + tick_us);
+        host().arm(tick_, host().now_us() + tick_us);
     } else if (endpoint_->wait_fd() < 0 && sessions_.taken() > 0) {
-        host_.arm(tick_, host_.now_us() + pause_us);
+        host().arm(tick_, host().now_us() + pause_us);
     }
 }
 
@@ -260,25 +223,11 @@ void OfiPort::flush() noexcept {
 }
 
 bool OfiPort::prepare_wait() noexcept {
-    if (!dirty_.empty() || !put_off_.empty() || !inbox_.empty()) return false;
+    if (!dirty_.empty() || has_deferred_work()) return false;
     // Since the last poll: a poster's flush, on `many`, finds no room as well.
     if (wants_asking() && !tick_.armed()) return false;
     if (endpoint_->wait_fd() >= 0) return endpoint_->may_sleep();
-    return sessions_.taken() == 0 || host_.now_us() - active_at_ >= watchful_us;
-}
-
-unsigned OfiPort::settle() noexcept {
-    return put_off_.settle(host_, [this](OfiPeer& peer, Errc why) { session_over(peer, why); });
-}
-
-Result<na::Peer*> OfiPort::peer(const na::Addr& addr) {
-    return na::peer_of(peers_, addr, transport_,
-                       [&](na::Places places) { return std::make_unique<OfiPeer>(*this, addr, std::move(places)); });
-}
-
-void OfiPort::unreferenced(na::Peer& peer) noexcept {
-    auto& own = static_cast<OfiPeer&>(peer);
-    if (!closed_ && !own.in_use()) peers_.spare(own);
+    return sessions_.taken() == 0 || host().now_us() - active_at_ >= watchful_us;
 }
 
 }  // namespace cinnabar::ofi

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The receives that an endpoint has posted for messages from anybody, each into a block. A small message is copied out
-// of it into a block of its size, so that whoever keeps it keeps no more; so is every message where the provider must
+// of it into a block of its size, so that keeping it keeps no more; so is every message where the provider must
 // know the memory, which then is a slot that is registered once. Owner of the context only.
 #pragma once
 

@@ -23,7 +23,7 @@ struct Wanted {
 };
 
 // ofi+PROVIDER://[INTERFACE[:PORT]][?domain=...&interface=...&subnet=...&busy=yes&untested=yes], or
-// ofi+PROVIDER://DOMAIN/INTERFACE[:PORT]. bad_address: an option that is none.
+// ofi+PROVIDER://DOMAIN/INTERFACE[:PORT]. bad_address: an unknown option.
 [[nodiscard]] Result<Wanted> read_address(const na::Uri& uri);
 
 // The uri of the socket at which peers meet: the interface and the port.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operations on memory, as their origin and as the owner of the memory know them, and the chunks in which their data
-// go over the fabric. A large get: the origin posts receives for all chunks, straight into its memory, and asks; the
-// owner sends each chunk straight from the leased memory, which stays pinned until it has left (decision 0017), or
-// copies it into staging under a pin, and sends that. A large put: the owner posts receives into staging and says so;
-// the origin sends straight from its memory; the owner places the chunks under a pin. Owner of the context only.
+// Operations on memory as the state of both sides, and the chunks in which the data of large ones go over the fabric. A
+// large get: the origin posts receives for all chunks, straight into its memory, and asks; the owner sends each chunk
+// straight from the leased memory, which stays pinned until it has left (decision 0017), or copies it into staging
+// under a pin, and sends that. A large put: the owner posts receives into staging and grants them; the origin sends
+// straight from its memory; the owner copies the chunks into place under a pin. Owner of the context only.
 #pragma once
 
 #include "endpoint.hpp"
@@ -14,14 +14,29 @@
 #include <cinnabar/base/slot_pool.hpp>
 #include <cinnabar/na/lease_table.hpp>
 
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 
 namespace cinnabar::ofi {
 
 class Session;
-struct Owed;
+struct PeerRequest;
 struct Transfer;
+
+// Pieces of memory in one message of the fabric.
+inline constexpr std::size_t pieces_limit = 8;
+
+// The pieces of [offset, offset + bytes), how many; 0 when they are more than `most`.
+[[nodiscard]] inline std::size_t gather(const na::Memory& memory, std::uint64_t offset, std::uint64_t bytes,
+                                        std::array<iovec, pieces_limit>& out, std::size_t most) noexcept {
+    std::uint64_t covered = 0;
+    const std::size_t count = memory.gather(offset, bytes, out.data(), std::min(most, out.size()), covered);
+    return covered == bytes ? count : 0;
+}
 
 // Room for one chunk, allocated when first taken.
 struct Staging final : PoolSlot {
@@ -30,11 +45,11 @@ struct Staging final : PoolSlot {
     Registration memory;  // where the provider wants it
 };
 
-// One message of a transfer that is with the fabric.
+// One message of a large operation that is with the fabric.
 struct Chunk final : FabricOp, PoolSlot {
-    ListLink<Chunk> link;          // in its transfer's or its owed's list
-    Transfer* transfer = nullptr;  // of this side; else
-    Owed* owed = nullptr;          // a put of the peer; null: a get of the peer, or nobody waits for it any more
+    ListLink<Chunk> link;            // in the list of its transfer or request
+    Transfer* transfer = nullptr;    // of this side; else
+    PeerRequest* request = nullptr;  // a put of the peer; null: a get of the peer, or nothing waits for it any more
     Session* session = nullptr;
     Staging* staging = nullptr;              // null: it goes straight into or out of the memory of an op or a lease
     std::optional<na::LeaseTable::Pin> pin;  // of that lease
@@ -56,7 +71,7 @@ using ChunkList = IntrusiveList<Chunk, &Chunk::link>;
 struct Transfer final : PoolSlot {
     ListLink<Transfer> link;       // in its session's list of all
     ListLink<Transfer> post_link;  // in its session's list of those that have chunks to post
-    Posted* posted = nullptr;      // null: its op has ended, the peer's books are not closed
+    Posted* posted = nullptr;      // null: its op has ended, the peer has not answered
     Session* session = nullptr;
     std::uint32_t generation = 1;
     std::uint64_t tag = 0;       // of chunk 0
@@ -72,10 +87,10 @@ struct Transfer final : PoolSlot {
     ChunkList with_fabric;
 };
 
-// What a peer asked of this side's memory and is not served yet.
-struct Owed final : PoolSlot {
-    ListLink<Owed> link;       // in its session's list of all
-    ListLink<Owed> work_link;  // in its session's list of those that can go on
+// A large get or put that the peer asked for and that is not done yet.
+struct PeerRequest final : PoolSlot {
+    ListLink<PeerRequest> link;       // in its session's list of all
+    ListLink<PeerRequest> work_link;  // in its session's list of those that can go on
     bool is_put = false;
     bool notify_wanted = false;
     bool failed = false;   // a put: the origin was told, and will say how many chunks it sent

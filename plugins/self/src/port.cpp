@@ -24,7 +24,7 @@ SelfPort::SelfPort(SelfTransport& transport, na::PortHost& host, std::shared_ptr
     : transport_(transport),
       host_(host),
       mailbox_(std::move(mailbox)),
-      messages_(host.threads(), transport.options().send_slots_max),
+      messages_(host.threads(), transport.options().send_slots_max, transport.limits().message_bytes_max),
       peers_(transport.options().contexts_max) {}
 
 void SelfPort::close() noexcept {
@@ -92,13 +92,10 @@ Errc SelfPort::post(na::Op& op) noexcept {
     if (peer.state() == na::PeerState::connected && peer.waiting_.empty()) {
         const Errc result = carry_out(op, peer);
         if (result == Errc::again) return result;
-        SelfOp& self_op = *new (op.private_bytes) SelfOp;
-        self_op.op = &op;
-        finish(self_op, result);
+        finish(na::make_posted<SelfOp>(op), result);
         return Errc::ok;
     }
-    SelfOp& self_op = *new (op.private_bytes) SelfOp;
-    self_op.op = &op;
+    auto& self_op = na::make_posted<SelfOp>(op);
     self_op.waiting = true;
     peer.waiting_.push_back(self_op);
     if (!peer.busy_link_.linked) busy_.push_back(peer);
@@ -245,25 +242,6 @@ unsigned SelfPort::poll_done() noexcept {
 bool SelfPort::prepare_wait() noexcept {
     return events_ == 0 && busy_.empty() && inbox_.empty() && done_.empty() && mailbox_->empty();
 }
-
-na::Message* SelfPort::take_message() noexcept {
-    SelfMessage* message = messages_.acquire();
-    if (!message) return nullptr;
-    if (!message->storage) {
-        const std::size_t bytes = transport_.limits().message_bytes_max;
-        message->storage.reset(new (std::nothrow) std::byte[bytes]);
-        if (!message->storage) {
-            messages_.release(*message);
-            return nullptr;
-        }
-        message->port = this;
-        message->payload = message->storage.get();
-        message->payload_bytes_max = static_cast<std::uint32_t>(bytes);
-    }
-    return message;
-}
-
-void SelfPort::give_message(na::Message& message) noexcept { messages_.release(static_cast<SelfMessage&>(message)); }
 
 Errc SelfPort::keep(na::Arrival& arrival, na::Kept& out) noexcept {
     auto* letter = static_cast<Letter*>(arrival.token);

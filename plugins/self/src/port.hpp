@@ -7,6 +7,8 @@
 #include "transport.hpp"
 
 #include <cinnabar/base/intrusive_queue.hpp>
+#include <cinnabar/na/session/message_pool.hpp>
+#include <cinnabar/na/session/posted.hpp>
 
 #include <memory>
 #include <vector>
@@ -20,7 +22,6 @@ struct SelfOp {
     Errc result = Errc::ok;
     bool waiting = false;  // in its peer's list; else in the port's list of what is done
 };
-static_assert(sizeof(SelfOp) <= na::op_private_bytes_max);
 using SelfOps = IntrusiveList<SelfOp, &SelfOp::link>;
 
 // Never forgotten before its port: there are contexts_max of its own transport, and those of other nodes of this
@@ -56,17 +57,14 @@ class SelfPort final : public na::Port {
     [[nodiscard]] bool hot() const noexcept override { return true; }  // it has no descriptors
     void flush() noexcept override {}
     [[nodiscard]] bool prepare_wait() noexcept override;
-    [[nodiscard]] na::Message* take_message() noexcept override;
-    void give_message(na::Message& message) noexcept override;
+    [[nodiscard]] na::Message* take_message() noexcept override { return messages_.take(*this); }
+    void give_message(na::Message& message) noexcept override { messages_.give(message); }
     [[nodiscard]] Errc keep(na::Arrival& arrival, na::Kept& out) noexcept override;
     [[nodiscard]] Errc detach(na::Kept& kept) noexcept override;
     void release(na::Kept& kept) noexcept override;
     void stop_accepting() noexcept override;
 
   private:
-    struct SelfMessage : na::Message {
-        std::unique_ptr<std::byte[]> storage;
-    };
     using BusyPeers = IntrusiveList<SelfPeer, &SelfPeer::busy_link_>;
 
     SelfPeer* peer_of(na::ContextId context) noexcept;
@@ -102,7 +100,7 @@ class SelfPort final : public na::Port {
     SelfTransport& transport_;
     na::PortHost& host_;
     const std::shared_ptr<Mailbox> mailbox_;
-    SlotPool<SelfMessage> messages_;
+    na::MessagePool messages_;
     std::vector<std::unique_ptr<SelfPeer>> peers_;   // of its own transport, by context id
     std::vector<std::unique_ptr<SelfPeer>> others_;  // of others of this process; their addresses have no incarnation
     BusyPeers busy_;

@@ -14,8 +14,8 @@
 namespace cinnabar::self_ {
 namespace {
 
-constexpr std::size_t segments_max = 4096;
-constexpr std::uint32_t leases_max = 65'536;
+constexpr std::size_t pieces_max = 4096;
+constexpr std::uint32_t leases_in_all = 65'536;
 
 std::string endpoint_of(const std::string& name, na::Incarnation incarnation) {
     if (!name.empty()) return "self://" + name;
@@ -40,7 +40,7 @@ Directory& directory() {
 std::unique_ptr<SelfTransport> SelfTransport::make(const std::string& name, bool alone,
                                                    const na::TransportOptions& options) {
     const na::Incarnation incarnation = secret_u64();
-    auto network = std::make_shared<Network>(endpoint_of(name, incarnation), incarnation, leases_max);
+    auto network = std::make_shared<Network>(endpoint_of(name, incarnation), incarnation, leases_in_all);
     const std::string endpoint = network->endpoint;
     std::unique_ptr<SelfTransport> made(new SelfTransport(std::move(network), true, options));
     if (alone) return made;
@@ -62,23 +62,16 @@ std::uint64_t SelfTransport::next_connection() noexcept {
 }
 
 SelfTransport::SelfTransport(std::shared_ptr<Network> network, bool alone, const na::TransportOptions& options)
-    : options_(options), network_(std::move(network)), alone_(alone), mailboxes_(options.contexts_max) {
-    caps_.ordered = true;
-    caps_.put_notify = true;
-    caps_.atomics = true;
-    caps_.offset_addressing = true;
-    caps_.revocable = true;
-    caps_.detects_loss = true;
-    caps_.wait_fd = true;
+    : SessionTransport(options, network->incarnation),
+      network_(std::move(network)),
+      alone_(alone),
+      mailboxes_(options.contexts_max) {
     caps_.same_host_only = true;
-    limits_.message_bytes_max = options.message_bytes_max;
-    limits_.rma_bytes_max = rma_bytes_max;
-    limits_.segments_max = segments_max;
-    limits_.op_segments_max = segments_max;
-    limits_.lease_key_bytes_max = na::LeaseKey::wire_bytes;
+    limits_.segments_max = pieces_max;
+    limits_.op_segments_max = pieces_max;
+    limits_.rma_bytes_max = self_::rma_bytes_max;
     limits_.rma_inflight_max = 16;
-    limits_.receive_slots = options.receive_slots;
-    limits_.send_slots = options.send_slots_max;
+    limits_.connections_max = 0;
 }
 
 bool SelfTransport::reaches(std::string_view endpoint) const noexcept {
@@ -102,7 +95,7 @@ Result<std::unique_ptr<na::Port>> SelfTransport::open_port(na::PortHost& host) {
 
 Result<std::unique_ptr<na::Memory>> SelfTransport::register_memory(std::span<const na::Segment> segments,
                                                                    na::Access access) {
-    CINNABAR_TRY_VOID(registrations_->admit(segments, segments_max));
+    CINNABAR_TRY_VOID(registrations_->admit(segments, pieces_max));
     return std::unique_ptr<na::Memory>(std::make_unique<na::CountedMemory>(*this, segments, access, registrations_));
 }
 

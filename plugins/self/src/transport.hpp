@@ -5,9 +5,7 @@
 
 #include "mailbox.hpp"
 
-#include <cinnabar/na/lease_table.hpp>
-#include <cinnabar/na/registrations.hpp>
-#include <cinnabar/na/transport.hpp>
+#include <cinnabar/na/session/session_transport.hpp>
 
 #include <memory>
 #include <mutex>
@@ -16,7 +14,7 @@
 
 namespace cinnabar::self_ {
 
-class SelfTransport final : public na::Transport {
+class SelfTransport final : public na::SessionTransport {
   public:
     // `name`: what others of the process call it; empty: a random one. Null where that name is taken.
     [[nodiscard]] static std::unique_ptr<SelfTransport> make(const std::string& name, bool alone,
@@ -24,9 +22,6 @@ class SelfTransport final : public na::Transport {
     ~SelfTransport() override;
 
     [[nodiscard]] std::string_view scheme() const noexcept override { return "self"; }
-    [[nodiscard]] const na::Caps& caps() const noexcept override { return caps_; }
-    [[nodiscard]] const na::Limits& limits() const noexcept override { return limits_; }
-    [[nodiscard]] na::Incarnation incarnation() const noexcept override { return network_->incarnation; }
     // Always one: contexts of a process find each other without listening.
     [[nodiscard]] std::vector<std::string> endpoints() const override { return {network_->endpoint}; }
     // "self://" without a name means this one.
@@ -51,7 +46,6 @@ class SelfTransport final : public na::Transport {
         return endpoint == network_->endpoint || endpoint == "self://";
     }
     void close_port(na::ContextId context);
-    [[nodiscard]] const na::TransportOptions& options() const noexcept { return options_; }
     [[nodiscard]] na::Addr addr_of(na::ContextId context) const;
     // Connections are numbered in the order in which they were dialled, in the whole process.
     [[nodiscard]] static std::uint64_t next_connection() noexcept;
@@ -60,12 +54,8 @@ class SelfTransport final : public na::Transport {
     SelfTransport(std::shared_ptr<Network> network, bool alone, const na::TransportOptions& options);
     [[nodiscard]] std::shared_ptr<Mailbox> own_mailbox(na::ContextId context);
 
-    const na::TransportOptions options_;
-    na::Caps caps_;
-    na::Limits limits_;
     const std::shared_ptr<Network> network_;
     bool alone_;
-    const std::shared_ptr<na::Registrations> registrations_ = std::make_shared<na::Registrations>(options_);
     std::mutex mutex_;  // guards mailboxes_
     std::vector<std::shared_ptr<Mailbox>> mailboxes_;
 };

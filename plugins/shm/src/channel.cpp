@@ -10,41 +10,42 @@ namespace {
 
 // Reads a word whose value the peer has told. Asking the kernel is the only way to know what ptrace scopes, namespaces
 // and security modules allow.
-bool may_copy(const Credentials& who, const Terms& terms) noexcept {
-    if (who.pid == 0 || terms.probe_value == 0) return false;
+bool may_copy(const Credentials& sender, const Terms& terms) noexcept {
+    if (sender.pid == 0 || terms.probe_value == 0) return false;
     std::uint64_t found = 0;
     const iovec here{&found, sizeof found};
     const iovec there{reinterpret_cast<void*>(static_cast<std::uintptr_t>(terms.probe_address)), sizeof found};
-    return ::process_vm_readv(who.pid, &here, 1, &there, 1, 0) == static_cast<ssize_t>(sizeof found) &&
+    return ::process_vm_readv(sender.pid, &here, 1, &there, 1, 0) == static_cast<ssize_t>(sizeof found) &&
            found == terms.probe_value;
 }
 
 }  // namespace
 
-Errc open_channel(const ShmTransport& transport, Caller& caller, Channel& out) noexcept {
-    const Terms& terms = caller.greeting.terms;
-    GreetingFds& fds = caller.greeting.fds;
+Errc open_channel(const ShmTransport& transport, Incoming& from, Channel& out) noexcept {
+    const Terms& terms = from.greeting.terms;
+    GreetingFds& fds = from.greeting.fds;
     Errc why = Segment::attach(fds.ring.get(), ring_header_bytes + terms.ring_bytes, out.peer_ring);
     if (why != Errc::ok) return why;
     const int flags = ::fcntl(fds.bell.get(), F_GETFL);
     if (flags < 0 || (flags & O_NONBLOCK) == 0) return Errc::protocol;
-    const bool own_user = is_own_user(caller.who);
+    const bool own_user = is_own_user(from.credentials);
     if (own_user) out.bell = std::move(fds.bell);
     // The probe in the middle shows that the number is that of the peer, the end that it was the same process all the
     // time.
-    out.copies = transport.copies_across() && own_user && terms.lease_slots > 0 && out.process.open(caller.who.pid) &&
-                 may_copy(caller.who, terms) && out.process.is_there(-1);
+    out.copies = transport.copies_across() && own_user && terms.lease_slots > 0 &&
+                 out.process.open(from.credentials.pid) && may_copy(from.credentials, terms) &&
+                 out.process.is_there(-1);
     if (out.copies) {
         why = out.board.attach(fds.board.get(), terms.lease_slots);
         if (why != Errc::ok) return why;
     } else {
         out.process = {};
     }
-    out.hello = caller.greeting.hello;
+    out.hello = from.greeting.hello;
     out.peer_ring_bytes = terms.ring_bytes;
     out.peer_record_bytes_max = terms.record_bytes_max;
     out.board_slots = terms.lease_slots;
-    out.who = caller.who;
+    out.credentials = from.credentials;
     return Errc::ok;
 }
 

@@ -19,14 +19,15 @@ struct Channel {
     std::uint32_t peer_ring_bytes = 0;
     std::uint32_t peer_record_bytes_max = 0;
     std::uint32_t board_slots = 0;
-    Credentials who;
+    Credentials credentials;
     PeerProcess process;  // where `copies`
     PeerFiles files;
     bool copies = false;  // a probe has shown that this process may read the peer's memory, and so write it
 };
 
-// Maps what the caller handed over; own ring and socket are added by others. protocol: nonsense; out_of_memory.
-[[nodiscard]] Errc open_channel(const ShmTransport& transport, Caller& caller, Channel& out) noexcept;
+// Maps what the sender of the greeting handed over; own ring and socket are added by others. protocol: nonsense;
+// out_of_memory.
+[[nodiscard]] Errc open_channel(const ShmTransport& transport, Incoming& from, Channel& out) noexcept;
 
 // A ring of this transport's sizes, and its descriptor.
 [[nodiscard]] Errc make_ring(const ShmTransport& transport, Segment& out, UniqueFd& fd) noexcept;

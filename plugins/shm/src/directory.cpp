@@ -49,7 +49,7 @@ UniqueFd lock_folder(const std::string& path) noexcept {
     return fd;
 }
 
-// A lock file that nobody holds.
+// A lock file that no process holds.
 bool is_dead(const std::string& lock_path) noexcept {
     const UniqueFd fd(::open(lock_path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
     return fd && ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0;
@@ -167,7 +167,7 @@ void NameHolder::reset() noexcept {
     socket_.reset();
     // A forked child that ends takes nothing from its parent.
     if (lock_ && owner_ == ::getpid()) {
-        // Who takes the name meanwhile would hold a lock on a file that nobody else finds.
+        // A process that takes the name meanwhile would hold a lock on a file that no other finds.
         const UniqueFd folder = lock_folder(base_.substr(0, base_.rfind('/')));
         remove_both(base_);
     }
@@ -201,7 +201,7 @@ Result<void> Directory::make() const {
                      "CINNABAR_SHM_DIR name another place",
                      path_);
     }
-    // Whoever comes first has the name: on a host whose users do not trust each other, that may be somebody else.
+    // The first process has the name: on a host whose users do not trust each other, that may be one of another user.
     const bool ours = audience_.group ? status.st_gid == *audience_.group : status.st_uid == audience_.user;
     if (!ours) {
         return Error(Errc::permission,

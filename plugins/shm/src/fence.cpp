@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a lease is taken back from peers that copy by themselves. The board's slot is closed, so that nobody begins an
+// How a lease is taken back from peers that copy by themselves. The board's slot is closed, so that no peer begins an
 // access any more; then the pins have to go. They go within one system call, unless their holder was stopped or killed
 // in it: what a dead one left is told by the rings, in which each peer says what it holds.
 #include "port.hpp"

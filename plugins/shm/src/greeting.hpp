@@ -14,14 +14,14 @@ namespace cinnabar::shm {
 
 inline constexpr std::size_t name_bytes_max = 63;
 
-// What the sender lays open of itself.
+// What the sender tells of itself.
 struct Terms {
     std::uint32_t ring_bytes = 0;        // of the ring that the receiver of this writes into
     std::uint32_t record_bytes_max = 0;  // in it, behind the header
     std::uint32_t lease_slots = 0;       // of the lease board; 0: it is not handed out
     std::uint64_t probe_address = 0;     // where 8 bytes lie ...
-    std::uint64_t probe_value = 0;       // ... that hold this: whoever reads them there may read everything; 0: nowhere
-    std::string name;                    // under which the sender listens; may be empty
+    std::uint64_t probe_value = 0;  // ... that hold this: a process that can read them can read everything; 0: nowhere
+    std::string name;               // under which the sender listens; may be empty
 };
 
 inline constexpr std::size_t greeting_bytes_max = na::hello_bytes + 32 + 1 + name_bytes_max;
@@ -50,7 +50,7 @@ struct Greeting {
 // also a byte that is to be zero.
 [[nodiscard]] Errc decode_greeting(ConstBytes in, na::Hello& hello, Terms& terms);
 
-// 1 to 63 letters, digits, '.', '-' and '_', of which the first is no '.'.
+// 1 to 63 letters, digits, '.', '-' and '_', of which the first is not '.'.
 [[nodiscard]] bool good_name(std::string_view name) noexcept;
 
 }  // namespace cinnabar::shm

@@ -16,6 +16,7 @@ namespace {
 
 // A listener whose queue is full is asked again after this.
 constexpr TimeUs retry_us = 1000;
+
 }  // namespace
 
 void Dial::start(ShmPort& port, ShmPeer& peer) noexcept {
@@ -37,24 +38,19 @@ void Dial::start(ShmPort& port, ShmPeer& peer) noexcept {
 
 // again: the listener's queue is full.
 Errc Dial::go() noexcept {
-    if (const Errc why = connect_to(peer_->listens_at.path, fd_); why != Errc::ok) return why;
-    const Credentials who = credentials_of(fd_.get());
-    if (!may_be_peer(fd_.get(), who, peer_->listens_at.group)) {
+    if (const Errc why = connect_to(peer_->target.path, fd_); why != Errc::ok) return why;
+    const Credentials listener = credentials_of(fd_.get());
+    if (!may_be_peer(fd_.get(), listener, peer_->target.group)) {
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::warning, "shm: a process of user %u listens at %s: it is not greeted", who.uid,
-                    peer_->listens_at.path.c_str());
+        log_limited(lines, LogLevel::warning, "shm: a process of user %u listens at %s: it is not greeted",
+                    listener.uid, peer_->target.path.c_str());
         return Errc::permission;
     }
-    epoll_event event{};
-    event.events = EPOLLIN;
-    event.data.ptr = static_cast<na::FdEvents*>(this);
-    if (::epoll_ctl(port_->host().epoll_fd(), EPOLL_CTL_ADD, fd_.get(), &event) != 0) return Errc::overloaded;
+    if (!port_->host().watch(fd_.get(), EPOLLIN, *this)) return Errc::overloaded;
     watched_ = true;
     stage_ = Stage::greeted;
-    const na::Hello hello =
-        port_->hello(na::HelloKind::dial, {peer_->addr().body().incarnation, peer_->remote_context()});
-    const OwnFds fds = port_->own_fds(ring_fd_.get(), who);
-    if (!send_greeting(fd_.get(), hello, port_->terms(who), &fds)) return Errc::peer_lost;
+    const OwnFds fds = port_->own_fds(ring_fd_.get(), listener);
+    if (!send_greeting(fd_.get(), port_->dial_hello(*peer_), port_->terms(listener), &fds)) return Errc::peer_lost;
     ring_fd_.reset();
     return Errc::ok;
 }
@@ -68,7 +64,7 @@ void Dial::abandon() noexcept {
 }
 
 void Dial::unwatch() noexcept {
-    if (watched_) (void)::epoll_ctl(port_->host().epoll_fd(), EPOLL_CTL_DEL, fd_.get(), nullptr);
+    if (watched_) port_->host().unwatch(fd_.get());
     watched_ = false;
     fd_.reset();
 }
@@ -76,14 +72,14 @@ void Dial::unwatch() noexcept {
 void Dial::on_ready(std::uint32_t) noexcept {
     if (!peer_ || stage_ != Stage::greeted) return;
     ShmPort& port = *port_;
-    Caller answer;
+    Incoming answer;
     const Errc came = receive_greeting(fd_.get(), answer.greeting);
     if (came == Errc::again) return;
     if (came != Errc::ok) {
         fail(came);
     } else {
-        answer.who = credentials_of(fd_.get());
-        (void)::epoll_ctl(port.host().epoll_fd(), EPOLL_CTL_DEL, fd_.get(), nullptr);
+        answer.credentials = credentials_of(fd_.get());
+        port.host().unwatch(fd_.get());
         watched_ = false;
         answer.fd = std::move(fd_);
         port.dial_done(*this, std::move(answer), std::move(ring_));
@@ -111,67 +107,59 @@ void Dial::time_out(Timer& timer) noexcept {
     (void)port.settle();
 }
 
-void Newcomer::start(ShmPort& port, UniqueFd fd) noexcept {
+void Handshake::start(ShmPort& port, UniqueFd fd) noexcept {
     CINNABAR_ASSERT(!port_);
     port_ = &port;
     fd_ = std::move(fd);
     timer_.owner = this;
-    timer_.fire = &Newcomer::time_out;
+    timer_.fire = &Handshake::time_out;
     port.host().arm(timer_, after(steady_clock().now_us(), port.options().hello_timeout));
-    epoll_event event{};
-    event.events = EPOLLIN;
-    event.data.ptr = static_cast<na::FdEvents*>(this);
-    if (::epoll_ctl(port.host().epoll_fd(), EPOLL_CTL_ADD, fd_.get(), &event) != 0) return drop();
+    if (!port.host().watch(fd_.get(), EPOLLIN, *this)) return drop();
     on_ready(EPOLLIN);  // callers greet as soon as they are in the queue
 }
 
-void Newcomer::stop_watching() noexcept {
-    (void)::epoll_ctl(port_->host().epoll_fd(), EPOLL_CTL_DEL, fd_.get(), nullptr);
+void Handshake::stop_watching() noexcept {
+    port_->host().unwatch(fd_.get());
     port_->host().disarm(timer_);
 }
 
-void Newcomer::drop() noexcept {
+void Handshake::drop() noexcept {
     stop_watching();
     fd_.reset();
-    std::exchange(port_, nullptr)->newcomers().left(*this);
+    std::exchange(port_, nullptr)->handshakes().left(*this);
 }
 
-void Newcomer::time_out(Timer& timer) noexcept { TimerOf<Newcomer>::owner_of(timer).drop(); }
+void Handshake::time_out(Timer& timer) noexcept { TimerOf<Handshake>::owner_of(timer).drop(); }
 
-void Newcomer::on_ready(std::uint32_t) noexcept {
+void Handshake::on_ready(std::uint32_t) noexcept {
     if (!port_) return;
-    Caller caller;
-    const Errc came = receive_greeting(fd_.get(), caller.greeting);
+    Incoming incoming;
+    Errc came = receive_greeting(fd_.get(), incoming.greeting);
     if (came == Errc::again) return;
     if (came != Errc::ok && came != Errc::unsupported) {
         if (came == Errc::protocol) {
             static constinit LogLimit lines;
-            log_limited(lines, LogLevel::info, "shm: somebody who is no Cinnabar peer called: dropped");
+            log_limited(lines, LogLevel::info, "shm: an incoming connection is not a Cinnabar peer: dropped");
         }
         if (came == Errc::overloaded) {
             static constinit LogLimit lines;
-            log_limited(lines, LogLevel::warning, "shm: a caller is dropped: raise the limit of open files");
+            log_limited(lines, LogLevel::warning,
+                        "shm: an incoming connection is dropped: raise the limit of open files");
         }
         return drop();
     }
     stop_watching();
-    caller.who = credentials_of(fd_.get());
-    caller.fd = std::move(fd_);
+    incoming.credentials = credentials_of(fd_.get());
+    incoming.fd = std::move(fd_);
     ShmPort& port = *std::exchange(port_, nullptr);
-    port.newcomers().left(*this);
-    const na::Hello hello = caller.greeting.hello;
-    if (!port.transport().welcome(caller.fd.get(), caller.who)) {
+    port.handshakes().left(*this);
+    if (!port.transport().welcome(incoming.fd.get(), incoming.credentials)) {
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::info, "shm: a process of user %u called, who is not let in", caller.who.uid);
-        port.reject(caller, Errc::permission);
-    } else if (came != Errc::ok) {
-        port.reject(caller, came);
-    } else if (hello.peer_context == port.host().context_id()) {
-        port.came_in(std::move(caller));
-    } else if (const Errc refused = port.transport().hand_over(caller); refused != Errc::ok) {
-        port.reject(caller, refused);
+        log_limited(lines, LogLevel::info, "shm: a process of user %u may not connect: rejected",
+                    incoming.credentials.uid);
+        came = Errc::permission;
     }
-    (void)port.settle();
+    port.greeted(std::move(incoming), came);
 }
 
 }  // namespace cinnabar::shm

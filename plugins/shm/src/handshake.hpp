@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sockets on which the greetings are not done: those that this side dials and those that came in. Both live in pools of
-// the port whose memory stays, so that an event which the kernel gave out before finds an object that knows better.
-// Owner of the context only.
+// Pending handshakes: dials and incoming connections. Both live in pools of the port whose memory stays, so that an
+// event which the kernel gave out before finds a closed object that does nothing. Owner of the context only.
 #pragma once
 
 #include "transport.hpp"
@@ -15,7 +14,7 @@ namespace cinnabar::shm {
 class ShmPeer;
 class ShmPort;
 
-// A session in the making, towards one peer.
+// A session with one peer in the making.
 class Dial final : public PoolSlot, public na::FdEvents {
   public:
     // The outcome goes to ShmPort::dial_done or ShmPort::dial_failed, never from inside this call.
@@ -45,14 +44,14 @@ class Dial final : public PoolSlot, public na::FdEvents {
     TimerOf<Dial> timer_;
 };
 
-// A socket that was accepted and has not said who it is.
-class Newcomer final : public PoolSlot, public na::FdEvents {
+// An incoming connection that has not greeted.
+class Handshake final : public PoolSlot, public na::FdEvents {
   public:
     void start(ShmPort& port, UniqueFd fd) noexcept;
     void drop() noexcept;
     void on_ready(std::uint32_t epoll_events) noexcept override;
 
-    ListLink<Newcomer> link;  // in the port's list, oldest first
+    ListLink<Handshake> link;  // oldest first
 
   private:
     void stop_watching() noexcept;
@@ -60,7 +59,7 @@ class Newcomer final : public PoolSlot, public na::FdEvents {
 
     ShmPort* port_ = nullptr;  // null: not in use
     UniqueFd fd_;
-    TimerOf<Newcomer> timer_;
+    TimerOf<Handshake> timer_;
 };
 
 }  // namespace cinnabar::shm

@@ -3,7 +3,8 @@
 // with where its bytes lie and a word of pins. Whoever accesses a lease adds a pin by compare-and-swap, unless the word
 // says closed, and takes it off after the system call; the owner closes the word, and then waits for the pins.
 //
-// Permissions on it bind only peers that cooperate: whoever may copy across address spaces needs no lease to do so.
+// Permissions on it bind only peers that cooperate: a process that may copy across address spaces needs no lease to do
+// so.
 #pragma once
 
 #include "segment.hpp"
@@ -62,7 +63,7 @@ class LeaseBoard {
     // segment.
     [[nodiscard]] std::uint32_t show(const na::Lease& lease, const BoardPiece* pieces, std::size_t count,
                                      const FilePlace& place) noexcept;
-    // Nobody may begin an access any more.
+    // No access may begin any more.
     void close(std::uint32_t slot) noexcept;
     [[nodiscard]] bool pinned(std::uint32_t slot) const noexcept;
     // Makes a closed slot free for another lease; whatever pins it still has belong to the dead.

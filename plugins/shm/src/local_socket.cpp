@@ -187,9 +187,4 @@ Heard listen_for_bells(int fd) noexcept {
     return heard;
 }
 
-bool hung_up(int fd) noexcept {
-    pollfd look{fd, POLLRDHUP, 0};
-    return ::poll(&look, 1, 0) == 1 && (look.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
-}
-
 }  // namespace cinnabar::shm

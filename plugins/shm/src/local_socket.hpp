@@ -15,7 +15,7 @@
 
 namespace cinnabar::shm {
 
-// Who is at the other end, as the kernel says.
+// The process at the other end, as the kernel says.
 struct Credentials {
     pid_t pid = 0;  // 0: not visible from here (another pid namespace)
     uid_t uid = 0;
@@ -25,7 +25,7 @@ struct Credentials {
 // A listening socket at that path, of exactly that mode; its directory is locked by the caller. Empty, with errno, when
 // it cannot be made, or when something else stands in its place.
 [[nodiscard]] UniqueFd listen_at(const std::string& path, mode_t mode) noexcept;
-// refused: nobody listens there; again: its queue is full just now; permission; overloaded: no descriptor is left.
+// refused: no process listens there; again: its queue is full just now; permission; overloaded: no descriptor is left.
 [[nodiscard]] Errc connect_to(const std::string& path, UniqueFd& out) noexcept;
 [[nodiscard]] Credentials credentials_of(int fd) noexcept;
 [[nodiscard]] bool is_own_user(const Credentials& who) noexcept;
@@ -49,7 +49,5 @@ void ring_socket(int fd) noexcept;
 enum class Heard : std::uint8_t { nothing, bell, end };
 // Takes what came.
 [[nodiscard]] Heard listen_for_bells(int fd) noexcept;
-// Whether the peer has closed its end already. What it sent before stays.
-[[nodiscard]] bool hung_up(int fd) noexcept;
 
 }  // namespace cinnabar::shm

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Progress: who is looked at, who writes, and what was put off until the stack had unwound.
+// Posts, and progress: which sessions are read and which are written.
 #include "port.hpp"
 
 #include "full_fence.hpp"
-
-#include <cinnabar/na/session/sessions.hpp>
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -21,8 +19,8 @@ constexpr std::size_t always_hot = 8;
 constexpr std::size_t hot_max = 64;
 // Looks in a row that find nothing before one of more than that cools.
 constexpr std::uint32_t misses_max = 4096;
-// So long after something came, the kernel is asked only now and then (newcomers, cold sessions, the ends of sockets).
-// One that looks seldom must not wait for many rounds.
+// So long after something came, the kernel is asked only now and then (incoming connections, cold sessions, the ends of
+// sockets). One that looks seldom must not wait for many rounds.
 constexpr TimeUs hot_us = 200;
 // While small messages were about this recently, copies move in small steps between them. Messages that follow each
 // other come closer than that.
@@ -34,14 +32,11 @@ constexpr std::uint64_t copy_bytes_large = 1024 * 1024;
 
 bool ContextBell::open() noexcept {
     fd_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    epoll_event event{};
-    event.events = EPOLLIN | EPOLLET;  // never read: each ring is an edge
-    event.data.ptr = static_cast<na::FdEvents*>(this);
-    return fd_ && ::epoll_ctl(port_.host().epoll_fd(), EPOLL_CTL_ADD, fd_.get(), &event) == 0;
+    return fd_ && port_.host().watch(fd_.get(), EPOLLIN | EPOLLET, *this);  // never read: each ring is an edge
 }
 
 void ContextBell::close() noexcept {
-    if (fd_) (void)::epoll_ctl(port_.host().epoll_fd(), EPOLL_CTL_DEL, fd_.get(), nullptr);
+    if (fd_) port_.host().unwatch(fd_.get());
     fd_.reset();
 }
 
@@ -51,39 +46,32 @@ void ContextBell::on_ready(std::uint32_t) noexcept {
 }
 
 ShmPort::ShmPort(ShmTransport& transport, na::PortHost& host)
-    : transport_(transport),
-      host_(host),
-      messages_(host.threads(), transport.options().send_slots_max, transport.limits().message_bytes_max),
-      blocks_(transport.limits().message_bytes_max, transport.options().receive_slots),
-      peers_(host),
-      sessions_(Threads::one, transport.options().connections_max),
-      dials_(Threads::one, transport.options().connections_max),
-      access_pools_(transport.options().connections_max),
-      newcomers_(*this, host, "shm"),
+    : SocketPort(*this, transport, transport.options(), host, transport.limits().message_bytes_max),
+      transport_(transport),
+      messages_(host.threads(), options().send_slots_max, transport.limits().message_bytes_max),
+      sessions_(Threads::one, options().connections_max),
+      dials_(Threads::one, options().connections_max),
+      access_pools_(options().connections_max),
       bell_(*this) {}
 
-void ShmPort::close() noexcept {
-    if (std::exchange(closed_, true)) return;
-    transport_.port_closed(*this, host_.context_id());
-    newcomers_.close();
-    accepting_ = false;
-    put_off_.close();  // no event and no new session from what follows
-    peers_.each([this](ShmPeer& peer) {
-        if (Session* session = std::exchange(peer.session, nullptr)) {
-            session->end(Errc::canceled);
-            sessions_.release(*session);
-        }
-        drop_dial(peer);
-        peer.set_idle();
-        na::fail_waiting(*this, peer, Errc::canceled);
-    });
-    bell_.close();
-    put_off_.complete_all(host_);
+void ShmPort::stop_events() noexcept {
+    transport_.ports().remove(*this);
+    handshakes_.close();
 }
 
-ShmPort::~ShmPort() {
-    close();
-    peers_.remove_all();
+Errc ShmPort::post(na::Op& op) noexcept {
+    auto& peer = static_cast<ShmPeer&>(*op.peer);
+    na::PostedOp& posted = na::make_posted(op);
+    if (!na::is_message(op.kind) && op.remote.key.size() != key_bytes) {
+        end(posted, Errc::invalid_argument);
+    } else if (enqueue(peer, posted) && peer.session) {
+        dirty(*peer.session);
+    }
+    return Errc::ok;
+}
+
+void ShmPort::cancel_begun(na::SessionPeer& peer, na::PostedOp& posted) noexcept {
+    static_cast<ShmPeer&>(peer).session->cancel(posted);
 }
 
 void ShmPort::dirty(Session& session) noexcept {
@@ -129,7 +117,7 @@ void ShmPort::forget_hot(Session& session) noexcept {
 void ShmPort::cool(Session& session) noexcept {
     session.arm(Session::Bell::socket);
     full_fence();
-    // For what came in between nobody rang.
+    // The peer has not rung for what came in between.
     if (!session.missed()) forget_hot(session);
 }
 
@@ -144,7 +132,7 @@ void ShmPort::touched(Session& session) noexcept {
     session.hot_at = hot_.size();
 }
 
-bool ShmPort::hot() const noexcept { return !hot_.empty() && host_.now_us() - active_at_ < hot_us; }
+bool ShmPort::hot() const noexcept { return !hot_.empty() && host().now_us() - active_at_ < hot_us; }
 
 unsigned ShmPort::look_at_hot() noexcept {
     unsigned did = 0;
@@ -158,7 +146,7 @@ unsigned ShmPort::look_at_hot() noexcept {
             cool(session);  // the last one takes its place, and is looked at in the next round
         }
     }
-    if (did != 0) active_at_ = host_.now_us();
+    if (did != 0) active_at_ = host().now_us();
     return did;
 }
 
@@ -174,35 +162,32 @@ unsigned ShmPort::retry_blocked() noexcept {
 }
 
 unsigned ShmPort::copy_some() noexcept {
-    const bool small = host_.now_us() - small_at_ < small_traffic_us;
+    const bool small = host().now_us() - small_at_ < small_traffic_us;
     std::uint64_t left = small ? copy_bytes_small : copy_bytes_large;
     unsigned did = 0;
     for (; left > 0; ++did) {
         Session* session = copying_.pop_front();
         if (!session) break;
         // Each takes its turn; an operation of no bytes counts for a little as well.
-        left -= std::min(left, std::max<std::uint64_t>(session->copy_next(left), 4096));
-        if (session->has_copies()) copying_.push_back(*session);
+        left -= std::min(left, std::max<std::uint64_t>(session->copier().copy_next(left), 4096));
+        if (session->copier().any()) copying_.push_back(*session);
     }
     return did;
 }
 
 unsigned ShmPort::poll() noexcept {
-    unsigned did = 0;
-    if (!inbox_.seems_empty()) {
-        for (Caller& caller : inbox_.take_all()) came_in(std::move(caller)), ++did;
-    }
+    unsigned did = take_inbox();
     did += look_at_hot();
     if (!blocked_.empty()) did += retry_blocked();
     if (!copying_.empty()) did += copy_some();
-    if (transport_.fences_pending()) did += transport_.check_fences(host_);
+    if (transport_.fences_pending()) did += transport_.check_fences(host());
     did += settle();
     // What arrivals and completions posted. It completes before anything else comes: the peer may answer at once.
     if (!dirty_.empty()) {
         write_out();
         did += settle();
     }
-    if (peers_.spares_changed()) peers_.forget_spares();
+    peers_.forget_spares();
     return did;
 }
 
@@ -222,7 +207,7 @@ void ShmPort::flush() noexcept {
 }
 
 bool ShmPort::prepare_wait() noexcept {
-    if (!dirty_.empty() || !put_off_.empty() || !inbox_.empty() || !copying_.empty() || !announcing_.empty()) {
+    if (!dirty_.empty() || has_deferred_work() || !copying_.empty() || !announcing_.empty()) {
         return false;
     }
     if (transport_.fences_pending()) return false;
@@ -237,10 +222,6 @@ bool ShmPort::prepare_wait() noexcept {
         if (session->room_came()) return false;
     }
     return true;
-}
-
-unsigned ShmPort::settle() noexcept {
-    return put_off_.settle(host_, [this](ShmPeer& peer, Errc why) { session_over(peer, why); });
 }
 
 }  // namespace cinnabar::shm

@@ -54,7 +54,7 @@ bool Segment::map(int fd, std::size_t bytes) noexcept {
     if (at == MAP_FAILED) return false;
     base_ = static_cast<std::byte*>(at);
     bytes_ = bytes;
-    // A forked child is no party to it.
+    // A forked child does not inherit it.
     (void)::madvise(base_, bytes_, MADV_DONTFORK);
     return true;
 }
@@ -71,7 +71,7 @@ Errc Segment::make(const char* name, std::size_t bytes, Segment& out, UniqueFd& 
 
 Errc Segment::attach(int fd, std::size_t bytes, Segment& out) noexcept {
     out.reset();
-    // A file that could shrink would kill whoever touches what is gone.
+    // A file that shrinks would kill a process that touches the part that is gone.
     struct stat status {};
     const int seals = ::fcntl(fd, F_GET_SEALS);
     if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) return Errc::protocol;

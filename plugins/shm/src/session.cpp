@@ -23,10 +23,7 @@ constexpr unsigned records_max = 64;  // of one session, before others have thei
 
 bool Session::start(ShmPort& port, ShmPeer& peer, Channel channel) noexcept {
     CINNABAR_ASSERT(!is_open());
-    epoll_event event{};
-    event.events = EPOLLIN | EPOLLRDHUP;
-    event.data.ptr = static_cast<na::FdEvents*>(this);
-    if (::epoll_ctl(port.host().epoll_fd(), EPOLL_CTL_ADD, channel.socket.get(), &event) != 0) return false;
+    if (!port.host().watch(channel.socket.get(), EPOLLIN | EPOLLRDHUP, *this)) return false;
     channel_ = std::move(channel);
     port_ = &port;
     peer_ = &peer;
@@ -42,17 +39,16 @@ bool Session::start(ShmPort& port, ShmPeer& peer, Channel channel) noexcept {
 
 void Session::end(Errc why) noexcept {
     CINNABAR_ASSERT(is_open());
-    for (PostedList* list : {&copying_, &notifies_}) {
-        while (Posted* posted = list->pop_front()) port_->end(*posted, why);
-    }
+    while (na::PostedOp* posted = copier_.pop()) port_->end(*posted, why);
+    while (na::PostedOp* posted = notifies_.pop_front()) port_->end(*posted, why);
     end_access(why);
     // Sooner seen than the end of the socket, by a peer that does not ask the kernel in every round.
     if (!peer_closed_ && writer_.reserve(0)) writer_.publish({RecordKind::bye, 0, 0, 0, 0});
     port_->closing(*this);
-    (void)::epoll_ctl(port_->host().epoll_fd(), EPOLL_CTL_DEL, channel_.socket.get(), nullptr);
+    port_->host().unwatch(channel_.socket.get());
     port_->transport().unwatch(reader_.header());
     if (!peer_closed_ && reader_.header().holding.load(std::memory_order_seq_cst) != 0) {
-        port_->transport().linger(std::move(channel_.own_ring), channel_.who.pid);
+        port_->transport().linger(std::move(channel_.own_ring), channel_.credentials.pid);
     }
     channel_ = {};
     peer_ = nullptr;
@@ -107,7 +103,7 @@ void Session::ring_bell(std::uint64_t armed) noexcept {
 
 void Session::give_room_back() noexcept {
     reader_.give_back();
-    // Between the room and the look at who waits for it; pairs with the fence of ShmPort::prepare_wait().
+    // Between giving room and looking whether the peer waits for it; pairs with the fence of ShmPort::prepare_wait().
     full_fence();
     const std::uint64_t wanted = reader_.header().room_wanted.load(std::memory_order_relaxed);
     if (wanted == room_served_) return;
@@ -121,7 +117,7 @@ unsigned Session::receive() noexcept {
         reader_.header().armed.store(0, std::memory_order_relaxed);
     }
     unsigned did = 0;
-    for (; did < records_max && !peer().ending; ++did) {
+    for (; did < records_max && !peer().ending(); ++did) {
         Record record;
         const RingReader::Look look = reader_.next(record);
         if (look == RingReader::Look::none) break;
@@ -138,7 +134,7 @@ unsigned Session::receive() noexcept {
 
 void Session::nonsense() noexcept {
     static constinit LogLimit lines;
-    log_limited(lines, LogLevel::warning, "shm: bytes that make no sense came from %s: its session is closed",
+    log_limited(lines, LogLevel::warning, "shm: malformed record from %s: its session is closed",
                 peer().addr().log_name().c_str());
     fail(Errc::protocol);
 }
@@ -188,7 +184,7 @@ Errc Session::deliver_access(const Record& record) noexcept {
     return Errc::ok;
 }
 
-// Copied out at once: the ring is free again, and nobody can change the bytes any more.
+// Copied out at once: the ring is free again, and the peer cannot change the bytes any more.
 unsigned Session::deliver_message(const Record& record) noexcept {
     if (record.bytes > port_->transport().limits().message_bytes_max) {
         nonsense();

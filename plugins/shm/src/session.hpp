@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A connection of two contexts: a ring each way, a socket that tells the end of the peer and rings its bell, and what
 // is under way of either side's memory. It lives in a pool of its port whose memory stays, so that an event which the
-// kernel gave out before the socket was closed finds an object that knows better. Owner of the context only.
+// kernel gave out before the socket was closed finds a closed object that does nothing. Owner of the context only.
 //
-// Bells. While a context looks at a ring in every round (the session is hot) nobody rings. Before it stops looking, it
-// writes into the ring's `armed` how it wants to be rung, and looks once more: an even number for the socket, which
-// says whose ring it is (the session cools), an odd one for the context's eventfd (the context goes to sleep and will
-// look at all hot sessions). A writer looks at `armed` after it has published, and rings once for each number.
+// Bells. While a context looks at a ring in every round (the session is hot) its peer does not ring. Before it stops
+// looking, it writes into the ring's `armed` how it wants to be rung, and looks once more: an even number for the
+// socket, which says whose ring it is (the session cools), an odd one for the context's eventfd (the context goes to
+// sleep and will look at all hot sessions). A writer looks at `armed` after it has published, and rings once for each
+// number.
 #pragma once
 
 #include "channel.hpp"
-#include "posted.hpp"
+#include "copier.hpp"
 #include "ring.hpp"
 
 #include <cinnabar/base/slot_pool.hpp>
@@ -33,7 +34,7 @@ class Session final : public PoolSlot, public na::FdEvents, public na::RemoteAcc
 
     void on_ready(std::uint32_t epoll_events) noexcept override;
 
-    // Hands out records, within a bound, and returns how many. While it is looked at, nobody has to ring.
+    // Hands out records, within a bound, and returns how many. While it is looked at, the peer does not have to ring.
     unsigned receive() noexcept;
     // Writes what waits into the ring. Afterwards the session is blocked, or has nothing to write.
     void transmit() noexcept;
@@ -48,16 +49,18 @@ class Session final : public PoolSlot, public na::FdEvents, public na::RemoteAcc
     void await_room() noexcept;
     [[nodiscard]] bool room_came() const noexcept { return writer_.room_came(); }
 
-    // Copies across address spaces: the next window of the first operation, at most `bytes_max`. Returns the bytes.
-    [[nodiscard]] std::uint64_t copy_next(std::uint64_t bytes_max) noexcept;
-    [[nodiscard]] bool has_copies() const noexcept { return !copying_.empty(); }
-    [[nodiscard]] bool copies() const noexcept { return channel_.copies; }
+    [[nodiscard]] Copier& copier() noexcept { return copier_; }
+    // What the copier reports: an operation is done; something else is to be written.
+    void copied(na::PostedOp& posted, Errc result) noexcept;
+    void wants_to_write() noexcept { access_to_send(); }
+    // In the peer's ring: which lease this side has pinned.
+    [[nodiscard]] std::atomic<std::uint64_t>& holding() noexcept { return writer_.header().holding; }
 
     // As na::Port::view.
     [[nodiscard]] Result<std::unique_ptr<na::View>> view(const na::RemoteMemory& memory, std::uint64_t offset,
                                                          std::uint64_t bytes);
 
-    void cancel(Posted& posted) noexcept;
+    void cancel(na::PostedOp& posted) noexcept;
 
     // The port's books.
     ListLink<Session> output_link;    // in the port's dirty or blocked list
@@ -83,30 +86,17 @@ class Session final : public PoolSlot, public na::FdEvents, public na::RemoteAcc
     [[nodiscard]] bool send_answers() noexcept;
     [[nodiscard]] bool send_requests() noexcept;
     [[nodiscard]] bool send_data() noexcept;
-    [[nodiscard]] bool send_put(Posted& posted) noexcept;
+    [[nodiscard]] bool send_put(na::PostedOp& posted) noexcept;
     [[nodiscard]] bool send_get(na::PendingAnswer& get) noexcept;
     [[nodiscard]] bool write(const na::AccessHead& head, const na::AccessBody& body) noexcept;
     [[nodiscard]] std::uint32_t data_room() noexcept;
-
-    // copy.cpp
-    struct Window;
-    [[nodiscard]] Errc find_window(const na::Op& op, std::uint64_t moved, std::uint64_t bytes_max,
-                                   const BoardView::Pinned& pinned, Window& out) noexcept;
-    [[nodiscard]] Errc find_pieces(const BoardView::Pinned& pinned, std::uint64_t position, std::uint64_t bytes,
-                                   Window& out) noexcept;
-    [[nodiscard]] Errc copy_across(Posted& posted, std::uint64_t bytes_max, const BoardView::Pinned& pinned,
-                                   std::uint64_t& copied) noexcept;
-    [[nodiscard]] Errc copy_mapped(Posted& posted, std::uint64_t bytes_max, const BoardView::Pinned& pinned,
-                                   std::uint64_t& copied) noexcept;
-    [[nodiscard]] Errc copy_window(Posted& posted, std::uint64_t bytes_max, std::uint64_t& copied) noexcept;
-    void copied(Posted& posted, Errc result) noexcept;
 
     // access.cpp
     void admit_waiting() noexcept;
     [[nodiscard]] Errc get_data_came(const na::AccessHead& head) noexcept;
     void put_came(const na::AccessHead& head, const na::AccessBody& body) noexcept;
     void access_to_send() noexcept override;
-    void access_over(Posted& posted, Errc result) noexcept override;
+    void access_over(na::PostedOp& posted, Errc result) noexcept override;
     void access_failed(Errc why) noexcept override { fail(why); }
 
     ShmPort* port_ = nullptr;
@@ -121,8 +111,8 @@ class Session final : public PoolSlot, public na::FdEvents, public na::RemoteAcc
     std::uint64_t room_served_ = 0;  // the peer's count of that, when last looked at
     bool peer_closed_ = false;
 
-    PostedList copying_;
-    PostedList notifies_;
+    Copier copier_{*this, channel_};
+    na::PostedOps notifies_;
 };
 
 }  // namespace cinnabar::shm

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What goes into the ring, and in which order: messages first, then small answers and questions, then data, which
 // leaves half of the ring to the others.
-#include "flat_copy.hpp"
 #include "port.hpp"
 
 #include <algorithm>
@@ -17,7 +16,7 @@ Record record_of(const na::AccessHead& head, std::uint32_t bytes) noexcept {
 }  // namespace
 
 void Session::transmit() noexcept {
-    if (!is_open() || peer().ending) return;
+    if (!is_open() || peer().ending()) return;
     admit_waiting();
     const bool all = send_messages() && send_notifies() && send_answers() && send_requests() && send_data();
     if (writer_.broken()) {
@@ -39,8 +38,8 @@ bool Session::write(const na::AccessHead& head, const na::AccessBody& body) noex
 }
 
 bool Session::send_messages() noexcept {
-    PostedList& waiting = peer().messages;
-    while (Posted* posted = waiting.front()) {
+    na::PostedOps& waiting = peer().messages;
+    while (na::PostedOp* posted = waiting.front()) {
         const na::Op& op = *posted->op;
         std::byte* const to = writer_.reserve(op.message_bytes);
         if (!to) return false;
@@ -56,7 +55,7 @@ bool Session::send_messages() noexcept {
 }
 
 bool Session::send_notifies() noexcept {
-    while (Posted* posted = notifies_.front()) {
+    while (na::PostedOp* posted = notifies_.front()) {
         if (!writer_.reserve(0)) return false;
         writer_.publish({RecordKind::notify, 0, 0, 0, posted->op->notify});
         port_->wrote(*this);
@@ -78,7 +77,7 @@ bool Session::send_answers() noexcept {
 }
 
 bool Session::send_requests() noexcept {
-    while (Posted* posted = requests_.front()) {
+    while (na::PostedOp* posted = requests_.front()) {
         if (!write(head_of(*posted), body_of(*posted))) return false;
         requests_.remove(*posted);
         framed(*posted);
@@ -99,7 +98,7 @@ bool Session::send_data() noexcept {
     return send_answers();  // of gets whose memory was taken back
 }
 
-bool Session::send_put(Posted& posted) noexcept {
+bool Session::send_put(na::PostedOp& posted) noexcept {
     const na::Op& op = *posted.op;
     const std::uint32_t room = data_room();
     const na::AccessBody body = body_of(posted);
@@ -108,7 +107,7 @@ bool Session::send_put(Posted& posted) noexcept {
     std::byte* const to = room > 0 ? writer_.reserve(head + part) : nullptr;
     if (!to) return false;
     (void)na::encode_access_body(na::AccessKind::put, body, {to, head});
-    copy_out(*op.local, op.local_offset + posted.moved, part, to + head);
+    op.local->copy_out(op.local_offset + posted.moved, {to + head, part});
     writer_.publish(record_of(head_of(posted), head + part));
     port_->wrote(*this);
     posted.moved += part;
@@ -126,7 +125,7 @@ bool Session::send_get(na::PendingAnswer& get) noexcept {
     {
         const auto pin = pin_for_get(get, part);
         if (!pin.ok()) return true;
-        copy_out(pin.memory(), pin.offset(), part, to);
+        pin.memory().copy_out(pin.offset(), {to, part});
     }
     writer_.publish(record_of(head_of(get), part));
     port_->wrote(*this);

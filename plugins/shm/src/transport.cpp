@@ -16,11 +16,6 @@
 namespace cinnabar::shm {
 namespace {
 
-// Lease slots; a transfer of the layers above takes one.
-constexpr std::uint32_t leases_max = 256 * 1024;
-constexpr std::size_t segments_max = 64 * 1024;
-// Of one operation: more would only make its cancellation and the report of its progress coarse.
-constexpr std::size_t rma_bytes_max = 16 * 1024 * 1024;
 // Copies run one after the other; more in flight only wait for each other.
 constexpr std::uint32_t rma_inflight_max = 16;
 // A ring holds three of the largest messages, so these have a limit of their own.
@@ -43,25 +38,11 @@ ShmMemory::ShmMemory(na::Transport& transport, std::span<const na::Segment> segm
     }
 }
 
-ShmTransport::ShmTransport(const na::TransportOptions& options)
-    : options_(options), incarnation_(secret_u64()), probe_word_(secret_u64()), leases_(leases_max) {
-    caps_.ordered = true;
-    caps_.put_notify = true;
-    caps_.atomics = true;
-    caps_.offset_addressing = true;
-    caps_.revocable = true;
-    caps_.detects_loss = true;
-    caps_.wait_fd = true;
+ShmTransport::ShmTransport(const na::TransportOptions& options) : SessionTransport(options), probe_word_(secret_u64()) {
     caps_.same_host_only = true;
     limits_.message_bytes_max = std::min(options.message_bytes_max, message_bytes_limit);
-    limits_.rma_bytes_max = rma_bytes_max;
-    limits_.segments_max = segments_max;
-    limits_.op_segments_max = segments_max;
     limits_.lease_key_bytes_max = key_bytes;
     limits_.rma_inflight_max = rma_inflight_max;
-    limits_.receive_slots = options.receive_slots;
-    limits_.send_slots = options.send_slots_max;
-    limits_.connections_max = options.connections_max;
     record_bytes_max_ = static_cast<std::uint32_t>(std::max(limits_.message_bytes_max, data_bytes + 64));
     ring_bytes_ = static_cast<std::uint32_t>(ring_bytes_for(record_bytes_max_));
 }
@@ -119,36 +100,15 @@ bool ShmTransport::reaches(std::string_view endpoint) const noexcept {
     }
 }
 
-bool ShmTransport::welcome(int fd, const Credentials& who) const noexcept {
-    return may_be_peer(fd, who, directory_->audience().group);
+bool ShmTransport::welcome(int fd, const Credentials& sender) const noexcept {
+    return may_be_peer(fd, sender, directory_->audience().group);
 }
 
 Result<std::unique_ptr<na::Port>> ShmTransport::open_port(na::PortHost& host) {
     auto port = std::make_unique<ShmPort>(*this, host);
-    {
-        const std::lock_guard lock(mutex_);
-        if (ports_.contains(host.context_id())) return Error(Errc::exists, "that context id is open already");
-        if (ports_.size() >= options_.contexts_max) return Error(Errc::too_large, "contexts_max are open already");
-        ports_.emplace(host.context_id(), port.get());
-    }
+    CINNABAR_TRY_VOID(ports_.add(*port, options_.contexts_max));
     if (!port->open()) return Error(errc_from_errno(errno), "opening the descriptors of a port", {}, errno);
     return std::unique_ptr<na::Port>(std::move(port));
-}
-
-void ShmTransport::port_closed(const ShmPort& port, na::ContextId context) noexcept {
-    const std::lock_guard lock(mutex_);
-    // A port that was never let in is closed as well.
-    if (const auto at = ports_.find(context); at != ports_.end() && at->second == &port) ports_.erase(at);
-}
-
-Errc ShmTransport::hand_over(Caller& caller) noexcept {
-    const std::lock_guard lock(mutex_);
-    const auto at = ports_.find(caller.greeting.hello.peer_context);
-    if (at == ports_.end()) return Errc::unreachable;
-    if (at->second->inbox().full()) return Errc::overloaded;
-    at->second->inbox().put(std::move(caller));
-    at->second->host().wake();
-    return Errc::ok;
 }
 
 Result<std::unique_ptr<na::Memory>> ShmTransport::register_memory(std::span<const na::Segment> segments,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One opened network of shared memory: the name it listens under, the leases, and which context has which port. Any
-// thread.
+// One opened network of shared memory: the name it listens under, and the leases. Any thread.
 #pragma once
 
 #include "directory.hpp"
@@ -11,27 +10,24 @@
 #include "ring.hpp"
 
 #include <cinnabar/base/unique_fd.hpp>
-#include <cinnabar/na/hello.hpp>
-#include <cinnabar/na/lease_table.hpp>
-#include <cinnabar/na/registrations.hpp>
-#include <cinnabar/na/transport.hpp>
-#include <cinnabar/na/uri.hpp>
+#include <cinnabar/na/session/port_table.hpp>
+#include <cinnabar/na/session/session_transport.hpp>
 
 #include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <unordered_map>
+#include <vector>
 
 namespace cinnabar::shm {
 
 class ShmPort;
 
-// A socket on which a greeting came.
-struct Caller {
+// A connection that came in and has greeted.
+struct Incoming {
     UniqueFd fd;
     Greeting greeting;
-    Credentials who;
+    Credentials credentials;
 };
 
 class ShmMemory final : public na::CountedMemory {
@@ -48,16 +44,13 @@ class ShmMemory final : public na::CountedMemory {
     FilePlace place_;
 };
 
-class ShmTransport final : public na::Transport {
+class ShmTransport final : public na::SessionTransport {
   public:
     [[nodiscard]] static Result<std::unique_ptr<na::Transport>> open(const na::Uri& uri,
                                                                      const na::TransportOptions& options);
     ~ShmTransport() override;
 
     [[nodiscard]] std::string_view scheme() const noexcept override { return "shm"; }
-    [[nodiscard]] const na::Caps& caps() const noexcept override { return caps_; }
-    [[nodiscard]] const na::Limits& limits() const noexcept override { return limits_; }
-    [[nodiscard]] na::Incarnation incarnation() const noexcept override { return incarnation_; }
     [[nodiscard]] std::vector<std::string> endpoints() const override;
     [[nodiscard]] bool reaches(std::string_view endpoint) const noexcept override;
     [[nodiscard]] Result<std::unique_ptr<na::Port>> open_port(na::PortHost& host) override;
@@ -72,7 +65,6 @@ class ShmTransport final : public na::Transport {
     [[nodiscard]] std::string diagnosis() const override;
 
     // For the ports.
-    [[nodiscard]] const na::TransportOptions& options() const noexcept { return options_; }
     [[nodiscard]] na::LeaseTable& leases() noexcept { return leases_; }
     [[nodiscard]] const LeaseBoard& board() const noexcept { return board_; }
     [[nodiscard]] int listener() const noexcept { return holder_.socket(); }
@@ -83,12 +75,9 @@ class ShmTransport final : public na::Transport {
     // Whether accesses of ours may be copies across address spaces at all ("?copy=buffers" says no).
     [[nodiscard]] bool copies_across() const noexcept { return copies_across_; }
     [[nodiscard]] const volatile std::uint64_t& probe_word() const noexcept { return probe_word_; }
-    // Whether a process of that user, at that socket, may talk to us.
-    [[nodiscard]] bool welcome(int fd, const Credentials& who) const noexcept;
-    void port_closed(const ShmPort& port, na::ContextId context) noexcept;
-    // Moves a caller to the port of the context that it means, in whatever thread that lives. unreachable: there is
-    // none; overloaded: as many wait there as may. Then it is as it was.
-    [[nodiscard]] Errc hand_over(Caller& caller) noexcept;
+    // Whether that process, at that socket, may be a peer.
+    [[nodiscard]] bool welcome(int fd, const Credentials& sender) const noexcept;
+    [[nodiscard]] na::PortTable<ShmPort>& ports() noexcept { return ports_; }
 
     // The rings that peers write into say which lease they access (fence.cpp).
     void watch(const RingHeader& ring);
@@ -106,7 +95,7 @@ class ShmTransport final : public na::Transport {
     explicit ShmTransport(const na::TransportOptions& options);
     [[nodiscard]] bool held(std::uint32_t slot) noexcept;
     struct Fence {
-        na::Lease* lease = nullptr;  // null: told as failed, the slot waits for whoever holds it
+        na::Lease* lease = nullptr;  // null: reported as failed, the slot waits for the process that holds it
         std::uint32_t slot = 0;
         TimeUs until = 0;
     };
@@ -116,12 +105,8 @@ class ShmTransport final : public na::Transport {
         pid_t pid = 0;
     };
 
-    const na::TransportOptions options_;
-    const na::Incarnation incarnation_;
     const std::uint64_t probe_word_;
-    na::Caps caps_;
-    na::Limits limits_;
-    na::LeaseTable leases_;
+    na::LeaseTable leases_{leases_max};
     LeaseBoard board_;
     SharedMemory shared_;
     std::uint32_t record_bytes_max_ = 0;
@@ -129,12 +114,10 @@ class ShmTransport final : public na::Transport {
     bool copies_across_ = true;
     std::optional<Directory> directory_;  // of the listener
     NameHolder holder_;
-    const std::shared_ptr<na::Registrations> registrations_ = std::make_shared<na::Registrations>(options_);
     std::atomic<std::uint64_t> copying_sessions_{0};
     std::atomic<std::uint64_t> buffered_sessions_{0};
 
-    mutable std::mutex mutex_;
-    std::unordered_map<na::ContextId, ShmPort*> ports_;
+    na::PortTable<ShmPort> ports_;
 
     std::mutex fence_mutex_;
     std::vector<const RingHeader*> rings_;

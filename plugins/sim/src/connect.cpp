@@ -97,7 +97,7 @@ void SimPort::on_dial(Item& item) {
         return answer_failure(dial, Errc::peer_lost);
     }
     if (connections_ >= transport_.options().connections_max) return answer_failure(dial, Errc::overloaded);
-    // A peer of its own, whoever it claims to be.
+    // A peer of its own, whatever identity it claims.
     const bool own = &dial->from->transport_ == &transport_;
     accept(make_peer(na::Addr::of_connection("sim", question.context, question.incarnation, own), std::string()), dial,
            question);

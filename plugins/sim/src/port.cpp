@@ -24,7 +24,7 @@ SimPort::SimPort(SimTransport& transport, na::PortHost& host)
       world_(transport.world()),
       host_(host),
       context_(host.context_id()),
-      messages_(host.threads(), transport.options().send_slots_max) {}
+      messages_(host.threads(), transport.options().send_slots_max, transport.limits().message_bytes_max) {}
 
 void SimPort::close() noexcept {
     if (std::exchange(closed_, true)) return;
@@ -99,7 +99,7 @@ void SimPort::unreferenced(na::Peer& any_peer) noexcept {
     unreferenced_.push_back(&peer);
 }
 
-// Peers that nobody has taken up again since their last reference went.
+// Peers that were not used again since their last reference went.
 void SimPort::reap_peers() {
     for (SimPeer* peer : std::exchange(unreferenced_, {})) {
         peer->unreferenced_ = false;
@@ -118,13 +118,11 @@ Errc SimPort::post(na::Op& op) noexcept {
     if (closed_) return Errc::closed;
     idle_until_ = 0;
     auto& peer = static_cast<SimPeer&>(*op.peer);
-    const bool rma = op.kind != na::OpKind::send_unexpected && op.kind != na::OpKind::send_expected;
-    if (rma && world_.strict() && !inside_one_segment(op.remote.key, op.remote_offset, op.bytes)) {
+    if (!na::is_message(op.kind) && world_.strict() && !inside_one_segment(op.remote.key, op.remote_offset, op.bytes)) {
         return Errc::invalid_argument;
     }
     if (!dead() && world_.random().chance(world_.options().again_one_in)) return Errc::again;
-    SimOp& sim_op = *new (op.private_bytes) SimOp;
-    sim_op.op = &op;
+    auto& sim_op = na::make_posted<SimOp>(op);
     sim_op.id = world_.next_id();
     peer.waiting_.push_back(sim_op);
     if (dead()) return Errc::ok;
@@ -230,19 +228,6 @@ void SimPort::idle(TimeUs until) noexcept {
     if (inbox_.empty() && done_.empty()) world_.idle(*this, until);
 }
 
-na::Message* SimPort::take_message() noexcept {
-    SimMessage* message = messages_.acquire();
-    if (!message) return nullptr;
-    if (!message->storage) {
-        const std::size_t bytes = transport_.limits().message_bytes_max;
-        message->storage = std::make_unique<std::byte[]>(bytes);
-        message->port = this;
-        message->payload = message->storage.get();
-        message->payload_bytes_max = static_cast<std::uint32_t>(bytes);
-    }
-    return message;
-}
-
 void SimPort::add_to(World::HostCounts& counts) const noexcept {
     counts.slots += slots_used_;
     counts.detached += spares_used_ + copies_;
@@ -250,7 +235,5 @@ void SimPort::add_to(World::HostCounts& counts) const noexcept {
     counts.peers += static_cast<std::uint32_t>(peers_.size());
     counts.connections += connections_;
 }
-
-void SimPort::give_message(na::Message& message) noexcept { messages_.release(static_cast<SimMessage&>(message)); }
 
 }  // namespace cinnabar::sim

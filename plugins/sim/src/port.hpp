@@ -9,6 +9,8 @@
 #include <cinnabar/base/intrusive_queue.hpp>
 #include <cinnabar/base/slot_pool.hpp>
 #include <cinnabar/na/hello.hpp>
+#include <cinnabar/na/session/message_pool.hpp>
+#include <cinnabar/na/session/posted.hpp>
 
 #include <deque>
 #include <map>
@@ -27,7 +29,6 @@ struct SimOp {
     Errc result = Errc::ok;
     State state = State::waiting;
 };
-static_assert(sizeof(SimOp) <= na::op_private_bytes_max);
 using SimOps = IntrusiveList<SimOp, &SimOp::link>;
 
 // A connection being asked for. Shared with the events that carry the question and the answer.
@@ -70,8 +71,8 @@ class SimPort final : public na::Port {
     void flush() noexcept override {}
     [[nodiscard]] bool prepare_wait() noexcept override { return inbox_.empty() && done_.empty(); }
     void idle(TimeUs until) noexcept override;
-    [[nodiscard]] na::Message* take_message() noexcept override;
-    void give_message(na::Message& message) noexcept override;
+    [[nodiscard]] na::Message* take_message() noexcept override { return messages_.take(*this); }
+    void give_message(na::Message& message) noexcept override { messages_.give(message); }
     [[nodiscard]] Errc keep(na::Arrival& arrival, na::Kept& out) noexcept override;
     [[nodiscard]] Errc detach(na::Kept& kept) noexcept override;
     void release(na::Kept& kept) noexcept override;
@@ -88,9 +89,6 @@ class SimPort final : public na::Port {
     void watch_cut_links(const std::string& host, std::uint64_t cut);
 
   private:
-    struct SimMessage : na::Message {
-        std::unique_ptr<std::byte[]> storage;
-    };
     struct Item {
         enum class Kind : std::uint8_t { packet, dial, accepted, dial_failed, reset, told_lost, op_done };
         Kind kind = Kind::packet;
@@ -154,7 +152,7 @@ class SimPort final : public na::Port {
     WorldState& world_;
     na::PortHost& host_;
     const na::ContextId context_;
-    SlotPool<SimMessage> messages_;
+    na::MessagePool messages_;
     std::vector<std::unique_ptr<SimPeer>> peers_;
     std::vector<SimPeer*> unreferenced_;
     std::deque<Item> inbox_;

@@ -3,56 +3,17 @@
 #include "port.hpp"
 
 #include <cinnabar/base/assert.hpp>
-
-#include <sys/uio.h>
+#include <cinnabar/na/session/remote_access.hpp>
 
 #include <algorithm>
-#include <cstring>
 
 namespace cinnabar::sim {
-namespace {
-
-bool on_words(na::OpKind kind) noexcept { return kind == na::OpKind::fetch_add || kind == na::OpKind::compare_swap; }
-
-void copy(const na::Memory& to, std::uint64_t to_offset, const na::Memory& from, std::uint64_t from_offset,
-          std::uint64_t bytes) noexcept {
-    while (bytes > 0) {
-        iovec target{};
-        iovec origin{};
-        std::uint64_t covered = 0;
-        (void)to.gather(to_offset, bytes, &target, 1, covered);
-        (void)from.gather(from_offset, covered, &origin, 1, covered);
-        std::memmove(target.iov_base, origin.iov_base, covered);
-        to_offset += covered;
-        from_offset += covered;
-        bytes -= covered;
-    }
-}
-
-Errc change_word(const na::LeaseTable::Pin& pin, na::Op& op) noexcept {
-    iovec place{};
-    std::uint64_t covered = 0;
-    (void)pin.memory().gather(pin.offset(), sizeof(std::uint64_t), &place, 1, covered);
-    if (covered != sizeof(std::uint64_t) || reinterpret_cast<std::uintptr_t>(place.iov_base) % 8 != 0) {
-        return Errc::invalid_argument;
-    }
-    auto& word = *static_cast<std::uint64_t*>(place.iov_base);
-    op.fetched = word;
-    if (op.kind == na::OpKind::fetch_add) {
-        word += op.operand;
-    } else if (word == op.compare) {
-        word = op.operand;
-    }
-    return Errc::ok;
-}
-
-}  // namespace
 
 void SimPort::access(SimOp& sim_op, SimPeer& peer) {
     const na::Op& op = *sim_op.op;
-    const std::uint64_t bytes = on_words(op.kind) ? sizeof(std::uint64_t) : op.bytes;
+    const std::uint64_t bytes = na::is_atomic(op.kind) ? sizeof(std::uint64_t) : op.bytes;
     const std::uint64_t pieces =
-        on_words(op.kind) || bytes < 2 ? 1 : 1 + world_.random().below(std::min<std::uint64_t>(bytes, 4));
+        na::is_atomic(op.kind) || bytes < 2 ? 1 : 1 + world_.random().below(std::min<std::uint64_t>(bytes, 4));
     const LinkPtr link = peer.link_;
     const unsigned from = peer.end_;
     const std::uint64_t id = sim_op.id;
@@ -97,20 +58,21 @@ Errc SimPort::move_bytes(SimPort& origin, SimPort& target, na::Op& op, std::uint
     Reader reader(op.remote.key);
     const na::LeaseKey key = na::LeaseKey::decode(reader);
     if (!origin.world_.strict() && reader.left() != 0) return Errc::protocol;
-    const na::Access want = on_words(op.kind)            ? na::Access::read_write
+    const na::Access want = na::is_atomic(op.kind)       ? na::Access::read_write
                             : op.kind == na::OpKind::get ? na::Access::read
                                                          : na::Access::write;
     // The whole access is checked with each piece: what is refused has placed nothing, unless it was revoked meanwhile.
-    const auto pin = target.transport_.leases().pin(key, op.remote_offset, on_words(op.kind) ? bytes : op.bytes, want);
+    const auto pin =
+        target.transport_.leases().pin(key, op.remote_offset, na::is_atomic(op.kind) ? bytes : op.bytes, want);
     if (!pin.ok()) return pin.why();
-    // What a card would do to memory that is not registered any more nobody wants to know.
+    // A real device would reach memory that is not registered any more.
     CINNABAR_ASSERT(target.transport_.registered(&pin.memory()));
-    if (on_words(op.kind)) return change_word(pin, op);
+    if (na::is_atomic(op.kind)) return na::run_atomic(pin, op.kind, op.operand, op.compare, op.fetched);
     CINNABAR_ASSERT(origin.transport_.registered(op.local));
     if (op.kind == na::OpKind::get) {
-        copy(*op.local, op.local_offset + offset, pin.memory(), pin.offset() + offset, bytes);
+        op.local->copy_in(op.local_offset + offset, pin.memory(), pin.offset() + offset, bytes);
     } else {
-        copy(pin.memory(), pin.offset() + offset, *op.local, op.local_offset + offset, bytes);
+        pin.memory().copy_in(pin.offset() + offset, *op.local, op.local_offset + offset, bytes);
     }
     return Errc::ok;
 }

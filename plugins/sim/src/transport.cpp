@@ -112,7 +112,7 @@ SimPort* SimTransport::port(na::ContextId context) noexcept {
 void SimTransport::close_port(na::ContextId context) {
     const bool last = std::count(ports_.begin(), ports_.end(), nullptr) + 1 == static_cast<long>(ports_.size());
     if (last) {
-        // Nobody could run the endings later.
+        // No port could run the endings later.
         for (const auto& fence : std::exchange(fences_, {})) finish_fence(fence);
     }
     ports_[context] = nullptr;

@@ -34,7 +34,7 @@ class BulkLane final : public Connection, public na::RemoteAccess {
     // bulk_send.cpp
     [[nodiscard]] bool refill() noexcept;
     [[nodiscard]] bool refill_data() noexcept;
-    void begin_put_frame(Posted& posted) noexcept;
+    void begin_put_frame(na::PostedOp& posted) noexcept;
     void begin_get_frame(na::PendingAnswer& get) noexcept;
     void sent(std::size_t bytes) noexcept;
     void data_sent() noexcept;
@@ -52,16 +52,16 @@ class BulkLane final : public Connection, public na::RemoteAccess {
 
     // na::RemoteAccess
     void access_to_send() noexcept override;
-    void access_over(Posted& posted, Errc result) noexcept override;
+    void access_over(na::PostedOp& posted, Errc result) noexcept override;
     void access_failed(Errc why) noexcept override { fail(why); }
-    void access_abandoned(Posted& posted) noexcept override;
+    void access_abandoned(na::PostedOp& posted) noexcept override;
 
     // Output: a few encoded frames, of which the last may be followed by data.
     std::array<std::byte, 512> out_head_{};
     std::uint16_t out_begin_ = 0;
     std::uint16_t out_end_ = 0;
     Source source_ = Source::none;
-    Posted* put_ = nullptr;             // Source::put
+    na::PostedOp* put_ = nullptr;       // Source::put
     na::PendingAnswer* get_ = nullptr;  // Source::get; in no list
     std::uint64_t out_left_ = 0;        // data bytes of the frame that are not with the kernel
 

@@ -43,7 +43,7 @@ void BulkLane::find_destination(std::uint64_t bytes_max, Destination& to) noexce
     const std::uint64_t want = std::min(in_left_, bytes_max);
     const std::uint64_t came = in_.bytes - in_left_;
     if (sink_ == Sink::get) {
-        if (const Posted* posted = find(in_.id)) {
+        if (const na::PostedOp* posted = find(in_.id)) {
             const na::Op& op = *posted->op;
             gather_into(*op.local, op.local_offset + posted->moved, want, to.count, to.pieces.data(), to.bytes);
             return;
@@ -67,7 +67,7 @@ void BulkLane::find_destination(std::uint64_t bytes_max, Destination& to) noexce
 
 unsigned BulkLane::receive() noexcept {
     unsigned did = 0;
-    for (std::size_t budget = port().bulk_slice(); budget > 0 && !peer().ending;) {
+    for (std::size_t budget = port().bulk_slice(); budget > 0 && !peer().ending();) {
         const Bytes staging = port().scratch().first(staging_bytes);
         std::size_t came = 0;
         std::size_t asked = 0;
@@ -107,7 +107,7 @@ void BulkLane::data_came(std::uint64_t bytes) noexcept {
 
 unsigned BulkLane::parse(ConstBytes bytes) noexcept {
     unsigned did = 0;
-    while (!bytes.empty() && !peer().ending) {
+    while (!bytes.empty() && !peer().ending()) {
         if (in_left_ == 0) {
             bytes = parse_head(bytes, did);
             continue;
@@ -139,8 +139,7 @@ ConstBytes BulkLane::parse_head(ConstBytes bytes, unsigned& did) noexcept {
     }
     if (wrong != Errc::ok) {
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::warning,
-                    "tcp: bytes that make no sense came from %s on lane 1: its session is closed",
+        log_limited(lines, LogLevel::warning, "tcp: malformed frame from %s on lane 1: its session is closed",
                     peer().addr().log_name().c_str());
         fail(Errc::protocol);
     }
@@ -176,7 +175,7 @@ Errc BulkLane::take_frame() noexcept {
         // The whole rest of the operation is checked, so that one which does not fit writes nothing at all.
         if (!refused(in_.id) && pin_for_put(in_.id, body_.key, body_.offset, body_.left).ok()) sink_ = Sink::put;
     } else if (in_.kind == FrameKind::get_data) {
-        Posted* posted = nullptr;
+        na::PostedOp* posted = nullptr;
         if (find_get(head, posted) != Errc::ok) return Errc::protocol;
         if (posted) sink_ = Sink::get;
     } else if (in_.kind == FrameKind::stop && source_ == Source::get && get_->id == in_.id) {

@@ -51,10 +51,10 @@ void BulkLane::end(Errc why) noexcept {
 
 void BulkLane::access_to_send() noexcept { port().dirty(*this); }
 
-void BulkLane::access_over(Posted& posted, Errc result) noexcept { port().end(posted, result); }
+void BulkLane::access_over(na::PostedOp& posted, Errc result) noexcept { port().end(posted, result); }
 
 // What the frame's header promised goes out as zeros.
-void BulkLane::access_abandoned(Posted&) noexcept {
+void BulkLane::access_abandoned(na::PostedOp&) noexcept {
     source_ = Source::zeros;
     put_ = nullptr;
 }
@@ -76,7 +76,7 @@ bool BulkLane::refill() noexcept {
         release(answer);
     }
     while (head_room() >= 2 * frame_max && (!requests_.empty() || admit_next())) {
-        Posted* posted = requests_.pop_front();
+        na::PostedOp* posted = requests_.pop_front();
         if (!posted) continue;  // a put
         append(frame_of(head_of(*posted)), body_of(*posted));
         framed(*posted);
@@ -95,13 +95,13 @@ bool BulkLane::refill_data() noexcept {
     return true;
 }
 
-void BulkLane::begin_put_frame(Posted& posted) noexcept {
+void BulkLane::begin_put_frame(na::PostedOp& posted) noexcept {
     na::AccessHead head = head_of(posted);
     const FrameBody body = body_of(posted);
     head.data_bytes = std::min<std::uint64_t>(body.left, frame_data_bytes_max);
     append(frame_of(head), body);
     posted.moved += head.data_bytes;
-    posted.place = Place::sending;
+    posted.place = na::OpPlace::sending;
     put_ = &posted;
     source_ = Source::put;
     out_left_ = head.data_bytes;
@@ -117,7 +117,7 @@ void BulkLane::begin_get_frame(na::PendingAnswer& get) noexcept {
 }
 
 void BulkLane::transmit() noexcept {
-    if (peer().ending) return;
+    if (peer().ending()) return;
     for (std::size_t budget = port().bulk_slice(); refill();) {
         if (budget == 0) return port().dirty(*this);
         std::array<iovec, written_pieces_max> pieces;

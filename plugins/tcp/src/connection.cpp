@@ -9,10 +9,7 @@ namespace cinnabar::tcp {
 
 bool Connection::open(TcpPort& port, TcpPeer& peer, UniqueFd fd) noexcept {
     CINNABAR_ASSERT(!is_open());
-    epoll_event event{};
-    event.events = EPOLLIN | EPOLLRDHUP;
-    event.data.ptr = static_cast<na::FdEvents*>(this);
-    if (::epoll_ctl(port.host().epoll_fd(), EPOLL_CTL_ADD, fd.get(), &event) != 0) return false;
+    if (!port.host().watch(fd.get(), EPOLLIN | EPOLLRDHUP, *this)) return false;
     fd_ = std::move(fd);
     port_ = &port;
     peer_ = &peer;
@@ -23,19 +20,17 @@ bool Connection::open(TcpPort& port, TcpPeer& peer, UniqueFd fd) noexcept {
 void Connection::close() noexcept {
     CINNABAR_ASSERT(is_open());
     port_->closing(*this);
-    // Bytes that nobody read would make the kernel reset the connection, and drop what is on its way to the peer.
+    // Unread bytes would make the kernel reset the connection, and drop what is on its way to the peer.
     na::discard_received(fd_.get());
-    (void)::epoll_ctl(port_->host().epoll_fd(), EPOLL_CTL_DEL, fd_.get(), nullptr);
+    port_->host().unwatch(fd_.get());
     fd_.reset();
     peer_ = nullptr;
 }
 
 void Connection::watch_room(bool wanted) noexcept {
     if (wanted == watching_room_) return;
-    epoll_event event{};
-    event.events = EPOLLIN | EPOLLRDHUP | (wanted ? std::uint32_t{EPOLLOUT} : 0);
-    event.data.ptr = static_cast<na::FdEvents*>(this);
-    if (::epoll_ctl(port_->host().epoll_fd(), EPOLL_CTL_MOD, fd_.get(), &event) == 0) watching_room_ = wanted;
+    const std::uint32_t events = EPOLLIN | EPOLLRDHUP | (wanted ? std::uint32_t{EPOLLOUT} : 0);
+    if (port_->host().watch_again(fd_.get(), events, *this)) watching_room_ = wanted;
 }
 
 void Connection::on_ready(std::uint32_t epoll_events) noexcept {

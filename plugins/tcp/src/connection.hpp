@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One open socket of a session: what both lanes have in common. It lives in a pool of its port whose memory stays, so
-// that an event which the kernel gave out before the socket was closed finds an object that knows better.
+// The socket of one lane of a session: what both lanes share. It lives in a pool of its port whose memory stays, so
+// that an event which the kernel gave out before the socket was closed finds a closed object, which does nothing.
 #pragma once
-
-#include "posted.hpp"
 
 #include <cinnabar/base/slot_pool.hpp>
 #include <cinnabar/base/unique_fd.hpp>
+#include <cinnabar/na/session/posted.hpp>
 #include <cinnabar/na/transport.hpp>
 
 namespace cinnabar::tcp {

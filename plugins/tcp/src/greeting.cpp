@@ -15,15 +15,15 @@ LaneToken random_token() noexcept {
     return token;
 }
 
-std::array<std::byte, greeting_bytes> Greeting::encode() const noexcept {
-    std::array<std::byte, greeting_bytes> out{};
+std::array<std::byte, Greeting::wire_bytes> Greeting::encode() const noexcept {
+    std::array<std::byte, wire_bytes> out{};
     hello.encode(std::span(out).first<na::hello_bytes>());
     std::copy(token.begin(), token.end(), out.begin() + na::hello_bytes);
     return out;
 }
 
 Errc Greeting::decode(ConstBytes in, Greeting& out) noexcept {
-    if (in.size() != greeting_bytes) return Errc::protocol;
+    if (in.size() != wire_bytes) return Errc::protocol;
     if (const Errc wrong = na::Hello::decode(in.first<na::hello_bytes>(), out.hello); wrong != Errc::ok) return wrong;
     const ConstBytes token = in.subspan(na::hello_bytes);
     std::copy(token.begin(), token.end(), out.token.begin());

@@ -10,7 +10,7 @@
 
 namespace cinnabar::tcp {
 
-// 128 random bits: who was not told one cannot guess it.
+// 128 random bits: cannot be guessed.
 using LaneToken = std::array<std::byte, 16>;
 struct LaneTokenHash {
     [[nodiscard]] std::size_t operator()(const LaneToken& token) const noexcept {
@@ -21,14 +21,14 @@ struct LaneTokenHash {
 };
 [[nodiscard]] LaneToken random_token() noexcept;
 
-inline constexpr std::size_t greeting_bytes = na::hello_bytes + sizeof(LaneToken);
-
 struct Greeting {
+    static constexpr std::size_t wire_bytes = na::hello_bytes + sizeof(LaneToken);
+
     na::Hello hello;
     LaneToken token{};  // accept: of the session that begins; lane: of the session that is meant; else zeros
 
-    [[nodiscard]] std::array<std::byte, greeting_bytes> encode() const noexcept;
-    // As Hello::decode; unsupported: a token where there is none to be.
+    [[nodiscard]] std::array<std::byte, wire_bytes> encode() const noexcept;
+    // As Hello::decode; unsupported: a token in a kind that has none.
     [[nodiscard]] static Errc decode(ConstBytes in, Greeting& out) noexcept;
 };
 

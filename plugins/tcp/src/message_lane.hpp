@@ -29,8 +29,8 @@ class MessageLane final : public Connection {
 
     // Asks the dialler of the session for lane 1.
     void want_bulk() noexcept;
-    // Whether some of this message's bytes are with the kernel, so that it has to be sent to its end.
-    [[nodiscard]] bool begun(const Posted& posted) const noexcept;
+    // Writes the header in front of a message, and the zeros behind it.
+    static void encode(const na::Op& op) noexcept;
 
     ListLink<MessageLane> half_link;  // in the port's list of those that hold half a message
 

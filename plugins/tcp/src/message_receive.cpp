@@ -35,7 +35,7 @@ void MessageLane::end() noexcept {
 
 unsigned MessageLane::receive() noexcept {
     unsigned did = 0;
-    for (unsigned reads = 0; reads < reads_max && !peer().ending; ++reads) {
+    for (unsigned reads = 0; reads < reads_max && !peer().ending(); ++reads) {
         const Bytes room = port().blocks().room();
         // Out of memory: what is there waits in the kernel until some comes back.
         if (room.empty()) return did;
@@ -80,14 +80,13 @@ na::Moved MessageLane::receive_into(Bytes room, std::size_t& asked) noexcept {
 unsigned MessageLane::parse(std::byte* from, std::size_t bytes) noexcept {
     unsigned did = 0;
     std::size_t at = 0;
-    while (bytes - at >= frame_header_bytes && !peer().ending) {
+    while (bytes - at >= frame_header_bytes && !peer().ending()) {
         Frame frame;
         const Errc wrong =
             decode_header({from + at, bytes - at}, Lane::messages, port().options().message_bytes_max, frame);
         if (wrong != Errc::ok) {
             static constinit LogLimit lines;
-            log_limited(lines, LogLevel::warning,
-                        "tcp: bytes that make no sense came from %s: its connection is closed",
+            log_limited(lines, LogLevel::warning, "tcp: malformed frame from %s: its connection is closed",
                         peer().addr().log_name().c_str());
             fail(Errc::protocol);
             break;
@@ -98,7 +97,7 @@ unsigned MessageLane::parse(std::byte* from, std::size_t bytes) noexcept {
         at += size;
     }
     port().blocks().consumed(at);
-    if (at < bytes && !peer().ending && !store_rest({from + at, bytes - at})) fail(Errc::out_of_memory);
+    if (at < bytes && !peer().ending() && !store_rest({from + at, bytes - at})) fail(Errc::out_of_memory);
     return did;
 }
 
@@ -136,14 +135,14 @@ unsigned MessageLane::deliver_partial() noexcept {
 
 void MessageLane::look_for_rest() noexcept {
     const TimeUs due = rest_due_;
-    (void)receive();  // nobody may have driven this context for a while
+    (void)receive();  // this context may not have been driven for a while
     if (partial_ && rest_due_ == due) fail(Errc::timed_out);
 }
 
 unsigned MessageLane::deliver(const Frame& frame, const std::byte* payload, na::ReceiveBlock& block) noexcept {
     if (frame.kind == FrameKind::lane_wanted) {
         // Only the side that dialled the session dials its lanes; from another the frame means nothing.
-        if (peer().terms.dialled) port().want_bulk(peer());
+        if (peer().dialled) port().want_bulk(peer());
         return 1;
     }
     port().small_traffic();

@@ -17,10 +17,12 @@ constexpr std::size_t batch_max = 64;
 constexpr std::size_t call_bytes_max = 256 * 1024;
 constexpr unsigned calls_max = 8;  // for one connection, before others have their turn
 
-std::size_t frame_bytes(const Posted& posted) noexcept { return frame_header_bytes + padded(posted.op->message_bytes); }
+std::size_t frame_bytes(const na::PostedOp& posted) noexcept {
+    return frame_header_bytes + padded(posted.op->message_bytes);
+}
 
 // The header lies in front of the payload since the post.
-std::byte* frame_begin(const Posted& posted) noexcept { return posted.op->message->payload - frame_header_bytes; }
+std::byte* frame_begin(const na::PostedOp& posted) noexcept { return posted.op->message->payload - frame_header_bytes; }
 
 // Every lane_wanted frame is this one.
 std::array<std::byte, frame_header_bytes> lane_wanted_bytes() noexcept {
@@ -62,18 +64,23 @@ void MessageLane::want_bulk() noexcept {
     port().dirty(*this);
 }
 
-bool MessageLane::begun(const Posted& posted) const noexcept {
-    return front_sent_ > 0 && !peer().ending && peer().messages.front() == &posted;
+void MessageLane::encode(const na::Op& op) noexcept {
+    const FrameKind kind = op.kind == na::OpKind::send_unexpected ? FrameKind::unexpected : FrameKind::expected;
+    Frame{kind, 0, Errc::ok, op.message_bytes, op.tag}.encode(
+        std::span<std::byte, frame_header_bytes>(op.message->payload - frame_header_bytes, frame_header_bytes));
+    std::byte* pad = op.message->payload + op.message_bytes;
+    for (std::size_t i = op.message_bytes; i < padded(op.message_bytes); ++i) *pad++ = std::byte{0};
 }
 
 std::size_t MessageLane::gather(Batch& batch) noexcept {
-    const PostedList& waiting = peer().messages;
+    const na::PostedOps& waiting = peer().messages;
     // A lane_wanted frame goes between two messages, never into one.
     if (want_left_ > 0 && front_sent_ == 0) {
         batch.add(lane_wanted.data() + frame_header_bytes - want_left_, want_left_);
     }
     std::size_t skip = front_sent_;
-    for (const Posted* posted = waiting.front(); posted && batch.count < batch_max; posted = waiting.next(*posted)) {
+    for (const na::PostedOp* posted = waiting.front(); posted && batch.count < batch_max;
+         posted = waiting.next(*posted)) {
         const std::size_t size = frame_bytes(*posted) - skip;
         const std::byte* from = frame_begin(*posted) + skip;
         if (batch.bytes + size > call_bytes_max && batch.bytes > 0) break;
@@ -89,8 +96,8 @@ std::size_t MessageLane::gather(Batch& batch) noexcept {
 }
 
 void MessageLane::transmit() noexcept {
-    if (peer().ending) return;
-    PostedList& waiting = peer().messages;
+    if (peer().ending()) return;
+    na::PostedOps& waiting = peer().messages;
     for (unsigned calls = 0; !waiting.empty() || want_left_ > 0; ++calls) {
         if (calls == calls_max) return port().dirty(*this);
         Batch batch;
@@ -112,13 +119,16 @@ void MessageLane::sent(std::size_t bytes) noexcept {
         want_left_ = static_cast<std::uint8_t>(want_left_ - part);
         bytes -= part;
     }
-    PostedList& waiting = peer().messages;
+    na::PostedOps& waiting = peer().messages;
     front_sent_ += bytes;
-    for (Posted* posted = waiting.front(); posted && front_sent_ >= frame_bytes(*posted); posted = waiting.front()) {
+    for (na::PostedOp* posted = waiting.front(); posted && front_sent_ >= frame_bytes(*posted);
+         posted = waiting.front()) {
         front_sent_ -= frame_bytes(*posted);
         waiting.remove(*posted);
         port().end(*posted, Errc::ok);
     }
+    // From now on it cannot be taken back.
+    if (front_sent_ > 0) waiting.front()->place = na::OpPlace::sending;
 }
 
 }  // namespace cinnabar::tcp

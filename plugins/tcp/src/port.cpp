@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Progress: who is looked at, who writes, and what was put off until the stack had unwound.
+// Posts, and progress: which connections are read and which are written.
 #include "port.hpp"
-
-#include <cinnabar/na/session/sessions.hpp>
 
 #include <algorithm>
 
@@ -22,56 +20,47 @@ constexpr std::size_t bulk_slice_large = 1024 * 1024;
 }  // namespace
 
 TcpPort::TcpPort(TcpTransport& transport, na::PortHost& host)
-    : transport_(transport),
-      host_(host),
-      messages_(host.threads(), transport.options().send_slots_max, transport.options().message_bytes_max,
-                frame_header_bytes, 7 + frame_header_bytes /* padding, the next header */),
-      blocks_(frame_header_bytes + padded(transport.options().message_bytes_max), transport.options().receive_slots),
+    : SocketPort(*this, transport, transport.options(), host,
+                 frame_header_bytes + padded(transport.options().message_bytes_max)),
+      transport_(transport),
+      messages_(host.threads(), options().send_slots_max, options().message_bytes_max, frame_header_bytes,
+                7 + frame_header_bytes /* padding, the next header */),
       scratch_(new std::byte[scratch_bytes]),
-      peers_(host),
-      lanes_(Threads::one, transport.options().connections_max),
-      bulk_lanes_(Threads::one, transport.options().connections_max),
-      dials_(Threads::one, transport.options().connections_max),
-      access_pools_(transport.options().connections_max),
-      newcomers_(*this, host, "tcp") {
+      lanes_(Threads::one, options().connections_max),
+      bulk_lanes_(Threads::one, options().connections_max),
+      dials_(Threads::one, options().connections_max),
+      access_pools_(options().connections_max) {
     halves_timer_.owner = this;
     halves_timer_.fire = [](Timer& timer) noexcept { TimerOf<TcpPort>::owner_of(timer).look_at_halves(); };
 }
 
-void TcpPort::close() noexcept {
-    if (std::exchange(closed_, true)) return;
-    transport_.port_closed(*this, host_.context_id());
-    newcomers_.close();
-    by_token_.clear();
-    accepting_ = false;
-    put_off_.close();  // no event and no new session from what follows
-    peers_.each([this](TcpPeer& peer) {
-        if (peer.bulk) {
-            peer.bulk->end(Errc::canceled);
-            bulk_lanes_.release(*peer.bulk);
-        }
-        if (peer.lane) {
-            peer.lane->end();
-            lanes_.release(*peer.lane);
-        }
-        for (Dial* dial : {peer.dial, peer.bulk_dial}) {
-            if (!dial) continue;
-            dial->abandon();
-            dials_.release(*dial);
-        }
-        peer.lane = nullptr;
-        peer.bulk = nullptr;
-        peer.dial = peer.bulk_dial = nullptr;
-        peer.set_idle();
-        na::fail_waiting(*this, peer, Errc::canceled);
-    });
-    host_.disarm(halves_timer_);
-    put_off_.complete_all(host_);
+void TcpPort::stop_events() noexcept {
+    transport_.ports().remove(*this);
+    handshakes_.close();
+    host().disarm(halves_timer_);
 }
 
-TcpPort::~TcpPort() {
-    close();
-    peers_.remove_all();
+Errc TcpPort::post(na::Op& op) noexcept {
+    auto& peer = static_cast<TcpPeer&>(*op.peer);
+    na::PostedOp& posted = na::make_posted(op);
+    if (na::is_message(op.kind)) {
+        MessageLane::encode(op);
+        if (enqueue(peer, posted) && peer.lane) dirty(*peer.lane);
+    } else if (op.remote.key.size() != na::LeaseKey::wire_bytes) {
+        end(posted, Errc::invalid_argument);
+    } else if (enqueue(peer, posted)) {
+        if (peer.bulk) {
+            dirty(*peer.bulk);
+        } else if (peer.lane) {
+            want_bulk(peer);
+        }
+    }
+    return Errc::ok;
+}
+
+void TcpPort::cancel_begun(na::SessionPeer& peer, na::PostedOp& posted) noexcept {
+    // Half a message cannot be taken back: it ends as it would have.
+    if (!na::is_message(posted.op->kind)) static_cast<TcpPeer&>(peer).bulk->cancel(posted);
 }
 
 void TcpPort::dirty(Connection& connection) noexcept {
@@ -104,7 +93,7 @@ void TcpPort::closing(Connection& connection) noexcept {
 
 void TcpPort::touched(Connection& connection) noexcept {
     connection.misses = 0;
-    if (connection.hot || wide_rounds_ > 0 || !host_.spins()) return;
+    if (connection.hot || wide_rounds_ > 0 || !host().spins()) return;
     if (hot_count_ == hot_max) {
         while (hot_count_ > 0) cool(hot_count_ - 1);
         wide_rounds_ = wide_rounds;
@@ -141,7 +130,7 @@ void TcpPort::half_came(MessageLane& lane) noexcept {
     if (options().keepalive.count() <= 0) return;
     halves_.push_back(lane);
     ++halves_count_;
-    if (!halves_timer_.armed()) host_.arm(halves_timer_, lane.rest_due());
+    if (!halves_timer_.armed()) host().arm(halves_timer_, lane.rest_due());
 }
 
 void TcpPort::half_done(MessageLane& lane) noexcept {
@@ -151,7 +140,7 @@ void TcpPort::half_done(MessageLane& lane) noexcept {
 }
 
 void TcpPort::look_at_halves() noexcept {
-    const TimeUs now = host_.now_us();
+    const TimeUs now = host().now_us();
     for (std::size_t looks = halves_count_; looks > 0 && !halves_.empty(); --looks) {
         MessageLane& lane = *halves_.pop_front();
         --halves_count_;
@@ -166,22 +155,19 @@ void TcpPort::look_at_halves() noexcept {
     for (const MessageLane* lane = halves_.front(); lane; lane = Halves::next(*lane)) {
         next = std::min(next, lane->rest_due());
     }
-    host_.disarm(halves_timer_);
-    if (next != time_never) host_.arm(halves_timer_, next);
+    host().disarm(halves_timer_);
+    if (next != time_never) host().arm(halves_timer_, next);
     (void)settle();
 }
 
 std::size_t TcpPort::bulk_slice() const noexcept {
-    return host_.now_us() - small_at_ < small_traffic_us ? bulk_slice_small : bulk_slice_large;
+    return host().now_us() - small_at_ < small_traffic_us ? bulk_slice_small : bulk_slice_large;
 }
 
 unsigned TcpPort::poll() noexcept {
-    unsigned did = 0;
-    if (!inbox_.seems_empty()) {
-        for (Handover& handover : inbox_.take_all()) came_in(std::move(handover)), ++did;
-    }
+    unsigned did = take_inbox();
     did += look_at_hot();
-    if (host_.spins() && !blocked_.empty()) {
+    if (host().spins() && !blocked_.empty()) {
         Connections again;
         again.splice_back(blocked_);
         while (Connection* connection = again.pop_front()) {
@@ -191,7 +177,7 @@ unsigned TcpPort::poll() noexcept {
         }
     }
     did += settle();
-    if (peers_.spares_changed()) peers_.forget_spares();
+    peers_.forget_spares();
     return did;
 }
 
@@ -203,15 +189,11 @@ void TcpPort::flush() noexcept {
 }
 
 bool TcpPort::prepare_wait() noexcept {
-    if (!dirty_.empty() || !put_off_.empty() || !inbox_.empty()) return false;
+    if (!dirty_.empty() || has_deferred_work()) return false;
     for (Connection* connection = blocked_.front(); connection; connection = Connections::next(*connection)) {
         connection->watch_room(true);
     }
     return true;
-}
-
-unsigned TcpPort::settle() noexcept {
-    return put_off_.settle(host_, [this](TcpPeer& peer, Errc why) { session_over(peer, why); });
 }
 
 }  // namespace cinnabar::tcp

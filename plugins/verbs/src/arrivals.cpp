@@ -64,8 +64,8 @@ void VerbsPort::arrived(const ibv_wc& done) noexcept {
 void VerbsPort::deliver(Connection& connection, const ibv_wc& done) noexcept {
     const std::uint32_t slot = WorkId(done.wr_id).slot();
     VerbsPeer& peer = *connection.peer();
-    if (peer.ending) return slots_.free(slot);
-    connection.alive_at = host_.now_us();
+    if (peer.ending()) return slots_.free(slot);
+    connection.alive_at = host().now_us();
     MessageHeader header;
     const ConstBytes bytes(slots_.bytes(slot), done.byte_len);
     const bool immediate = (done.wc_flags & IBV_WC_WITH_IMM) != 0;
@@ -88,14 +88,14 @@ void VerbsPort::deliver(Connection& connection, const ibv_wc& done) noexcept {
     if (connection.receives.must_tell()) dirty(connection);
     if (header.kind == MessageKind::notify) {
         slots_.free(slot);
-        return host_.receiver().on_notify(peer, header.value);
+        return host().receiver().on_notify(peer, header.value);
     }
     na::Arrival arrival{bytes.subspan(message_header_bytes), &peer, header.tag, this, nullptr, slot};
     in_hand_ = true;
     if (header.kind == MessageKind::expected) {
-        host_.receiver().on_expected(arrival);
+        host().receiver().on_expected(arrival);
     } else {
-        host_.receiver().on_unexpected(arrival);
+        host().receiver().on_unexpected(arrival);
     }
     if (std::exchange(in_hand_, false)) slots_.free(slot);
 }

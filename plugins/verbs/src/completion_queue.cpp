@@ -24,10 +24,7 @@ Result<void> CompletionQueue::open(const Device& device, std::uint32_t entries, 
     (void)::fcntl(channel_->fd, F_SETFL, ::fcntl(channel_->fd, F_GETFL) | O_NONBLOCK);
     queue_ = ::ibv_create_cq(device.context(), static_cast<int>(entries), owner, channel_, 0);
     if (!queue_) return Error(errc_from_errno(errno), "making a completion queue", {}, errno);
-    epoll_event event{};
-    event.events = EPOLLIN;
-    event.data.ptr = static_cast<na::FdEvents*>(this);
-    if (::epoll_ctl(host_.epoll_fd(), EPOLL_CTL_ADD, channel_->fd, &event) != 0) {
+    if (!host_.watch(channel_->fd, EPOLLIN, *this)) {
         return Error(errc_from_errno(errno), "watching a completion channel", {}, errno);
     }
     return {};
@@ -40,7 +37,7 @@ void CompletionQueue::close() noexcept {
         (void)::ibv_destroy_cq(queue_);
     }
     if (channel_) {
-        (void)::epoll_ctl(host_.epoll_fd(), EPOLL_CTL_DEL, channel_->fd, nullptr);
+        host_.unwatch(channel_->fd);
         (void)::ibv_destroy_comp_channel(channel_);
     }
     queue_ = nullptr;
@@ -74,7 +71,7 @@ void CompletionQueue::fetch_all() noexcept {
 bool CompletionQueue::arm() noexcept {
     if (fetched_begin_ < fetched_.size()) return false;
     if (!armed_) armed_ = ::ibv_req_notify_cq(queue_, 0) == 0;
-    // What came between the last poll and the request is told by nobody.
+    // The device does not tell of what came between the last poll and the request.
     fetch_all();
     return armed_ && fetched_.empty();
 }

@@ -25,7 +25,7 @@ namespace cinnabar::verbs {
 class VerbsPeer;
 class VerbsPort;
 
-// A request for a connection that is not answered yet.
+// A connection request that came in and is not answered yet.
 struct Incoming {
     CmId id;
     Greeting greeting;
@@ -35,8 +35,8 @@ struct Incoming {
 
 class Connection final : public PoolSlot {
   public:
-    // Set-up (connection_setup.cpp). A dial tries the peer's places in turn; its outcome goes to VerbsPort::dial_done
-    // or dial_failed, never from inside this call.
+    // Set-up (connection_setup.cpp). A dial tries the peer's addresses in turn; its outcome goes to
+    // VerbsPort::dial_done or dial_failed, never from inside this call.
     void dial(VerbsPort& port, VerbsPeer& peer) noexcept;
     // Answers a request with the own greeting. False: nothing was sent, the request is as it was, and the connection is
     // closed again.
@@ -44,13 +44,13 @@ class Connection final : public PoolSlot {
     void on_cm_event(const CmNews& news) noexcept;
     // Both sides know of it. The peer is who the session is with from now on.
     void open(VerbsPeer& peer) noexcept;
-    // Ends it: what the device holds comes back by and by, then it is closed and given to VerbsPort::closed.
+    // Ends it: the device gives back what it holds, then the port closes it.
     void drain(Errc why) noexcept;
     // Closes it now: the device has let go of everything when this returns; what it held ends with `why`.
     void close(Errc why) noexcept;
 
-    // Gives up a dial that nobody has answered, where that cannot be closed now; false: close it. On iWARP the kernel
-    // lets nobody destroy it before it has its answer, or has waited for one long enough itself.
+    // Gives up a dial that is not answered, where that cannot be closed now; false: close it. On iWARP the kernel
+    // does not let it be destroyed before it has its answer, or has waited for one long enough itself.
     [[nodiscard]] bool leave_unanswered() noexcept;
 
     // Closes what never became a session; nothing is told.
@@ -96,7 +96,7 @@ class Connection final : public PoolSlot {
     // The outcome, or, as long as there are names to look up, `again`.
     [[nodiscard]] Errc look_names_up(Errc why) noexcept;
     static void names_answered(na::NameQuestion& question, Errc why, std::vector<SocketAddress> found) noexcept;
-    void place_is_silent() noexcept;
+    void target_is_silent() noexcept;
     [[nodiscard]] int time_left_ms() const noexcept;
     [[nodiscard]] Errc request() noexcept;
     [[nodiscard]] Errc make_queue_pair() noexcept;
@@ -120,13 +120,13 @@ class Connection final : public PoolSlot {
     VerbsPeer* peer_ = nullptr;
     CmId id_;
     Stage stage_ = Stage::closed;
-    Greeting greeting_;                      // of the other side
-    std::span<const SocketAddress> places_;  // where it is dialled
-    std::span<const na::Uri> names_;         // not looked up yet
+    Greeting greeting_;                       // of the other side
+    std::span<const SocketAddress> targets_;  // where it is dialled
+    std::span<const na::Uri> names_;          // not looked up yet
     na::NameQuestion question_;
-    std::vector<SocketAddress> found_;  // what they stand for
-    std::size_t next_place_ = 0;
-    TimeUs dial_until_ = 0;  // all places together; the timer is for the present one
+    std::vector<SocketAddress> found_;  // their addresses
+    std::size_t next_target_ = 0;
+    TimeUs dial_until_ = 0;  // all addresses together; the timer is for the present one
     SocketAddress target_;
     bool dialled_ = false;
     bool unanswered_ = false;  // the kernel waits for what the other side says to a request

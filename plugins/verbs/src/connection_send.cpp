@@ -88,18 +88,18 @@ bool Connection::post(Batch& batch) noexcept {
 }
 
 void Connection::transmit() noexcept {
-    if (stage_ != Stage::open || peer_->ending) return;
+    if (stage_ != Stage::open || peer_->ending()) return;
     send_messages();
-    while (stage_ == Stage::open && !peer_->ending && send_rma()) continue;
+    while (stage_ == Stage::open && !peer_->ending() && send_rma()) continue;
 }
 
 void Connection::send_messages() noexcept {
-    PostedList& waiting = peer_->messages;
-    for (bool more = true; more && !peer_->ending;) {
+    na::PostedOps& waiting = peer_->messages;
+    for (bool more = true; more && !peer_->ending();) {
         Batch batch;
         const auto fits = [&] { return batch.count < batch_max && sent_.room() > 0 && port_->room().any(); };
         while (!waiting.empty() && sends.any() && fits()) {
-            Posted& posted = *waiting.pop_front();
+            auto& posted = static_cast<Posted&>(*waiting.pop_front());
             const na::Op& op = *posted.op;
             const auto kind = op.kind == na::OpKind::send_unexpected ? MessageKind::unexpected : MessageKind::expected;
             MessageHeader{kind, receives.give_back(), 0, op.tag}.encode(std::span<std::byte, message_header_bytes>(
@@ -107,7 +107,7 @@ void Connection::send_messages() noexcept {
             const std::size_t bytes = message_header_bytes + op.message_bytes;
             const bool inlined = bytes <= inline_max_;
             ibv_send_wr& request = batch.next(SendBuffers::piece(*op.message, bytes), inlined);
-            posted.place = Place::sending;
+            posted.place = na::OpPlace::sending;
             sends.take();
             enter(request, {inlined ? nullptr : &posted, true});
             if (inlined) batch.copied[batch.count - 1] = &posted;
@@ -126,7 +126,7 @@ void Connection::send_messages() noexcept {
 
 // Takes the next operation that waits; false when there is none, or it has to wait.
 bool Connection::send_rma() noexcept {
-    Posted* const posted = peer_->rma.front();
+    auto* const posted = static_cast<Posted*>(peer_->rma.front());
     if (!posted || rma_out_ == rma_out_max || sent_.room() < op_requests_max) return false;
     const auto wait = [this] { return port_->room().wait(*this), false; };
     if (!port_->room().any()) return wait();
@@ -135,13 +135,13 @@ bool Connection::send_rma() noexcept {
     WorkRequests work;
     std::array<ibv_sge, op_pieces_max> pieces;
     std::size_t count = 0;
-    if (!is_atomic(op.kind))
+    if (!na::is_atomic(op.kind))
         count = static_cast<const VerbsMemory&>(*op.local).pieces(op.local_offset, op.bytes, pieces);
     const std::uint32_t reads = reads_of(op, count, traits);
     if (reads > 0 && sent_.reads_out() > 0 && sent_.reads_out() + reads > read_depth_) return false;
     if (takes_credit(op) && !sends.any()) return false;
     HeaderBytes notification{};
-    if (is_atomic(op.kind)) {
+    if (na::is_atomic(op.kind)) {
         if (!port_->cells().take(posted->cell)) return wait();
         build_atomic(op, posted->remote, port_->cells().piece(posted->cell), work);
     } else {
@@ -152,11 +152,11 @@ bool Connection::send_rma() noexcept {
     }
     if (takes_credit(op)) sends.take();
     peer_->rma.remove(*posted);
-    posted->place = Place::sending;
+    posted->place = na::OpPlace::sending;
     ++rma_out_;
     for (std::uint32_t i = 0; i < work.count; ++i) {
         const ibv_wr_opcode opcode = work.requests[i].opcode;
-        const bool reads_there = opcode == IBV_WR_RDMA_READ || is_atomic(op.kind);
+        const bool reads_there = opcode == IBV_WR_RDMA_READ || na::is_atomic(op.kind);
         enter(work.requests[i], {posted, i + 1 == work.count, reads_there});
     }
     work.requests[work.count - 1].send_flags |= IBV_SEND_SIGNALED;
@@ -190,8 +190,8 @@ void Connection::ended(const Sent& sent, ibv_wc_status status) noexcept {
         posted.result = status == IBV_WC_WR_FLUSH_ERR ? end_why_ : operation_error(status);
     }
     if (!sent.last) return;
-    if (!is_message(posted.op->kind)) --rma_out_;
-    if (is_atomic(posted.op->kind)) posted.op->fetched = port_->cells().give_back(posted.cell);
+    if (!na::is_message(posted.op->kind)) --rma_out_;
+    if (na::is_atomic(posted.op->kind)) posted.op->fetched = port_->cells().give_back(posted.cell);
     port_->end(posted, posted.result);
 }
 

@@ -2,8 +2,8 @@
 // How a connection comes about and how it goes.
 #include "completion.hpp"
 #include "connection.hpp"
-#include "own_queue_pairs.hpp"
 #include "port.hpp"
+#include "process_ports.hpp"
 #include "system_errors.hpp"
 
 #include <cinnabar/base/log.hpp>
@@ -24,8 +24,8 @@ constexpr TimeUs drain_us_max = 500'000;
 // Longer than any kernel waits for the answer to a request on iWARP.
 constexpr TimeUs unanswered_us_max = 60'000'000;
 
-// A slot is posted for every credit, so that "receiver not ready" is not to be; some devices say it for a moment while
-// they fetch what is posted.
+// A slot is posted for every credit, so that "receiver not ready" must not occur; some devices say it for a moment
+// while they fetch what is posted.
 constexpr std::uint8_t not_ready_retries = 6;
 constexpr std::uint8_t retries = 7;
 
@@ -72,16 +72,16 @@ void Connection::dial(VerbsPort& port, VerbsPeer& peer) noexcept {
     start(port);
     peer_ = &peer;
     dialled_ = true;
-    places_ = peer.places.known;
-    names_ = peer.places.names;
+    targets_ = peer.targets.known;
+    names_ = peer.targets.names;
     target_ = {};
-    next_place_ = 0;
+    next_target_ = 0;
     // The round's time may be as old as the context's last look at its network.
     dial_until_ = after(steady_clock().now_us(), port.options().connect_timeout);
     dial_next(Errc::unreachable);
 }
 
-// Goes on with the next place; with none left, `why` is the outcome.
+// Goes on with the next address; with none left, `why` is the outcome.
 void Connection::dial_next(Errc why) noexcept {
     for (;;) {
         port_->host().disarm(timer_);
@@ -89,16 +89,16 @@ void Connection::dial_next(Errc why) noexcept {
         id_.reset();
         unanswered_ = false;
         const TimeUs now = steady_clock().now_us();
-        const bool too_late = next_place_ > 0 && now >= dial_until_;
-        if (next_place_ == places_.size() && !too_late) {
+        const bool too_late = next_target_ > 0 && now >= dial_until_;
+        if (next_target_ == targets_.size() && !too_late) {
             const Errc outcome = look_names_up(why);
             if (outcome == Errc::again) return;
             if (outcome != Errc::ok) return port_->dial_failed(*this, outcome);
         }
         if (too_late) return port_->dial_failed(*this, why);
-        const std::size_t places_left = places_.size() - next_place_;
-        port_->host().arm(timer_, now + share_of(dial_until_ - std::min(now, dial_until_), places_left));
-        target_ = places_[next_place_++];
+        const std::size_t targets_left = targets_.size() - next_target_;
+        port_->host().arm(timer_, now + share_of(dial_until_ - std::min(now, dial_until_), targets_left));
+        target_ = targets_[next_target_++];
         rdma_cm_id* id = nullptr;
         if (::rdma_create_id(port_->channel(), &id, this, RDMA_PS_TCP) != 0) {
             why = refused_by_system(errno);
@@ -115,7 +115,7 @@ void Connection::dial_next(Errc why) noexcept {
 
 Errc Connection::look_names_up(Errc why) noexcept {
     if (names_.empty()) return why;
-    const bool tried = !places_.empty();
+    const bool tried = !targets_.empty();
     const Errc known = question_.ask(port_->host(), std::exchange(names_, {}), found_);
     if (known == Errc::again) {
         stage_ = Stage::resolving_address;
@@ -123,8 +123,8 @@ Errc Connection::look_names_up(Errc why) noexcept {
         return known;
     }
     if (known != Errc::ok) return tried ? why : known;
-    places_ = found_;
-    next_place_ = 0;
+    targets_ = found_;
+    next_target_ = 0;
     return Errc::ok;
 }
 
@@ -132,8 +132,8 @@ void Connection::names_answered(na::NameQuestion& question, Errc why, std::vecto
     Connection& self = *static_cast<Connection*>(question.user);
     VerbsPort& port = *self.port_;
     self.found_ = std::move(found);
-    self.places_ = self.found_;
-    self.next_place_ = 0;
+    self.targets_ = self.found_;
+    self.next_target_ = 0;
     self.dial_next(why == Errc::ok ? Errc::unreachable : why);
     (void)port.settle();
 }
@@ -144,12 +144,12 @@ void Connection::time_out(Timer& timer) noexcept {
     if (self.stage_ == Stage::accepted) {
         port.accept_failed(self);
     } else {
-        self.place_is_silent();
+        self.target_is_silent();
     }
     (void)port.settle();
 }
 
-void Connection::place_is_silent() noexcept {
+void Connection::target_is_silent() noexcept {
     const Errc why = stage_ == Stage::dialling ? Errc::timed_out : Errc::unreachable;
     if (!unanswered_ || !port_->device().traits().iwarp) return dial_next(why);
     // It cannot be given up for another one before it has its answer, and so has the time of all.
@@ -157,7 +157,7 @@ void Connection::place_is_silent() noexcept {
     port_->host().arm(timer_, dial_until_);
 }
 
-// For the present place.
+// For the present address.
 int Connection::time_left_ms() const noexcept {
     const TimeUs now = steady_clock().now_us();
     const TimeUs left_ms = (timer_.expires - std::min(now, timer_.expires)) / 1000;
@@ -236,7 +236,7 @@ Errc Connection::make_queue_pair() noexcept {
         sent_.open(depth);
         queue_pair_ = id_->qp->qp_num;
         port_->add_queue_pair(*this);
-        OwnQueuePairs::of_process().add(id_->qp, *this);
+        ProcessQueuePairs::get().add(id_->qp, *this);
         limit_retries();
         return Errc::ok;
     }
@@ -256,7 +256,7 @@ void Connection::announce(Greeting& own) const noexcept {
 Errc Connection::request() noexcept {
     if (const Errc wrong = make_queue_pair(); wrong != Errc::ok) return wrong;
     Greeting own;
-    own.hello = port_->hello(na::HelloKind::dial, {peer_->addr().body().incarnation, peer_->remote_context()});
+    own.hello = port_->dial_hello(*peer_);
     announce(own);
     const auto bytes = own.encode();
     const std::uint32_t reads = port_->device().traits().read_depth_max;
@@ -339,7 +339,7 @@ void Connection::fail_queue_pair() noexcept {
 
 void Connection::destroy_queue_pair() noexcept {
     if (id_ && id_->qp) {
-        OwnQueuePairs::of_process().remove(id_->qp);  // before another gets its place in memory
+        ProcessQueuePairs::get().remove(id_->qp);  // before another gets its place in memory
         // mlx5 and others throw away what a queue pair has left in the completion queue when it goes, and with it the
         // numbers of receive slots: it takes in nothing more, and what came is fetched, before that. siw throws nothing
         // away, and is left alone while it connects.

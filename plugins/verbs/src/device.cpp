@@ -112,7 +112,7 @@ Result<std::shared_ptr<Device>> Device::open(const na::Uri& uri) {
     const std::vector<std::string> names = device_names();
     if (names.empty()) return no_device();
     // Where the kernel does not copy pinned pages for a child, libibverbs keeps them from it. Before the first
-    // registration of the process; it fails when somebody else was there before, who then decided.
+    // registration of the process; it fails when another library called it before, which then decided.
     if (::ibv_is_fork_initialized() == IBV_FORK_DISABLED) keep_from_children();
     CINNABAR_TRY(const Wish wish, wish_of(uri, names));
     if (!wish.device.empty() && std::find(names.begin(), names.end(), wish.device) == names.end()) {

@@ -48,8 +48,8 @@ struct LentMemory {
 // Registers what the lease covers for its access. Null, with errno, when the system refuses.
 [[nodiscard]] std::unique_ptr<LentMemory> lend(const Device& device, const na::Lease& lease);
 
-// Takes it back: afterwards the device lets nobody in. False: the device did not give it back within a second, because
-// somebody is in the middle of a write.
+// Takes it back: afterwards the device gives no peer access. False: the device did not give it back within a second,
+// because a peer is in the middle of a write.
 [[nodiscard]] bool take_back(const Device& device, LentMemory& lent) noexcept;
 
 }  // namespace cinnabar::verbs

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Progress: completions, what waits to be sent, ends, and signs of life.
+// Posts, and progress: completions, what waits to be sent, ends, and signs of life.
 #include "port.hpp"
 
-#include "own_ports.hpp"
+#include "process_ports.hpp"
 
 #include <cinnabar/base/log.hpp>
-#include <cinnabar/na/session/sessions.hpp>
 
 #include <fcntl.h>
 
@@ -29,8 +28,8 @@ std::size_t slot_bytes(const na::TransportOptions& options) noexcept {
 }  // namespace
 
 VerbsPort::VerbsPort(VerbsTransport& transport, na::PortHost& host)
-    : transport_(transport),
-      host_(host),
+    : SessionPort(transport, transport.options(), host),
+      transport_(transport),
       messages_(transport.device(), host.threads(), transport.options().send_slots_max,
                 transport.options().message_bytes_max),
       slots_(transport.device(), slot_bytes(transport.options()), transport.posted_max(),
@@ -40,7 +39,6 @@ VerbsPort::VerbsPort(VerbsTransport& transport, na::PortHost& host)
       cm_watch_(*this, &VerbsPort::cm_ready),
       listener_watch_(*this, &VerbsPort::listener_ready),
       device_watch_(*this, &VerbsPort::device_ready),
-      peers_(host),
       connections_(Threads::one, transport.limits().connections_max + connections_extra) {
     pulse_.owner = this;
     pulse_.fire = [](Timer& timer) noexcept { TimerOf<VerbsPort>::owner_of(timer).beat(); };
@@ -57,27 +55,26 @@ Result<void> VerbsPort::open() {
     CINNABAR_TRY(channel_, make_event_channel());
     const int device_fd = device().context()->async_fd;
     (void)::fcntl(device_fd, F_SETFL, ::fcntl(device_fd, F_GETFL) | O_NONBLOCK);
-    const int epoll = host_.epoll_fd();
     const int listener = transport_.listener_fd();
-    const bool watched = cm_watch_.start(epoll, channel_->fd, EPOLLIN) &&
-                         device_watch_.start(epoll, device_fd, EPOLLIN | EPOLLEXCLUSIVE) &&
-                         (listener < 0 || listener_watch_.start(epoll, listener, EPOLLIN | EPOLLEXCLUSIVE));
+    const bool watched = cm_watch_.start(channel_->fd, EPOLLIN) &&
+                         device_watch_.start(device_fd, EPOLLIN | EPOLLEXCLUSIVE) &&
+                         (listener < 0 || listener_watch_.start(listener, EPOLLIN | EPOLLEXCLUSIVE));
     if (!watched) return Error(errc_from_errno(errno), "watching the connection manager", {}, errno);
-    OwnPorts::of_process().add(*this);
+    ProcessPorts::get().add(*this);
     return {};
 }
 
-void VerbsPort::close() noexcept {
-    if (std::exchange(closed_, true)) return;
-    transport_.port_closed(*this, host_.context_id());
-    OwnPorts::of_process().remove(*this);
+void VerbsPort::stop_events() noexcept {
+    transport_.ports().remove(*this);
+    ProcessPorts::get().remove(*this);
     listener_watch_.stop();
     device_watch_.stop();
     cm_watch_.stop();
-    host_.disarm(pulse_);
-    accepting_ = false;
+    host().disarm(pulse_);
     inbox_.take_all().clear();
-    put_off_.close();  // no event and no new session from what follows
+}
+
+void VerbsPort::end_connections() noexcept {
     while (!dirty_.empty()) (void)dirty_.pop_front();
     while (!draining_.empty()) (void)draining_.pop_front();
     room_.forget_all();
@@ -86,20 +83,31 @@ void VerbsPort::close() noexcept {
         connection.close(Errc::canceled);
         connections_.release(connection);
     });
-    peers_.each([this](VerbsPeer& peer) {
-        peer.connection = peer.dial = nullptr;
-        peer.set_idle();
-        na::fail_waiting(*this, peer, Errc::canceled);
-    });
-    put_off_.complete_all(host_);
+}
+
+void VerbsPort::release_all() noexcept {
     completions_.close();
     slots_.close();
     channel_.reset();
 }
 
-VerbsPort::~VerbsPort() {
-    close();
-    peers_.remove_all();
+Errc VerbsPort::post(na::Op& op) noexcept {
+    auto& peer = static_cast<VerbsPeer&>(*op.peer);
+    RemotePlace remote;
+    Errc wrong = Errc::ok;
+    if (!na::is_message(op.kind)) {
+        const std::uint64_t bytes = na::is_atomic(op.kind) ? sizeof(std::uint64_t) : op.bytes;
+        wrong = find_place(op.remote.key, op.remote_offset, bytes, remote);
+        if (wrong == Errc::invalid_argument) return wrong;
+    }
+    Posted& posted = na::make_posted<Posted>(op);
+    posted.remote = remote;
+    if (wrong != Errc::ok) {
+        end(posted, wrong);
+    } else if (enqueue(peer, posted) && peer.connection) {
+        dirty(*peer.connection);
+    }
+    return Errc::ok;
 }
 
 std::uint32_t VerbsPort::window_for_next() const noexcept {
@@ -126,17 +134,17 @@ unsigned VerbsPort::poll() noexcept {
     if (!draining_.empty()) did += look_at_draining();
     if (broken_.load(std::memory_order_relaxed)) did += look_at_broken();
     did += settle();
-    if (peers_.spares_changed()) peers_.forget_spares();
+    peers_.forget_spares();
     return did;
 }
 
 void VerbsPort::flush() noexcept {
-    if (closed_) return;
+    if (closed()) return;
     if (!slots_.refill()) {
         static constinit LogLimit lines;
         log_limited(lines, LogLevel::error, "verbs: the device takes no more receive slots");
     }
-    if (dirty_.empty() && put_off_.empty()) return;
+    if (dirty_.empty() && !anything_deferred()) return;
     Connections now;
     now.splice_back(dirty_);
     while (Connection* connection = now.pop_front()) connection->transmit();
@@ -144,18 +152,14 @@ void VerbsPort::flush() noexcept {
 }
 
 bool VerbsPort::prepare_wait() noexcept {
-    if (!dirty_.empty() || !put_off_.empty() || !inbox_.empty() || broken_.load(std::memory_order_seq_cst))
+    if (!dirty_.empty() || anything_deferred() || !inbox_.empty() || broken_.load(std::memory_order_seq_cst))
         return false;
     return completions_.arm();
 }
 
-unsigned VerbsPort::settle() noexcept {
-    return put_off_.settle(host_, [this](VerbsPeer& peer, Errc why) { session_over(peer, why); });
-}
-
 unsigned VerbsPort::look_at_draining() noexcept {
     unsigned did = 0;
-    const TimeUs now = host_.now_us();
+    const TimeUs now = host().now_us();
     for (Connection* connection = draining_.front(); connection;) {
         Connection& each = *std::exchange(connection, Connections::next(*connection));
         each.give_slots_back();
@@ -169,7 +173,7 @@ unsigned VerbsPort::look_at_draining() noexcept {
 
 void VerbsPort::broke() noexcept {
     broken_.store(true, std::memory_order_seq_cst);
-    host_.wake();
+    host().wake();
 }
 
 void VerbsPort::fail(Errc why) noexcept {
@@ -192,7 +196,8 @@ unsigned VerbsPort::look_at_broken() noexcept {
     // What was written before it was set is seen from here on; what is set from here on is for the next look.
     if (!broken_.exchange(false, std::memory_order_acq_rel)) return 0;
     unsigned did = 0;
-    peers_.each([this, &did](VerbsPeer& peer) {
+    peers_.each([this, &did](na::SessionPeer& each) {
+        auto& peer = static_cast<VerbsPeer&>(each);
         Errc why = peer.connection ? peer.connection->broken.exchange(Errc::ok) : Errc::ok;
         if (failed() != Errc::ok && (peer.connection || peer.dial)) why = failed();
         if (why == Errc::ok) return;
@@ -205,20 +210,21 @@ unsigned VerbsPort::look_at_broken() noexcept {
 }
 
 void VerbsPort::arm_pulse() noexcept {
-    if (pulse_.armed() || closed_) return;
+    if (pulse_.armed() || closed()) return;
     const TimeUs keepalive = static_cast<TimeUs>(options().keepalive.count());
-    if (!draining_.empty()) return host_.arm(pulse_, host_.now_us() + drain_look_us);
-    if (sessions_ > 0 && keepalive > 0) host_.arm(pulse_, host_.now_us() + std::max<TimeUs>(keepalive / 4, 1));
+    if (!draining_.empty()) return host().arm(pulse_, host().now_us() + drain_look_us);
+    if (sessions_ > 0 && keepalive > 0) host().arm(pulse_, host().now_us() + std::max<TimeUs>(keepalive / 4, 1));
 }
 
 // Whoever was silent for a while is asked for a sign of life.
 void VerbsPort::beat() noexcept {
     (void)look_at_draining();
     const TimeUs keepalive = static_cast<TimeUs>(options().keepalive.count());
-    const TimeUs now = host_.now_us();
+    const TimeUs now = host().now_us();
     if (keepalive > 0) {
-        peers_.each([this, keepalive, now](VerbsPeer& peer) {
-            if (!peer.connection || peer.ending) return;
+        peers_.each([this, keepalive, now](na::SessionPeer& each) {
+            auto& peer = static_cast<VerbsPeer&>(each);
+            if (!peer.connection || peer.ending()) return;
             if (!peer.connection->probe(now - std::min(now, keepalive / 4), keepalive / 2)) {
                 static constinit LogLimit lines;
                 log_limited(lines, LogLevel::debug, "verbs: no sign of life, and so no session any more");

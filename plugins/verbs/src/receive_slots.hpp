@@ -40,7 +40,7 @@ class ReceiveSlots {
     // A completion took it out of the queue.
     void taken(std::uint32_t slot) noexcept;
     [[nodiscard]] std::byte* bytes(std::uint32_t slot) const noexcept;
-    // Nobody looks at it any more: it, or a spare, is posted with the next refill.
+    // It is not in use any more: it, or a spare, is posted with the next refill.
     void free(std::uint32_t slot) noexcept { free_.push_back(slot); }
     // Posts what is missing, all at once, and some more, so that it is not called for every arrival. False: the device
     // refused.

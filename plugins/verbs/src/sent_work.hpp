@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The work requests that the device holds of one queue pair, in the order in which it got them, and which of them are
-// done when it tells of one. Those that nobody asked it to tell of are done when a later one is. Reads are an
+// done when it tells of one. Those that it was not asked to tell of are done when a later one is. Reads are an
 // exception: on iWARP a message behind a read may be done before it, so that only a read tells of reads. Pure: needs no
 // device. Owner of the context only.
 #pragma once
@@ -16,7 +16,7 @@ namespace cinnabar::verbs {
 struct Posted;
 
 struct Sent {
-    Posted* posted = nullptr;  // null: nobody waits for it
+    Posted* posted = nullptr;  // null: no op waits for it
     bool last = false;         // of its operation
     bool read = false;         // a read or an atomic
     bool probe = false;

@@ -16,7 +16,7 @@ namespace cinnabar::verbs {
 namespace {
 
 // Of one registration; each piece that does not touch its neighbour is one more for the device.
-constexpr std::size_t segments_max = 4096;
+constexpr std::size_t pieces_max = 4096;
 constexpr std::size_t message_bytes_limit = 1024 * 1024;
 constexpr std::uint32_t rma_inflight_worth = 16;
 // Of one port's receive queue: what the queue itself takes for each, whether used or not, is 64 bytes or so.
@@ -36,28 +36,20 @@ std::uint32_t posted_max_of(const Device& device, const na::TransportOptions& op
 }  // namespace
 
 VerbsTransport::VerbsTransport(std::shared_ptr<Device> device, const na::TransportOptions& options)
-    : options_(options),
-      incarnation_(secret_u64()),
+    : SessionTransport(options),
       device_(std::move(device)),
       posted_max_(posted_max_of(*device_, options)),
-      registrations_(std::make_shared<na::Registrations>(options)),
       leases_(positive(device_->limits().max_mr) / 2) {
     options_.receive_slots = std::min(options_.receive_slots, std::max(posted_max_ / 2, 1u));
     const DeviceTraits& traits = device_->traits();
-    caps_.ordered = true;
-    caps_.put_notify = true;
     caps_.atomics = traits.atomics;
-    caps_.revocable = true;
-    caps_.detects_loss = true;
-    caps_.wait_fd = true;
-    limits_.message_bytes_max = options.message_bytes_max;
+    caps_.offset_addressing = false;
     limits_.rma_bytes_max = traits.rma_bytes_max;
-    limits_.segments_max = segments_max;
+    limits_.segments_max = pieces_max;
     limits_.op_segments_max = traits.send_pieces_max;
     limits_.lease_key_bytes_max = key_bytes(1);
     limits_.rma_inflight_max = rma_inflight_worth;
     limits_.receive_slots = options_.receive_slots;
-    limits_.send_slots = options.send_slots_max;
     limits_.connections_max =
         std::min({options.connections_max, posted_max_ / slots_per_connection_min, traits.connections_max});
 }
@@ -99,19 +91,8 @@ std::vector<std::string> VerbsTransport::endpoints() const {
 Result<std::unique_ptr<na::Port>> VerbsTransport::open_port(na::PortHost& host) {
     auto port = std::make_unique<VerbsPort>(*this, host);
     CINNABAR_TRY_VOID(port->open());
-    {
-        const std::lock_guard lock(mutex_);
-        if (ports_.contains(host.context_id())) return Error(Errc::exists, "that context id is open already");
-        if (ports_.size() >= options_.contexts_max) return Error(Errc::too_large, "contexts_max are open already");
-        ports_.emplace(host.context_id(), port.get());
-    }
+    CINNABAR_TRY_VOID(ports_.add(*port, options_.contexts_max));
     return std::unique_ptr<na::Port>(std::move(port));
-}
-
-void VerbsTransport::port_closed(const VerbsPort& port, na::ContextId context) noexcept {
-    const std::lock_guard lock(mutex_);
-    // A port that was never let in is closed as well.
-    if (const auto at = ports_.find(context); at != ports_.end() && at->second == &port) ports_.erase(at);
 }
 
 void VerbsTransport::take_requests() noexcept {
@@ -119,7 +100,7 @@ void VerbsTransport::take_requests() noexcept {
     const std::lock_guard lock(listen_mutex_);
     CmNews news;
     for (unsigned i = 0; i < requests_max && next_event(listen_channel_.get(), news); ++i) {
-        if (news.type == RDMA_CM_EVENT_CONNECT_REQUEST) came_in(news);
+        if (news.type == RDMA_CM_EVENT_CONNECT_REQUEST) requested(news);
         if (news.type == RDMA_CM_EVENT_DEVICE_REMOVAL) device_is_gone();
     }
 }
@@ -127,11 +108,10 @@ void VerbsTransport::take_requests() noexcept {
 void VerbsTransport::device_is_gone() noexcept {
     log(LogLevel::error, "verbs: the device at %s was taken out: nobody can connect to it any more",
         device_->address().endpoint("verbs").c_str());
-    const std::lock_guard lock(mutex_);
-    for (const auto& [context, port] : ports_) port->fail(Errc::unreachable);
+    ports_.each([](VerbsPort& port) { port.fail(Errc::unreachable); });
 }
 
-void VerbsTransport::came_in(const CmNews& news) noexcept {
+void VerbsTransport::requested(const CmNews& news) noexcept {
     Incoming incoming;
     incoming.id.reset(news.id);
     incoming.read_depth = news.reads_out;
@@ -139,31 +119,21 @@ void VerbsTransport::came_in(const CmNews& news) noexcept {
     const Errc wrong = Greeting::decode(news.private_data(), incoming.greeting);
     if (wrong == Errc::protocol || incoming.greeting.hello.kind != na::HelloKind::dial) {
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::info, "verbs: %s is no Cinnabar peer: turned away",
+        log_limited(lines, LogLevel::info, "verbs: %s is not a Cinnabar peer: rejected",
                     SocketAddress(::rdma_get_peer_addr(news.id)).endpoint("verbs").c_str());
         (void)::rdma_reject(news.id, nullptr, 0);
         return;
     }
-    if (const Errc refused = wrong == Errc::ok ? hand_over(incoming) : wrong; refused != Errc::ok) {
-        reject(incoming, refused);
-    }
-}
-
-Errc VerbsTransport::hand_over(Incoming& incoming) noexcept {
-    const std::lock_guard lock(mutex_);
-    const auto at = ports_.find(incoming.greeting.hello.peer_context);
-    if (at == ports_.end()) return Errc::unreachable;
-    if (at->second->inbox_full()) return Errc::overloaded;
-    if (::rdma_migrate_id(incoming.id.get(), at->second->channel()) != 0) return Errc::unreachable;
-    at->second->hand_over(std::move(incoming));
-    return Errc::ok;
+    const auto migrate = [&](VerbsPort& port) { return ::rdma_migrate_id(incoming.id.get(), port.channel()) == 0; };
+    const Errc refused = wrong == Errc::ok ? ports_.hand_over(incoming, migrate) : wrong;
+    if (refused != Errc::ok) reject(incoming, refused);
 }
 
 void VerbsTransport::reject(const Incoming& incoming, Errc why) noexcept {
     Greeting answer;
     answer.hello.kind = na::HelloKind::reject;
     answer.hello.reason = static_cast<std::uint8_t>(why);
-    answer.hello.incarnation = incarnation_;
+    answer.hello.incarnation = incarnation();
     answer.hello.context = incoming.greeting.hello.peer_context;
     const auto bytes = answer.encode();
     (void)::rdma_reject(incoming.id.get(), bytes.data(), static_cast<std::uint8_t>(bytes.size()));
@@ -171,7 +141,7 @@ void VerbsTransport::reject(const Incoming& incoming, Errc why) noexcept {
 
 Result<std::unique_ptr<na::Memory>> VerbsTransport::register_memory(std::span<const na::Segment> segments,
                                                                     na::Access access) {
-    CINNABAR_TRY_VOID(registrations_->admit(segments, segments_max));
+    CINNABAR_TRY_VOID(registrations_->admit(segments, pieces_max));
     return VerbsMemory::make(*this, device_, segments, access, registrations_);
 }
 
@@ -201,13 +171,13 @@ Errc VerbsTransport::revoke(na::Lease& lease) noexcept {
     lease.key = 0;
     leases_.give();
     if (take_back(*device_, *lent)) return Errc::ok;
-    // Somebody is in the middle of a write that does not end: the lender keeps the memory away from everybody.
-    const std::lock_guard lock(mutex_);
-    stuck_.push_back(std::move(lent));
+    // A peer is in the middle of a write that does not end: the lender must not use the memory again.
+    {
+        const std::lock_guard lock(stuck_mutex_);
+        stuck_.push_back(std::move(lent));
+    }
     lease.fence_failed = true;
-    if (ports_.empty()) return Errc::ok;
-    ports_.begin()->second->host().submit(lease.fenced);
-    return Errc::again;
+    return ports_.with_any([&](VerbsPort& port) { port.host().submit(lease.fenced); }) ? Errc::again : Errc::ok;
 }
 
 void VerbsTransport::describe(const na::Lease& lease, Writer& writer) const noexcept {

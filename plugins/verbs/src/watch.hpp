@@ -14,17 +14,13 @@ class Watch final : public na::FdEvents {
     Watch(Owner& owner, void (Owner::*ready)() noexcept) noexcept : owner_(owner), ready_(ready) {}
 
     // False, with errno, when the kernel refuses.
-    [[nodiscard]] bool start(int epoll, int fd, std::uint32_t events) noexcept {
-        epoll_event event{};
-        event.events = events;
-        event.data.ptr = static_cast<na::FdEvents*>(this);
-        if (::epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) != 0) return false;
-        epoll_ = epoll;
+    [[nodiscard]] bool start(int fd, std::uint32_t epoll_events) noexcept {
+        if (!owner_.host().watch(fd, epoll_events, *this)) return false;
         fd_ = fd;
         return true;
     }
     void stop() noexcept {
-        if (fd_ >= 0) (void)::epoll_ctl(epoll_, EPOLL_CTL_DEL, fd_, nullptr);
+        if (fd_ >= 0) owner_.host().unwatch(fd_);
         fd_ = -1;
     }
     void on_ready(std::uint32_t) noexcept override {
@@ -34,7 +30,6 @@ class Watch final : public na::FdEvents {
   private:
     Owner& owner_;
     void (Owner::*ready_)() noexcept;
-    int epoll_ = -1;
     int fd_ = -1;
 };
 

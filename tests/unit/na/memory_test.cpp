@@ -77,5 +77,24 @@ TEST_F(MemoryTest, GatherStopsAtTheRoomGiven) {
     EXPECT_EQ(pieces, (std::vector<std::uint64_t>{5, 20, 30}));
 }
 
+TEST_F(MemoryTest, CopiesCrossTheBordersOfSegments) {
+    const auto memory = make({{bytes_.data(), 10}, {bytes_.data() + 100, 20}, {bytes_.data() + 200, 30}});
+    std::array<std::byte, 40> flat{};
+    for (std::size_t i = 0; i < flat.size(); ++i) flat[i] = static_cast<std::byte>(i + 1);
+    memory->copy_in(7, flat);
+    EXPECT_EQ(bytes_[6], std::byte{0});
+    EXPECT_EQ(bytes_[9], std::byte{3});
+    EXPECT_EQ(bytes_[10], std::byte{0});
+    EXPECT_EQ(bytes_[100], std::byte{4});
+    EXPECT_EQ(bytes_[119], std::byte{23});
+    EXPECT_EQ(bytes_[216], std::byte{40});
+    EXPECT_EQ(bytes_[217], std::byte{0});
+    std::array<std::byte, 40> back{};
+    memory->copy_out(7, back);
+    EXPECT_EQ(back, flat);
+    memory->copy_in(60, {});
+    memory->copy_out(60, {});
+}
+
 }  // namespace
 }  // namespace cinnabar::na

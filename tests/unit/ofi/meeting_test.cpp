@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Who calls at the socket of a fabric transport, and what a peer without a working fabric comes to.
-#include "card.hpp"
+#include "greeting.hpp"
 #include "stranger.hpp"
 #include "support/network.hpp"
 #include "support/pump.hpp"
@@ -40,25 +40,23 @@ class Meeting : public testing::Test {
         EXPECT_EQ(na::start_connect(na::resolve(uri, na::Purpose::dial).value().front(), nullptr, fd), Errc::ok);
         return fd;
     }
-    static void say(const UniqueFd& fd, const Card& card) {
-        std::array<std::byte, Card::bytes> bytes;
-        card.encode(bytes);
-        EXPECT_TRUE(na::send_greeting(fd.get(), bytes));
+    static void say(const UniqueFd& fd, const Greeting& greeting) {
+        EXPECT_TRUE(na::send_greeting(fd.get(), greeting.encode()));
     }
-    static Card stranger() {
-        Card card;
-        card.hello.incarnation = 77;
-        card.hello.message_bytes_max = 4096;
-        card.set_provider("tcp;ofi_rxm");
-        return card;
+    static Greeting stranger() {
+        Greeting greeting;
+        greeting.hello.incarnation = 77;
+        greeting.hello.message_bytes_max = 4096;
+        greeting.set_provider("tcp;ofi_rxm");
+        return greeting;
     }
     // again: it is silent; peer_lost: it has hung up.
-    Errc listen(const UniqueFd& fd, Card& out) {
+    Errc listen(const UniqueFd& fd, Greeting& out) {
         na::GreetingReader reader;
-        reader.expect(Card::bytes);
+        reader.expect(Greeting::wire_bytes);
         Errc came = Errc::again;
         (void)pump_.until([&] { return (came = reader.read(fd.get())) != Errc::again; });
-        return came == Errc::ok ? Card::decode(reader.bytes(), out) : came;
+        return came == Errc::ok ? Greeting::decode(reader.bytes(), out) : came;
     }
 
     support::Network network_;
@@ -70,10 +68,10 @@ class Meeting : public testing::Test {
 
 TEST_F(Meeting, ACallerOnAnotherProviderIsTurnedAway) {
     const UniqueFd fd = call();
-    Card card = stranger();
-    card.set_provider("sockets");
-    say(fd, card);
-    Card answer;
+    Greeting greeting = stranger();
+    greeting.set_provider("sockets");
+    say(fd, greeting);
+    Greeting answer;
     ASSERT_EQ(listen(fd, answer), Errc::ok);
     EXPECT_EQ(answer.hello.kind, na::HelloKind::reject);
     EXPECT_EQ(answer.hello.reason, static_cast<std::uint8_t>(Errc::unreachable));
@@ -82,32 +80,31 @@ TEST_F(Meeting, ACallerOnAnotherProviderIsTurnedAway) {
 
 TEST_F(Meeting, ACallerForAContextThatIsNotThereIsTurnedAway) {
     const UniqueFd fd = call();
-    Card card = stranger();
-    card.hello.peer_context = 9;
-    say(fd, card);
-    Card answer;
+    Greeting greeting = stranger();
+    greeting.hello.peer_context = 9;
+    say(fd, greeting);
+    Greeting answer;
     ASSERT_EQ(listen(fd, answer), Errc::ok);
     EXPECT_EQ(answer.hello.reason, static_cast<std::uint8_t>(Errc::unreachable));
 }
 
 TEST_F(Meeting, ACallerForAnEarlierProcessIsToldThatItIsGone) {
     const UniqueFd fd = call();
-    Card card = stranger();
-    card.hello.peer_incarnation = transport_->incarnation() ^ 1;
-    say(fd, card);
-    Card answer;
+    Greeting greeting = stranger();
+    greeting.hello.peer_incarnation = transport_->incarnation() ^ 1;
+    say(fd, greeting);
+    Greeting answer;
     ASSERT_EQ(listen(fd, answer), Errc::ok);
     EXPECT_EQ(answer.hello.reason, static_cast<std::uint8_t>(Errc::peer_lost));
 }
 
 TEST_F(Meeting, ACallerWhoWantsWhatIsNotKnownIsToldSo) {
     for (const std::size_t at : {4u, 8u, 38u, 39u, 46u, 47u}) {
-        std::array<std::byte, Card::bytes> bytes;
-        stranger().encode(bytes);
+        auto bytes = stranger().encode();
         bytes[at] ^= std::byte{7};
         const UniqueFd fd = call();
         ASSERT_TRUE(na::send_greeting(fd.get(), bytes));
-        Card answer;
+        Greeting answer;
         ASSERT_EQ(listen(fd, answer), Errc::ok) << at;
         EXPECT_EQ(answer.hello.kind, na::HelloKind::reject) << at;
         EXPECT_EQ(answer.hello.reason, static_cast<std::uint8_t>(Errc::unsupported)) << at;
@@ -117,19 +114,19 @@ TEST_F(Meeting, ACallerWhoWantsWhatIsNotKnownIsToldSo) {
 TEST_F(Meeting, SilenceAndNonsenseAreDropped) {
     const UniqueFd silent = call();
     const UniqueFd noisy = call();
-    const std::array<std::byte, Card::bytes> nonsense{};
+    const std::array<std::byte, Greeting::wire_bytes> nonsense{};
     ASSERT_TRUE(na::send_greeting(noisy.get(), nonsense));
-    Card answer;
+    Greeting answer;
     EXPECT_EQ(listen(noisy, answer), Errc::peer_lost);
     EXPECT_EQ(listen(silent, answer), Errc::peer_lost);
 }
 
 TEST_F(Meeting, AFabricAddressThatIsNoneEndsTheSession) {
     const UniqueFd fd = call();
-    Card card = stranger();
-    card.address_bytes = 3;
-    say(fd, card);
-    Card answer;
+    Greeting greeting = stranger();
+    greeting.address_bytes = 3;
+    say(fd, greeting);
+    Greeting answer;
     ASSERT_EQ(listen(fd, answer), Errc::ok);
     EXPECT_EQ(answer.hello.kind, na::HelloKind::accept);
     EXPECT_EQ(listen(fd, answer), Errc::peer_lost);
@@ -137,12 +134,12 @@ TEST_F(Meeting, AFabricAddressThatIsNoneEndsTheSession) {
 
 TEST_F(Meeting, WhoNeverComesByTheFabricIsDropped) {
     const UniqueFd fd = call();
-    Card card = stranger();
-    say(fd, card);
-    Card answer;
+    Greeting greeting = stranger();
+    say(fd, greeting);
+    Greeting answer;
     ASSERT_EQ(listen(fd, answer), Errc::ok);
     // The socket met; the fabric carries nothing within the connect timeout.
-    card.address_bytes = answer.address_bytes;
+    greeting.address_bytes = answer.address_bytes;
     EXPECT_EQ(listen(fd, answer), Errc::peer_lost);
     EXPECT_EQ(receiver_.count(na::PeerEvent::connected), 0u);
 }
@@ -172,10 +169,10 @@ TEST_F(Meeting, WhoClaimsToBeALostServerGetsNothingThatIsMeantForIt) {
     there.port().disconnect(there);
     ASSERT_TRUE(pump_.until([this] { return receiver_.count(na::PeerEvent::lost) == 1; }));
     const UniqueFd liar = call();
-    Card card = stranger();
-    card.hello.incarnation = server->incarnation();
-    say(liar, card);
-    Card answer;
+    Greeting greeting = stranger();
+    greeting.hello.incarnation = server->incarnation();
+    say(liar, greeting);
+    Greeting answer;
     ASSERT_EQ(listen(liar, answer), Errc::ok);
     EXPECT_EQ(answer.hello.kind, na::HelloKind::accept);
     EXPECT_EQ(there.state(), na::PeerState::idle);
@@ -185,14 +182,14 @@ TEST_F(Meeting, WhoClaimsToBeALostServerGetsNothingThatIsMeantForIt) {
     context.reset();
 }
 
-// A card may name the address of somebody else.
+// A greeting may name the address of somebody else.
 TEST_F(Meeting, NobodyIsSpokenToWhoHasNotSpoken) {
     const std::string target = transport_->endpoints().front();
     Stranger liar(target);
     Stranger victim(target);
-    Card card = liar.card();
-    Stranger::set_address(card, victim.endpoint().address());
-    const std::size_t session = liar.meet(pump_, card);
+    Greeting greeting = liar.greeting();
+    Stranger::set_address(greeting, victim.endpoint().address());
+    const std::size_t session = liar.meet(pump_, greeting);
     liar.say(session, FrameKind::probe);
     EXPECT_TRUE(pump_.until([&] {
         liar.poll();
@@ -208,9 +205,9 @@ TEST_F(Meeting, NobodyIsSpokenToWhoHasNotSpoken) {
 
 TEST_F(Meeting, WordsBehindTheGreetingEndTheSession) {
     const UniqueFd fd = call();
-    Card card = stranger();
-    say(fd, card);
-    Card answer;
+    Greeting greeting = stranger();
+    say(fd, greeting);
+    Greeting answer;
     ASSERT_EQ(listen(fd, answer), Errc::ok);
     const std::byte word{1};
     ASSERT_EQ(na::send_some(fd.get(), &word, 1).bytes, 1u);

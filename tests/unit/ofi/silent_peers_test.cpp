@@ -201,7 +201,7 @@ TEST_P(SilentPeers, WhoAnswersNoStopsIsEnded) {
     const auto memory = server_.transport->register_memory({&segment, 1}, na::Access::read_write).value();
     const auto lost = [&] { return server_.receiver.count(na::PeerEvent::lost) > 0; };
     std::size_t stopped = 0;
-    for (; stopped < 2 * Session::unanswered_max && !lost(); ++stopped) {
+    for (; stopped < 2 * Origin::unanswered_max && !lost(); ++stopped) {
         Get& get = gets_.emplace_back();
         get.op.kind = na::OpKind::get;
         get.op.peer = peer;
@@ -219,7 +219,7 @@ TEST_P(SilentPeers, WhoAnswersNoStopsIsEnded) {
         server_.context->cancel_owned(get.op);
         ASSERT_TRUE(pump_.until([&] { return get.done; }));
     }
-    EXPECT_EQ(stopped, Session::unanswered_max + 1);
+    EXPECT_EQ(stopped, Origin::unanswered_max + 1);
     ASSERT_TRUE(lost());
     EXPECT_EQ(server_.receiver.events.back().why, Errc::timed_out);
 }
@@ -241,7 +241,7 @@ TEST_P(SilentPeers, WhoAsksForMoreThanItTakesIsEnded) {
     body.bytes = lent.size();
     body.chunk = small_bytes_max;
     const auto lost = [&] { return server_.receiver.count(na::PeerEvent::lost) > 0; };
-    for (std::uint64_t id = 0; id < 2 * Session::owed_max && !lost(); ++id) {
+    for (std::uint64_t id = 0; id < 2 * Owner::requests_max && !lost(); ++id) {
         body.tag = (id + 1) << chunk_number_bits;
         strangers_.front().say(0, FrameKind::get, id, body);
         strangers_.front().poll();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A peer that is not the library: it greets by hand, with cards of its own making, and says and hears every frame
+// A peer that is not the library: it greets by hand, with greetings of its own making, and says and hears every frame
 // itself. One endpoint may have several sessions with the library. It hears something only while it is polled.
 #pragma once
 
-#include "card.hpp"
 #include "frame.hpp"
+#include "greeting.hpp"
 #include "own_end.hpp"
 #include "support/pump.hpp"
 
@@ -46,35 +46,33 @@ class Stranger {
         }
     }
 
-    // A card for one more session. Each has another identity.
-    Card card() {
-        Card card;
-        card.hello.incarnation = 77 + sessions_made_;
-        card.hello.message_bytes_max = message_bytes_max;
-        card.session = {3 + sessions_made_++, 12345};
-        card.set_provider(end_.selection.provider->name);
-        set_address(card, end_.endpoint->address());
-        return card;
+    // A greeting for one more session. Each has another identity.
+    Greeting greeting() {
+        Greeting greeting;
+        greeting.hello.incarnation = 77 + sessions_made_;
+        greeting.hello.message_bytes_max = message_bytes_max;
+        greeting.session = {3 + sessions_made_++, 12345};
+        greeting.set_provider(end_.selection.provider->name);
+        set_address(greeting, end_.endpoint->address());
+        return greeting;
     }
-    static void set_address(Card& card, ConstBytes address) {
-        card.address = {};
-        card.address_bytes = static_cast<std::uint16_t>(address.size());
-        std::copy(address.begin(), address.end(), card.address.begin());
+    static void set_address(Greeting& greeting, ConstBytes address) {
+        greeting.address = {};
+        greeting.address_bytes = static_cast<std::uint16_t>(address.size());
+        std::copy(address.begin(), address.end(), greeting.address.begin());
     }
     // The index of the new session. Fails the test when the greeting is refused.
-    std::size_t meet(support::Pump& pump, const Card& card) {
+    std::size_t meet(support::Pump& pump, const Greeting& greeting) {
         Met& met = met_.emplace_back();
         const auto uri = na::Uri::parse(target_).value();
         EXPECT_EQ(na::start_connect(na::resolve(uri, na::Purpose::dial).value().front(), nullptr, met.socket),
                   Errc::ok);
-        std::array<std::byte, Card::bytes> bytes;
-        card.encode(bytes);
-        EXPECT_TRUE(na::send_greeting(met.socket.get(), bytes));
+        EXPECT_TRUE(na::send_greeting(met.socket.get(), greeting.encode()));
         na::GreetingReader reader;
-        reader.expect(Card::bytes);
+        reader.expect(Greeting::wire_bytes);
         EXPECT_TRUE(pump.until([&] { return reader.read(met.socket.get()) == Errc::ok; }));
-        Card theirs;
-        EXPECT_EQ(Card::decode(reader.bytes(), theirs), Errc::ok);
+        Greeting theirs;
+        EXPECT_EQ(Greeting::decode(reader.bytes(), theirs), Errc::ok);
         EXPECT_EQ(theirs.hello.kind, na::HelloKind::accept);
         met.session = theirs.session;
         met.address.assign(theirs.address.begin(), theirs.address.begin() + theirs.address_bytes);
@@ -83,7 +81,7 @@ class Stranger {
     }
     // Greets and waits until the fabric carries messages.
     std::size_t connect(support::Pump& pump) {
-        const std::size_t session = meet(pump, card());
+        const std::size_t session = meet(pump, greeting());
         say(session, FrameKind::probe);
         EXPECT_TRUE(pump.until([&] {
             poll();

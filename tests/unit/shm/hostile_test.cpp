@@ -17,7 +17,7 @@ constexpr std::uint32_t get_bytes = 32;  // of a question's body
 
 class Hostile : public ShmTest {
   protected:
-    Hostile() { log_.allow("make no sense"); }
+    Hostile() { log_.allow("malformed record"); }
     ~Hostile() override {
         // Whatever happened, the next peer is served.
         RawPeer next;

@@ -49,7 +49,7 @@ class Hostile : public TcpTest {
 TEST_F(Hostile, SilentConnectionsAreDroppedAfterTheHelloTimeout) {
     RawSocket silent(server_.endpoint());
     RawSocket half(server_.endpoint());
-    half.write(ConstBytes(dial_greeting(5).encode()).first(greeting_bytes - 1));
+    half.write(ConstBytes(dial_greeting(5).encode()).first(Greeting::wire_bytes - 1));
     expect_closed(silent);
     expect_closed(half);
     EXPECT_EQ(server_.receiver.events.size(), 1u) << "nobody hears of them";
@@ -216,12 +216,12 @@ TEST_F(Hostile, AContextThatIsAsleepIsHandedABoundedCrowd) {
     expect_others_served();
     // It is served as soon as it is driven again.
     pump_.add(*sleeper.context);
-    EXPECT_TRUE(until([&] { return crowd[waiting_max - 1]->received() == greeting_bytes; }));
+    EXPECT_TRUE(until([&] { return crowd[waiting_max - 1]->received() == Greeting::wire_bytes; }));
     close(sleeper);
 }
 
 TEST_F(Hostile, UnknownKindsAndAbsurdLengthsEndThatSession) {
-    log_.allow("bytes that make no sense");
+    log_.allow("malformed frame");
     const std::vector<Frame> bad{{static_cast<FrameKind>(0)},
                                  {static_cast<FrameKind>(200)},
                                  {FrameKind::get},
@@ -319,7 +319,7 @@ TEST_F(HalfAMessage, WhoseRestCameUnreadIsAMessage) {
 }
 
 TEST_F(Hostile, AReplayedHelloIsAFrameThatMakesNoSense) {
-    log_.allow("bytes that make no sense");
+    log_.allow("malformed frame");
     RawSocket raw = shake(5);
     raw.write(dial_greeting(5));
     expect_closed(raw);
@@ -337,7 +337,7 @@ TEST_F(Hostile, AReplayedSessionIsASessionOfItsOwn) {
 }
 
 TEST_F(Hostile, RandomBytesInEveryStateHurtNobodyElse) {
-    log_.allow("bytes that make no sense");
+    log_.allow("malformed frame");
     Random random(20260101);
     for (int round = 0; round < 150; ++round) {
         const bool greet = random.chance(2);

@@ -82,7 +82,7 @@ std::optional<std::vector<std::byte>> RawSocket::take(std::size_t count) {
 }
 
 std::optional<Greeting> RawSocket::take_greeting() {
-    const auto bytes = take(greeting_bytes);
+    const auto bytes = take(Greeting::wire_bytes);
     if (!bytes) return std::nullopt;
     Greeting greeting;
     EXPECT_EQ(Greeting::decode(*bytes, greeting), Errc::ok);

@@ -159,7 +159,7 @@ TEST_F(RmaWire, AnswersToNothingAreIgnored) {
 }
 
 TEST_F(RmaWire, BytesThatMakeNoSenseEndTheSession) {
-    log_.allow("bytes that make no sense");
+    log_.allow("malformed frame");
     raw_->write({FrameKind::put, 0, Errc::ok, frame_data_bytes_max + 1, 1});
     EXPECT_TRUE(until([&] { return raw_->closed() && message_lane_->closed(); }));
     EXPECT_EQ(server_.receiver.events.back().why, Errc::protocol);

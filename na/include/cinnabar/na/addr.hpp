@@ -4,12 +4,12 @@
 //
 // There are two kinds.
 // - A name: endpoints, a context, and the incarnation that is meant, if any. Anybody may write any name. It says where
-//   to dial; that whoever says it is the process that it names, it proves not.
+//   to dial; it does not prove that a process which says it is the one that it names.
 // - A connection that a transport accepted (connection() != 0). No two connections of a process's lifetime have the
 // same
 //   address, whatever their other sides claim to be, and a name is never equal to one. So equal source addresses of
 //   two requests, one of which is a connection, mean: both came by that one connection. When it is lost, the address
-//   reaches nobody any more; the same peer has another address once it has connected again.
+//   reaches no context any more; the same peer has another address once it has connected again.
 // A request over a connection that this process dialled has the name that was dialled as its source.
 #pragma once
 
@@ -73,7 +73,7 @@ class Addr {
                                                          Incarnation claimed, bool own, std::string from = {});
 
     // The same process, another of its contexts. Of a connection it is the name of a process that does not listen,
-    // which reaches nobody: another context has another connection.
+    // which reaches no context: another context has another connection.
     [[nodiscard]] CINNABAR_API Addr with_context(ContextId context) const;
 
     [[nodiscard]] bool empty() const noexcept { return body_ == nullptr; }

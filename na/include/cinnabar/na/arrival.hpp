@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A message that came: a view into the transport's memory. Nobody posts receive buffers. The view is valid inside the
+// A message that came: a view into the transport's memory. Users post no receive buffers. The view is valid inside the
 // function that it is delivered to; keep() makes it last. Owner of the context only, but for Kept::bytes().
 #pragma once
 

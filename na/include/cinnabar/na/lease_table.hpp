@@ -41,10 +41,10 @@ class CINNABAR_API LeaseTable {
     explicit LeaseTable(std::uint32_t leases_max) : slots_(Threads::many, leases_max) {}
 
     [[nodiscard]] Errc grant(Lease& lease) noexcept;
-    // Returns when nobody has the slot pinned; a pin lasts for one non-blocking system call, unless the transport holds
-    // it for longer: then close() comes first.
+    // Returns when no access has the slot pinned; a pin lasts for one non-blocking system call, unless the transport
+    // holds it for longer: then close() comes first.
     void revoke(Lease& lease) noexcept;
-    // Nobody can pin it any more; whether nobody has it pinned. It stays granted until revoke().
+    // No access can pin it any more; returns whether none has it pinned. It stays granted until revoke().
     [[nodiscard]] bool close(const Lease& lease) noexcept;
 
     // Access to a lease by its key, held for one copy or system call. Check ok() first.

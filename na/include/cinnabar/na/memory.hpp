@@ -37,6 +37,12 @@ class Memory {
     // `covered`, how many bytes they hold. Never allocates. Requires: the range lies inside.
     CINNABAR_API std::size_t gather(std::uint64_t offset, std::uint64_t bytes, iovec* out, std::size_t count_max,
                                     std::uint64_t& covered) const noexcept;
+    // Copies out of [offset, offset + to.size()), or into it. Requires: the range lies inside.
+    CINNABAR_API void copy_out(std::uint64_t offset, Bytes to) const noexcept;
+    CINNABAR_API void copy_in(std::uint64_t offset, ConstBytes from) const noexcept;
+    // From another registration, which may overlap.
+    CINNABAR_API void copy_in(std::uint64_t offset, const Memory& from, std::uint64_t from_offset,
+                              std::uint64_t bytes) const noexcept;
     // The index of the segment that holds `offset`. Requires: offset < bytes().
     [[nodiscard]] CINNABAR_API std::size_t segment_at(std::uint64_t offset) const noexcept;
     [[nodiscard]] std::uint64_t segment_offset(std::size_t index) const noexcept {
@@ -48,6 +54,9 @@ class Memory {
     CINNABAR_API Memory(Transport& transport, std::span<const Segment> segments, Access access);
 
   private:
+    template <typename Copy>
+    void each_piece(std::uint64_t offset, std::uint64_t bytes, Copy&& copy) const noexcept;
+
     Transport* transport_;
     std::vector<Segment> segments_;
     std::vector<std::uint64_t> ends_;  // running sums of the segments' sizes

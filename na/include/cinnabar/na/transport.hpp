@@ -24,6 +24,8 @@
 
 namespace cinnabar::na {
 
+class FdEvents;
+
 // What a context gives to its ports. All of it: owner of the context only, inside Port functions, except wake().
 class PortHost {
   public:
@@ -33,9 +35,13 @@ class PortHost {
     [[nodiscard]] virtual TimeUs now_us() noexcept = 0;  // the round's time: cheap, a round old at most
     virtual void arm(Timer& timer, TimeUs when) noexcept = 0;
     virtual void disarm(Timer& timer) noexcept = 0;
-    // The context's epoll descriptor: a port adds its own descriptors with `data.ptr` pointing to an FdEvents, and
-    // takes them out before it closes them. The context polls it, or sleeps on it.
+    // The context's epoll descriptor, which it polls, or sleeps on.
     [[nodiscard]] virtual int epoll_fd() noexcept = 0;
+    // Has `ready` told of these epoll events of a descriptor of the port's, which is taken out before it is closed.
+    // watch_again changes the events. False, with errno, when the kernel refuses.
+    [[nodiscard]] CINNABAR_API bool watch(int fd, std::uint32_t epoll_events, FdEvents& ready) noexcept;
+    [[nodiscard]] CINNABAR_API bool watch_again(int fd, std::uint32_t epoll_events, FdEvents& ready) noexcept;
+    CINNABAR_API void unwatch(int fd) noexcept;
     // Interrupts sleepers, if there are any, because there is something to poll: make it visible to prepare_wait()
     // first (sequentially consistent). Any thread.
     virtual void wake() noexcept = 0;
@@ -89,7 +95,7 @@ class Port {
     virtual void cancel(Op& op) noexcept = 0;
 
     // Only with Caps::views. A part of a peer's memory in place. unsupported: not this memory, or the system denies it;
-    // peer_lost: not connected; permission: the key is none, or not for reading; out_of_memory.
+    // peer_lost: not connected; permission: an invalid key, or one that is not for reading; out_of_memory.
     [[nodiscard]] virtual Result<std::unique_ptr<View>> view(Peer&, const RemoteMemory&, std::uint64_t /*offset*/,
                                                              std::uint64_t /*bytes*/) {
         return Error(Errc::unsupported);

@@ -69,7 +69,7 @@ struct TransportOptions {
     std::size_t registrations_max = 65'536;
     std::uint64_t registered_bytes_max = ~std::uint64_t{0};  // all together; where there is RDMA, they are pinned
     Microseconds connect_timeout{5'000'000};
-    Microseconds hello_timeout{2'000'000};  // a silent newcomer is dropped after this
+    Microseconds hello_timeout{2'000'000};  // an incoming connection that stays silent is dropped after this
     Microseconds keepalive{10'000'000};     // a dead host is noticed within this; 0 turns it off
     std::uint64_t seed = 0;                 // sim: the seed of everything random
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sockets on which both sides say a fixed number of bytes before anything else: those that this side dials and those
-// that came in. Both live in pools of their port whose memory stays, so that a late event of the kernel finds an object
-// that does nothing. Owner of the context only.
+// Sockets on which both sides send a greeting of a fixed size before anything else: dials and incoming connections.
+// Both live in pools of their port whose memory stays, so that a late event of the kernel finds an object that does
+// nothing. Owner of the context only.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -19,10 +19,10 @@
 
 namespace cinnabar::na {
 
-// What either side says at most.
+// Of either side, at most.
 inline constexpr std::size_t greeting_bytes_max = 512;
 
-// The bytes as they come in.
+// Collects a greeting.
 class CINNABAR_API GreetingReader {
   public:
     void expect(std::size_t bytes) noexcept;
@@ -39,13 +39,13 @@ class CINNABAR_API GreetingReader {
 // A greeting into a socket that has sent nothing yet; false when it is gone.
 [[nodiscard]] CINNABAR_API bool send_greeting(int fd, ConstBytes greeting) noexcept;
 
-// Connects to the first of several places that answers, greets, and reads the answer.
+// Connects to the first of several addresses that answers, greets, and reads the answer.
 class CINNABAR_API SocketDial : public PoolSlot, public FdEvents {
   public:
-    // The places, and then those that the names turn out to stand for. All of it and `source` (bound first where the
+    // The addresses, and then those that the names turn out to stand for. All of it and `source` (bound first where the
     // families agree; may be null) live until the outcome, which may come from inside this call when it is known at
-    // once that there is no way. `own` lives longer. The timeout covers the look-up of the names.
-    void begin(PortHost& host, OwnDials& own, std::span<const SocketAddress> places, std::span<const Uri> names,
+    // once that the peer cannot be reached. `own` lives longer. The timeout covers the look-up of the names.
+    void begin(PortHost& host, OwnDials& own, std::span<const SocketAddress> targets, std::span<const Uri> names,
                const SocketAddress* source, std::size_t answer_bytes, Microseconds timeout) noexcept;
     // Ends it without an outcome.
     void abandon() noexcept;
@@ -56,13 +56,13 @@ class CINNABAR_API SocketDial : public PoolSlot, public FdEvents {
     ~SocketDial() = default;
 
   private:
-    // Writes what to say first; returns how much.
+    // Writes the greeting; returns its size.
     [[nodiscard]] virtual std::size_t greet(Bytes room) noexcept = 0;
-    // ok: it took the socket, and has abandoned this. Else whoever answers is not one of us, and the next is tried.
+    // ok: it took the socket, and has abandoned this. Else this is not a Cinnabar peer, and the next address is tried.
     [[nodiscard]] virtual Errc answered(UniqueFd& fd, ConstBytes answer) noexcept = 0;
-    // Nobody answered. It abandons this.
+    // No address answered. It abandons this.
     virtual void failed(Errc why) noexcept = 0;
-    // The stack has unwound. Called after each of them.
+    // The stack has unwound. Called after each of these three.
     virtual void settle() noexcept = 0;
 
     void try_next(Errc why) noexcept;
@@ -71,29 +71,28 @@ class CINNABAR_API SocketDial : public PoolSlot, public FdEvents {
     static void names_answered(NameQuestion& question, Errc why, std::vector<SocketAddress> found) noexcept;
     void connected() noexcept;
     void answer_is_there() noexcept;
-    [[nodiscard]] bool watch(std::uint32_t events, int how) noexcept;
     void unwatch() noexcept;
     static void time_out(Timer& timer) noexcept;
 
     PortHost* host_ = nullptr;  // null: not in use
-    std::span<const SocketAddress> places_;
+    std::span<const SocketAddress> targets_;
     std::span<const Uri> names_;  // not looked up yet
     NameQuestion question_;
-    std::vector<SocketAddress> found_;  // what they stand for
+    std::vector<SocketAddress> found_;  // the addresses of the names
     const SocketAddress* source_ = nullptr;
     std::size_t answer_bytes_ = 0;
     UniqueFd fd_;
     OwnDials* own_ = nullptr;
     SocketAddress local_;  // of fd_, once it is connected
     SocketAddress remote_;
-    std::size_t next_place_ = 0;
+    std::size_t next_target_ = 0;
     bool connected_ = false;
     GreetingReader reader_;
     TimerOf<SocketDial> timer_;
 };
 
-// A socket that was accepted and has not said who it is.
-class CINNABAR_API SocketNewcomer : public PoolSlot, public FdEvents {
+// An incoming connection that has not greeted.
+class CINNABAR_API SocketHandshake : public PoolSlot, public FdEvents {
   public:
     void begin(PortHost& host, UniqueFd fd, std::size_t greeting_bytes, Microseconds timeout) noexcept;
     // Closes the socket. Ends in left().
@@ -101,8 +100,8 @@ class CINNABAR_API SocketNewcomer : public PoolSlot, public FdEvents {
     void on_ready(std::uint32_t epoll_events) noexcept final;
 
   protected:
-    SocketNewcomer() noexcept;
-    ~SocketNewcomer() = default;
+    SocketHandshake() noexcept;
+    ~SocketHandshake() = default;
 
   private:
     // It greeted; called after left(). The socket is closed unless it is taken.
@@ -116,7 +115,7 @@ class CINNABAR_API SocketNewcomer : public PoolSlot, public FdEvents {
     PortHost* host_ = nullptr;  // null: not in use
     UniqueFd fd_;
     GreetingReader reader_;
-    TimerOf<SocketNewcomer> timer_;
+    TimerOf<SocketHandshake> timer_;
 };
 
 }  // namespace cinnabar::na

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Connections that another context's port accepted for this one. Filled by any thread under the transport's lock, which
-// is why the port is alive then; emptied by the owner. Bounded: a context that nobody drives must not take all
+// is why the port is alive then; emptied by the owner. Bounded: a context that is not driven must not take all
 // descriptors of its process.
 #pragma once
 

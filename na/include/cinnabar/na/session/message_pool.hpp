@@ -38,6 +38,7 @@ class MessagePool {
         return message;
     }
     void give(Message& message) noexcept { pool_.release(static_cast<Stored&>(message)); }
+    [[nodiscard]] std::uint32_t taken() const noexcept { return pool_.taken(); }
 
   private:
     struct Stored final : Message {

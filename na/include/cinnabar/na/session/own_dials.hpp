@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The TCP connections that a process is dialling, by their two ends. An accepted socket with the same two ends is the
-// other side of one: the process calls itself. Nobody else can have such a socket, whatever incarnation it claims. Any
-// thread.
+// other side of one: the process calls itself. No other process can have such a socket, whatever incarnation it claims.
+// Any thread.
 #pragma once
 
 #include <cinnabar/na/session/socket_address.hpp>

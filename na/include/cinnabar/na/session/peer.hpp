@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A peer of a transport that dials and accepts: the pair of this context and a remote one. One that is dialled outlives
-// its sessions, and only its own dials give it one. One that came in is one session, and of no more use when that has
-// ended. Nothing that a newcomer claims makes it the session of a peer that is there (decision 0027). Owner of the
-// context only.
+// its sessions, and only its own dials give it one. One that was accepted is one session, and of no more use when that
+// has ended. No identity that an incoming connection claims makes it the session of a peer that is there (decision
+// 0027). Owner of the context only.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
-#include <cinnabar/base/intrusive_queue.hpp>
+#include <cinnabar/na/hello.hpp>
 #include <cinnabar/na/peer.hpp>
+#include <cinnabar/na/session/posted.hpp>
+#include <cinnabar/na/session/session_state.hpp>
 #include <cinnabar/na/transport.hpp>
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cinnabar::na {
@@ -39,20 +42,38 @@ class SessionPeer : public Peer {
     virtual ~SessionPeer() = default;
 
     [[nodiscard]] ContextId remote_context() const noexcept { return addr().body().context; }
-    [[nodiscard]] bool in_use() const noexcept { return state() != PeerState::idle || ending || references() > 0; }
-    [[nodiscard]] bool can_be_dialled() const noexcept { return !place.empty(); }
+    [[nodiscard]] SessionState session_state() const noexcept { return session_state_; }
+    // The session, or the dial, ends as soon as the stack has unwound.
+    [[nodiscard]] bool ending() const noexcept { return is_ending(session_state_); }
+    [[nodiscard]] bool in_use() const noexcept { return session_state_ != SessionState::idle || references() > 0; }
+    [[nodiscard]] bool can_be_dialled() const noexcept { return !dial_key.empty(); }
 
-    // What Peer shows of the session.
-    void set_connecting() noexcept { state_ = PeerState::connecting; }
-    void set_idle() noexcept { state_ = PeerState::idle; }
+    // Follows the table. False: the event means nothing in this state.
+    bool step(SessionEvent event) noexcept {
+        const SessionState next = next_state(session_state_, event);
+        if (next == session_state_) return false;
+        set_state(next);
+        return true;
+    }
+    // The session is open, and this is the peer's Hello.
+    void set_open(const Hello& theirs, std::uint32_t own_message_bytes_max) noexcept {
+        incarnation_ = theirs.incarnation;
+        message_bytes_max_ = std::min(own_message_bytes_max, theirs.message_bytes_max);
+        initial_credits_ = theirs.credits;
+        ++epoch_;
+        backoff.succeeded();
+        (void)step(SessionEvent::opened);
+    }
+    // The port closes.
+    void reset() noexcept { set_state(SessionState::idle); }
 
-    const std::string place;  // peers that are dialled at the same place are the same; empty: it came in
-    std::vector<Addr> names;  // other addresses that turned out to mean this peer
+    const std::string dial_key;  // peers that are dialled by the same key are the same; empty: it was accepted
+    std::vector<Addr> names;     // other addresses that turned out to mean this peer
 
-    // A session, or a dial, that is to end as soon as the stack has unwound.
-    bool ending = false;
+    PostedOps messages;  // to be sent, connected or not
+    PostedOps rma;       // not begun
+
     Errc ending_why = Errc::ok;
-
     DialBackoff backoff;
 
     ListLink<SessionPeer> ending_link;
@@ -60,19 +81,24 @@ class SessionPeer : public Peer {
     ListLink<SessionPeer> spare_link;  // not in use: may be forgotten
 
   protected:
-    SessionPeer(Port& port, Addr addr, const Transport& transport, const PortHost& host, std::string dialled_at)
-        : Peer(port, std::move(addr)), place(std::move(dialled_at)) {
+    SessionPeer(Port& port, Addr addr, const Transport& transport, const PortHost& host, std::string key)
+        : Peer(port, std::move(addr)), dial_key(std::move(key)) {
         message_bytes_max_ = static_cast<std::uint32_t>(transport.limits().message_bytes_max);
         initial_credits_ = host.initial_credits();
     }
 
-    void set_connected(Incarnation claimed, std::uint32_t message_bytes_max, std::uint32_t credits) noexcept {
-        incarnation_ = claimed;
-        message_bytes_max_ = message_bytes_max;
-        initial_credits_ = credits;
-        ++epoch_;
-        state_ = PeerState::connected;
+  private:
+    void set_state(SessionState next) noexcept {
+        session_state_ = next;
+        const bool connected = next == SessionState::open || next == SessionState::closing;
+        if (next == SessionState::idle) {
+            state_ = PeerState::idle;
+        } else {
+            state_ = connected ? PeerState::connected : PeerState::connecting;
+        }
     }
+
+    SessionState session_state_ = SessionState::idle;
 };
 
 }  // namespace cinnabar::na

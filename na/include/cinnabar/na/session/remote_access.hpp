@@ -20,32 +20,7 @@
 
 namespace cinnabar::na {
 
-struct AccessSlot;
 class RemoteAccess;
-
-// The list that a posted op is in; it is in exactly one.
-enum class OpPlace : std::uint8_t {
-    messages,  // of the peer: to be sent
-    rma,       // of the peer: nothing was done for it yet
-    copying,   // shm: being copied across address spaces, window by window
-    notifies,  // shm: its bytes are in place, its value is to be sent
-    requests,  // RemoteAccess: admitted, the question is in no frame yet
-    puts,      // RemoteAccess: admitted, has data that are in no frame yet
-    sending,   // tcp: its data are in the frame that is being written; in no list
-    awaiting,  // RemoteAccess: everything is sent, the answer is not here
-    ended,     // PutOff: its result is known, it completes as soon as the stack has unwound
-};
-
-// What is kept in an op between its post and its completion.
-struct PostedOp : WithinOp<PostedOp> {
-    ListLink<PostedOp> link;
-    Op* op = nullptr;
-    AccessSlot* slot = nullptr;  // while admitted
-    std::uint64_t moved = 0;     // put: bytes that are in frames or copied; get: bytes that came
-    OpPlace place = OpPlace::messages;
-    Errc result = Errc::ok;
-};
-using PostedOps = IntrusiveList<PostedOp, &PostedOp::link>;
 
 // An operation of this side that the owner knows of. Its id is generation << 32 | slot index.
 struct AccessSlot : PoolSlot {
@@ -68,7 +43,7 @@ struct PendingAnswer : PoolSlot {
 using PendingAnswers = IntrusiveList<PendingAnswer, &PendingAnswer::link>;
 
 // What the sessions of one port share. Every session has its share of both pools; beyond it, answers come from a rest
-// that all have in common, and when that is out, whoever asks for more loses its session: it has its share pending,
+// that all have in common, and when that is out, a peer that asks for more loses its session: it has its share pending,
 // which no peer that reads its answers has.
 class CINNABAR_API AccessPools {
   public:
@@ -98,6 +73,11 @@ class CINNABAR_API AccessPools {
     std::uint32_t common_taken_ = 0;
 };
 
+// Carries an atomic out on the 8 bytes that are pinned, and says what was there before. The pin's own error;
+// invalid_argument: they are not aligned, or cross the border of a segment.
+[[nodiscard]] CINNABAR_API Errc run_atomic(const LeaseTable::Pin& pin, OpKind kind, std::uint64_t operand,
+                                           std::uint64_t compare, std::uint64_t& before) noexcept;
+
 class CINNABAR_API RemoteAccess {
   public:
     RemoteAccess(const RemoteAccess&) = delete;
@@ -114,7 +94,7 @@ class CINNABAR_API RemoteAccess {
     virtual void access_to_send() noexcept = 0;                            // something waits in a list below
     virtual void access_over(PostedOp& posted, Errc result) noexcept = 0;  // completes it once the stack has unwound
     virtual void access_failed(Errc why) noexcept = 0;  // the session ends once the stack has unwound
-    // The frame that is being written carries data of this operation, which is no more.
+    // The frame that is being written carries data of this operation, which has ended.
     virtual void access_abandoned(PostedOp&) noexcept {}
 
     // `waiting`: operations of this side, in order. Requires: nothing is admitted or pending.
@@ -132,7 +112,8 @@ class CINNABAR_API RemoteAccess {
     void framed(PostedOp& posted) noexcept;
     // The admitted operation of that id, if it is one of this session and still wanted.
     [[nodiscard]] PostedOp* find(std::uint64_t id) noexcept;
-    // The get that data of this id are for; null: nobody waits for them. protocol: it is no get, or less is missing.
+    // The get that data of this id are for; null: no operation waits for them. protocol: it is not a get, or less is
+    // missing.
     [[nodiscard]] Errc find_get(const AccessHead& data, PostedOp*& out) noexcept;
     // So many more bytes of a get are in place.
     void got(PostedOp& posted, std::uint64_t bytes) noexcept;

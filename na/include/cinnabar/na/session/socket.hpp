@@ -33,6 +33,9 @@ CINNABAR_API void tune(int fd, Microseconds keepalive) noexcept;
 // Drops what came and was not read, within a bound.
 CINNABAR_API void discard_received(int fd) noexcept;
 
+// Whether the other side has closed its end. What it sent before stays.
+[[nodiscard]] CINNABAR_API bool hung_up(int fd) noexcept;
+
 // Outcome of one read or write: bytes moved, or the reason for none.
 struct Moved {
     std::size_t bytes = 0;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operations that copy across address spaces by themselves, window by window, so that progress goes on in between.
 // Memory that the peer's library allocated is mapped and copied here; the kernel copies any other. Each window stands
 // between a pin of the lease and its end; the ring says which lease that is, for the case that this process dies in it.
+#include "copier.hpp"
+
 #include "port.hpp"
+#include "remote_key.hpp"
 
 #include <sys/uio.h>
 
@@ -39,7 +41,7 @@ bool read_from(pid_t pid, std::uint64_t address, void* to, std::size_t bytes) no
 }  // namespace
 
 // The pieces of both sides that one system call copies.
-struct Session::Window {
+struct Copier::Window {
     std::array<iovec, pieces_max> here;
     std::array<iovec, pieces_read_max> there;
     std::size_t here_count = 0;
@@ -54,7 +56,7 @@ struct Session::Window {
 };
 
 // The owner's segments from `position` of its registration on, read from the owner's memory.
-Errc Session::find_pieces(const BoardView::Pinned& pinned, std::uint64_t position, std::uint64_t bytes,
+Errc Copier::find_pieces(const BoardView::Pinned& pinned, std::uint64_t position, std::uint64_t bytes,
                           Window& out) noexcept {
     const auto read = [&](std::uint32_t index, BoardPiece* to, std::uint32_t count) {
         return read_from(channel_.process.pid(), pinned.address + std::uint64_t{index} * sizeof(BoardPiece), to,
@@ -87,7 +89,7 @@ Errc Session::find_pieces(const BoardView::Pinned& pinned, std::uint64_t positio
     return out.bytes > 0 ? Errc::ok : Errc::protocol;
 }
 
-Errc Session::find_window(const na::Op& op, std::uint64_t moved, std::uint64_t bytes_max,
+Errc Copier::find_window(const na::Op& op, std::uint64_t moved, std::uint64_t bytes_max,
                           const BoardView::Pinned& pinned, Window& out) noexcept {
     std::uint64_t want = std::min(op.bytes - moved, bytes_max);
     const std::uint64_t offset = pinned.offset + op.remote_offset + moved;
@@ -109,7 +111,7 @@ Errc Session::find_window(const na::Op& op, std::uint64_t moved, std::uint64_t b
     return Errc::ok;
 }
 
-Errc Session::copy_across(Posted& posted, std::uint64_t bytes_max, const BoardView::Pinned& pinned,
+Errc Copier::copy_across(na::PostedOp& posted, std::uint64_t bytes_max, const BoardView::Pinned& pinned,
                           std::uint64_t& copied) noexcept {
     const na::Op& op = *posted.op;
     if (!channel_.process.is_there(channel_.socket.get())) return Errc::peer_lost;
@@ -125,7 +127,7 @@ Errc Session::copy_across(Posted& posted, std::uint64_t bytes_max, const BoardVi
 }
 
 // Memory that the peer's library allocated. unsupported: it cannot be mapped.
-Errc Session::copy_mapped(Posted& posted, std::uint64_t bytes_max, const BoardView::Pinned& pinned,
+Errc Copier::copy_mapped(na::PostedOp& posted, std::uint64_t bytes_max, const BoardView::Pinned& pinned,
                           std::uint64_t& copied) noexcept {
     const na::Op& op = *posted.op;
     const Segment* const file = channel_.files.map(channel_.process, pinned.file, pinned.serial).get();
@@ -144,12 +146,12 @@ Errc Session::copy_mapped(Posted& posted, std::uint64_t bytes_max, const BoardVi
 }
 
 // ok: `copied` more bytes are in place.
-Errc Session::copy_window(Posted& posted, std::uint64_t bytes_max, std::uint64_t& copied) noexcept {
+Errc Copier::copy_window(na::PostedOp& posted, std::uint64_t bytes_max, std::uint64_t& copied) noexcept {
     const na::Op& op = *posted.op;
     const std::uint32_t slot = board_slot_of(op.remote.key);
     Reader reader(op.remote.key);
     const auto key = na::LeaseKey::decode(reader);
-    std::atomic<std::uint64_t>& holding = writer_.header().holding;
+    std::atomic<std::uint64_t>& holding = session_.holding();
     holding.store(std::uint64_t{slot} + 1, std::memory_order_seq_cst);
     BoardView::Pinned pinned;
     Errc why = channel_.board.pin(slot, key, op.remote_offset, op.bytes,
@@ -165,33 +167,34 @@ Errc Session::copy_window(Posted& posted, std::uint64_t bytes_max, std::uint64_t
     return why;
 }
 
-std::uint64_t Session::copy_next(std::uint64_t bytes_max) noexcept {
-    Posted* posted = copying_.front();
-    if (!posted || peer().ending) return 0;
+bool Copier::takes(const na::Op& op) const noexcept {
+    return channel_.copies && !na::is_atomic(op.kind) && board_slot_of(op.remote.key) < channel_.board_slots;
+}
+
+void Copier::add(na::PostedOp& posted) noexcept {
+    posted.place = na::OpPlace::copying;
+    copying_.push_back(posted);
+}
+
+std::uint64_t Copier::copy_next(std::uint64_t bytes_max) noexcept {
+    na::PostedOp* posted = copying_.front();
+    if (!posted || session_.peer().ending()) return 0;
     std::uint64_t done = 0;
     const Errc why = copy_window(*posted, bytes_max, done);
     posted->moved += done;
     if (why == Errc::unsupported) {
         // The peer carries them out from now on, from their begin.
         channel_.copies = false;
-        while (Posted* each = copying_.pop_front()) {
-            each->place = Place::rma;
-            peer().rma.push_back(*each);
+        while (na::PostedOp* each = copying_.pop_front()) {
+            each->place = na::OpPlace::rma;
+            session_.peer().rma.push_back(*each);
         }
-        port_->dirty(*this);
+        session_.wants_to_write();
     } else if (why != Errc::ok || posted->moved == posted->op->bytes) {
         copying_.remove(*posted);
-        copied(*posted, why);
-        if (why == Errc::peer_lost) fail(why);  // its socket may be open still, in a process that it forked
+        session_.copied(*posted, why);
     }
     return done;
-}
-
-void Session::copied(Posted& posted, Errc result) noexcept {
-    if (result != Errc::ok || posted.op->kind != na::OpKind::put_notify) return port_->end(posted, result);
-    posted.place = Place::notifies;
-    notifies_.push_back(posted);
-    port_->dirty(*this);
 }
 
 }  // namespace cinnabar::shm

@@ -1,34 +1,35 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "card.hpp"
+#include "greeting.hpp"
 
 #include <algorithm>
 #include <cstring>
 
 namespace cinnabar::ofi {
 
-std::string_view Card::provider() const noexcept {
+std::string_view Greeting::provider() const noexcept {
     return {provider_name.data(), ::strnlen(provider_name.data(), provider_name.size())};
 }
 
-void Card::set_provider(std::string_view name) noexcept {
+void Greeting::set_provider(std::string_view name) noexcept {
     provider_name = {};
     std::copy_n(name.begin(), std::min(name.size(), provider_name.size()), provider_name.begin());
 }
 
-void Card::encode(std::span<std::byte, bytes> out) const noexcept {
-    std::fill(out.begin(), out.end(), std::byte{0});
-    hello.encode(out.first<na::hello_bytes>());
-    Writer writer(out.subspan<na::hello_bytes>());
+std::array<std::byte, Greeting::wire_bytes> Greeting::encode() const noexcept {
+    std::array<std::byte, wire_bytes> out{};
+    hello.encode(std::span(out).first<na::hello_bytes>());
+    Writer writer(std::span(out).subspan<na::hello_bytes>());
     writer.u32(session.index);
     writer.u16(address_bytes);
     writer.u16(0);
     writer.u64(session.check);
     writer.bytes(std::as_bytes(std::span(provider_name)));
     writer.bytes(address);
+    return out;
 }
 
-Errc Card::decode(ConstBytes in, Card& out) noexcept {
-    if (in.size() != bytes) return Errc::protocol;
+Errc Greeting::decode(ConstBytes in, Greeting& out) noexcept {
+    if (in.size() != wire_bytes) return Errc::protocol;
     if (const Errc wrong = na::Hello::decode(in.first<na::hello_bytes>(), out.hello); wrong != Errc::ok) return wrong;
     Reader reader(in.subspan<na::hello_bytes>());
     out.session.index = reader.u32();

@@ -12,15 +12,15 @@
 
 namespace cinnabar::ofi {
 
-// What a message carries to name the session it belongs to, in the words of its receiver.
+// Names a session in messages for the sender of this.
 struct SessionName {
     std::uint32_t index = 0;
-    std::uint64_t check = 0;  // random: who was not told it cannot guess it
+    std::uint64_t check = 0;  // random: cannot be guessed
     friend bool operator==(const SessionName&, const SessionName&) = default;
 };
 
-struct Card {
-    static constexpr std::size_t bytes = 312;
+struct Greeting {
+    static constexpr std::size_t wire_bytes = 312;
     static constexpr std::size_t address_bytes_max = 208;
     static constexpr std::size_t provider_bytes_max = 40;
 
@@ -33,10 +33,10 @@ struct Card {
     [[nodiscard]] std::string_view provider() const noexcept;
     void set_provider(std::string_view name) noexcept;
 
-    void encode(std::span<std::byte, bytes> out) const noexcept;
+    [[nodiscard]] std::array<std::byte, wire_bytes> encode() const noexcept;
     // As Hello::decode; protocol: also an address that is longer than its room; unsupported: also a byte that is to be
     // zero.
-    [[nodiscard]] static Errc decode(ConstBytes in, Card& out) noexcept;
+    [[nodiscard]] static Errc decode(ConstBytes in, Greeting& out) noexcept;
 };
 
 }  // namespace cinnabar::ofi

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which context has which port of a transport; incoming connections find the context that they mean. Any thread.
+#pragma once
+
+#include <cinnabar/base/result.hpp>
+#include <cinnabar/na/session/inbox.hpp>
+#include <cinnabar/na/transport.hpp>
+
+#include <mutex>
+#include <unordered_map>
+
+namespace cinnabar::na {
+
+// An OwnPort has host() and inbox(), and its incoming connections have `greeting.hello`.
+template <typename OwnPort>
+class PortTable {
+  public:
+    // exists: that context has a port; too_large: contexts_max.
+    [[nodiscard]] Result<void> add(OwnPort& port, std::size_t contexts_max) {
+        const ContextId context = port.host().context_id();
+        const std::lock_guard lock(mutex_);
+        if (ports_.contains(context)) return Error(Errc::exists, "that context id is open already");
+        if (ports_.size() >= contexts_max) return Error(Errc::too_large, "contexts_max are open already");
+        ports_.emplace(context, &port);
+        return {};
+    }
+    // Also of a port that was never added.
+    void remove(const OwnPort& port) noexcept {
+        const std::lock_guard lock(mutex_);
+        const auto at = ports_.find(port.host().context_id());
+        if (at != ports_.end() && at->second == &port) ports_.erase(at);
+    }
+    // Moves an incoming connection to the inbox of the context that it means, in whatever thread that lives.
+    // unreachable: there is none, or `prepare(port)` says no; overloaded: as many wait there as may. Then the
+    // connection is as it was.
+    template <typename Incoming, typename Prepare>
+    [[nodiscard]] Errc hand_over(Incoming& incoming, Prepare&& prepare) noexcept {
+        const std::lock_guard lock(mutex_);
+        const auto at = ports_.find(incoming.greeting.hello.peer_context);
+        if (at == ports_.end()) return Errc::unreachable;
+        OwnPort& port = *at->second;
+        if (port.inbox().full()) return Errc::overloaded;
+        if (!prepare(port)) return Errc::unreachable;
+        port.inbox().put(std::move(incoming));
+        port.host().wake();
+        return Errc::ok;
+    }
+    template <typename Incoming>
+    [[nodiscard]] Errc hand_over(Incoming& incoming) noexcept {
+        return hand_over(incoming, [](OwnPort&) { return true; });
+    }
+    [[nodiscard]] bool empty() const noexcept {
+        const std::lock_guard lock(mutex_);
+        return ports_.empty();
+    }
+    template <typename F>
+    void each(F&& visit) const noexcept {
+        const std::lock_guard lock(mutex_);
+        for (const auto& [context, port] : ports_) visit(*port);
+    }
+
+    // Visits one of them, if there is any.
+    template <typename F>
+    bool with_any(F&& visit) const noexcept {
+        const std::lock_guard lock(mutex_);
+        if (ports_.empty()) return false;
+        visit(*ports_.begin()->second);
+        return true;
+    }
+
+  private:
+    mutable std::mutex mutex_;
+    std::unordered_map<ContextId, OwnPort*> ports_;
+};
+
+}  // namespace cinnabar::na

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What transports share whose ports are SessionPorts. Any thread.
+#pragma once
+
+#include <cinnabar/base/export.hpp>
+#include <cinnabar/base/unique_fd.hpp>
+#include <cinnabar/na/lease_table.hpp>
+#include <cinnabar/na/registrations.hpp>
+#include <cinnabar/na/session/own_dials.hpp>
+#include <cinnabar/na/session/socket_address.hpp>
+#include <cinnabar/na/transport.hpp>
+#include <cinnabar/na/uri.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cinnabar::na {
+
+class CINNABAR_API SessionTransport : public Transport {
+  public:
+    [[nodiscard]] const Caps& caps() const noexcept final { return caps_; }
+    [[nodiscard]] const Limits& limits() const noexcept final { return limits_; }
+    [[nodiscard]] Incarnation incarnation() const noexcept final { return incarnation_; }
+    [[nodiscard]] const TransportOptions& options() const noexcept { return options_; }
+
+  protected:
+    // Lease slots; a transfer of the layers above takes one.
+    static constexpr std::uint32_t leases_max = 256 * 1024;
+    static constexpr std::size_t segments_max = 64 * 1024;
+    // Of one operation: more would only make its cancellation and the report of its progress coarse.
+    static constexpr std::size_t rma_bytes_max = 16 * 1024 * 1024;
+
+    // Fills in the capabilities and limits that most have.
+    explicit SessionTransport(const TransportOptions& options);
+    SessionTransport(const TransportOptions& options, Incarnation incarnation);
+
+    TransportOptions options_;
+    Caps caps_;
+    Limits limits_;
+    const std::shared_ptr<Registrations> registrations_;
+
+  private:
+    const Incarnation incarnation_;
+};
+
+// Whose contexts meet on TCP sockets, and whose leases are in a LeaseTable.
+class CINNABAR_API SocketTransport : public SessionTransport {
+  public:
+    [[nodiscard]] std::vector<std::string> endpoints() const final { return endpoints_; }
+    [[nodiscard]] Result<std::unique_ptr<Memory>> register_memory(std::span<const Segment> segments,
+                                                                  Access access) final;
+    [[nodiscard]] Errc grant(Lease& lease) noexcept final { return leases_.grant(lease); }
+    [[nodiscard]] Errc revoke(Lease& lease) noexcept override;
+    void describe(const Lease& lease, Writer& writer) const noexcept final;
+    [[nodiscard]] std::size_t described_bytes(const Lease&) const noexcept final { return LeaseKey::wire_bytes; }
+
+    [[nodiscard]] LeaseTable& leases() noexcept { return leases_; }
+    // What outgoing connections are bound to; null: whatever the kernel picks.
+    [[nodiscard]] const SocketAddress* source() const noexcept { return source_ ? &*source_ : nullptr; }
+    // Below 0: it does not listen.
+    [[nodiscard]] int listener() const noexcept { return listener_.get(); }
+    [[nodiscard]] OwnDials& own_dials() noexcept { return own_dials_; }
+
+  protected:
+    explicit SocketTransport(const TransportOptions& options);
+    // Listens at that address where the options say so; else dials go out from it.
+    [[nodiscard]] Result<void> open_socket(const Uri& at);
+    // "listens at ..."
+    [[nodiscard]] std::string listens_at() const;
+
+    LeaseTable leases_{leases_max};
+
+  private:
+    UniqueFd listener_;
+    std::optional<SocketAddress> source_;
+    std::vector<std::string> endpoints_;
+    OwnDials own_dials_;
+};
+
+}  // namespace cinnabar::na

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What ports share whose contexts meet on sockets: a listening socket, pending handshakes, connections that another
+// context accepted for this one, and receive blocks. Owner of the context only, but for the inbox.
+#pragma once
+
+#include <cinnabar/base/assert.hpp>
+#include <cinnabar/base/log.hpp>
+#include <cinnabar/na/session/greeting.hpp>
+#include <cinnabar/na/session/inbox.hpp>
+#include <cinnabar/na/session/pending_handshakes.hpp>
+#include <cinnabar/na/session/receive_blocks.hpp>
+#include <cinnabar/na/session/session_port.hpp>
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+namespace cinnabar::na {
+
+// An incoming connection `Connection` has a `greeting` with a `hello`. Own has transport(), whose ports() are a
+// PortTable, accept(Connection) and reject(const Connection&, Errc).
+template <typename Own, typename Handshake, typename Connection>
+class SocketPort : public SessionPort {
+  public:
+    using Incoming = Connection;
+
+    // na::Port
+    [[nodiscard]] Errc keep(Arrival& arrival, Kept& out) noexcept final { return blocks_.keep(arrival, *this, out); }
+    [[nodiscard]] Errc detach(Kept& kept) noexcept final { return blocks_.detach(kept, closed()); }
+    void release(Kept& kept) noexcept final {
+        CINNABAR_ASSERT(kept.port == this);
+        blocks_.release(kept);
+    }
+
+    [[nodiscard]] ReceiveBlocks& blocks() noexcept { return blocks_; }
+    [[nodiscard]] Inbox<Incoming>& inbox() noexcept { return inbox_; }
+    [[nodiscard]] PendingHandshakes<Own, Handshake>& handshakes() noexcept { return handshakes_; }
+
+    // An incoming connection has greeted: it goes to the context that it means, or is turned down, with `wrong` if
+    // that is not ok.
+    void greeted(Incoming incoming, Errc wrong) noexcept {
+        if (wrong == Errc::ok && incoming.greeting.hello.peer_context == host().context_id()) {
+            own().accept(std::move(incoming));
+        } else {
+            const Errc refused = wrong == Errc::ok ? own().transport().ports().hand_over(incoming) : wrong;
+            if (refused != Errc::ok) own().reject(incoming, refused);
+        }
+        (void)settle();
+    }
+
+  protected:
+    SocketPort(Own& own, Transport& transport, const TransportOptions& options, PortHost& host,
+               std::size_t frame_bytes_max)
+        : SessionPort(transport, options, host),
+          blocks_(frame_bytes_max, options.receive_slots),
+          handshakes_(own, host, transport.scheme().data()) {}
+
+    unsigned take_inbox() noexcept {
+        if (inbox_.seems_empty()) return 0;
+        unsigned did = 0;
+        for (Incoming& incoming : inbox_.take_all()) own().accept(std::move(incoming)), ++did;
+        return did;
+    }
+    // There is something to poll.
+    [[nodiscard]] bool has_deferred_work() const noexcept { return anything_deferred() || !inbox_.empty(); }
+
+    ReceiveBlocks blocks_;
+    PendingHandshakes<Own, Handshake> handshakes_;
+
+  private:
+    [[nodiscard]] Own& own() noexcept { return static_cast<Own&>(*this); }
+
+    Inbox<Incoming> inbox_;
+};
+
+// A handshake whose greeting has a fixed size.
+template <typename OwnPort>
+class IncomingHandshake final : public SocketHandshake {
+  public:
+    void start(OwnPort& port, UniqueFd fd) noexcept {
+        port_ = &port;
+        begin(port.host(), std::move(fd), decltype(OwnPort::Incoming::greeting)::wire_bytes,
+              port.options().hello_timeout);
+    }
+
+    ListLink<IncomingHandshake> link;  // oldest first
+
+  private:
+    void greeted(UniqueFd& fd, ConstBytes bytes) noexcept override {
+        typename OwnPort::Incoming incoming;
+        const Errc wrong = incoming.greeting.decode(bytes, incoming.greeting);
+        if (wrong == Errc::protocol) {
+            static constinit LogLimit lines;
+            return log_limited(lines, LogLevel::info, "%s: %s is not a Cinnabar peer: dropped",
+                               port_->transport().scheme().data(),
+                               SocketAddress::peer_of(fd.get()).endpoint("tcp").c_str());
+        }
+        incoming.fd = std::move(fd);
+        port_->greeted(std::move(incoming), wrong);
+    }
+    void left() noexcept override { port_->handshakes().left(*this); }
+
+    OwnPort* port_ = nullptr;
+};
+
+// A dial. It greets with OwnPort::dial_greeting(*this), and ends in OwnPort::dial_done or dial_failed. `Purpose` is the
+// transport's own.
+template <typename OwnPort, typename OwnPeer, typename Purpose>
+class OutgoingHandshake final : public SocketDial {
+  public:
+    // The targets live until the outcome.
+    void start(OwnPort& port, OwnPeer& peer, Purpose purpose, std::span<const SocketAddress> targets,
+               std::span<const Uri> names) noexcept {
+        port_ = &port;
+        peer_ = &peer;
+        purpose_ = purpose;
+        begin(port.host(), port.transport().own_dials(), targets, names, port.transport().source(),
+              decltype(OwnPort::Incoming::greeting)::wire_bytes, port.options().connect_timeout);
+    }
+
+    [[nodiscard]] OwnPeer& peer() const noexcept { return *peer_; }
+    [[nodiscard]] Purpose purpose() const noexcept { return purpose_; }
+
+  private:
+    [[nodiscard]] std::size_t greet(Bytes room) noexcept override {
+        const auto bytes = port_->dial_greeting(*this).encode();
+        std::copy(bytes.begin(), bytes.end(), room.begin());
+        return bytes.size();
+    }
+    [[nodiscard]] Errc answered(UniqueFd& fd, ConstBytes answer) noexcept override {
+        typename OwnPort::Incoming answered;
+        const Errc wrong = answered.greeting.decode(answer, answered.greeting);
+        answered.fd = std::move(fd);
+        if (wrong == Errc::ok) port_->dial_done(*this, std::move(answered));
+        return wrong;
+    }
+    void failed(Errc why) noexcept override { port_->dial_failed(*this, why); }
+    void settle() noexcept override { (void)port_->settle(); }
+
+    OwnPort* port_ = nullptr;
+    OwnPeer* peer_ = nullptr;
+    Purpose purpose_{};
+};
+
+}  // namespace cinnabar::na

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "frame_sender.hpp"
+
+#include "port.hpp"
+#include "session.hpp"
+
+#include <cstring>
+#include <utility>
+
+namespace cinnabar::ofi {
+
+void FrameSender::reset() noexcept {
+    unconfirmed_ = injected_ = 0;
+    refused_ = false;
+}
+
+// ok: taken; again: the provider has no room; queue_full: may_send() is false. After ok the buffer is with the fabric,
+// or given back already.
+Errc FrameSender::send(Buffer& buffer, std::byte* frame) noexcept {
+    if (!may_send()) return Errc::queue_full;
+    OfiPort& port = session_.port();
+    Endpoint& endpoint = port.endpoint();
+    const std::size_t bytes = buffer.frame_bytes;
+    if (bytes <= endpoint.inject_bytes_max() && injected_ + 1 < confirm_every) {
+        const Errc why = endpoint.inject(frame, bytes, session_.fabric_address());
+        if (why != Errc::ok) return why;
+        ++unconfirmed_;
+        ++injected_;
+        if (buffer.control) {
+            port.pools().controls.give(buffer);
+        } else {
+            port.end(*std::exchange(buffer.posted, nullptr), Errc::ok);
+        }
+        return Errc::ok;
+    }
+    BufferPool& pool = buffer.control ? port.pools().controls : port.messages();
+    Errc why = pool.register_with(endpoint, buffer);
+    if (why != Errc::ok) return why;
+    buffer.sender = this;
+    buffer.done = [](FabricOp& op, const Done& done) noexcept {
+        auto& self = static_cast<Buffer&>(op);
+        self.sender->sent(self, done);
+    };
+    why = endpoint.send(frame, bytes, buffer.memory, session_.fabric_address(), buffer);
+    if (why != Errc::ok) return why;
+    buffer.confirms = std::exchange(injected_, 0) + 1;
+    port.sends(1);
+    ++unconfirmed_;
+    if (buffer.posted) buffer.posted->place = na::OpPlace::sending;
+    sending_.push_back(buffer);
+    session_.taken();
+    return Errc::ok;
+}
+
+void FrameSender::sent(Buffer& buffer, const Done& done) noexcept {
+    OfiPort& port = session_.port();
+    const Errc why = session_.reason(done);
+    sending_.remove(buffer);
+    confirmed(buffer.confirms);
+    if (buffer.control) {
+        port.pools().controls.give(buffer);
+    } else if (na::PostedOp* posted = std::exchange(buffer.posted, nullptr)) {
+        port.end(*posted, why);
+    } else {
+        port.messages().give(buffer);
+    }
+    // A message that did not arrive leaves the books of both sides wrong.
+    if (why != Errc::ok) session_.fail(why);
+    session_.given_back();
+}
+
+// Where nothing with a completion is under way, one goes: else nothing would tell of room.
+bool FrameSender::may_send() noexcept {
+    refused_ = unconfirmed_ >= session_.port().unconfirmed_allowed() && unconfirmed_ > injected_;
+    return !refused_;
+}
+
+// Frames of one session leave in their order: what was injected before one that has left has left as well.
+void FrameSender::confirmed(std::uint32_t frames) noexcept {
+    unconfirmed_ -= frames;
+    session_.port().sends(-1);
+    if (std::exchange(refused_, false) && session_.live()) session_.port().dirty(session_);
+}
+
+Sent FrameSender::send_controls() noexcept {
+    while (Buffer* buffer = controls_.front()) {
+        controls_.remove(*buffer);
+        --controls_count_;
+        const Errc why = send(*buffer, buffer->storage);
+        if (why == Errc::ok) continue;
+        if (why == Errc::again || why == Errc::queue_full) {
+            controls_.push_front(*buffer);
+            ++controls_count_;
+            return why == Errc::again ? Sent::stalled : Sent::unconfirmed;
+        }
+        session_.port().pools().controls.give(*buffer);
+        session_.fail(why);
+        return Sent::all;
+    }
+    return Sent::all;
+}
+
+Sent FrameSender::send_messages() noexcept {
+    na::PostedOps& waiting = session_.peer().messages;
+    while (na::PostedOp* posted = waiting.front()) {
+        const na::Op& op = *posted->op;
+        auto& buffer = static_cast<Buffer&>(*op.message);
+        std::byte* const frame = buffer.frame(frame_header_bytes);
+        const FrameKind kind = op.kind == na::OpKind::send_unexpected ? FrameKind::unexpected : FrameKind::expected;
+        encode(Frame{kind, 0, Errc::ok, op.message_bytes, receiver_, op.tag}, {}, {frame, frame_header_bytes});
+        const std::size_t size = padded(op.message_bytes);
+        std::memset(buffer.payload + op.message_bytes, 0, size - op.message_bytes);
+        buffer.frame_bytes = static_cast<std::uint32_t>(frame_header_bytes + size);
+        buffer.posted = posted;
+        waiting.remove(*posted);
+        const Errc why = send(buffer, frame);
+        if (why == Errc::ok) continue;
+        buffer.posted = nullptr;
+        if (why == Errc::again || why == Errc::queue_full) {
+            waiting.push_front(*posted);
+            return why == Errc::again ? Sent::stalled : Sent::unconfirmed;
+        }
+        session_.port().end(*posted, why);
+        session_.fail(why);
+        return Sent::all;
+    }
+    return Sent::all;
+}
+
+Buffer* FrameSender::queue_control(const Frame& frame, const TransferBody& body, std::size_t data_bytes) noexcept {
+    Buffer* buffer = controls_count_ < controls_max ? session_.port().pools().take_control(session_) : nullptr;
+    if (!buffer) {
+        session_.fail(Errc::overloaded);
+        return nullptr;
+    }
+    const std::size_t head = head_bytes(frame.kind);
+    Frame named = frame;
+    named.session = receiver_;
+    named.bytes = static_cast<std::uint32_t>(data_bytes);
+    std::byte* const begin = buffer->storage;
+    encode(named, body, {begin, head});
+    std::memset(begin + head + data_bytes, 0, padded(data_bytes) - data_bytes);
+    buffer->frame_bytes = static_cast<std::uint32_t>(head + padded(data_bytes));
+    controls_.push_back(*buffer);
+    ++controls_count_;
+    session_.port().dirty(session_);
+    return buffer;
+}
+
+void FrameSender::drop_controls() noexcept {
+    while (Buffer* buffer = controls_.pop_front()) session_.port().pools().controls.give(*buffer);
+    controls_count_ = 0;
+}
+
+void FrameSender::end(Errc why) noexcept {
+    for (Buffer* buffer = sending_.front(); buffer; buffer = BufferList::next(*buffer)) {
+        na::PostedOp* posted = std::exchange(buffer->posted, nullptr);
+        if (!posted) continue;
+        // Its holder and the fabric both give it back.
+        buffer->holders.store(2, std::memory_order_release);
+        session_.port().end(*posted, why);
+    }
+    drop_controls();
+}
+
+void FrameSender::abandon() noexcept {
+    drop_controls();
+    while (Buffer* buffer = sending_.pop_front()) {
+        if (buffer->control) {
+            session_.port().pools().controls.give(*buffer);
+        } else if (na::PostedOp* posted = std::exchange(buffer->posted, nullptr)) {
+            session_.port().end(*posted, Errc::canceled);
+        } else {
+            session_.port().messages().give(*buffer);
+        }
+    }
+}
+
+}  // namespace cinnabar::ofi

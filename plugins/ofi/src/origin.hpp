@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// This side's own operations on the peer's memory: from the peer's waiting list through admission to their answers.
+// Owner of the context only.
+#pragma once
+
+#include "frame_sender.hpp"
+#include "transfer.hpp"
+
+#include <sys/uio.h>
+
+#include <array>
+
+namespace cinnabar::ofi {
+
+class Origin {
+  public:
+    // Operations that the peer carries out for this side, at most; others wait.
+    static constexpr std::uint32_t admitted_max = 64;
+    // Chunks of this side's puts that are with the fabric, at most.
+    static constexpr std::uint32_t put_chunks_max = 16;
+    // Gets that were stopped and whose peer has not said how many chunks it sent; more, and it does not answer.
+    static constexpr std::uint32_t unanswered_max = 256;
+
+    explicit Origin(Session& session) noexcept : session_(session) {}
+
+    // Admits what waits, and posts its chunks.
+    [[nodiscard]] Sent post_transfers() noexcept;
+    [[nodiscard]] bool has_work() const noexcept { return !to_post_.empty(); }
+    void cancel(Posted& posted) noexcept { stop(*posted.transfer, Errc::canceled); }
+
+    // Answers of the peer.
+    void get_data(const Frame& frame, ConstBytes data) noexcept;
+    void get_ended(const Frame& frame, const TransferBody& body) noexcept;
+    void put_go(const Frame& frame, const TransferBody& body) noexcept;
+    void put_done(const Frame& frame) noexcept;
+    void atomic_done(const Frame& frame, const TransferBody& body) noexcept;
+
+    void chunk_ended(Chunk& chunk, const Done& done) noexcept;
+    void put_chunk_given() noexcept { --put_chunks_; }
+
+    // The session ends: everything that is admitted ends with `why`, as soon as the fabric does not touch it any more.
+    void end(Errc why) noexcept;
+    // The provider has not given back what it was asked to: the operations end all the same.
+    void force_end() noexcept;
+    // The endpoint is closed: the fabric has forgotten everything.
+    void abandon() noexcept;
+    [[nodiscard]] bool empty() const noexcept { return transfers_.empty(); }
+    [[nodiscard]] std::uint32_t unanswered() const noexcept { return unanswered_; }
+
+  private:
+    [[nodiscard]] Sent admit_waiting() noexcept;
+    [[nodiscard]] Sent post_chunks(Transfer& transfer) noexcept;
+    [[nodiscard]] Errc post_chunk(Transfer& transfer, Chunk& chunk) noexcept;
+    [[nodiscard]] std::uint64_t begin_chunk(const Transfer& transfer, Chunk& chunk) const noexcept;
+    [[nodiscard]] std::size_t local_pieces(const na::Op& op, std::uint64_t at, Chunk& chunk,
+                                           std::array<iovec, pieces_limit>& out) noexcept;
+    void ask(Transfer& transfer) noexcept;
+    [[nodiscard]] Transfer* find(std::uint64_t id) noexcept;
+    [[nodiscard]] Transfer* find_wanted(std::uint64_t id) noexcept;
+    void stop(Transfer& transfer, Errc why) noexcept;
+    void settle(Transfer& transfer) noexcept;
+    void await_answer(Transfer& transfer) noexcept;
+    void answered(Transfer& transfer) noexcept;
+    void end_op(Transfer& transfer) noexcept;
+    void leave_posting(Transfer& transfer) noexcept;
+    void discard(Chunk& chunk) noexcept;
+
+    using Transfers = IntrusiveList<Transfer, &Transfer::link>;
+    using PostQueue = IntrusiveList<Transfer, &Transfer::post_link>;
+
+    Session& session_;
+    Transfers transfers_;
+    PostQueue to_post_;
+    std::uint32_t admitted_ = 0;
+    std::uint32_t put_chunks_ = 0;  // with the fabric
+    std::uint32_t unanswered_ = 0;  // transfers that are stopped and await their answer
+};
+
+}  // namespace cinnabar::ofi

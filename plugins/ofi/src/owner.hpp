@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the peer asks of this side's memory. Every access goes through a lease's key, bounds and permission. Owner of
+// the context only.
+#pragma once
+
+#include "frame_sender.hpp"
+#include "transfer.hpp"
+
+#include <cinnabar/base/clock.hpp>
+
+namespace cinnabar::ofi {
+
+class Owner {
+  public:
+    // Large operations that a peer may have pending: more than it can ask for while it keeps to Origin::admitted_max.
+    static constexpr std::uint32_t requests_max = 256;
+    // Chunks for the peer that are with the fabric, at most.
+    static constexpr std::uint32_t served_max = 8;
+
+    explicit Owner(Session& session) noexcept : session_(session) {}
+
+    // Frames of the peer.
+    void get(const Frame& frame, const TransferBody& body) noexcept;
+    void put(const Frame& frame, const TransferBody& body, ConstBytes data) noexcept;
+    void atomic(const Frame& frame, const TransferBody& body) noexcept;
+    void stop(const Frame& frame, const TransferBody& body) noexcept;
+
+    // A chunk of each request in turn, while there are not too many with the fabric and the provider has room.
+    [[nodiscard]] Sent serve() noexcept;
+    [[nodiscard]] bool has_work() const noexcept { return !to_serve_.empty(); }
+    void chunk_ended(Chunk& chunk, const Done& done) noexcept;
+    void chunk_given() noexcept { --served_; }
+    // Nothing of it is served any more; its chunks that are with the fabric are stray.
+    void end() noexcept;
+
+    [[nodiscard]] std::uint32_t requests() const noexcept { return requests_count_; }
+    // When the peer last sent a chunk that it has room for here; time_never: it has no such room.
+    [[nodiscard]] TimeUs put_waits_since() const noexcept { return granted_ > 0 ? granted_since_ : time_never; }
+
+  private:
+    [[nodiscard]] na::LeaseTable::Pin pin_lease(const na::LeaseKey& key, std::uint64_t offset, std::uint64_t bytes,
+                                                na::Access access) noexcept;
+    void answer(FrameKind kind, std::uint64_t id, Errc status, std::uint64_t chunks = 0) noexcept;
+    [[nodiscard]] PeerRequest* add(const Frame& frame, const TransferBody& body) noexcept;
+    void release(PeerRequest& request) noexcept;
+    [[nodiscard]] Sent serve_get(PeerRequest& request) noexcept;
+    [[nodiscard]] Errc send_leased(const PeerRequest& request, Chunk& chunk, na::LeaseTable::Pin pin) noexcept;
+    [[nodiscard]] Chunk* next_chunk(const PeerRequest& request) noexcept;
+    [[nodiscard]] Sent not_taken(PeerRequest& request, Chunk& chunk, Errc why) noexcept;
+    [[nodiscard]] Sent grant_put(PeerRequest& request) noexcept;
+    void place(PeerRequest& request, const Chunk& chunk) noexcept;
+
+    using Requests = IntrusiveList<PeerRequest, &PeerRequest::link>;
+    using WorkQueue = IntrusiveList<PeerRequest, &PeerRequest::work_link>;
+
+    Session& session_;
+    Requests requests_;
+    WorkQueue to_serve_;
+    std::uint32_t requests_count_ = 0;
+    std::uint32_t served_ = 0;   // chunks for the peer
+    std::uint32_t granted_ = 0;  // of them, of puts: the peer sends
+    TimeUs granted_since_ = 0;   // when the first was granted, or the last came
+};
+
+}  // namespace cinnabar::ofi

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pools.hpp"
+
+#include "port.hpp"
+
+#include <new>
+#include <utility>
+
+namespace cinnabar::ofi {
+namespace {
+
+// Over all peers: own operations that peers know of, large operations of peers, and messages of both on the fabric.
+constexpr std::uint32_t transfers_max = 16 * 1024;
+constexpr std::uint32_t requests_max = 64 * 1024;
+constexpr std::uint32_t chunks_slots_max = 256 * 1024;
+constexpr std::uint32_t staging_max = 2048;  // on each side; holds the largest operation several times
+static_assert(staging_max > 2 * chunks_max);
+constexpr std::uint32_t controls_max = 64 * 1024;
+
+// How long a peer may keep room for chunks that it does not send while others wait for such room.
+constexpr TimeUs writer_silence_us = 5'000'000;
+
+}  // namespace
+
+Pools::Pools(OfiPort& port)
+    : controls(Threads::one, controls_max, small_bytes_max, frame_header_bytes + transfer_body_bytes, true),
+      transfers(Threads::one, transfers_max),
+      requests(Threads::one, requests_max),
+      chunks(Threads::one, chunks_slots_max),
+      port_(port),
+      staging_(Threads::one, staging_max),
+      served_staging_(Threads::one, staging_max) {}
+
+// False: no other session holds more than the session that asks. Those that wait for the provider come first: a peer
+// that takes what it asked for holds much for a moment only.
+bool Pools::end_largest(std::uint32_t (*held)(const Session&) noexcept, Session& asks) noexcept {
+    Session* largest = nullptr;
+    const auto before = [held](const Session& one, const Session& other) {
+        const bool waits = one.waits_for_peer();
+        return waits != other.waits_for_peer() ? waits : held(one) > held(other);
+    };
+    port_.sessions().for_each([&](Session& session) {
+        if (!session.live() || held(session) == 0) return;
+        if (!largest || before(session, *largest)) largest = &session;
+    });
+    if (!largest || largest == &asks) return false;
+    largest->forfeit(Errc::overloaded);
+    return true;
+}
+
+Buffer* Pools::take_control(Session& asks) noexcept {
+    constexpr auto waiting = [](const Session& session) noexcept { return session.sender().controls_waiting(); };
+    Buffer* control = controls.take(port_);
+    if (!control && end_largest(waiting, asks)) control = controls.take(port_);
+    return control;
+}
+
+PeerRequest* Pools::take_request(Session& asks) noexcept {
+    constexpr auto served = [](const Session& session) noexcept { return session.owner().requests(); };
+    PeerRequest* request = requests.acquire();
+    if (!request && end_largest(served, asks)) request = requests.acquire();
+    return request;
+}
+
+Transfer* Pools::take_transfer(Session& asks) noexcept {
+    constexpr auto unanswered = [](const Session& session) noexcept { return session.origin().unanswered(); };
+    Transfer* transfer = transfers.acquire();
+    if (!transfer) (void)end_largest(unanswered, asks);
+    return transfer;
+}
+
+void Pools::end_silent_writer(const Session& asks) noexcept {
+    const TimeUs now = port_.host().now_us();
+    if (served_staging_.taken() < served_staging_.slots_max() || now < silent_looked_at_ + writer_silence_us / 8)
+        return;
+    silent_looked_at_ = now;
+    Session* silent = nullptr;
+    port_.sessions().for_each([&](Session& session) {
+        if (!session.live() || &session == &asks) return;
+        if (!silent || session.owner().put_waits_since() < silent->owner().put_waits_since()) silent = &session;
+    });
+    if (silent && silent->owner().put_waits_since() < now - writer_silence_us) silent->forfeit(Errc::timed_out);
+}
+
+Staging* Pools::take_staging(bool served) noexcept {
+    SlotPool<Staging>& pool = served ? served_staging_ : staging_;
+    Staging* staging = pool.acquire();
+    if (!staging || staging->bytes) return staging;
+    staging->pool = &pool;
+    const std::size_t bytes = port_.provider().chunk_bytes;
+    staging->bytes.reset(new (std::nothrow) std::byte[bytes]);
+    const Registrar& registrar = port_.endpoint().registrar();
+    const bool known = staging->bytes && (!registrar.wants_local() ||
+                                          registrar.local({staging->bytes.get(), bytes}, staging->memory) == Errc::ok);
+    if (known) return staging;
+    staging->bytes.reset();
+    pool.release(*staging);
+    return nullptr;
+}
+
+Staging* Pools::sink() noexcept {
+    if (!sink_) sink_ = take_staging(false);
+    return sink_;
+}
+
+void Pools::close() noexcept {
+    if (sink_) give_staging(*std::exchange(sink_, nullptr));
+    for (SlotPool<Staging>* pool : {&staging_, &served_staging_}) {
+        pool->for_each([](Staging& staging) { staging.memory.reset(); });
+    }
+}
+
+}  // namespace cinnabar::ofi

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The ports and queue pairs of this plugin in this process. All share the context of their device, which belongs to
+// librdmacm: whichever port reads its asynchronous events reads those of all, and of others in the process. Any thread.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+namespace cinnabar::verbs {
+
+class Connection;
+class VerbsPort;
+
+class ProcessPorts {
+  public:
+    [[nodiscard]] static ProcessPorts& get() {
+        static ProcessPorts all;
+        return all;
+    }
+    void add(VerbsPort& port) {
+        const std::lock_guard lock(mutex_);
+        all_.push_back(&port);
+    }
+    // Nothing is asked of it any more when this returns.
+    void remove(VerbsPort& port) noexcept {
+        const std::lock_guard lock(mutex_);
+        std::erase(all_, &port);
+    }
+    template <typename F>
+    void each(F&& visit) noexcept {
+        const std::lock_guard lock(mutex_);
+        for (VerbsPort* const port : all_) visit(*port);
+    }
+
+  private:
+    std::mutex mutex_;
+    std::vector<VerbsPort*> all_;
+};
+
+class ProcessQueuePairs {
+  public:
+    [[nodiscard]] static ProcessQueuePairs& get() {
+        static ProcessQueuePairs all;
+        return all;
+    }
+    void add(ibv_qp* queue_pair, Connection& connection) {
+        const std::lock_guard lock(mutex_);
+        all_[queue_pair] = &connection;
+    }
+    void remove(ibv_qp* queue_pair) noexcept {
+        const std::lock_guard lock(mutex_);
+        all_.erase(queue_pair);
+    }
+    // Null: it is not one of this plugin's.
+    [[nodiscard]] Connection* find(ibv_qp* queue_pair) noexcept {
+        const std::lock_guard lock(mutex_);
+        const auto at = all_.find(queue_pair);
+        return at == all_.end() ? nullptr : at->second;
+    }
+
+  private:
+    std::mutex mutex_;
+    std::unordered_map<ibv_qp*, Connection*> all_;
+};
+
+}  // namespace cinnabar::verbs
