@@ -41,7 +41,7 @@ void try_frame(ConstBytes in) {
     CINNABAR_ASSERT(same_body.notify == body.notify && same_body.chunk == body.chunk);
 }
 
-void try_card(ConstBytes in) {
+void try_greeting(ConstBytes in) {
     Greeting greeting;
     if (Greeting::decode(in, greeting) != Errc::ok) return;
     CINNABAR_ASSERT(greeting.address_bytes <= Greeting::address_bytes_max);
@@ -60,7 +60,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     if (bytes[0] % 2 == 0) {
         try_frame(in);
     } else {
-        try_card(in);
+        try_greeting(in);
     }
     return 0;
 }

@@ -23,25 +23,14 @@ struct Retired {
 };
 
 const std::array retired_words{
-    Retired{"came_in",
-            false,
-            "accepted, or incoming",
-            {"plugins/ofi", "plugins/shm", "plugins/tcp", "plugins/verbs", "tests/transport"}},
-    Retired{"card", false, "endpoint, or greeting", {"plugins/ofi", "tests/fuzz", "tests/unit/ofi"}},
-    Retired{"let_in", false, "accept", {"plugins/ofi", "plugins/shm", "tests/transport"}},
+    Retired{"came_in", false, "accepted, or incoming", {}},
+    Retired{"card", false, "endpoint, or greeting", {}},
+    Retired{"let_in", false, "accept", {}},
     Retired{"loan", false, "lease", {"rpc", "tests/hostile", "tests/seeds"}},
-    Retired{"meeting", false, "handshake", {"plugins/ofi", "tests/bench", "tests/unit/ofi"}},
-    Retired{"met", false, "connected", {"tests/unit/ofi"}},
-    Retired{"newcomer",
-            true,
-            "incoming connection, or pending handshake",
-            {"docs/writing-a-plugin.md", "na", "plugins/ofi", "plugins/shm", "plugins/tcp", "tests/transport",
-             "tests/unit/na", "tests/unit/ofi", "tests/unit/shm", "tests/unit/tcp"}},
-    Retired{"put_off",
-            false,
-            "deferred",
-            {"docs/writing-a-plugin.md", "na", "plugins/ofi", "plugins/shm", "plugins/tcp", "plugins/verbs",
-             "tests/unit/bulk"}},
+    Retired{"meeting", false, "handshake", {"tests/bench"}},
+    Retired{"met", false, "connected", {}},
+    Retired{"newcomer", true, "incoming connection, or pending handshake", {}},
+    Retired{"put_off", false, "deferred", {"tests/unit/bulk"}},
     Retired{"untaken", false, "pending", {}},
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A process that was held up, or stopped, for longer than a newcomer may be silent lets those in that came meanwhile.
+// A process that was held up, or stopped, for longer than an incoming connection may be silent, accepts those that came
+// meanwhile.
 #include "contract.hpp"
 
 #include <cinnabar/base/clock.hpp>
@@ -9,7 +10,7 @@ namespace cinnabar::contract {
 class HeldUp : public ContractTest {};
 CINNABAR_CONTRACT(HeldUp);
 
-TEST_P(HeldUp, WhoCameMeanwhileIsLetIn) {
+TEST_P(HeldUp, ConnectionsThatCameMeanwhileAreAccepted) {
     constexpr Microseconds silent_max{50'000};
     na::TransportOptions impatient = listening();
     impatient.hello_timeout = silent_max;
@@ -28,12 +29,12 @@ TEST_P(HeldUp, WhoCameMeanwhileIsLetIn) {
     };
     pump_.remove(*b.context);
     (void)send(a, *there, 1, 64);
-    TestOp& newcomers = send(c, peer_of(c, b), 2, 64);
+    TestOp& incoming = send(c, peer_of(c, b), 2, 64);
     for (int i = 0; i < 200; ++i) (void)pump_.round();
     pump_.add(*b.context);
-    ASSERT_TRUE(run_until([&] { return newcomers.done() && b.receiver.count_tag(1) == 1; }));
+    ASSERT_TRUE(run_until([&] { return incoming.done() && b.receiver.count_tag(1) == 1; }));
     EXPECT_TRUE(held_up);
-    EXPECT_EQ(newcomers.result, Errc::ok) << to_string(newcomers.result);
+    EXPECT_EQ(incoming.result, Errc::ok) << to_string(incoming.result);
     EXPECT_TRUE(run_until([&] { return b.receiver.count_tag(2) == 1; }));
 }
 

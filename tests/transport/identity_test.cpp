@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whom a connection is with: a peer that is dialled has what its own dials bring, and nothing that comes in. What a
-// newcomer claims to be makes it nobody else (decision 0027). Claims that are lies need bytes made by hand:
-// tests/unit/tcp, shm and ofi have those.
+// Whom a connection is with: a peer that is dialled has what its own dials bring, and nothing that comes in. The
+// identity that an incoming connection claims makes it no other peer (decision 0027). Claims that are lies need bytes
+// made by hand: tests/unit/tcp, shm and ofi have those.
 #include "contract.hpp"
 
 namespace cinnabar::contract {
@@ -16,7 +16,7 @@ class IdentityContract : public ContractTest {
 };
 CINNABAR_CONTRACT(IdentityContract);
 
-TEST_P(IdentityContract, APeerThatWasDialledIsNotServedByAConnectionThatCameIn) {
+TEST_P(IdentityContract, APeerThatWasDialledIsNotServedByAnIncomingConnection) {
     Node& a = make_node("a");
     Node& b = make_node("b");
     CINNABAR_NEEDS("a connection for each dial", !network_.one_process());
@@ -30,7 +30,7 @@ TEST_P(IdentityContract, APeerThatWasDialledIsNotServedByAConnectionThatCameIn) 
     EXPECT_NE(a.receiver.messages.back().source, there);
     EXPECT_EQ(there->state(), na::PeerState::idle);
     EXPECT_EQ(there->epoch(), 1u);
-    // Neither by the address with the incarnation that the newcomer claims.
+    // Neither by the address with the incarnation that the incoming connection claims.
     na::Peer& exact = peer_of(a, b, true);
     EXPECT_NE(&exact, a.receiver.messages.back().source);
     TestOp& op = send(a, *there, 71, 8);
@@ -38,7 +38,7 @@ TEST_P(IdentityContract, APeerThatWasDialledIsNotServedByAConnectionThatCameIn) 
     EXPECT_EQ(there->epoch(), 2u) << "it dialled anew";
 }
 
-TEST_P(IdentityContract, EachConnectionThatCameInHasAnAddressOfItsOwn) {
+TEST_P(IdentityContract, EachIncomingConnectionHasAnAddressOfItsOwn) {
     Node& a = make_node("a");
     Node& b = make_node("b");
     CINNABAR_NEEDS("a connection for each dial", !network_.one_process());

@@ -14,10 +14,10 @@ void FrameSender::reset() noexcept {
     refused_ = false;
 }
 
-// ok: taken; again: the provider has no room; queue_full: may_send() is false. After ok the buffer is with the fabric,
+// ok: taken; again: the provider has no room; overloaded: may_send() is false. After ok the buffer is with the fabric,
 // or given back already.
 Errc FrameSender::send(Buffer& buffer, std::byte* frame) noexcept {
-    if (!may_send()) return Errc::queue_full;
+    if (!may_send()) return Errc::overloaded;
     OfiPort& port = session_.port();
     Endpoint& endpoint = port.endpoint();
     const std::size_t bytes = buffer.frame_bytes;
@@ -88,7 +88,7 @@ Sent FrameSender::send_controls() noexcept {
         --controls_count_;
         const Errc why = send(*buffer, buffer->storage);
         if (why == Errc::ok) continue;
-        if (why == Errc::again || why == Errc::queue_full) {
+        if (why == Errc::again || why == Errc::overloaded) {
             controls_.push_front(*buffer);
             ++controls_count_;
             return why == Errc::again ? Sent::stalled : Sent::unconfirmed;
@@ -116,7 +116,7 @@ Sent FrameSender::send_messages() noexcept {
         const Errc why = send(buffer, frame);
         if (why == Errc::ok) continue;
         buffer.posted = nullptr;
-        if (why == Errc::again || why == Errc::queue_full) {
+        if (why == Errc::again || why == Errc::overloaded) {
             waiting.push_front(*posted);
             return why == Errc::again ? Sent::stalled : Sent::unconfirmed;
         }

@@ -189,7 +189,7 @@ Result<Wanted> read_address(const na::Uri& uri) {
     return wanted;
 }
 
-Result<na::Uri> meeting_place(const Wanted& wanted) {
+Result<na::Uri> handshake_address(const Wanted& wanted) {
     na::Uri place;
     place.scheme = wanted.uri->scheme;
     place.host = wanted.interface;

@@ -26,8 +26,8 @@ struct Wanted {
 // ofi+PROVIDER://DOMAIN/INTERFACE[:PORT]. bad_address: an unknown option.
 [[nodiscard]] Result<Wanted> read_address(const na::Uri& uri);
 
-// The uri of the socket at which peers meet: the interface and the port.
-[[nodiscard]] Result<na::Uri> meeting_place(const Wanted& wanted);
+// The uri of the socket on which peers greet: the interface and the port.
+[[nodiscard]] Result<na::Uri> handshake_address(const Wanted& wanted);
 
 struct Selection {
     Info info;

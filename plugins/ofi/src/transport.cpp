@@ -38,7 +38,7 @@ Result<std::unique_ptr<na::Transport>> OfiTransport::open(const na::Uri& uri, co
         return error_of(failed, "fi_fabric", transport->selection_.why);
     }
     transport->fabric_.reset(fabric);
-    CINNABAR_TRY(const na::Uri place, meeting_place(wanted));
+    CINNABAR_TRY(const na::Uri place, handshake_address(wanted));
     CINNABAR_TRY_VOID(transport->open_socket(place));
     return std::unique_ptr<na::Transport>(std::move(transport));
 }

@@ -23,8 +23,8 @@ Pair connect_to(const std::string& endpoint) {
     const SocketAddress bound = SocketAddress::local_of(listener.get());
     Pair pair;
     EXPECT_EQ(start_connect(bound, nullptr, pair.dialled), Errc::ok);
-    pollfd newcomer{listener.get(), POLLIN, 0};
-    EXPECT_EQ(::poll(&newcomer, 1, 5000), 1);
+    pollfd incoming{listener.get(), POLLIN, 0};
+    EXPECT_EQ(::poll(&incoming, 1, 5000), 1);
     pair.accepted.reset(::accept(listener.get(), nullptr, nullptr));
     return pair;
 }

@@ -32,7 +32,7 @@ class BrokenFabric : public testing::TestWithParam<NetworkKind> {
             na::TransportOptions options;
             options.listen = true;
             node->transport = network_.open(node == &a_ ? "a" : "b", options).value();
-            meeting_ports_.insert(na::Uri::parse(node->transport->endpoints().front()).value().port.value());
+            handshake_ports_.insert(na::Uri::parse(node->transport->endpoints().front()).value().port.value());
             na::ContextOptions one;
             one.threads = Threads::one;
             na::Transport* const transport = node->transport.get();
@@ -53,8 +53,8 @@ class BrokenFabric : public testing::TestWithParam<NetworkKind> {
             if (::getsockname(fd, reinterpret_cast<sockaddr*>(&here), &bytes) != 0) continue;
             bytes = sizeof there;
             if (::getpeername(fd, reinterpret_cast<sockaddr*>(&there), &bytes) != 0) continue;
-            if (here.sin_family != AF_INET || meeting_ports_.contains(ntohs(here.sin_port)) ||
-                meeting_ports_.contains(ntohs(there.sin_port))) {
+            if (here.sin_family != AF_INET || handshake_ports_.contains(ntohs(here.sin_port)) ||
+                handshake_ports_.contains(ntohs(there.sin_port))) {
                 continue;
             }
             if (::shutdown(fd, SHUT_RD) == 0) ++count;
@@ -66,7 +66,7 @@ class BrokenFabric : public testing::TestWithParam<NetworkKind> {
     support::Pump pump_;
     Node a_;
     Node b_;
-    std::set<std::uint16_t> meeting_ports_;
+    std::set<std::uint16_t> handshake_ports_;
 };
 
 TEST_P(BrokenFabric, EndsTheSessionInTheMiddleOfATransfer) {

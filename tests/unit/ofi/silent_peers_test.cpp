@@ -153,9 +153,9 @@ class SilentPeers : public testing::TestWithParam<NetworkKind> {
     void others_are_served() {
         EXPECT_EQ(get(friend_), Errc::ok);
         EXPECT_EQ(friend_.receiver.count(na::PeerEvent::lost), 0u);
-        newcomer_.open(network_, pump_, "newcomer", false);
-        EXPECT_EQ(get(newcomer_), Errc::ok);
-        EXPECT_EQ(newcomer_.receiver.count(na::PeerEvent::lost), 0u);
+        latecomer_.open(network_, pump_, "latecomer", false);
+        EXPECT_EQ(get(latecomer_), Errc::ok);
+        EXPECT_EQ(latecomer_.receiver.count(na::PeerEvent::lost), 0u);
     }
 
     support::Network network_{GetParam()};
@@ -168,7 +168,7 @@ class SilentPeers : public testing::TestWithParam<NetworkKind> {
     std::deque<Get> gets_;  // with their memory, for as long as contexts
     Side server_;
     Side friend_;
-    Side newcomer_;
+    Side latecomer_;
 };
 
 // Together they could hold every note of the server, and all that its provider has room for.

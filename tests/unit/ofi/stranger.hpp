@@ -63,21 +63,21 @@ class Stranger {
     }
     // The index of the new session. Fails the test when the greeting is refused.
     std::size_t meet(support::Pump& pump, const Greeting& greeting) {
-        Met& met = met_.emplace_back();
+        Joined& joined = joined_.emplace_back();
         const auto uri = na::Uri::parse(target_).value();
-        EXPECT_EQ(na::start_connect(na::resolve(uri, na::Purpose::dial).value().front(), nullptr, met.socket),
+        EXPECT_EQ(na::start_connect(na::resolve(uri, na::Purpose::dial).value().front(), nullptr, joined.socket),
                   Errc::ok);
-        EXPECT_TRUE(na::send_greeting(met.socket.get(), greeting.encode()));
+        EXPECT_TRUE(na::send_greeting(joined.socket.get(), greeting.encode()));
         na::GreetingReader reader;
         reader.expect(Greeting::wire_bytes);
-        EXPECT_TRUE(pump.until([&] { return reader.read(met.socket.get()) == Errc::ok; }));
+        EXPECT_TRUE(pump.until([&] { return reader.read(joined.socket.get()) == Errc::ok; }));
         Greeting theirs;
         EXPECT_EQ(Greeting::decode(reader.bytes(), theirs), Errc::ok);
         EXPECT_EQ(theirs.hello.kind, na::HelloKind::accept);
-        met.session = theirs.session;
-        met.address.assign(theirs.address.begin(), theirs.address.begin() + theirs.address_bytes);
-        EXPECT_EQ(end_.endpoint->insert({theirs.address.data(), theirs.address_bytes}, met.there), Errc::ok);
-        return met_.size() - 1;
+        joined.session = theirs.session;
+        joined.address.assign(theirs.address.begin(), theirs.address.begin() + theirs.address_bytes);
+        EXPECT_EQ(end_.endpoint->insert({theirs.address.data(), theirs.address_bytes}, joined.there), Errc::ok);
+        return joined_.size() - 1;
     }
     // Greets and waits until the fabric carries messages.
     std::size_t connect(support::Pump& pump) {
@@ -94,24 +94,24 @@ class Stranger {
     // Whether the library has ended that session.
     bool ended(std::size_t session) const {
         std::byte nothing{};
-        return na::receive_some(met_[session].socket.get(), &nothing, 1).why != Errc::again;
+        return na::receive_some(joined_[session].socket.get(), &nothing, 1).why != Errc::again;
     }
 
     // Where the library's side of it is on the fabric.
-    [[nodiscard]] ConstBytes theirs(std::size_t session) const { return met_[session].address; }
+    [[nodiscard]] ConstBytes theirs(std::size_t session) const { return joined_[session].address; }
 
     // Queued until the provider takes it.
     void say(std::size_t session, FrameKind kind, std::uint64_t id = 0, const TransferBody& body = {}) {
         Word& word = words_.emplace_back();
-        word.to = met_[session].there;
+        word.to = joined_[session].there;
         word.bytes.resize(head_bytes(kind));
-        encode({kind, 0, Errc::ok, 0, met_[session].session, id}, body, word.bytes);
+        encode({kind, 0, Errc::ok, 0, joined_[session].session, id}, body, word.bytes);
     }
     // At once, and without ever taking anything that came: false when the provider has no room.
     bool shout(std::size_t session, FrameKind kind, std::uint64_t id, const TransferBody& body) {
         std::array<std::byte, frame_header_bytes + transfer_body_bytes> bytes;
-        encode({kind, 0, Errc::ok, 0, met_[session].session, id}, body, bytes);
-        return end_.endpoint->inject(bytes.data(), head_bytes(kind), met_[session].there) == Errc::ok;
+        encode({kind, 0, Errc::ok, 0, joined_[session].session, id}, body, bytes);
+        return end_.endpoint->inject(bytes.data(), head_bytes(kind), joined_[session].there) == Errc::ok;
     }
     void poll() {
         while (said_ < words_.size()) {
@@ -126,7 +126,7 @@ class Stranger {
     std::deque<Heard> heard;
 
   private:
-    struct Met {
+    struct Joined {
         UniqueFd socket;
         SessionName session;
         fi_addr_t there = FI_ADDR_UNSPEC;
@@ -159,7 +159,7 @@ class Stranger {
     End end_;
     std::deque<Ear> ears_;
     std::deque<Word> words_;
-    std::deque<Met> met_;
+    std::deque<Joined> joined_;
     std::size_t said_ = 0;
     std::uint32_t sessions_made_ = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Newcomers that claim to be somebody else, made by hand.
+// Incoming connections that claim to be another peer, made by hand.
 #include "raw_peer.hpp"
 
 namespace cinnabar::shm {

@@ -48,7 +48,7 @@ TEST_F(SessionTest, tells_its_own_word_to_be_probed) {
 }
 
 // While it is busy with a ring the kernel is asked seldom; when it is not, in every round.
-TEST_F(SessionTest, a_context_that_looks_seldom_lets_newcomers_in_at_once) {
+TEST_F(SessionTest, a_context_that_looks_seldom_accepts_at_once) {
     RawPeer first;
     ASSERT_NO_FATAL_FAILURE(connect(first));
     pump_.run_for(Microseconds(2000));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Newcomers that claim to be somebody else, made of bytes. An incarnation is no secret: whoever dials is told it.
+// Incoming connections that claim to be another peer, made of bytes. An incarnation is no secret: whoever dials is told
+// it.
 #include "fixture.hpp"
 #include "raw_socket.hpp"
 

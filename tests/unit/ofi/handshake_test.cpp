@@ -19,9 +19,9 @@ namespace {
 
 using support::NetworkKind;
 
-class Meeting : public testing::Test {
+class Handshake : public testing::Test {
   protected:
-    Meeting() : network_(NetworkKind::ofi_tcp_rxm), pump_() {
+    Handshake() : network_(NetworkKind::ofi_tcp_rxm), pump_() {
         na::TransportOptions options;
         options.listen = true;
         options.hello_timeout = Microseconds(100'000);
@@ -66,7 +66,7 @@ class Meeting : public testing::Test {
     std::unique_ptr<na::Context> context_;
 };
 
-TEST_F(Meeting, ACallerOnAnotherProviderIsTurnedAway) {
+TEST_F(Handshake, ACallerOnAnotherProviderIsTurnedAway) {
     const UniqueFd fd = call();
     Greeting greeting = stranger();
     greeting.set_provider("sockets");
@@ -78,7 +78,7 @@ TEST_F(Meeting, ACallerOnAnotherProviderIsTurnedAway) {
     EXPECT_EQ(answer.provider(), "tcp;ofi_rxm");
 }
 
-TEST_F(Meeting, ACallerForAContextThatIsNotThereIsTurnedAway) {
+TEST_F(Handshake, ACallerForAContextThatIsNotThereIsTurnedAway) {
     const UniqueFd fd = call();
     Greeting greeting = stranger();
     greeting.hello.peer_context = 9;
@@ -88,7 +88,7 @@ TEST_F(Meeting, ACallerForAContextThatIsNotThereIsTurnedAway) {
     EXPECT_EQ(answer.hello.reason, static_cast<std::uint8_t>(Errc::unreachable));
 }
 
-TEST_F(Meeting, ACallerForAnEarlierProcessIsToldThatItIsGone) {
+TEST_F(Handshake, ACallerForAnEarlierProcessIsToldThatItIsGone) {
     const UniqueFd fd = call();
     Greeting greeting = stranger();
     greeting.hello.peer_incarnation = transport_->incarnation() ^ 1;
@@ -98,7 +98,7 @@ TEST_F(Meeting, ACallerForAnEarlierProcessIsToldThatItIsGone) {
     EXPECT_EQ(answer.hello.reason, static_cast<std::uint8_t>(Errc::peer_lost));
 }
 
-TEST_F(Meeting, ACallerWhoWantsWhatIsNotKnownIsToldSo) {
+TEST_F(Handshake, ACallerWhoWantsWhatIsNotKnownIsToldSo) {
     for (const std::size_t at : {4u, 8u, 38u, 39u, 46u, 47u}) {
         auto bytes = stranger().encode();
         bytes[at] ^= std::byte{7};
@@ -111,7 +111,7 @@ TEST_F(Meeting, ACallerWhoWantsWhatIsNotKnownIsToldSo) {
     }
 }
 
-TEST_F(Meeting, SilenceAndNonsenseAreDropped) {
+TEST_F(Handshake, SilenceAndNonsenseAreDropped) {
     const UniqueFd silent = call();
     const UniqueFd noisy = call();
     const std::array<std::byte, Greeting::wire_bytes> nonsense{};
@@ -121,7 +121,7 @@ TEST_F(Meeting, SilenceAndNonsenseAreDropped) {
     EXPECT_EQ(listen(silent, answer), Errc::peer_lost);
 }
 
-TEST_F(Meeting, AFabricAddressThatIsNoneEndsTheSession) {
+TEST_F(Handshake, AFabricAddressThatIsNoneEndsTheSession) {
     const UniqueFd fd = call();
     Greeting greeting = stranger();
     greeting.address_bytes = 3;
@@ -132,7 +132,7 @@ TEST_F(Meeting, AFabricAddressThatIsNoneEndsTheSession) {
     EXPECT_EQ(listen(fd, answer), Errc::peer_lost);
 }
 
-TEST_F(Meeting, WhoNeverComesByTheFabricIsDropped) {
+TEST_F(Handshake, WhoNeverComesByTheFabricIsDropped) {
     const UniqueFd fd = call();
     Greeting greeting = stranger();
     say(fd, greeting);
@@ -145,7 +145,7 @@ TEST_F(Meeting, WhoNeverComesByTheFabricIsDropped) {
 }
 
 // An incarnation is no secret: whoever calls is told it.
-TEST_F(Meeting, WhoClaimsToBeALostServerGetsNothingThatIsMeantForIt) {
+TEST_F(Handshake, WhoClaimsToBeALostServerGetsNothingThatIsMeantForIt) {
     na::TransportOptions options;
     options.listen = true;
     const std::unique_ptr<na::Transport> server = network_.open("other", options).value();
@@ -183,7 +183,7 @@ TEST_F(Meeting, WhoClaimsToBeALostServerGetsNothingThatIsMeantForIt) {
 }
 
 // A greeting may name the address of somebody else.
-TEST_F(Meeting, NobodyIsSpokenToWhoHasNotSpoken) {
+TEST_F(Handshake, NobodyIsSpokenToWhoHasNotSpoken) {
     const std::string target = transport_->endpoints().front();
     Stranger liar(target);
     Stranger victim(target);
@@ -203,7 +203,7 @@ TEST_F(Meeting, NobodyIsSpokenToWhoHasNotSpoken) {
     EXPECT_EQ(receiver_.count(na::PeerEvent::connected), 1u);
 }
 
-TEST_F(Meeting, WordsBehindTheGreetingEndTheSession) {
+TEST_F(Handshake, WordsBehindTheGreetingEndTheSession) {
     const UniqueFd fd = call();
     Greeting greeting = stranger();
     say(fd, greeting);
