@@ -18,7 +18,7 @@ void Greeting::set_provider(std::string_view name) noexcept {
 std::array<std::byte, Greeting::wire_bytes> Greeting::encode() const noexcept {
     std::array<std::byte, wire_bytes> out{};
     hello.encode(std::span(out).first<na::hello_bytes>());
-    Writer writer(std::span(out).subspan<na::hello_bytes>());
+    Writer writer(Bytes(out).subspan(na::hello_bytes));
     writer.u32(session.index);
     writer.u16(address_bytes);
     writer.u16(0);

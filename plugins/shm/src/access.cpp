@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How operations begin: copied across address spaces (copy.cpp), or carried out by the owner (na::RemoteAccess). And
+// How operations begin: copied across address spaces (copier.cpp), or carried out by the owner (na::RemoteAccess). And
 // the data of the latter, which come in records.
 #include "port.hpp"
 
