@@ -65,6 +65,10 @@ void Owner::release(PeerRequest& request) noexcept {
     session_.port().pools().requests.release(request);
 }
 
+void Owner::end() noexcept {
+    while (PeerRequest* request = requests_.front()) release(*request);
+}
+
 void Owner::get(const Frame& frame, const TransferBody& body) noexcept {
     const auto pin = pin_lease(body.key, body.offset, body.bytes, na::Access::read);
     const bool fits = body.chunk <= session_.port().provider().chunk_bytes;
