@@ -263,10 +263,6 @@ class SlowTest : public LargeTest {
         options_.bulk.window = 1;
         options_.stall_max = Microseconds{5'000};
     }
-    void SetUp() override {
-        LargeTest::SetUp();
-        if (!IsSkipped() && !network_.is_sim()) GTEST_SKIP() << "no other network is slow for sure";
-    }
     void set_rate(std::uint64_t bytes_a_second) {
         close(origin_);
         close(target_);
@@ -301,7 +297,10 @@ TEST_P(SlowTest, TheyAreGivenUpBelowTheLeastRate) {
     EXPECT_EQ(result.result, Errc::timed_out) << to_string(result.result);
 }
 
-CINNABAR_OVER_ALL(SlowTest);
+// No other network is slow for sure.
+INSTANTIATE_TEST_SUITE_P(Over, SlowTest,
+                         testing::Values(support::NetworkKind::sim_friendly, support::NetworkKind::sim_strict),
+                         [](const auto& i) { return std::string(support::to_string(i.param)); });
 
 class StalledTest : public LargeTest {
   protected:
