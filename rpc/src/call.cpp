@@ -24,18 +24,18 @@ Call* Context::make_call(const na::Addr& to, Errc& why) noexcept {
     na::Port* port = ports.size() == 1 ? ports.front().get() : core.na->route(to);
     if (!port || to.empty()) return nullptr;
     why = Errc::overloaded;
-    na::Message* message = port->take_message();
-    if (!message) return nullptr;
     Call* call = core.calls.acquire();
-    if (!call) {
-        port->give_message(*message);
+    if (!call) return nullptr;
+    if (call->message_ && call->message_->port != port) call->message_->port->give_message(*std::exchange(call->message_, nullptr));
+    if (!call->message_) call->message_ = port->take_message();
+    if (!call->message_) {
+        core.calls.release(*call);
         return nullptr;
     }
     why = Errc::ok;
     if (!call->core_) call->core_ = &core;  // a late cancel of the slot's last call may be reading it
-    call->to_ = to;
+    if (call->to_ != to) call->to_ = to;
     call->port_ = port;
-    call->message_ = message;
     call->args = {};
     call->state_ = Call::State::made;
     return call;
@@ -122,11 +122,6 @@ void ContextCore::cancel_requested(Call& call) noexcept {
 
 void ContextCore::submit(Call& call) noexcept {
     call.state_ = Call::State::queued;
-    call.op_.user = &call;
-    call.op_.complete = [](na::Op& op) noexcept {
-        Call& sent = call_of(op.user);
-        sent.core_->request_sent(sent);
-    };
     if (call.phase_.load(std::memory_order_relaxed) == Call::Phase::abandoned) return finish(call, Errc::canceled);
     if (closed_) return finish(call, Errc::canceled);
     // The round's time may be as old as the caller's last look at this context, and the target is told what is left.
@@ -171,7 +166,24 @@ void ContextCore::tell_time_left(PeerBook& book) noexcept {
     }
 }
 
-// False when the transport cannot take it now.
+// The whole way of a message: what is taken is told by request_sent().
+Errc ContextCore::post_request(Call& call, std::uint32_t bytes) noexcept {
+    na::Op& op = call.op_;
+    op.kind = na::OpKind::send_unexpected;
+    op.peer = call.book_->peer;
+    op.message = call.message_;
+    op.message_bytes = bytes;
+    op.tag = call.id();
+    op.user = &call;
+    op.complete = [](na::Op& posted) noexcept {
+        Call& sent = call_of(posted.user);
+        sent.core_->request_sent(sent);
+    };
+    return na->post_owned(op);
+}
+
+// By the short way, if the transport takes it at once: then it has left. A one-way call goes the whole way, since it
+// completes when it has left. False when the transport cannot take it now.
 bool ContextCore::send(Call& call) noexcept {
     PeerBook& book = *call.book_;
     const bool hungry = book.queued.front() != book.queued.back() && book.credits <= 1;
@@ -187,14 +199,12 @@ bool ContextCore::send(Call& call) noexcept {
     header.trace = call.args.trace;
     encode_request(header, call.message_->bytes());
 
-    na::Op& op = call.op_;
-    op.kind = na::OpKind::send_unexpected;
-    op.peer = book.peer;
-    op.message = call.message_;
-    op.message_bytes =
+    const auto bytes =
         static_cast<std::uint32_t>(request_header_bytes + call.input_bytes_ + (call.args.trace ? trace_bytes : 0));
-    op.tag = call.id();
-    Errc taken = na->post_owned(op);
+    const bool short_way = book.open && !call.args.one_way &&
+                           na->send_now(*book.peer, na::OpKind::send_unexpected, call.id(),
+                                        ConstBytes(call.message_->payload, bytes));
+    Errc taken = short_way ? Errc::ok : post_request(call, bytes);
     if (taken == Errc::too_large && !call.overflow_) {
         taken = move_to_overflow(call);
         if (taken == Errc::ok) return send(call);
@@ -214,7 +224,7 @@ bool ContextCore::send(Call& call) noexcept {
     call.state_ = Call::State::sent;
     call.was_sent_ = true;
     call.connection_ = book.connection;
-    ++book.posted;
+    if (!short_way) ++book.posted;
     if (book.credits > 0) --book.credits;  // none before the connection is made
     if (options.heartbeat.count() != 0) watch_peer(book);
     if (call.args.one_way) {
@@ -342,14 +352,15 @@ void ContextCore::free_call(Call& call) noexcept {
         (void)take_back(*lend, nullptr, 0, nullptr, nullptr);
     }
     release_reply(call);
-    if (call.message_) call.port_->give_message(*std::exchange(call.message_, nullptr));
+    if (call.message_ && call.slot_index >= messages_retained) {
+        call.port_->give_message(*std::exchange(call.message_, nullptr));
+    }
     drop_overflow(call.large_input_, nullptr);
     drop_overflow(call.large_output_, nullptr);
     call.output_ = {};
     call.output_shape_ = 0;
     call.app_code_ = 0;
     call.app_text_ = {};
-    call.to_ = {};
     call.was_sent_ = false;
     call.awaiting_release_ = false;
     call.forwards_ = false;

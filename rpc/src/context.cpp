@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <new>
+#include <utility>
 #include <vector>
 
 namespace cinnabar::rpc {
@@ -17,6 +18,16 @@ namespace {
 // Answers to requests beyond the limit need slots, too.
 constexpr std::uint32_t request_slots_spare = 4'096;
 constexpr std::uint32_t books_max = 1u << 20;
+
+// Those that are retained are missing to others, so they are a small part of all.
+std::uint32_t messages_retained_of(const Engine& engine) noexcept {
+    std::uint32_t most = 256;
+    for (const auto& transport : engine.transports()) {
+        const std::uint32_t slots = transport->limits().send_slots;
+        if (slots != 0) most = std::min(most, slots / 16);
+    }
+    return most;
+}
 
 // Calls that wait for a peer must not keep answers to it from being sent: it may be waiting for those. Pools grow by
 // blocks.
@@ -39,7 +50,8 @@ ContextCore::ContextCore(Engine& owner, const Options& wanted)
       requests(wanted.context.threads, wanted.requests_held_max + request_slots_spare),
       loans(wanted.context.threads, wanted.lends_max),
       transfers(Threads::one, wanted.bulk.transfers_max),
-      books(Threads::one, books_max) {}
+      books(Threads::one, books_max),
+      messages_retained(messages_retained_of(owner)) {}
 
 ContextCore::~ContextCore() = default;
 
@@ -146,10 +158,17 @@ void ContextCore::close() noexcept {
     abandon_fences();
     deliver_all();
     calls.for_each([](Call& call) {
-        if (call.message_) call.port_->give_message(*std::exchange(call.message_, nullptr));
+        if (!call.message_) return;
+        const auto drop_if_inside = [&](auto& view) {
+            const auto* const at = reinterpret_cast<const std::byte*>(view.data());
+            if (at >= call.message_->payload && at < call.message_->payload + call.message_->payload_bytes_max) view = {};
+        };
+        drop_if_inside(call.output_);
+        drop_if_inside(call.app_text_);
+        call.message_->port->give_message(*std::exchange(call.message_, nullptr));
     });
     requests.for_each([](Request& request) {
-        if (request.message_) request.port_->give_message(*std::exchange(request.message_, nullptr));
+        drop_message(request);
         request.orphaned_ = true;
     });
     end_quarantine(nullptr);

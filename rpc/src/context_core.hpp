@@ -66,6 +66,7 @@ class ContextCore final : public na::Receiver {
     // Calls, as origin (call.cpp).
     void submit(Call& call) noexcept;
     [[nodiscard]] bool send(Call& call) noexcept;
+    [[nodiscard]] Errc post_request(Call& call, std::uint32_t bytes) noexcept;
     [[nodiscard]] std::uint64_t time_left(const Call& call) const noexcept;
     void tell_time_left(PeerBook& book) noexcept;
     void request_sent(Call& call) noexcept;
@@ -134,6 +135,7 @@ class ContextCore final : public na::Receiver {
     void on_notify(na::Peer& peer, std::uint32_t value) noexcept override;
     void accept_request(PeerBook& book, na::Arrival& arrival) noexcept;
     [[nodiscard]] Errc admit(Request& request, const RequestHeader& header) noexcept;
+    [[nodiscard]] static Errc take_input(Request& request, na::Arrival& arrival, ConstBytes payload) noexcept;
     [[nodiscard]] bool crowded(const PeerBook& book) const noexcept;
     void start(Request& request) noexcept;
     void run_handler(Request& request) noexcept;  // trigger
@@ -148,6 +150,7 @@ class ContextCore final : public na::Receiver {
     void tell_canceled(Request& request) noexcept;
     void return_slot(Request& request) noexcept;
     void free_request_if_over(Request& request) noexcept;
+    static void drop_message(Request& request) noexcept;
     void transfer_finished(RequestTransfer& node) noexcept;
 
     // Control messages (control.cpp).
@@ -263,6 +266,8 @@ class ContextCore final : public na::Receiver {
         std::min({options.credits_per_peer_max, requests.slots_max() / 8, Credits::budget_max});
     const std::uint32_t peer_unsent_max = std::max(peer_budget_max, 1u);
     const std::uint32_t peer_handling_max = options.requests_held_max - options.requests_held_max / 4;
+    // The first slots of calls and of requests keep their message and their address for the next use.
+    const std::uint32_t messages_retained;
     std::uint32_t replies_unsent = 0;  // replies that were posted, or wait to be, and have not left
     Timer debts;                       // runs since a request was refused
 

@@ -38,7 +38,8 @@ void ContextCore::drive_while(TimeUs until, F&& left) noexcept {
 }
 
 bool ContextCore::anything_to_leave() noexcept {
-    bool any = false;
+    const auto ports = na->ports();
+    bool any = std::any_of(ports.begin(), ports.end(), [](const auto& port) { return port->holds_unsent(); });
     calls.for_each([&any](const Call& call) {
         if (call.phase_.load() == Call::Phase::outside || !call.args.one_way) return;
         any |= call.state_ != Call::State::ended;

@@ -3,11 +3,25 @@
 
 #include <cinnabar/base/crc32c.hpp>
 
+#include <cstring>
+
 namespace cinnabar::rpc {
 namespace {
 
 constexpr std::size_t time_left_at = 16;
 constexpr std::uint8_t version = 1;
+
+// Fields of a header whose size is known: no check for each of them, as Reader and Writer make.
+template <typename T>
+T load(const std::byte* at) noexcept {
+    T value;
+    std::memcpy(&value, at, sizeof value);
+    return value;
+}
+template <typename T>
+void store(std::byte* at, T value) noexcept {
+    std::memcpy(at, &value, sizeof value);
+}
 
 std::uint32_t sum_of(std::uint16_t flags, ConstBytes payload) noexcept {
     return (flags & flag_checksum) != 0 ? crc32c(payload) : 0;
@@ -18,16 +32,16 @@ std::uint32_t sum_of(std::uint16_t flags, ConstBytes payload) noexcept {
 // Requests: 0 kind, 1 version, 2 flags, 4 payload bytes, 8 rpc id, 16 time left, 24 shape, 26 provider, 28 checksum;
 // the payload; a trace context, if there is one: 0 trace id, 16 span.
 void encode_request(const RequestHeader& header, Bytes out) noexcept {
-    Writer writer(out.first(request_header_bytes));
-    writer.u8(static_cast<std::uint8_t>(FrameKind::request));
-    writer.u8(version);
-    writer.u16(header.flags);
-    writer.u32(header.payload_bytes);
-    writer.u64(header.rpc);
-    writer.u64(header.time_left_us);
-    writer.u16(header.shape);
-    writer.u16(header.provider);
-    writer.u32(sum_of(header.flags, out.subspan(request_header_bytes, header.payload_bytes)));
+    std::byte* const at = out.first<request_header_bytes>().data();
+    store(at, static_cast<std::uint8_t>(FrameKind::request));
+    store(at + 1, version);
+    store(at + 2, header.flags);
+    store(at + 4, header.payload_bytes);
+    store(at + 8, header.rpc);
+    store(at + time_left_at, header.time_left_us);
+    store(at + 24, header.shape);
+    store(at + 26, header.provider);
+    store(at + 28, sum_of(header.flags, out.subspan(request_header_bytes, header.payload_bytes)));
     if ((header.flags & flag_trace) == 0) return;
     Writer behind(out.subspan(request_header_bytes + header.payload_bytes, trace_bytes));
     behind.u64(header.trace.id[0]);
@@ -36,57 +50,56 @@ void encode_request(const RequestHeader& header, Bytes out) noexcept {
 }
 
 Errc decode_request(ConstBytes in, RequestHeader& header, ConstBytes& payload) noexcept {
-    Reader reader(in);
-    const std::uint8_t kind = reader.u8();
-    const std::uint8_t seen_version = reader.u8();
-    header.flags = reader.u16();
-    header.payload_bytes = reader.u32();
-    header.rpc = reader.u64();
-    header.time_left_us = reader.u64();
-    header.shape = reader.u16();
-    header.provider = reader.u16();
-    const std::uint32_t sum = reader.u32();
-    if (!reader.ok() || kind != static_cast<std::uint8_t>(FrameKind::request) || seen_version != version) {
+    if (in.size() < request_header_bytes) return Errc::protocol;
+    const std::byte* const at = in.data();
+    header.flags = load<std::uint16_t>(at + 2);
+    header.payload_bytes = load<std::uint32_t>(at + 4);
+    header.rpc = load<RpcId>(at + 8);
+    header.time_left_us = load<std::uint64_t>(at + time_left_at);
+    header.shape = load<std::uint16_t>(at + 24);
+    header.provider = load<ProviderId>(at + 26);
+    if (load<std::uint8_t>(at) != static_cast<std::uint8_t>(FrameKind::request) ||
+        load<std::uint8_t>(at + 1) != version || (header.flags & ~request_flags_known) != 0) {
         return Errc::protocol;
     }
     const std::size_t behind = (header.flags & flag_trace) != 0 ? trace_bytes : 0;
-    if ((header.flags & ~request_flags_known) != 0 || header.payload_bytes + behind != reader.left()) {
-        return Errc::protocol;
-    }
-    payload = reader.view(header.payload_bytes);
+    if (header.payload_bytes + behind != in.size() - request_header_bytes) return Errc::protocol;
+    payload = {at + request_header_bytes, header.payload_bytes};
     if (behind != 0) {
+        Reader reader(in.last(trace_bytes));
         header.trace.id[0] = reader.u64();
         header.trace.id[1] = reader.u64();
         header.trace.span = reader.u64();
     }
-    return sum == sum_of(header.flags, payload) ? Errc::ok : Errc::bad_checksum;
+    return load<std::uint32_t>(at + 28) == sum_of(header.flags, payload) ? Errc::ok : Errc::bad_checksum;
 }
 
 // Replies: 0 kind, 1 result, 2 flags, 4 payload bytes, 8 shape, 10 credits, 12 checksum; the payload.
 void encode_reply(const ReplyHeader& header, Bytes out) noexcept {
-    Writer writer(out.first(reply_header_bytes));
-    writer.u8(static_cast<std::uint8_t>(FrameKind::reply));
-    writer.u8(static_cast<std::uint8_t>(header.result));
-    writer.u16(header.flags);
-    writer.u32(header.payload_bytes);
-    writer.u16(header.shape);
-    writer.u16(header.credits);
-    writer.u32(sum_of(header.flags, out.subspan(reply_header_bytes, header.payload_bytes)));
+    std::byte* const at = out.first<reply_header_bytes>().data();
+    store(at, static_cast<std::uint8_t>(FrameKind::reply));
+    store(at + 1, static_cast<std::uint8_t>(header.result));
+    store(at + 2, header.flags);
+    store(at + 4, header.payload_bytes);
+    store(at + 8, header.shape);
+    store(at + 10, header.credits);
+    store(at + 12, sum_of(header.flags, out.subspan(reply_header_bytes, header.payload_bytes)));
 }
 
 Errc decode_reply(ConstBytes in, ReplyHeader& header, ConstBytes& payload) noexcept {
-    Reader reader(in);
-    const std::uint8_t kind = reader.u8();
-    header.result = static_cast<Errc>(reader.u8());
-    header.flags = reader.u16();
-    header.payload_bytes = reader.u32();
-    header.shape = reader.u16();
-    header.credits = reader.u16();
-    const std::uint32_t sum = reader.u32();
-    if (!reader.ok() || kind != static_cast<std::uint8_t>(FrameKind::reply)) return Errc::protocol;
-    if ((header.flags & ~reply_flags_known) != 0 || header.payload_bytes != reader.left()) return Errc::protocol;
-    payload = reader.view(header.payload_bytes);
-    return sum == sum_of(header.flags, payload) ? Errc::ok : Errc::bad_checksum;
+    if (in.size() < reply_header_bytes) return Errc::protocol;
+    const std::byte* const at = in.data();
+    header.result = static_cast<Errc>(load<std::uint8_t>(at + 1));
+    header.flags = load<std::uint16_t>(at + 2);
+    header.payload_bytes = load<std::uint32_t>(at + 4);
+    header.shape = load<std::uint16_t>(at + 8);
+    header.credits = load<std::uint16_t>(at + 10);
+    if (load<std::uint8_t>(at) != static_cast<std::uint8_t>(FrameKind::reply) ||
+        (header.flags & ~reply_flags_known) != 0 || header.payload_bytes != in.size() - reply_header_bytes) {
+        return Errc::protocol;
+    }
+    payload = in.subspan(reply_header_bytes);
+    return load<std::uint32_t>(at + 12) == sum_of(header.flags, payload) ? Errc::ok : Errc::bad_checksum;
 }
 
 void set_time_left(std::uint64_t time_left_us, Bytes request) noexcept {

@@ -6,6 +6,7 @@
 #include <cinnabar/rpc/proc_shape.hpp>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace cinnabar::rpc {
@@ -30,7 +31,8 @@ void ContextCore::accept_request(PeerBook& book, na::Arrival& arrival) noexcept 
     request->core_ = this;
     request->book_ = &book;
     request->port_ = arrival.port;
-    request->source_ = book.peer->addr();
+    if (request->source_ != book.peer->addr()) request->source_ = book.peer->addr();
+    if (request->message_ && request->message_->port != arrival.port) drop_message(*request);
     request->tag_ = arrival.tag;
     request->references_.store(1, std::memory_order_relaxed);
     book.held.push_back(*request);
@@ -39,7 +41,7 @@ void ContextCore::accept_request(PeerBook& book, na::Arrival& arrival) noexcept 
     ConstBytes payload;
     Errc refused = decode_request(arrival.bytes, header, payload);
     if (refused == Errc::ok) refused = admit(*request, header);
-    if (refused == Errc::ok) refused = arrival.port->keep(arrival, request->kept_);
+    if (refused == Errc::ok) refused = take_input(*request, arrival, payload);
     const bool overflow = (header.flags & flag_overflow) != 0;
     if (refused == Errc::overloaded) {
         request->credit_returned_ = true;
@@ -49,9 +51,20 @@ void ContextCore::accept_request(PeerBook& book, na::Arrival& arrival) noexcept 
         if (overflow) release_arguments(*request);
         return answer_now(*request, refused);
     }
-    request->input_ = request->kept_.bytes.subspan(request_header_bytes, payload.size());
     if (overflow) return pull_input(*request, request->input_);
     start(*request);
+}
+
+// Makes them last: small ones are copied, others keep their receive slot.
+Errc ContextCore::take_input(Request& request, na::Arrival& arrival, ConstBytes payload) noexcept {
+    if (payload.size() <= Request::small_bytes_max) {
+        std::memcpy(request.small_input_.data(), payload.data(), payload.size());
+        request.input_ = {request.small_input_.data(), payload.size()};
+        return Errc::ok;
+    }
+    const Errc failed = arrival.port->keep(arrival, request.kept_);
+    if (failed == Errc::ok) request.input_ = request.kept_.bytes.subspan(request_header_bytes, payload.size());
+    return failed;
 }
 
 // Whether one more is too many: of all peers, or of this one, so that there is room for others.

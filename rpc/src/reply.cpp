@@ -9,6 +9,12 @@
 #include <utility>
 
 namespace cinnabar::rpc {
+namespace {
+
+// A copy costs less than to keep the receive slot.
+constexpr std::size_t small_reply_bytes_max = 512;
+
+}  // namespace
 
 void ContextCore::on_expected(na::Arrival& arrival) noexcept {
     PeerBook* book = book_of(*arrival.source);
@@ -50,6 +56,13 @@ void ContextCore::on_expected(na::Arrival& arrival) noexcept {
 // Makes it last until the call is released. Answers that nobody releases must not keep out those to come: where they
 // hold half of the slots, the next are copied.
 Errc ContextCore::keep_reply(Call& call, na::Arrival& arrival, ConstBytes payload, ConstBytes& kept) noexcept {
+    // The buffer of the request has left, and is there until the call is released.
+    if (payload.size() <= small_reply_bytes_max && call.op_.state == na::OpState::idle && call.message_ &&
+        payload.size() <= call.message_->payload_bytes_max) {
+        std::memcpy(call.message_->payload, payload.data(), payload.size());
+        kept = {call.message_->payload, payload.size()};
+        return Errc::ok;
+    }
     if (replies_kept < replies_owed_max / 2) {
         const Errc failed = arrival.port->keep(arrival, call.reply_);
         if (failed != Errc::ok) return failed;

@@ -42,10 +42,11 @@ void ContextCore::run_handler(Request& request) noexcept {
 
 void Request::detach() noexcept {
     core_->owned([this] {
-        if (!kept_ || kept_.detached) return;
-        const std::size_t input_bytes = input_.size();
-        if (kept_.port->detach(kept_) != Errc::ok) return;
-        input_ = kept_.bytes.subspan(request_header_bytes, input_bytes);
+        if (kept_ && !kept_.detached) {
+            const std::size_t input_bytes = input_.size();
+            if (kept_.port->detach(kept_) != Errc::ok) return;
+            input_ = kept_.bytes.subspan(request_header_bytes, input_bytes);
+        }
         if (!credit_returned_) core_->return_credit(*this);
     });
 }
@@ -119,8 +120,8 @@ void ContextCore::post_reply(Request& request) noexcept {
         return reply_over(request, request.one_way_ ? Errc::ok : closed_ ? Errc::closed : Errc::peer_lost);
     }
     PeerBook& book = *request.book_;
-    // The handler has let go as well: its credit goes along with the reply.
-    if (request.references_.load(std::memory_order_acquire) == 0) return_slot(request);
+    // Nothing holds the receive slot any more: its credit goes along with the reply.
+    if (!request.kept_ || request.references_.load(std::memory_order_acquire) == 0) return_slot(request);
     if (!request.message_) request.message_ = request.port_->take_message();
     Errc taken = request.message_ ? Errc::ok : Errc::again;
     const bool large = request.answer_ == Errc::ok && request.large_output_;
@@ -144,11 +145,17 @@ void ContextCore::post_reply(Request& request) noexcept {
         header.shape = request.output_shape_;
         header.credits = credits_for(book);
         encode_reply(header, request.message_->bytes());
+        // The short way: it has left. Not where somebody is told of that, or a result is kept from then on.
+        const ConstBytes reply(request.message_->payload, reply_header_bytes + request.output_bytes_);
+        if (!request.on_sent_ && !request.lend_ &&
+            na->send_now(*book.peer, na::OpKind::send_expected, request.tag_, reply)) {
+            return reply_over(request, Errc::ok);
+        }
         na::Op& op = request.op_;
         op.kind = na::OpKind::send_expected;
         op.peer = book.peer;
         op.message = request.message_;
-        op.message_bytes = static_cast<std::uint32_t>(reply_header_bytes) + request.output_bytes_;
+        op.message_bytes = static_cast<std::uint32_t>(reply.size());
         op.tag = request.tag_;
         op.user = &request;
         op.complete = [](na::Op& sent) noexcept {
@@ -368,19 +375,20 @@ void ContextCore::users_gone(Request& request) noexcept {
     free_request_if_over(request);
 }
 
+void ContextCore::drop_message(Request& request) noexcept {
+    if (request.message_) request.message_->port->give_message(*std::exchange(request.message_, nullptr));
+}
+
 void ContextCore::free_request_if_over(Request& request) noexcept {
     if (!request.reply_done_ || !request.users_gone_ || request.transfers_ || request.pull_ || request.lend_) return;
     PeerBook& book = *request.book_;
     CINNABAR_DEBUG_ASSERT(!request.kept_ && request.credit_returned_);  // since its users are gone
     book.held.remove(request);
     book.account.request_over();
-    if (request.message_) {
-        request.port_->give_message(*std::exchange(request.message_, nullptr));
-    }
+    if (request.message_ && request.slot_index >= messages_retained) drop_message(request);
     drop_arguments(request);
     drop_overflow(request.large_output_, &book);
     request.input_ = {};
-    request.source_ = {};
     request.handler_ = nullptr;
     request.on_cancel_.store(nullptr, std::memory_order_relaxed);
     request.deadline_ = time_never;

@@ -103,6 +103,12 @@ Errc SelfPort::post(na::Op& op) noexcept {
     return Errc::ok;
 }
 
+bool SelfPort::send_now(na::Peer& to, na::OpKind kind, na::Tag tag, ConstBytes message) noexcept {
+    auto& peer = static_cast<SelfPeer&>(to);
+    return peer.state() == na::PeerState::connected && peer.waiting_.empty() &&
+           send(peer, kind, tag, message) == Errc::ok;
+}
+
 void SelfPort::finish(SelfOp& self_op, Errc result) noexcept {
     self_op.waiting = false;
     self_op.result = result;
@@ -125,7 +131,7 @@ Errc SelfPort::carry_out(na::Op& op, SelfPeer& peer) noexcept {
     switch (op.kind) {
         case na::OpKind::send_unexpected:
         case na::OpKind::send_expected:
-            return send(op, peer);
+            return send(peer, op.kind, op.tag, {op.message->payload, op.message_bytes});
         case na::OpKind::put_notify:
             return put_notify(op, peer);
         case na::OpKind::put:
@@ -137,18 +143,18 @@ Errc SelfPort::carry_out(na::Op& op, SelfPeer& peer) noexcept {
     return access_memory(peer.mailbox_->network().leases, op);
 }
 
-Errc SelfPort::send(na::Op& op, SelfPeer& peer) noexcept {
-    if (op.message_bytes > peer.mailbox_->message_bytes_max()) return Errc::too_large;
+Errc SelfPort::send(SelfPeer& peer, na::OpKind kind, na::Tag tag, ConstBytes message) noexcept {
+    if (message.size() > peer.mailbox_->message_bytes_max()) return Errc::too_large;
     Mailbox::Visit visit(*peer.mailbox_);
     if (!visit.ok()) return Errc::peer_lost;
-    Letter* letter = visit.take(op.kind == na::OpKind::send_expected ? LetterKind::expected : LetterKind::unexpected);
+    Letter* letter = visit.take(kind == na::OpKind::send_expected ? LetterKind::expected : LetterKind::unexpected);
     if (!letter) return Errc::again;
     letter->source = mailbox_->context();
     letter->network = transport_.incarnation();
     letter->connection = peer.connection_;
-    letter->tag = op.tag;
-    letter->bytes = op.message_bytes;
-    std::memcpy(letter->buffer.get(), op.message->payload, op.message_bytes);
+    letter->tag = tag;
+    letter->bytes = static_cast<std::uint32_t>(message.size());
+    std::memcpy(letter->buffer.get(), message.data(), message.size());
     visit.push(*letter);
     return Errc::ok;
 }

@@ -52,6 +52,7 @@ class SelfPort final : public na::Port {
     void unreferenced(na::Peer&) noexcept override {}
     void disconnect(na::Peer& peer) noexcept override;
     [[nodiscard]] Errc post(na::Op& op) noexcept override;
+    [[nodiscard]] bool send_now(na::Peer& peer, na::OpKind kind, na::Tag tag, ConstBytes message) noexcept override;
     void cancel(na::Op& op) noexcept override;
     unsigned poll() noexcept override;
     [[nodiscard]] bool hot() const noexcept override { return true; }  // it has no descriptors
@@ -78,7 +79,7 @@ class SelfPort final : public na::Port {
         for (std::size_t i = 0; i < others_.size(); ++i) f(*others_[i]);  // f may add some
     }
     [[nodiscard]] Errc carry_out(na::Op& op, SelfPeer& peer) noexcept;
-    [[nodiscard]] Errc send(na::Op& op, SelfPeer& peer) noexcept;
+    [[nodiscard]] Errc send(SelfPeer& peer, na::OpKind kind, na::Tag tag, ConstBytes message) noexcept;
     [[nodiscard]] Errc put_notify(na::Op& op, SelfPeer& peer) noexcept;
     void finish(SelfOp& self_op, Errc result) noexcept;
     void end_waiting(SelfPeer& peer, Errc result) noexcept;

@@ -70,6 +70,11 @@ Errc ShmPort::post(na::Op& op) noexcept {
     return Errc::ok;
 }
 
+bool ShmPort::send_now(na::Peer& to, na::OpKind kind, na::Tag tag, ConstBytes message) noexcept {
+    auto& peer = static_cast<ShmPeer&>(to);
+    return peer.session && !peer.ending() && peer.messages.empty() && peer.session->write_message(kind, tag, message);
+}
+
 void ShmPort::cancel_begun(na::SessionPeer& peer, na::PostedOp& posted) noexcept {
     static_cast<ShmPeer&>(peer).session->cancel(posted);
 }
@@ -183,7 +188,7 @@ unsigned ShmPort::poll() noexcept {
     if (transport_.fences_pending()) did += transport_.check_fences(host());
     did += settle();
     // What arrivals and completions posted. It completes before anything else comes: the peer may answer at once.
-    if (!dirty_.empty()) {
+    if (!dirty_.empty() || !announcing_.empty()) {
         write_out();
         did += settle();
     }

@@ -40,6 +40,7 @@ class ShmPort final : public na::SocketPort<ShmPort, Handshake, Incoming> {
 
     // na::Port
     [[nodiscard]] Errc post(na::Op& op) noexcept override;
+    [[nodiscard]] bool send_now(na::Peer& peer, na::OpKind kind, na::Tag tag, ConstBytes message) noexcept override;
     [[nodiscard]] Result<std::unique_ptr<na::View>> view(na::Peer& peer, const na::RemoteMemory& memory,
                                                          std::uint64_t offset, std::uint64_t bytes) override;
     unsigned poll() noexcept override;

@@ -36,6 +36,8 @@ class Session final : public PoolSlot, public na::FdEvents, public na::RemoteAcc
 
     // Hands out records, within a bound, and returns how many. While it is looked at, the peer does not have to ring.
     unsigned receive() noexcept;
+    // Writes a message into the ring. False: it has no room, or the peer has broken it.
+    [[nodiscard]] bool write_message(na::OpKind kind, na::Tag tag, ConstBytes message) noexcept;
     // Writes what waits into the ring. Afterwards the session is blocked, or has nothing to write.
     void transmit() noexcept;
     // Rings the peer if it sleeps and something was written. Requires: a full fence after the writing.

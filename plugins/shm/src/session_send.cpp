@@ -37,18 +37,24 @@ bool Session::write(const na::AccessHead& head, const na::AccessBody& body) noex
     return true;
 }
 
+bool Session::write_message(na::OpKind kind, na::Tag tag, ConstBytes message) noexcept {
+    const auto bytes = static_cast<std::uint32_t>(message.size());
+    std::byte* const to = writer_.reserve(bytes);
+    if (!to) return false;
+    std::memcpy(to, message.data(), bytes);
+    const bool unexpected = kind == na::OpKind::send_unexpected;
+    writer_.publish({unexpected ? RecordKind::unexpected : RecordKind::expected, 0, 0, bytes, tag});
+    port_->wrote(*this);
+    port_->small_traffic();
+    return true;
+}
+
 bool Session::send_messages() noexcept {
     na::PostedOps& waiting = peer().messages;
     while (na::PostedOp* posted = waiting.front()) {
         const na::Op& op = *posted->op;
-        std::byte* const to = writer_.reserve(op.message_bytes);
-        if (!to) return false;
-        std::memcpy(to, op.message->payload, op.message_bytes);
-        const bool unexpected = op.kind == na::OpKind::send_unexpected;
-        writer_.publish({unexpected ? RecordKind::unexpected : RecordKind::expected, 0, 0, op.message_bytes, op.tag});
+        if (!write_message(op.kind, op.tag, {op.message->payload, op.message_bytes})) return false;
         waiting.remove(*posted);
-        port_->wrote(*this);
-        port_->small_traffic();
         port_->end(*posted, Errc::ok);
     }
     return true;

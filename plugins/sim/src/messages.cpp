@@ -45,6 +45,13 @@ void SimPort::transmit(SimOp& sim_op, SimPeer& peer) {
 
 void SimPort::send(SimOp& sim_op, SimPeer& peer) {
     const na::Op& op = *sim_op.op;
+    const ConstBytes message(op.message->payload, op.message_bytes);
+    fly(peer, op.kind, op.tag, message, world_.strict() ? sim_op.id : 0);
+    if (!world_.strict()) finish(sim_op, Errc::ok);  // it went into the socket, whatever becomes of that
+}
+
+// Where an op waits for the arrival, its buffer is read as late.
+void SimPort::fly(SimPeer& peer, na::OpKind kind, na::Tag tag, ConstBytes message, std::uint64_t op) {
     const LinkPtr link = peer.link_;
     const unsigned to = 1 - peer.end_;
     if (world_.random().chance(world_.options().reset_one_in)) {
@@ -52,24 +59,20 @@ void SimPort::send(SimOp& sim_op, SimPeer& peer) {
             through(link, world_.now_us() + world_.travel_us(0), EventKind::reset,
                     [link, end] { reset_end(link, end); });
         }
-        if (!world_.strict()) finish(sim_op, Errc::ok);  // it went into the socket
         return;
     }
-    TimeUs when = world_.now_us() + world_.travel_us(op.message_bytes);
+    TimeUs when = world_.now_us() + world_.travel_us(message.size());
     Packet packet;
-    packet.kind = op.kind == na::OpKind::send_expected ? Packet::Kind::expected : Packet::Kind::unexpected;
+    packet.kind = kind == na::OpKind::send_expected ? Packet::Kind::expected : Packet::Kind::unexpected;
     packet.link = link;
     packet.to = to;
-    packet.tag = op.tag;
-    packet.count = op.message_bytes;
-    packet.bytes = std::make_unique<std::byte[]>(op.message_bytes);
-    if (world_.strict()) {
-        // The card reads the buffer when it gets to it.
-        packet.op = sim_op.id;
-    } else {
-        std::memcpy(packet.bytes.get(), op.message->payload, op.message_bytes);
+    packet.tag = tag;
+    packet.count = static_cast<std::uint32_t>(message.size());
+    packet.bytes = std::make_unique<std::byte[]>(message.size());
+    packet.op = op;
+    if (op == 0) {
+        std::memcpy(packet.bytes.get(), message.data(), message.size());
         when = link->ends[to].last_arrival = std::max(when, link->ends[to].last_arrival);
-        finish(sim_op, Errc::ok);
     }
     auto shared = std::make_shared<Packet>(std::move(packet));
     through(link, when, EventKind::message, [shared] {

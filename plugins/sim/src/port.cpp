@@ -134,6 +134,15 @@ Errc SimPort::post(na::Op& op) noexcept {
     return Errc::ok;
 }
 
+bool SimPort::send_now(na::Peer& to, na::OpKind kind, na::Tag tag, ConstBytes message) noexcept {
+    auto& peer = static_cast<SimPeer&>(to);
+    const bool takes = !closed_ && !dead() && !world_.strict() && peer.link_ && peer.waiting_.empty();
+    if (!takes || world_.random().chance(world_.options().again_one_in)) return false;
+    idle_until_ = 0;
+    fly(peer, kind, tag, message, 0);
+    return true;
+}
+
 SimOp* SimPort::flying(std::uint64_t id) noexcept {
     const auto found = flying_.find(id);
     return found == flying_.end() ? nullptr : found->second;

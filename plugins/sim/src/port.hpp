@@ -66,6 +66,7 @@ class SimPort final : public na::Port {
     void unreferenced(na::Peer& peer) noexcept override;
     void disconnect(na::Peer& peer) noexcept override;
     [[nodiscard]] Errc post(na::Op& op) noexcept override;
+    [[nodiscard]] bool send_now(na::Peer& peer, na::OpKind kind, na::Tag tag, ConstBytes message) noexcept override;
     void cancel(na::Op& op) noexcept override;
     unsigned poll() noexcept override;
     void flush() noexcept override {}
@@ -125,6 +126,7 @@ class SimPort final : public na::Port {
     // messages.cpp
     void transmit(SimOp& sim_op, SimPeer& peer);
     void send(SimOp& sim_op, SimPeer& peer);
+    void fly(SimPeer& peer, na::OpKind kind, na::Tag tag, ConstBytes message, std::uint64_t op);
     static void arrive(Packet packet);
     void take_in(Packet packet);
     static void acknowledge(const LinkPtr& link, unsigned to, std::uint64_t op, Errc result);

@@ -14,6 +14,8 @@ namespace cinnabar::tcp {
 
 class MessageLane final : public Connection {
   public:
+    static constexpr std::uint32_t batch_bytes = 16 * 1024;
+
     // Takes the socket of a session whose Hello is done.
     [[nodiscard]] bool start(TcpPort& port, TcpPeer& peer, UniqueFd fd) noexcept;
     // Closes the socket. What waits to be sent stays with the peer.
@@ -29,6 +31,9 @@ class MessageLane final : public Connection {
 
     // Asks the dialler of the session for lane 1.
     void want_bulk() noexcept;
+    // Puts a message into the batch that leaves with the next flush. False: it is large, the batch is full, or the
+    // kernel has no room.
+    [[nodiscard]] bool send_now(na::OpKind kind, na::Tag tag, ConstBytes message) noexcept;
     // Writes the header in front of a message, and the zeros behind it.
     static void encode(const na::Op& op) noexcept;
 
@@ -38,12 +43,18 @@ class MessageLane final : public Connection {
     struct Batch;
     [[nodiscard]] std::size_t gather(Batch& batch) noexcept;
     void sent(std::size_t bytes) noexcept;
+    void drop_batch() noexcept;
 
     [[nodiscard]] na::Moved receive_into(Bytes room, std::size_t& asked) noexcept;
     unsigned parse(std::byte* from, std::size_t bytes) noexcept;
     [[nodiscard]] bool store_rest(ConstBytes rest) noexcept;
     unsigned deliver(const Frame& frame, const std::byte* payload, na::ReceiveBlock& block) noexcept;
     unsigned deliver_partial() noexcept;
+
+    // Whole frames that leave before everything else; null: none.
+    std::unique_ptr<std::byte[]> batch_;
+    std::uint32_t batch_begin_ = 0;  // what is before it is with the kernel
+    std::uint32_t batch_end_ = 0;
 
     std::size_t front_sent_ = 0;  // bytes of the first waiting message that are with the kernel
     std::uint8_t want_left_ = 0;  // bytes of a lane_wanted frame that are not

@@ -30,6 +30,7 @@ void MessageLane::end() noexcept {
     port().half_done(*this);
     if (partial_) port().blocks().unreference(*partial_);
     partial_ = nullptr;
+    drop_batch();
     close();
 }
 

@@ -72,8 +72,29 @@ void MessageLane::encode(const na::Op& op) noexcept {
     for (std::size_t i = op.message_bytes; i < padded(op.message_bytes); ++i) *pad++ = std::byte{0};
 }
 
+bool MessageLane::send_now(na::OpKind kind, na::Tag tag, ConstBytes message) noexcept {
+    const std::size_t size = frame_header_bytes + padded(message.size());
+    if (blocked || want_left_ > 0 || size > copied_bytes_max || size > batch_bytes - batch_end_) return false;
+    if (!batch_ && !(batch_ = port().take_batch())) return false;
+    std::byte* const to = batch_.get() + batch_end_;
+    const auto bytes = static_cast<std::uint32_t>(message.size());
+    const FrameKind frame = kind == na::OpKind::send_unexpected ? FrameKind::unexpected : FrameKind::expected;
+    Frame{frame, 0, Errc::ok, bytes, tag}.encode(std::span<std::byte, frame_header_bytes>(to, frame_header_bytes));
+    std::memset(to + size - 8, 0, 8);  // the padding, if there is any
+    std::memcpy(to + frame_header_bytes, message.data(), bytes);
+    batch_end_ += static_cast<std::uint32_t>(size);
+    port().dirty(*this);
+    return true;
+}
+
+void MessageLane::drop_batch() noexcept {
+    if (batch_) port().give_batch(std::move(batch_));
+    batch_begin_ = batch_end_ = 0;
+}
+
 std::size_t MessageLane::gather(Batch& batch) noexcept {
     const na::PostedOps& waiting = peer().messages;
+    if (batch_) batch.add(batch_.get() + batch_begin_, batch_end_ - batch_begin_);
     // A lane_wanted frame goes between two messages, never into one.
     if (want_left_ > 0 && front_sent_ == 0) {
         batch.add(lane_wanted.data() + frame_header_bytes - want_left_, want_left_);
@@ -98,7 +119,7 @@ std::size_t MessageLane::gather(Batch& batch) noexcept {
 void MessageLane::transmit() noexcept {
     if (peer().ending()) return;
     na::PostedOps& waiting = peer().messages;
-    for (unsigned calls = 0; !waiting.empty() || want_left_ > 0; ++calls) {
+    for (unsigned calls = 0; batch_ || !waiting.empty() || want_left_ > 0; ++calls) {
         if (calls == calls_max) return port().dirty(*this);
         Batch batch;
         batch.copies = port().scratch();
@@ -114,6 +135,13 @@ void MessageLane::transmit() noexcept {
 void MessageLane::sent(std::size_t bytes) noexcept {
     if (bytes == 0) return;
     port().small_traffic();
+    if (batch_) {
+        const auto part = static_cast<std::uint32_t>(std::min<std::size_t>(bytes, batch_end_ - batch_begin_));
+        batch_begin_ += part;
+        bytes -= part;
+        if (batch_begin_ < batch_end_) return;
+        drop_batch();
+    }
     if (want_left_ > 0 && front_sent_ == 0) {
         const std::size_t part = std::min<std::size_t>(bytes, want_left_);
         want_left_ = static_cast<std::uint8_t>(want_left_ - part);

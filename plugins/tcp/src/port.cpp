@@ -3,6 +3,8 @@
 #include "port.hpp"
 
 #include <algorithm>
+#include <new>
+#include <utility>
 
 namespace cinnabar::tcp {
 namespace {
@@ -30,6 +32,7 @@ TcpPort::TcpPort(TcpTransport& transport, na::PortHost& host)
       bulk_lanes_(Threads::one, options().connections_max),
       dials_(Threads::one, options().connections_max),
       access_pools_(options().connections_max) {
+    batches_.reserve(batches_kept_max);
     halves_timer_.owner = this;
     halves_timer_.fire = [](Timer& timer) noexcept { TimerOf<TcpPort>::owner_of(timer).look_at_halves(); };
 }
@@ -56,6 +59,28 @@ Errc TcpPort::post(na::Op& op) noexcept {
         }
     }
     return Errc::ok;
+}
+
+bool TcpPort::send_now(na::Peer& to, na::OpKind kind, na::Tag tag, ConstBytes message) noexcept {
+    auto& peer = static_cast<TcpPeer&>(to);
+    return peer.lane && !peer.ending() && peer.messages.empty() && peer.lane->send_now(kind, tag, message);
+}
+
+std::unique_ptr<std::byte[]> TcpPort::take_batch() noexcept {
+    std::unique_ptr<std::byte[]> batch;
+    if (batches_.empty()) {
+        batch.reset(new (std::nothrow) std::byte[MessageLane::batch_bytes]);
+    } else {
+        batch = std::move(batches_.back());
+        batches_.pop_back();
+    }
+    if (batch) ++batches_out_;
+    return batch;
+}
+
+void TcpPort::give_batch(std::unique_ptr<std::byte[]> batch) noexcept {
+    --batches_out_;
+    if (batches_.size() < batches_kept_max) batches_.push_back(std::move(batch));  // room is reserved
 }
 
 void TcpPort::cancel_begun(na::SessionPeer& peer, na::PostedOp& posted) noexcept {

@@ -15,6 +15,7 @@
 #include <array>
 #include <memory>
 #include <unordered_map>
+#include <vector>
 
 namespace cinnabar::tcp {
 
@@ -25,6 +26,8 @@ class TcpPort final : public na::SocketPort<TcpPort, na::IncomingHandshake<TcpPo
 
     // na::Port
     [[nodiscard]] Errc post(na::Op& op) noexcept override;
+    [[nodiscard]] bool send_now(na::Peer& peer, na::OpKind kind, na::Tag tag, ConstBytes message) noexcept override;
+    [[nodiscard]] bool holds_unsent() const noexcept override { return batches_out_ != 0; }
     unsigned poll() noexcept override;
     [[nodiscard]] bool hot() const noexcept override { return hot_count_ > 0; }
     void flush() noexcept override;
@@ -36,6 +39,10 @@ class TcpPort final : public na::SocketPort<TcpPort, na::IncomingHandshake<TcpPo
     [[nodiscard]] na::AccessPools& access_pools() noexcept { return access_pools_; }
     // Working room for one system call: coalesced sends, discarded data.
     [[nodiscard]] Bytes scratch() noexcept { return {scratch_.get(), scratch_bytes}; }
+
+    // Where a connection gathers frames until they have left; null when memory is short.
+    [[nodiscard]] std::unique_ptr<std::byte[]> take_batch() noexcept;
+    void give_batch(std::unique_ptr<std::byte[]> batch) noexcept;
 
     // What the connections report (port.cpp).
     void dirty(Connection& connection) noexcept;    // it has something to write
@@ -59,6 +66,7 @@ class TcpPort final : public na::SocketPort<TcpPort, na::IncomingHandshake<TcpPo
 
   private:
     static constexpr std::size_t scratch_bytes = 64 * 1024;
+    static constexpr std::size_t batches_kept_max = 256;
     static constexpr std::size_t hot_max = 4;
 
     // na::SessionPort
@@ -87,6 +95,8 @@ class TcpPort final : public na::SocketPort<TcpPort, na::IncomingHandshake<TcpPo
     TcpTransport& transport_;
     na::MessagePool messages_;
     std::unique_ptr<std::byte[]> scratch_;
+    std::vector<std::unique_ptr<std::byte[]>> batches_;  // not in use
+    std::uint32_t batches_out_ = 0;
 
     std::unordered_map<LaneToken, TcpPeer*, LaneTokenHash> by_token_;  // whose session was accepted here
     SlotPool<MessageLane> lanes_;

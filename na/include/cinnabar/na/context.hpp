@@ -60,7 +60,11 @@ class CINNABAR_API Context {
     // Owner. Checks the op and posts it. ok: exactly one completion comes, later. again: nothing taken. unsupported,
     // too_large, permission, invalid_argument: nothing taken either. op.peer must be set.
     [[nodiscard]] Errc post_owned(Op& op) noexcept;
-    // The same from any thread of a `many` context; when another thread owns it, the op is handed over and what post
+    // Owner. As Port::send_now; also false for more than the peer takes.
+    [[nodiscard]] bool send_now(Peer& peer, OpKind kind, Tag tag, ConstBytes message) noexcept {
+        return message.size() <= peer.message_bytes_max() && peer.port().send_now(peer, kind, tag, message);
+    }
+    // The same as post_owned() from any thread of a `many` context; when another thread owns it, the op is handed over and what post
     // would have answered comes as the completion (`again` is then retried, not reported).
     [[nodiscard]] Errc post(Op& op) noexcept;
     // Owner. As Port::view; unsupported: the transport lacks Caps::views; too_large: not within the memory.

@@ -91,6 +91,13 @@ class Port {
     // Posts an op whose arguments na has checked; dials when needed (the op waits, within the connect timeout).
     // ok: taken. again: nothing taken, a queue or the hardware is full, or all send slots are out.
     [[nodiscard]] virtual Errc post(Op& op) noexcept = 0;
+    // The short way of a message, behind what was posted before: the bytes are copied to where the network takes them,
+    // and are the caller's again on return. No completion comes; a loss is told by the peer's event. False: nothing
+    // taken, and the message is to be posted: the peer is not connected, something waits in front of it, there is no
+    // room, or the transport has no such way.
+    [[nodiscard]] virtual bool send_now(Peer&, OpKind, Tag, ConstBytes) noexcept { return false; }
+    // Whether bytes that send_now() took wait here still, so that they would go with the connection.
+    [[nodiscard]] virtual bool holds_unsent() const noexcept { return false; }
     // Asks for the end of a posted op; its completion still comes, once, with `canceled` or as it would have been.
     virtual void cancel(Op& op) noexcept = 0;
 

@@ -20,7 +20,9 @@
 #include <cinnabar/rpc/call.hpp>
 #include <cinnabar/rpc/rpc_id.hpp>
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -109,6 +111,9 @@ class CINNABAR_API Request : public PoolSlot {
     friend class ContextCore;
     friend struct PeerBook;
 
+    // Arguments of at most this many bytes are copied, so that they hold no receive slot.
+    static constexpr std::size_t small_bytes_max = 192;
+
     // False: the last reference is gone.
     [[nodiscard]] bool acquire_if_held() noexcept;
 
@@ -159,6 +164,7 @@ class CINNABAR_API Request : public PoolSlot {
     bool cancel_told_ = false;
     std::atomic<bool> answered_{false};
     std::atomic<bool> canceled_{false};
+    alignas(8) std::array<std::byte, small_bytes_max> small_input_;  // not filled before it is used
 };
 
 }  // namespace cinnabar::rpc
