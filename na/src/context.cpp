@@ -7,6 +7,8 @@
 
 #include <sched.h>
 
+#include <utility>
+
 namespace cinnabar::na {
 namespace {
 
@@ -98,6 +100,7 @@ void Context::Impl::flush_or_gather() noexcept {
 void Context::Impl::let_go() noexcept {
     if (options_.threads == Threads::one) return;
     for (;;) {
+        publish();
         ring_sleeper_if_needed();
         disown();
         // Whoever pushed and was refused counts on a second look: on this one, or on that of who owns the context now,
@@ -208,10 +211,19 @@ void Context::Impl::complete(Op& op, Errc result) noexcept {
     peer->release();
 }
 
+// What one ownership completes is given to others at its end, at one go.
 void Context::Impl::enqueue(Work& work) noexcept {
+    fresh_.push_back(work);
+    ++fresh_count_;
+    if (options_.threads == Threads::one || closed_) publish();
+}
+
+void Context::Impl::publish() noexcept {
+    if (fresh_count_ == 0) return;
     const SpinGuard guard(completions_lock_, options_.threads);
-    completions_.push_back(work);
-    completions_count_.store(completions_count_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    completions_.splice_back(fresh_);
+    const std::uint32_t count = std::exchange(fresh_count_, 0);
+    completions_count_.store(completions_count_.load(std::memory_order_relaxed) + count, std::memory_order_release);
 }
 
 Work* Context::Impl::pop_completion() noexcept {

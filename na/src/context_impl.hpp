@@ -69,6 +69,7 @@ class Context::Impl final : public PortHost {
     void cancel_owned(Op& op) noexcept;
 
     void enqueue(Work& work) noexcept;
+    void publish() noexcept;
     [[nodiscard]] Work* pop_completion() noexcept;
 
     // Progress (sleep.cpp).
@@ -108,6 +109,9 @@ class Context::Impl final : public PortHost {
     UniqueFd ring_;   // an eventfd, edge-triggered and never read
     UniqueFd alarm_;  // a timerfd for foreign polls; made at the first of them
     TimeUs alarm_at_ = time_never;
+
+    WorkQueue fresh_;  // completions that are not published yet
+    std::uint32_t fresh_count_ = 0;
 
     // Shared.
     // Bit 0: somebody owns the context. Above it: how many threads wait for it in own(), to whom it is handed in the

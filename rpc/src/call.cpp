@@ -100,9 +100,13 @@ void Context::cancel(CallId id) noexcept {
 }
 
 void Call::release() noexcept {
-    const Phase before = phase_.exchange(Phase::abandoned, std::memory_order_acq_rel);
+    // In flight, a thread that delivers it may be about to take it.
+    Phase before = phase_.load(std::memory_order_acquire);
+    if (before == Phase::in_flight) before = phase_.exchange(Phase::abandoned, std::memory_order_acq_rel);
     CINNABAR_ASSERT(before != Phase::abandoned);
     if (before == Phase::in_flight) return cancel();  // deliver() frees it
+    if (nothing_left_ && cancel_generation_.load() == 0 && !core_->closed_) return core_->reuse(*this);
+    phase_.store(Phase::abandoned, std::memory_order_relaxed);
     work_.user = this;
     work_.run = [](Work& work) noexcept {
         Call& call = call_of(work.user);
@@ -139,16 +143,45 @@ void ContextCore::submit(Call& call) noexcept {
     if (call.large_input_) {
         if (const Errc failed = lend_overflow(call); failed != Errc::ok) return finish(call, failed);
     }
+    watch_deadline(call);
+    // Nothing waits in front of it: not by way of the queue, unless it has to wait.
+    if (book->queued.empty() && may_send(*book) && send(call)) return;
+    book->queued.push_back(call);
+    queued_bytes += call.input_bytes_;
+    ++queued_calls;
+    pump(*book);
+}
+
+// Mostly a call's deadline is behind that of the call before: those are a queue, which has one timer for its first.
+// That stays armed when its call has ended, and looks again.
+void ContextCore::watch_deadline(Call& call) noexcept {
+    const TimeUs deadline = call.args.deadline;
+    if (deadline == time_never) return;
+    const Call* const last = deadlines.back();
+    if (!last || deadline >= last->args.deadline) {
+        deadlines.push_back(call);
+        if (!first_deadline.armed()) na->arm(first_deadline, deadline);
+        return;
+    }
     call.timer_.user = &call;
     call.timer_.fire = [](Timer& timer) noexcept {
         Call& late = call_of(timer.user);
         late.core_->finish(late, Errc::timed_out);
     };
-    na->arm(call.timer_, call.args.deadline);
-    book->queued.push_back(call);
-    queued_bytes += call.input_bytes_;
-    ++queued_calls;
-    pump(*book);
+    na->arm(call.timer_, deadline);
+}
+
+void ContextCore::forget_deadline(Call& call) noexcept {
+    if (call.deadline_link_.linked) return deadlines.remove(call);
+    na->disarm(call.timer_);
+}
+
+void ContextCore::look_at_deadlines() noexcept {
+    const TimeUs now = na->now_us();
+    for (Call* first = deadlines.front(); first; first = deadlines.front()) {
+        if (first->args.deadline > now) return na->arm(first_deadline, first->args.deadline);
+        finish(*first, Errc::timed_out);
+    }
 }
 
 std::uint64_t ContextCore::time_left(const Call& call) const noexcept {
@@ -217,9 +250,11 @@ bool ContextCore::send(Call& call) noexcept {
         finish(call, taken);
         return true;
     }
-    book.queued.remove(call);
-    queued_bytes -= call.input_bytes_;
-    --queued_calls;
+    if (call.link_.linked) {
+        book.queued.remove(call);
+        queued_bytes -= call.input_bytes_;
+        --queued_calls;
+    }
     book.sent.push_back(call);
     call.state_ = Call::State::sent;
     call.was_sent_ = true;
@@ -278,7 +313,7 @@ void ContextCore::finish(Call& call, Errc result) noexcept {
     const Call::State before = call.state_;
     call.state_ = Call::State::ended;
     call.result_ = result;
-    na->disarm(call.timer_);
+    forget_deadline(call);
     if (call.book_ && call.link_.linked) {
         if (before == Call::State::queued) {
             call.book_->queued.remove(call);
@@ -308,20 +343,24 @@ void ContextCore::finish(Call& call, Errc result) noexcept {
 // connection is lost. The slot does.
 void ContextCore::complete_if_over(Call& call) noexcept {
     if (call.state_ != Call::State::ended || call.awaiting_release_ || call.fences_ != 0) return;
+    const bool transport_is_done = call.op_.state == na::OpState::idle && !call.pull_;
+    if (transport_is_done) {
+        if (PeerBook* book = std::exchange(call.book_, nullptr)) {
+            --book->users;
+            drop_book_if_idle(*book);
+        }
+    }
     if (!std::exchange(call.completed_, true)) {
+        call.nothing_left_ = transport_is_done && call.slot_index < messages_retained && !call.reply_ &&
+                             !call.reply_copy_ && !call.large_input_ && !call.large_output_;
         call.work_.user = &call;
         call.work_.run = [](Work& work) noexcept {
             Call& over = call_of(work.user);
             over.core_->deliver(over);
         };
-        na->enqueue(call.work_);
+        return na->enqueue(call.work_);  // and may be free from here on
     }
-    if (call.op_.state != na::OpState::idle || call.pull_) return;
-    if (PeerBook* book = std::exchange(call.book_, nullptr)) {
-        --book->users;
-        drop_book_if_idle(*book);
-    }
-    if (call.free_when_over_) free_call(call);
+    if (transport_is_done && call.free_when_over_) free_call(call);
 }
 
 void ContextCore::deliver(Call& call) noexcept {
@@ -345,7 +384,7 @@ void ContextCore::free_call(Call& call) noexcept {
         call.free_when_over_ = true;
         return;
     }
-    call.free_after_cancel_ = call.free_when_over_ = call.completed_ = false;
+    call.free_after_cancel_ = call.free_when_over_ = false;
     while (Loan* lend = call.lends_) {  // a call that was never forwarded
         call.lends_ = lend->next;
         lend->next = nullptr;
@@ -357,10 +396,17 @@ void ContextCore::free_call(Call& call) noexcept {
     }
     drop_overflow(call.large_input_, nullptr);
     drop_overflow(call.large_output_, nullptr);
+    reuse(call);
+    go_if_over();
+}
+
+// Any thread. Requires: it holds nothing but its message.
+void ContextCore::reuse(Call& call) noexcept {
     call.output_ = {};
     call.output_shape_ = 0;
     call.app_code_ = 0;
     call.app_text_ = {};
+    call.completed_ = call.nothing_left_ = false;
     call.was_sent_ = false;
     call.awaiting_release_ = false;
     call.forwards_ = false;
@@ -372,7 +418,6 @@ void ContextCore::free_call(Call& call) noexcept {
     call.generation_.store(call.generation_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     call.phase_.store(Call::Phase::outside, std::memory_order_relaxed);
     calls.release(call);
-    go_if_over();
 }
 
 }  // namespace cinnabar::rpc

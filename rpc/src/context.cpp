@@ -63,6 +63,8 @@ std::recursive_mutex& ContextCore::after_close() noexcept {
 }
 
 Result<void> ContextCore::open() {
+    first_deadline.user = this;
+    first_deadline.fire = [](Timer& timer) noexcept { static_cast<ContextCore*>(timer.user)->look_at_deadlines(); };
     std::vector<na::Transport*> transports;
     std::uint32_t slots = ~0u;
     for (const auto& transport : engine.transports()) {
@@ -148,6 +150,7 @@ void ContextCore::close() noexcept {
     na->close();
     closed_ = true;
     na->disarm(debts);
+    na->disarm(first_deadline);
     books.for_each([this](PeerBook& book) {
         while (Work* reply = book.unsent_replies.pop_front()) reply->run(*reply);
         na->disarm(book.account.starved);
@@ -245,6 +248,14 @@ Context::Counts Context::counts() {
         CINNABAR_DEBUG_ASSERT(core_->books_add_up());
     });
     return counts;
+}
+
+std::uint32_t Context::messages_retained() {
+    std::uint32_t count = 0;
+    const auto look = [&count](const auto& slot) { count += slot.message_ ? 1 : 0; };
+    core_->calls.for_each([&](const Call& call) { look(call); });
+    core_->requests.for_each([&](const Request& request) { look(request); });
+    return count;
 }
 
 void Context::on_peer(PeerFunction function, void* user) noexcept {

@@ -67,6 +67,9 @@ class ContextCore final : public na::Receiver {
     void submit(Call& call) noexcept;
     [[nodiscard]] bool send(Call& call) noexcept;
     [[nodiscard]] Errc post_request(Call& call, std::uint32_t bytes) noexcept;
+    void watch_deadline(Call& call) noexcept;
+    void forget_deadline(Call& call) noexcept;
+    void look_at_deadlines() noexcept;
     [[nodiscard]] std::uint64_t time_left(const Call& call) const noexcept;
     void tell_time_left(PeerBook& book) noexcept;
     void request_sent(Call& call) noexcept;
@@ -74,6 +77,7 @@ class ContextCore final : public na::Receiver {
     void complete_if_over(Call& call) noexcept;
     void cancel_requested(Call& call) noexcept;
     void free_call(Call& call) noexcept;
+    void reuse(Call& call) noexcept;
     void deliver(Call& call) noexcept;  // trigger
 
     // What waits to be sent (queue.cpp).
@@ -270,6 +274,9 @@ class ContextCore final : public na::Receiver {
     const std::uint32_t messages_retained;
     std::uint32_t replies_unsent = 0;  // replies that were posted, or wait to be, and have not left
     Timer debts;                       // runs since a request was refused
+
+    IntrusiveList<Call, &Call::deadline_link_> deadlines;  // ascending
+    Timer first_deadline;                                  // at or before the first of them
 
     std::uint32_t replies_owed = 0;  // of all peers
     std::uint32_t replies_kept = 0;  // that came, and still hold their slots

@@ -87,11 +87,22 @@ void Request::respond(std::size_t output_bytes, std::uint16_t shape, SentFunctio
         answer_ = Errc::overloaded;
         output_bytes_ = 0;
     }
+    post_answer();
+}
+
+// Where nobody else can refer to it, the reply on its way to the owner is a reference: so the release that mostly
+// follows is not the last one, and nothing to be handed over.
+void Request::post_answer() noexcept {
+    reply_refers_ = references_.load(std::memory_order_relaxed) == 1 && !on_cancel_.load(std::memory_order_relaxed);
+    if (reply_refers_) references_.store(2, std::memory_order_relaxed);
     answered_.store(true, std::memory_order_release);
     work_.user = this;
     work_.run = [](Work& work) noexcept {
         Request& request = request_of(work.user);
-        request.core_->post_reply(request);
+        ContextCore& core = *request.core_;
+        if (!request.reply_refers_) return core.post_reply(request);
+        request.users_gone_ = request.references_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+        core.post_reply(request);
     };
     core_->run_owned(work_);
 }
@@ -106,13 +117,7 @@ void Request::respond_error(Errc code, std::uint32_t app_code, std::string_view 
         if (writer.ok()) output_bytes_ = static_cast<std::uint32_t>(writer.size());
     }
     answer_ = code;
-    answered_.store(true, std::memory_order_release);
-    work_.user = this;
-    work_.run = [](Work& work) noexcept {
-        Request& request = request_of(work.user);
-        request.core_->post_reply(request);
-    };
-    core_->run_owned(work_);
+    post_answer();
 }
 
 void ContextCore::post_reply(Request& request) noexcept {
@@ -121,7 +126,9 @@ void ContextCore::post_reply(Request& request) noexcept {
     }
     PeerBook& book = *request.book_;
     // Nothing holds the receive slot any more: its credit goes along with the reply.
-    if (!request.kept_ || request.references_.load(std::memory_order_acquire) == 0) return_slot(request);
+    if (!request.kept_ || request.users_gone_ || request.references_.load(std::memory_order_acquire) == 0) {
+        return_slot(request);
+    }
     if (!request.message_) request.message_ = request.port_->take_message();
     Errc taken = request.message_ ? Errc::ok : Errc::again;
     const bool large = request.answer_ == Errc::ok && request.large_output_;
@@ -248,6 +255,7 @@ bool Request::canceled() const noexcept {
 }
 
 void Request::on_cancel(CancelFunction function, void* user) noexcept {
+    if (answered()) return;
     on_cancel_user_ = user;
     on_cancel_.store(function, std::memory_order_release);
     if (!canceled_.load(std::memory_order_acquire)) return;

@@ -189,7 +189,7 @@ TEST_P(CallTest, HeldRequestsDoNotStarveTheirCallerOfCredits) {
         send("echo", "x", quick);
         ASSERT_TRUE(until([&] { return quick.count == 1; }, std::chrono::seconds(5)));
     }
-    EXPECT_EQ(held.size(), endings.size());
+    ASSERT_TRUE(until([&] { return held.size() == endings.size(); }));
     for (Request* request : held) {
         request->respond(0);
         request->release();

@@ -132,6 +132,7 @@ class CINNABAR_API Call : public PoolSlot {
     Timer timer_;                   // the deadline, then the fence's grace
     TimeUs stale_at_ = time_never;  // half its time is over
     ListLink<Call> link_;           // queued or sent, in its peer's book
+    ListLink<Call> deadline_link_;  // in ContextCore::deadlines, or else the timer is armed
     ContextCore* core_ = nullptr;
     PeerBook* book_ = nullptr;
     na::Addr to_;
@@ -151,6 +152,7 @@ class CINNABAR_API Call : public PoolSlot {
     bool overflow_ = false;
     bool completed_ = false;  // the completion is queued or delivered
     bool free_after_cancel_ = false;
+    bool nothing_left_ = false;    // when it was completed, but the message: any thread may free the slot
     bool free_when_over_ = false;  // released, but the transport holds the message still
     std::uint16_t output_shape_ = 0;
     std::uint32_t input_bytes_ = 0;

@@ -68,6 +68,9 @@ class CINNABAR_API Context {
         std::uint32_t replies_unsent = 0;  // replies to others that have not left
     };
     [[nodiscard]] Counts counts();
+    // Message buffers that slots of calls and requests retain, in use or not. For tests; requires: no other thread uses
+    // the context or its calls.
+    [[nodiscard]] std::uint32_t messages_retained();
 
     // Told of peers coming and going, from trigger(). One function per context; null for none.
     using PeerFunction = void (*)(const na::Addr& peer, na::PeerEvent event, Errc why, void* user) noexcept;

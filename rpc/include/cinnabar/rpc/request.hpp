@@ -85,7 +85,8 @@ class CINNABAR_API Request : public PoolSlot {
     // Any thread.
     [[nodiscard]] bool canceled() const noexcept;
     // Asks to be told. Requires: not set yet. It may be queued to run at once. After the last release it never runs; a
-    // last release on another thread may overlap with it, so what `user` points to must be guarded or outlive it.
+    // last release on another thread may overlap with it, so what `user` points to must be guarded or outlive it. Once
+    // the request is answered nobody is told.
     void on_cancel(CancelFunction function, void* user) noexcept;
 
     // Starts a bulk transfer under this request: with its deadline, ended by its cancellation, and against its source
@@ -114,6 +115,7 @@ class CINNABAR_API Request : public PoolSlot {
     // Arguments of at most this many bytes are copied, so that they hold no receive slot.
     static constexpr std::size_t small_bytes_max = 192;
 
+    void post_answer() noexcept;
     // False: the last reference is gone.
     [[nodiscard]] bool acquire_if_held() noexcept;
 
@@ -162,6 +164,7 @@ class CINNABAR_API Request : public PoolSlot {
     bool stalled_ = false;   // its large arguments did not come
     bool orphaned_ = false;  // its connection is gone: no reply is sent
     bool cancel_told_ = false;
+    bool reply_refers_ = false;  // the reply that is handed over holds a reference
     std::atomic<bool> answered_{false};
     std::atomic<bool> canceled_{false};
     alignas(8) std::array<std::byte, small_bytes_max> small_input_;  // not filled before it is used
