@@ -33,7 +33,10 @@ Call* Context::make_call(const na::Addr& to, Errc& why) noexcept {
         return nullptr;
     }
     why = Errc::ok;
-    if (!call->core_) call->core_ = &core;  // a late cancel of the slot's last call may be reading it
+    if (!call->core_) {  // else a late cancel of the slot's last call may be reading it
+        call->core_ = &core;
+        call->timer_.user = call;
+    }
     if (call->to_ != to) call->to_ = to;
     call->port_ = port;
     call->args = {};
@@ -160,10 +163,10 @@ void ContextCore::watch_deadline(Call& call) noexcept {
     const Call* const last = deadlines.back();
     if (!last || deadline >= last->args.deadline) {
         deadlines.push_back(call);
-        if (!first_deadline.armed()) na->arm(first_deadline, deadline);
-        return;
+        if (first_deadline.armed() && first_deadline.expires <= deadline) return;
+        na->disarm(first_deadline);
+        return na->arm(first_deadline, deadline);
     }
-    call.timer_.user = &call;
     call.timer_.fire = [](Timer& timer) noexcept {
         Call& late = call_of(timer.user);
         late.core_->finish(late, Errc::timed_out);

@@ -32,7 +32,7 @@ void ContextCore::watch_pull(Request& request) noexcept {
     na->arm(request.timer_, after(request.watch_.began, options.stall_max));
 }
 
-// Its timer is the deadline's as well.
+// Its timer is for the deadline as well.
 void ContextCore::watch_pull(Call& call) noexcept {
     call.watch_ = {na->now_us(), 0};
     call.timer_.fire = [](Timer& timer) noexcept {
@@ -42,7 +42,7 @@ void ContextCore::watch_pull(Call& call) noexcept {
         if (late || core.stalls(watched.watch_, *watched.pull_)) return core.finish(watched, Errc::timed_out);
         core.na->arm(timer, std::min(watched.args.deadline, after(core.na->now_us(), core.options.stall_max)));
     };
-    na->disarm(call.timer_);
+    forget_deadline(call);
     na->arm(call.timer_, std::min(call.args.deadline, after(call.watch_.began, options.stall_max)));
 }
 
