@@ -47,7 +47,7 @@ ContextCore::ContextCore(Engine& owner, const Options& wanted)
     : engine(owner),
       options(wanted),
       calls(wanted.context.threads, calls_of(owner, wanted)),
-      requests(wanted.context.threads, wanted.requests_held_max + request_slots_spare),
+      requests(Threads::one, wanted.requests_held_max + request_slots_spare),
       loans(wanted.context.threads, wanted.lends_max),
       transfers(Threads::one, wanted.bulk.transfers_max),
       books(Threads::one, books_max),

@@ -101,7 +101,10 @@ void Request::post_answer() noexcept {
         Request& request = request_of(work.user);
         ContextCore& core = *request.core_;
         if (!request.reply_refers_) return core.post_reply(request);
-        request.users_gone_ = request.references_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+        // One that is alone needs no lock.
+        request.users_gone_ = request.references_.load(std::memory_order_acquire) == 1 ||
+                              request.references_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+        if (request.users_gone_) request.references_.store(0, std::memory_order_relaxed);
         core.post_reply(request);
     };
     core_->run_owned(work_);

@@ -61,13 +61,13 @@ TEST_P(LockedInstructions, AreFew) {
 
 constexpr std::size_t locked_from = 3;  // in the others they are the same ones
 constexpr Bound bounds[] = {
-    {"rpc_self_1", CINNABAR_CALL_LOOP, "self", 1, 5300},
-    {"rpc_self_64", CINNABAR_CALL_LOOP, "self", 64, 4050},
-    {"rpc_tcp_64", CINNABAR_CALL_LOOP, "tcp", 64, 3850},
-    {"rpc_shm_64", CINNABAR_CALL_LOOP, "shm", 64, 4000, 25},
-    {"hl_shm_64", CINNABAR_TYPED_LOOP, "shm", 64, 5100, 35},
+    {"rpc_self_1", CINNABAR_CALL_LOOP, "self", 1, 3750},
+    {"rpc_self_64", CINNABAR_CALL_LOOP, "self", 64, 2540},
+    {"rpc_tcp_64", CINNABAR_CALL_LOOP, "tcp", 64, 2280},
+    {"rpc_shm_64", CINNABAR_CALL_LOOP, "shm", 64, 2360, 9},
+    {"hl_shm_64", CINNABAR_TYPED_LOOP, "shm", 64, 3220, 19},
 #ifdef CINNABAR_MERCURY_LOOP
-    {"mercury_shm_64", CINNABAR_MERCURY_LOOP, "shm", 64, 5100, 47},
+    {"mercury_shm_64", CINNABAR_MERCURY_LOOP, "shm", 64, 3390, 31},
 #endif
 };
 const auto name_of = [](const auto& i) { return std::string(i.param.name); };

@@ -7,6 +7,7 @@ function(cinnabar_released)
         list(TRANSFORM sources PREPEND ${folder}/)
         add_library(${target}_released STATIC EXCLUDE_FROM_ALL ${sources})
         set_target_properties(${target}_released PROPERTIES POSITION_INDEPENDENT_CODE ON
+            INTERPROCEDURAL_OPTIMIZATION ON
             CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
         target_include_directories(${target}_released PRIVATE $<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>)
         target_compile_options(${target}_released PRIVATE -O3 -DNDEBUG -g1 -w)  # behind the preset's own

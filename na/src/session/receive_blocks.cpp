@@ -32,8 +32,7 @@ ReceiveBlocks::~ReceiveBlocks() {
     }
 }
 
-Bytes ReceiveBlocks::room() noexcept {
-    if (reading_ && reading_->references == 0) offset_ = 0;  // no arrival uses what was read before
+Bytes ReceiveBlocks::next_room() noexcept {
     if (reading_ && sizes_[shared_class] - offset_ < frame_bytes_max_) {
         reading_->reading = false;
         ++shared_out_;
@@ -47,8 +46,6 @@ Bytes ReceiveBlocks::room() noexcept {
     }
     return {reading_->bytes() + offset_, sizes_[shared_class] - offset_};
 }
-
-void ReceiveBlocks::consumed(std::size_t bytes) noexcept { offset_ += (bytes + 7) & ~std::size_t{7}; }
 
 ReceiveBlock* ReceiveBlocks::take(std::size_t bytes) noexcept {
     const auto fits = std::find_if(sizes_.begin(), sizes_.end() - 1, [bytes](std::size_t s) { return s >= bytes; });

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace cinnabar::shm {
 namespace {
@@ -167,6 +168,7 @@ unsigned ShmPort::retry_blocked() noexcept {
 }
 
 unsigned ShmPort::copy_some() noexcept {
+    if (std::exchange(small_came_, false)) small_at_ = host().now_us();
     const bool small = host().now_us() - small_at_ < small_traffic_us;
     std::uint64_t left = small ? copy_bytes_small : copy_bytes_large;
     unsigned did = 0;

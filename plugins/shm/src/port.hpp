@@ -61,7 +61,7 @@ class ShmPort final : public na::SocketPort<ShmPort, Handshake, Incoming> {
     void copying(Session& session) noexcept;  // it has operations that copy
     void closing(Session& session) noexcept;  // it is about to close: forget it
     void touched(Session& session) noexcept;  // something came: look at it in each round
-    void small_traffic() noexcept { small_at_ = host().now_us(); }
+    void small_traffic() noexcept { small_came_ = true; }
     unsigned look_at_hot() noexcept;
 
     // Sessions (sessions.cpp).
@@ -111,7 +111,8 @@ class ShmPort final : public na::SocketPort<ShmPort, Handshake, Incoming> {
     Copies copying_;
 
     std::vector<Session*> hot_;  // looked at in each round; room for all is reserved
-    TimeUs small_at_ = 0;        // when a message last came or went
+    bool small_came_ = false;    // a message came or went since small_at_ was set
+    TimeUs small_at_ = 0;        // when one last did
     TimeUs active_at_ = 0;       // when a hot session last brought something
 };
 

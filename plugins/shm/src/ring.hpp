@@ -62,6 +62,10 @@ struct Record {
     std::uint8_t status = 0;
     std::uint32_t bytes = 0;
     std::uint64_t id = 0;
+
+    [[nodiscard]] bool is_message() const noexcept {
+        return (kind == RecordKind::unexpected || kind == RecordKind::expected) && flags == 0 && status == 0;
+    }
 };
 
 class RingWriter {

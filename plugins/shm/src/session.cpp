@@ -32,6 +32,7 @@ bool Session::start(ShmPort& port, ShmPeer& peer, Channel channel) noexcept {
     armed_ = arms_ = rung_ = room_asked_ = room_served_ = 0;
     peer_closed_ = false;
     misses = 0;
+    message_bytes_max_ = port.transport().limits().message_bytes_max;
     begin_access(port.access_pools(), port.transport().leases(), port.host(), peer, peer.rma);
     port.transport().watch(reader_.header());
     return true;
@@ -125,7 +126,7 @@ unsigned Session::receive() noexcept {
             nonsense();
             break;
         }
-        if (deliver(record) == 0) break;
+        if (record.is_message() ? !deliver_message(record) : deliver(record) == 0) break;
         reader_.consume();
     }
     if (reader_.room_due()) give_room_back();
@@ -148,9 +149,6 @@ unsigned Session::deliver(const Record& record) noexcept {
     }
     const bool plain = record.flags == 0 && record.status == 0;
     switch (plain ? record.kind : RecordKind::skip) {
-        case RecordKind::unexpected:
-        case RecordKind::expected:
-            return deliver_message(record);
         case RecordKind::notify:
             if (record.bytes != 0) break;
             port_->host().receiver().on_notify(peer(), static_cast<std::uint32_t>(record.id));
@@ -185,14 +183,14 @@ Errc Session::deliver_access(const Record& record) noexcept {
 }
 
 // Copied out at once: the ring is free again, and the peer cannot change the bytes any more.
-unsigned Session::deliver_message(const Record& record) noexcept {
-    if (record.bytes > port_->transport().limits().message_bytes_max) {
+bool Session::deliver_message(const Record& record) noexcept {
+    if (record.bytes > message_bytes_max_) {
         nonsense();
-        return 0;
+        return false;
     }
     na::ReceiveBlocks& blocks = port_->blocks();
     const Bytes room = blocks.room();
-    if (room.empty()) return 0;
+    if (room.empty()) return false;
     std::memcpy(room.data(), reader_.payload(), record.bytes);
     port_->small_traffic();
     na::Arrival arrival{room.first(record.bytes), &peer(), record.id, port_, blocks.reading(), 0};
@@ -202,7 +200,7 @@ unsigned Session::deliver_message(const Record& record) noexcept {
         port_->host().receiver().on_expected(arrival);
     }
     blocks.consumed(record.bytes);
-    return 1;
+    return true;
 }
 
 }  // namespace cinnabar::shm

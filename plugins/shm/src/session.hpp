@@ -77,7 +77,7 @@ class Session final : public PoolSlot, public na::FdEvents, public na::RemoteAcc
     void ring_bell(std::uint64_t armed) noexcept;
     void lost() noexcept;
     [[nodiscard]] unsigned deliver(const Record& record) noexcept;
-    [[nodiscard]] unsigned deliver_message(const Record& record) noexcept;
+    [[nodiscard]] bool deliver_message(const Record& record) noexcept;
     [[nodiscard]] Errc deliver_access(const Record& record) noexcept;
     void nonsense() noexcept;
     void give_room_back() noexcept;
@@ -112,6 +112,7 @@ class Session final : public PoolSlot, public na::FdEvents, public na::RemoteAcc
     std::uint64_t room_asked_ = 0;   // how often this side began to wait for room
     std::uint64_t room_served_ = 0;  // the peer's count of that, when last looked at
     bool peer_closed_ = false;
+    std::size_t message_bytes_max_ = 0;
 
     Copier copier_{*this, channel_};
     na::PostedOps notifies_;

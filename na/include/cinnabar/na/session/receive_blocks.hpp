@@ -33,10 +33,14 @@ class CINNABAR_API ReceiveBlocks {
     ReceiveBlocks& operator=(const ReceiveBlocks&) = delete;
 
     // Where the next read may put its bytes, at least one whole frame's room, 8-byte aligned. Empty when memory is out.
-    [[nodiscard]] Bytes room() noexcept;
+    [[nodiscard]] Bytes room() noexcept {
+        if (!reading_ || reading_->references != 0) return next_room();
+        offset_ = 0;  // no arrival uses what was read before
+        return {reading_->bytes(), sizes_[shared_class]};
+    }
     [[nodiscard]] ReceiveBlock* reading() noexcept { return reading_; }
     // The read filled `bytes` of the room, and every arrival in them has been delivered.
-    void consumed(std::size_t bytes) noexcept;
+    void consumed(std::size_t bytes) noexcept { offset_ += (bytes + 7) & ~std::size_t{7}; }
 
     // A block of at least `bytes` for one message, with one reference; null when memory is out.
     [[nodiscard]] ReceiveBlock* take(std::size_t bytes) noexcept;
@@ -61,6 +65,7 @@ class CINNABAR_API ReceiveBlocks {
     static constexpr std::uint8_t shared_class = classes - 1;
     static constexpr std::uint32_t shared_max = 16;
 
+    [[nodiscard]] Bytes next_room() noexcept;
     [[nodiscard]] ReceiveBlock* take_class(std::uint8_t size_class) noexcept;
     void give(ReceiveBlock& block) noexcept;
 
