@@ -26,7 +26,8 @@ Call* Context::make_call(const na::Addr& to, Errc& why) noexcept {
     why = Errc::overloaded;
     Call* call = core.calls.acquire();
     if (!call) return nullptr;
-    if (call->message_ && call->message_->port != port) call->message_->port->give_message(*std::exchange(call->message_, nullptr));
+    if (call->message_ && call->message_->port != port)
+        call->message_->port->give_message(*std::exchange(call->message_, nullptr));
     if (!call->message_) call->message_ = port->take_message();
     if (!call->message_) {
         core.calls.release(*call);
@@ -237,9 +238,9 @@ bool ContextCore::send(Call& call) noexcept {
 
     const auto bytes =
         static_cast<std::uint32_t>(request_header_bytes + call.input_bytes_ + (call.args.trace ? trace_bytes : 0));
-    const bool short_way = book.open && !call.args.one_way &&
-                           na->send_now(*book.peer, na::OpKind::send_unexpected, call.id(),
-                                        ConstBytes(call.message_->payload, bytes));
+    const bool short_way =
+        book.open && !call.args.one_way &&
+        na->send_now(*book.peer, na::OpKind::send_unexpected, call.id(), ConstBytes(call.message_->payload, bytes));
     Errc taken = short_way ? Errc::ok : post_request(call, bytes);
     if (taken == Errc::too_large && !call.overflow_) {
         taken = move_to_overflow(call);

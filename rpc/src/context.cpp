@@ -164,7 +164,8 @@ void ContextCore::close() noexcept {
         if (!call.message_) return;
         const auto drop_if_inside = [&](auto& view) {
             const auto* const at = reinterpret_cast<const std::byte*>(view.data());
-            if (at >= call.message_->payload && at < call.message_->payload + call.message_->payload_bytes_max) view = {};
+            if (at >= call.message_->payload && at < call.message_->payload + call.message_->payload_bytes_max)
+                view = {};
         };
         drop_if_inside(call.output_);
         drop_if_inside(call.app_text_);

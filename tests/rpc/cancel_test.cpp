@@ -2,6 +2,8 @@
 #include "rpc_fixture.hpp"
 #include "support/at_yield.hpp"
 
+#include <array>
+
 namespace cinnabar::rpc {
 namespace {
 
@@ -184,6 +186,30 @@ TEST_P(CancelTest, TheDeadlineEndsTheCallAndTellsTheHandler) {
     if (!held_.empty()) {
         EXPECT_LE(held_.front()->deadline(), target_.context->now_us() + 20'000);
         ASSERT_TRUE(until([&] { return held_.front()->canceled(); }));
+    }
+    let_go();
+}
+
+// The ends come in the order of the deadlines, also of those before them whose calls were answered.
+TEST_P(CancelTest, DeadlinesInAnyOrderEndTheirOwnCalls) {
+    serve_held();
+    serve_echo();
+    Ending quick;
+    send("echo", "x", quick, Microseconds(60'000'000));
+    ASSERT_TRUE(until([&] { return quick.count == 1; }));
+    constexpr std::array<int, 5> ms{40, 20, 60, 30, 60};
+    std::array<Ending, ms.size()> endings;
+    std::array<TimeUs, ms.size()> deadlines{};
+    for (std::size_t i = 0; i < ms.size(); ++i) {
+        deadlines[i] = send("hold", "", endings[i], Microseconds(ms[i] * 1000))->args.deadline;
+    }
+    for (const int now : {20, 30, 40, 60}) {
+        for (std::size_t i = 0; i < ms.size(); ++i) {
+            if (ms[i] != now) continue;
+            ASSERT_TRUE(until([&] { return endings[i].count == 1; }, std::chrono::seconds(2)));
+            EXPECT_EQ(endings[i].result, Errc::timed_out);
+            EXPECT_GE(origin_.context->now_us(), deadlines[i]);
+        }
     }
     let_go();
 }

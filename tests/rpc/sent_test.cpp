@@ -73,7 +73,8 @@ TEST_P(SentTest, TellsThatAReplyWillNeverLeave) {
     held->release();
     ASSERT_TRUE(until([&] { return sent_.count == 1; }));
     // A small reply may be taken before the end of the connection, which goes another way, is read.
-    EXPECT_TRUE(sent_.result == Errc::peer_lost || ((network_.tells_ends_apart() || network_.is_sim()) && sent_.result == Errc::ok))
+    EXPECT_TRUE(sent_.result == Errc::peer_lost ||
+                ((network_.tells_ends_apart() || network_.is_sim()) && sent_.result == Errc::ok))
         << to_string(sent_.result);
 }
 

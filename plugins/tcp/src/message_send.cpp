@@ -79,8 +79,8 @@ bool MessageLane::send_now(na::OpKind kind, na::Tag tag, ConstBytes message) noe
     std::byte* const to = batch_.get() + batch_end_;
     const auto bytes = static_cast<std::uint32_t>(message.size());
     const FrameKind frame = kind == na::OpKind::send_unexpected ? FrameKind::unexpected : FrameKind::expected;
-    Frame{frame, 0, Errc::ok, bytes, tag}.encode(std::span<std::byte, frame_header_bytes>(to, frame_header_bytes));
     std::memset(to + size - 8, 0, 8);  // the padding, if there is any
+    Frame{frame, 0, Errc::ok, bytes, tag}.encode(std::span<std::byte, frame_header_bytes>(to, frame_header_bytes));
     std::memcpy(to + frame_header_bytes, message.data(), bytes);
     batch_end_ += static_cast<std::uint32_t>(size);
     port().dirty(*this);

@@ -64,8 +64,8 @@ class CINNABAR_API Context {
     [[nodiscard]] bool send_now(Peer& peer, OpKind kind, Tag tag, ConstBytes message) noexcept {
         return message.size() <= peer.message_bytes_max() && peer.port().send_now(peer, kind, tag, message);
     }
-    // The same as post_owned() from any thread of a `many` context; when another thread owns it, the op is handed over and what post
-    // would have answered comes as the completion (`again` is then retried, not reported).
+    // The same as post_owned() from any thread of a `many` context; when another thread owns it, the op is handed over
+    // and what post would have answered comes as the completion (`again` is then retried, not reported).
     [[nodiscard]] Errc post(Op& op) noexcept;
     // Owner. As Port::view; unsupported: the transport lacks Caps::views; too_large: not within the memory.
     [[nodiscard]] Result<std::unique_ptr<View>> view(Peer& peer, const RemoteMemory& memory, std::uint64_t offset,

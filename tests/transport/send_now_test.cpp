@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The short way of a message: sent without an op, behind everything before it, or not taken at all.
+#include "contract.hpp"
+
+#include <algorithm>
+
+namespace cinnabar::contract {
+namespace {
+
+// Of sizes that a transport may treat differently; the largest does not go the short way everywhere.
+constexpr std::array<std::size_t, 5> sizes{0, 8, 61, 1000, 3000};
+
+std::vector<std::byte> message_of(na::Tag tag) {
+    std::vector<std::byte> bytes(sizes[tag % sizes.size()]);
+    support::fill_pattern(bytes, tag);
+    return bytes;
+}
+
+}  // namespace
+
+class SendNow : public ContractTest {
+  protected:
+    [[nodiscard]] static bool send_now(Node& from, na::Peer& to, na::Tag tag,
+                                       na::OpKind kind = na::OpKind::send_unexpected) {
+        std::vector<std::byte> bytes = message_of(tag);
+        const bool taken = from.context->send_now(to, kind, tag, bytes);
+        std::fill(bytes.begin(), bytes.end(), std::byte{0xee});  // they are the caller's again
+        return taken;
+    }
+};
+CINNABAR_CONTRACT(SendNow);
+
+TEST_P(SendNow, WhatIsNotTakenIsPostedAndAllArriveInOrder) {
+    constexpr na::Tag messages = 4000;
+    na::TransportOptions options = listening();
+    if (network_.one_process()) options.receive_slots = 2 * messages;  // its posts answer `again` beyond them
+    Node& a = make_node("a", options);
+    Node& b = make_node("b", options);
+    CINNABAR_NEEDS("flow control of its own", !caps().counted_slots);
+    na::Peer* there = nullptr;
+    na::Peer* back = nullptr;
+    connect(a, b, there, back);
+    b.receiver.messages.clear();
+    pump_.remove(*b.context);  // until queues, rings and sockets are full
+    na::Tag taken = 0;
+    for (na::Tag tag = 0; tag < messages; ++tag) {
+        const bool by_op = tag % 97 == 13 || !send_now(a, *there, tag);
+        if (by_op) {
+            (void)send(a, *there, tag, sizes[tag % sizes.size()]);
+        } else {
+            ++taken;
+        }
+        if (tag % 64 == 0) (void)a.context->progress(Microseconds(0));
+    }
+    pump_.add(*b.context);
+    ASSERT_TRUE(run_until([&] { return b.receiver.messages.size() == messages; }));
+    for (na::Tag i = 0; i < messages; ++i) {
+        const auto& got = b.receiver.messages[i];
+        if (caps().ordered) {
+            ASSERT_EQ(got.tag, i);
+        }
+        ASSERT_EQ(got.bytes, message_of(got.tag));
+    }
+    EXPECT_TRUE(run_until([&] { return !a.port().holds_unsent(); }));
+    if (a.transport->scheme() == "tcp" || a.transport->scheme() == "shm" || a.transport->scheme() == "self") {
+        EXPECT_GT(taken, 10u) << "nothing goes the short way";
+    }
+}
+
+TEST_P(SendNow, ExpectedMessagesAreToldApart) {
+    Node& a = make_node("a");
+    Node& b = make_node("b");
+    na::Peer* there = nullptr;
+    na::Peer* back = nullptr;
+    connect(a, b, there, back);
+    b.receiver.messages.clear();
+    if (!send_now(a, *there, 7, na::OpKind::send_expected)) GTEST_SKIP() << "this transport has no such way";
+    ASSERT_TRUE(run_until([&] { return b.receiver.messages.size() == 1; }));
+    EXPECT_TRUE(b.receiver.messages.front().expected);
+    EXPECT_EQ(b.receiver.messages.front().bytes, message_of(7));
+}
+
+TEST_P(SendNow, TakesNothingForWhoIsNotConnected) {
+    Node& a = make_node("a");
+    Node& b = make_node("b");
+    na::Peer& stranger = peer_of(a, b);
+    EXPECT_TRUE(stranger.state() == na::PeerState::connected || !send_now(a, stranger, 1));
+    na::Peer* there = nullptr;
+    na::Peer* back = nullptr;
+    connect(a, b, there, back);
+    a.port().disconnect(*there);
+    EXPECT_FALSE(send_now(a, *there, 2));
+    ASSERT_TRUE(run_until([&] { return a.receiver.count(na::PeerEvent::lost) == 1; }));
+    EXPECT_EQ(b.receiver.count_tag(1) + b.receiver.count_tag(2), 0u);
+}
+
+TEST_P(SendNow, TakesNothingThatIsLargerThanThePeerTakes) {
+    Node& a = make_node("a");
+    Node& b = make_node("b");
+    na::Peer* there = nullptr;
+    na::Peer* back = nullptr;
+    connect(a, b, there, back);
+    const std::vector<std::byte> large(there->message_bytes_max() + 1);
+    EXPECT_FALSE(a.context->send_now(*there, na::OpKind::send_unexpected, 3, large));
+}
+
+}  // namespace cinnabar::contract
