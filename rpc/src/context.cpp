@@ -107,6 +107,25 @@ void ContextCore::drop_replies() noexcept {
     });
 }
 
+// Those of the ports that are closed. Answers that were copied into one go with it.
+void ContextCore::drop_messages() noexcept {
+    calls.for_each([](Call& call) {
+        if (!call.message_) return;
+        const std::byte* const begin = call.message_->payload;
+        const auto drop_if_inside = [begin, end = begin + call.message_->payload_bytes_max](auto& view) {
+            const auto* const at = reinterpret_cast<const std::byte*>(view.data());
+            if (at >= begin && at < end) view = {};
+        };
+        drop_if_inside(call.output_);
+        drop_if_inside(call.app_text_);
+        call.message_->port->give_message(*std::exchange(call.message_, nullptr));
+    });
+    requests.for_each([](Request& request) {
+        drop_message(request);
+        request.orphaned_ = true;
+    });
+}
+
 // What was accepted leaves, everything else that is in flight ends with `canceled`, and the endings are delivered.
 void ContextCore::close() noexcept {
     closing_ = true;
@@ -160,21 +179,7 @@ void ContextCore::close() noexcept {
     });
     abandon_fences();
     deliver_all();
-    calls.for_each([](Call& call) {
-        if (!call.message_) return;
-        const auto drop_if_inside = [&](auto& view) {
-            const auto* const at = reinterpret_cast<const std::byte*>(view.data());
-            if (at >= call.message_->payload && at < call.message_->payload + call.message_->payload_bytes_max)
-                view = {};
-        };
-        drop_if_inside(call.output_);
-        drop_if_inside(call.app_text_);
-        call.message_->port->give_message(*std::exchange(call.message_, nullptr));
-    });
-    requests.for_each([](Request& request) {
-        drop_message(request);
-        request.orphaned_ = true;
-    });
+    drop_messages();
     end_quarantine(nullptr);
     books.for_each([this](PeerBook& book) {
         if (!book.peer) return;

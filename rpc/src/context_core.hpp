@@ -54,6 +54,7 @@ class ContextCore final : public na::Receiver {
     [[nodiscard]] Result<void> open();
     void close() noexcept;
     void drop_replies() noexcept;
+    void drop_messages() noexcept;
 
     // What was accepted, and leaves before the context closes (farewell.cpp).
     void let_leave() noexcept;
@@ -145,6 +146,7 @@ class ContextCore final : public na::Receiver {
     void run_handler(Request& request) noexcept;  // trigger
     void answer_now(Request& request, Errc code) noexcept;
     void post_reply(Request& request) noexcept;
+    [[nodiscard]] Errc post_reply_op(Request& request, ConstBytes reply) noexcept;
     void post_reply_later(Request& request) noexcept;
     void reply_sent(Request& request) noexcept;
     void reply_failed(Request& request) noexcept;

@@ -123,6 +123,22 @@ void Request::respond_error(Errc code, std::uint32_t app_code, std::string_view 
     post_answer();
 }
 
+// The whole way: what is taken is told by reply_sent().
+Errc ContextCore::post_reply_op(Request& request, ConstBytes reply) noexcept {
+    na::Op& op = request.op_;
+    op.kind = na::OpKind::send_expected;
+    op.peer = request.book_->peer;
+    op.message = request.message_;
+    op.message_bytes = static_cast<std::uint32_t>(reply.size());
+    op.tag = request.tag_;
+    op.user = &request;
+    op.complete = [](na::Op& sent) noexcept {
+        Request& answered = request_of(sent.user);
+        answered.core_->reply_sent(answered);
+    };
+    return na->post_owned(op);
+}
+
 void ContextCore::post_reply(Request& request) noexcept {
     if (request.one_way_ || request.orphaned_ || closed_) {
         return reply_over(request, request.one_way_ ? Errc::ok : closed_ ? Errc::closed : Errc::peer_lost);
@@ -161,18 +177,7 @@ void ContextCore::post_reply(Request& request) noexcept {
             na->send_now(*book.peer, na::OpKind::send_expected, request.tag_, reply)) {
             return reply_over(request, Errc::ok);
         }
-        na::Op& op = request.op_;
-        op.kind = na::OpKind::send_expected;
-        op.peer = book.peer;
-        op.message = request.message_;
-        op.message_bytes = static_cast<std::uint32_t>(reply.size());
-        op.tag = request.tag_;
-        op.user = &request;
-        op.complete = [](na::Op& sent) noexcept {
-            Request& answered = request_of(sent.user);
-            answered.core_->reply_sent(answered);
-        };
-        taken = na->post_owned(op);
+        taken = post_reply_op(request, reply);
         if (taken == Errc::ok) {
             request.reply_posted_ = true;
             reply_begins(book);
