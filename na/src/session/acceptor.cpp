@@ -69,6 +69,11 @@ void Acceptor::out_of_descriptors(int os_errno) noexcept {
     host_.arm(pause_, host_.now_us() + pause_us);
 }
 
+void Acceptor::no_memory() const noexcept {
+    static constinit LogLimit lines;
+    log_limited(lines, LogLevel::warning, "%s: a connection is given up: memory is out", scheme_);
+}
+
 void Acceptor::resume(Timer& timer) noexcept {
     Acceptor& self = TimerOf<Acceptor>::owner_of(timer);
     if (!self.watch_again()) self.host_.arm(self.pause_, self.host_.now_us() + pause_us);

@@ -43,8 +43,13 @@ SessionPeer* PeerTable::find_dial_key(const std::string& key) const noexcept {
 }
 
 void PeerTable::add(std::unique_ptr<SessionPeer> peer) {
-    if (peer->can_be_dialled()) by_dial_key_.emplace(peer->dial_key, peer.get());
-    by_addr_.emplace(&peer->addr().body(), peer.get());
+    const auto [at, added] = by_addr_.emplace(&peer->addr().body(), peer.get());
+    try {
+        if (peer->can_be_dialled()) by_dial_key_.emplace(peer->dial_key, peer.get());
+    } catch (...) {
+        if (added) by_addr_.erase(at);
+        throw;
+    }
     all_.push_back(*peer.release());
 }
 
@@ -85,12 +90,12 @@ void PeerTable::destroy(SessionPeer& peer) noexcept {
     }
     host_.peer_gone(peer);
     if (peer.can_be_dialled()) erase_one(by_dial_key_, peer.dial_key, peer);
-    std::vector<Addr> names = std::move(peer.names);
-    names.push_back(peer.addr());
-    for (const Addr& name : names) {
+    const auto forget = [&](const Addr& name) {
         if (const auto at = by_addr_.find(&name.body()); at != by_addr_.end() && at->second == &peer)
             by_addr_.erase(at);
-    }
+    };
+    forget(peer.addr());
+    for (const Addr& name : peer.names) forget(name);
     all_.remove(peer);
     delete &peer;
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <cinnabar/base/log.hpp>
 #include <cinnabar/na/session/session_port.hpp>
 
 #include <utility>
@@ -74,6 +75,11 @@ Errc SessionPort::refusal(const Hello& hello) const noexcept {
     if (!accepting_) return Errc::shutting_down;
     if (hello.peer_incarnation != 0 && hello.peer_incarnation != transport_.incarnation()) return Errc::peer_lost;
     return session_limit();
+}
+
+void SessionPort::log_no_memory() const noexcept {
+    static constinit LogLimit lines;
+    log_limited(lines, LogLevel::warning, "%s: a connection is given up: memory is out", transport_.scheme().data());
 }
 
 Errc SessionPort::misfit(const Hello& answer, const SessionPeer& peer) noexcept {

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstring>
 #include <memory>
+#include <new>
 
 namespace cinnabar::na {
 namespace {
@@ -129,6 +130,14 @@ std::string SocketAddress::host() const {
 std::string SocketAddress::endpoint(std::string_view scheme) const {
     const std::string text = family() == AF_INET ? host() : "[" + host() + "]";
     return std::string(scheme) + "://" + text + ":" + std::to_string(port());
+}
+
+std::string SocketAddress::log_name(std::string_view scheme) const noexcept {
+    try {
+        return endpoint(scheme);
+    } catch (const std::bad_alloc&) {
+        return "a peer";
+    }
 }
 
 std::optional<Result<std::vector<SocketAddress>>> resolve_at_once(const Uri& uri, Purpose purpose) {

@@ -31,8 +31,9 @@ void OfiPort::accept(Incoming incoming) noexcept {
     if (const Errc refused = refusal(theirs); refused != Errc::ok) return reject(incoming, refused);
     if (incoming.greeting.provider() != provider().name) {
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::info, "ofi: an incoming connection uses %s, this side %s: rejected",
-                    std::string(incoming.greeting.provider()).c_str(), provider().name);
+        const std::string_view theirs_uses = incoming.greeting.provider();
+        log_limited(lines, LogLevel::info, "ofi: an incoming connection uses %.*s, this side %s: rejected",
+                    static_cast<int>(theirs_uses.size()), theirs_uses.data(), provider().name);
         return reject(incoming, Errc::unreachable);
     }
     const na::Identity identity = na::sender_of(theirs);
@@ -42,11 +43,20 @@ void OfiPort::accept(Incoming incoming) noexcept {
     const int fd = incoming.fd.get();
     const bool own = transport_.own_dials().dialled(fd);
     const Greeting answer = greeting(hello(na::HelloKind::accept, identity), session);
-    if (!na::send_greeting(fd, answer.encode())) return session->end_reserved();
-    const na::Addr addr = na::Addr::of_connection(transport_.scheme(), identity.context, identity.incarnation, own,
-                                                  na::SocketAddress::peer_of(fd).endpoint(transport_.scheme()));
-    begin_session(add_incoming(std::make_unique<OfiPeer>(*this, addr, transport_, na::DialTargets())), *session,
-                  std::move(incoming.fd), incoming.greeting, false);
+    OfiPeer* const peer = add_incoming([&] {
+        const na::Addr addr = na::Addr::of_connection(transport_.scheme(), identity.context, identity.incarnation, own,
+                                                      na::SocketAddress::peer_of(fd).endpoint(transport_.scheme()));
+        return std::make_unique<OfiPeer>(*this, addr, transport_, na::DialTargets());
+    });
+    if (!peer) {
+        session->end_reserved();
+        return reject(incoming, Errc::overloaded);
+    }
+    if (!na::send_greeting(fd, answer.encode())) {
+        session->end_reserved();
+        return end_session(*peer, Errc::peer_lost);
+    }
+    begin_session(*peer, *session, std::move(incoming.fd), incoming.greeting, false);
 }
 
 void OfiPort::begin_session(OfiPeer& peer, Session& session, UniqueFd fd, const Greeting& theirs,

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
 
 namespace cinnabar::shm {
 namespace {
@@ -41,9 +42,16 @@ void ShmTransport::describe(const na::Lease& lease, Writer& writer) const noexce
     writer.u32(slot_of(lease));
 }
 
-void ShmTransport::watch(const RingHeader& ring) {
+bool ShmTransport::watch(const RingHeader& ring) noexcept {
     const std::lock_guard lock(fence_mutex_);
-    rings_.push_back(&ring);
+    try {
+        const std::size_t rings = rings_.size() + lingering_.size() + 1;
+        if (lingering_.capacity() < rings) lingering_.reserve(2 * rings);
+        rings_.push_back(&ring);
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+    return true;
 }
 
 void ShmTransport::unwatch(const RingHeader& ring) noexcept {
@@ -52,9 +60,10 @@ void ShmTransport::unwatch(const RingHeader& ring) noexcept {
 }
 
 // The peer may be within a system call, if its end of the session is open still.
-void ShmTransport::linger(Segment ring, pid_t pid) {
+void ShmTransport::linger(const RingHeader& ring, Segment memory, pid_t pid) noexcept {
     const std::lock_guard lock(fence_mutex_);
-    lingering_.push_back({std::move(ring), pid});
+    std::erase(rings_, &ring);
+    lingering_.push_back({std::move(memory), pid});
 }
 
 // Whether a process that lives holds it. Requires: it is closed, and the lock.

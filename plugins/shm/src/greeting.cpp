@@ -28,12 +28,13 @@ std::size_t encode_greeting(const na::Hello& hello, const Terms& terms,
     writer.u32(0);
     writer.u64(terms.probe_address);
     writer.u64(terms.probe_value);
-    writer.u8(static_cast<std::uint8_t>(terms.name.size()));
-    writer.bytes(as_bytes(terms.name));
+    const std::string_view name = terms.name.view();
+    writer.u8(static_cast<std::uint8_t>(name.size()));
+    writer.bytes(as_bytes(name));
     return na::hello_bytes + writer.size();
 }
 
-Errc decode_greeting(ConstBytes in, na::Hello& hello, Terms& terms) {
+Errc decode_greeting(ConstBytes in, na::Hello& hello, Terms& terms) noexcept {
     if (in.size() < na::hello_bytes) return Errc::protocol;
     if (const Errc wrong = na::Hello::decode(in.first(na::hello_bytes), hello); wrong != Errc::ok) return wrong;
     Reader reader(in.subspan(na::hello_bytes));
@@ -45,7 +46,7 @@ Errc decode_greeting(ConstBytes in, na::Hello& hello, Terms& terms) {
     terms.probe_value = reader.u64();
     const std::string_view name = as_text(reader.view(reader.u8()));
     if (!reader.ok() || (!name.empty() && !good_name(name))) return Errc::protocol;
-    terms.name = name;
+    terms.name = TransportName(name);
     if (zero != 0 || hello.lane != 0) return Errc::unsupported;
     if (hello.kind == na::HelloKind::reject) return Errc::ok;
     const bool ring_fits = std::has_single_bit(terms.ring_bytes) && terms.ring_bytes <= ring_bytes_max &&

@@ -3,16 +3,33 @@
 // docs/wire-format-shm.md, "Greeting". The bytes are hostile input.
 #pragma once
 
+#include <cinnabar/base/assert.hpp>
 #include <cinnabar/base/bytes.hpp>
 #include <cinnabar/base/unique_fd.hpp>
 #include <cinnabar/na/hello.hpp>
 
+#include <algorithm>
 #include <array>
-#include <string>
+#include <string_view>
 
 namespace cinnabar::shm {
 
 inline constexpr std::size_t name_bytes_max = 63;
+
+// At most name_bytes_max of text, in place: a greeting takes no memory.
+class TransportName {
+  public:
+    TransportName() = default;
+    explicit TransportName(std::string_view text) noexcept : bytes_(static_cast<std::uint8_t>(text.size())) {
+        CINNABAR_ASSERT(text.size() <= text_.size());
+        std::copy(text.begin(), text.end(), text_.begin());
+    }
+    [[nodiscard]] std::string_view view() const noexcept { return {text_.data(), bytes_}; }
+
+  private:
+    std::array<char, name_bytes_max> text_{};
+    std::uint8_t bytes_ = 0;
+};
 
 // What the sender tells of itself.
 struct Terms {
@@ -21,7 +38,7 @@ struct Terms {
     std::uint32_t lease_slots = 0;       // of the lease board; 0: it is not handed out
     std::uint64_t probe_address = 0;     // where 8 bytes lie ...
     std::uint64_t probe_value = 0;  // ... that hold this: a process that can read them can read everything; 0: nowhere
-    std::string name;               // under which the sender listens; may be empty
+    TransportName name;             // under which the sender listens; may be empty
 };
 
 inline constexpr std::size_t greeting_bytes_max = na::hello_bytes + 32 + 1 + name_bytes_max;
@@ -48,7 +65,7 @@ struct Greeting {
                                           std::span<std::byte, greeting_bytes_max> out) noexcept;
 // As Hello::decode. protocol: also sizes that no ring has, a name with other characters than a name has; unsupported:
 // also a byte that is to be zero.
-[[nodiscard]] Errc decode_greeting(ConstBytes in, na::Hello& hello, Terms& terms);
+[[nodiscard]] Errc decode_greeting(ConstBytes in, na::Hello& hello, Terms& terms) noexcept;
 
 // 1 to 63 letters, digits, '.', '-' and '_', of which the first is not '.'.
 [[nodiscard]] bool good_name(std::string_view name) noexcept;

@@ -67,7 +67,7 @@ class ShmPort final : public na::SocketPort<ShmPort, Handshake, Incoming> {
     // Sessions (sessions.cpp).
     // What a peer is told and given in the greeting: the lease board, and where to probe, only if it is of the own
     // user.
-    [[nodiscard]] Terms terms(const Credentials& peer) const;
+    [[nodiscard]] Terms terms(const Credentials& peer) const noexcept;
     [[nodiscard]] OwnFds own_fds(int ring, const Credentials& peer) const noexcept;
     void accept(Incoming incoming) noexcept;
     void reject(const Incoming& incoming, Errc why) noexcept;

@@ -23,18 +23,21 @@ constexpr unsigned records_max = 64;  // of one session, before others have thei
 
 bool Session::start(ShmPort& port, ShmPeer& peer, Channel channel) noexcept {
     CINNABAR_ASSERT(!is_open());
-    if (!port.host().watch(channel.socket.get(), EPOLLIN | EPOLLRDHUP, *this)) return false;
+    reader_.attach(channel.own_ring.base(), port.transport().ring_bytes(), port.transport().record_bytes_max());
+    if (!port.transport().watch(reader_.header())) return false;
+    if (!port.host().watch(channel.socket.get(), EPOLLIN | EPOLLRDHUP, *this)) {
+        port.transport().unwatch(reader_.header());
+        return false;
+    }
     channel_ = std::move(channel);
     port_ = &port;
     peer_ = &peer;
-    reader_.attach(channel_.own_ring.base(), port.transport().ring_bytes(), port.transport().record_bytes_max());
     writer_.attach(channel_.peer_ring.base(), channel_.peer_ring_bytes);
     armed_ = arms_ = rung_ = room_asked_ = room_served_ = 0;
     peer_closed_ = false;
     misses = 0;
     message_bytes_max_ = port.transport().limits().message_bytes_max;
     begin_access(port.access_pools(), port.transport().leases(), port.host(), peer, peer.rma);
-    port.transport().watch(reader_.header());
     return true;
 }
 
@@ -47,9 +50,10 @@ void Session::end(Errc why) noexcept {
     if (!peer_closed_ && writer_.reserve(0)) writer_.publish({RecordKind::bye, 0, 0, 0, 0});
     port_->closing(*this);
     port_->host().unwatch(channel_.socket.get());
-    port_->transport().unwatch(reader_.header());
     if (!peer_closed_ && reader_.header().holding.load(std::memory_order_seq_cst) != 0) {
-        port_->transport().linger(std::move(channel_.own_ring), channel_.credentials.pid);
+        port_->transport().linger(reader_.header(), std::move(channel_.own_ring), channel_.credentials.pid);
+    } else {
+        port_->transport().unwatch(reader_.header());
     }
     channel_ = {};
     peer_ = nullptr;

@@ -34,11 +34,11 @@ Result<std::unique_ptr<na::SessionPeer>> ShmPort::make_peer(const na::Addr& addr
 
 // The board holds the keys of all leases, and a process that can write it can send the peers that believe it anywhere
 // in this process: only one that could copy across address spaces anyway may have it.
-Terms ShmPort::terms(const Credentials& peer) const {
+Terms ShmPort::terms(const Credentials& peer) const noexcept {
     Terms terms;
     terms.ring_bytes = transport_.ring_bytes();
     terms.record_bytes_max = transport_.record_bytes_max();
-    terms.name = transport_.name();
+    terms.name = TransportName(transport_.name());
     if (!is_own_user(peer)) return terms;
     terms.lease_slots = transport_.board().slots();
     terms.probe_address = reinterpret_cast<std::uintptr_t>(&transport_.probe_word());
@@ -65,28 +65,34 @@ void ShmPort::accept(Incoming incoming) noexcept {
     if (why == Errc::ok) why = open_channel(transport_, incoming, channel);
     if (why != Errc::ok) return reject(incoming, why);
     const Credentials& sender = incoming.credentials;
-    const OwnFds fds = own_fds(ring.get(), sender);
-    const int socket = incoming.fd.get();
-    if (!send_greeting(socket, hello(na::HelloKind::accept, identity), terms(sender), &fds)) return;
-    channel.socket = std::move(incoming.fd);
     // The kernel tells the process, which claims one of its transports.
     const bool own = sender.pid == ::getpid() && identity.incarnation == transport_.incarnation();
-    const std::string from = "shm of process " + std::to_string(sender.pid) + ", user " + std::to_string(sender.uid);
-    const na::Addr addr = na::Addr::of_connection("shm", identity.context, identity.incarnation, own, from);
-    ShmPeer& peer = add_incoming(std::make_unique<ShmPeer>(*this, addr, transport_, DialTarget()));
-    begin_session(peer, std::move(channel));
+    ShmPeer* const peer = add_incoming([&] {
+        const std::string from =
+            "shm of process " + std::to_string(sender.pid) + ", user " + std::to_string(sender.uid);
+        const na::Addr addr = na::Addr::of_connection("shm", identity.context, identity.incarnation, own, from);
+        return std::make_unique<ShmPeer>(*this, addr, transport_, DialTarget());
+    });
+    if (!peer) return reject(incoming, Errc::overloaded);
+    const OwnFds fds = own_fds(ring.get(), sender);
+    const int socket = incoming.fd.get();
+    if (!send_greeting(socket, hello(na::HelloKind::accept, identity), terms(sender), &fds)) {
+        return end_session(*peer, Errc::peer_lost);
+    }
+    channel.socket = std::move(incoming.fd);
+    begin_session(*peer, std::move(channel));
 }
 
 void ShmPort::begin_session(ShmPeer& peer, Channel channel) noexcept {
     const na::Hello theirs = channel.hello;
     const bool copies = channel.copies;
     Session* session = sessions_.acquire();
-    if (!session || !session->start(*this, peer, std::move(channel))) {
+    const bool has_room = with_memory([this] { hot_.reserve(sessions_.taken()); });
+    if (!session || !has_room || !session->start(*this, peer, std::move(channel))) {
         if (session) sessions_.release(*session);
         return end_session(peer, Errc::overloaded);
     }
     transport_.count_session(copies);
-    hot_.reserve(sessions_.taken());
     peer.session = session;
     touched(*session);
     dirty(*session);

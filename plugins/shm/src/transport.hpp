@@ -79,11 +79,12 @@ class ShmTransport final : public na::SessionTransport {
     [[nodiscard]] bool welcome(int fd, const Credentials& sender) const noexcept;
     [[nodiscard]] na::PortTable<ShmPort>& ports() noexcept { return ports_; }
 
-    // The rings that peers write into say which lease they access (fence.cpp).
-    void watch(const RingHeader& ring);
+    // The rings that peers write into say which lease they access (fence.cpp). False: memory is out. One that is
+    // watched can be left to linger without any.
+    [[nodiscard]] bool watch(const RingHeader& ring) noexcept;
     void unwatch(const RingHeader& ring) noexcept;
-    // Of a session that this side ended while its peer held a lease.
-    void linger(Segment ring, pid_t pid);
+    // Instead, of a session that this side ended while its peer held a lease.
+    void linger(const RingHeader& ring, Segment memory, pid_t pid) noexcept;
     [[nodiscard]] bool fences_pending() const noexcept { return fences_count_.load(std::memory_order_seq_cst) != 0; }
     // Looks whether pending fences are done; what is done is submitted to `host`.
     unsigned check_fences(na::PortHost& host) noexcept;

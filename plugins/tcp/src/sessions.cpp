@@ -25,13 +25,19 @@ void TcpPort::accept_session(Incoming incoming) noexcept {
     const na::Identity identity = na::sender_of(theirs);
     const bool own = transport_.own_dials().dialled(incoming.fd.get());
     const Greeting answer{hello(na::HelloKind::accept, identity), random_token()};
-    if (!na::send_greeting(incoming.fd.get(), answer.encode())) return;
-    na::Addr addr = na::Addr::of_connection("tcp", identity.context, identity.incarnation, own,
-                                            SocketAddress::peer_of(incoming.fd.get()).endpoint("tcp"));
-    TcpPeer& peer = add_incoming(std::make_unique<TcpPeer>(*this, addr, transport_, na::DialTargets()));
-    peer.token = answer.token;
-    by_token_.emplace(answer.token, &peer);
-    begin_session(peer, std::move(incoming.fd), theirs);
+    TcpPeer* const peer = add_incoming([&] {
+        const na::Addr addr = na::Addr::of_connection("tcp", identity.context, identity.incarnation, own,
+                                                      SocketAddress::peer_of(incoming.fd.get()).endpoint("tcp"));
+        return std::make_unique<TcpPeer>(*this, addr, transport_, na::DialTargets());
+    });
+    if (!peer) return reject(incoming, Errc::overloaded);
+    peer->token = answer.token;
+    if (!with_memory([&] { by_token_.emplace(answer.token, peer); })) {
+        reject(incoming, Errc::overloaded);
+        return end_session(*peer, Errc::overloaded);
+    }
+    if (!na::send_greeting(incoming.fd.get(), answer.encode())) return end_session(*peer, Errc::peer_lost);
+    begin_session(*peer, std::move(incoming.fd), theirs);
 }
 
 void TcpPort::begin_session(TcpPeer& peer, UniqueFd fd, const na::Hello& theirs) noexcept {

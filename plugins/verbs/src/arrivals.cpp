@@ -57,6 +57,10 @@ void VerbsPort::arrived(const ibv_wc& done) noexcept {
     }
     if (connection->stage() == Stage::open) return deliver(*connection, done);
     // It came before the session was begun. From a dialler that was answered it is the sign that both sides know.
+    if (connection->held.size() >= connection->promised()) {  // beyond its window
+        slots_.free(slot);
+        return lost(*connection, Errc::protocol);
+    }
     connection->held.push_back(done);
     if (connection->stage() == Stage::accepted) accept_done(*connection);
 }

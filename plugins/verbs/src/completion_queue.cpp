@@ -24,6 +24,7 @@ Result<void> CompletionQueue::open(const Device& device, std::uint32_t entries, 
     (void)::fcntl(channel_->fd, F_SETFL, ::fcntl(channel_->fd, F_GETFL) | O_NONBLOCK);
     queue_ = ::ibv_create_cq(device.context(), static_cast<int>(entries), owner, channel_, 0);
     if (!queue_) return Error(errc_from_errno(errno), "making a completion queue", {}, errno);
+    fetched_.reserve(entries);
     if (!host_.watch(channel_->fd, EPOLLIN, *this)) {
         return Error(errc_from_errno(errno), "watching a completion channel", {}, errno);
     }
@@ -60,7 +61,9 @@ std::size_t CompletionQueue::poll(std::span<ibv_wc> out) noexcept {
     return more > 0 ? count + static_cast<std::size_t>(more) : count;
 }
 
+// There is room for as many as the queue holds: their slots and work requests come free only when they are handed out.
 void CompletionQueue::fetch_all() noexcept {
+    fetched_.erase(fetched_.begin(), fetched_.begin() + static_cast<std::ptrdiff_t>(std::exchange(fetched_begin_, 0u)));
     std::array<ibv_wc, 32> some;
     int count = 0;
     while ((count = ::ibv_poll_cq(queue_, static_cast<int>(some.size()), some.data())) > 0) {

@@ -80,7 +80,7 @@ class Connection final : public PoolSlot {
     SendCredits sends;
     ReceiveCredits receives;
     TimeUs alive_at = 0;                 // something came, or the device said that something arrived
-    std::vector<ibv_wc> held;            // arrivals before the session was begun
+    std::vector<ibv_wc> held;            // arrivals before the session was begun, at most promised()
     std::atomic<Errc> broken{Errc::ok};  // why, as an asynchronous event said; set by any thread
 
     ListLink<Connection> link;       // in the port's dirty or draining list
@@ -100,6 +100,7 @@ class Connection final : public PoolSlot {
     [[nodiscard]] int time_left_ms() const noexcept;
     [[nodiscard]] Errc request() noexcept;
     [[nodiscard]] Errc make_queue_pair() noexcept;
+    [[nodiscard]] Errc try_queue_pair();
     void set_read_depth(std::uint32_t answered) noexcept;
     void answered(const CmNews& news) noexcept;
     void limit_retries() noexcept;

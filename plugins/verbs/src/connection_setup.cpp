@@ -42,8 +42,8 @@ rdma_conn_param parameters(const std::array<std::byte, greeting_bytes>& greeting
     return parameters;
 }
 
-// Says in the log what to do about it: a dial that fails has only a code.
-Errc refused_by_system(int os_errno) noexcept {
+// Says in the log what to do about it: a dial that fails has only a code. Throws bad_alloc.
+Errc refused_by_system(int os_errno) {
     const Error why = connection_error(os_errno);
     static constinit LogLimit lines;
     log_limited(lines, LogLevel::warning, "verbs: %s", why.message().c_str());
@@ -101,7 +101,8 @@ void Connection::dial_next(Errc why) noexcept {
         target_ = targets_[next_target_++];
         rdma_cm_id* id = nullptr;
         if (::rdma_create_id(port_->channel(), &id, this, RDMA_PS_TCP) != 0) {
-            why = refused_by_system(errno);
+            const int failed = errno;
+            if (!port_->with_memory([&] { why = refused_by_system(failed); })) why = Errc::out_of_memory;
             continue;
         }
         id_.reset(id);
@@ -219,9 +220,17 @@ void Connection::limit_retries() noexcept {
 }
 
 Errc Connection::make_queue_pair() noexcept {
+    Errc why = Errc::out_of_memory;
+    (void)port_->with_memory([&] { why = try_queue_pair(); });
+    return why;
+}
+
+// Where it throws bad_alloc, destroy_queue_pair() undoes what it has done.
+Errc Connection::try_queue_pair() {
     window_ = port_->window_for_next();
     if (const Errc full = port_->slots().promise(window_ + control_slots); full != Errc::ok) return full;
     promised_ = window_ + control_slots;
+    held.reserve(promised_);
     receives.open(window_);
     const Device& device = port_->device();
     const auto depth = std::min(send_queue_wanted, static_cast<std::uint32_t>(device.limits().max_qp_wr));
@@ -233,8 +242,8 @@ Errc Connection::make_queue_pair() noexcept {
         wanted.cap = {depth, 0, device.traits().send_pieces_max, 1, inline_bytes};
         if (::rdma_create_qp(id_.get(), device.pd(), &wanted) != 0) continue;
         inline_max_ = wanted.cap.max_inline_data;
-        sent_.open(depth);
         queue_pair_ = id_->qp->qp_num;
+        sent_.open(depth);
         port_->add_queue_pair(*this);
         ProcessQueuePairs::get().add(id_->qp, *this);
         limit_retries();

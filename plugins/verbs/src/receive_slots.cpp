@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <new>
 
 namespace cinnabar::verbs {
 
@@ -40,15 +41,20 @@ std::byte* ReceiveSlots::bytes(std::uint32_t slot) const noexcept {
 }
 
 bool ReceiveSlots::grow() noexcept {
-    auto block = Pinned::make(device_, block_slots * slot_bytes_);
-    if (!block) {
-        static constinit LogLimit lines;
-        log_limited(lines, LogLevel::warning, "verbs: no more receive slots: %s", block.error().message().c_str());
+    static constinit LogLimit lines;
+    const auto first = static_cast<std::uint32_t>(blocks_.size() * block_slots);
+    try {
+        auto block = Pinned::make(device_, block_slots * slot_bytes_);
+        if (!block) {
+            log_limited(lines, LogLevel::warning, "verbs: no more receive slots: %s", block.error().message().c_str());
+            return false;
+        }
+        free_.reserve(first + block_slots);
+        blocks_.push_back(*std::move(block));
+    } catch (const std::bad_alloc&) {
+        log_limited(lines, LogLevel::warning, "verbs: no more receive slots: memory is out");
         return false;
     }
-    const auto first = static_cast<std::uint32_t>(blocks_.size() * block_slots);
-    blocks_.push_back(*std::move(block));
-    free_.reserve(blocks_.size() * block_slots);
     for (std::uint32_t i = block_slots; i > 0; --i) free_.push_back(first + i - 1);
     return true;
 }

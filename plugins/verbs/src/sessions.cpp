@@ -88,10 +88,13 @@ void VerbsPort::reject(const Incoming& incoming, Errc why) noexcept {
 // A request does not tell which process made it: never the own one.
 void VerbsPort::accept_done(Connection& connection) noexcept {
     const na::Identity identity = na::sender_of(connection.greeting().hello);
-    const na::Addr addr = na::Addr::of_connection("verbs", identity.context, identity.incarnation, false,
-                                                  connection.remote_address().endpoint("verbs"));
-    VerbsPeer& peer = add_incoming(std::make_unique<VerbsPeer>(*this, addr, transport_, na::DialTargets()));
-    begin_session(peer, connection);
+    VerbsPeer* const peer = add_incoming([&] {
+        const na::Addr addr = na::Addr::of_connection("verbs", identity.context, identity.incarnation, false,
+                                                      connection.remote_address().endpoint("verbs"));
+        return std::make_unique<VerbsPeer>(*this, addr, transport_, na::DialTargets());
+    });
+    if (!peer) return accept_failed(connection);
+    begin_session(*peer, connection);
 }
 
 void VerbsPort::accept_failed(Connection& connection) noexcept { discard(connection, Errc::peer_lost); }

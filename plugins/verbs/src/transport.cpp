@@ -120,7 +120,7 @@ void VerbsTransport::requested(const CmNews& news) noexcept {
     if (wrong == Errc::protocol || incoming.greeting.hello.kind != na::HelloKind::dial) {
         static constinit LogLimit lines;
         log_limited(lines, LogLevel::info, "verbs: %s is not a Cinnabar peer: rejected",
-                    SocketAddress(::rdma_get_peer_addr(news.id)).endpoint("verbs").c_str());
+                    SocketAddress(::rdma_get_peer_addr(news.id)).log_name("verbs").c_str());
         (void)::rdma_reject(news.id, nullptr, 0);
         return;
     }

@@ -21,7 +21,7 @@ class GreetingBytes : public testing::Test {
         terms_.lease_slots = 16;
         terms_.probe_address = 0x1234;
         terms_.probe_value = 0x5678;
-        terms_.name = "worker-3";
+        terms_.name = TransportName("worker-3");
     }
     [[nodiscard]] Errc decoded() {
         bytes_ = encode_greeting(hello_, terms_, room_);
@@ -43,7 +43,7 @@ TEST_F(GreetingBytes, come_back_as_they_were) {
     EXPECT_EQ(out_.lease_slots, 16u);
     EXPECT_EQ(out_.probe_address, 0x1234u);
     EXPECT_EQ(out_.probe_value, 0x5678u);
-    EXPECT_EQ(out_.name, "worker-3");
+    EXPECT_EQ(out_.name.view(), "worker-3");
 }
 
 TEST_F(GreetingBytes, cut_short_are_refused_at_every_length) {
@@ -76,7 +76,7 @@ TEST_F(GreetingBytes, with_sizes_that_no_ring_has_are_refused) {
 
 TEST_F(GreetingBytes, with_a_name_that_leads_elsewhere_are_refused) {
     for (const char* name : {"../x", "a/b", ".x", "a b", "a\n"}) {
-        terms_.name = name;
+        terms_.name = TransportName(name);
         EXPECT_EQ(decoded(), Errc::protocol) << name;
     }
     EXPECT_FALSE(good_name(""));

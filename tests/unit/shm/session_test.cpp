@@ -44,7 +44,7 @@ TEST_F(SessionTest, tells_its_own_word_to_be_probed) {
     ASSERT_NO_FATAL_FAILURE(connect(peer));
     const auto* word = reinterpret_cast<const std::uint64_t*>(peer.answer.terms.probe_address);
     EXPECT_EQ(*word, peer.answer.terms.probe_value);  // it is this process
-    EXPECT_EQ(peer.answer.terms.name, "server");
+    EXPECT_EQ(peer.answer.terms.name.view(), "server");
 }
 
 // While it is busy with a ring the kernel is asked seldom; when it is not, in every round.

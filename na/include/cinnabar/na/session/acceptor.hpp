@@ -24,6 +24,8 @@ class CINNABAR_API Acceptor : public FdEvents {
     // `scheme` is what the log calls the transport, and outlives this.
     Acceptor(PortHost& host, const char* scheme) noexcept;
     ~Acceptor() = default;
+    // Logs why what was accepted is closed again.
+    void no_memory() const noexcept;
     // Ends the watch. Requires: called before the host goes.
     void stop() noexcept;
 

@@ -7,6 +7,8 @@
 #include <atomic>
 #include <cstddef>
 #include <mutex>
+#include <new>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -18,15 +20,21 @@ class Inbox {
     static constexpr std::size_t waiting_max = 1024;
 
     // As many wait as may.
-    [[nodiscard]] bool full() {
+    [[nodiscard]] bool full() const noexcept {
         const std::lock_guard lock(mutex_);
         return handovers_.size() >= waiting_max;
     }
-    // Requires: not full().
-    void put(Handover handover) {
+    // False: memory is out, and the handover is as it was. Requires: not full().
+    [[nodiscard]] bool put(Handover& handover) noexcept {
+        static_assert(std::is_nothrow_move_constructible_v<Handover>);
         const std::lock_guard lock(mutex_);
-        handovers_.push_back(std::move(handover));
+        try {
+            handovers_.push_back(std::move(handover));
+        } catch (const std::bad_alloc&) {
+            return false;
+        }
         filled_.store(true, std::memory_order_seq_cst);
+        return true;
     }
     // seq_cst: pairs with a sleeper that is about to sleep.
     [[nodiscard]] bool empty() const noexcept { return !filled_.load(std::memory_order_seq_cst); }
@@ -38,7 +46,7 @@ class Inbox {
     }
 
   private:
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
     std::atomic<bool> filled_{false};
     std::vector<Handover> handovers_;
 };

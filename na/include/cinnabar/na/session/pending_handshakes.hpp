@@ -35,7 +35,7 @@ class PendingHandshakes final : public Acceptor {
     void admit(UniqueFd fd) noexcept override {
         if (pool_.taken() == pending_max) (void)make_room();
         Handshake* handshake = pool_.acquire();
-        if (!handshake) return;
+        if (!handshake) return no_memory();
         pending_.push_back(*handshake);
         handshake->start(port_, std::move(fd));
     }

@@ -31,8 +31,8 @@ class PortTable {
         if (at != ports_.end() && at->second == &port) ports_.erase(at);
     }
     // Moves an incoming connection to the inbox of the context that it means, in whatever thread that lives.
-    // unreachable: there is none, or `prepare(port)` says no; overloaded: as many wait there as may. Then the
-    // connection is as it was.
+    // unreachable: there is none, or `prepare(port)` says no; overloaded: as many wait there as may, or memory is out.
+    // Then the connection is as it was, but for what prepare() did.
     template <typename Incoming, typename Prepare>
     [[nodiscard]] Errc hand_over(Incoming& incoming, Prepare&& prepare) noexcept {
         const std::lock_guard lock(mutex_);
@@ -41,7 +41,7 @@ class PortTable {
         OwnPort& port = *at->second;
         if (port.inbox().full()) return Errc::overloaded;
         if (!prepare(port)) return Errc::unreachable;
-        port.inbox().put(std::move(incoming));
+        if (!port.inbox().put(incoming)) return Errc::overloaded;
         port.host().wake();
         return Errc::ok;
     }

@@ -14,6 +14,7 @@
 #include <cinnabar/na/transport.hpp>
 
 #include <memory>
+#include <new>
 
 namespace cinnabar::na {
 
@@ -52,6 +53,18 @@ class CINNABAR_API SessionPort : public Port {
     void end_session(SessionPeer& peer, Errc why) noexcept;
     // Runs what was deferred, unless that is under way further down the stack. Returns how much it did.
     unsigned settle() noexcept { return settling_ || !anything_deferred() ? 0 : settle_all(); }
+    // Runs what a connection needs memory for. False: there is none, which is logged, and the connection must go.
+    // Whoever connects decides when that is, so that nothing on their way may throw.
+    template <typename F>
+    [[nodiscard]] bool with_memory(F&& take) noexcept {
+        try {
+            take();
+        } catch (const std::bad_alloc&) {
+            log_no_memory();
+            return false;
+        }
+        return true;
+    }
 
   protected:
     SessionPort(Transport& transport, const TransportOptions& options, PortHost& host) noexcept
@@ -73,13 +86,18 @@ class CINNABAR_API SessionPort : public Port {
     // Why an incoming connection cannot be accepted: shutting_down; peer_lost: it means another incarnation; what
     // session_limit() says. ok: it can.
     [[nodiscard]] Errc refusal(const Hello& hello) const noexcept;
-    // The peer of an accepted connection: always a new one, whatever identity it claims (decision 0027). Its session
-    // is opening.
-    template <typename P>
-    P& add_incoming(std::unique_ptr<P> made) {
-        P& peer = *made;
-        peers_.add(std::move(made));
-        peer.step(SessionEvent::accept);
+    // The peer of an accepted connection, as `make()` returns it: always a new one, whatever identity it claims
+    // (decision 0027). Its session is opening. Null: with_memory() failed.
+    template <typename F>
+    [[nodiscard]] auto add_incoming(F&& make) noexcept -> decltype(make().get()) {
+        decltype(make().get()) peer = nullptr;
+        const bool added = with_memory([&] {
+            auto made = make();
+            auto* const added_peer = made.get();
+            peers_.add(std::move(made));
+            peer = added_peer;
+        });
+        if (added) peer->step(SessionEvent::accept);
         return peer;
     }
     // What is wrong with the answer to a dial: its reason, where it is a reject; protocol; peer_lost: it is of another
@@ -110,6 +128,7 @@ class CINNABAR_API SessionPort : public Port {
 
     [[nodiscard]] bool connect(SessionPeer& peer) noexcept;
     [[nodiscard]] bool dial_for(SessionPeer& peer, PostedOp& posted) noexcept;
+    void log_no_memory() const noexcept;
     void session_over(SessionPeer& peer) noexcept;
     void end_waiting(SessionPeer& peer, Errc why) noexcept;
     void end_too_large(SessionPeer& peer) noexcept;

@@ -44,6 +44,8 @@ class CINNABAR_API SocketAddress {
     [[nodiscard]] std::string host() const;
     // "tcp://127.0.0.1:5000", "tcp://[::1]:5000"
     [[nodiscard]] std::string endpoint(std::string_view scheme) const;
+    // The same, or "a peer" where memory is out.
+    [[nodiscard]] std::string log_name(std::string_view scheme) const noexcept;
 
   private:
     union {  // both begin with family and port

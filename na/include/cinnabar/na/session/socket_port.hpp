@@ -93,7 +93,7 @@ class IncomingHandshake final : public SocketHandshake {
             static constinit LogLimit lines;
             return log_limited(lines, LogLevel::info, "%s: %s is not a Cinnabar peer: dropped",
                                port_->transport().scheme().data(),
-                               SocketAddress::peer_of(fd.get()).endpoint("tcp").c_str());
+                               SocketAddress::peer_of(fd.get()).log_name("tcp").c_str());
         }
         incoming.fd = std::move(fd);
         port_->greeted(std::move(incoming), wrong);
