@@ -125,6 +125,7 @@ void Request::respond_error(Errc code, std::uint32_t app_code, std::string_view 
 
 void ContextCore::post_reply(Request& request) noexcept {
     if (request.one_way_ || request.orphaned_ || closed_) {
+        if (request.users_gone_) return_slot(request);  // nobody comes by again who would
         return reply_over(request, request.one_way_ ? Errc::ok : closed_ ? Errc::closed : Errc::peer_lost);
     }
     PeerBook& book = *request.book_;
