@@ -99,7 +99,11 @@ void ContextCore::on_control(PeerBook& book, ConstBytes bytes) noexcept {
         return end_session(book, "sends a control message that makes no sense");
     }
     if ((flags & control_is_ack) != 0) book.control_unacked = false;
-    if ((flags & control_wants_ack) != 0) book.owes_ack = true;
+    if (records != 0 || (flags & control_wants_ack) != 0) {
+        // It cannot have the acknowledgement of the one before. Unchecked, its messages would hold up all others.
+        if (book.owes_ack) return end_session(book, "sends control messages without waiting for acknowledgements");
+        book.owes_ack = (flags & control_wants_ack) != 0;
+    }
     for (std::uint16_t i = 0; i < records && book.open && !book.ending; ++i)
         apply_control(book, decode_control(reader));
     flush_control(book);

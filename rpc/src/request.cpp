@@ -141,6 +141,7 @@ Errc ContextCore::post_reply_op(Request& request, ConstBytes reply) noexcept {
 
 void ContextCore::post_reply(Request& request) noexcept {
     if (request.one_way_ || request.orphaned_ || closed_) {
+        if (request.users_gone_) return_slot(request);  // nobody comes by again who would
         return reply_over(request, request.one_way_ ? Errc::ok : closed_ ? Errc::closed : Errc::peer_lost);
     }
     PeerBook& book = *request.book_;

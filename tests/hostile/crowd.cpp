@@ -6,8 +6,8 @@
 namespace cinnabar::hostile {
 namespace {
 
-constexpr unsigned life_steps = 500;
-constexpr unsigned looks_max = 100'000;
+constexpr std::uint64_t life_frames = 4'000;
+constexpr unsigned looks_max = 30'000;
 
 }  // namespace
 
@@ -18,24 +18,26 @@ Crowd::Crowd(std::vector<Place> places, na::Addr target, const Behaviour& behavi
 
 void Crowd::come(Member& member) const {
     member.peer.reset();  // before its context has a successor
-    member.peer = std::make_unique<RudePeer>(member.place.transport, member.place.context);
+    const auto sends = behaviour_.reads ? RudePeer::Sends::in_batches : RudePeer::Sends::at_once;
+    member.peer = std::make_unique<RudePeer>(member.place.transport, member.place.context, sends);
     member.peer->meet(target_);
     member.steps = 0;
     member.looks = 0;
+    member.frames = 0;
     (void)member.peer->request(answered, {});  // the first message dials
 }
 
 void Crowd::step(Member& member) {
-    if (!member.peer || member.steps == life_steps || member.looks == looks_max) come(member);
+    if (!member.peer || member.frames >= life_frames || member.looks == looks_max) come(member);
     const bool connected = member.peer->connected();
+    if (!connected && member.steps > 0) return come(member);  // it was cut off
     if (connected) {
         behaviour_.step(*member.peer, ++member.steps);
-        steps_.fetch_add(1, std::memory_order_relaxed);
-    } else if (member.steps > 0) {  // it was cut off
-        return come(member);
-    } else {
-        ++member.looks;
+        if (!std::exchange(member.began, true)) began_.fetch_add(1, std::memory_order_relaxed);
     }
+    const std::uint64_t frames = member.peer->frames();
+    member.looks = frames == member.frames ? member.looks + 1 : 0;
+    member.frames = frames;
     if (!connected || behaviour_.reads) member.peer->look();
 }
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Some peers of one behaviour that never stop: one that has done so much, or was cut off, goes and comes back as
-// another.
+// Some peers of one behaviour that never stop: one that has sent so much, has been silent for long, or was cut off,
+// goes and comes back as another.
 #pragma once
 
 #include "behaviours.hpp"
 #include "rude_peer.hpp"
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <thread>
@@ -23,14 +24,18 @@ class Crowd {
     Crowd(std::vector<Place> places, na::Addr target, const Behaviour& behaviour);
     // The next one of them does its worst once.
     void step();
-    [[nodiscard]] std::uint64_t steps() const noexcept { return steps_.load(std::memory_order_relaxed); }
+    // Each of them has met the target and done something.
+    [[nodiscard]] bool began() const noexcept { return began_.load(std::memory_order_relaxed) == members_.size(); }
 
   private:
     struct Member {
         Place place;
         std::unique_ptr<RudePeer> peer = nullptr;
-        unsigned steps = 0;  // of its behaviour, in this life
-        unsigned looks = 0;  // for a connection
+        bool began = false;
+        // In this life.
+        unsigned steps = 0;  // of its behaviour
+        std::uint64_t frames = 0;
+        unsigned looks = 0;  // in a row that it sent nothing, or had no connection
     };
     void step(Member& member);
     void come(Member& member) const;
@@ -38,7 +43,7 @@ class Crowd {
     std::size_t next_ = 0;
     na::Addr target_;
     const Behaviour& behaviour_;
-    std::atomic<std::uint64_t> steps_{0};
+    std::atomic<std::size_t> began_{0};
 };
 
 // Has a crowd step, as fast as it can, in a thread of its own.

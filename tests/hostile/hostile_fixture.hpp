@@ -58,12 +58,15 @@ inline void begin_pull(Request& request) {
 class HostileTest : public RpcTest {
   protected:
     HostileTest() {
+        options_.context.initial_credits = 8;  // also for one that never reads of more
         options_.requests_held_max = 256;
         options_.credits_per_peer_max = 64;
         options_.argument_bytes_max = 8u << 20;
         options_.overflow_bytes_max = 32u << 20;
         options_.stall_max = options_.result_kept_max = options_.bulk.stall_max = std::chrono::milliseconds(300);
         options_.recall_answer_max = std::chrono::milliseconds(300);
+        options_.bulk.inflight_bytes_max = 16u << 20;
+        options_.bulk.peer_inflight_bytes_max = 4u << 20;
     }
     void TearDown() override {
         held_.clear();

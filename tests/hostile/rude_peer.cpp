@@ -10,11 +10,12 @@
 
 namespace cinnabar::hostile {
 
-RudePeer::RudePeer(std::shared_ptr<na::Transport> transport, na::ContextId context) : transport_(std::move(transport)) {
+RudePeer::RudePeer(std::shared_ptr<na::Transport> transport, na::ContextId context, Sends sends)
+    : transport_(std::move(transport)) {
     receiver_.record = false;
     receiver_.on_arrival = [this](na::Arrival& arrival) { take(arrival); };
     na::ContextOptions options;
-    options.threads = Threads::one;
+    options.threads = sends == Sends::at_once ? Threads::many : Threads::one;
     options.id = context;
     na::Transport* const transports[] = {transport_.get()};
     context_ = na::Context::open(transports, options, receiver_).value();
@@ -36,10 +37,15 @@ bool RudePeer::connected() const noexcept { return peer_ && peer_->state() == na
 void RudePeer::look() {
     (void)context_->progress(Microseconds{0});
     (void)context_->trigger(1024);
+    notice_connection();
+    if (owes_ack_ && acknowledge()) owes_ack_ = false;
+}
+
+void RudePeer::notice_connection() noexcept {
     if (was_connected_ == connected()) return;
     was_connected_ = connected();
     credits_ = was_connected_ ? peer_->initial_credits() - 1 : 0;  // the first request, which dialled, has used one
-    control_unacked_ = false;
+    control_unacked_ = owes_ack_ = false;
 }
 
 RudePeer::Sent& RudePeer::idle_slot() {
@@ -67,7 +73,7 @@ bool RudePeer::frame(ConstBytes bytes, na::Tag tag) {
         over.free = true;
     };
     sent.free = false;
-    if (context_->post(sent.op) == Errc::ok) return true;
+    if (context_->post(sent.op) == Errc::ok) return ++frames_ != 0;
     sent.free = true;
     message->port->give_message(*message);
     return false;
@@ -99,7 +105,16 @@ bool RudePeer::control(std::span<const rpc::ControlRecord> records, std::uint8_t
     return frame(bytes, 0);
 }
 
+// Without it the target has no way to tell of more credits.
+bool RudePeer::acknowledge() {
+    std::array<std::byte, rpc::control_header_bytes> bytes{};
+    Writer writer(bytes);
+    rpc::encode_control_header(rpc::control_is_ack, 0, writer);
+    return frame(bytes, 0);
+}
+
 void RudePeer::take(const na::Arrival& arrival) noexcept {
+    notice_connection();  // it may have come in the same moment
     rpc::ReplyHeader header;
     ConstBytes payload;
     if (rpc::frame_kind(arrival.bytes) == static_cast<std::uint8_t>(rpc::FrameKind::reply)) {
@@ -111,6 +126,7 @@ void RudePeer::take(const na::Arrival& arrival) noexcept {
     std::uint16_t records = 0;
     if (rpc::decode_control_header(reader, flags, records) != Errc::ok) return;
     if ((flags & rpc::control_is_ack) != 0) control_unacked_ = false;
+    if ((flags & rpc::control_wants_ack) != 0) owes_ack_ = true;
     for (std::uint16_t i = 0; i < records; ++i) {
         const rpc::ControlRecord record = rpc::decode_control(reader);
         if (record.type == rpc::ControlType::grant) credits_ += record.value;

@@ -19,7 +19,11 @@ namespace cinnabar::hostile {
 
 class RudePeer {
   public:
-    RudePeer(std::shared_ptr<na::Transport> transport, na::ContextId context);
+    enum class Sends : std::uint8_t {
+        at_once,     // also if it never looks again
+        in_batches,  // when it looks, as honest peers do
+    };
+    RudePeer(std::shared_ptr<na::Transport> transport, na::ContextId context, Sends sends = Sends::at_once);
     ~RudePeer();
     RudePeer(const RudePeer&) = delete;
     RudePeer& operator=(const RudePeer&) = delete;
@@ -27,7 +31,8 @@ class RudePeer {
     void meet(const na::Addr& target);
     // From now on it sends only what the target has a receive slot for: some networks break on more.
     void keep_to_slots() noexcept { keeps_to_slots_ = true; }
-    // Makes progress and reads what has arrived. Without it the peer reads nothing.
+    // Makes progress and reads what has arrived. Without it the peer reads nothing; what it sends at once leaves all
+    // the same, as long as the target reads.
     void look();
     [[nodiscard]] bool connected() const noexcept;
     [[nodiscard]] na::Context& context() noexcept { return *context_; }
@@ -37,7 +42,10 @@ class RudePeer {
                  std::uint64_t time_left = rpc::time_left_none);
     bool control(std::span<const rpc::ControlRecord> records, std::uint8_t flags);
     bool frame(ConstBytes bytes, na::Tag tag);
+    // Of a control message, by what this peer has read.
+    [[nodiscard]] bool awaits_ack() const noexcept { return control_unacked_; }
 
+    [[nodiscard]] std::uint64_t frames() const noexcept { return frames_; }
     // How many more requests the target allows, by what this peer has read.
     [[nodiscard]] std::uint32_t credits() const noexcept { return credits_; }
     // Lends `bytes` of memory and encodes the descriptor into `room`. Gives the encoded part.
@@ -51,6 +59,8 @@ class RudePeer {
     };
     [[nodiscard]] Sent& idle_slot();
     void take(const na::Arrival& arrival) noexcept;
+    void notice_connection() noexcept;
+    bool acknowledge();
 
     std::shared_ptr<na::Transport> transport_;
     support::RecordingReceiver receiver_;
@@ -58,10 +68,12 @@ class RudePeer {
     na::Peer* peer_ = nullptr;
     std::vector<std::unique_ptr<Sent>> sent_;
     std::uint64_t tag_ = 0;
+    std::uint64_t frames_ = 0;
     std::uint32_t credits_ = 0;
     bool was_connected_ = false;  // at the last look()
     bool keeps_to_slots_ = false;
     bool control_unacked_ = false;
+    bool owes_ack_ = false;
     std::vector<std::byte> memory_;
     std::unique_ptr<na::Memory> registered_;
     na::Lease lease_;

@@ -6,6 +6,7 @@
 
 #include <malloc.h>
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <fstream>
@@ -59,6 +60,11 @@ class ControlTest : public RpcTest {
         };
         ASSERT_TRUE(until_posted(rogue, op));
     }
+    // The same, once all before it was acknowledged.
+    void send_next(Rogue& rogue, ControlType type, std::uint16_t records, std::uint64_t call) {
+        ASSERT_TRUE(until(rogue, [&] { return acks(rogue) == rogue.ops.size(); }));
+        send(rogue, type, records, call);
+    }
     [[nodiscard]] bool until_posted(Rogue& rogue, na::Op& op) {
         return with(rogue).until([&] { return rogue.node.context->post(op) == Errc::ok; }, std::chrono::seconds(20));
     }
@@ -86,6 +92,14 @@ class ControlTest : public RpcTest {
         }
         return {records, messages};
     }
+    static std::size_t acks(const Rogue& rogue) {
+        return static_cast<std::size_t>(std::ranges::count_if(rogue.node.receiver.messages, [](const auto& got) {
+            Reader reader(got.bytes);
+            std::uint8_t flags = 0;
+            std::uint16_t count = 0;
+            return decode_control_header(reader, flags, count) == Errc::ok && (flags & control_is_ack) != 0;
+        }));
+    }
     unsigned rogues_ = 0;
 };
 
@@ -93,7 +107,7 @@ TEST_P(ControlTest, PingsThatNobodyAcknowledgesAreOneAnswer) {
     Rogue rogue;
     open_rogue(rogue);
     constexpr std::size_t messages = 64;
-    for (std::size_t i = 0; i < messages; ++i) send(rogue, ControlType::ping, records_each, 0);
+    for (std::size_t i = 0; i < messages; ++i) send_next(rogue, ControlType::ping, records_each, 0);
     ASSERT_TRUE(until(rogue, [&] { return rogue.sent == messages && answers(rogue).second == 1; }));
     for (int i = 0; i < 100; ++i) (void)with(rogue).step();
     EXPECT_EQ(answers(rogue), std::pair(std::size_t{1}, std::size_t{1}));
@@ -109,7 +123,7 @@ TEST_P(ControlTest, CancelsOfNothingHaveNoAnswer) {
     Rogue rogue;
     open_rogue(rogue);
     constexpr std::size_t messages = 64;
-    for (std::size_t i = 0; i < messages; ++i) send(rogue, ControlType::cancel, records_each, 1u << 30);
+    for (std::size_t i = 0; i < messages; ++i) send_next(rogue, ControlType::cancel, records_each, 1u << 30);
     ASSERT_TRUE(until(rogue, [&] { return rogue.sent == messages; }));
     for (int i = 0; i < 100; ++i) (void)with(rogue).step();
     EXPECT_EQ(answers(rogue).first, 0u);
@@ -130,6 +144,22 @@ TEST_P(ControlTest, OneThatMakesNoSenseEndsTheSession) {
     RpcTest::send("echo", "others stay", ending);
     ASSERT_TRUE(until([&] { return ending.count == 1; }));
     EXPECT_EQ(ending.result, Errc::ok);
+}
+
+TEST_P(ControlTest, OneThatDoesNotWaitForAcknowledgementsIsCutOff) {
+    Rogue rogue;
+    open_rogue(rogue);
+    log_.allow("without waiting for acknowledgements");
+    const auto lost = [&] { return rogue.node.receiver.count(na::PeerEvent::lost) != 0; };
+    send_next(rogue, ControlType::ping, 1, 0);
+    send_next(rogue, ControlType::ping, 1, 0);
+    for (int i = 0; i < 1000 && !lost(); ++i) {
+        for (int many = 0; many < 8; ++many) send(rogue, ControlType::ping, 1, 0);
+        (void)with(rogue).step();
+    }
+    EXPECT_TRUE(until(rogue, lost));
+    EXPECT_GE(target_.context->counts().sessions_ended, 1u);
+    ASSERT_TRUE(until(rogue, [&] { return rogue.sent == rogue.ops.size(); }));
 }
 
 std::size_t resident_bytes() {
@@ -153,7 +183,7 @@ TEST_P(HangUpTest, AHundredLeaveNoMemory) {
             for (int i = 0; i < 100; ++i) open_rogue(*rogues.emplace_back(std::make_unique<Rogue>()));
             for (const auto& rogue : rogues) {
                 for (int i = 0; i < 64; ++i)
-                    send(*rogue, i % 2 ? ControlType::cancel : ControlType::ping, 500, 1u << 30);
+                    send_next(*rogue, i % 2 ? ControlType::cancel : ControlType::ping, 500, 1u << 30);
                 ASSERT_TRUE(until(*rogue, [&] { return rogue->sent == 64; }));
             }
         }
