@@ -64,7 +64,8 @@ struct Record {
     std::uint64_t id = 0;
 
     [[nodiscard]] bool is_message() const noexcept {
-        return (kind == RecordKind::unexpected || kind == RecordKind::expected) && flags == 0 && status == 0;
+        const auto first = static_cast<unsigned>(RecordKind::unexpected);
+        return static_cast<unsigned>(kind) - first <= 1 && (flags | status) == 0;
     }
 };
 
