@@ -119,7 +119,7 @@ class SaveBesideHostile : public testing::TestWithParam<Attack> {
         rpc::Context::Counts left;
         EXPECT_TRUE(eventually([&] {
             left = there_->rpc_context().counts();
-            return left.requests + left.transfers + left.loans + left.connections + left.replies_unsent == 0 &&
+            return left.requests + left.transfers + left.connections + left.replies_unsent == 0 &&
                    left.overflow_bytes == 0;
         })) << left.requests
             << " requests, " << left.transfers << " transfers, " << left.connections << " connections, "
