@@ -60,7 +60,7 @@ Errc Call::forward(std::size_t input_bytes, CallDone done, void* user) noexcept 
     input_bytes_ = static_cast<std::uint32_t>(input_bytes);
     done_ = done;
     user_ = user;
-    phase_.store(Phase::in_flight, std::memory_order_relaxed);
+    phase_.store(Phase::in_flight, std::memory_order_release);
     work_.user = this;
     work_.run = [](Work& work) noexcept {
         Call& call = call_of(work.user);
@@ -106,10 +106,13 @@ void Context::cancel(CallId id) noexcept {
 void Call::release() noexcept {
     // In flight, a thread that delivers it may be about to take it.
     Phase before = phase_.load(std::memory_order_acquire);
-    if (before == Phase::in_flight) before = phase_.exchange(Phase::abandoned, std::memory_order_acq_rel);
+    if (before == Phase::in_flight) before = phase_.exchange(Phase::abandoned);
     CINNABAR_ASSERT(before != Phase::abandoned);
     if (before == Phase::in_flight) return cancel();  // deliver() frees it
-    if (nothing_left_ && cancel_generation_.load() == 0 && !core_->closed_) return core_->reuse(*this);
+    if (nothing_left_ && cancel_generation_.load() == 0 && !core_->closed_) {
+        CINNABAR_TEST_YIELD("call: about to be reused");
+        return core_->reuse(*this);
+    }
     phase_.store(Phase::abandoned, std::memory_order_relaxed);
     work_.user = this;
     work_.run = [](Work& work) noexcept {
@@ -119,18 +122,30 @@ void Call::release() noexcept {
     core_->run_owned(work_);
 }
 
+// One that was delivered is its caller's, who may be freeing it at this moment, as the owner of nothing (reuse). Of one
+// that is in flight nobody does: whoever takes delivery of it from now on sees that a cancel is queued.
+void ContextCore::cancel_if_under_way(Call& call) noexcept {
+    if (call.phase_.load() == Call::Phase::outside) return;
+    if (call.state_ == Call::State::made) {
+        call.canceled_early_ = true;  // its submit() is handed over still
+    } else if (call.state_ != Call::State::idle) {
+        CINNABAR_TEST_YIELD("call: about to be canceled");
+        finish(call, Errc::canceled);
+    }
+}
+
 void ContextCore::cancel_requested(Call& call) noexcept {
     std::uint64_t meant = call.cancel_generation_.load();
     do {
-        const bool in_flight = call.state_ != Call::State::made && call.state_ != Call::State::idle;
-        if (meant == call.generation_.load(std::memory_order_relaxed) && in_flight) finish(call, Errc::canceled);
+        if (meant == call.generation_.load(std::memory_order_acquire)) cancel_if_under_way(call);
     } while (!call.cancel_generation_.compare_exchange_strong(meant, 0));  // a later call of the slot was canceled, too
     if (call.free_after_cancel_) free_call(call);
 }
 
 void ContextCore::submit(Call& call) noexcept {
     call.state_ = Call::State::queued;
-    if (call.phase_.load(std::memory_order_relaxed) == Call::Phase::abandoned) return finish(call, Errc::canceled);
+    const bool abandoned = call.phase_.load(std::memory_order_relaxed) == Call::Phase::abandoned;
+    if (std::exchange(call.canceled_early_, false) || abandoned) return finish(call, Errc::canceled);
     if (closed_) return finish(call, Errc::canceled);
     // The round's time may be as old as the caller's last look at this context, and the target is told what is left.
     const TimeUs now = call.args.deadline == time_never ? na->now_us() : na->fresh_now_us();
@@ -369,7 +384,7 @@ void ContextCore::complete_if_over(Call& call) noexcept {
 
 void ContextCore::deliver(Call& call) noexcept {
     Call::Phase expected = Call::Phase::in_flight;
-    if (call.phase_.compare_exchange_strong(expected, Call::Phase::outside, std::memory_order_acq_rel)) {
+    if (call.phase_.compare_exchange_strong(expected, Call::Phase::outside)) {
         return call.done_(call, call.user_);
     }
     call.work_.run = [](Work& work) noexcept {
@@ -410,7 +425,7 @@ void ContextCore::reuse(Call& call) noexcept {
     call.output_shape_ = 0;
     call.app_code_ = 0;
     call.app_text_ = {};
-    call.completed_ = call.nothing_left_ = false;
+    call.completed_ = call.nothing_left_ = call.canceled_early_ = false;
     call.was_sent_ = false;
     call.awaiting_release_ = false;
     call.forwards_ = false;

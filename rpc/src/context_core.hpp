@@ -77,6 +77,7 @@ class ContextCore final : public na::Receiver {
     void finish(Call& call, Errc result) noexcept;
     void complete_if_over(Call& call) noexcept;
     void cancel_requested(Call& call) noexcept;
+    void cancel_if_under_way(Call& call) noexcept;
     void free_call(Call& call) noexcept;
     void reuse(Call& call) noexcept;
     void deliver(Call& call) noexcept;  // trigger
@@ -272,7 +273,7 @@ class ContextCore final : public na::Receiver {
         std::min({options.credits_per_peer_max, requests.slots_max() / 8, Credits::budget_max});
     const std::uint32_t peer_unsent_max = std::max(peer_budget_max, 1u);
     const std::uint32_t peer_handling_max = options.requests_held_max - options.requests_held_max / 4;
-    // The first slots of calls and of requests keep their message and their address for the next use.
+    // The first slots of calls and of requests keep their message for the next use; all keep their address.
     const std::uint32_t messages_retained;
     std::uint32_t replies_unsent = 0;  // replies that were posted, or wait to be, and have not left
     Timer debts;                       // runs since a request was refused

@@ -3,6 +3,7 @@
 #include "control_queue.hpp"
 #include "frame.hpp"
 #include "rpc_fixture.hpp"
+#include "support/sanitizers.hpp"
 
 #include <malloc.h>
 
@@ -176,6 +177,7 @@ CINNABAR_OVER_ALL(ControlTest);
 class HangUpTest : public ControlTest {};
 
 TEST_P(HangUpTest, AHundredLeaveNoMemory) {
+    if (support::address_sanitizer) GTEST_SKIP() << "it holds on to what is freed";
     std::size_t before = 0;
     for (int rounds = 0; rounds < 3; ++rounds) {
         {

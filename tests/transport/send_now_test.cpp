@@ -11,7 +11,9 @@ namespace {
 constexpr std::array<std::size_t, 5> sizes{0, 8, 61, 1000, 3000};
 
 std::vector<std::byte> message_of(na::Tag tag) {
-    std::vector<std::byte> bytes(sizes[tag % sizes.size()]);
+    std::vector<std::byte> bytes;
+    bytes.reserve(1);  // also one without bytes lies somewhere
+    bytes.resize(sizes[tag % sizes.size()]);
     support::fill_pattern(bytes, tag);
     return bytes;
 }

@@ -152,6 +152,7 @@ class CINNABAR_API Call : public PoolSlot {
     bool overflow_ = false;
     bool completed_ = false;  // the completion is queued or delivered
     bool free_after_cancel_ = false;
+    bool canceled_early_ = false;  // before it was submitted
     bool nothing_left_ = false;    // when it was completed, but the message: any thread may free the slot
     bool free_when_over_ = false;  // released, but the transport holds the message still
     std::uint16_t output_shape_ = 0;

@@ -86,7 +86,7 @@ class CINNABAR_API Request : public PoolSlot {
     [[nodiscard]] bool canceled() const noexcept;
     // Asks to be told. Requires: not set yet. It may be queued to run at once. After the last release it never runs; a
     // last release on another thread may overlap with it, so what `user` points to must be guarded or outlive it. Once
-    // the request is answered nobody is told.
+    // the request is answered nobody is told. Not while another thread answers.
     void on_cancel(CancelFunction function, void* user) noexcept;
 
     // Starts a bulk transfer under this request: with its deadline, ended by its cancellation, and against its source
