@@ -9,6 +9,7 @@
 #include "greeting.hpp"
 #include "posted.hpp"
 #include "sent_work.hpp"
+#include "sign_of_life.hpp"
 
 #include <cinnabar/base/slot_pool.hpp>
 #include <cinnabar/base/timer_of.hpp>
@@ -60,8 +61,8 @@ class Connection final : public PoolSlot {
     void transmit() noexcept;
     // The work requests up to `place` are done, the last one with `status`.
     void completed(std::uint32_t place, ibv_wc_status status) noexcept;
-    // Asks the other side's device for a sign of life, unless one is on its way or there was one since `since`; false
-    // when it owes one for longer than `patience`.
+    // Asks the other side's device for a sign of life, unless one is owed already or there was one since `since`; false
+    // when one is owed for longer than `patience`.
     [[nodiscard]] bool probe(TimeUs since, TimeUs patience) noexcept;
 
     [[nodiscard]] Stage stage() const noexcept { return stage_; }
@@ -142,7 +143,7 @@ class Connection final : public PoolSlot {
     std::uint32_t read_depth_ = 1;
     std::uint32_t rma_out_ = 0;
     SentWork sent_;
-    TimeUs probe_at_ = 0;          // 0: none is on its way
+    SignOfLife sign_of_life_;
     std::uint64_t failed_at_ = 0;  // VerbsPort::times_emptied() as its queue pair was; takes_in: it takes in messages
 };
 

@@ -177,13 +177,13 @@ void Connection::completed(std::uint32_t place, ibv_wc_status status) noexcept {
         return;
     }
     alive_at = port_->host().now_us();
+    sign_of_life_.told(alive_at, !sent_.owed());
     if (stage_ != Stage::open) return;
     if (!(peer_->messages.empty() && peer_->rma.empty()) || receives.must_tell()) port_->dirty(*this);
 }
 
 void Connection::ended(const Sent& sent, ibv_wc_status status) noexcept {
     port_->left_queue();
-    if (sent.probe) probe_at_ = 0;
     if (!sent.posted) return;
     Posted& posted = *sent.posted;
     if (status != IBV_WC_SUCCESS && posted.result == Errc::ok) {
@@ -197,16 +197,17 @@ void Connection::ended(const Sent& sent, ibv_wc_status status) noexcept {
 
 bool Connection::probe(TimeUs since, TimeUs patience) noexcept {
     const TimeUs now = port_->host().now_us();
-    if (probe_at_ != 0) return now - std::max(probe_at_, alive_at) < patience;
+    if (sign_of_life_.overdue(now, patience)) return false;
+    if (sent_.owed()) return sign_of_life_.owed(now), true;
     if (alive_at >= since || sent_.room() == 0 || !port_->room().any()) return true;
     ibv_sge bin = port_->cells().bin();
     ibv_send_wr request;
     build_probe(bin, beacon(), request);
-    probe_at_ = now;
     Sent sent;
-    sent.read = sent.probe = true;
+    sent.read = true;
     enter(request, sent).send_flags = IBV_SEND_SIGNALED;
     sent_.signalled();
+    sign_of_life_.owed(now);
     (void)post(&request);  // a refusal ends the session by itself
     return true;
 }

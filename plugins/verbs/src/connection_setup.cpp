@@ -24,9 +24,11 @@ constexpr TimeUs drain_us_max = 500'000;
 // Longer than any kernel waits for the answer to a request on iWARP.
 constexpr TimeUs unanswered_us_max = 60'000'000;
 
-// A slot is posted for every credit, so that "receiver not ready" must not occur; some devices say it for a moment
-// while they fetch what is posted.
-constexpr std::uint8_t not_ready_retries = 6;
+// How often the other side's device tries a message again that finds no receive slot here: for ever. A slot is posted
+// for every credit, but some devices say "not ready" for a moment while they fetch what is posted, and a peer that
+// breaks the rules may take the slots of all. What is tried for too long ends the session that it is of
+// (Connection::probe).
+constexpr std::uint8_t not_ready_retries = 7;
 constexpr std::uint8_t retries = 7;
 
 rdma_conn_param parameters(const std::array<std::byte, greeting_bytes>& greeting, std::uint32_t reads_in,
@@ -59,7 +61,7 @@ void Connection::start(VerbsPort& port) noexcept {
     dialled_ = unanswered_ = false;
     end_why_ = Errc::peer_lost;
     rma_out_ = 0;
-    probe_at_ = 0;
+    sign_of_life_.open();
     failed_at_ = takes_in;
     broken.store(Errc::ok, std::memory_order_relaxed);
     timer_.owner = this;

@@ -221,7 +221,10 @@ void VerbsPort::beat() noexcept {
     (void)look_at_draining();
     const TimeUs keepalive = static_cast<TimeUs>(options().keepalive.count());
     const TimeUs now = host().now_us();
-    if (keepalive > 0) {
+    // First what the device told of while nobody asked, as happens to a process that was stopped.
+    const std::uint64_t emptied = times_emptied_;
+    (void)poll_completions();
+    if (keepalive > 0 && times_emptied_ != emptied) {
         peers_.each([this, keepalive, now](na::SessionPeer& each) {
             auto& peer = static_cast<VerbsPeer&>(each);
             if (!peer.connection || peer.ending()) return;

@@ -19,7 +19,6 @@ struct Sent {
     Posted* posted = nullptr;  // null: no op waits for it
     bool last = false;         // of its operation
     bool read = false;         // a read or an atomic
-    bool probe = false;
     bool done = false;
 };
 
@@ -34,6 +33,8 @@ class SentWork {
     [[nodiscard]] std::uint32_t room() const noexcept { return depth() - (head_ - tail_); }
     [[nodiscard]] bool empty() const noexcept { return head_ == tail_; }
     [[nodiscard]] std::uint32_t reads_out() const noexcept { return reads_out_; }
+    // The device holds something that it was asked to tell of.
+    [[nodiscard]] bool owed() const noexcept { return head_ - tail_ > unsignalled_; }
 
     // Returns its place. Requires: room.
     std::uint32_t enter(const Sent& sent) noexcept {

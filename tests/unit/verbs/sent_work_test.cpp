@@ -51,6 +51,27 @@ class SentWorkTest : public testing::Test {
     Posted first, second, third;
 };
 
+TEST_F(SentWorkTest, OnlyWhatTheDeviceWasAskedToTellOfIsOwed) {
+    EXPECT_FALSE(work.owed());
+    work.enter({nullptr, true});
+    EXPECT_FALSE(work.owed());
+    const std::uint32_t told = work.enter({&first, true});
+    work.signalled();
+    EXPECT_TRUE(work.owed());
+    work.enter({nullptr, true});
+    EXPECT_TRUE(work.owed());
+    complete(told);
+    EXPECT_FALSE(work.owed());
+}
+
+TEST_F(SentWorkTest, AFullQueueOwesSomething) {
+    while (work.room() > 0) {
+        work.enter({nullptr, true});
+        if (work.must_signal(false)) work.signalled();
+    }
+    EXPECT_TRUE(work.owed());
+}
+
 TEST_F(SentWorkTest, ACompletionTellsOfWhatIsBeforeIt) {
     work.enter({&first, true});
     work.enter({nullptr, true});
