@@ -13,8 +13,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     na::Hello hello;
     Terms terms;
     if (decode_greeting(std::as_bytes(std::span(bytes, size)), hello, terms) != Errc::ok) return 0;
-    CINNABAR_ASSERT(terms.name.size() <= name_bytes_max);
-    CINNABAR_ASSERT(terms.name.empty() || good_name(terms.name));
+    CINNABAR_ASSERT(terms.name.view().size() <= name_bytes_max);
+    CINNABAR_ASSERT(terms.name.view().empty() || good_name(terms.name.view()));
     if (hello.kind != na::HelloKind::reject) {
         CINNABAR_ASSERT(terms.ring_bytes >= ring_bytes_min && terms.ring_bytes <= ring_bytes_max);
         CINNABAR_ASSERT(3 * record_size(terms.record_bytes_max) <= terms.ring_bytes);
@@ -24,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     na::Hello hello_again;
     Terms again;
     CINNABAR_ASSERT(decode_greeting(ConstBytes(room).first(length), hello_again, again) == Errc::ok);
-    CINNABAR_ASSERT(again.name == terms.name && again.ring_bytes == terms.ring_bytes);
+    CINNABAR_ASSERT(again.name.view() == terms.name.view() && again.ring_bytes == terms.ring_bytes);
     CINNABAR_ASSERT(again.probe_address == terms.probe_address && again.probe_value == terms.probe_value);
     return 0;
 }
