@@ -148,7 +148,7 @@ unsigned Context::Impl::progress(Microseconds timeout) noexcept {
     unsigned did = 0;
     for (;; refresh_now()) {
         did += round(timeout.count() != 0 && now_ >= spin_end);
-        if (fresh_count_ != 0) publish();
+        publish();
         if (did != 0 || rung_ || completions_count_.load(std::memory_order_relaxed) != 0) break;
         if (virtual_clock_) {
             for (const auto& port : ports_) port->idle(std::min(until, wheel_.next()));

@@ -6,15 +6,14 @@
 //   call waits for theirs; three hostile ones may not take more. Beside nobody a call takes a few microseconds, and
 //   any work at all for others is more than twice that.
 // - All are driven by one thread, in turns, and the clock is its processor time without that of the others; on a
-// virtual
-//   network the network's own. The others have as much of the processor as the client and the server have together, as
-//   if they ran beside them. So a machine whose cores are taken measures the same, and a server that spins or serves
-//   others too long shows.
+//   virtual network the network's own. The others have as much of the processor as the client and the server have
+//   together, as if they ran beside them. So a machine whose cores are taken measures the same, and a server that spins
+//   or serves others too long shows.
 // - The 99th percentile is judged above some milliseconds only: a kernel may take the packets of a flood, and the
 //   resets that answer it, in the time of whoever makes the next system call, for 2 ms in one go
 //   (net.core.netdev_budget_usecs). The median is judged above a fraction of one.
-//   Beside peers that lend only the median is: a server that can get at what they lend moves many times the bytes that
-//   the busy ones make it move, and a call waits for that now and then.
+// - Beside peers that lend only the median is judged: a server that can get at what they lend moves many times the
+//   bytes that the busy ones make it move, and a call waits for that now and then.
 // - Windows of both kinds take turns, and one pair in bounds is enough: noise only ever adds.
 // - `self` is left out: who is in the process needs no network to stand in its way.
 #include "crowd.hpp"
