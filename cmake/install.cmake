@@ -57,6 +57,15 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/cinnabar-config.cmake ${CMAKE_CURRENT_
     DESTINATION ${package_folder})
 install(EXPORT cinnabar_targets FILE cinnabar-targets.cmake NAMESPACE cinnabar:: DESTINATION ${package_folder})
 
+# The components: their targets have files of their own, which only those who ask for one read.
+get_property(modules_apart GLOBAL PROPERTY CINNABAR_MODULES_APART)
+foreach(module ${modules_apart})
+    install(EXPORT cinnabar_${module}_targets FILE cinnabar-${module}-targets.cmake NAMESPACE cinnabar::
+        DESTINATION ${package_folder})
+    configure_file(cmake/cinnabar-${module}.pc.in cinnabar-${module}.pc @ONLY)
+    install(FILES ${CMAKE_CURRENT_BINARY_DIR}/cinnabar-${module}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
+
 # A linker reads libraries once, from left to right: the users before the used.
 list(REVERSE modules)
 list(TRANSFORM modules PREPEND "-lcinnabar_" OUTPUT_VARIABLE CINNABAR_LIBS)

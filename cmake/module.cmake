@@ -1,8 +1,9 @@
-# cinnabar_module(NAME SOURCES file... DEPENDS target... [PRIVATE_DEPENDS target...])
+# cinnabar_module(NAME [APART] SOURCES file... DEPENDS target... [PRIVATE_DEPENDS target...])
 # A layer: target cinnabar_NAME (alias cinnabar::NAME) with its own include folder, so that an include against the
-# arrows does not compile. It is installed and exported; see install.cmake.
+# arrows does not compile. It is installed and exported; see install.cmake. APART: it is no part of cinnabar::cinnabar
+# and of libcinnabar.so, but a component of the package by its name, since it needs libraries that they do not.
 function(cinnabar_module name)
-    cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+    cmake_parse_arguments(arg "APART" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
     add_library(cinnabar_${name} ${arg_SOURCES})
     add_library(cinnabar::${name} ALIAS cinnabar_${name})
     set_target_properties(cinnabar_${name} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON
@@ -14,8 +15,13 @@ function(cinnabar_module name)
         PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/src)
     target_link_libraries(cinnabar_${name} PUBLIC ${arg_DEPENDS}
         PRIVATE ${arg_PRIVATE_DEPENDS} $<BUILD_INTERFACE:cinnabar_warnings>)
-    set_property(GLOBAL APPEND PROPERTY CINNABAR_MODULES ${name})
-    install(TARGETS cinnabar_${name} EXPORT cinnabar_targets)
+    if(arg_APART)
+        set_property(GLOBAL APPEND PROPERTY CINNABAR_MODULES_APART ${name})
+        install(TARGETS cinnabar_${name} EXPORT cinnabar_${name}_targets)
+    else()
+        set_property(GLOBAL APPEND PROPERTY CINNABAR_MODULES ${name})
+        install(TARGETS cinnabar_${name} EXPORT cinnabar_targets)
+    endif()
     if(IS_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/include)
         install(DIRECTORY include/ TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
     endif()

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The cinnabar command: reads the command line and hands over to a subcommand.
 #include "commands/commands.hpp"
-#include "file/name.hpp"
 #include "terminal/units.hpp"
+
+#include <cinnabar/files/name.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -179,7 +180,7 @@ int run_command_line(int count, char** words) {
         if (!found.empty()) command = found.front();
         if (!command) {
             (void)std::fprintf(stderr, "cinnabar: unknown command: %s; there are serve, save, fetch, ping and info\n",
-                               printable(word).c_str());
+                               files::printable(word).c_str());
             return static_cast<int>(ExitCode::usage);
         }
     }

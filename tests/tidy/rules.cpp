@@ -25,14 +25,15 @@ const std::map<std::string_view, Names> arrows{
     {"rpc", {"base", "na", "bulk", "rpc"}},
     {"hl", {"base", "na", "bulk", "rpc", "hl", "builtin"}},
     {"mercury", {"base", "na", "bulk", "rpc", "mercury", "builtin"}},
-    {"tools", {"base", "na", "bulk", "rpc", "hl", "tools", "builtin", "cinnabar"}},
+    {"files", {"base", "na", "bulk", "rpc", "hl", "files"}},
+    {"tools", {"base", "na", "bulk", "rpc", "hl", "files", "tools", "builtin", "cinnabar"}},
     // sim is what users test their services on.
-    {"examples", {"base", "na", "bulk", "rpc", "hl", "builtin", "cinnabar", "sim"}},
+    {"examples", {"base", "na", "bulk", "rpc", "hl", "files", "builtin", "cinnabar", "sim"}},
 };
 
 // What the core depends on is the C++ library alone.
 const Names core_rooms{"base", "na", "bulk", "rpc"};
-const Names library_rooms{"base", "na", "bulk", "rpc", "hl", "plugins", "mercury"};
+const Names library_rooms{"base", "na", "bulk", "rpc", "hl", "plugins", "mercury", "files"};
 
 constexpr std::array<std::string_view, 13> third_party_includes{
     "<boost/",     "<cereal/", "<fmt/",  "<spdlog/",  "<CLI/",        "<gtest/", "<gmock/",

@@ -98,6 +98,10 @@ TEST(Arrows, IncludesGoOneWayOnly) {
     EXPECT_FALSE(allowed("mercury/src/a.cpp", "hl/node.hpp"));
     EXPECT_FALSE(allowed("tools/save.cpp", "plugins/tcp.hpp"));
     EXPECT_TRUE(allowed("tools/save.cpp", "hl/node.hpp"));
+    EXPECT_TRUE(allowed("tools/save.cpp", "files/client.hpp"));
+    EXPECT_TRUE(allowed("files/src/service.cpp", "hl/node.hpp"));
+    EXPECT_FALSE(allowed("files/src/service.cpp", "cinnabar.hpp"));
+    EXPECT_FALSE(allowed("hl/src/node.cpp", "files/client.hpp"));
     EXPECT_FALSE(allowed("examples/hello.cpp", "plugins/tcp.hpp"));
     EXPECT_TRUE(allowed("examples/hello.cpp", "plugins/sim.hpp"));
     EXPECT_TRUE(allowed("tests/transport/a_test.cpp", "plugins/sim.hpp"));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A file of more than 4 GiB, there and back, with the memory of both sides looked at. Only where CINNABAR_LARGE_FILES
 // is set, as in `./dev test --full`: it takes minutes on a small machine, and room for two such files.
-#include "folder.hpp"
 #include "process.hpp"
+#include "support/content.hpp"
 
 #include <cinnabar/base/unique_fd.hpp>
 
@@ -19,6 +19,8 @@ namespace cinnabar::tools {
 namespace {
 
 namespace fs = std::filesystem;
+using support::Folder;
+using support::pattern;
 
 // Past what 32 bits count, signed and unsigned, and no whole number of windows.
 constexpr std::uint64_t large_bytes = (std::uint64_t{4} << 30) + (3 << 20) + 12'345;

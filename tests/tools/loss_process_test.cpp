@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Processes that are killed, interrupted or lied to in the middle of a save: nothing half appears, nothing is lost, and
 // whoever is left is told.
-#include "folder.hpp"
 #include "process.hpp"
+#include "support/content.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -13,6 +13,7 @@ namespace cinnabar::tools {
 namespace {
 
 namespace fs = std::filesystem;
+using support::Folder;
 
 // Large enough that no machine saves it before a signal gets there, and made of holes so that making it costs nothing;
 // a small machine is a slow one.

@@ -28,8 +28,8 @@ struct ServerMessagesTest : testing::Test {
         for (auto at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++found;
         return found;
     }
-    static ServerEvent refused() {
-        return {ServerEvent::Kind::refused, {}, "tcp://a", 0, {}, Error{Errc::permission, "a wrong key"}};
+    static files::ServerEvent refused() {
+        return {files::ServerEvent::Kind::refused, {}, "tcp://a", 0, {}, Error{Errc::permission, "a wrong key"}};
     }
 };
 
@@ -82,19 +82,21 @@ TEST_F(ServerMessagesTest, AWarningThatNobodyReadsStopsNobody) {
 }
 
 TEST(RemoteError, WhatAServerSaysCannotCommandTheTerminal) {
-    const auto error = from_remote(hl::app_error(static_cast<std::uint32_t>(Errc::io), "\x1b]0;x\a\nok \xc2\x9b"));
+    const auto error =
+        files::from_remote(hl::app_error(static_cast<std::uint32_t>(Errc::io), "\x1b]0;x\a\nok \xc2\x9b"));
     EXPECT_EQ(error.code, Errc::io);
     EXPECT_EQ(error.message(), "io: the server says (\\x1b]0;x\\x07\\x0aok \\xc2\\x9b)");
 }
 
 TEST(RemoteError, WhatPeopleAreToldHasNoNamesOfCalls) {
-    const auto stopped =
-        from_remote(Error{Errc::canceled, "the caller asked for it", "cinnabar.save.window at tcp://127.0.0.1:1"});
+    const auto stopped = files::from_remote(
+        Error{Errc::canceled, "the caller asked for it", "cinnabar.save.window at tcp://127.0.0.1:1"});
     EXPECT_EQ(stopped.message(), "canceled: interrupted before it was done");
-    const auto lost = from_remote(Error{Errc::peer_lost, "advice", "cinnabar.save.window at tcp://127.0.0.1:1"});
+    const auto lost = files::from_remote(Error{Errc::peer_lost, "advice", "cinnabar.save.window at tcp://127.0.0.1:1"});
     EXPECT_EQ(lost.message(), "peer lost: advice");
-    EXPECT_NE(from_remote(Error{Errc::no_such_rpc, "advice", "cinnabar.save.hello at x"}).message().find("hello"),
-              std::string::npos)
+    EXPECT_NE(
+        files::from_remote(Error{Errc::no_such_rpc, "advice", "cinnabar.save.hello at x"}).message().find("hello"),
+        std::string::npos)
         << "there it is the call that matters";
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "process.hpp"
 
-#include "folder.hpp"
+#include "support/content.hpp"
 
 #include <fcntl.h>
 #include <grp.h>
@@ -18,6 +18,8 @@
 
 namespace cinnabar::tools {
 namespace {
+
+using support::Folder;
 
 using Clock = std::chrono::steady_clock;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `cinnabar save --push`: the client writes into the server's buffers. And `--no-checksum`, either way.
-#include "folder.hpp"
 #include "process.hpp"
+#include "support/content.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,6 +12,8 @@ namespace cinnabar::tools {
 namespace {
 
 namespace fs = std::filesystem;
+using support::Folder;
+using support::pattern;
 
 struct PushProcess : testing::Test {
     Folder folder;

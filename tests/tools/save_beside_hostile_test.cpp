@@ -6,14 +6,14 @@
 // The time is that of a clock on the wall: the crowd, the server and its disk each have threads. Saves beside both
 // kinds take turns, and one pair in bounds is enough: noise only ever adds.
 #include "../hostile/crowd.hpp"
-#include "folder.hpp"
 #include "process.hpp"
-#include "session/client.hpp"
-#include "session/server.hpp"
+#include "support/content.hpp"
 #include "support/log_watch.hpp"
 #include "support/network.hpp"
 #include "support/sanitizers.hpp"
 
+#include <cinnabar/files/client.hpp>
+#include <cinnabar/files/server.hpp>
 #include <cinnabar/hl/node.hpp>
 #include <cinnabar/hl/sync_wait.hpp>
 
@@ -31,6 +31,9 @@ namespace cinnabar::tools {
 namespace {
 
 namespace fs = std::filesystem;
+using support::Folder;
+using support::pattern;
+
 using support::NetworkKind;
 
 constexpr unsigned crowd_members = 3;
@@ -48,7 +51,7 @@ std::size_t descriptors_open() {
     return static_cast<std::size_t>(std::distance(begin(folder), end(folder)));
 }
 
-hl::Task<Result<void>> save_all(ClientSession& session, const fs::path& folder, std::string prefix) {
+hl::Task<Result<void>> save_all(files::Client& session, const fs::path& folder, std::string prefix) {
     Result<void> result;
     for (const auto& entry : fs::directory_iterator(folder)) {
         if (!result) break;
@@ -79,7 +82,7 @@ class SaveBesideHostile : public testing::TestWithParam<Attack> {
             const auto seed = static_cast<unsigned>(i);
             (void)folder_.put("here/file-" + std::to_string(i), pattern(sizes[i], seed));
         }
-        server_ = Server::make(Root::serve(folder_.at("root")).value(), std::nullopt, {}, nullptr).value();
+        server_ = files::Server::make(files::Root::serve(folder_.at("root")).value(), std::nullopt).value();
         hl::NodeOptions options;
         options.rpc.context.initial_credits = 8;  // also for one that never reads of more
         options.rpc.stall_max = options.rpc.bulk.stall_max = std::chrono::seconds(1);
@@ -98,7 +101,7 @@ class SaveBesideHostile : public testing::TestWithParam<Attack> {
     double save(const hostile::Behaviour& behaviour) {
         const std::string prefix = std::to_string(saves_++) + "-";
         const auto here = hl::Node::open(tcp() ? "tcp://" : "shm://", {.progress_thread = false}).value();
-        ClientSession session(here, here.lookup(uri()).value(), nullptr);
+        files::Client session(here, here.lookup(uri()).value(), nullptr);
         // Before they come: a crowd that dials without end may keep others from the listener.
         EXPECT_TRUE(hl::sync_wait(session.open()).ok());
         hostile::Crowd crowd(places_, na::Addr::parse(uri()).value(), behaviour);
@@ -130,7 +133,7 @@ class SaveBesideHostile : public testing::TestWithParam<Attack> {
     Folder folder_;
     fs::path here_ = folder_.at("here");
     support::Network network_{GetParam().network};
-    std::unique_ptr<Server> server_;
+    std::unique_ptr<files::Server> server_;
     std::optional<hl::Node> there_;
     std::vector<hostile::Crowd::Place> places_;
     unsigned saves_ = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `cinnabar serve`, `save` and `fetch` as real processes: what gets there, and what is refused.
-#include "folder.hpp"
-#include "limits.hpp"
 #include "process.hpp"
+#include "support/content.hpp"
+#include "support/os_limits.hpp"
 
 #include <cinnabar/base/unique_fd.hpp>
 #include <cinnabar/na/hello.hpp>
@@ -27,6 +27,10 @@ namespace cinnabar::tools {
 namespace {
 
 namespace fs = std::filesystem;
+using support::Folder;
+using support::pattern;
+using support::SmallDisk;
+
 using testing::Test;
 
 struct SaveProcess : Test {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Whom a server that was given no key lets in: its own user, on its own host, who needs no option for it.
-#include "folder.hpp"
 #include "process.hpp"
+#include "support/content.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -15,6 +15,7 @@ namespace cinnabar::tools {
 namespace {
 
 namespace fs = std::filesystem;
+using support::Folder;
 
 constexpr uid_t nobody = 65534;
 

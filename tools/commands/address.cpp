@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands/address.hpp"
 
-#include "file/name.hpp"
-
+#include <cinnabar/files/name.hpp>
 #include <cinnabar/na/uri.hpp>
 
 #include <arpa/inet.h>
@@ -14,7 +13,7 @@ Result<Place> parse_place(std::string_view text) {
     std::size_t begin = 0;  // of the last endpoint so far
     for (;;) {
         if (!na::Uri::begins(text.substr(begin)))
-            return Error{Errc::bad_address, "an address is SCHEME://HOST:PORT", printable(text)};
+            return Error{Errc::bad_address, "an address is SCHEME://HOST:PORT", files::printable(text)};
         auto end = text.find_first_of(",/", text.find("://", begin) + 3);
         while (end != text.npos && text[end] == ',' && !na::Uri::begins(text.substr(end + 1)))
             end = text.find_first_of(",/", end + 1);

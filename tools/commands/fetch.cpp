@@ -2,9 +2,10 @@
 #include "commands/address.hpp"
 #include "commands/commands.hpp"
 #include "commands/transfer.hpp"
-#include "file/file_error.hpp"
-#include "file/name.hpp"
-#include "file/root.hpp"
+
+#include <cinnabar/files/file_error.hpp>
+#include <cinnabar/files/name.hpp>
+#include <cinnabar/files/root.hpp>
 
 #include <unistd.h>
 
@@ -25,7 +26,7 @@ Result<void> make_folder(const std::string& path) {
     std::error_code ignored;
     std::filesystem::create_directories(path, failed);
     if (failed && !std::filesystem::is_directory(path, ignored))
-        return file_error(failed.value(), "cannot make the directory", path);
+        return files::file_error(failed.value(), "cannot make the directory", path);
     return {};
 }
 
@@ -38,12 +39,13 @@ ExitCode run_fetch(const FetchOptions& options) {
     for (const auto& from : options.from) {
         auto place = parse_place(from);
         if (!place || place->path.empty()) {
-            complain(printable(from) + ": what to fetch is SCHEME://HOST:PORT/NAME");
+            complain(files::printable(from) + ": what to fetch is SCHEME://HOST:PORT/NAME");
             return ExitCode::usage;
         }
-        if (const auto [other, fresh] = from_by_leaf.try_emplace(std::string(leaf_of(place->path)), from); !fresh) {
-            complain(printable(other->second) + " and " + printable(from) + " would both become " +
-                     printable(other->first) + ": fetch them into different directories");
+        if (const auto [other, fresh] = from_by_leaf.try_emplace(std::string(files::leaf_of(place->path)), from);
+            !fresh) {
+            complain(files::printable(other->second) + " and " + files::printable(from) + " would both become " +
+                     files::printable(other->first) + ": fetch them into different directories");
             return ExitCode::usage;
         }
         names_by_server[place->server].push_back(std::move(place->path));
@@ -55,12 +57,12 @@ ExitCode run_fetch(const FetchOptions& options) {
         report.failed_at_once(options.folder, made.error());
         return report.finish();
     }
-    const auto root = Root::open(options.folder);
+    const auto root = files::Root::open(options.folder);
     if (!root) {
         report.failed_at_once(options.folder, root.error());
         return report.finish();
     }
-    const auto existing = options.replace ? Existing::replace : Existing::keep;
+    const auto existing = options.replace ? files::Existing::replace : files::Existing::keep;
     for (const auto& [server, names] : names_by_server) {
         if (interrupt.happened()) {
             report.failed_at_once(server, Error{Errc::canceled, "interrupted"});
@@ -68,8 +70,8 @@ ExitCode run_fetch(const FetchOptions& options) {
         }
         std::vector<Errand> errands;
         for (const auto& name : names) {
-            errands.push_back({Report::File{name, path_in(options.folder, leaf_of(name))},
-                               [name, existing, &root, &bar](ClientSession& session) {
+            errands.push_back({Report::File{name, path_in(options.folder, files::leaf_of(name))},
+                               [name, existing, &root, &bar](files::Client& session) {
                                    return session.fetch(
                                        name, *root, existing, [&bar](std::uint64_t moved) { bar.add_bytes(moved); },
                                        [&bar](std::uint64_t bytes) { bar.add_total(bytes); });

@@ -2,12 +2,12 @@
 #include "commands/address.hpp"
 #include "commands/commands.hpp"
 #include "commands/reach.hpp"
-#include "file/root.hpp"
-#include "session/protocol.hpp"
 #include "terminal/json.hpp"
 #include "terminal/report.hpp"
 #include "terminal/units.hpp"
 
+#include <cinnabar/files/ping.hpp>
+#include <cinnabar/files/root.hpp>
 #include <cinnabar/hl/node.hpp>
 #include <cinnabar/na/registry.hpp>
 #include <cinnabar/plugins/builtin.hpp>
@@ -81,7 +81,7 @@ void print_limits(const na::Limits& limits) {
 // What stands in the way of the commands on this machine; each a sentence.
 std::vector<std::string> obstacles() {
     std::vector<std::string> found;
-    if (const auto root = Root::open("."); !root && root.code() == Errc::unsupported)
+    if (const auto root = files::Root::open("."); !root && root.code() == Errc::unsupported)
         found.push_back("the kernel has no openat2 (Linux 5.6 or later): serve and fetch refuse to work");
     rlimit files{};
     constexpr rlim_t few_files = 1024;
@@ -114,10 +114,12 @@ Result<Answer> look_at_server(const std::string& uri) {
     hl::CallOptions options;
     options.deadline = std::chrono::seconds(5);
     // The first call makes the connection; the second one is the round trip.
-    CINNABAR_TRY(const auto first, reached.node.call(ping_rpc, reached.server, std::uint64_t{0}, options).wait());
+    CINNABAR_TRY(const auto first,
+                 reached.node.call(files::ping_rpc, reached.server, std::uint64_t{0}, options).wait());
     (void)first;
     const auto begin = std::chrono::steady_clock::now();
-    CINNABAR_TRY(const auto second, reached.node.call(ping_rpc, reached.server, std::uint64_t{1}, options).wait());
+    CINNABAR_TRY(const auto second,
+                 reached.node.call(files::ping_rpc, reached.server, std::uint64_t{1}, options).wait());
     (void)second;
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     return Answer{took.count(), diagnosis_of(reached.node)};

@@ -2,12 +2,12 @@
 #include "commands/address.hpp"
 #include "commands/commands.hpp"
 #include "commands/reach.hpp"
-#include "session/protocol.hpp"
 #include "terminal/interrupt.hpp"
 #include "terminal/json.hpp"
 #include "terminal/report.hpp"
 #include "terminal/units.hpp"
 
+#include <cinnabar/files/ping.hpp>
 #include <cinnabar/hl/node.hpp>
 #include <cinnabar/hl/sync_wait.hpp>
 
@@ -97,7 +97,7 @@ Result<ExitCode> ping(const PingOptions& options, const Interrupt& interrupt) {
         call.deadline = timeout;
         call.stop = &stop;
         const auto begin = std::chrono::steady_clock::now();
-        const auto answer = reached.node.call(ping_rpc, reached.server, std::uint64_t{number}, call).wait();
+        const auto answer = reached.node.call(files::ping_rpc, reached.server, std::uint64_t{number}, call).wait();
         const Seconds took = std::chrono::steady_clock::now() - begin;
         if (answer && *answer == number) {
             samples.push_back(took.count());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands/reach.hpp"
 
-#include "file/name.hpp"
+#include <cinnabar/files/name.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -15,7 +15,7 @@ Result<Reached> reach(const std::string& server, const std::string& transport) {
     Error error = std::move(made).error();
     if (error.code == Errc::unsupported) error.hint = "no transport of that name is known here";
     if (error.code == Errc::unsupported) error.code = Errc::bad_address;
-    error.subject = printable(server);
+    error.subject = files::printable(server);
     return error;
 }
 

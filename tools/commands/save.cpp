@@ -2,7 +2,8 @@
 #include "commands/address.hpp"
 #include "commands/commands.hpp"
 #include "commands/transfer.hpp"
-#include "file/name.hpp"
+
+#include <cinnabar/files/name.hpp>
 
 #include <unistd.h>
 
@@ -27,18 +28,19 @@ ExitCode run_save(const SaveOptions& options) {
     const bool wants_bar = !options.json && !options.quiet;
     ProgressBar bar(STDERR_FILENO, wants_bar, options.files.size(), bytes);
     Report report(style_of(options), "saved", bar);
-    const SaveMode mode{options.replace ? Existing::replace : Existing::keep, options.push, options.checksum};
+    const files::SaveMode mode{options.replace ? files::Existing::replace : files::Existing::keep, options.push,
+                               options.checksum};
     std::vector<Errand> errands;
     std::map<std::string, std::string> path_by_name;
     for (const auto& path : options.files) {
-        const std::string_view leaf = options.as.empty() ? leaf_of(path) : std::string_view(options.as);
+        const std::string_view leaf = options.as.empty() ? files::leaf_of(path) : std::string_view(options.as);
         const auto name = join_name(place->path, leaf);
         if (const auto [other, fresh] = path_by_name.try_emplace(name, path); !fresh) {
-            complain(printable(other->second) + " and " + printable(path) + " would both be saved as " +
-                     printable(name) + ": save them one by one, with --as or into different folders");
+            complain(files::printable(other->second) + " and " + files::printable(path) + " would both be saved as " +
+                     files::printable(name) + ": save them one by one, with --as or into different folders");
             return ExitCode::usage;
         }
-        errands.push_back({Report::File{name, path}, [path, name, mode, &bar](ClientSession& session) {
+        errands.push_back({Report::File{name, path}, [path, name, mode, &bar](files::Client& session) {
                                return session.save(path, name, mode,
                                                    [&bar](std::uint64_t moved) { bar.add_bytes(moved); });
                            }});

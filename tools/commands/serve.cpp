@@ -3,13 +3,13 @@
 #include "commands/commands.hpp"
 #include "commands/descriptors.hpp"
 #include "commands/server_messages.hpp"
-#include "file/name.hpp"
-#include "file/root.hpp"
-#include "session/automatic_key.hpp"
-#include "session/server.hpp"
 #include "terminal/interrupt.hpp"
 #include "terminal/report.hpp"
 
+#include <cinnabar/files/automatic_key.hpp>
+#include <cinnabar/files/name.hpp>
+#include <cinnabar/files/root.hpp>
+#include <cinnabar/files/server.hpp>
 #include <cinnabar/hl/node.hpp>
 
 #include <fmt/format.h>
@@ -31,10 +31,10 @@ Result<void> check_listen(const ServeOptions& options) {
 
 // Whole or not at all: whoever waits for the file never reads half of it.
 Result<void> write_ready_file(const std::string& path, const std::string& address) {
-    const auto folder = path.find('/') == std::string::npos ? std::string(".") : std::string(parent_of(path));
-    CINNABAR_TRY(const auto root, Root::open(folder.empty() ? "/" : folder));
+    const auto folder = path.find('/') == std::string::npos ? std::string(".") : std::string(files::parent_of(path));
+    CINNABAR_TRY(const auto root, files::Root::open(folder.empty() ? "/" : folder));
     const auto text = address + "\n";
-    CINNABAR_TRY(auto file, root.create(leaf_of(path), text.size(), 0644, Existing::replace));
+    CINNABAR_TRY(auto file, root.create(files::leaf_of(path), text.size(), 0644, files::Existing::replace));
     CINNABAR_TRY_VOID(file.write(0, as_bytes(text)));
     return file.commit();
 }
@@ -42,17 +42,17 @@ Result<void> write_ready_file(const std::string& path, const std::string& addres
 // The key that clients have to prove. A server that was given none, and that other users of the host can reach, makes
 // one that clients of its own user find by themselves.
 struct ServerKey {
-    std::optional<Key> key;
-    std::optional<AutomaticKey> automatic;
+    std::optional<files::Key> key;
+    std::optional<files::AutomaticKey> automatic;
 };
 
 Result<ServerKey> key_for(const ServeOptions& options) {
     ServerKey result;
     if (!options.key_file.empty()) {
-        CINNABAR_TRY(auto loaded, Key::load(options.key_file));
+        CINNABAR_TRY(auto loaded, files::Key::load(options.key_file));
         result.key.emplace(std::move(loaded));
     } else if (!options.insecure && !std::ranges::all_of(options.listen, admits_own_user_only)) {
-        result.automatic.emplace(AutomaticKey::make());
+        result.automatic.emplace(files::AutomaticKey::make());
         result.key.emplace(result.automatic->key());
     }
     return result;
@@ -61,7 +61,7 @@ Result<ServerKey> key_for(const ServeOptions& options) {
 Result<void> publish_key(ServerKey& key, const std::vector<std::string>& endpoints) {
     for (const auto& endpoint : endpoints) {
         if (!key.automatic) {
-            forget_automatic_key(endpoint);
+            files::forget_automatic_key(endpoint);
         } else {
             CINNABAR_TRY_VOID(key.automatic->publish(endpoint));
         }
@@ -69,8 +69,8 @@ Result<void> publish_key(ServerKey& key, const std::vector<std::string>& endpoin
     return {};
 }
 
-ServerOptions server_options_of(const ServeOptions& options, const Descriptors& may_open) {
-    ServerOptions result;
+files::ServerOptions server_options_of(const ServeOptions& options, const Descriptors& may_open) {
+    files::ServerOptions result;
     result.disk_threads = options.writers;
     result.buffers =
         static_cast<std::uint32_t>(std::clamp<std::uint64_t>(options.buffer_bytes / result.window_bytes, 2, 1u << 16));
@@ -80,8 +80,8 @@ ServerOptions server_options_of(const ServeOptions& options, const Descriptors& 
     return result;
 }
 
-KeptFree kept_free(const ServeOptions& options) {
-    const KeptFree otherwise = default_kept_free(options.root);
+files::KeptFree kept_free(const ServeOptions& options) {
+    const files::KeptFree otherwise = files::default_kept_free(options.root);
     return {options.keep_free_bytes.value_or(otherwise.bytes), options.keep_free_files.value_or(otherwise.files)};
 }
 
@@ -99,16 +99,16 @@ Result<hl::Node> listen(const ServeOptions& options, std::uint32_t connections_m
 
 Result<void> serve(const ServeOptions& options, ServerMessages& messages, const Interrupt& interrupt) {
     CINNABAR_TRY(auto key, key_for(options));
-    CINNABAR_TRY(auto root, options.read_only ? Root::serve_read_only(options.root)
-                                              : Root::serve(options.root, kept_free(options)));
+    CINNABAR_TRY(auto root, options.read_only ? files::Root::serve_read_only(options.root)
+                                              : files::Root::serve(options.root, kept_free(options)));
     if (root.removed() > 0 && options.verbose)
         messages.complain(fmt::format("removed {} unfinished files of a server that was killed", root.removed()));
-    const ServerOptions defaults;
+    const files::ServerOptions defaults;
     const Descriptors wanted{defaults.files_max, options.client_files, na::TransportOptions().connections_max};
     const auto may_open = divide_descriptors(raise_descriptor_limit(), wanted, options.writers);
     CINNABAR_TRY(const auto server,
-                 Server::make(std::move(root), std::move(key.key), server_options_of(options, may_open),
-                              [&](const ServerEvent& event) { messages.tell(event); }));
+                 files::Server::make(std::move(root), std::move(key.key), server_options_of(options, may_open),
+                                     {.ended = [&](const files::ServerEvent& event) { messages.tell(event); }}));
     CINNABAR_TRY(const auto node, listen(options, may_open.connections));
     CINNABAR_TRY_VOID(server->serve_on(node));
     auto endpoints = node.endpoints();

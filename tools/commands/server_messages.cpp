@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands/server_messages.hpp"
 
-#include "file/name.hpp"
 #include "terminal/json.hpp"
 #include "terminal/report.hpp"
+
+#include <cinnabar/files/name.hpp>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -13,15 +14,15 @@
 namespace cinnabar::tools {
 namespace {
 
-std::string_view name_of(ServerEvent::Kind kind) {
+std::string_view name_of(files::ServerEvent::Kind kind) {
     switch (kind) {
-        case ServerEvent::Kind::saved:
+        case files::ServerEvent::Kind::saved:
             return "saved";
-        case ServerEvent::Kind::fetched:
+        case files::ServerEvent::Kind::fetched:
             return "fetched";
-        case ServerEvent::Kind::failed:
+        case files::ServerEvent::Kind::failed:
             return "failed";
-        case ServerEvent::Kind::refused:
+        case files::ServerEvent::Kind::refused:
             return "refused";
     }
     return "unknown";
@@ -40,7 +41,7 @@ Outlet::Line dropped_line(const ServeOptions& options, std::uint64_t count) {
     return {STDOUT_FILENO, object.line() + "\n"};
 }
 
-std::string json_of(const ServerEvent& event) {
+std::string json_of(const files::ServerEvent& event) {
     JsonObject object;
     object.text("event", name_of(event.kind)).name("name", event.name).text("client", event.client);
     if (event.error) {
@@ -67,7 +68,7 @@ void ServerMessages::complain(const std::string& text) { outlet_.tell({STDERR_FI
 
 void ServerMessages::take_log(LogLevel level, std::string_view line, void* user) {
     auto& self = *static_cast<ServerMessages*>(user);
-    if (!self.options_.json) return self.complain(fmt::format("{}: {}", name_of(level), printable(line)));
+    if (!self.options_.json) return self.complain(fmt::format("{}: {}", name_of(level), files::printable(line)));
     JsonObject object;
     object.text("event", "log").text("level", name_of(level)).text("text", line);
     self.print(object.line());
@@ -90,16 +91,16 @@ bool ServerMessages::may_tell_refusal() {
     return ++refusals_ <= refusals_told_max;
 }
 
-void ServerMessages::tell(const ServerEvent& event) {
-    if (event.kind == ServerEvent::Kind::refused && !may_tell_refusal()) return;
+void ServerMessages::tell(const files::ServerEvent& event) {
+    if (event.kind == files::ServerEvent::Kind::refused && !may_tell_refusal()) return;
     if (options_.json) return print(json_of(event));
-    if (options_.verbose || event.kind == ServerEvent::Kind::refused) tell_people(event);
+    if (options_.verbose || event.kind == files::ServerEvent::Kind::refused) tell_people(event);
 }
 
-void ServerMessages::tell_people(const ServerEvent& event) {
-    const auto name = event.name.empty() ? std::string("a session") : printable(event.name);
+void ServerMessages::tell_people(const files::ServerEvent& event) {
+    const auto name = event.name.empty() ? std::string("a session") : files::printable(event.name);
     const auto outcome = event.error ? explain(*event.error, event.name) : fmt::format("{} bytes", event.bytes);
-    complain(fmt::format("{} {} for {}: {}", name_of(event.kind), name, printable(event.client), outcome));
+    complain(fmt::format("{} {} for {}: {}", name_of(event.kind), name, files::printable(event.client), outcome));
 }
 
 void ServerMessages::ready(const std::string& address, const std::vector<std::string>& endpoints) {

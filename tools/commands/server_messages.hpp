@@ -4,11 +4,11 @@
 #pragma once
 
 #include "commands/commands.hpp"
-#include "session/server.hpp"
 #include "terminal/outlet.hpp"
 
 #include <cinnabar/base/clock.hpp>
 #include <cinnabar/base/log.hpp>
+#include <cinnabar/files/server.hpp>
 
 #include <unistd.h>
 
@@ -33,7 +33,7 @@ class ServerMessages {
 
     void ready(const std::string& address, const std::vector<std::string>& endpoints);
     // On the loop.
-    void tell(const ServerEvent& event);
+    void tell(const files::ServerEvent& event);
     // Any thread.
     void complain(const std::string& text);
 
@@ -41,7 +41,7 @@ class ServerMessages {
     static void take_log(LogLevel level, std::string_view line, void* user);
     void print(const std::string& text) { outlet_.tell({STDOUT_FILENO, text + "\n"}); }
     [[nodiscard]] bool may_tell_refusal();
-    void tell_people(const ServerEvent& event);
+    void tell_people(const files::ServerEvent& event);
 
     const ServeOptions& options_;
     TimeSource& clock_;

@@ -2,8 +2,8 @@
 #include "commands/transfer.hpp"
 
 #include "commands/reach.hpp"
-#include "session/automatic_key.hpp"
 
+#include <cinnabar/files/automatic_key.hpp>
 #include <cinnabar/hl/sync_wait.hpp>
 #include <cinnabar/hl/when_all.hpp>
 
@@ -36,7 +36,7 @@ bool ends_all(Errc code) {
 // The files of one session, and the tasks that take one after another.
 class Movement {
   public:
-    Movement(ClientSession& session, std::vector<Errand>& errands, Report& report, ProgressBar& bar)
+    Movement(files::Client& session, std::vector<Errand>& errands, Report& report, ProgressBar& bar)
         : session_(session), errands_(errands), report_(report), bar_(bar) {}
 
     hl::Task<Result<void>> run(unsigned jobs) {
@@ -60,7 +60,7 @@ class Movement {
             }
             bar_.begin_file(errand.file.name);
             const auto begin = std::chrono::steady_clock::now();
-            Result<Moved> moved = co_await errand.move(session_);
+            Result<files::Moved> moved = co_await errand.move(session_);
             errand.file.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
             if (!moved) {
                 if (!end_ && ends_all(moved.code())) end_ = moved.error();
@@ -73,7 +73,7 @@ class Movement {
         }
     }
 
-    ClientSession& session_;
+    files::Client& session_;
     std::vector<Errand>& errands_;
     Report& report_;
     ProgressBar& bar_;
@@ -81,10 +81,10 @@ class Movement {
     std::optional<Error> end_;
 };
 
-Result<void> try_move_all(const std::string& server, const TransferOptions& options, const Key* key,
+Result<void> try_move_all(const std::string& server, const TransferOptions& options, const files::Key* key,
                           std::vector<Errand>& errands, Report& report, ProgressBar& bar, const Interrupt& interrupt) {
     CINNABAR_TRY(const auto reached, reach(server, options.transport));
-    ClientSession session(reached.node, reached.server, key);
+    files::Client session(reached.node, reached.server, key);
     Movement movement(session, errands, report, bar);
     return hl::sync_wait(movement.run(options.jobs), interrupt.token());
 }
@@ -93,13 +93,13 @@ Result<void> try_move_all(const std::string& server, const TransferOptions& opti
 
 void move_all(const std::string& server, const TransferOptions& options, std::vector<Errand> errands, Report& report,
               ProgressBar& bar, const Interrupt& interrupt) {
-    std::optional<Key> key;
+    std::optional<files::Key> key;
     if (!options.key_file.empty()) {
-        auto loaded = Key::load(options.key_file);
+        auto loaded = files::Key::load(options.key_file);
         if (!loaded) return report.failed_at_once(options.key_file, loaded.error());
         key.emplace(std::move(*loaded));
     } else {
-        auto found = find_automatic_key(server);
+        auto found = files::find_automatic_key(server);
         if (!found) return report.failed_at_once(server, found.error());
         key = std::move(*found);
     }

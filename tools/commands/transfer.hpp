@@ -3,10 +3,10 @@
 #pragma once
 
 #include "commands/commands.hpp"
-#include "session/client.hpp"
 #include "terminal/interrupt.hpp"
 #include "terminal/report.hpp"
 
+#include <cinnabar/files/client.hpp>
 #include <cinnabar/hl/node.hpp>
 
 #include <functional>
@@ -19,7 +19,7 @@ namespace cinnabar::tools {
 // One file to be moved, and how.
 struct Errand {
     Report::File file;
-    std::function<hl::Task<Result<Moved>>(ClientSession& session)> move;
+    std::function<hl::Task<Result<files::Moved>>(files::Client& session)> move;
 };
 
 // Moves all files over one session, at most `options.jobs` at once, and reports each. A failed file does not stop the

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "terminal/progress.hpp"
 
-#include "file/name.hpp"
 #include "terminal/units.hpp"
 #include "terminal/write_all.hpp"
+
+#include <cinnabar/files/name.hpp>
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
@@ -29,7 +30,7 @@ std::size_t columns_of(std::string_view text) {
 std::string cut(std::string_view text, std::size_t columns) {
     std::size_t end = 0;
     for (; columns > 0 && end < text.size(); --columns)
-        end += std::max<std::size_t>(utf8_sequence_bytes(text.substr(end)), 1);
+        end += std::max<std::size_t>(files::utf8_sequence_bytes(text.substr(end)), 1);
     return std::string(text.substr(0, std::min(end, text.size())));
 }
 
@@ -54,7 +55,7 @@ std::string progress_line(const ProgressFacts& facts, std::size_t columns) {
     }
     if (facts.files_total > 1) line += fmt::format("  {}/{}", facts.files_done, facts.files_total);
     if (!facts.name.empty() && columns_of(line) + 4 < columns) {
-        const auto name = printable(facts.name);
+        const auto name = files::printable(facts.name);
         const auto room = columns - columns_of(line) - 2;
         line += "  " + (columns_of(name) <= room ? name : cut(name, room - 1) + "~");
     }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "terminal/report.hpp"
 
-#include "file/name.hpp"
 #include "terminal/json.hpp"
 #include "terminal/units.hpp"
+
+#include <cinnabar/files/name.hpp>
 
 #include <fmt/format.h>
 
@@ -22,7 +23,7 @@ JsonObject event_of(const Report::File& file, bool ok) {
 
 std::string explain(const Error& error, std::string_view known) {
     Error shown = error;
-    if (shown.subject == printable(known)) shown.subject.clear();
+    if (shown.subject == files::printable(known)) shown.subject.clear();
     return shown.message();
 }
 
@@ -65,7 +66,7 @@ void Report::failed(const File& file, const Error& error) {
     bar_.end_file();
     if (style_ == Style::json) return print_line(event_of(file, false).failure(error).line());
     const auto& name = file.path.empty() ? file.name : file.path;
-    bar_.interrupted_by([&] { complain(printable(name) + ": " + explain(error, name)); });
+    bar_.interrupted_by([&] { complain(files::printable(name) + ": " + explain(error, name)); });
 }
 
 void Report::skipped(const File& file, const Error& error) {
@@ -83,7 +84,7 @@ void Report::failed_at_once(std::string_view server, const Error& error) {
         object.text("event", "server").flag("ok", false).name("server", server).failure(error);
         return print_line(object.line());
     }
-    bar_.interrupted_by([&] { complain(printable(server) + ": " + explain(error, server)); });
+    bar_.interrupted_by([&] { complain(files::printable(server) + ": " + explain(error, server)); });
 }
 
 ExitCode Report::finish() {

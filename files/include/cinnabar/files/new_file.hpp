@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A file that does not have its name yet. It is written under a name of its own in a staging folder; commit() puts it
+// on disk and gives it its name in one step. Destroyed before that, it vanishes and nothing was touched. Made by
+// Root::create. One thread at a time.
+#pragma once
+
+#include <cinnabar/base/bytes.hpp>
+#include <cinnabar/base/export.hpp>
+#include <cinnabar/base/result.hpp>
+#include <cinnabar/base/unique_fd.hpp>
+#include <cinnabar/files/room.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace cinnabar::files {
+
+enum class Existing : std::uint8_t { keep, replace };
+
+class CINNABAR_API NewFile {
+  public:
+    NewFile(NewFile&& other) noexcept = default;
+    NewFile& operator=(NewFile&& other) noexcept;
+    ~NewFile() { discard(); }
+
+    // Any size; best in the order of the file, since the disk is set to work on what lies before. Errors of file_error:
+    // no_space, io.
+    [[nodiscard]] Result<void> write(std::uint64_t offset, ConstBytes from);
+
+    // Syncs the bytes, looks at the place again, gives the name, syncs the directory. After an error before the naming
+    // the file is gone and what was there before is untouched.
+    //   exists            a file (or link) of that name came up meanwhile and is to be kept
+    //   invalid_argument  a directory, or something else than a file, has that name
+    //   not_found         its directory has been moved, removed or replaced meanwhile
+    //   no_space, io      the sync failed. Only when syncing the directory failed does the whole file have its name.
+    // `before_naming` is called with a descriptor of the synced file, for reading; its error is that of the commit.
+    using BeforeNaming = std::function<Result<void>(int fd)>;
+    [[nodiscard]] Result<void> commit(const BeforeNaming& before_naming = {});
+    // Removes it. Nothing after commit().
+    void discard() noexcept;
+
+    [[nodiscard]] const std::string& name() const noexcept { return name_; }
+
+  private:
+    friend class Root;
+    NewFile() = default;
+    [[nodiscard]] Result<void> check_place() const;
+    [[nodiscard]] Result<void> give_name();
+
+    std::shared_ptr<const UniqueFd> root_;
+    std::shared_ptr<const UniqueFd> staging_;
+    UniqueFd parent_;
+    UniqueFd file_;
+    std::string staged_name_;  // in the staging folder; empty when there is nothing to remove
+    std::string name_;
+    std::string leaf_;
+    Existing existing_ = Existing::keep;
+    KeptFree kept_;
+    std::uint64_t flushed_ = 0;  // up to where the disk was set to work
+};
+
+}  // namespace cinnabar::files

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A directory that files are saved into and fetched from, and the wall around it: every path is resolved by the kernel
+// below the directory (openat2), so neither `..` nor a link leads out, whatever others do to the tree meanwhile.
+// Any thread.
+#pragma once
+
+#include <cinnabar/base/export.hpp>
+#include <cinnabar/base/result.hpp>
+#include <cinnabar/base/unique_fd.hpp>
+#include <cinnabar/files/new_file.hpp>
+#include <cinnabar/files/room.hpp>
+#include <cinnabar/files/source_file.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace cinnabar::files {
+
+class CINNABAR_API Root {
+  public:
+    // For a server: unfinished files live in a staging folder of their own, and those that a killed server left there
+    // are removed. One server at a time: `busy` while another one serves the directory. Files leave `kept` of the disk.
+    // not_found, permission (also: the staging folder is somebody else's, or others may write into it),
+    // invalid_argument (not a directory), unsupported (a kernel before 5.6).
+    [[nodiscard]] static Result<Root> serve(const std::string& path, const KeptFree& kept = {});
+    // For a server that only gives: nothing is written, create() is refused with `permission`.
+    [[nodiscard]] static Result<Root> serve_read_only(const std::string& path);
+    // For a client: unfinished files lie beside the finished ones, hidden, and are removed when the NewFile goes.
+    [[nodiscard]] static Result<Root> open(const std::string& path);
+
+    Root(Root&&) noexcept = default;
+    Root& operator=(Root&&) = delete;
+    ~Root();
+
+    // A file that will be called `name`, its permission bits `mode` less the umask. `bytes` is its size to be, only
+    // compared with the room there is, as each of its writes is.
+    //   those of check_name
+    //   exists            something of that name is there, and it is to be kept
+    //   invalid_argument  a directory, or something else than a file, has that name
+    //   not_found         its directory is missing
+    //   permission        the directory lies outside, or on another file system than the root; or not writable
+    //   no_space
+    [[nodiscard]] Result<NewFile> create(std::string_view name, std::uint64_t bytes, std::uint32_t mode,
+                                         Existing existing) const;
+
+    // A file to be read. Those of check_name, not_found, permission, invalid_argument (not a regular file).
+    [[nodiscard]] Result<SourceFile> open_source(std::string_view name) const;
+
+    // How many left-overs the opening removed.
+    [[nodiscard]] std::uint32_t removed() const noexcept { return removed_; }
+
+  private:
+    Root() = default;
+    [[nodiscard]] static Result<Root> open_directory(const std::string& path);
+    [[nodiscard]] Result<void> lock(const std::string& path) const;
+    [[nodiscard]] Result<void> make_staging();
+    void clean_staging();
+    [[nodiscard]] Result<UniqueFd> open_parent(std::string_view name) const;
+
+    std::shared_ptr<const UniqueFd> directory_;
+    std::shared_ptr<const UniqueFd> staging_;  // null: read-only
+    bool own_staging_ = false;                 // the folder is ours: clean it, remove it at the end
+    KeptFree kept_;
+    std::uint64_t device_ = 0;
+    std::uint64_t staging_inode_ = 0;  // of the folder that is ours
+    std::uint32_t removed_ = 0;
+};
+
+}  // namespace cinnabar::files

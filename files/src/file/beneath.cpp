@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "file/beneath.hpp"
+
+#include <cinnabar/files/file_error.hpp>
+#include <cinnabar/files/name.hpp>
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace cinnabar::files {
+
+// glibc has no wrapper.
+UniqueFd open_beneath(int directory, const std::string& path, std::uint64_t flags) {
+    open_how how{};
+    how.flags = flags | O_CLOEXEC;
+    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+    for (;;) {
+        const long fd = ::syscall(SYS_openat2, directory, path.c_str(), &how, sizeof how);
+        // EAGAIN: something on the way was renamed meanwhile, and the kernel could not be sure. It passes.
+        if (fd < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+        return UniqueFd(static_cast<int>(fd));
+    }
+}
+
+UniqueFd open_parent_beneath(int directory, std::string_view name) {
+    const std::string parent(parent_of(name));
+    return open_beneath(directory, parent.empty() ? "." : parent, O_RDONLY | O_DIRECTORY);
+}
+
+Result<void> check_target(int parent, const std::string& leaf, std::string_view name, Existing existing) {
+    struct stat status {};
+    if (::fstatat(parent, leaf.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+        if (errno == ENOENT) return {};
+        return file_error(errno, "cannot look at the name", name);
+    }
+    if (S_ISDIR(status.st_mode)) return file_error(EISDIR, {}, name);
+    if (existing == Existing::keep) return file_error(EEXIST, {}, name);
+    if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode))
+        return Error{Errc::invalid_argument, "what has that name is not a file", printable(name)};
+    return {};
+}
+
+}  // namespace cinnabar::files

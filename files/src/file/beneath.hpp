@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Paths below a directory, as the kernel resolves them at this moment.
+#pragma once
+
+#include <cinnabar/base/result.hpp>
+#include <cinnabar/base/unique_fd.hpp>
+#include <cinnabar/files/new_file.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace cinnabar::files {
+
+// Opens what `path` names below `directory`. Empty, with errno: EXDEV when it leads out.
+[[nodiscard]] UniqueFd open_beneath(int directory, const std::string& path, std::uint64_t flags);
+
+// The directory that `name` is to be in. Empty, with errno.
+[[nodiscard]] UniqueFd open_parent_beneath(int directory, std::string_view name);
+
+// ok: a new file may take the name. exists; invalid_argument: something that is not a file has the name; those of
+// file_error.
+[[nodiscard]] Result<void> check_target(int parent, const std::string& leaf, std::string_view name, Existing existing);
+
+}  // namespace cinnabar::files

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The checksum of a whole file, XXH3 with 64 bits, taken piece by piece in the order of the file. One thread at a time.
+#pragma once
+
+#include <cinnabar/base/bytes.hpp>
+
+#include <xxhash.h>
+
+#include <cstdint>
+#include <memory>
+#include <new>
+
+namespace cinnabar::files {
+
+class Checksum {
+  public:
+    Checksum() : state_(XXH3_createState()) {
+        if (!state_) throw std::bad_alloc();
+        XXH3_64bits_reset(state_.get());
+    }
+    void update(ConstBytes bytes) noexcept { XXH3_64bits_update(state_.get(), bytes.data(), bytes.size()); }
+    // The checksum of everything so far.
+    [[nodiscard]] std::uint64_t digest() const noexcept { return XXH3_64bits_digest(state_.get()); }
+
+  private:
+    struct Free {
+        void operator()(XXH3_state_t* state) const noexcept { XXH3_freeState(state); }
+    };
+    std::unique_ptr<XXH3_state_t, Free> state_;
+};
+
+}  // namespace cinnabar::files

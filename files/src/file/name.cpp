@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cinnabar/files/name.hpp>
+
+#include <array>
+#include <cstdint>
+
+namespace cinnabar::files {
+namespace {
+
+// Shown in messages: enough to recognise a name of kilobytes.
+std::string shown(std::string_view name) {
+    constexpr std::size_t shown_bytes_max = 80;
+    if (name.size() <= shown_bytes_max) return printable(name);
+    return printable(name.substr(0, shown_bytes_max)) + "...";
+}
+
+Result<void> check_component(std::string_view component, std::string_view name) {
+    if (component.empty()) return Error{Errc::invalid_argument, "the name has an empty component", shown(name)};
+    if (component == ".") return Error{Errc::invalid_argument, "the name has a '.' component", shown(name)};
+    if (component == "..") return Error{Errc::permission, "the name leaves the root by '..'", shown(name)};
+    if (component.size() > component_bytes_max)
+        return Error{Errc::too_large, "a component of the name is over 255 bytes", shown(name)};
+    return {};
+}
+
+}  // namespace
+
+Result<void> check_name(std::string_view name) {
+    if (name.empty()) return Error{Errc::invalid_argument, "the name is empty"};
+    if (name.front() == '/') return Error{Errc::permission, "the name is an absolute path", shown(name)};
+    if (name.find('\0') != std::string_view::npos)
+        return Error{Errc::invalid_argument, "the name has a zero byte", shown(name)};
+    if (name.size() > name_bytes_max) return Error{Errc::too_large, "the name is over 4095 bytes", shown(name)};
+    for (std::string_view rest = name;;) {
+        const auto slash = rest.find('/');
+        const auto component = rest.substr(0, slash);
+        CINNABAR_TRY_VOID(check_component(component, name));
+        if (component == staging_folder && component.data() == name.data())
+            return Error{Errc::permission, "the name is reserved for unfinished files", shown(name)};
+        if (slash == std::string_view::npos) return {};
+        rest.remove_prefix(slash + 1);
+    }
+}
+
+std::string_view leaf_of(std::string_view path) noexcept {
+    const auto slash = path.rfind('/');
+    return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+std::string_view parent_of(std::string_view path) noexcept {
+    const auto slash = path.rfind('/');
+    return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
+}
+
+std::size_t utf8_sequence_bytes(std::string_view text) noexcept {
+    if (text.empty()) return 0;
+    const auto lead = static_cast<std::uint8_t>(text[0]);
+    if (lead < 0x80) return 1;
+    const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+    if (lead < 0xc2 || lead > 0xf4 || text.size() < length) return 0;
+    std::uint32_t value = lead & (0xffu >> (length + 1));
+    for (std::size_t i = 1; i < length; ++i) {
+        const auto next = static_cast<std::uint8_t>(text[i]);
+        if ((next & 0xc0) != 0x80) return 0;
+        value = value << 6 | (next & 0x3fu);
+    }
+    constexpr std::array<std::uint32_t, 5> least{0, 0, 0x80, 0x800, 0x10000};
+    if (value < least[length] || value > 0x10ffff || (value >= 0xd800 && value <= 0xdfff)) return 0;
+    return length;
+}
+
+std::string printable(std::string_view name) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string text;
+    text.reserve(name.size());
+    while (!name.empty()) {
+        const auto length = utf8_sequence_bytes(name);
+        const auto first = static_cast<std::uint8_t>(name[0]);
+        const bool control = first < 0x20 || first == 0x7f ||
+                             (length == 2 && first == 0xc2 && static_cast<std::uint8_t>(name[1]) < 0xa0);
+        if (length == 0 || control) {
+            for (std::size_t i = 0; i < (length == 0 ? 1 : length); ++i) {
+                const auto byte = static_cast<std::uint8_t>(name[i]);
+                text.append("\\x").append(1, digits[byte >> 4]).append(1, digits[byte & 15]);
+            }
+        } else {
+            if (first == '\\') text.append("\\");
+            text.append(name.substr(0, length));
+        }
+        name.remove_prefix(length == 0 ? 1 : length);
+    }
+    return text;
+}
+
+}  // namespace cinnabar::files

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "file/beneath.hpp"
+
+#include <cinnabar/base/random.hpp>
+#include <cinnabar/files/file_error.hpp>
+#include <cinnabar/files/name.hpp>
+#include <cinnabar/files/root.hpp>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+
+namespace cinnabar::files {
+namespace {
+
+constexpr int attempts_max = 16;
+
+std::string staged_name() {
+    std::array<char, 48> name{};
+    (void)std::snprintf(name.data(), name.size(), ".cinnabar-%016llx.part",
+                        static_cast<unsigned long long>(secret_u64()));
+    return name.data();
+}
+
+}  // namespace
+
+Result<Root> Root::open_directory(const std::string& path) {
+    Root root;
+    root.directory_ = std::make_shared<UniqueFd>(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!*root.directory_) return file_error(errno, "cannot open the directory", path);
+    struct stat status {};
+    if (::fstat(root.directory_->get(), &status) != 0) return file_error(errno, "cannot look at the directory", path);
+    root.device_ = status.st_dev;
+    if (!open_beneath(root.directory_->get(), ".", O_PATH))
+        return Error{Errc::unsupported, "the system call openat2 is needed (Linux 5.6 or later)", printable(path),
+                     errno};
+    return root;
+}
+
+Result<Root> Root::open(const std::string& path) {
+    CINNABAR_TRY(auto root, open_directory(path));
+    root.staging_ = root.directory_;
+    return root;
+}
+
+Result<Root> Root::serve_read_only(const std::string& path) { return open_directory(path); }
+
+Result<Root> Root::serve(const std::string& path, const KeptFree& kept) {
+    CINNABAR_TRY(auto root, open_directory(path));
+    root.kept_ = kept;
+    CINNABAR_TRY_VOID(root.lock(path));
+    CINNABAR_TRY_VOID(root.make_staging());
+    root.clean_staging();
+    return root;
+}
+
+Result<void> Root::lock(const std::string& path) const {
+    if (::flock(directory_->get(), LOCK_EX | LOCK_NB) == 0) return {};
+    if (errno == EWOULDBLOCK) return Error{Errc::busy, "another server serves this directory", printable(path)};
+    return file_error(errno, "cannot lock the directory", path);
+}
+
+Result<void> Root::make_staging() {
+    const std::string name(staging_folder);
+    if (::mkdirat(directory_->get(), name.c_str(), 0700) != 0 && errno != EEXIST)
+        return file_error(errno, "cannot make the folder for unfinished files", name);
+    auto folder = std::make_shared<UniqueFd>(
+        ::openat(directory_->get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!*folder) return file_error(errno, "cannot open the folder for unfinished files", name);
+    struct stat status {};
+    if (::fstat(folder->get(), &status) != 0) return file_error(errno, "cannot look at the folder", name);
+    // Whoever may write into it could exchange a file between its verification and its naming.
+    if (status.st_uid != ::geteuid() && status.st_uid != 0)
+        return Error{Errc::permission, "the folder for unfinished files belongs to somebody else: remove it", name};
+    if ((status.st_mode & 022) != 0)
+        return Error{Errc::permission, "others may write into the folder for unfinished files: chmod 700 it", name};
+    staging_inode_ = status.st_ino;
+    staging_ = std::move(folder);
+    own_staging_ = true;
+    return {};
+}
+
+void Root::clean_staging() {
+    struct Close {
+        void operator()(DIR* folder) const noexcept { (void)::closedir(folder); }
+    };
+    // Reading moves the position, so it needs a descriptor of its own.
+    UniqueFd fd(::openat(staging_->get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const std::unique_ptr<DIR, Close> folder(fd ? ::fdopendir(fd.get()) : nullptr);
+    if (!folder) return;
+    (void)fd.release();
+    while (const dirent* entry = ::readdir(folder.get())) {
+        const std::string_view name = entry->d_name;
+        if (!name.starts_with(".cinnabar-") || !name.ends_with(".part")) continue;
+        if (::unlinkat(staging_->get(), entry->d_name, 0) == 0) ++removed_;
+    }
+}
+
+Root::~Root() {
+    // The folder is removed only if it is empty.
+    if (own_staging_ && directory_)
+        (void)::unlinkat(directory_->get(), std::string(staging_folder).c_str(), AT_REMOVEDIR);
+}
+
+Result<UniqueFd> Root::open_parent(std::string_view name) const {
+    auto fd = open_parent_beneath(directory_->get(), name);
+    if (!fd && errno == ENOENT)
+        return Error{Errc::not_found, "its directory is missing, and none is made", printable(name)};
+    if (!fd) return file_error(errno, "cannot open its directory", name);
+    struct stat status {};
+    if (::fstat(fd.get(), &status) != 0) return file_error(errno, "cannot look at its directory", name);
+    if (status.st_dev != device_) return file_error(EXDEV, {}, name);
+    // Its name is refused by check_name, but a link inside the root may lead there.
+    if (own_staging_ && status.st_ino == staging_inode_)
+        return Error{Errc::permission, "that is the folder for unfinished files", printable(name)};
+    return fd;
+}
+
+Result<NewFile> Root::create(std::string_view name, std::uint64_t bytes, std::uint32_t mode, Existing existing) const {
+    CINNABAR_TRY_VOID(check_name(name));
+    if (!staging_) return Error{Errc::permission, "the server gives files and takes none", printable(name)};
+    CINNABAR_TRY(auto parent, open_parent(name));
+    NewFile file;
+    file.name_ = name;
+    file.leaf_ = leaf_of(name);
+    CINNABAR_TRY_VOID(check_target(parent.get(), file.leaf_, name, existing));
+    // The staging folder may be writable where the target's is not: better told now than after the last byte.
+    if (::faccessat(parent.get(), ".", W_OK | X_OK, AT_EACCESS) != 0)
+        return file_error(errno, "cannot write into its directory", name);
+    CINNABAR_TRY_VOID(check_room(parent.get(), bytes, 1, kept_, name));
+    file.root_ = directory_;
+    file.staging_ = staging_;
+    file.parent_ = std::move(parent);
+    file.existing_ = existing;
+    file.kept_ = kept_;
+    for (int attempt = 0; attempt < attempts_max; ++attempt) {
+        auto staged = staged_name();
+        file.file_.reset(::openat(staging_->get(), staged.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                                  static_cast<mode_t>(mode & 0777u)));
+        if (file.file_) {
+            file.staged_name_ = std::move(staged);
+            return file;
+        }
+        if (errno != EEXIST) break;
+    }
+    if (errno == ENOENT)
+        return Error{Errc::io, "the folder for unfinished files is gone; a server has to be started again",
+                     printable(name)};
+    return file_error(errno, "cannot make a file", name);
+}
+
+Result<SourceFile> Root::open_source(std::string_view name) const {
+    CINNABAR_TRY_VOID(check_name(name));
+    auto fd = open_beneath(directory_->get(), std::string(name), O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    if (!fd && errno == ENOENT) return Error{Errc::not_found, "there is no such file", printable(name)};
+    if (!fd) return file_error(errno, "cannot open the file", name);
+    return SourceFile::from(std::move(fd), name);
+}
+
+}  // namespace cinnabar::files

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cinnabar/files/file_error.hpp>
+#include <cinnabar/files/name.hpp>
+#include <cinnabar/files/source_file.hpp>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+
+namespace cinnabar::files {
+namespace {
+
+bool same(const timespec& a, const timespec& b) { return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec; }
+
+}  // namespace
+
+Result<SourceFile> SourceFile::open(const std::string& path) {
+    UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (!file) return file_error(errno, "cannot open the file", path);
+    return from(std::move(file), path);
+}
+
+Result<SourceFile> SourceFile::from(UniqueFd file, std::string_view name) {
+    struct stat status {};
+    if (::fstat(file.get(), &status) != 0) return file_error(errno, "cannot look at the file", name);
+    if (S_ISDIR(status.st_mode)) return file_error(EISDIR, {}, name);
+    if (!S_ISREG(status.st_mode)) return Error{Errc::invalid_argument, "it is not a regular file", printable(name)};
+    (void)::posix_fadvise(file.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
+    SourceFile source;
+    source.file_ = std::move(file);
+    source.name_ = name;
+    source.bytes_ = static_cast<std::uint64_t>(status.st_size);
+    source.mode_ = status.st_mode & 0777u;
+    source.modified_ = status.st_mtim;
+    source.changed_ = status.st_ctim;
+    return source;
+}
+
+Result<void> SourceFile::read(std::uint64_t offset, Bytes to) const {
+    while (!to.empty()) {
+        const ssize_t count = ::pread(file_.get(), to.data(), to.size(), static_cast<off_t>(offset));
+        if (count < 0) {
+            if (errno == EINTR) continue;
+            return file_error(errno, "cannot read the file", name_);
+        }
+        if (count == 0) return Error{Errc::bad_checksum, "the file became shorter while it was read", printable(name_)};
+        offset += static_cast<std::uint64_t>(count);
+        to = to.subspan(static_cast<std::size_t>(count));
+    }
+    return {};
+}
+
+Result<void> SourceFile::settled() const {
+    struct stat status {};
+    if (::fstat(file_.get(), &status) != 0) return file_error(errno, "cannot look at the file", name_);
+    const bool settled = static_cast<std::uint64_t>(status.st_size) == bytes_ && same(status.st_mtim, modified_) &&
+                         same(status.st_ctim, changed_);
+    if (!settled) return Error{Errc::bad_checksum, "the file was changed while it was read", printable(name_)};
+    std::byte beyond{};
+    ssize_t count = 0;
+    do {
+        count = ::pread(file_.get(), &beyond, 1, static_cast<off_t>(bytes_));
+    } while (count < 0 && errno == EINTR);
+    if (count < 0) return file_error(errno, "cannot read the file", name_);
+    if (count > 0) return Error{Errc::bad_checksum, "the file is longer than its size says", printable(name_)};
+    return {};
+}
+
+}  // namespace cinnabar::files

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The registered buffers through which all data passes. Their number bounds the memory of a server. Files under way
+// share them fairly; a file that wants more than its part waits. Belongs to one loop, as waiting.hpp does.
+#pragma once
+
+#include "session/waiting.hpp"
+
+#include <cinnabar/base/result.hpp>
+#include <cinnabar/bulk/buffer_pool.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <utility>
+
+namespace cinnabar::files {
+
+class Buffers;
+
+// The buffers of one file. May be destroyed when it holds none and no task waits for one.
+class Share {
+  public:
+    explicit Share(Buffers& buffers) noexcept;
+    ~Share();
+    Share(const Share&) = delete;
+    Share& operator=(const Share&) = delete;
+    // Resumes the waiting task with `why`. Later requests fail with `why` at once.
+    void close(Errc why) noexcept;
+    [[nodiscard]] bool idle() const noexcept { return held_ == 0 && !waiting_; }
+
+  private:
+    friend class Buffers;
+    friend class Buffer;
+    struct Take;
+    Buffers* buffers_;
+    std::uint32_t held_ = 0;
+    Errc closed_ = Errc::ok;
+    Take* waiting_ = nullptr;
+};
+
+// One buffer. Its destructor, which runs on the loop, gives it back.
+class Buffer {
+  public:
+    Buffer() = default;
+    Buffer(Buffer&& other) noexcept : buffer_(std::move(other.buffer_)), share_(std::exchange(other.share_, nullptr)) {}
+    Buffer& operator=(Buffer&& other) noexcept {
+        Buffer taken(std::move(other));
+        std::swap(buffer_, taken.buffer_);
+        std::swap(share_, taken.share_);
+        return *this;
+    }
+    ~Buffer();
+
+    [[nodiscard]] Bytes bytes() const noexcept { return buffer_.bytes(); }
+    [[nodiscard]] const bulk::Region& region() const noexcept { return buffer_.region(); }
+
+  private:
+    friend class Buffers;
+    bulk::PooledBuffer buffer_;
+    Share* share_ = nullptr;
+};
+
+struct Share::Take : Waiting {
+    Share& share;
+    Buffer taken;
+
+    explicit Take(Share& of) noexcept : share(of) {}
+    [[nodiscard]] bool await_ready() noexcept;
+    template <typename Promise>
+    void await_suspend(std::coroutine_handle<Promise> handle) {
+        suspend(handle);
+        enqueue();
+    }
+    // The buffer, or the error given to close().
+    [[nodiscard]] Result<Buffer> await_resume() noexcept {
+        if (outcome != Errc::ok) return outcome;
+        return std::move(taken);
+    }
+    void enqueue();
+};
+
+class Buffers {
+  public:
+    // out_of_memory.
+    [[nodiscard]] static Result<Buffers> make(std::size_t buffer_bytes, std::uint32_t count);
+    // Only before the first Share exists.
+    Buffers(Buffers&&) noexcept = default;
+
+    // Awaits a buffer for a file. It is there at once while the file holds less than its part; otherwise files take
+    // turns. Requires: no other task waits in this share.
+    [[nodiscard]] Share::Take take(Share& share) noexcept { return Share::Take(share); }
+
+    [[nodiscard]] std::size_t buffer_bytes() const noexcept { return pool_.buffer_bytes(); }
+    [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
+
+  private:
+    friend class Share;
+    friend class Buffer;
+    friend struct Share::Take;
+    Buffers(bulk::BufferPool pool, std::uint32_t count) noexcept : pool_(std::move(pool)), count_(count) {}
+    // Buffers that a file may hold before it waits. One part is left over, so that a new file finds buffers even if
+    // all others have stalled.
+    [[nodiscard]] std::uint32_t part() const noexcept { return std::max(1u, count_ / (shares_ + 1)); }
+    [[nodiscard]] bool try_take(Share& share, Buffer& out) noexcept;
+    void hand_out() noexcept;
+
+    bulk::BufferPool pool_;
+    std::uint32_t count_;
+    std::uint32_t shares_ = 0;
+    std::deque<Share*> queue_;  // those with a waiting task, longest wait first
+};
+
+}  // namespace cinnabar::files

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "session/client_session.hpp"
+
+#include "file/checksum.hpp"
+#include "session/remote_error.hpp"
+#include "session/waiting.hpp"
+
+#include <cinnabar/files/name.hpp>
+#include <cinnabar/files/source_file.hpp>
+#include <cinnabar/hl/when_all.hpp>
+#include <cinnabar/hl/with_deadline.hpp>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace cinnabar::files {
+namespace {
+
+// The most memory that a server can make this client use: window size times buffers.
+constexpr std::uint64_t buffer_bytes_max = 64u << 20;
+constexpr std::uint32_t buffers_wanted = 24;
+constexpr std::uint32_t windows_max_allowed = 32;
+constexpr unsigned disk_threads = 2;
+
+hl::CallOptions within(Microseconds deadline) {
+    hl::CallOptions options;
+    options.deadline = deadline;
+    return options;
+}
+
+// The error of a call that was made while a file was under way. The server was there a moment ago, so a refused
+// connection means that it has gone.
+Error in_the_middle(Error error) {
+    error = from_remote(std::move(error));
+    if (error.code != Errc::refused) return error;
+    error.code = Errc::peer_lost;
+    error.hint = "the server has gone while a file was under way: start it and repeat the command";
+    return error;
+}
+
+}  // namespace
+
+// A file that is being sent. The lanes that send its windows share it; it lives in the task that started them.
+struct ClientSession::Sending {
+    SourceFile source;
+    std::uint64_t file;
+    SaveMode mode;
+    BytesMoved progress;
+    Share share;
+    Sequence reading{};
+    Checksum sum{};
+    std::uint64_t next = 0;
+    std::optional<Error> failure{};
+
+    void fail(Error why) {
+        if (failure) return;
+        failure = std::move(why);
+        reading.close(failure->code);
+        share.close(failure->code);
+    }
+};
+
+// A file that is being received.
+struct ClientSession::Receiving {
+    NewFile target;
+    std::uint64_t file;
+    std::uint64_t bytes;
+    BytesMoved progress;
+    Share share;
+    Sequence taking{};
+    Sequence writing{};
+    Checksum sum{};
+    std::uint64_t next = 0;
+    std::optional<Error> failure{};
+
+    void fail(Error why) {
+        if (failure) return;
+        failure = std::move(why);
+        taking.close(failure->code);
+        share.close(failure->code);
+        writing.close(failure->code);
+    }
+};
+
+ClientSession::ClientSession(const hl::NodeRef& node, na::Addr server, const Key* key)
+    : node_(node), server_(std::move(server)), key_(key), scope_(node), disk_(disk_threads), pace_(buffers_wanted) {}
+
+hl::Task<Result<LoginOut>> ClientSession::log_in() {
+    HelloIn hello;
+    hello.version = protocol_version;
+    hello.nonce = make_nonce();
+    auto greeted = co_await node_.call(hello_rpc, server_, hello, within(session_deadline));
+    if (!greeted) co_return from_remote(std::move(greeted).error());
+    if (greeted->wants_key && !key_)
+        co_return Error{
+            Errc::permission,
+            "the server wants a key: give --key-file (without one, a server lets in its own user on its own "
+            "host only)"};
+    if (!greeted->wants_key && key_)
+        co_return Error{Errc::permission, "the server has no key, so it is not the one that the key is for"};
+    const Nonce nonce = greeted->challenge.nonce;
+    LoginIn login;
+    login.nonce = hello.nonce;
+    login.challenge = greeted->challenge;
+    if (key_) login.proof = key_->prove_client(hello.nonce, nonce);
+    auto admitted = co_await node_.call(login_rpc, server_, login, within(session_deadline));
+    if (!admitted) co_return from_remote(std::move(admitted).error());
+    const LoginOut& out = *admitted;
+    const Admission admission{hello.nonce, nonce, out.token, out.window_bytes, out.windows_max};
+    if (key_ && !key_->accepts_server(out.proof, admission))
+        co_return Error{Errc::permission, "the server could not prove the key"};
+    std::optional<Secret> secret;
+    if (key_) secret = key_->session_secret(hello.nonce, nonce, out.token);
+    seals_ = Seals(out.token, std::move(secret));
+    co_return admitted;
+}
+
+hl::Task<Result<void>> ClientSession::open() {
+    auto admitted = co_await log_in();
+    if (!admitted) co_return std::move(admitted).error();
+    window_bytes_ = admitted->window_bytes;
+    windows_max_ = std::clamp(admitted->windows_max, 1u, windows_max_allowed);
+    if (window_bytes_ == 0 || window_bytes_ > buffer_bytes_max / 2)
+        co_return Error{Errc::protocol, "the server wants windows of an absurd size"};
+    const auto count = std::min<std::uint64_t>(buffers_wanted, buffer_bytes_max / window_bytes_);
+    auto buffers = Buffers::make(window_bytes_, static_cast<std::uint32_t>(count));
+    if (!buffers) co_return std::move(buffers).error();
+    buffers_ = std::make_unique<Buffers>(*std::move(buffers));
+    auto served = node_.serve(fill_rpc, [this](hl::Request<FillIn> request) { return fill(std::move(request)); });
+    if (!served) co_return std::move(served).error();
+    HoldIn in;
+    seals_.stamp(in);
+    // On the node's loop: whatever opened the session may have ended before the session does.
+    if (const Errc spawned = scope_.spawn(hold(node_, server_, in)); spawned != Errc::ok) co_return spawned;
+    // Lets the hold call leave before the first file is opened.
+    (void)co_await node_.sleep_for(Microseconds{0});
+    co_return Result<void>();
+}
+
+hl::Task<void> ClientSession::hold(hl::NodeRef node, na::Addr server, HoldIn in) {
+    // The other calls report whatever ends this one, so its result is not used.
+    (void)co_await node.call(hold_rpc, server, in, within(hl::no_deadline));
+}
+
+hl::Task<void> ClientSession::close() {
+    (void)node_.withdraw(fill_rpc);
+    // A node without a thread of its own is driven from here until the hold call has ended.
+    (void)co_await node_.sleep_for(Microseconds{0});
+    co_await fills_.none();
+    scope_.request_stop();
+    co_await scope_.join();
+}
+
+std::uint64_t ClientSession::lanes_for(std::uint64_t bytes) const noexcept {
+    const std::uint64_t windows = bytes / window_bytes_ + (bytes % window_bytes_ != 0 ? 1 : 0);
+    return std::min<std::uint64_t>(windows_max_, windows);
+}
+
+hl::Task<void> ClientSession::give_up(std::uint64_t file) {
+    AbortIn in;
+    in.file = file;
+    seals_.stamp(in);
+    (void)co_await node_.call(abort_rpc, server_, in, within(session_deadline));
+}
+
+// --- saving
+
+hl::Task<Result<Moved>> ClientSession::save(const std::string& path, const std::string& name, SaveMode mode,
+                                            BytesMoved progress) {
+    auto source = co_await disk_.run([&path] { return SourceFile::open(path); });
+    if (!source) co_return std::move(source).error();
+    OpenIn open;
+    open.name = name;
+    open.bytes = source->bytes();
+    open.mode = source->mode();
+    open.replace = mode.existing == Existing::replace;
+    open.checked = mode.checked;
+    seals_.stamp(open);
+    auto opened = co_await node_.call(open_rpc, server_, open, within(open_deadline));
+    if (!opened) co_return from_remote(std::move(opened).error());
+
+    const std::shared_ptr<Sending> file(
+        new Sending{*std::move(source), opened->file, mode, std::move(progress), Share(*buffers_)});
+    if (mode.push) pushing_.emplace(file->file, file);
+    Result<void> sent = co_await send_windows(*file);
+    pushing_.erase(file->file);
+    if (!sent) {
+        co_await give_up(file->file);
+        co_return std::move(sent).error();
+    }
+    CommitIn commit;
+    commit.file = file->file;
+    if (mode.checked) commit.checksum = file->sum.digest();
+    seals_.stamp(commit);
+    auto committed = co_await node_.call(commit_rpc, server_, commit, within(commit_deadline));
+    if (!committed) co_return in_the_middle(std::move(committed).error());
+    Moved moved{open.bytes, {}};
+    if (mode.checked) moved.checksum = commit.checksum;
+    co_return moved;
+}
+
+hl::Task<Result<void>> ClientSession::send_windows(Sending& file) {
+    std::vector<hl::Task<void>> lanes;
+    for (std::uint64_t i = 0; i < lanes_for(file.source.bytes()); ++i) lanes.push_back(send_lane(file));
+    if (!lanes.empty()) (void)co_await hl::when_all(std::move(lanes));
+    if (file.failure) co_return *file.failure;
+    co_return file.source.settled();
+}
+
+hl::Task<void> ClientSession::send_lane(Sending& file) {
+    while (!file.failure && file.next < file.source.bytes()) {
+        const std::uint64_t offset = file.next;
+        file.next += window_bytes_;
+        Result<void> sent = co_await send_window(file, offset);
+        if (!sent) file.fail(std::move(sent).error());
+    }
+}
+
+hl::Task<Result<void>> ClientSession::send_window(Sending& file, std::uint64_t offset) {
+    Result<void> sent;
+    if (file.mode.push) {  // no conditional expression: gcc 12 destroys what it awaits there twice
+        sent = co_await push_window(file, offset);
+    } else {
+        sent = co_await lend_window(file, offset);
+    }
+    if (sent && file.progress) file.progress(std::min(window_bytes_, file.source.bytes() - offset));
+    co_return sent;
+}
+
+hl::Task<Result<Buffer>> ClientSession::read_window(Sending& file, std::uint64_t offset) {
+    const std::uint64_t bytes = std::min(window_bytes_, file.source.bytes() - offset);
+    if (const Errc turn = co_await file.reading.reach(offset); turn != Errc::ok) co_return turn;
+    Result<Buffer> buffer = co_await buffers_->take(file.share);
+    if (!buffer) co_return buffer;
+    const Bytes content = buffer->bytes().first(bytes);
+    Result<void> got = co_await disk_.run([&file, content, offset] {
+        auto outcome = file.source.read(offset, content);
+        if (outcome && file.mode.checked) file.sum.update(content);
+        return outcome;
+    });
+    if (!got) co_return std::move(got).error();
+    file.reading.advance(offset + bytes);
+    co_return buffer;
+}
+
+hl::Task<Result<void>> ClientSession::lend_window(Sending& file, std::uint64_t offset) {
+    Result<Buffer> buffer = co_await read_window(file, offset);
+    if (!buffer) co_return std::move(buffer).error();
+    const std::uint64_t bytes = std::min(window_bytes_, file.source.bytes() - offset);
+    WindowIn window;
+    window.file = file.file;
+    window.offset = offset;
+    window.window = hl::Bulk(buffer->region().slice(0, bytes), na::Access::read);
+    const Pace::Pass pass = co_await pace_.take();
+    if (file.failure) co_return *file.failure;
+    seals_.stamp(window);
+    Result<void> sent = co_await node_.call(window_rpc, server_, window, within(window_deadline));
+    if (!sent) co_return in_the_middle(std::move(sent).error());
+    co_return sent;
+}
+
+// The server asks for the bytes by a fill call.
+hl::Task<Result<void>> ClientSession::push_window(const Sending& file, std::uint64_t offset) {
+    PushIn push;
+    push.file = file.file;
+    push.offset = offset;
+    const Pace::Pass pass = co_await pace_.take();
+    if (file.failure) co_return *file.failure;
+    seals_.stamp(push);
+    Result<void> pushed = co_await node_.call(push_rpc, server_, push, within(window_deadline));
+    if (!pushed) co_return file.failure ? *file.failure : in_the_middle(std::move(pushed).error());
+    co_return pushed;
+}
+
+hl::Task<Result<void>> ClientSession::fill(hl::Request<FillIn> request) {
+    const Inside::Entry inside(fills_);
+    if (auto sealed = seals_.check(*request); !sealed) co_return to_remote(sealed.error());
+    const auto found = pushing_.find(request->file);
+    if (found == pushing_.end()) co_return to_remote(Error{Errc::not_found, "no such file is being pushed"});
+    const auto file = found->second;
+    const std::uint64_t offset = request->offset;
+    if (offset >= file->source.bytes() || offset % window_bytes_ != 0)
+        co_return to_remote(Error{Errc::invalid_argument, "the file has no such window"});
+    Result<Buffer> buffer = co_await read_window(*file, offset);
+    Result<void> filled;
+    if (buffer) {
+        hl::TransferOptions options;
+        options.notify = request->notice;
+        options.deadline = fill_deadline;
+        const std::uint64_t bytes = std::min(window_bytes_, file->source.bytes() - offset);
+        const auto moved = co_await request->buffer.push(buffer->region().slice(0, bytes), options);
+        if (!moved) filled = moved.error();
+    } else {
+        filled = std::move(buffer).error();
+    }
+    if (filled) co_return filled;
+    // A canceled fill means that the server has let go of it, or is lost: the push call reports the reason.
+    if (filled.error().code != Errc::canceled) file->fail(filled.error());
+    co_return to_remote(filled.error());
+}
+
+// --- fetching
+
+hl::Task<Result<Moved>> ClientSession::fetch(const std::string& name, const Root& into, Existing existing,
+                                             BytesMoved progress, std::function<void(std::uint64_t)> announced) {
+    AskIn ask;
+    ask.name = name;
+    seals_.stamp(ask);
+    auto asked = co_await node_.call(ask_rpc, server_, ask, within(open_deadline));
+    if (!asked) co_return from_remote(std::move(asked).error());
+    if (asked->bytes > file_bytes_max) {
+        co_await give_up(asked->file);
+        co_return Error{Errc::protocol, "the server tells of a file of an impossible size", printable(name)};
+    }
+    if (announced) announced(asked->bytes);
+    auto target = co_await disk_.run([&] { return into.create(leaf_of(name), asked->bytes, asked->mode, existing); });
+    if (!target) {
+        co_await give_up(asked->file);
+        co_return std::move(target).error();
+    }
+    Receiving file{*std::move(target), asked->file, asked->bytes, std::move(progress), Share(*buffers_)};
+    Result<void> received = co_await receive_windows(file);
+    if (!received) {
+        co_await give_up(file.file);
+        co_return std::move(received).error();
+    }
+    FinishIn finish;
+    finish.file = file.file;
+    seals_.stamp(finish);
+    auto finished = co_await node_.call(finish_rpc, server_, finish, within(open_deadline));
+    if (!finished) co_return in_the_middle(std::move(finished).error());
+    if (finished->checksum != file.sum.digest())
+        co_return Error{Errc::bad_checksum, "what arrived is not what was sent", printable(name)};
+    Result<void> committed = co_await disk_.run([&file] { return file.target.commit(); });
+    if (!committed) co_return std::move(committed).error();
+    co_return Moved{file.bytes, finished->checksum};
+}
+
+hl::Task<Result<void>> ClientSession::receive_windows(Receiving& file) {
+    std::vector<hl::Task<void>> lanes;
+    for (std::uint64_t i = 0; i < lanes_for(file.bytes); ++i) lanes.push_back(receive_lane(file));
+    if (!lanes.empty()) (void)co_await hl::when_all(std::move(lanes));
+    if (file.failure) co_return *file.failure;
+    if (file.writing.position() != file.bytes) co_return Error{Errc::protocol, "not all of the file was written"};
+    co_return Result<void>();
+}
+
+hl::Task<void> ClientSession::receive_lane(Receiving& file) {
+    while (!file.failure && file.next < file.bytes) {
+        const std::uint64_t offset = file.next;
+        file.next += window_bytes_;
+        Result<void> received = co_await receive_window(file, offset);
+        if (!received) file.fail(std::move(received).error());
+    }
+}
+
+hl::Task<Result<void>> ClientSession::receive_window(Receiving& file, std::uint64_t offset) {
+    const std::uint64_t bytes = std::min(window_bytes_, file.bytes - offset);
+    if (const Errc turn = co_await file.taking.reach(offset); turn != Errc::ok) co_return turn;
+    Result<Buffer> buffer = co_await buffers_->take(file.share);
+    if (!buffer) co_return std::move(buffer).error();
+    file.taking.advance(offset + bytes);
+    ReadIn read;
+    read.file = file.file;
+    read.offset = offset;
+    read.window = hl::Bulk(buffer->region().slice(0, bytes), na::Access::write);
+    Result<void> arrived;
+    {
+        const Pace::Pass pass = co_await pace_.take();
+        if (file.failure) co_return *file.failure;
+        seals_.stamp(read);
+        arrived = co_await node_.call(read_rpc, server_, read, within(window_deadline));
+    }
+    if (!arrived) co_return in_the_middle(std::move(arrived).error());
+    if (const Errc turn = co_await file.writing.reach(offset); turn != Errc::ok) co_return turn;
+    const ConstBytes content = buffer->bytes().first(bytes);
+    Result<void> written = co_await disk_.run([&file, content, offset] {
+        file.sum.update(content);
+        return file.target.write(offset, content);
+    });
+    if (!written) co_return written;
+    file.writing.advance(offset + bytes);
+    if (file.progress) file.progress(bytes);
+    co_return written;
+}
+
+}  // namespace cinnabar::files

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The client's side of a session with one server: it logs in, saves and fetches files. Several windows of a file are
+// under way at once. Belongs to one executor (client.hpp). Its buffers bound its memory.
+#pragma once
+
+#include "session/buffers.hpp"
+#include "session/disk.hpp"
+#include "session/pace.hpp"
+#include "session/protocol.hpp"
+#include "session/seal.hpp"
+#include "session/waiting.hpp"
+
+#include <cinnabar/files/client.hpp>
+#include <cinnabar/hl/node.hpp>
+#include <cinnabar/hl/request.hpp>
+#include <cinnabar/hl/scope.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace cinnabar::files {
+
+class ClientSession {
+  public:
+    // `key` may be null; it must outlive the session.
+    ClientSession(const hl::NodeRef& node, na::Addr server, const Key* key);
+    // Requires: it was closed, or never opened.
+    ~ClientSession() = default;
+    ClientSession(const ClientSession&) = delete;
+    ClientSession& operator=(const ClientSession&) = delete;
+
+    // Logs in and holds the session. permission: a key is missing, wrong, or the server could not prove it.
+    // unsupported, protocol, no_such_rpc: no save service of this version. And what calls fail with.
+    [[nodiscard]] hl::Task<Result<void>> open();
+    // Ends the session; the server removes unfinished files. Also needed after open() has failed.
+    [[nodiscard]] hl::Task<void> close();
+
+    // Saves a file under a name. The errors of the server's Root and of SourceFile; bad_checksum: it changed meanwhile.
+    // unsupported: a push over a transport that cannot notify. Requires: open() was ok. Several at once.
+    [[nodiscard]] hl::Task<Result<Moved>> save(const std::string& path, const std::string& name, SaveMode mode,
+                                               BytesMoved progress);
+    // Fetches a file into a directory, under the last component of its name. Errors as above, from both sides.
+    [[nodiscard]] hl::Task<Result<Moved>> fetch(const std::string& name, const Root& into, Existing existing,
+                                                BytesMoved progress, std::function<void(std::uint64_t)> announced);
+
+  private:
+    struct Sending;
+    struct Receiving;
+    [[nodiscard]] hl::Task<Result<LoginOut>> log_in();
+    [[nodiscard]] static hl::Task<void> hold(hl::NodeRef node, na::Addr server, HoldIn in);
+    [[nodiscard]] hl::Task<Result<void>> send_windows(Sending& file);
+    [[nodiscard]] hl::Task<void> send_lane(Sending& file);
+    [[nodiscard]] hl::Task<Result<void>> send_window(Sending& file, std::uint64_t offset);
+    [[nodiscard]] hl::Task<Result<Buffer>> read_window(Sending& file, std::uint64_t offset);
+    [[nodiscard]] hl::Task<Result<void>> lend_window(Sending& file, std::uint64_t offset);
+    [[nodiscard]] hl::Task<Result<void>> push_window(const Sending& file, std::uint64_t offset);
+    [[nodiscard]] hl::Task<Result<void>> fill(hl::Request<FillIn> request);
+    [[nodiscard]] hl::Task<Result<void>> receive_windows(Receiving& file);
+    [[nodiscard]] hl::Task<void> receive_lane(Receiving& file);
+    [[nodiscard]] hl::Task<Result<void>> receive_window(Receiving& file, std::uint64_t offset);
+    [[nodiscard]] hl::Task<void> give_up(std::uint64_t file);
+    [[nodiscard]] std::uint64_t lanes_for(std::uint64_t bytes) const noexcept;
+
+    hl::NodeRef node_;
+    na::Addr server_;
+    const Key* key_;
+    hl::Scope scope_;
+    Disk disk_;
+    Seals seals_;
+    std::uint64_t window_bytes_ = 0;
+    std::uint32_t windows_max_ = 1;
+    Pace pace_;
+    std::unique_ptr<Buffers> buffers_;  // made of the size that the server wants
+    std::map<std::uint64_t, std::shared_ptr<Sending>> pushing_;
+    Inside fills_;  // handlers at work
+};
+
+}  // namespace cinnabar::files

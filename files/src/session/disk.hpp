@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Threads for blocking work on the disk, so that the loop never waits for it: `co_await disk.run(f)` runs f on one of
+// them and resumes the task on its own executor. Jobs start in the order in which they were queued.
+#pragma once
+
+#include <cinnabar/hl/executor.hpp>
+#include <cinnabar/hl/task.hpp>
+
+#include <condition_variable>
+#include <coroutine>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace cinnabar::files {
+
+class Disk {
+  public:
+    // A piece of blocking work. Lives in the task that awaits it, so queueing allocates nothing.
+    struct Errand {
+        Errand* next = nullptr;
+        void (*work)(Errand& self) noexcept = nullptr;
+        hl::Job job;
+        hl::Executor* executor = nullptr;  // null: no task waits, and the errand deletes itself
+    };
+
+    explicit Disk(unsigned threads);
+    // Waits until everything that is queued has run. Nothing may be queued any more.
+    ~Disk();
+    Disk(const Disk&) = delete;
+    Disk& operator=(const Disk&) = delete;
+
+    template <typename F>
+    struct [[nodiscard]] Run : Errand {
+        using Value = std::invoke_result_t<F&>;
+        static_assert(!std::is_void_v<Value>, "let it return what came of it");
+        Disk& disk;
+        F f;
+        std::optional<Value> value;
+
+        Run(Disk& on, F function) : disk(on), f(std::move(function)) {
+            work = [](Errand& self) noexcept {
+                auto& run = static_cast<Run&>(self);
+                run.value.emplace(run.f());
+            };
+        }
+        [[nodiscard]] bool await_ready() const noexcept { return false; }
+        template <typename Promise>
+        void await_suspend(std::coroutine_handle<Promise> handle) noexcept {
+            job.resumes(handle);
+            executor = hl::context_of(handle)->executor;
+            disk.queue(*this);
+        }
+        Value await_resume() { return *std::move(value); }
+    };
+    // f takes nothing, returns something movable and must not throw; it may refer to the locals of the awaiting task.
+    template <typename F>
+    Run<F> run(F f) {
+        return Run<F>(*this, std::move(f));
+    }
+    // Destroys something on a disk thread: removing a large file may take long.
+    template <typename T>
+    void dispose(T garbage) {
+        struct Garbage : Errand {
+            T held;
+            explicit Garbage(T what) : held(std::move(what)) {
+                work = [](Errand& self) noexcept { delete static_cast<Garbage*>(&self); };
+            }
+        };
+        queue(*new Garbage(std::move(garbage)));
+    }
+
+  private:
+    void queue(Errand& errand) noexcept;
+    void serve();
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    Errand* first_ = nullptr;
+    Errand* last_ = nullptr;
+    unsigned idle_ = 0;
+    bool closing_ = false;
+    std::vector<std::thread> threads_;
+};
+
+}  // namespace cinnabar::files

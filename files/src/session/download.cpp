@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "session/download.hpp"
+
+#include "session/protocol.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace cinnabar::files {
+void Download::close(Error why) {
+    if (failure_) return;
+    const Errc code = why.code;
+    failure_ = std::move(why);
+    reading_.close(code);
+    share_.close(code);
+}
+
+Result<void> Download::check(std::uint64_t offset, const hl::Bulk& window) const {
+    const std::uint64_t step = buffers_.buffer_bytes();
+    const bool fits = offset < bytes() && offset % step == 0 && window.size() == std::min(step, bytes() - offset);
+    if (!fits) return Error{Errc::invalid_argument, "the file has no such window"};
+    return {};
+}
+
+hl::Task<Result<void>> Download::send(std::uint64_t offset, const hl::Bulk& window) {
+    if (failure_) co_return *failure_;
+    Result<void> outcome = check(offset, window);
+    if (outcome) outcome = co_await move(offset, window);
+    if (!outcome) close(outcome.error());
+    co_return outcome;
+}
+
+hl::Task<Result<void>> Download::move(std::uint64_t offset, const hl::Bulk& window) {
+    const std::uint64_t bytes = window.size();
+    if (const Errc turn = co_await reading_.reach(offset); turn != Errc::ok) co_return reason(turn);
+    Result<Buffer> buffer = co_await buffers_.take(share_);
+    if (!buffer) co_return reason(buffer.code());
+    const Bytes content = buffer->bytes().first(bytes);
+    Result<void> got = co_await disk_.run([this, content, offset] {
+        auto outcome = file_.read(offset, content);
+        if (outcome) sum_.update(content);
+        return outcome;
+    });
+    if (!got) co_return got;
+    reading_.advance(offset + bytes);
+
+    hl::TransferOptions options;
+    options.deadline = window_time_max;
+    Result<std::uint64_t> moved = co_await window.push(buffer->region().slice(0, bytes), options);
+    if (!moved) co_return std::move(moved).error();
+    if (*moved != bytes) co_return Error{Errc::protocol, "the window went short"};
+    co_return Result<void>();
+}
+
+Result<std::uint64_t> Download::finish() {
+    if (failure_) return *failure_;
+    if (reading_.position() != bytes()) return Error{Errc::invalid_argument, "not all windows of the file were read"};
+    CINNABAR_TRY_VOID(file_.settled());
+    return sum_.digest();
+}
+
+}  // namespace cinnabar::files

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A file that a client fetches. It is read and hashed in the order of the file; several windows are pushed at once.
+// Belongs to the loop, except that disk threads read the file.
+#pragma once
+
+#include "file/checksum.hpp"
+#include "session/buffers.hpp"
+#include "session/disk.hpp"
+#include "session/waiting.hpp"
+
+#include <cinnabar/files/source_file.hpp>
+#include <cinnabar/hl/bulk.hpp>
+#include <cinnabar/hl/task.hpp>
+
+#include <cstdint>
+#include <optional>
+
+namespace cinnabar::files {
+
+class Download {
+  public:
+    Download(Buffers& buffers, Disk& disk, SourceFile file) noexcept
+        : buffers_(buffers), disk_(disk), file_(std::move(file)), share_(buffers) {}
+    Download(const Download&) = delete;
+    Download& operator=(const Download&) = delete;
+
+    // One window. ok: it is in the client's memory. Otherwise as Upload::receive.
+    [[nodiscard]] hl::Task<Result<void>> send(std::uint64_t offset, const hl::Bulk& window);
+    // The checksum of the whole file. invalid_argument: windows are missing. bad_checksum: the file changed meanwhile.
+    [[nodiscard]] Result<std::uint64_t> finish();
+    void close(Error why);
+    // Its windows wait for an earlier one that has not been asked for, and none is being moved.
+    [[nodiscard]] bool has_gap() const noexcept { return reading_.waited_for() && share_.idle(); }
+
+    [[nodiscard]] std::uint64_t bytes() const noexcept { return file_.bytes(); }
+    [[nodiscard]] std::uint32_t mode() const noexcept { return file_.mode(); }
+
+  private:
+    [[nodiscard]] hl::Task<Result<void>> move(std::uint64_t offset, const hl::Bulk& window);
+    [[nodiscard]] Result<void> check(std::uint64_t offset, const hl::Bulk& window) const;
+    [[nodiscard]] Error reason(Errc code) const { return failure_ ? *failure_ : Error{code, "no such window is due"}; }
+
+    Buffers& buffers_;
+    Disk& disk_;
+    SourceFile file_;
+    Share share_;
+    Sequence reading_;
+    Checksum sum_;
+    std::optional<Error> failure_;
+};
+
+}  // namespace cinnabar::files

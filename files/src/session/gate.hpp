@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Decides who may use the service: challenges, proofs and sessions. It keeps no state before a login, so that strangers
+// cannot exhaust anything: a login brings its challenge back, and the tag proves that the server made it. Belongs to
+// the loop.
+#pragma once
+
+#include "session/protocol.hpp"
+#include "session/seal.hpp"
+#include "session/secret.hpp"
+
+#include <cinnabar/base/clock.hpp>
+#include <cinnabar/base/result.hpp>
+#include <cinnabar/na/addr.hpp>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace cinnabar::files {
+
+// Files under way (server.hpp).
+struct Saving;
+struct Giving;
+
+// What a client has under way: files, and the bytes that it said it would save.
+struct Load {
+    std::size_t files = 0;
+    std::uint64_t bytes = 0;
+};
+
+struct Session {
+    Seals seals;
+    na::Addr source;
+    bool held = false;   // the client's hold call is open
+    bool ended = false;  // the hold call has ended
+    std::map<std::uint64_t, std::shared_ptr<Saving>> savings;
+    std::map<std::uint64_t, std::shared_ptr<Giving>> givings;
+    std::shared_ptr<Load> load = std::make_shared<Load>();
+    std::map<std::uint64_t, Error> failed;  // by file: why it was given up, until the client asks
+};
+
+class Gate {
+  public:
+    static constexpr std::size_t sessions_max = 4096;
+    static constexpr TimeUs challenge_us = 10'000'000;  // from hello to login, and from login to hold
+
+    // Limits that a login tells the client.
+    struct Limits {
+        std::uint64_t window_bytes = 0;
+        std::uint32_t windows_max = 0;
+    };
+    Gate(std::optional<Key> key, Limits limits, TimeSource& clock = steady_clock())
+        : key_(std::move(key)), limits_(limits), clock_(clock) {}
+
+    // unsupported: another version.
+    [[nodiscard]] Result<HelloOut> hello(const HelloIn& in, const na::Addr& source) const;
+    // timed_out: not a challenge for this connection, or too old. permission: a wrong proof. overloaded: too many
+    // sessions, or the connection has one.
+    [[nodiscard]] Result<LoginOut> login(const LoginIn& in, const na::Addr& source);
+    // The session of a token, from the login on. peer_lost: the token belongs to another connection, or has ended.
+    [[nodiscard]] Result<std::shared_ptr<Session>> find(const Token& token, const na::Addr& source) const;
+    // Marks the session as held. busy: it is held already. peer_lost: as above.
+    [[nodiscard]] Result<std::shared_ptr<Session>> hold(const Token& token, const na::Addr& source);
+    // Removes sessions that were not held in time, and returns them.
+    [[nodiscard]] std::vector<std::shared_ptr<Session>> expire();
+    template <typename F>
+    void for_each(F each) const {
+        for (const auto& [source, entry] : sessions_) each(*entry.session);
+    }
+    void end(const Session& session);
+
+    [[nodiscard]] std::size_t sessions() const noexcept { return sessions_.size(); }
+
+  private:
+    struct Entry {
+        std::shared_ptr<Session> session;
+        TimeUs until;  // the hold call must arrive
+    };
+    [[nodiscard]] MacText tag_text(const Nonce& client, const Challenge& challenge, const na::Addr& source) const;
+    std::optional<Key> key_;
+    Limits limits_;
+    TimeSource& clock_;
+    const Secret secret_ = Secret::random();  // tags challenges
+    // One for each connection, by its address, which the session keeps alive.
+    std::map<const na::AddrBody*, Entry> sessions_;
+};
+
+}  // namespace cinnabar::files

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The calls of the save service, as both sides share them. What they mean, in which order they come and what each side
+// promises is in docs/save-service.md; change both together.
+#pragma once
+
+#include <cinnabar/files/key.hpp>
+#include <cinnabar/hl/bulk.hpp>
+#include <cinnabar/hl/rpc.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace cinnabar::files {
+
+inline constexpr std::uint32_t protocol_version = 1;
+
+// --- opening a session
+
+struct HelloIn {
+    std::uint32_t version = 0;
+    Nonce nonce{};  // the client's
+};
+// The server keeps nothing of it: the login brings it back, and the server knows it by the tag.
+struct Challenge {
+    Nonce nonce{};                // the server's
+    std::uint64_t issued_us = 0;  // on the server's clock
+    Proof tag{};  // HMAC-SHA256 by a secret of the server over this, the client's nonce, and the connection
+};
+struct HelloOut {
+    std::uint32_t version = 0;
+    bool wants_key = false;
+    Challenge challenge;
+};
+inline constexpr hl::Rpc<HelloOut(HelloIn)> hello_rpc{"cinnabar.save.hello"};
+
+struct LoginIn {
+    Nonce nonce{};  // the client's, as in its hello
+    Challenge challenge;
+    Proof proof{};  // zeros without a key
+};
+struct LoginOut {
+    Token token;
+    Proof proof{};                   // the server's, over all of this; zeros without a key
+    std::uint64_t window_bytes = 0;  // how much a window call may carry
+    std::uint32_t windows_max = 0;   // how many of a file the server works on at once
+};
+inline constexpr hl::Rpc<LoginOut(LoginIn)> login_rpc{"cinnabar.save.login"};
+
+// What every call of a session begins with, of either side.
+struct Seal {
+    Token token;               // of the session; good on the connection that it was given to
+    std::uint64_t number = 0;  // of this call, among those of its side; each is good once
+    Proof mac{};               // by the session's secret, over the call (seal.hpp); zeros without a key
+};
+
+struct HoldIn {
+    Seal seal;
+};
+// Stays open as long as the session; never answered but by an error. When it ends, for whatever reason, the server
+// forgets the session and removes what it had not finished.
+inline constexpr hl::Rpc<void(HoldIn)> hold_rpc{"cinnabar.save.hold"};
+
+// Files are no larger, as the operating system counts (off_t). Whoever is told of more refuses the file.
+inline constexpr std::uint64_t file_bytes_max = (std::uint64_t{1} << 63) - 1;
+
+// --- saving a file
+
+struct OpenIn {
+    Seal seal;
+    std::string name;
+    std::uint64_t bytes = 0;
+    std::uint32_t mode = 0;  // permission bits
+    bool replace = false;
+    bool checked = true;  // by the checksum of the commit
+};
+struct OpenOut {
+    std::uint64_t file = 0;  // names it in the following calls
+};
+inline constexpr hl::Rpc<OpenOut(OpenIn)> open_rpc{"cinnabar.save.open"};
+
+struct WindowIn {
+    Seal seal;
+    std::uint64_t file = 0;
+    std::uint64_t offset = 0;
+    hl::Bulk window;  // readable
+};
+// Answered when the bytes are written.
+inline constexpr hl::Rpc<void(WindowIn)> window_rpc{"cinnabar.save.window"};
+
+// The same the other way round: the server grants a buffer, in a fill call to the client, which writes into it.
+struct PushIn {
+    Seal seal;
+    std::uint64_t file = 0;
+    std::uint64_t offset = 0;
+};
+// Answered when the bytes are written.
+inline constexpr hl::Rpc<void(PushIn)> push_rpc{"cinnabar.save.push"};
+
+struct FillIn {
+    Seal seal;  // shows that it is the server
+    std::uint64_t file = 0;
+    std::uint64_t offset = 0;
+    std::uint32_t notice = 0;  // notifies with this when the bytes are in place
+    hl::Bulk buffer;           // writable; as long as the window
+};
+inline constexpr hl::Rpc<void(FillIn)> fill_rpc{"cinnabar.save.fill"};
+
+struct CommitIn {
+    Seal seal;
+    std::uint64_t file = 0;
+    std::uint64_t checksum = 0;  // XXH3, 64 bits, of the whole file, if it is checked
+};
+// Answered when the file has its name and is on disk.
+inline constexpr hl::Rpc<void(CommitIn)> commit_rpc{"cinnabar.save.commit"};
+
+// --- fetching a file
+
+struct AskIn {
+    Seal seal;
+    std::string name;
+};
+struct AskOut {
+    std::uint64_t file = 0;
+    std::uint64_t bytes = 0;
+    std::uint32_t mode = 0;
+};
+inline constexpr hl::Rpc<AskOut(AskIn)> ask_rpc{"cinnabar.save.ask"};
+
+struct ReadIn {
+    Seal seal;
+    std::uint64_t file = 0;
+    std::uint64_t offset = 0;
+    hl::Bulk window;  // writable; as long as what is to be read
+};
+// Answered when the bytes are in place.
+inline constexpr hl::Rpc<void(ReadIn)> read_rpc{"cinnabar.save.read"};
+
+struct FinishIn {
+    Seal seal;
+    std::uint64_t file = 0;
+};
+struct FinishOut {
+    std::uint64_t checksum = 0;  // of everything that was read
+};
+inline constexpr hl::Rpc<FinishOut(FinishIn)> finish_rpc{"cinnabar.save.finish"};
+
+// --- both
+
+struct AbortIn {
+    Seal seal;
+    std::uint64_t file = 0;
+};
+// Gives a file up. Answered when nothing of it is left.
+inline constexpr hl::Rpc<void(AbortIn)> abort_rpc{"cinnabar.save.abort"};
+
+// How long a client waits for each, from sending to answer. A commit waits for the disk to take what it has cached.
+inline constexpr std::chrono::microseconds session_deadline = std::chrono::seconds(10);
+inline constexpr std::chrono::microseconds open_deadline = std::chrono::seconds(30);
+// At the server: whoever stops in the middle of a window keeps its buffers this long, however late its deadline is.
+inline constexpr std::chrono::microseconds window_time_max = std::chrono::seconds(30);
+inline constexpr std::chrono::microseconds window_deadline = std::chrono::seconds(60);
+inline constexpr std::chrono::microseconds fill_deadline = std::chrono::seconds(30);
+inline constexpr std::chrono::microseconds commit_deadline = std::chrono::minutes(10);
+
+}  // namespace cinnabar::files

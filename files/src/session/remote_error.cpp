@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "session/remote_error.hpp"
+
+#include <cinnabar/files/name.hpp>
+#include <cinnabar/hl/app_error.hpp>
+
+#include <system_error>
+
+namespace cinnabar::files {
+
+Error to_remote(const Error& error) {
+    std::string text(error.hint);
+    if (error.os_errno != 0) {
+        if (!text.empty()) text += ": ";
+        text += std::generic_category().message(error.os_errno);
+    }
+    return hl::app_error(static_cast<std::uint32_t>(error.code), text);
+}
+
+Error from_remote(Error error) {
+    if (error.code != Errc::application) {
+        // Its subject is the call and the address: neither helps whoever saves a file, but where the call is the
+        // matter.
+        if (error.code != Errc::no_such_rpc && error.code != Errc::bad_signature) error.subject.clear();
+        if (error.code == Errc::canceled) error.hint = "interrupted before it was done";
+        return error;
+    }
+    // A number that this version does not know, or one that would turn a failure into a success.
+    const auto code = error.app_code < errc_count ? static_cast<Errc>(error.app_code) : Errc::ok;
+    error.code = code != Errc::ok && is_known(code) ? code : Errc::protocol;
+    error.app_code = 0;
+    error.hint = "the server says";
+    error.subject = printable(error.subject);  // it may send what a terminal would obey
+    return error;
+}
+
+}  // namespace cinnabar::files

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "session/service.hpp"
+
+#include "session/remote_error.hpp"
+
+#include <cinnabar/files/name.hpp>
+#include <cinnabar/files/ping.hpp>
+#include <cinnabar/hl/serve.hpp>
+
+#include <utility>
+
+namespace cinnabar::files {
+namespace {
+
+Error no_file() { return to_remote(Error{Errc::not_found, "no such file is under way"}); }
+
+// Of a file that is not being saved: why it was given up, when it was.
+Error no_file(const Session& session, std::uint64_t file) {
+    const auto found = session.failed.find(file);
+    return found == session.failed.end() ? no_file() : to_remote(found->second);
+}
+
+hl::CallOptions fill_options() {
+    hl::CallOptions options;
+    options.deadline = fill_deadline;
+    return options;
+}
+
+}  // namespace
+
+void UnderWay::begin() noexcept {
+    const std::lock_guard lock(mutex_);
+    ++count_;
+}
+
+void UnderWay::end() noexcept {
+    const std::lock_guard lock(mutex_);
+    if (--count_ == 0) changed_.notify_all();
+}
+
+std::uint32_t UnderWay::count() const noexcept {
+    const std::lock_guard lock(mutex_);
+    return count_;
+}
+
+bool UnderWay::wait_for_none(std::chrono::duration<double> span) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, span, [&] { return count_ == 0; });
+}
+
+Result<std::unique_ptr<Service>> Service::make(Root root, std::optional<Key> key, const ServerOptions& options,
+                                               ServerHooks hooks) {
+    CINNABAR_TRY(auto buffers, Buffers::make(options.window_bytes, options.buffers));
+    return std::unique_ptr<Service>(
+        new Service(std::move(root), std::move(key), options, std::move(hooks), std::move(buffers)));
+}
+
+Service::Service(Root root, std::optional<Key> key, const ServerOptions& options, ServerHooks hooks, Buffers buffers)
+    : root_(std::move(root)),
+      disk_(options.disk_threads),
+      buffers_(std::move(buffers)),
+      options_(options),
+      hooks_(std::move(hooks)),
+      gate_(std::move(key), Gate::Limits{options.window_bytes, options.windows_max}) {}
+
+Result<void> Service::serve_on(const hl::NodeRef& node) {
+    CINNABAR_TRY_VOID(node.serve(ping_rpc, [](std::uint64_t number) { return number; }));
+    CINNABAR_TRY_VOID(node.serve(hello_rpc, [this](hl::Request<HelloIn> request) { return hello(request); }));
+    CINNABAR_TRY_VOID(node.serve(login_rpc, [this](hl::Request<LoginIn> request) { return login(request); }));
+    CINNABAR_TRY_VOID(node.serve(hold_rpc, [this](hl::Request<HoldIn> request) { return hold(std::move(request)); }));
+    CINNABAR_TRY_VOID(serve_files_on(node));
+    if (const Errc spawned = node.spawn(watch_sessions(node)); spawned != Errc::ok) return spawned;
+    return {};
+}
+
+Result<void> Service::serve_files_on(const hl::NodeRef& node) {
+    CINNABAR_TRY_VOID(node.serve(open_rpc, [this](hl::Request<OpenIn> request) { return open(std::move(request)); }));
+    CINNABAR_TRY_VOID(
+        node.serve(window_rpc, [this](hl::Request<WindowIn> request) { return window(std::move(request)); }));
+    CINNABAR_TRY_VOID(node.serve(push_rpc, [this](hl::Request<PushIn> request) { return push(std::move(request)); }));
+    CINNABAR_TRY_VOID(
+        node.serve(commit_rpc, [this](hl::Request<CommitIn> request) { return commit(std::move(request)); }));
+    CINNABAR_TRY_VOID(node.serve(ask_rpc, [this](hl::Request<AskIn> request) { return ask(std::move(request)); }));
+    CINNABAR_TRY_VOID(node.serve(read_rpc, [this](hl::Request<ReadIn> request) { return read(std::move(request)); }));
+    CINNABAR_TRY_VOID(node.serve(finish_rpc, [this](hl::Request<FinishIn> request) { return finish(request); }));
+    return node.serve(abort_rpc, [this](hl::Request<AbortIn> request) { return abort(request); });
+}
+
+bool Service::drain(std::chrono::duration<double> span) {
+    draining_.store(true, std::memory_order_relaxed);
+    return under_way_.wait_for_none(span);
+}
+
+Error Service::failed(ServerEvent::Kind kind, const na::Addr& client, std::string_view name, const Error& error) const {
+    if (hooks_.ended) hooks_.ended({kind, std::string(name), client.to_string(), 0, {}, error});
+    return to_remote(error);
+}
+
+Result<HelloOut> Service::hello(const hl::Request<HelloIn>& request) {
+    auto out = gate_.hello(*request, request.source());
+    if (!out) return failed(ServerEvent::Kind::refused, request.source(), {}, out.error());
+    return out;
+}
+
+Result<LoginOut> Service::login(const hl::Request<LoginIn>& request) {
+    auto out = gate_.login(*request, request.source());
+    if (!out) return failed(ServerEvent::Kind::refused, request.source(), {}, out.error());
+    return out;
+}
+
+hl::Task<Result<void>> Service::hold(hl::Request<HoldIn> request) {
+    if (auto known = session_of(request); !known) co_return to_remote(known.error());
+    auto session = gate_.hold(request->seal.token, request.source());
+    if (!session) co_return to_remote(session.error());
+    // Ends when the client gives the session up, when it is lost, and when the node goes.
+    constexpr Microseconds long_time = std::chrono::hours(24);
+    Errc slept = Errc::ok;
+    while (slept == Errc::ok) slept = co_await request.node().sleep_for(long_time);
+    end_session(**session);
+    co_return Errc::shutting_down;
+}
+
+void Service::end_session(Session& session) {
+    session.ended = true;
+    const Error gone{Errc::peer_lost, "the client's session has ended"};
+    for (const auto& [file, saving] : session.savings) saving->upload->close(gone);
+    for (const auto& [file, giving] : session.givings) giving->download->close(gone);
+    session.savings.clear();
+    session.givings.clear();
+    gate_.end(session);
+}
+
+void Service::end_late_sessions() {
+    for (const auto& session : gate_.expire()) end_session(*session);
+}
+
+// Windows that wait for one that never comes would wait as long as their session.
+void Service::end_files_with_gaps(Session& session) const {
+    const Error why{Errc::timed_out, "a window of the file did not come"};
+    const auto look = [&](unsigned& gaps, auto& file) {
+        gaps = file.has_gap() ? gaps + 1 : 0;
+        if (gaps > options_.gap_seconds_max) file.close(why);
+    };
+    for (auto& [number, saving] : session.savings) look(saving->gaps, *saving->upload);
+    for (auto& [number, giving] : session.givings) look(giving->gaps, *giving->download);
+}
+
+hl::Task<void> Service::watch_sessions(hl::NodeRef node) {
+    constexpr Microseconds interval = std::chrono::seconds(1);
+    while (co_await node.sleep_for(interval) == Errc::ok) {
+        end_late_sessions();
+        gate_.for_each([this](Session& session) { end_files_with_gaps(session); });
+    }
+}
+
+// A file begins in a session that is held: when the client is lost, its hold call ends, and everything goes at once.
+// The hold call was made before, but may come a moment later.
+hl::Task<Result<void>> Service::may_begin(const std::shared_ptr<Session>& session, std::uint64_t bytes,
+                                          hl::NodeRef node) const {
+    constexpr Microseconds interval = std::chrono::milliseconds(1);
+    constexpr unsigned looks_max = 1000;
+    for (unsigned looks = 0; !session->held && looks < looks_max; ++looks) {
+        if (const Errc stopped = co_await node.sleep_for(interval); stopped != Errc::ok) co_return stopped;
+    }
+    if (!session->held) co_return Error{Errc::timed_out, "the session is not held: its hold call has to come first"};
+    if (session->ended) co_return Errc::canceled;
+    co_return has_room(*session, bytes);
+}
+
+Result<void> Service::has_room(const Session& session, std::uint64_t bytes) const {
+    if (draining_.load(std::memory_order_relaxed)) return Error{Errc::shutting_down, "it takes no new files"};
+    if (session.load->files >= options_.session_files_max)
+        return Error{Errc::overloaded, "too many files of this client are under way"};
+    if (bytes > options_.session_bytes_max)
+        return Error{Errc::too_large, "one client may not have that much under way (serve --client-bytes)"};
+    if (bytes > options_.session_bytes_max - session.load->bytes)
+        return Error{Errc::overloaded, "too many bytes of this client are under way"};
+    if (under_way_.count() >= options_.files_max) return Error{Errc::overloaded, "too many files are under way"};
+    return {};
+}
+
+hl::Task<Result<OpenOut>> Service::open(hl::Request<OpenIn> request) {
+    auto session = session_of(request);
+    if (!session) co_return to_remote(session.error());
+    const auto refuse = [&](const Error& error) {
+        return failed(ServerEvent::Kind::failed, request.source(), request->name, error);
+    };
+    if (auto may = co_await may_begin(*session, request->bytes, request.node()); !may) co_return refuse(may.error());
+    const AccessRequest access{AccessRequest::Kind::save, request->name, request->bytes, request->replace,
+                               request.source()};
+    if (auto may = may_access(access); !may) co_return refuse(may.error());
+    if (request->bytes > file_bytes_max)
+        co_return refuse(Error{Errc::too_large, "no file can be of that size", printable(request->name)});
+    if (claims_.taken(request->name))
+        co_return refuse(Error{Errc::busy, "another client is saving that name right now"});
+    // What was made so far goes away with this, also when the session ends meanwhile.
+    const std::shared_ptr<Saving> saving(
+        new Saving{{under_way_, (*session)->load, request->bytes}, {claims_, request->name}, {}, 0});
+    auto file = co_await disk_.run([this, &request] {
+        const auto existing = request->replace ? Existing::replace : Existing::keep;
+        return root_.create(request->name, request->bytes, request->mode, existing);
+    });
+    if (!file) co_return refuse(file.error());
+    saving->upload.emplace(buffers_, disk_, *std::move(file), request->bytes, request->checked);
+    if ((*session)->ended) co_return Errc::canceled;
+    OpenOut out;
+    out.file = next_file_++;
+    (*session)->savings.emplace(out.file, saving);
+    co_return out;
+}
+
+// Its name is free again and its staged file goes when the handlers at work on it have ended; a client that is stopped
+// and says nothing more keeps neither.
+void Service::give_up(Session& session, std::uint64_t file, const Error& why) {
+    if (session.savings.erase(file) == 0) return;
+    if (session.failed.size() >= options_.session_files_max) session.failed.erase(session.failed.begin());
+    session.failed.emplace(file, why);
+}
+
+hl::Task<Result<void>> Service::window(hl::Request<WindowIn> request) {
+    auto session = session_of(request);
+    if (!session) co_return to_remote(session.error());
+    const auto found = (*session)->savings.find(request->file);
+    if (found == (*session)->savings.end()) co_return no_file(**session, request->file);
+    const auto saving = found->second;
+    Result<void> outcome = co_await saving->upload->receive(request->offset, request->window);
+    if (outcome) co_return outcome;
+    give_up(**session, request->file, outcome.error());
+    co_return to_remote(outcome.error());
+}
+
+hl::Task<Result<void>> Service::push(hl::Request<PushIn> request) {
+    auto session = session_of(request);
+    if (!session) co_return to_remote(session.error());
+    const auto found = (*session)->savings.find(request->file);
+    if (found == (*session)->savings.end()) co_return no_file(**session, request->file);
+    const auto saving = found->second;
+    const Upload::Ask ask = [&request, &session](hl::Bulk buffer, std::uint32_t notice) -> hl::Task<Result<void>> {
+        FillIn fill;
+        fill.file = request->file;
+        fill.offset = request->offset;
+        fill.notice = notice;
+        fill.buffer = std::move(buffer);
+        (*session)->seals.stamp(fill);
+        co_return co_await request.node().call(fill_rpc, request.source(), fill, fill_options());
+    };
+    Result<void> outcome = co_await saving->upload->grant(request->offset, request.node(), request.source(), ask);
+    if (outcome) co_return outcome;
+    give_up(**session, request->file, outcome.error());
+    co_return to_remote(outcome.error());
+}
+
+hl::Task<Result<void>> Service::commit(hl::Request<CommitIn> request) {
+    auto session = session_of(request);
+    if (!session) co_return to_remote(session.error());
+    const auto found = (*session)->savings.find(request->file);
+    if (found == (*session)->savings.end()) co_return no_file(**session, request->file);
+    // Out of the session, so that its end does not interfere: all bytes are here.
+    const auto saving = std::move(found->second);
+    (*session)->savings.erase(found);
+    const auto& name = saving->claim.name();
+    NewFile::BeforeNaming before;
+    if (hooks_.before_naming) {
+        before = [this, &saving, &request](int fd) {
+            StagedFile staged{saving->claim.name(), saving->upload->bytes(), {}, fd};
+            if (saving->upload->checked()) staged.checksum = request->checksum;
+            return hooks_.before_naming(staged);
+        };
+    }
+    Result<void> outcome = co_await saving->upload->commit(request->checksum, before);
+    if (!outcome) co_return failed(ServerEvent::Kind::failed, request.source(), name, outcome.error());
+    if (hooks_.ended) {
+        const auto bytes = saving->upload->bytes();
+        ServerEvent saved{ServerEvent::Kind::saved, name, request.source().to_string(), bytes, {}, {}};
+        if (saving->upload->checked()) saved.checksum = request->checksum;
+        hooks_.ended(saved);
+    }
+    co_return outcome;
+}
+
+hl::Task<Result<AskOut>> Service::ask(hl::Request<AskIn> request) {
+    auto session = session_of(request);
+    if (!session) co_return to_remote(session.error());
+    const auto refuse = [&](const Error& error) {
+        return failed(ServerEvent::Kind::failed, request.source(), request->name, error);
+    };
+    if (auto may = co_await may_begin(*session, 0, request.node()); !may) co_return refuse(may.error());
+    const AccessRequest access{AccessRequest::Kind::fetch, request->name, 0, false, request.source()};
+    if (auto may = may_access(access); !may) co_return refuse(may.error());
+    const std::shared_ptr<Giving> giving(new Giving{{under_way_, (*session)->load, 0}, request->name, {}, 0});
+    auto file = co_await disk_.run([this, &request] { return root_.open_source(request->name); });
+    if (!file) co_return refuse(file.error());
+    giving->download.emplace(buffers_, disk_, *std::move(file));
+    if ((*session)->ended) co_return Errc::canceled;
+    AskOut out;
+    out.file = next_file_++;
+    out.bytes = giving->download->bytes();
+    out.mode = giving->download->mode();
+    (*session)->givings.emplace(out.file, giving);
+    co_return out;
+}
+
+hl::Task<Result<void>> Service::read(hl::Request<ReadIn> request) {
+    auto session = session_of(request);
+    if (!session) co_return to_remote(session.error());
+    const auto found = (*session)->givings.find(request->file);
+    if (found == (*session)->givings.end()) co_return no_file();
+    const auto giving = found->second;
+    Result<void> outcome = co_await giving->download->send(request->offset, request->window);
+    if (!outcome) co_return to_remote(outcome.error());
+    co_return outcome;
+}
+
+Result<FinishOut> Service::finish(const hl::Request<FinishIn>& request) {
+    auto session = session_of(request);
+    if (!session) return to_remote(session.error());
+    const auto found = (*session)->givings.find(request->file);
+    if (found == (*session)->givings.end()) return no_file();
+    const auto giving = std::move(found->second);
+    (*session)->givings.erase(found);
+    auto checksum = giving->download->finish();
+    if (!checksum) return failed(ServerEvent::Kind::failed, request.source(), giving->name, checksum.error());
+    if (hooks_.ended) {
+        const auto bytes = giving->download->bytes();
+        hooks_.ended({ServerEvent::Kind::fetched, giving->name, request.source().to_string(), bytes, *checksum, {}});
+    }
+    return FinishOut{*checksum};
+}
+
+Result<void> Service::abort(const hl::Request<AbortIn>& request) {
+    auto session = session_of(request);
+    if (!session) return to_remote(session.error());
+    const Error why{Errc::canceled, "the client gave the file up"};
+    (*session)->failed.erase(request->file);
+    if (const auto saving = (*session)->savings.extract(request->file)) saving.mapped()->upload->close(why);
+    if (const auto giving = (*session)->givings.extract(request->file)) giving.mapped()->download->close(why);
+    return {};
+}
+
+}  // namespace cinnabar::files

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The save service: sessions, and files under way in both directions, behind typed RPCs (protocol.hpp). It serves on a
+// node with one loop and keeps everything there; only drain() is for other threads.
+//
+// Order of life: the server, then the node; the node goes first, and with it the last handler.
+#pragma once
+
+#include "session/buffers.hpp"
+#include "session/disk.hpp"
+#include "session/download.hpp"
+#include "session/gate.hpp"
+#include "session/upload.hpp"
+
+#include <cinnabar/files/server.hpp>
+#include <cinnabar/hl/node.hpp>
+#include <cinnabar/hl/request.hpp>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace cinnabar::files {
+
+// How many files are under way, for whoever waits until none is. Any thread.
+class UnderWay {
+  public:
+    void begin() noexcept;
+    void end() noexcept;
+    [[nodiscard]] std::uint32_t count() const noexcept;
+    // False when some are left after `span`.
+    [[nodiscard]] bool wait_for_none(std::chrono::duration<double> span);
+
+    class Entry {
+      public:
+        Entry(UnderWay& files, std::shared_ptr<Load> client, std::uint64_t bytes) noexcept
+            : files_(files), client_(std::move(client)), bytes_(bytes) {
+            files_.begin();
+            ++client_->files;
+            client_->bytes += bytes_;
+        }
+        ~Entry() {
+            --client_->files;
+            client_->bytes -= bytes_;
+            files_.end();
+        }
+        Entry(const Entry&) = delete;
+        Entry& operator=(const Entry&) = delete;
+
+      private:
+        UnderWay& files_;
+        std::shared_ptr<Load> client_;
+        std::uint64_t bytes_;
+    };
+
+  private:
+    mutable std::mutex mutex_;
+    std::condition_variable changed_;
+    std::uint32_t count_ = 0;
+};
+
+// The names that are being saved, each by one client.
+class Claims {
+  public:
+    class Claim {
+      public:
+        Claim(Claims& claims, std::string name) : claims_(claims), name_(std::move(name)) {
+            claims_.names_.insert(name_);
+        }
+        ~Claim() { claims_.names_.erase(name_); }
+        Claim(const Claim&) = delete;
+        Claim& operator=(const Claim&) = delete;
+        [[nodiscard]] const std::string& name() const noexcept { return name_; }
+
+      private:
+        Claims& claims_;
+        std::string name_;
+    };
+    [[nodiscard]] bool taken(std::string_view name) const { return names_.contains(name); }
+
+  private:
+    std::set<std::string, std::less<>> names_;
+};
+
+// A file under way into the root, and out of it. Both are shared by their session and by the handlers at work on them.
+struct Saving {
+    UnderWay::Entry entry;
+    Claims::Claim claim;
+    std::optional<Upload> upload;  // once the file was made
+    unsigned gaps = 0;             // looks in a row that found one
+};
+struct Giving {
+    UnderWay::Entry entry;
+    std::string name;
+    std::optional<Download> download;
+    unsigned gaps = 0;
+};
+
+class Service {
+  public:
+    // out_of_memory: no memory for the buffers.
+    [[nodiscard]] static Result<std::unique_ptr<Service>> make(Root root, std::optional<Key> key,
+                                                               const ServerOptions& options, ServerHooks hooks);
+    Service(const Service&) = delete;
+    Service& operator=(const Service&) = delete;
+
+    // exists: the node serves a save service already.
+    [[nodiscard]] Result<void> serve_on(const hl::NodeRef& node);
+
+    // Takes no new file from now on and waits for those under way; false when some were left after `span`. Any thread
+    // but the loop's.
+    [[nodiscard]] bool drain(std::chrono::duration<double> span);
+
+  private:
+    Service(Root root, std::optional<Key> key, const ServerOptions& options, ServerHooks hooks, Buffers buffers);
+
+    template <typename In>
+    [[nodiscard]] Result<std::shared_ptr<Session>> session_of(const hl::Request<In>& request) const {
+        CINNABAR_TRY(auto session, gate_.find(request->seal.token, request.source()));
+        CINNABAR_TRY_VOID(session->seals.check(*request));
+        return session;
+    }
+    [[nodiscard]] hl::Task<Result<void>> may_begin(const std::shared_ptr<Session>& session, std::uint64_t bytes,
+                                                   hl::NodeRef node) const;
+    [[nodiscard]] Result<void> may_access(const AccessRequest& access) const {
+        return hooks_.may_access ? hooks_.may_access(access) : Result<void>();
+    }
+    [[nodiscard]] Result<void> has_room(const Session& session, std::uint64_t bytes) const;
+    [[nodiscard]] Result<void> serve_files_on(const hl::NodeRef& node);
+
+    [[nodiscard]] Result<HelloOut> hello(const hl::Request<HelloIn>& request);
+    [[nodiscard]] Result<LoginOut> login(const hl::Request<LoginIn>& request);
+    [[nodiscard]] hl::Task<Result<void>> hold(hl::Request<HoldIn> request);
+    [[nodiscard]] hl::Task<Result<OpenOut>> open(hl::Request<OpenIn> request);
+    [[nodiscard]] hl::Task<Result<void>> window(hl::Request<WindowIn> request);
+    [[nodiscard]] hl::Task<Result<void>> push(hl::Request<PushIn> request);
+    [[nodiscard]] hl::Task<Result<void>> commit(hl::Request<CommitIn> request);
+    [[nodiscard]] hl::Task<Result<AskOut>> ask(hl::Request<AskIn> request);
+    [[nodiscard]] hl::Task<Result<void>> read(hl::Request<ReadIn> request);
+    [[nodiscard]] Result<FinishOut> finish(const hl::Request<FinishIn>& request);
+    [[nodiscard]] Result<void> abort(const hl::Request<AbortIn>& request);
+    void end_session(Session& session);
+    void give_up(Session& session, std::uint64_t file, const Error& why);
+    void end_late_sessions();
+    void end_files_with_gaps(Session& session) const;
+    // Ends sessions that nobody came to hold, also when no other client comes by.
+    [[nodiscard]] hl::Task<void> watch_sessions(hl::NodeRef node);
+    // Tells the listener, and gives the error in the form in which it travels.
+    [[nodiscard]] Error failed(ServerEvent::Kind kind, const na::Addr& client, std::string_view name,
+                               const Error& error) const;
+
+    Root root_;
+    Disk disk_;
+    Buffers buffers_;
+    ServerOptions options_;
+    ServerHooks hooks_;
+    Claims claims_;
+    UnderWay under_way_;
+    std::uint64_t next_file_ = 1;
+    std::atomic<bool> draining_{false};
+    Gate gate_;  // goes first: the files of its sessions refer to all that stands before it
+};
+
+}  // namespace cinnabar::files

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "session/upload.hpp"
+
+#include "session/arrival.hpp"
+#include "session/protocol.hpp"
+
+#include <cinnabar/hl/when_all.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace cinnabar::files {
+namespace {
+
+// How long after its sender's answer a notification may arrive.
+constexpr std::chrono::microseconds notice_late_max = std::chrono::seconds(1);
+
+Error no_such_window() { return {Errc::invalid_argument, "the file has no such window"}; }
+
+// Ends the wait for a notification that does not arrive.
+hl::Task<Result<void>> ask_for(const hl::NodeRef& node, Arrival& arrival, hl::Task<Result<void>> asking) {
+    Result<void> asked = co_await std::move(asking);
+    if (asked && !arrival.over()) (void)co_await node.sleep_for(notice_late_max);
+    arrival.close(asked ? Errc::protocol : asked.code());
+    co_return asked;
+}
+
+}  // namespace
+
+Upload::Upload(Buffers& buffers, Disk& disk, NewFile file, std::uint64_t bytes, bool checked) noexcept
+    : buffers_(buffers), disk_(disk), file_(std::move(file)), bytes_(bytes), checked_(checked), share_(buffers) {}
+
+Upload::~Upload() { disk_.dispose(std::move(file_)); }
+
+void Upload::close(Error why) {
+    if (failure_) return;
+    const Errc code = why.code;
+    failure_ = std::move(why);
+    taking_.close(code);
+    share_.close(code);
+    writing_.close(code);
+}
+
+std::uint64_t Upload::window_bytes(std::uint64_t offset) const noexcept {
+    const std::uint64_t step = buffers_.buffer_bytes();
+    return offset < bytes_ && offset % step == 0 ? std::min(step, bytes_ - offset) : 0;
+}
+
+hl::Task<Result<void>> Upload::receive(std::uint64_t offset, const hl::Bulk& window) {
+    if (failure_) co_return *failure_;
+    Result<void> outcome = no_such_window();
+    if (window.size() != 0 && window.size() == window_bytes(offset)) outcome = co_await pull(offset, window);
+    if (!outcome) close(outcome.error());
+    co_return outcome;
+}
+
+hl::Task<Result<void>> Upload::grant(std::uint64_t offset, const hl::NodeRef& node, const na::Addr& client,
+                                     const Ask& ask) {
+    if (failure_) co_return *failure_;
+    Result<void> outcome = no_such_window();
+    const std::uint64_t bytes = window_bytes(offset);
+    if (bytes != 0) outcome = co_await have_pushed(offset, bytes, node, client, ask);
+    if (!outcome) close(outcome.error());
+    co_return outcome;
+}
+
+// Buffers are taken in the order of the file: the window that must be written next always has one.
+hl::Task<Result<Buffer>> Upload::take(std::uint64_t offset, std::uint64_t bytes) {
+    if (const Errc turn = co_await taking_.reach(offset); turn != Errc::ok) co_return reason(turn);
+    Result<Buffer> buffer = co_await buffers_.take(share_);
+    if (!buffer) co_return reason(buffer.code());
+    taking_.advance(offset + bytes);
+    co_return buffer;
+}
+
+hl::Task<Result<void>> Upload::write(std::uint64_t offset, ConstBytes content) {
+    if (const Errc turn = co_await writing_.reach(offset); turn != Errc::ok) co_return reason(turn);
+    Result<void> written = co_await disk_.run([this, content, offset] {
+        if (checked_) sum_.update(content);
+        return file_.write(offset, content);
+    });
+    if (written) writing_.advance(offset + content.size());
+    co_return written;
+}
+
+hl::Task<Result<void>> Upload::pull(std::uint64_t offset, const hl::Bulk& window) {
+    const std::uint64_t bytes = window.size();
+    Result<Buffer> buffer = co_await take(offset, bytes);
+    if (!buffer) co_return std::move(buffer).error();
+    hl::TransferOptions options;
+    options.deadline = window_time_max;
+    Result<std::uint64_t> moved = co_await window.pull(buffer->region().slice(0, bytes), options);
+    if (!moved) co_return std::move(moved).error();
+    if (*moved != bytes) co_return Error{Errc::protocol, "the window came short"};
+    co_return co_await write(offset, buffer->bytes().first(bytes));
+}
+
+// Written as soon as the bytes are there, while the client still answers.
+hl::Task<Result<void>> Upload::have_pushed(std::uint64_t offset, std::uint64_t bytes, const hl::NodeRef& node,
+                                           const na::Addr& client, const Ask& ask) {
+    Result<Buffer> buffer = co_await take(offset, bytes);
+    if (!buffer) co_return std::move(buffer).error();
+    Arrival arrival;
+    if (const Errc full = arrival.open(node.rpc_context(), client); full != Errc::ok) co_return full;
+    auto [asked, written] = co_await hl::when_all(
+        ask_for(node, arrival, ask(hl::Bulk(buffer->region().slice(0, bytes), na::Access::write), arrival.value())),
+        write_when_there(arrival, offset, buffer->bytes().first(bytes)));
+    if (!asked) co_return std::move(asked).error();
+    co_return std::move(written);
+}
+
+hl::Task<Result<void>> Upload::write_when_there(Arrival& arrival, std::uint64_t offset, ConstBytes content) {
+    if (const Errc lost = co_await arrival; lost != Errc::ok) co_return reason(lost);
+    co_return co_await write(offset, content);
+}
+
+hl::Task<Result<void>> Upload::commit(std::uint64_t checksum, const NewFile::BeforeNaming& before_naming) {
+    if (failure_) co_return *failure_;
+    if (writing_.position() != bytes_) {
+        close(Error{Errc::invalid_argument, "not all windows of the file came"});
+        co_return *failure_;
+    }
+    close(Error{Errc::closed, "the file is being committed"});
+    if (checked_ && sum_.digest() != checksum) co_return Error{Errc::bad_checksum, "what arrived is not what was sent"};
+    co_return co_await disk_.run([this, &before_naming] { return file_.commit(before_naming); });
+}
+
+}  // namespace cinnabar::files

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A file that a client saves. Several windows are pulled, or pushed by the client, at once; they are hashed and written
+// in the order of the file. Belongs to the loop, except that disk threads write the file, one window at a time.
+#pragma once
+
+#include "file/checksum.hpp"
+#include "session/buffers.hpp"
+#include "session/disk.hpp"
+#include "session/waiting.hpp"
+
+#include <cinnabar/files/new_file.hpp>
+#include <cinnabar/hl/bulk.hpp>
+#include <cinnabar/hl/node.hpp>
+#include <cinnabar/hl/task.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+namespace cinnabar::files {
+
+class Arrival;
+
+class Upload {
+  public:
+    // `checked`: a checksum will be asked for.
+    Upload(Buffers& buffers, Disk& disk, NewFile file, std::uint64_t bytes, bool checked) noexcept;
+    // Requires: none of its tasks runs. A disk thread removes a file that was not committed.
+    ~Upload();
+    Upload(const Upload&) = delete;
+    Upload& operator=(const Upload&) = delete;
+
+    // Pulls one window. ok: it is written. invalid_argument: the file has no such window, or has received it before.
+    // Any other error has ended the file, and is the same for all its windows.
+    [[nodiscard]] hl::Task<Result<void>> receive(std::uint64_t offset, const hl::Bulk& window);
+    // Grants the client a buffer by `ask`, into which it writes the window and then notifies `node` with `notice`.
+    // `ask` ends when the client has let go of the buffer. Results as of receive().
+    using Ask = std::function<hl::Task<Result<void>>(hl::Bulk buffer, std::uint32_t notice)>;
+    [[nodiscard]] hl::Task<Result<void>> grant(std::uint64_t offset, const hl::NodeRef& node, const na::Addr& client,
+                                               const Ask& ask);
+    // Verifies, syncs, names. invalid_argument: windows are missing. bad_checksum. Those of NewFile::commit.
+    // `before_naming` must live until the task ends.
+    [[nodiscard]] hl::Task<Result<void>> commit(std::uint64_t checksum,
+                                                const NewFile::BeforeNaming& before_naming = {});
+    // Ends the file early: windows that wait, and later ones, end with `why`.
+    void close(Error why);
+    // Its windows wait for an earlier one that has not been sent, and none is being moved.
+    [[nodiscard]] bool has_gap() const noexcept { return taking_.waited_for() && share_.idle(); }
+
+    [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+    [[nodiscard]] bool checked() const noexcept { return checked_; }
+
+  private:
+    [[nodiscard]] hl::Task<Result<void>> pull(std::uint64_t offset, const hl::Bulk& window);
+    [[nodiscard]] hl::Task<Result<void>> have_pushed(std::uint64_t offset, std::uint64_t bytes, const hl::NodeRef& node,
+                                                     const na::Addr& client, const Ask& ask);
+    [[nodiscard]] hl::Task<Result<void>> write_when_there(Arrival& arrival, std::uint64_t offset, ConstBytes content);
+    // Awaits a buffer for the window, in the order of the file.
+    [[nodiscard]] hl::Task<Result<Buffer>> take(std::uint64_t offset, std::uint64_t bytes);
+    [[nodiscard]] hl::Task<Result<void>> write(std::uint64_t offset, ConstBytes content);
+    // The size of the window at `offset`; 0: the file has no window there.
+    [[nodiscard]] std::uint64_t window_bytes(std::uint64_t offset) const noexcept;
+    // The error to report for a wait that ended with `code`: that of the file, if it has failed.
+    [[nodiscard]] Error reason(Errc code) const { return failure_ ? *failure_ : Error{code, "no such window is due"}; }
+
+    Buffers& buffers_;
+    Disk& disk_;
+    NewFile file_;
+    const std::uint64_t bytes_;
+    const bool checked_;
+    Share share_;
+    Sequence taking_;   // of a buffer
+    Sequence writing_;  // to the file
+    Checksum sum_;
+    std::optional<Error> failure_;
+};
+
+}  // namespace cinnabar::files

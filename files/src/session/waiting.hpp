@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What tasks of the loop wait for: their turn in a file, and a free buffer. All of it belongs to the loop's thread and
+// needs no lock. A waiting task is resumed by a post to its executor, never inside the call that ended its wait.
+#pragma once
+
+#include <cinnabar/base/assert.hpp>
+#include <cinnabar/base/error.hpp>
+#include <cinnabar/hl/executor.hpp>
+#include <cinnabar/hl/task.hpp>
+
+#include <coroutine>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <utility>
+
+namespace cinnabar::files {
+
+// A suspended task, and the result with which it is resumed.
+struct Waiting {
+    hl::Job job;
+    hl::Executor* executor = nullptr;
+    Errc outcome = Errc::ok;
+
+    template <typename Promise>
+    void suspend(std::coroutine_handle<Promise> handle) noexcept {
+        job.resumes(handle);
+        executor = hl::context_of(handle)->executor;
+    }
+    void resume(Errc code) noexcept {
+        outcome = code;
+        executor->post(job);
+    }
+};
+
+// Orders tasks by offset: a task that waits for offset x is resumed when everything before x is done. After close() all
+// of them, later ones too, get an error.
+class Sequence {
+  public:
+    Sequence() = default;
+    ~Sequence() { CINNABAR_ASSERT(waiting_.empty()); }
+    Sequence(const Sequence&) = delete;
+    Sequence& operator=(const Sequence&) = delete;
+
+    [[nodiscard]] std::uint64_t position() const noexcept { return position_; }
+    // Whether a task waits for an earlier offset to be done.
+    [[nodiscard]] bool waited_for() const noexcept { return !waiting_.empty(); }
+
+    struct Reach : Waiting {
+        Sequence* sequence;
+        std::uint64_t offset;
+        Reach(Sequence& in, std::uint64_t at) noexcept : sequence(&in), offset(at) {}
+        [[nodiscard]] bool await_ready() noexcept {
+            outcome = sequence->closed_;
+            // Somebody sent two windows with the same offset.
+            if (outcome == Errc::ok && offset < sequence->position_) outcome = Errc::invalid_argument;
+            return outcome != Errc::ok || offset == sequence->position_;
+        }
+        template <typename Promise>
+        [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> handle) {
+            suspend(handle);
+            if (sequence->waiting_.emplace(offset, this).second) return true;
+            outcome = Errc::invalid_argument;
+            return false;
+        }
+        [[nodiscard]] Errc await_resume() const noexcept { return outcome; }
+    };
+    // ok; the code given to close(); invalid_argument: that offset is done already, or another task waits for it.
+    [[nodiscard]] Reach reach(std::uint64_t offset) noexcept { return {*this, offset}; }
+
+    // Everything before `offset` is done.
+    void advance(std::uint64_t offset) noexcept {
+        CINNABAR_ASSERT(offset >= position_);
+        position_ = offset;
+        while (!waiting_.empty() && waiting_.begin()->first <= offset) {
+            const auto [at, next] = *waiting_.begin();
+            waiting_.erase(waiting_.begin());
+            next->resume(at == offset ? Errc::ok : Errc::invalid_argument);
+        }
+    }
+    void close(Errc why) noexcept {
+        if (closed_ == Errc::ok) closed_ = why;
+        for (const auto& [offset, next] : waiting_) next->resume(closed_);
+        waiting_.clear();
+    }
+
+  private:
+    std::uint64_t position_ = 0;
+    Errc closed_ = Errc::ok;
+    std::map<std::uint64_t, Reach*> waiting_;
+};
+
+// Counts handlers at work, for one task that waits until there are none.
+class Inside {
+  public:
+    Inside() = default;
+    ~Inside() { CINNABAR_ASSERT(count_ == 0); }
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+
+    class Entry {
+      public:
+        explicit Entry(Inside& inside) noexcept : inside_(inside) { ++inside_.count_; }
+        ~Entry() {
+            if (--inside_.count_ == 0 && inside_.waiting_) std::exchange(inside_.waiting_, nullptr)->resume(Errc::ok);
+        }
+        Entry(const Entry&) = delete;
+        Entry& operator=(const Entry&) = delete;
+
+      private:
+        Inside& inside_;
+    };
+
+    struct None : Waiting {
+        Inside* inside;
+        explicit None(Inside& of) noexcept : inside(&of) {}
+        [[nodiscard]] bool await_ready() const noexcept { return inside->count_ == 0; }
+        template <typename Promise>
+        void await_suspend(std::coroutine_handle<Promise> handle) noexcept {
+            suspend(handle);
+            inside->waiting_ = this;
+        }
+        void await_resume() const noexcept {}
+    };
+    // Requires: no other task waits.
+    [[nodiscard]] None none() noexcept { return None(*this); }
+
+  private:
+    std::uint32_t count_ = 0;
+    None* waiting_ = nullptr;
+};
+
+}  // namespace cinnabar::files

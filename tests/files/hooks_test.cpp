@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a program that embeds the service decides: who may save and fetch what, and what becomes of a file before and
+// after it has its name.
+#include "support/content.hpp"
+
+#include <cinnabar/files/client.hpp>
+#include <cinnabar/files/server.hpp>
+#include <cinnabar/hl/sync_wait.hpp>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cinnabar::files {
+namespace {
+
+using support::Folder;
+
+struct HooksTest : testing::Test {
+    Folder folder;
+    ServerHooks hooks;
+    std::unique_ptr<Server> server;
+    std::optional<hl::Node> there;
+    std::optional<hl::Node> here;
+    std::optional<Client> client;
+
+    void begin() {
+        std::filesystem::create_directory(folder.at("here"));
+        (void)folder.put("here/a", "the content of a");
+        std::filesystem::create_directory(folder.at("root"));
+        server = Server::make(Root::serve(folder.at("root")).value(), std::nullopt, {}, hooks).value();
+        there = hl::Node::listen("tcp://127.0.0.1:0").value();
+        ASSERT_TRUE(server->serve_on(*there).ok());
+        here = hl::Node::open("tcp://", {.progress_thread = false}).value();
+        client.emplace(*here, here->lookup(there->endpoints().front()).value(), nullptr);
+        ASSERT_TRUE(hl::sync_wait(client->open()).ok());
+    }
+    void TearDown() override {
+        EXPECT_TRUE(hl::sync_wait(client->close()).ok());
+        client.reset();
+        here.reset();
+        there.reset();
+    }
+    Result<Moved> save(const std::string& name, SaveMode mode = {}) {
+        return hl::sync_wait(client->save(folder.at("here/a"), name, mode));
+    }
+    Result<Moved> fetch(const std::string& name) {
+        const auto into = Root::open(folder.at("here")).value();
+        return hl::sync_wait(client->fetch(name, into));
+    }
+};
+
+TEST_F(HooksTest, WhatTheProgramForbidsIsNeitherMadeNorRead) {
+    std::vector<std::string> asked;
+    hooks.may_access = [&](const AccessRequest& access) -> Result<void> {
+        asked.push_back(std::string(access.name) + (access.kind == AccessRequest::Kind::save ? " s" : " f") +
+                        std::to_string(access.bytes) + (access.replace ? " r" : ""));
+        if (access.name.starts_with("own-")) return {};
+        return Error{Errc::permission, "not yours"};
+    };
+    begin();
+    const auto refused = save("other");
+    EXPECT_EQ(refused.code(), Errc::permission);
+    EXPECT_NE(refused.error().message().find("not yours"), std::string::npos) << refused.error().message();
+    EXPECT_FALSE(std::filesystem::exists(folder.at("root/other")));
+    EXPECT_TRUE(save("own-a", {.existing = Existing::replace}).ok());
+    (void)folder.put("root/other", "somebody's");
+    EXPECT_EQ(fetch("other").code(), Errc::permission);
+    EXPECT_FALSE(std::filesystem::exists(folder.at("here/other")));
+    EXPECT_TRUE(fetch("own-a").ok());
+    EXPECT_EQ(asked, (std::vector<std::string>{"other s16", "own-a s16 r", "other f0", "own-a f0"}));
+}
+
+TEST_F(HooksTest, AStagedFileIsReadBeforeItHasItsNameAndMayBeRefused) {
+    std::mutex mutex;
+    std::string content;
+    bool had_name = false;
+    std::optional<std::uint64_t> checksum;
+    hooks.before_naming = [&](const StagedFile& staged) -> Result<void> {
+        const std::lock_guard lock(mutex);
+        content.resize(staged.bytes);
+        if (::pread(staged.fd, content.data(), content.size(), 0) != static_cast<ssize_t>(content.size()))
+            return Error{Errc::io, "cannot be read"};
+        had_name = std::filesystem::exists(folder.at("root/" + std::string(staged.name)));
+        checksum = staged.checksum;
+        if (staged.name == "infected") return Error{Errc::permission, "it is infected"};
+        return {};
+    };
+    begin();
+    const auto clean = save("clean");
+    ASSERT_TRUE(clean.ok()) << clean.error().message();
+    EXPECT_EQ(content, "the content of a");
+    EXPECT_FALSE(had_name);
+    EXPECT_EQ(checksum, clean->checksum);
+    EXPECT_EQ(save("infected").code(), Errc::permission);
+    EXPECT_FALSE(std::filesystem::exists(folder.at("root/infected")));
+    EXPECT_TRUE(std::filesystem::is_empty(folder.at("root/.cinnabar-staging")));
+    EXPECT_TRUE(save("unchecked", {.checked = false}).ok());
+    EXPECT_EQ(checksum, std::nullopt);
+}
+
+TEST_F(HooksTest, WhatHasEndedIsTold) {
+    std::mutex mutex;
+    std::vector<std::string> told;
+    hooks.ended = [&](const ServerEvent& event) {
+        const std::lock_guard lock(mutex);
+        const bool there_now = std::filesystem::exists(folder.at("root/" + event.name));
+        told.push_back(std::to_string(static_cast<int>(event.kind)) + event.name + (there_now ? " is there" : ""));
+    };
+    begin();
+    EXPECT_TRUE(save("a").ok());
+    EXPECT_EQ(save("a").code(), Errc::exists);
+    EXPECT_EQ(fetch("b").code(), Errc::not_found);
+    const std::lock_guard lock(mutex);
+    EXPECT_EQ(told, (std::vector<std::string>{"0a is there", "2a is there", "2b"}));
+}
+
+}  // namespace
+}  // namespace cinnabar::files

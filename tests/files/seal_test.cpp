@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Signed calls: what was changed, made by somebody else, or sent before is refused.
+#include "session/seal.hpp"
+
+#include <gtest/gtest.h>
+
+namespace cinnabar::files {
+namespace {
+
+TEST(SeenNumbers, EachIsGoodOnceInAnyOrder) {
+    SeenNumbers seen;
+    for (const std::uint64_t number : {5u, 1u, 3u, 2u, 4u, 6u}) EXPECT_TRUE(seen.take(number)) << number;
+    for (std::uint64_t number = 0; number <= 6; ++number) EXPECT_FALSE(seen.take(number)) << number;
+}
+
+TEST(SeenNumbers, WhatIsTooFarBehindIsRefused) {
+    constexpr auto span = SeenNumbers::span;
+    SeenNumbers seen;
+    EXPECT_TRUE(seen.take(1));
+    EXPECT_TRUE(seen.take(span + 5));
+    EXPECT_FALSE(seen.take(5)) << "span behind: it may have come before";
+    EXPECT_TRUE(seen.take(6));
+    EXPECT_FALSE(seen.take(6));
+    EXPECT_TRUE(seen.take(100 * span));
+    EXPECT_TRUE(seen.take(100 * span - 1)) << "the bits of older numbers are gone";
+    EXPECT_TRUE(seen.take(~std::uint64_t{0}));
+    EXPECT_FALSE(seen.take(100 * span - 2));
+}
+
+TEST(SeenNumbers, ALongRunHasNoGapsAndNoRepeats) {
+    SeenNumbers seen;
+    for (std::uint64_t number = 2; number < 3 * SeenNumbers::span; number += 2) {
+        ASSERT_TRUE(seen.take(number));
+        ASSERT_TRUE(seen.take(number - 1));
+        ASSERT_FALSE(seen.take(number));
+        ASSERT_FALSE(seen.take(number - 1));
+    }
+}
+
+struct SealTest : testing::Test {
+    Token token{1, 2};
+    Nonce shared = make_nonce();
+    Seals here{token, Secret(shared)};
+    Seals there{token, Secret(shared)};
+    OpenIn open() {
+        OpenIn in;
+        in.name = "name";
+        in.bytes = 10;
+        in.mode = 0600;
+        here.stamp(in);
+        return in;
+    }
+};
+
+TEST_F(SealTest, ACallIsGoodOnce) {
+    const auto first = open();
+    const auto second = open();
+    EXPECT_TRUE(there.check(second).ok());
+    EXPECT_TRUE(there.check(first).ok());
+    EXPECT_EQ(there.check(first).code(), Errc::permission);
+    EXPECT_EQ(there.check(second).code(), Errc::permission);
+}
+
+TEST_F(SealTest, NothingOfItCanBeChanged) {
+    const auto good = open();
+    const auto with = [&good](auto change) {
+        auto in = good;
+        change(in);
+        return in;
+    };
+    EXPECT_FALSE(there.check(with([](OpenIn& in) { in.name = "nam"; })).ok());
+    EXPECT_FALSE(there.check(with([](OpenIn& in) { in.bytes = 11; })).ok());
+    EXPECT_FALSE(there.check(with([](OpenIn& in) { in.mode = 0666; })).ok());
+    EXPECT_FALSE(there.check(with([](OpenIn& in) { in.replace = true; })).ok());
+    EXPECT_FALSE(there.check(with([](OpenIn& in) { in.checked = false; })).ok());
+    EXPECT_FALSE(there.check(with([](OpenIn& in) { in.seal.number += 1; })).ok());
+    EXPECT_FALSE(there.check(with([](OpenIn& in) { in.seal.token.low += 1; })).ok());
+    EXPECT_FALSE(there.check(with([](OpenIn& in) { in.seal.mac[31] ^= 1; })).ok());
+    EXPECT_TRUE(there.check(good).ok()) << "what was refused used up no number";
+}
+
+TEST_F(SealTest, AnotherOperationOrSessionIsRefused) {
+    FinishIn finish;
+    finish.file = 7;
+    here.stamp(finish);
+    AbortIn abort;
+    abort.file = 7;
+    abort.seal = finish.seal;
+    EXPECT_EQ(there.check(abort).code(), Errc::permission);
+    Seals elsewhere(token, Secret::random());
+    EXPECT_EQ(elsewhere.check(finish).code(), Errc::permission);
+    EXPECT_TRUE(there.check(finish).ok());
+}
+
+TEST_F(SealTest, WithoutAKeyCallsAreNumbered) {
+    Seals mine(token, std::nullopt);
+    Seals theirs(token, std::nullopt);
+    PushIn push;
+    mine.stamp(push);
+    EXPECT_TRUE(theirs.check(push).ok());
+    EXPECT_EQ(theirs.check(push).code(), Errc::permission);
+}
+
+}  // namespace
+}  // namespace cinnabar::files

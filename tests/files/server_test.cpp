@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The server of the save service, called by a client that does not keep to the protocol.
+#include "session/protocol.hpp"
+#include "session/remote_error.hpp"
+#include "session/seal.hpp"
+#include "support/content.hpp"
+#include "wiretap.hpp"
+
+#include <cinnabar/files/server.hpp>
+#include <cinnabar/hl/node.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <functional>
+
+namespace cinnabar::files {
+namespace {
+
+using support::Folder;
+using support::pattern;
+
+struct ServerTest : testing::Test {
+    Folder folder;
+    ServerOptions options;
+    std::unique_ptr<Server> server;
+    std::optional<hl::Node> there;
+    std::optional<hl::Node> here;
+    na::Addr to;
+    Seals seals;
+    std::unique_ptr<Wiretap> tap;
+    bool tapped = false;
+    bool keyed = false;
+    bool holds = true;
+
+    static Key key() { return Key::from("a key of at least 16 bytes").value(); }
+    void begin() {
+        std::optional<Key> wanted;
+        if (keyed) wanted.emplace(key());
+        server = Server::make(Root::serve(folder.path().string()).value(), std::move(wanted), options).value();
+        there = hl::Node::listen("tcp://127.0.0.1:0").value();
+        ASSERT_TRUE(server->serve_on(*there).ok());
+        here = hl::Node::open("tcp://", {.progress_thread = false}).value();
+        if (tapped) tap = std::make_unique<Wiretap>(there->endpoints().front());
+        to = here->lookup(tapped ? tap->endpoint() : there->endpoints().front()).value();
+        HelloIn hello;
+        hello.version = protocol_version;
+        const auto greeted = here->call(hello_rpc, to, hello).wait();
+        ASSERT_TRUE(greeted.ok()) << greeted.error().message();
+        LoginIn login;
+        login.challenge = greeted->challenge;
+        if (keyed) login.proof = key().prove_client(login.nonce, greeted->challenge.nonce);
+        const Token token = here->call(login_rpc, to, login).wait().value().token;
+        std::optional<Secret> secret;
+        if (keyed) secret = key().session_secret(login.nonce, greeted->challenge.nonce, token);
+        seals = Seals(token, std::move(secret));
+        if (holds) {
+            ASSERT_EQ(here->spawn(hold()), Errc::ok);
+        }
+    }
+    hl::Task<void> hold() {
+        HoldIn in;
+        seals.stamp(in);
+        hl::CallOptions call;
+        call.deadline = hl::no_deadline;
+        (void)co_await here->call(hold_rpc, to, in, call);
+    }
+    void TearDown() override {
+        here.reset();
+        there.reset();
+    }
+    [[nodiscard]] std::uint64_t open(const std::string& name, std::uint64_t bytes) {
+        OpenIn in;
+        in.name = name;
+        in.bytes = bytes;
+        in.mode = 0600;
+        seals.stamp(in);
+        return here->call(open_rpc, to, in).wait().value().file;
+    }
+    [[nodiscard]] Result<void> send(std::uint64_t file, std::uint64_t offset, std::size_t bytes) {
+        std::vector<std::byte> content(bytes);
+        WindowIn in;
+        in.file = file;
+        in.offset = offset;
+        in.window = hl::Bulk(bulk::Region::expose(ConstBytes(content)).value(), na::Access::read);
+        seals.stamp(in);
+        hl::CallOptions call;
+        call.deadline = std::chrono::seconds(60);
+        auto sent = here->call(window_rpc, to, in, call).wait();
+        if (!sent) return from_remote(std::move(sent).error());
+        return sent;
+    }
+};
+
+// A client that is asked to fill the server's buffers.
+struct PushTest : ServerTest {
+    using Fill = std::function<hl::Task<Result<void>>(hl::Request<FillIn> request)>;
+    void fills(Fill fill) { ASSERT_TRUE(here->serve(fill_rpc, std::move(fill)).ok()); }
+    [[nodiscard]] Result<void> push(std::uint64_t file, std::uint64_t offset) {
+        PushIn in;
+        in.file = file;
+        in.offset = offset;
+        seals.stamp(in);
+        auto pushed = here->call(push_rpc, to, in).wait();
+        if (!pushed) return from_remote(std::move(pushed).error());
+        return pushed;
+    }
+};
+
+TEST_F(PushTest, WhatIsNotifiedIsWrittenAndAnotherWindowRefused) {
+    begin();
+    const std::string content = pattern(1000);
+    fills([&content](hl::Request<FillIn> request) -> hl::Task<Result<void>> {
+        hl::TransferOptions how;
+        how.notify = request->notice;
+        auto moved = co_await request->buffer.push(as_bytes(content), how);
+        if (!moved) co_return std::move(moved).error();
+        co_return Result<void>();
+    });
+    OpenIn in;
+    in.name = "name";
+    in.bytes = content.size();
+    in.mode = 0600;
+    in.checked = false;
+    seals.stamp(in);
+    CommitIn commit;
+    commit.file = here->call(open_rpc, to, in).wait().value().file;
+    seals.stamp(commit);
+    EXPECT_TRUE(push(commit.file, 0).ok());
+    EXPECT_TRUE(here->call(commit_rpc, to, commit).wait().ok());
+    EXPECT_EQ(folder.get("name"), content);
+    EXPECT_EQ(push(open("other", 1000), 500).code(), Errc::invalid_argument) << "no such window";
+}
+
+TEST_F(PushTest, AnAnswerWithoutItsNotificationEndsTheFile) {
+    begin();
+    fills([](hl::Request<FillIn>) -> hl::Task<Result<void>> { co_return Result<void>(); });
+    const auto file = open("name", 1000);
+    EXPECT_EQ(push(file, 0).code(), Errc::protocol);
+    EXPECT_NE(open("name", 10), file) << "its name is free again";
+}
+
+TEST_F(PushTest, AClientThatCannotBeAskedSaysWhy) {
+    begin();
+    EXPECT_EQ(push(open("name", 1000), 0).code(), Errc::no_such_rpc);
+}
+
+TEST_F(ServerTest, AFailedUploadLetsItsNameGoAndSaysWhy) {
+    begin();
+    const auto first = open("name", 1000);
+    EXPECT_EQ(send(first, 500, 500).code(), Errc::invalid_argument) << "no such window";
+    const auto second = open("name", 10);
+    EXPECT_TRUE(send(second, 0, 10).ok());
+    EXPECT_EQ(send(first, 0, 1000).code(), Errc::invalid_argument) << "the first one's reason, as before";
+    CommitIn commit;
+    commit.file = first;
+    seals.stamp(commit);
+    EXPECT_EQ(from_remote(here->call(commit_rpc, to, commit).wait().error()).code, Errc::invalid_argument);
+}
+
+TEST_F(ServerTest, WhatOneClientHasUnderWayIsBounded) {
+    options.session_files_max = 3;
+    options.session_bytes_max = 1000;
+    begin();
+    const auto refused = [this](const std::string& name, std::uint64_t bytes) {
+        OpenIn in;
+        in.name = name;
+        in.bytes = bytes;
+        in.mode = 0600;
+        seals.stamp(in);
+        const auto opened = here->call(open_rpc, to, in).wait();
+        return opened ? Errc::ok : from_remote(opened.error()).code;
+    };
+    EXPECT_EQ(refused("a", 1001), Errc::too_large);
+    const auto first = open("a", 600);
+    EXPECT_EQ(refused("b", 401), Errc::overloaded);
+    EXPECT_NE(open("b", 400), first);
+    EXPECT_NE(open("c", 0), first);
+    EXPECT_EQ(refused("d", 0), Errc::overloaded);
+    AbortIn abort;
+    abort.file = first;
+    seals.stamp(abort);
+    ASSERT_TRUE(here->call(abort_rpc, to, abort).wait().ok());
+    EXPECT_EQ(refused("d", 600), Errc::ok);
+}
+
+TEST_F(ServerTest, WithoutItsFolderForUnfinishedFilesItSaysSo) {
+    begin();
+    std::filesystem::remove_all(folder.path() / ".cinnabar-staging");
+    OpenIn in;
+    in.name = "name";
+    in.mode = 0600;
+    seals.stamp(in);
+    EXPECT_EQ(from_remote(here->call(open_rpc, to, in).wait().error()).code, Errc::io);
+}
+
+TEST_F(ServerTest, AWindowWhoseForerunnerNeverComesTimesOut) {
+    options.gap_seconds_max = 1;
+    begin();
+    const std::uint64_t file = open("a", 2 * options.window_bytes);
+    const auto second = send(file, options.window_bytes, options.window_bytes);
+    EXPECT_EQ(second.code(), Errc::timed_out) << second.error().message();
+    EXPECT_EQ(send(file, 0, options.window_bytes).code(), Errc::timed_out) << "the file has ended";
+}
+
+// Whoever reads the wire has the token and whole calls, but cannot make one, nor send one again.
+TEST_F(ServerTest, ACallThatWasSeenOnTheWireIsWorthless) {
+    keyed = true;
+    begin();
+    OpenIn seen;
+    seen.name = "name";
+    seen.mode = 0600;
+    seals.stamp(seen);
+    const auto file = here->call(open_rpc, to, seen).wait().value().file;
+    const auto again = here->call(open_rpc, to, seen).wait();
+    EXPECT_EQ(from_remote(again.error()).code, Errc::permission) << again.error().message();
+    AbortIn forged;
+    forged.seal.token = seals.token();
+    forged.seal.number = 1000;
+    forged.file = file;
+    EXPECT_EQ(from_remote(here->call(abort_rpc, to, forged).wait().error()).code, Errc::permission);
+    AbortIn abort;
+    abort.file = file;
+    seals.stamp(abort);
+    EXPECT_TRUE(here->call(abort_rpc, to, abort).wait().ok()) << "the client's own";
+    EXPECT_EQ(from_remote(here->call(abort_rpc, to, abort).wait().error()).code, Errc::permission);
+}
+
+// So that a lost client's files go with its connection, at once: it is the end of the hold call that tells.
+TEST_F(ServerTest, NoFileBeginsInASessionThatNobodyHolds) {
+    holds = false;
+    begin();
+    OpenIn in;
+    in.name = "name";
+    in.mode = 0600;
+    seals.stamp(in);
+    EXPECT_EQ(from_remote(here->call(open_rpc, to, in).wait().error()).code, Errc::timed_out);
+    AskIn ask;
+    ask.name = "name";
+    seals.stamp(ask);
+    EXPECT_EQ(from_remote(here->call(ask_rpc, to, ask).wait().error()).code, Errc::timed_out);
+    ASSERT_EQ(here->spawn(hold()), Errc::ok);
+    EXPECT_NE(open("name", 0), 0u);
+}
+
+// Whoever heard all of a connection says the same on a connection of its own: identity, login, calls. Also without a
+// key, where nothing is signed, that gives no part in the session.
+TEST_F(ServerTest, WhatWasHeardIsWorthlessOnAnotherConnection) {
+    constexpr hl::Rpc<std::uint64_t(std::uint64_t)> mark{"mark"};
+    std::atomic<int> marks = 0;
+    for (const bool with_key : {false, true}) {
+        here.reset();
+        there.reset();
+        server.reset();
+        keyed = with_key;
+        tapped = true;
+        begin();
+        ASSERT_TRUE(there->serve(mark, [&marks](std::uint64_t number) { return ++marks, number; }).ok());
+        AbortIn abort;
+        abort.file = open("name", 0);
+        seals.stamp(abort);
+        ASSERT_TRUE(here->call(abort_rpc, to, abort).wait().ok());
+        marks = 0;
+        ASSERT_TRUE(here->call(mark, to, std::uint64_t{1}).wait().ok());
+        tap->replay();
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+        while (marks < 2 && std::chrono::steady_clock::now() < end) (void)here->run_for(Microseconds{1000});
+        ASSERT_EQ(marks, 2) << "all that was heard has been said again";
+        EXPECT_NE(open("name", 0), 0u) << "nobody else has the name";
+    }
+}
+
+}  // namespace
+}  // namespace cinnabar::files
