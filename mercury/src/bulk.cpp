@@ -117,8 +117,10 @@ hg_return_t HG_Bulk_access(hg_bulk_t handle, hg_size_t offset, hg_size_t size, u
     const ConstBytes along = handle->remote.eager();
     na::Segment eager{const_cast<std::byte*>(along.data()), along.size()};
     if (handle->is_remote && along.empty()) return HG_OPNOTSUPPORTED;
+    const mercury::Original original(*handle);
+    if (!original) return failed(mercury::original_is_gone, HG_INVALID_ARG);
     const std::span<const na::Segment> segments =
-        handle->is_remote ? std::span<const na::Segment>(&eager, 1) : std::span<const na::Segment>(handle->segments);
+        handle->is_remote ? std::span<const na::Segment>(&eager, 1) : std::span<const na::Segment>(original->segments);
     std::uint32_t count = 0;
     for (const na::Segment& segment : segments) {
         if (size == 0 || count == max_count) break;

@@ -36,6 +36,11 @@ struct hg_bulk {
     std::mutex lend_mutex;  // guards `lends`: one for each network, granted when the handle is first serialized
     std::vector<std::unique_ptr<cinnabar::mercury::Lending>> lends;
     std::uint64_t secret = 0;  // identifies the handle in its descriptions; 0: not serialized yet
+    unsigned users = 0;        // how many `Original` hold the handle; guarded by described_mutex
+
+    // The secret of the original, if this handle was decoded by the class that described it. Then it has neither
+    // segments nor `local`; the original has them, and may be freed first.
+    std::uint64_t original = 0;
 
     // Memory of a peer: its description, which can be passed on to others.
     bool is_remote = false;
@@ -54,8 +59,36 @@ inline constexpr unsigned long describe_eager = 1ul << 2;
 // The size of the description, and the description. Size 0: the memory cannot be lent; the reason was logged.
 [[nodiscard]] hg_size_t description_bytes(hg_bulk& bulk, unsigned long flags) noexcept;
 [[nodiscard]] hg_return_t describe(hg_bulk& bulk, unsigned long flags, Bytes out) noexcept;
-// From now on a description of this handle that comes back is treated as a peer's memory.
+// Gives the handle its secret, once. Requires: it is no decoded one.
+[[nodiscard]] hg_return_t remember_description(hg_bulk& bulk) noexcept;
+// From now on a description of this handle that comes back is treated as a peer's memory. Waits until no `Original`
+// holds the handle.
 void forget_description(hg_bulk& bulk) noexcept;
+
+// Whether the description with this secret is of a handle of this class. If so, `made` becomes local memory.
+[[nodiscard]] bool recognise_own(hg_class& owner, std::uint64_t secret, hg_bulk& made) noexcept;
+
+// The local handle that has the memory of `bulk`: itself, or its original. False if that was freed. HG_Bulk_free of the
+// original waits for this object: hold it for a copy, never for an operation that needs progress.
+class Original {
+  public:
+    explicit Original(hg_bulk& bulk) noexcept;
+    ~Original();
+    Original(const Original&) = delete;
+    Original& operator=(const Original&) = delete;
+    explicit operator bool() const noexcept { return bulk_ != nullptr; }
+    hg_bulk* operator->() const noexcept { return bulk_; }
+    hg_bulk& operator*() const noexcept { return *bulk_; }
+
+  private:
+    hg_bulk* bulk_;
+    bool is_counted_ = false;
+};
+inline constexpr const char* original_is_gone =
+    "the bulk handle was decoded from a description of this class's own memory, whose handle has been freed since";
+// For a transfer: takes a reference to the original, as if the user had passed that. Null if it was freed.
+// Requires: bulk.original != 0.
+[[nodiscard]] hg_bulk* keep_original(hg_bulk& bulk) noexcept;
 
 // Lends the memory on each network of the class. Requires: lend_mutex is held.
 [[nodiscard]] hg_return_t lend(hg_bulk& bulk);

@@ -7,7 +7,6 @@
 #include "mercury_proc_bulk.h"
 
 #include <cinnabar/base/bytes.hpp>
-#include <cinnabar/base/random.hpp>
 
 #include <cstring>
 
@@ -28,68 +27,41 @@ bool travels(const hg_bulk& bulk, unsigned long flags) {
     return (flags & describe_eager) != 0 && bulk.flags == HG_BULK_READ_ONLY && bulk.bytes <= eager_bytes_max;
 }
 
+na::Addr owner_of(hg_bulk& bulk) {
+    const std::lock_guard lock(bulk.lend_mutex);
+    return bulk.bound.addr;
+}
+
 // Calls `use` with the contents of the core's descriptor.
 template <typename F>
-hg_return_t with_description(hg_bulk& bulk, unsigned long flags, F&& use) {
-    const std::lock_guard lock(bulk.lend_mutex);
+hg_return_t with_description(hg_bulk& bulk, hg_bulk& original, unsigned long flags, F&& use) {
     bulk::Description description;
-    description.owner = bulk.bound.addr;
+    description.owner = owner_of(bulk);
+    const std::lock_guard lock(original.lend_mutex);
     std::byte data[eager_bytes_max];
     std::vector<na::Lease*> leases;
-    if (travels(bulk, flags)) {
-        const Bytes copy = Bytes(data).first(bulk.bytes);
-        bulk.local.copy_out(0, copy);
+    if (travels(original, flags)) {
+        const Bytes copy = Bytes(data).first(original.bytes);
+        original.local.copy_out(0, copy);
         description.eager = copy;
         return use(description);
     }
-    if (const hg_return_t lent = lend(bulk); lent != HG_SUCCESS) return lent;
-    for (const auto& each : bulk.lends) leases.push_back(&each->lease());
+    if (const hg_return_t lent = lend(original); lent != HG_SUCCESS) return lent;
+    for (const auto& each : original.lends) leases.push_back(&each->lease());
     description.leases = leases;
     return use(description);
 }
 
-// By a secret, so that a peer can only name memory whose description it was given.
-hg_return_t remember_description(hg_bulk& bulk) noexcept {
-    return guarded([&] {
-        const std::lock_guard lock(bulk.owner->described_mutex);
-        if (bulk.secret != 0) return HG_SUCCESS;
-        const std::uint64_t secret = secret_u64();
-        bulk.owner->described.emplace(secret, &bulk);
-        bulk.secret = secret;
-        return HG_SUCCESS;
-    });
-}
-
-// Whether the description is of a handle of this class. If so, `made` becomes that local memory.
-bool is_own(hg_class& owner, std::uint64_t secret, hg_bulk& made) {
-    const std::lock_guard lock(owner.described_mutex);
-    const auto found = owner.described.find(secret);
-    if (found == owner.described.end()) return false;
-    const hg_bulk& origin = *found->second;
-    if (origin.bytes != made.bytes || origin.segment_count != made.segment_count || origin.flags != made.flags) {
-        return false;
-    }
-    made.segments = origin.segments;
-    made.local = origin.local;
-    made.is_remote = false;
-    made.encoded.clear();
-    if (made.is_bound) made.bound.addr = origin.bound.addr;
-    return true;
-}
-
 }  // namespace
-
-void forget_description(hg_bulk& bulk) noexcept {
-    const std::lock_guard lock(bulk.owner->described_mutex);
-    if (bulk.secret != 0) bulk.owner->described.erase(bulk.secret);
-}
 
 hg_size_t description_bytes(hg_bulk& bulk, unsigned long flags) noexcept {
     if (bulk.is_remote) return bulk.encoded.size();
+    const Original original(bulk);
+    if (!original) return failed(original_is_gone, HG_INVALID_ARG), 0;
     if (bulk.bytes == 0) return head_bytes;
     hg_size_t bytes = 0;
     (void)guarded([&] {
-        return with_description(bulk, flags, [&](const bulk::Description& description) {
+        return with_description(bulk, *original, flags, [&](const bulk::Description& description) {
             bytes = head_bytes + bulk::described_bytes(description);
             return HG_SUCCESS;
         });
@@ -103,16 +75,18 @@ hg_return_t describe(hg_bulk& bulk, unsigned long flags, Bytes out) noexcept {
         std::memcpy(out.data(), bulk.encoded.data(), bulk.encoded.size());
         return HG_SUCCESS;
     }
+    const Original original(bulk);
+    if (!original) return failed(original_is_gone, HG_INVALID_ARG);
     Writer writer(out);
     writer.u64(bulk.bytes);
     writer.u32(bulk.segment_count);
     writer.u8(bulk.flags);
     writer.u8(bulk.is_bound ? 1 : 0);
-    if (const hg_return_t known = remember_description(bulk); known != HG_SUCCESS) return known;
-    writer.u64(bulk.secret);
+    if (const hg_return_t known = remember_description(*original); known != HG_SUCCESS) return known;
+    writer.u64(original->secret);
     if (bulk.bytes == 0) return writer.ok() ? HG_SUCCESS : HG_OVERFLOW;
     return guarded([&] {
-        return with_description(bulk, flags, [&](const bulk::Description& description) {
+        return with_description(bulk, *original, flags, [&](const bulk::Description& description) {
             bulk::describe(description, writer);
             return writer.ok() ? HG_SUCCESS : HG_OVERFLOW;
         });
@@ -143,7 +117,7 @@ hg_return_t decode(hg_class& owner, ConstBytes bytes, hg_bulk_t* out) {
         made->bound.addr = made->remote.owner();
     }
     made->encoded.resize(made->encoded.size() - reader.left());
-    if (is_own(owner, secret, *made)) made->remote = {};
+    (void)recognise_own(owner, secret, *made);
     ++owner.bulks;
     *out = made.release();
     return HG_SUCCESS;

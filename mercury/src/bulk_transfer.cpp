@@ -6,6 +6,7 @@
 #include "log.hpp"
 
 #include <algorithm>
+#include <utility>
 
 using namespace cinnabar;
 using mercury::failed;
@@ -65,6 +66,7 @@ void tell(hg_op_id& op, hg_return_t result) {
     if (op.callback) (void)op.callback(&told);
     (void)HG_Bulk_free(told.info.bulk.origin_handle);
     (void)HG_Bulk_free(told.info.bulk.local_handle);
+    (void)HG_Bulk_free(std::exchange(op.original, nullptr));
     drop(op);
 }
 
@@ -81,10 +83,13 @@ void ended(bulk::Transfer& transfer, void* user) noexcept {
 }
 
 // Copies between two handles of this process.
-void copy(const Wanted& wanted) {
+hg_return_t copy(const Wanted& wanted) {
     const bool pull = wanted.op == HG_BULK_PULL;
-    const bulk::Region from = (pull ? wanted.origin : wanted.local)->local;
-    const bulk::Region to = (pull ? wanted.local : wanted.origin)->local;
+    const mercury::Original origin(*wanted.origin);
+    const mercury::Original local(*wanted.local);
+    if (!origin || !local) return failed(mercury::original_is_gone, HG_INVALID_ARG);
+    const bulk::Region& from = (pull ? origin : local)->local;
+    const bulk::Region& to = (pull ? local : origin)->local;
     hg_size_t from_at = pull ? wanted.origin_offset : wanted.local_offset;
     hg_size_t to_at = pull ? wanted.local_offset : wanted.origin_offset;
     std::byte piece[4096];
@@ -96,6 +101,7 @@ void copy(const Wanted& wanted) {
         to_at += bytes;
         left -= bytes;
     }
+    return HG_SUCCESS;
 }
 
 void complete_at_once(hg_op_id& op) {
@@ -112,12 +118,15 @@ void complete_at_once(hg_op_id& op) {
     op.queued.queue(op.context->rpc->na());
 }
 
-Errc move(const Wanted& wanted, hg_op_id& op) {
+hg_return_t move(const Wanted& wanted, hg_op_id& op) {
+    hg_bulk* memory = wanted.local;
+    if (memory->original != 0) memory = op.original = mercury::keep_original(*memory);
+    if (!memory) return failed(mercury::original_is_gone, HG_INVALID_ARG);
     bulk::TransferArgs args;
     args.direction = wanted.op == HG_BULK_PULL ? bulk::Direction::pull : bulk::Direction::push;
     args.remote = &wanted.origin->remote;
     args.remote_offset = wanted.origin_offset;
-    args.local = wanted.local->local.slice(wanted.local_offset, wanted.size);
+    args.local = memory->local.slice(wanted.local_offset, wanted.size);
     args.bytes = wanted.size;
     args.peer = wanted.peer;
     args.follow_owner = wanted.follow_owner;
@@ -127,7 +136,10 @@ Errc move(const Wanted& wanted, hg_op_id& op) {
     Errc why = Errc::ok;
     op.references.store(2, std::memory_order_relaxed);
     bulk::Transfer* const moving = mover.start(args, ended, &op, bulk::Deliver::queued, nullptr, why);
-    if (!moving) return why;
+    if (!moving) {
+        (void)HG_Bulk_free(std::exchange(op.original, nullptr));
+        return failed("HG_Bulk_transfer", why);
+    }
     {
         const std::lock_guard lock(op.mutex);
         if (!op.ended) {
@@ -136,7 +148,15 @@ Errc move(const Wanted& wanted, hg_op_id& op) {
         }
     }
     drop(op);
-    return Errc::ok;
+    return HG_SUCCESS;
+}
+
+// What needs no network is done at once.
+hg_return_t transfer(const Wanted& wanted, hg_op_id& op) {
+    if (wanted.size != 0 && wanted.origin->is_remote) return move(wanted, op);
+    const hg_return_t copied = wanted.size == 0 ? HG_SUCCESS : copy(wanted);
+    if (copied == HG_SUCCESS) complete_at_once(op);
+    return copied;
 }
 
 hg_return_t start(const Wanted& wanted) {
@@ -160,17 +180,12 @@ hg_return_t start(const Wanted& wanted) {
     // Set before the transfer can complete.
     if (wanted.op_id && wanted.op_id != HG_OP_ID_IGNORE) *wanted.op_id = op->id();
     wanted.context->owner->counters.add(mercury::Counters::bulk_transfers);
-    if (wanted.size == 0 || !wanted.origin->is_remote) {
-        if (wanted.size != 0) copy(wanted);
-        complete_at_once(*op);
-        return HG_SUCCESS;
-    }
-    const Errc moved = move(wanted, *op);
-    if (moved == Errc::ok) return HG_SUCCESS;
+    const hg_return_t transferred = transfer(wanted, *op);
+    if (transferred == HG_SUCCESS) return HG_SUCCESS;
     (void)HG_Bulk_free(wanted.origin);
     (void)HG_Bulk_free(wanted.local);
     wanted.context->transfers.release(*op);
-    return failed("HG_Bulk_transfer", moved);
+    return transferred;
 }
 
 }  // namespace

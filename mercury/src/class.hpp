@@ -9,6 +9,7 @@
 #include <cinnabar/rpc/engine.hpp>
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -43,6 +44,7 @@ struct hg_class {
     // recognised as local memory.
     std::mutex described_mutex;
     std::unordered_map<std::uint64_t, hg_bulk*> described;
+    std::condition_variable original_left;  // the last Original of one of them is gone
     // Memory that a peer may still use although its handle was freed. Guarded by `contexts_mutex`.
     std::vector<std::unique_ptr<cinnabar::mercury::Lending>> quarantine;
     std::mutex contexts_mutex;

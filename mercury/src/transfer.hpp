@@ -20,6 +20,7 @@ struct alignas(256) hg_op_id : cinnabar::PoolSlot {
     hg_context* context = nullptr;
     hg_cb_t callback = nullptr;
     hg_cb_info told{};
+    hg_bulk_t original = nullptr;        // held until the end if the local handle was decoded: bulk.hpp
     cinnabar::mercury::Callback queued;  // for transfers without the core, such as local copies
 
     // Held by the starting code and by the completion, which may run on another thread.
