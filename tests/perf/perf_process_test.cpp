@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `cinnabar perf` as processes, with servers that stall, drop, corrupt and die: what went wrong is counted and told,
+// and the exit code says so.
+#include "tools/process.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+namespace cinnabar::tools {
+namespace {
+
+class PerfServer {
+  public:
+    explicit PerfServer(const Words& more = {}, const std::string& listen = "tcp://127.0.0.1:0")
+        : process_(words(more, listen)) {
+        const std::string line = process_.read_line();
+        const std::string begin = "listening on ";
+        if (line.starts_with(begin)) uri_ = line.substr(begin.size());
+        EXPECT_NE(uri_, "") << line << process_.err();
+    }
+    [[nodiscard]] const std::string& uri() const { return uri_; }
+    [[nodiscard]] Process& process() { return process_; }
+
+  private:
+    static Words words(const Words& more, const std::string& listen) {
+        Words all{"perf", "serve", "--listen", listen};
+        all.insert(all.end(), more.begin(), more.end());
+        return all;
+    }
+    Process process_;
+    std::string uri_;
+};
+
+// The number behind a key of a line of JSON; -1: not there.
+double number(const std::string& line, const std::string& key) {
+    const auto at = line.find("\"" + key + "\": ");
+    return at == line.npos ? -1 : std::strtod(line.c_str() + at + key.size() + 4, nullptr);
+}
+// The same inside of the object behind another key.
+double number_in(const std::string& line, const std::string& object, const std::string& key) {
+    const auto at = line.find("\"" + object + "\": {");
+    return at == line.npos ? -1 : number(line.substr(at, line.find('}', at) - at), key);
+}
+std::string row(const std::string& out, const std::string& event) {
+    const auto at = out.find("{\"event\": \"" + event + "\"");
+    return at == out.npos ? std::string() : out.substr(at, out.find('\n', at) - at);
+}
+const Words quick{"-t", "0.05", "-r", "2", "--warm-up", "0.01"};
+Words measure(const std::string& what, const std::string& uri, Words more = quick) {
+    Words all{"perf", what, uri, "--json"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+}
+
+TEST(PerfProcess, CallsAndBulkOverEachWayToAServer) {
+    for (const char* const listen : {"tcp://127.0.0.1:0", "shm://"}) {
+        PerfServer server({}, listen);
+        const auto calls = run(measure("calls", server.uri()));
+        EXPECT_EQ(calls.exit, 0) << calls.err;
+        const auto line = row(calls.out, "calls");
+        EXPECT_GT(number(line, "per_second"), 0) << calls.out;
+        EXPECT_EQ(number(line, "failed"), 0);
+        EXPECT_GT(number(line, "done"), 0);
+        const auto bulk = run(measure("bulk", server.uri()));
+        EXPECT_EQ(bulk.exit, 0) << bulk.err;
+        EXPECT_GT(number(row(bulk.out, "bulk"), "bytes_per_second"), 0) << bulk.out;
+        server.process().send(SIGTERM);
+        EXPECT_EQ(server.process().wait(), 0);
+    }
+}
+
+// 100 ms in every 500: a fifth of all calls is planned into a stall.
+const Words stalls{"--stall", "100", "--stall-every", "500"};
+
+TEST(PerfProcess, AnOpenLoopShowsAStall) {
+    PerfServer server(stalls);
+    const auto measured = run(measure("calls", server.uri(), {"--rate", "500", "-t", "1", "-r", "1"}));
+    EXPECT_EQ(measured.exit, 0) << measured.err;
+    const auto line = row(measured.out, "calls");
+    EXPECT_GT(number_in(line, "latency_ns", "p99"), 60e6) << line;
+    EXPECT_EQ(number(line, "failed"), 0) << line;
+}
+
+// With one call in flight the others of a stall are not even sent: only the planned start tells that they waited.
+TEST(PerfProcess, CoordinatedOmissionIsToldApart) {
+    PerfServer server(stalls);
+    const auto measured = run(measure("calls", server.uri(), {"--rate", "500", "-d", "1", "-t", "1", "-r", "1"}));
+    EXPECT_EQ(measured.exit, 0) << measured.err;
+    const auto line = row(measured.out, "calls");
+    const double from_planned = number_in(line, "latency_ns", "p90");
+    const double from_sending = number_in(line, "latency_from_sending_ns", "p90");
+    EXPECT_GT(from_planned, 20e6) << line;
+    EXPECT_GT(from_sending, 0) << line;
+    EXPECT_LT(from_sending, from_planned / 2) << line;
+}
+
+TEST(PerfProcess, AServerThatDiesIsToldAndEndsIt) {
+    PerfServer server({"--die-after", "500"});
+    const auto measured = run(measure("calls", server.uri(), {"-d", "4", "-t", "20", "-r", "1"}));
+    const auto line = row(measured.out, "calls");
+    EXPECT_EQ(measured.exit, 7) << measured.out << measured.err;
+    EXPECT_GE(number_in(line, "failed_by", "peer_lost"), 1) << line;
+    EXPECT_NE(line.find("\"gave_up\": true"), line.npos) << line;
+    EXPECT_LE(number(line, "done"), 500) << line;
+    EXPECT_EQ(number(row(measured.out, "summary"), "exit"), 7);
+    EXPECT_EQ(server.process().wait(), 128 + SIGKILL);
+}
+
+TEST(PerfProcess, AServerThatDiesInABulkTransferIsTold) {
+    PerfServer server({"--die-after", "50"});
+    const auto measured = run(measure("bulk", server.uri(), {"-t", "20", "-r", "1", "--warm-up", "0"}));
+    const auto line = row(measured.out, "bulk");
+    EXPECT_EQ(measured.exit, 7) << measured.out << measured.err;
+    EXPECT_GE(number_in(line, "failed_by", "peer_lost"), 1) << line;
+    EXPECT_NE(line.find("\"bytes_per_second\": null"), line.npos) << line;
+}
+
+TEST(PerfProcess, DroppedCallsAreToldWithoutBeingTimed) {
+    PerfServer server({"--drop-every", "5"});
+    const auto measured = run(measure("calls", server.uri(), {"-W", "0.02", "-t", "0.2", "-r", "1", "--warm-up", "0"}));
+    EXPECT_EQ(measured.exit, 8) << measured.out << measured.err;
+    const auto line = row(measured.out, "calls");
+    EXPECT_GE(number_in(line, "failed_by", "timed_out"), 1) << line;
+    EXPECT_LT(number_in(line, "latency_ns", "max"), 20e6) << line;
+    EXPECT_EQ(number_in(line, "latency_ns", "count"), number(line, "done")) << line;
+}
+
+TEST(PerfProcess, WrongBytesAreToldInTextAsWell) {
+    PerfServer server({"--corrupt-every", "3"});
+    Words words{"perf", "calls", server.uri()};
+    words.insert(words.end(), quick.begin(), quick.end());
+    const auto calls = run(words);
+    EXPECT_EQ(calls.exit, 6) << calls.out << calls.err;
+    EXPECT_NE(calls.out.find(" with wrong bytes; "), std::string::npos) << calls.out;
+    const auto bulk = run(measure("bulk", server.uri()));
+    EXPECT_EQ(bulk.exit, 6) << bulk.out << bulk.err;
+    EXPECT_GT(number(row(bulk.out, "bulk"), "wrong"), 0) << bulk.out;
+}
+
+TEST(PerfProcess, EveryLineOfTheTableHasEveryColumn) {
+    PerfServer server;
+    for (const Words& more : std::vector<Words>{{"calls", server.uri(), "-d", "1,2"},
+                                                {"calls", server.uri(), "--rate", "1000"},
+                                                {"bulk", server.uri(), "-s", "64k", "--direction", "push"}}) {
+        Words words{"perf"};
+        words.insert(words.end(), more.begin(), more.end());
+        words.insert(words.end(), quick.begin(), quick.end());
+        words.emplace_back("--csv");
+        const auto measured = run(words);
+        EXPECT_EQ(measured.exit, 0) << measured.err;
+        std::size_t columns = 0;
+        std::size_t lines = 0;
+        for (std::size_t at = 0; at < measured.out.size(); ++lines) {
+            const auto end = measured.out.find('\n', at);
+            const auto commas = std::count(measured.out.begin() + static_cast<std::ptrdiff_t>(at),
+                                           measured.out.begin() + static_cast<std::ptrdiff_t>(end), ',');
+            if (lines == 0) columns = static_cast<std::size_t>(commas);
+            EXPECT_EQ(static_cast<std::size_t>(commas), columns) << measured.out;
+            at = end + 1;
+        }
+        EXPECT_EQ(lines, more.front() == "calls" && more.back() == "1,2" ? 3u : 2u) << measured.out;
+    }
+}
+
+TEST(PerfProcess, NobodyThereIsUnreachable) {
+    std::string gone;
+    {
+        PerfServer server;
+        gone = server.uri();
+    }
+    const auto measured = run(measure("calls", gone));
+    EXPECT_EQ(measured.exit, 2) << measured.out;
+    EXPECT_NE(measured.err.find(gone), std::string::npos) << measured.err;
+}
+
+TEST(PerfProcess, AServerMayComeLater) {
+    std::string later;
+    {
+        PerfServer server;
+        later = server.uri();
+    }
+    Words words = measure("calls", later);
+    words.insert(words.end(), {"--wait", "30"});
+    Process client(words);
+    PerfServer server({}, later);
+    EXPECT_EQ(client.wait(), 0) << client.out() << client.err();
+}
+
+TEST(PerfProcess, AnInterruptedOneSaysSo) {
+    PerfServer server;
+    Process client(measure("calls", server.uri(), {"-t", "60", "-r", "1"}));
+    EXPECT_NE(client.read_line(), "");
+    client.send(SIGINT);
+    EXPECT_EQ(client.wait(), 9) << client.err();
+    EXPECT_NE(client.err().find("interrupted"), std::string::npos) << client.err();
+}
+
+TEST(PerfProcess, WhatMakesNoSenseIsUsage) {
+    for (const Words& words : std::vector<Words>{{"perf"},
+                                                 {"perf", "nonsense"},
+                                                 {"perf", "calls"},
+                                                 {"perf", "calls", "tcp://127.0.0.1:1", "-d", "0"},
+                                                 {"perf", "calls", "tcp://127.0.0.1:1", "-d", "x"},
+                                                 {"perf", "calls", "tcp://127.0.0.1:1", "-s", "0"},
+                                                 {"perf", "calls", "tcp://127.0.0.1:1", "--json", "--csv"},
+                                                 {"perf", "calls", "tcp://127.0.0.1:1", "--rate", "1", "--steps", "5"},
+                                                 {"perf", "bulk", "tcp://127.0.0.1:1", "--direction", "sideways"},
+                                                 {"perf", "serve", "--listen", "nonsense"},
+                                                 {"perf", "serve", "--listen", "tcp://0.0.0.0:0"},
+                                                 {"perf", "serve", "--stall", "5"}}) {
+        const auto outcome = run(words);
+        EXPECT_EQ(outcome.exit, 1) << words.back() << outcome.err;
+        EXPECT_NE(outcome.err, "") << words.back();
+    }
+    const auto refused = run({"perf", "serve", "--listen", "tcp://0.0.0.0:0"});
+    EXPECT_NE(refused.err.find("--insecure"), std::string::npos) << refused.err;
+}
+
+}  // namespace
+}  // namespace cinnabar::tools

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The report as a page: whole, of one piece, readable, and with a mark for each point of the data.
+#include "perf/html_report.hpp"
+#include "perf/html_style.hpp"
+#include "perf/report_plots.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <regex>
+#include <string>
+#include <vector>
+
+namespace cinnabar::tools::perf {
+namespace {
+
+std::size_t count(const std::string& text, const std::string& part) {
+    std::size_t found = 0;
+    for (auto at = text.find(part); at != text.npos; at = text.find(part, at + part.size())) ++found;
+    return found;
+}
+
+CallResult call_row(std::uint32_t depth, double rate) {
+    CallResult row;
+    row.shape.depth = depth;
+    row.shape.rate = rate;
+    row.rates = {1000.0 * depth, 1100.0 * depth, 1050.0 * depth};
+    row.timeline = Timeline(0, 1'000'000'000);
+    if (rate > 0) row.from_sending.emplace();
+    for (std::uint64_t i = 1; i <= 10'000; ++i) {
+        row.latency.record(i * 100);
+        row.timeline.record(i * 100'000 - 1, i * 100);
+        if (rate > 0) row.from_sending->record(i * 50);
+    }
+    row.outcomes.done = 10'000;
+    return row;
+}
+BulkResult bulk_row(std::uint64_t bytes, Direction direction) {
+    BulkResult row;
+    row.shape.bytes = bytes;
+    row.shape.direction = direction;
+    row.bandwidths = {1e9, 1.1e9};
+    row.latency.record(1'000'000);
+    row.outcomes.done = 1;
+    return row;
+}
+Results some_results() {
+    Results results;
+    results.version = "1.0";
+    results.target.way = "tcp";
+    results.target.uri = "tcp://127.0.0.1:7000";
+    for (const std::uint32_t depth : {1u, 4u, 16u}) results.calls.push_back(call_row(depth, 0));
+    for (const double rate : {1000.0, 2000.0}) results.calls.push_back(call_row(1, rate));
+    for (const auto direction : {Direction::pull, Direction::push}) {
+        for (const std::uint64_t bytes : {4096u, 65'536u}) results.bulk.push_back(bulk_row(bytes, direction));
+    }
+    results.machine = {{4096, 5e9}, {65'536, 6e9}};
+    return results;
+}
+
+// Every tag that is opened is closed, in order; those of HTML that have no end are named.
+void expect_well_formed(const std::string& page) {
+    static const std::regex tag("<(/?)([a-zA-Z0-9]+)[^>]*?(/?)>");
+    std::vector<std::string> open;
+    for (std::sregex_iterator at(page.begin(), page.end(), tag), end; at != end; ++at) {
+        const std::string name = (*at)[2];
+        if ((*at)[3].length() > 0 || name == "meta") continue;
+        if ((*at)[1].length() == 0) {
+            open.push_back(name);
+            continue;
+        }
+        ASSERT_FALSE(open.empty()) << name;
+        ASSERT_EQ(open.back(), name) << page.substr(static_cast<std::size_t>(at->position()), 200);
+        open.pop_back();
+    }
+    EXPECT_TRUE(open.empty());
+}
+
+TEST(PerfReport, IsOfOnePieceAndWhole) {
+    const std::string page = html_report(some_results());
+    expect_well_formed(page);
+    for (const char* const outside : {"http:", "https:", "<script", "src=", "href=", "@import", "url("})
+        EXPECT_EQ(count(page, outside), 0u) << outside;
+    EXPECT_EQ(count(page, "nan"), 0u);
+    EXPECT_EQ(count(page, "inf"), 0u);
+    EXPECT_NE(page.find("prefers-color-scheme: dark"), page.npos);
+    EXPECT_NE(page.find("width=device-width"), page.npos);
+}
+
+TEST(PerfReport, PlotsHaveAsManyPointsAsTheData) {
+    const auto results = some_results();
+    EXPECT_EQ(count(figure_of(depth_plot(results)), "class=\"point\""), 3u);
+    EXPECT_EQ(count(figure_of(depth_plot(results)), "class=\"interval\""), 3u);
+    EXPECT_EQ(count(figure_of(load_plot(results)), "class=\"point\""), 3u * 2);
+    EXPECT_EQ(count(figure_of(bandwidth_plot(results)), "class=\"point\""), 4u + 2);
+    // Five rows, two of which are told twice.
+    EXPECT_EQ(percentile_plot(results).series.size(), 7u);
+    EXPECT_EQ(time_plots(results).size(), 5u);
+    for (const auto& plot : time_plots(results)) {
+        for (const auto& series : plot.series) EXPECT_EQ(series.points.size(), Timeline::slices) << series.name;
+    }
+    const std::string page = html_report(results);
+    EXPECT_EQ(count(page, "<figure>"), 4u + 5);
+}
+
+TEST(PerfReport, PointsLieInsideOfTheirPlots) {
+    const std::string page = html_report(some_results());
+    static const std::regex point("cx=\"([-0-9.]+)\" cy=\"([-0-9.]+)\"");
+    std::size_t points = 0;
+    for (std::sregex_iterator at(page.begin(), page.end(), point), end; at != end; ++at, ++points) {
+        EXPECT_GE(std::stod((*at)[1]), 68 - 0.1);
+        EXPECT_LE(std::stod((*at)[1]), 466 + 0.1);
+        EXPECT_GE(std::stod((*at)[2]), 10 - 0.1);
+        EXPECT_LE(std::stod((*at)[2]), 252 + 0.1);
+    }
+    EXPECT_EQ(points, 3u + 6 + 6);
+}
+
+TEST(PerfReport, WhatWentWrongStandsThere) {
+    auto results = some_results();
+    EXPECT_EQ(count(html_report(results), "Not everything ended well"), 0u);
+    results.calls[0].outcomes.fail(Errc::timed_out);
+    results.calls[0].outcomes.wrong = 2;
+    results.bulk[0].gave_up = true;
+    results.bulk[0].bandwidths.clear();
+    const std::string page = html_report(results);
+    EXPECT_EQ(count(page, "Not everything ended well"), 1u);
+    EXPECT_EQ(count(page, "1 timed out, 2 with wrong bytes; 10000 ended well"), 1u);
+    EXPECT_EQ(count(page, "gave up: "), 1u);
+    EXPECT_EQ(count(figure_of(bandwidth_plot(results)), "class=\"point\""), 3u + 2);
+}
+
+TEST(PerfReport, NothingMeasuredIsAPageAsWell) {
+    Results results;
+    expect_well_formed(html_report(results));
+    results.calls.emplace_back();
+    results.bulk.emplace_back();
+    const std::string page = html_report(results);
+    expect_well_formed(page);
+    EXPECT_EQ(count(page, "nothing ended well"), 2u);
+    EXPECT_EQ(count(page, "<figure>"), 0u);
+}
+
+TEST(PerfReport, AServerCannotWriteIntoThePage) {
+    auto results = some_results();
+    results.target.about.host = "<script>alert(1)</script>\"&\x01\xff";
+    results.target.about.library = "</style><b>";
+    results.command = "cinnabar <img src=x>";
+    const std::string page = html_report(results);
+    expect_well_formed(page);
+    EXPECT_EQ(count(page, "<script"), 0u);
+    EXPECT_EQ(count(page, "<img"), 0u);
+    EXPECT_EQ(count(page, "</style>"), 1u);
+    EXPECT_NE(page.find("&lt;script&gt;"), page.npos);
+}
+
+// --- colours: the contrast that WCAG 2 asks for, 4.5 for text and 3 for lines, in light and in dark
+
+double channel(const std::string& hex) {
+    const double value = std::stoi(hex, nullptr, 16) / 255.0;
+    return value <= 0.04045 ? value / 12.92 : std::pow((value + 0.055) / 1.055, 2.4);
+}
+double luminance(const std::string& color) {
+    return 0.2126 * channel(color.substr(1, 2)) + 0.7152 * channel(color.substr(3, 2)) +
+           0.0722 * channel(color.substr(5, 2));
+}
+double contrast(const std::string& one, const std::string& other) {
+    const auto [dark, light] = std::minmax({luminance(one), luminance(other)});
+    return (light + 0.05) / (dark + 0.05);
+}
+// The value of a variable: the first for light, the second for dark.
+std::string color_of(const std::string& name, bool dark) {
+    const std::string style = html_style;
+    auto at = style.find("--" + name + ": #");
+    if (dark && at != style.npos) at = style.find("--" + name + ": #", at + 1);
+    return at == style.npos ? "#000000" : style.substr(at + name.size() + 4, 7);
+}
+
+TEST(PerfReport, EverythingStandsOutFromThePage) {
+    for (const bool dark : {false, true}) {
+        const auto page = color_of("page", dark);
+        for (const char* const text : {"text", "soft", "bad"})
+            EXPECT_GE(contrast(page, color_of(text, dark)), 4.5) << text << (dark ? " in dark" : "");
+        for (unsigned i = 0; i < colors; ++i)
+            EXPECT_GE(contrast(page, color_of("c" + std::to_string(i), dark)), 3) << i << (dark ? " in dark" : "");
+    }
+    EXPECT_NE(color_of("page", false), color_of("page", true));
+}
+
+}  // namespace
+}  // namespace cinnabar::tools::perf

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `cinnabar perf`: its options and what runs them. A run_ function returns the exit code of the process and has
+// reported errors by then.
+#pragma once
+
+#include "perf/bulk_load.hpp"
+#include "perf/faults.hpp"
+#include "perf/plan.hpp"
+#include "perf/schedule.hpp"
+#include "terminal/exit_code.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cinnabar::tools::perf {
+
+struct ServeOptions {
+    std::vector<std::string> listen;
+    bool insecure = false;
+    std::uint64_t memory_bytes = 256u << 20;
+    unsigned contexts = 1;
+    Faults faults;
+};
+[[nodiscard]] ExitCode run_serve(const ServeOptions& options);
+
+// Each list has one row for each of its values, and all lists together for each combination.
+struct CallsOptions {
+    std::vector<std::uint64_t> sizes{64};
+    std::vector<std::uint32_t> depths;  // empty: 1; of an open loop as many as there may be
+    std::vector<std::uint32_t> contexts{1};
+    std::vector<std::uint32_t> clients{1};
+    std::vector<std::uint32_t> threads{0};
+    std::vector<double> rates;  // empty: closed loops
+    // Open loops after the closed ones, at so many per cent of the best rate of those; none with `rates`.
+    std::vector<double> steps_percent;
+    Arrivals arrivals = Arrivals::even;
+};
+
+struct BulkOptions {
+    std::vector<std::uint64_t> sizes{1u << 20};
+    std::vector<std::uint32_t> segments{1};
+    std::vector<std::uint32_t> depths{8};
+    std::vector<Direction> directions{Direction::pull, Direction::push};
+    std::vector<MemoryKind> memories{MemoryKind::exposed};
+};
+
+struct RunOptions {
+    std::string to;
+    std::string transport;  // a scheme; empty: the best that the address names
+    double wait_seconds = 0;
+    Plan plan;
+    enum class Print : std::uint8_t { text, json, csv } print = Print::text;
+    std::string html;  // the report, besides, in this file; empty: none
+    std::optional<CallsOptions> calls;
+    std::optional<BulkOptions> bulk;
+};
+[[nodiscard]] ExitCode run(const RunOptions& options);
+
+}  // namespace cinnabar::tools::perf

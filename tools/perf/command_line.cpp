@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "perf/command_line.hpp"
+
+#include "perf/command.hpp"
+#include "terminal/units.hpp"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cinnabar::tools::perf {
+namespace {
+
+using Run = std::function<ExitCode()>;
+
+std::string check_size(const std::string& text) {
+    const auto bytes = parse_bytes(text);
+    if (!bytes) return bytes.error().message();
+    return *bytes == 0 ? std::string("a size is at least 1 byte") : std::string();
+}
+
+std::vector<std::uint64_t> sizes_of(const std::vector<std::string>& texts) {
+    std::vector<std::uint64_t> sizes;
+    for (const auto& text : texts) sizes.push_back(parse_bytes(text).value());
+    return sizes;
+}
+
+// An option that takes values with commas between them, and nothing behind the first word.
+template <typename T>
+CLI::Option* add_list(CLI::App& command, const std::string& name, std::vector<T>& values, const std::string& what) {
+    return command.add_option(name, values, what)->delimiter(',')->allow_extra_args(false);
+}
+
+CLI::Option* add_sizes(CLI::App& command, std::vector<std::uint64_t>& sizes, const std::string& otherwise) {
+    return command
+        .add_option_function<std::vector<std::string>>(
+            "-s,--size", [&sizes](const std::vector<std::string>& texts) { sizes = sizes_of(texts); },
+            "Bytes, with k, M or G behind them")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(check_size)
+        ->default_str(otherwise);
+}
+
+void add_common(CLI::App& command, RunOptions& options) {
+    command.add_option("URI", options.to, "A `cinnabar perf serve`: tcp://HOST:PORT, shm://NAME")->required();
+    command.add_option("--transport", options.transport, "The transport to take of several that the address names");
+    command.add_option("--wait", options.wait_seconds, "Seconds to wait for a server that does not listen yet")
+        ->check(CLI::Range(0.0, 3600.0));
+    command.add_option("-t,--seconds", options.plan.seconds, "Seconds of a repeat")
+        ->capture_default_str()
+        ->check(CLI::Range(0.001, 86'400.0));
+    command.add_option("-r,--repeats", options.plan.repeats, "How often each is measured")
+        ->capture_default_str()
+        ->check(CLI::Range(1u, 1000u));
+    command.add_option("--warm-up", options.plan.warm_up_seconds, "Seconds before, which do not count")
+        ->capture_default_str()
+        ->check(CLI::Range(0.0, 3600.0));
+    command
+        .add_option_function<double>(
+            "-W,--timeout",
+            [&options](double seconds) {
+                options.plan.deadline = Microseconds(static_cast<std::int64_t>(seconds * 1e6));
+            },
+            "Seconds that a call may take")
+        ->default_str("5")
+        ->check(CLI::Range(0.001, 3600.0));
+    auto* json = command.add_flag_callback(
+        "--json", [&options] { options.print = RunOptions::Print::json; }, "A line of JSON for each row");
+    command
+        .add_flag_callback(
+            "--csv", [&options] { options.print = RunOptions::Print::csv; }, "A table with commas")
+        ->excludes(json);
+    command.add_option("--html", options.html, "Writes a report with plots into this file");
+}
+
+void add_call_lists(CLI::App& command, CallsOptions& options) {
+    add_sizes(command, options.sizes, "64");
+    add_list(command, "-d,--depth", options.depths, "Calls in flight of each context; of an open loop, at most")
+        ->check(CLI::Range(1u, 65'536u))
+        ->default_str("1");
+    add_list(command, "--contexts", options.contexts, "Contexts of each client")
+        ->check(CLI::Range(1u, 64u))
+        ->default_str("1");
+    add_list(command, "--clients", options.clients, "Clients, each with connections of its own")
+        ->check(CLI::Range(1u, 1024u))
+        ->default_str("1");
+    add_list(command, "--threads", options.threads, "Threads that drive all contexts; 0: one for each")
+        ->check(CLI::Range(0u, 1024u))
+        ->default_str("0");
+    auto* rate = add_list(command, "--rate", options.rates,
+                          "An open loop: so many calls a second are started whatever the server does")
+                     ->check(CLI::Range(0.001, 1e9));
+    add_list(command, "--steps", options.steps_percent,
+             "Open loops after the closed ones, at so many per cent of their best rate")
+        ->check(CLI::Range(0.001, 1000.0))
+        ->excludes(rate);
+    command.add_flag_callback(
+        "--poisson", [&options] { options.arrivals = Arrivals::poisson; },
+        "Calls of open loops start independently of each other, not evenly");
+}
+
+void add_bulk_lists(CLI::App& command, BulkOptions& options) {
+    static const std::map<std::string, Direction> directions{{"pull", Direction::pull}, {"push", Direction::push}};
+    static const std::map<std::string, MemoryKind> memories{{"exposed", MemoryKind::exposed},
+                                                            {"allocated", MemoryKind::allocated}};
+    add_sizes(command, options.sizes, "1M");
+    add_list(command, "-d,--depth", options.depths, "Transfers in flight")
+        ->check(CLI::Range(1u, 1024u))
+        ->default_str("8");
+    add_list(command, "--segments", options.segments, "Segments of the memory at this side")
+        ->check(CLI::Range(1u, 65'536u))
+        ->default_str("1");
+    add_list(command, "--direction", options.directions, "pull: the server reads from here; push: it writes to here")
+        ->transform(CLI::CheckedTransformer(directions))
+        ->default_str("pull,push");
+    add_list(command, "--memory", options.memories, "exposed: plain memory; allocated: by the library")
+        ->transform(CLI::CheckedTransformer(memories))
+        ->default_str("exposed");
+}
+
+void add_calls(CLI::App& perf, Run& run) {
+    auto& command = *perf.add_subcommand("calls", "Latency and rate of calls");
+    const auto options = std::make_shared<RunOptions>();
+    options->calls.emplace();
+    add_common(command, *options);
+    add_call_lists(command, *options->calls);
+    command.callback([options, &run] { run = [options] { return perf::run(*options); }; });
+}
+
+void add_bulk(CLI::App& perf, Run& run) {
+    auto& command = *perf.add_subcommand("bulk", "Bandwidth of bulk transfers");
+    const auto options = std::make_shared<RunOptions>();
+    options->bulk.emplace();
+    add_common(command, *options);
+    add_bulk_lists(command, *options->bulk);
+    command.callback([options, &run] { run = [options] { return perf::run(*options); }; });
+}
+
+void add_all(CLI::App& perf, Run& run) {
+    auto& command = *perf.add_subcommand("all", "A survey of both: some rows of each, for a report");
+    const auto options = std::make_shared<RunOptions>();
+    options->calls.emplace();
+    options->calls->depths = {1, 4, 16, 64};
+    options->calls->steps_percent = {25, 50, 75, 90};
+    options->bulk.emplace();
+    options->bulk->sizes = {4096, 16'384, 65'536, 262'144, 1u << 20, 4u << 20, 16u << 20};
+    options->plan.repeats = 3;
+    add_common(command, *options);
+    command.callback([options, &run] { run = [options] { return perf::run(*options); }; });
+}
+
+void add_faults(CLI::App& command, Faults& faults) {
+    const auto milliseconds = [&command](const std::string& name, std::chrono::milliseconds& value,
+                                         const std::string& what) {
+        command
+            .add_option_function<std::uint32_t>(
+                name, [&value](std::uint32_t count) { value = std::chrono::milliseconds(count); }, what)
+            ->group("A server with faults, to see what clients tell of it");
+    };
+    const auto count = [&command](const std::string& name, std::uint64_t& value, const std::string& what) {
+        command.add_option(name, value, what)->group("A server with faults, to see what clients tell of it");
+    };
+    milliseconds("--stall", faults.stall, "Milliseconds in which it answers nothing ...");
+    milliseconds("--stall-every", faults.stall_every, "... once in so many milliseconds");
+    count("--drop-every", faults.drop_every, "Every nth call gets no answer");
+    count("--corrupt-every", faults.corrupt_every, "Every nth answer and transfer has a bit turned");
+    count("--die-after", faults.die_after, "It is gone after so many calls, or transfers");
+}
+
+void add_serve(CLI::App& perf, Run& run) {
+    auto& command = *perf.add_subcommand("serve", "The server that is measured");
+    const auto options = std::make_shared<ServeOptions>();
+    command
+        .add_option("--listen", options->listen,
+                    "Where to listen, tcp://HOST[:PORT] or shm://[NAME]; may be given several times")
+        ->default_str("tcp://127.0.0.1:0");
+    command.add_flag("--insecure", options->insecure, "Others than this host may reach the address");
+    command
+        .add_option_function<std::string>(
+            "--memory", [options](const std::string& text) { options->memory_bytes = parse_bytes(text).value(); },
+            "Memory for bulk transfers, of all clients together")
+        ->default_str("256M")
+        ->check(check_size);
+    command.add_option("--contexts", options->contexts, "Contexts, each with a thread, over which clients spread")
+        ->capture_default_str()
+        ->check(CLI::Range(1u, 64u));
+    add_faults(command, options->faults);
+    command.callback([options, &run] {
+        if (options->listen.empty()) options->listen.emplace_back("tcp://127.0.0.1:0");
+        if (options->faults.stall > options->faults.stall_every)
+            throw CLI::ValidationError("--stall", "is not longer than --stall-every, which it needs");
+        run = [options] { return run_serve(*options); };
+    });
+}
+
+}  // namespace
+
+void add_command(CLI::App& app, Run& run) {
+    auto& perf = *app.add_subcommand("perf", "Measure calls and bulk transfers");
+    perf.require_subcommand(1);
+    add_serve(perf, run);
+    add_calls(perf, run);
+    add_bulk(perf, run);
+    add_all(perf, run);
+}
+
+}  // namespace cinnabar::tools::perf

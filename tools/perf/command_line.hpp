@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The options of `cinnabar perf` on the command line.
+#pragma once
+
+#include "terminal/exit_code.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+
+namespace cinnabar::tools::perf {
+
+// Adds the command with its own subcommands. `run` is set once the command line was read and asks for one of them.
+void add_command(CLI::App& app, std::function<ExitCode()>& run);
+
+}  // namespace cinnabar::tools::perf

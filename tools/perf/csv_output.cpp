@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "perf/output.hpp"
+#include "terminal/report.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+namespace cinnabar::tools::perf {
+namespace {
+
+constexpr const char* header =
+    "kind,transport,size,direction,segments,memory,loop,planned_per_second,arrivals,depth,contexts,clients,threads,"
+    "repeats,seconds,done,failed,wrong,unsent,per_second,per_second_ci95,bytes_per_second,bytes_per_second_ci95,"
+    "min_ns,p50_ns,p90_ns,p99_ns,p99.9_ns,p99.99_ns,max_ns,mean_ns,from_sending_p50_ns,from_sending_p99_ns,"
+    "from_sending_max_ns";
+
+std::string joined(const std::vector<std::string>& cells) {
+    std::string text;
+    for (const auto& cell : cells) text += (&cell == &cells.front() ? "" : ",") + cell;
+    return text;
+}
+
+// Two cells: the mean and half of its interval.
+std::string cells_of(const std::vector<double>& repeats) {
+    if (repeats.empty()) return ",";
+    const auto interval = interval_of(repeats);
+    return fmt::format("{:.1f},{}", interval.mean,
+                       interval.half_width ? fmt::format("{:.1f}", *interval.half_width) : std::string());
+}
+
+std::string cells_of(const Histogram& latency) {
+    if (latency.count() == 0) return ",,,,,,,";
+    return fmt::format("{},{},{},{},{},{},{},{:.1f}", latency.min(), latency.quantile(0.5), latency.quantile(0.9),
+                       latency.quantile(0.99), latency.quantile(0.999), latency.quantile(0.9999), latency.max(),
+                       latency.mean());
+}
+
+std::string cells_of(const Outcomes& outcomes) {
+    return fmt::format("{},{},{},{}", outcomes.done, outcomes.failed(), outcomes.wrong, outcomes.unsent);
+}
+
+class CsvOutput final : public Output {
+  public:
+    void begin(const Results&) override { print_line(header); }
+    void add(const CallResult& row, const Results& results) override {
+        const auto& shape = row.shape;
+        const bool open = shape.rate > 0;
+        const auto arrivals = shape.arrivals == Arrivals::even ? "even" : "poisson";
+        const auto sending = row.from_sending ? fmt::format("{},{},{}", row.from_sending->quantile(0.5),
+                                                            row.from_sending->quantile(0.99), row.from_sending->max())
+                                              : std::string(",,");
+        print_line(joined({"calls", results.target.way, fmt::format("{},,,", shape.payload_bytes),
+                           open ? fmt::format("open,{:.10g},{}", shape.rate, arrivals) : "closed,,",
+                           fmt::format("{},{},{},{}", shape.depth, shape.contexts, shape.clients, shape.threads),
+                           fmt::format("{},{:.6g}", results.plan.repeats, row.seconds), cells_of(row.outcomes),
+                           cells_of(row.rates) + ",,", cells_of(row.latency), sending}));
+    }
+    void add(const BulkResult& row, const Results& results) override {
+        const auto& shape = row.shape;
+        print_line(
+            joined({"bulk", results.target.way, std::to_string(shape.bytes), std::string(to_string(shape.direction)),
+                    std::to_string(shape.segments), std::string(to_string(shape.memory)), ",,",
+                    fmt::format("{},,,", shape.depth), fmt::format("{},{:.6g}", results.plan.repeats, row.seconds),
+                    cells_of(row.outcomes), ",", cells_of(row.bandwidths), cells_of(row.latency), ",,"}));
+    }
+    void end(const Results&) override {}
+};
+
+}  // namespace
+
+std::unique_ptr<Output> make_csv_output() { return std::make_unique<CsvOutput>(); }
+
+}  // namespace cinnabar::tools::perf

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A log-linear histogram of nanoseconds, as HdrHistogram has it: exact below 2^bits, and above that in buckets that are
+// narrower than a 2^(bits - 1)th of the value, so with 11 bits within 0.1 %. Memory is fixed. One thread.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace cinnabar::tools::perf {
+
+class Histogram {
+  public:
+    static constexpr unsigned fine_bits = 11;
+    static constexpr unsigned coarse_bits = 5;
+    static constexpr std::uint64_t value_max = (std::uint64_t{1} << 44) - 1;  // five hours; larger ones count as that
+
+    explicit Histogram(unsigned bits = fine_bits);
+
+    void record(std::uint64_t nanoseconds) noexcept {
+        ++counts_[index_of(nanoseconds < value_max ? nanoseconds : value_max)];
+        ++count_;
+        sum_ += static_cast<double>(nanoseconds);
+        if (nanoseconds < min_) min_ = nanoseconds;
+        if (nanoseconds > max_) max_ = nanoseconds;
+    }
+    // Requires: the same bits.
+    void add(const Histogram& other);
+
+    [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
+    [[nodiscard]] std::uint64_t min() const noexcept { return count_ == 0 ? 0 : min_; }  // exact
+    [[nodiscard]] std::uint64_t max() const noexcept { return max_; }                    // exact
+    [[nodiscard]] double mean() const noexcept { return count_ == 0 ? 0 : sum_ / static_cast<double>(count_); }
+    // The value that at least this fraction (0 to 1) of all are not above: the upper edge of its bucket, at most max().
+    // 0 when nothing was recorded.
+    [[nodiscard]] std::uint64_t quantile(double fraction) const noexcept;
+
+    struct Bucket {
+        std::uint64_t upper;  // the largest value that falls into it
+        std::uint64_t count;
+    };
+    // Those that hold something, in order.
+    [[nodiscard]] std::vector<Bucket> buckets() const;
+
+  private:
+    [[nodiscard]] std::size_t index_of(std::uint64_t value) const noexcept {
+        const auto width = static_cast<unsigned>(std::bit_width(value));
+        if (width <= bits_) return static_cast<std::size_t>(value);
+        const unsigned shift = width - bits_;
+        return static_cast<std::size_t>((std::uint64_t{shift} << (bits_ - 1)) + (value >> shift));
+    }
+    [[nodiscard]] std::uint64_t upper_edge(std::size_t index) const noexcept;
+
+    unsigned bits_;
+    std::vector<std::uint64_t> counts_;
+    std::uint64_t count_ = 0;
+    std::uint64_t min_ = ~std::uint64_t{0};
+    std::uint64_t max_ = 0;
+    double sum_ = 0;
+};
+
+}  // namespace cinnabar::tools::perf

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "perf/lane.hpp"
+
+#include "perf/pattern.hpp"
+#include "perf/protocol.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace cinnabar::tools::perf {
+namespace {
+
+constexpr unsigned callbacks_per_round = 64;
+
+}  // namespace
+
+Lane::Lane(rpc::Context& context, na::Addr peer, const LanePlan& plan)
+    : context_(context),
+      peer_(std::move(peer)),
+      plan_(plan),
+      repeats_(plan.repeats),
+      timeline_(plan.measured_from_ns(), plan.repeats * plan.repeat_ns),
+      last_from_ns_(plan.measured_from_ns()),
+      last_(repeats_.data()),
+      next_seed_(plan.seed << 40) {
+    if (plan.rate > 0) schedule_.emplace(plan.rate, plan.arrivals, plan.begin_ns, plan.seed);
+    for (std::uint32_t i = 0; i < plan.depth; ++i) {
+        slots_.push_back({this});
+        free_.push_back(&slots_.back());
+    }
+}
+
+LaneRepeat* Lane::repeat_at(std::uint64_t at_ns) noexcept {
+    if (at_ns - last_from_ns_ < plan_.repeat_ns) return last_;  // without a division
+    const std::uint64_t from = plan_.measured_from_ns();
+    if (at_ns < from || at_ns >= plan_.end_ns()) return nullptr;
+    const std::uint64_t index = (at_ns - from) / plan_.repeat_ns;
+    last_from_ns_ = from + index * plan_.repeat_ns;
+    last_ = &repeats_[static_cast<std::size_t>(index)];
+    return last_;
+}
+
+Outcomes& Lane::outcomes_at(std::uint64_t at_ns) noexcept {
+    LaneRepeat* repeat = repeat_at(at_ns);
+    return repeat ? repeat->outcomes : warm_up_;
+}
+
+Bytes Lane::room_of(rpc::Call& call, Errc& why) noexcept {
+    Bytes room = call.input_room();
+    if (room.size() < plan_.payload_bytes) why = call.grow_input(plan_.payload_bytes, room);
+    return why == Errc::ok ? room.first(plan_.payload_bytes) : Bytes();
+}
+
+Lane::Sent Lane::send(Slot& slot, std::uint64_t planned_ns, std::uint64_t now) noexcept {
+    Errc why = Errc::ok;
+    rpc::Call* call = context_.make_call(peer_, why);
+    if (call) {
+        call->args.rpc = echo_id;
+        call->args.deadline = context_.deadline_in(plan_.deadline);
+        slot.seed = ++next_seed_;
+        const Bytes room = room_of(*call, why);
+        if (why == Errc::ok) {
+            fill_pattern(room, slot.seed);
+            why = call->forward(plan_.payload_bytes, &Lane::on_done, &slot);
+        }
+        if (why != Errc::ok) call->release();
+    }
+    if (why == Errc::ok) {
+        slot.call = call;
+        slot.planned_ns = planned_ns;
+        slot.sent_ns = now;
+        ++in_flight_;
+        return Sent::yes;
+    }
+    // Of this side's own tables, which calls in flight will leave.
+    if (why == Errc::overloaded && in_flight_ > 0) return Sent::no_room;
+    failed(planned_ns, why);
+    return Sent::failed;
+}
+
+void Lane::start_due() noexcept {
+    if (!schedule_) {
+        const std::uint64_t now = now_ns();
+        if (now >= plan_.end_ns()) starting_ = false;
+        while (starting_ && !free_.empty() && send(*free_.back(), now, now) == Sent::yes) free_.pop_back();
+        return;
+    }
+    while (starting_ && !free_.empty()) {
+        const std::uint64_t planned = schedule_->next_ns();
+        const std::uint64_t now = now_ns();
+        // Those that are late are sent still, for as long as a call may take; what is left then is counted.
+        const auto grace = static_cast<std::uint64_t>(plan_.deadline.count()) * 1000;
+        if (planned >= plan_.end_ns() || now >= plan_.end_ns() + grace) {
+            starting_ = false;
+            return;
+        }
+        if (planned > now) return;
+        const Sent sent = send(*free_.back(), planned, now);
+        if (sent == Sent::no_room) return;
+        if (sent == Sent::yes) free_.pop_back();
+        schedule_->advance();
+    }
+}
+
+void Lane::count_unsent() noexcept {
+    for (; schedule_->next_ns() < plan_.end_ns(); schedule_->advance()) ++outcomes_at(schedule_->next_ns()).unsent;
+}
+
+bool Lane::turn() noexcept {
+    if (starting_) start_due();
+    (void)context_.progress(Microseconds{0});
+    (void)context_.trigger(callbacks_per_round);
+    if (starting_ || in_flight_ > 0) return true;
+    if (schedule_ && !stopped_) count_unsent();
+    return false;
+}
+
+void Lane::stop() noexcept {
+    if (std::exchange(stopped_, true)) return;
+    starting_ = false;
+    for (Slot& slot : slots_) {
+        if (slot.call) slot.call->cancel();
+    }
+}
+
+void Lane::on_done(rpc::Call& call, void* user) noexcept {
+    auto& slot = *static_cast<Slot*>(user);
+    slot.lane->ended(slot, call);
+}
+
+void Lane::ended(Slot& slot, rpc::Call& call) noexcept {
+    const std::uint64_t now = now_ns();
+    slot.call = nullptr;
+    --in_flight_;
+    const Errc result = call.result();
+    if (result != Errc::ok) {
+        if (!stopped_) failed(slot.planned_ns, result);
+    } else if (call.output().size() != plan_.payload_bytes || !has_pattern(call.output(), slot.seed)) {
+        ++outcomes_at(slot.planned_ns).wrong;
+        failures_in_row_ = 0;
+    } else {
+        failures_in_row_ = 0;
+        count(slot, now);
+    }
+    call.release();
+    // A closed loop goes on at once, with the time that it has.
+    if (!schedule_ && starting_ && now < plan_.end_ns() && send(slot, now, now) == Sent::yes) return;
+    free_.push_back(&slot);
+}
+
+void Lane::count(const Slot& slot, std::uint64_t now) noexcept {
+    if (LaneRepeat* const within = repeat_at(now)) ++within->done_within;
+    LaneRepeat* const repeat = repeat_at(slot.planned_ns);
+    if (!repeat) return;
+    ++repeat->outcomes.done;
+    repeat->latency.record(now - slot.planned_ns);
+    if (schedule_) repeat->from_sending.record(now - slot.sent_ns);
+    timeline_.record(slot.planned_ns, now - slot.planned_ns);
+}
+
+void Lane::failed(std::uint64_t planned_ns, Errc code) noexcept {
+    outcomes_at(planned_ns).fail(code);
+    if (++failures_in_row_ < plan_.failures_in_row_max) return;
+    gave_up_ = true;
+    starting_ = false;
+}
+
+}  // namespace cinnabar::tools::perf

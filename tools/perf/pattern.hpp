@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bytes that name their place and their seed: what is missing, old, moved or flipped on the way is found. Pure.
+#pragma once
+
+#include <cinnabar/base/bytes.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace cinnabar::tools::perf {
+
+namespace detail {
+
+inline constexpr std::uint64_t step = 0x9e3779b97f4a7c15u;
+
+// Seeds that follow each other begin far apart.
+[[nodiscard]] constexpr std::uint64_t first_word(std::uint64_t seed) noexcept {
+    seed = (seed ^ (seed >> 30)) * 0xbf58476d1ce4e5b9u;
+    return seed ^ (seed >> 27) ^ 0x5bd1e995;
+}
+
+}  // namespace detail
+
+inline void fill_pattern(Bytes bytes, std::uint64_t seed) noexcept {
+    std::uint64_t word = detail::first_word(seed);
+    std::size_t at = 0;
+    for (; at + sizeof word <= bytes.size(); at += sizeof word, word += detail::step)
+        std::memcpy(bytes.data() + at, &word, sizeof word);
+    if (at < bytes.size()) std::memcpy(bytes.data() + at, &word, bytes.size() - at);
+}
+
+[[nodiscard]] inline bool has_pattern(ConstBytes bytes, std::uint64_t seed) noexcept {
+    std::uint64_t word = detail::first_word(seed);
+    std::uint64_t differing = 0;
+    std::size_t at = 0;
+    for (; at + sizeof word <= bytes.size(); at += sizeof word, word += detail::step) {
+        std::uint64_t found = 0;
+        std::memcpy(&found, bytes.data() + at, sizeof found);
+        differing |= found ^ word;
+    }
+    if (at < bytes.size() && std::memcmp(bytes.data() + at, &word, bytes.size() - at) != 0) return false;
+    return differing == 0;
+}
+
+}  // namespace cinnabar::tools::perf

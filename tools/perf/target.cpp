@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "perf/target.hpp"
+
+#include "commands/address.hpp"
+
+#include <cinnabar/files/name.hpp>
+
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+
+namespace cinnabar::tools::perf {
+namespace {
+
+constexpr std::chrono::milliseconds retry_gap{20};
+constexpr std::chrono::seconds about_time{5};
+
+Result<Target> ask_once(Target target) {
+    CINNABAR_TRY(const auto connected, connect_to(target, 1));
+    target.way = connected.node.transport_to(connected.peer);
+    auto about = connected.node.call(about_rpc, connected.peer, about_time).wait();
+    if (!about) {
+        Error error = std::move(about).error();
+        if (error.code == Errc::no_such_rpc)
+            error.hint = "that server has no perf service: start one with `cinnabar perf serve`";
+        return error;
+    }
+    if (about->version != protocol_version)
+        return Error{Errc::protocol, "its perf service is of another version", about->library};
+    target.about = *std::move(about);
+    return target;
+}
+
+bool pause(const std::stop_token& stop) {
+    std::mutex mutex;
+    std::condition_variable_any changed;
+    std::unique_lock lock(mutex);
+    (void)changed.wait_for(lock, stop, retry_gap, [] { return false; });
+    return !stop.stop_requested();
+}
+
+}  // namespace
+
+Result<hl::Connected> connect_to(const Target& target, unsigned contexts) {
+    hl::NodeOptions options;
+    options.progress_thread = false;
+    options.contexts = contexts;
+    auto connected = hl::Node::connect(target.uri, std::move(options), target.transport);
+    if (connected) return connected;
+    Error error = std::move(connected).error();
+    if (error.code == Errc::unsupported) {
+        error.hint = "no transport of that name is known here";
+        error.code = Errc::bad_address;
+    }
+    error.subject = files::printable(target.uri);
+    return error;
+}
+
+Result<Target> find_target(const std::string& uri, const std::string& transport, std::chrono::duration<double> wait,
+                           const std::stop_token& stop) {
+    CINNABAR_TRY(const auto place, parse_place(uri));
+    const Target target{place.server, transport, {}, {}};
+    const auto end = std::chrono::steady_clock::now() + wait;
+    for (;;) {
+        auto found = ask_once(target);
+        const bool absent = !found && (found.code() == Errc::refused || found.code() == Errc::unreachable);
+        if (!absent || std::chrono::steady_clock::now() >= end) return found;
+        if (!pause(stop)) return Error{Errc::canceled, "interrupted before the server answered"};
+    }
+}
+
+}  // namespace cinnabar::tools::perf
