@@ -18,6 +18,11 @@ Errc AddressBook::insert(ConstBytes address, fi_addr_t& out) noexcept {
             return Errc::ok;
         }
         if (::fi_av_insert(table_.get(), address.data(), 1, &out, 0, nullptr) != 1) return Errc::unreachable;
+        if (entries_.contains(out)) {
+            // Whose it is keeps it: a removal would be of that one.
+            out = FI_ADDR_UNSPEC;
+            return Errc::overloaded;
+        }
         inserted = true;
         entries_[out] = {text, 1};
         handles_.emplace(std::move(text), out);

@@ -18,7 +18,8 @@ class AddressBook {
     explicit AddressBook(Fid<fid_av> table) noexcept : table_(std::move(table)) {}
 
     [[nodiscard]] fid_av& table() const noexcept { return *table_; }
-    // unreachable: the provider does not take it; out_of_memory.
+    // unreachable: the provider does not take it; overloaded: it has handles for no more, and gave that of another
+    // address; out_of_memory.
     [[nodiscard]] Errc insert(ConstBytes address, fi_addr_t& out) noexcept;
     // Once for each insert().
     void remove(fi_addr_t handle) noexcept;

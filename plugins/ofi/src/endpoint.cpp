@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "endpoint.hpp"
 
+#include "shared_name.hpp"
+
 #include <cinnabar/base/log.hpp>
 
 #include <algorithm>
@@ -68,6 +70,7 @@ Result<std::unique_ptr<Endpoint>> Endpoint::open(fid_fabric& fabric, const Selec
     self.sends_leased_ = provider.returns_sends && !self.stages_;
     self.tags_messages_ = provider.tags_messages;
     self.tells_source_ = provider.tells_source;
+    self.maps_names_ = provider.maps_names;
     self.registrar_.emplace(*domain, *endpoint, *info.domain_attr);
     return made;
 }
@@ -94,7 +97,11 @@ Result<void> Endpoint::enable(fi_info& info) {
 }
 
 Errc Endpoint::insert(ConstBytes address, fi_addr_t& out) noexcept {
-    if (address.size() != address_.size()) return Errc::protocol;
+    if (maps_names_) {
+        if (const Errc refused = may_map(address); refused != Errc::ok) return refused;
+    } else if (address.size() != address_.size()) {
+        return Errc::protocol;
+    }
     return addresses_->insert(address, out);
 }
 

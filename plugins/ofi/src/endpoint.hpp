@@ -39,7 +39,7 @@ class Endpoint {
 
     // The address that others insert, in the provider's own form.
     [[nodiscard]] ConstBytes address() const noexcept { return address_; }
-    // For one session, until it is removed.
+    // For one session, until it is removed. As AddressBook::insert; protocol: it is no address of this provider.
     [[nodiscard]] Errc insert(ConstBytes address, fi_addr_t& out) noexcept;
     void remove(fi_addr_t address) noexcept { addresses_->remove(address); }
 
@@ -101,6 +101,7 @@ class Endpoint {
     bool sends_leased_ = false;
     bool tags_messages_ = false;
     bool tells_source_ = false;
+    bool maps_names_ = false;
     std::optional<Registrar> registrar_;
 };
 

@@ -59,6 +59,7 @@ constexpr std::array table{
              .ip = false,             // FI_ADDR_STR (shm(7))
              .same_host_only = true,  // shm(7)
              .wait_fd = false,        // no wait object but yielding (smr_cq_open)
+             .maps_names = true,      // smr_map_to_region
              // Its locks are in the memory that both share (smr_ep.c: peer_smr->lock). Contexts of one process: tests/
              // transport/contract.cpp leaves out what closes one before the other, where it crashes.
              .note = "has no descriptor to sleep on: a context that has sessions looks every millisecond; two contexts "

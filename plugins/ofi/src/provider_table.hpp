@@ -34,6 +34,7 @@ struct Provider {
     bool lingers = false;                  // keeps what was sent to a peer that is gone: transfers by way of staging
     bool returns_sends = false;            // gives back what was sent to a peer as soon as that is gone
     bool tells_source = false;             // a message's sender is known by its address: FI_SOURCE
+    bool maps_names = false;               // an address names memory of its endpoint, which is mapped when inserted
     bool tags_messages = false;            // messages are tagged too: that is faster there
     std::size_t chunk_bytes = 256 * 1024;  // of a transfer: what goes in one message of the fabric
     std::uint32_t receives = 256;          // receive buffers that are posted

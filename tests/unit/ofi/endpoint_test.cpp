@@ -88,5 +88,22 @@ TEST_P(AddressesTest, BytesThatAreNoAddressAreRefused) {
     EXPECT_EQ(from_->endpoint->insert(to_->endpoint->address().subspan(1), there), Errc::protocol);
 }
 
+// The names of libfabric's shm have the numbers of process and endpoint in them.
+TEST(ShmAddresses, ALongerOneIsTaken) {
+    apply_settings();
+    const auto uri = na::Uri::parse("ofi+shm://127.0.0.1:0").value();
+    const auto chosen = [&uri] { return select(read_address(uri).value()); };
+    if (const std::string missing = support::missing_here(chosen()); !missing.empty()) GTEST_SKIP() << missing;
+    End from(chosen().value());
+    std::optional<End> to(chosen().value());
+    for (int i = 0; i < 1000 && to->endpoint->address().size() == from.endpoint->address().size(); ++i) {
+        to.emplace(chosen().value());
+    }
+    ASSERT_NE(to->endpoint->address().size(), from.endpoint->address().size());
+    fi_addr_t there = FI_ADDR_UNSPEC;
+    ASSERT_EQ(from.endpoint->insert(to->endpoint->address(), there), Errc::ok);
+    from.endpoint->remove(there);
+}
+
 }  // namespace
 }  // namespace cinnabar::ofi

@@ -12,7 +12,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstring>
 #include <string>
+#include <vector>
 
 namespace cinnabar::ofi {
 namespace {
@@ -21,7 +23,9 @@ using support::NetworkKind;
 
 class Handshake : public testing::Test {
   protected:
-    Handshake() : network_(NetworkKind::ofi_tcp_rxm), pump_() {
+    explicit Handshake(NetworkKind kind = NetworkKind::ofi_tcp_rxm) : network_(kind), pump_() {}
+    void SetUp() override {
+        if (const std::string missing = network_.missing(); !missing.empty()) GTEST_SKIP() << missing;
         na::TransportOptions options;
         options.listen = true;
         options.hello_timeout = Microseconds(100'000);
@@ -212,6 +216,72 @@ TEST_F(Handshake, WordsBehindTheGreetingEndTheSession) {
     const std::byte word{1};
     ASSERT_EQ(na::send_some(fd.get(), &word, 1).bytes, 1u);
     EXPECT_EQ(listen(fd, answer), Errc::peer_lost);
+}
+
+// libfabric's shm maps the memory that an address names.
+class ShmHandshake : public Handshake {
+  protected:
+    ShmHandshake() : Handshake(NetworkKind::ofi_shm) {}
+    // The answer to it has the server's fabric address.
+    UniqueFd greet(std::string_view address, Greeting& answer) {
+        UniqueFd fd = call();
+        Greeting greeting = stranger();
+        greeting.set_provider("shm");
+        greeting.address_bytes = static_cast<std::uint16_t>(address.size());
+        std::memcpy(greeting.address.data(), address.data(), address.size());
+        say(fd, greeting);
+        EXPECT_EQ(listen(fd, answer), Errc::ok);
+        EXPECT_EQ(answer.hello.kind, na::HelloKind::accept);
+        return fd;
+    }
+    std::string server() {
+        Greeting answer;
+        (void)greet("", answer);
+        return std::string(as_text({answer.address.data(), answer.address_bytes}));
+    }
+    // An address that is as long as the server's, and that no endpoint has.
+    std::string nobody(unsigned number) {
+        const std::string own = server();
+        const std::string tail = ":" + std::to_string(number);
+        std::string address = "fi_shm://0:";
+        address.append(own.size() - address.size() - tail.size() - 1, '0');
+        return (address += tail) += '\0';
+    }
+    void expect_ends(const UniqueFd& fd) {
+        Greeting none;
+        EXPECT_EQ(listen(fd, none), Errc::peer_lost);
+    }
+    // The server takes an address that is good: its own.
+    void expect_alive() {
+        Greeting answer;
+        const UniqueFd fd = greet(server(), answer);
+        (void)pump_.round();
+        (void)pump_.round();
+        std::byte nothing{};
+        EXPECT_EQ(na::receive_some(fd.get(), &nothing, 1).why, Errc::again);
+    }
+};
+
+TEST_F(ShmHandshake, TwoAddressesThatAreOneNameToLibfabricEndTheirSessionsAlone) {
+    std::array<std::string, 2> addresses;
+    for (std::string& address : addresses) {
+        address = std::string("fi_shm://777") + '\0';
+        address.resize(server().size(), &address == addresses.data() ? 'A' : 'B');
+    }
+    Greeting answer;
+    const UniqueFd first = greet(addresses[0], answer);
+    const UniqueFd second = greet(addresses[1], answer);
+    expect_ends(first);
+    expect_ends(second);
+    expect_alive();
+}
+
+TEST_F(ShmHandshake, ManyNamesOfNobodyEndTheirSessionsAlone) {
+    std::vector<UniqueFd> callers;
+    Greeting answer;
+    for (unsigned i = 0; i < 300; ++i) callers.push_back(greet(nobody(100 + i), answer));
+    for (const UniqueFd& caller : callers) expect_ends(caller);
+    expect_alive();
 }
 
 }  // namespace

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "shared_name.hpp"
+
+#include <string_view>
+
+namespace cinnabar::ofi {
+
+Errc may_map(ConstBytes address) noexcept {
+    // "fi_shm://PROCESS:USER:NUMBER" and one zero (smr_endpoint_name): libfabric reads no further than that, and two
+    // addresses that differ behind it would be one to it.
+    constexpr std::string_view prefix = "fi_shm://";
+    constexpr std::size_t name_max = 64;
+    const std::string_view text = as_text(address);
+    if (!text.starts_with(prefix) || text.back() != '\0') return Errc::protocol;
+    const std::string_view name = text.substr(prefix.size(), text.size() - prefix.size() - 1);
+    if (name.empty() || name.size() > name_max) return Errc::protocol;
+    // Memory of the own user that is something else has another name.
+    if (name.find_first_not_of("0123456789:") != std::string_view::npos) return Errc::protocol;
+    return Errc::ok;
+}
+
+}  // namespace cinnabar::ofi
