@@ -39,7 +39,8 @@ class Endpoint {
 
     // The address that others insert, in the provider's own form.
     [[nodiscard]] ConstBytes address() const noexcept { return address_; }
-    // For one session, until it is removed. As AddressBook::insert; protocol: it is no address of this provider.
+    // For one session, until it is removed. As AddressBook::insert; protocol: it is no address of this provider;
+    // permission: it names memory that others than the own user may write to.
     [[nodiscard]] Errc insert(ConstBytes address, fi_addr_t& out) noexcept;
     void remove(fi_addr_t address) noexcept { addresses_->remove(address); }
 

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "shared_name.hpp"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
 #include <string_view>
 
 namespace cinnabar::ofi {
@@ -9,6 +15,7 @@ Errc may_map(ConstBytes address) noexcept {
     // "fi_shm://PROCESS:USER:NUMBER" and one zero (smr_endpoint_name): libfabric reads no further than that, and two
     // addresses that differ behind it would be one to it.
     constexpr std::string_view prefix = "fi_shm://";
+    constexpr std::string_view folder = "/dev/shm/";  // SMR_DIR
     constexpr std::size_t name_max = 64;
     const std::string_view text = as_text(address);
     if (!text.starts_with(prefix) || text.back() != '\0') return Errc::protocol;
@@ -16,7 +23,12 @@ Errc may_map(ConstBytes address) noexcept {
     if (name.empty() || name.size() > name_max) return Errc::protocol;
     // Memory of the own user that is something else has another name.
     if (name.find_first_not_of("0123456789:") != std::string_view::npos) return Errc::protocol;
-    return Errc::ok;
+    std::array<char, folder.size() + name_max + 1> path{};
+    std::copy(name.begin(), name.end(), std::copy(folder.begin(), folder.end(), path.begin()));
+    struct stat memory {};
+    if (::lstat(path.data(), &memory) != 0) return Errc::unreachable;
+    const bool own = S_ISREG(memory.st_mode) && memory.st_uid == ::geteuid() && (memory.st_mode & 077) == 0;
+    return own ? Errc::ok : Errc::permission;
 }
 
 }  // namespace cinnabar::ofi

@@ -8,7 +8,8 @@
 
 namespace cinnabar::ofi {
 
-// protocol: it is no name of an endpoint.
+// Whether the memory of that name may be mapped: only the own user can have written to it. protocol: it is no name of
+// an endpoint; unreachable: there is no such memory; permission: others may write to it.
 [[nodiscard]] Errc may_map(ConstBytes address) noexcept;
 
 }  // namespace cinnabar::ofi

@@ -9,7 +9,10 @@
 #include <cinnabar/na/session/greeting.hpp>
 #include <cinnabar/na/session/socket.hpp>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstring>
@@ -282,6 +285,48 @@ TEST_F(ShmHandshake, ManyNamesOfNobodyEndTheirSessionsAlone) {
     for (unsigned i = 0; i < 300; ++i) callers.push_back(greet(nobody(100 + i), answer));
     for (const UniqueFd& caller : callers) expect_ends(caller);
     expect_alive();
+}
+
+// The memory of an endpoint is mapped and its words are obeyed, before it has said any.
+class ForeignMemory : public ShmHandshake {
+  protected:
+    ~ForeignMemory() override {
+        if (!path_.empty()) (void)::unlink(path_.c_str());
+    }
+    void put(const std::string& address, mode_t mode) {
+        path_ = std::string("/dev/shm/") + (address.c_str() + std::string_view("fi_shm://").size());
+        const UniqueFd file(::open(path_.c_str(), O_CREAT | O_EXCL | O_WRONLY, 0600));
+        const std::string letters(64 * 1024, 'A');
+        EXPECT_EQ(::write(file.get(), letters.data(), letters.size()), static_cast<ssize_t>(letters.size()));
+        EXPECT_EQ(::fchmod(file.get(), mode), 0);
+    }
+    void expect_refused(const std::string& address) {
+        Greeting answer;
+        expect_ends(greet(address, answer));
+        expect_alive();
+    }
+    std::string path_;
+};
+
+TEST_F(ForeignMemory, WhatOthersMayWriteToIsNotMapped) {
+    const std::string address = nobody(1);
+    put(address, 0666);
+    expect_refused(address);
+}
+
+TEST_F(ForeignMemory, WhatIsOfAnotherUserIsNotMapped) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root gives a file away";
+    const std::string address = nobody(1);
+    put(address, 0600);
+    ASSERT_EQ(::chown(path_.c_str(), 65534, 65534), 0);
+    expect_refused(address);
+}
+
+TEST_F(ForeignMemory, WhatIsNotNamedLikeAnEndpointIsNotMapped) {
+    std::string address = nobody(1);
+    address[address.size() - 2] = 'x';
+    put(address, 0600);
+    expect_refused(address);
 }
 
 }  // namespace
