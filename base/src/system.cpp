@@ -15,9 +15,13 @@ namespace {
 
 class SteadyClock final : public TimeSource {
   public:
-    TimeUs now_us() noexcept override {
+    TimeUs now_us() noexcept override { return read(CLOCK_MONOTONIC); }
+    TimeUs coarse_us() noexcept override { return read(CLOCK_MONOTONIC_COARSE); }
+
+  private:
+    static TimeUs read(clockid_t clock) noexcept {
         timespec t{};
-        ::clock_gettime(CLOCK_MONOTONIC, &t);
+        ::clock_gettime(clock, &t);
         return static_cast<TimeUs>(t.tv_sec) * 1'000'000u + static_cast<TimeUs>(t.tv_nsec) / 1'000u;
     }
 };

@@ -204,6 +204,10 @@ void Context::arm(Timer& timer, TimeUs when) noexcept { impl_->wheel_.arm(timer,
 void Context::disarm(Timer& timer) noexcept { impl_->wheel_.disarm(timer); }
 TimeUs Context::now_us() const noexcept { return impl_->now_; }
 TimeUs Context::fresh_now_us() noexcept { return impl_->refresh_now(); }
+// Where every caller owns the context always, its time may be as old as the last look at it.
+TimeUs Context::present_us() noexcept {
+    return impl_->options_.threads == Threads::one ? impl_->refresh_now() : impl_->now_;
+}
 TimeUs Context::next_timer_us() const noexcept { return impl_->wheel_.next(); }
 TimeSource& Context::clock() const noexcept { return impl_->clock_; }
 const ContextOptions& Context::options() const noexcept { return impl_->options_; }

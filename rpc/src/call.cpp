@@ -54,7 +54,7 @@ Bytes Call::input_room() const noexcept {
 
 Errc Call::forward(std::size_t input_bytes, CallDone done, void* user) noexcept {
     CINNABAR_ASSERT(state_ == State::made);
-    const std::size_t room = large_input_ ? large_input_.bytes() : input_room().size();
+    const std::size_t room = whole_way_ && large_input_ ? large_input_.bytes() : input_room().size();
     if (input_bytes > room || !done) return Errc::invalid_argument;
     if (core_->closing_ || core_->engine.draining()) return Errc::closed;
     input_bytes_ = static_cast<std::uint32_t>(input_bytes);
@@ -147,10 +147,8 @@ void ContextCore::submit(Call& call) noexcept {
     const bool abandoned = call.phase_.load(std::memory_order_relaxed) == Call::Phase::abandoned;
     if (std::exchange(call.canceled_early_, false) || abandoned) return finish(call, Errc::canceled);
     if (closed_) return finish(call, Errc::canceled);
-    // The round's time may be as old as the caller's last look at this context, and the target is told what is left.
-    const TimeUs now = call.args.deadline == time_never ? na->now_us() : na->fresh_now_us();
+    const TimeUs now = call.args.deadline == time_never ? na->now_us() : na->present_us();
     if (call.args.deadline <= now) return finish(call, Errc::timed_out);
-    call.stale_at_ = call.args.deadline == time_never ? time_never : now + (call.args.deadline - now) / 2;
     auto peer = na->peer(call.to_);
     if (!peer) return finish(call, peer.code());
     if (&(*peer)->port() != call.port_) return finish(call, Errc::unreachable);
@@ -159,16 +157,24 @@ void ContextCore::submit(Call& call) noexcept {
     call.book_ = book;
     ++book->users;
     if (queued_bytes + call.input_bytes_ > options.queued_bytes_max) return finish(call, Errc::overloaded);
-    if (call.large_input_) {
+    if (call.whole_way_ && call.large_input_) {
         if (const Errc failed = lend_overflow(call); failed != Errc::ok) return finish(call, failed);
     }
     watch_deadline(call);
     // Nothing waits in front of it: not by way of the queue, unless it has to wait.
     if (book->queued.empty() && may_send(*book) && send(call)) return;
-    book->queued.push_back(call);
+    enter_queue(call, &PeerBook::Calls::push_back);
+    pump(*book);
+}
+
+void ContextCore::enter_queue(Call& call, void (PeerBook::Calls::*enter)(Call&) noexcept) noexcept {
+    const TimeUs now = na->now_us();
+    const TimeUs deadline = call.args.deadline;
+    call.stale_at_ = deadline == time_never ? time_never : now + (deadline - std::min(now, deadline)) / 2;
+    call.state_ = Call::State::queued;
+    (call.book_->queued.*enter)(call);
     queued_bytes += call.input_bytes_;
     ++queued_calls;
-    pump(*book);
 }
 
 // Mostly a call's deadline is behind that of the call before: those are a queue, which has one timer for its first.
@@ -183,6 +189,7 @@ void ContextCore::watch_deadline(Call& call) noexcept {
         na->disarm(first_deadline);
         return na->arm(first_deadline, deadline);
     }
+    call.whole_way_ = true;
     call.timer_.fire = [](Timer& timer) noexcept {
         Call& late = call_of(timer.user);
         late.core_->finish(late, Errc::timed_out);
@@ -192,7 +199,7 @@ void ContextCore::watch_deadline(Call& call) noexcept {
 
 void ContextCore::forget_deadline(Call& call) noexcept {
     if (call.deadline_link_.linked) return deadlines.remove(call);
-    na->disarm(call.timer_);
+    if (call.whole_way_) na->disarm(call.timer_);
 }
 
 void ContextCore::look_at_deadlines() noexcept {
@@ -213,13 +220,14 @@ std::uint64_t ContextCore::time_left(const Call& call) const noexcept {
 // for room in a socket: the time that this takes is as little known to the target as that in the network.
 void ContextCore::tell_time_left(PeerBook& book) noexcept {
     for (Call* call = book.sent.front(); call; call = PeerBook::Calls::next(*call)) {
-        if (call->op_.state == na::OpState::idle || call->args.deadline == time_never) continue;
+        if (!call->whole_way_ || call->op_.state == na::OpState::idle || call->args.deadline == time_never) continue;
         set_time_left(time_left(*call), call->message_->bytes());
     }
 }
 
 // The whole way of a message: what is taken is told by request_sent().
 Errc ContextCore::post_request(Call& call, std::uint32_t bytes) noexcept {
+    call.whole_way_ = true;
     na::Op& op = call.op_;
     op.kind = na::OpKind::send_unexpected;
     op.peer = call.book_->peer;
@@ -316,10 +324,7 @@ void ContextCore::request_sent(Call& call) noexcept {
     if (by_bulk == Errc::ok) {
         // The peer's limit became known with its Hello: the same call again, by bulk.
         book.sent.remove(call);
-        call.state_ = Call::State::queued;
-        book.queued.push_front(call);
-        queued_bytes += call.input_bytes_;
-        ++queued_calls;
+        enter_queue(call, &PeerBook::Calls::push_front);
         return pump(book);
     }
     finish(call, by_bulk);
@@ -347,31 +352,36 @@ void ContextCore::finish(Call& call, Errc result) noexcept {
         settle_reply(*call.book_);
     }
     const bool unanswered = before == Call::State::sent && (result == Errc::timed_out || result == Errc::canceled);
+    const bool target_may_know = unanswered && call.was_sent_ && call.book_->open;
+    if (call.whole_way_) let_go(call, unanswered, target_may_know);
+    if (target_may_know) send_control(*call.book_, {ControlType::cancel, 0, call.id()});
+    if (call.whole_way_) begin_fence(call);
+    complete_if_over(call);
+}
+
+// What a call that went the whole way uses beside its message.
+void ContextCore::let_go(Call& call, bool unanswered, bool target_may_know) noexcept {
     if (call.op_.state != na::OpState::idle && unanswered) na->cancel_owned(call.op_);
     if (call.pull_) mover->cancel(*call.pull_);
     const bool gave_memory = call.lends_ != nullptr || call.forwards_;
-    call.awaiting_release_ = unanswered && call.was_sent_ && gave_memory && call.book_->open && !closed_;
-    if (unanswered && call.was_sent_ && call.book_->open) {
-        send_control(*call.book_, {ControlType::cancel, 0, call.id()});
-    }
-    begin_fence(call);
-    complete_if_over(call);
+    call.awaiting_release_ = target_may_know && gave_memory && !closed_;
 }
 
 // The completion does not wait for the transport to let go of the message: what cannot be recalled may take until the
 // connection is lost. The slot does.
 void ContextCore::complete_if_over(Call& call) noexcept {
     if (call.state_ != Call::State::ended || call.awaiting_release_ || call.fences_ != 0) return;
-    const bool transport_is_done = call.op_.state == na::OpState::idle && !call.pull_;
-    if (transport_is_done) {
+    CINNABAR_DEBUG_ASSERT(call.whole_way_ || call.nothing_beside_message());
+    const bool transport_is_done = !call.whole_way_ || (call.op_.state == na::OpState::idle && !call.pull_);
+    // A large result is charged to the peer until it is released.
+    if (transport_is_done && !(call.whole_way_ && call.large_output_)) {
         if (PeerBook* book = std::exchange(call.book_, nullptr)) {
             --book->users;
             drop_book_if_idle(*book);
         }
     }
     if (!std::exchange(call.completed_, true)) {
-        call.nothing_left_ = transport_is_done && call.slot_index < messages_retained && !call.reply_ &&
-                             !call.reply_copy_ && !call.large_input_ && !call.large_output_;
+        call.nothing_left_ = call.slot_index < messages_retained && call.holds_message_only();
         call.work_.user = &call;
         call.work_.run = [](Work& work) noexcept {
             Call& over = call_of(work.user);
@@ -414,23 +424,27 @@ void ContextCore::free_call(Call& call) noexcept {
         call.port_->give_message(*std::exchange(call.message_, nullptr));
     }
     drop_overflow(call.large_input_, nullptr);
-    drop_overflow(call.large_output_, nullptr);
+    drop_overflow(call.large_output_, closed_ ? nullptr : call.book_);
+    if (PeerBook* book = std::exchange(call.book_, nullptr); book && !closed_) {
+        --book->users;
+        drop_book_if_idle(*book);
+    }
     reuse(call);
     go_if_over();
 }
 
 // Any thread. Requires: it holds nothing but its message.
 void ContextCore::reuse(Call& call) noexcept {
+    if (call.whole_way_) {
+        call.app_code_ = 0;
+        call.app_text_ = {};
+        call.awaiting_release_ = call.forwards_ = call.fence_failed_ = call.overflow_ = false;
+        call.whole_way_ = false;
+    }
     call.output_ = {};
     call.output_shape_ = 0;
-    call.app_code_ = 0;
-    call.app_text_ = {};
     call.completed_ = call.nothing_left_ = call.canceled_early_ = false;
     call.was_sent_ = false;
-    call.awaiting_release_ = false;
-    call.forwards_ = false;
-    call.fence_failed_ = false;
-    call.overflow_ = false;
     call.result_ = Errc::ok;
     call.state_ = Call::State::idle;
     call.user_data = nullptr;

@@ -6,6 +6,7 @@
 #include "frame.hpp"
 #include "notices.hpp"
 #include "peer_book.hpp"
+#include "request_table.hpp"
 
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/bulk/lend.hpp>
@@ -66,6 +67,7 @@ class ContextCore final : public na::Receiver {
 
     // Calls, as origin (call.cpp).
     void submit(Call& call) noexcept;
+    void enter_queue(Call& call, void (PeerBook::Calls::*enter)(Call&) noexcept) noexcept;
     [[nodiscard]] bool send(Call& call) noexcept;
     [[nodiscard]] Errc post_request(Call& call, std::uint32_t bytes) noexcept;
     void watch_deadline(Call& call) noexcept;
@@ -75,6 +77,7 @@ class ContextCore final : public na::Receiver {
     void tell_time_left(PeerBook& book) noexcept;
     void request_sent(Call& call) noexcept;
     void finish(Call& call, Errc result) noexcept;
+    void let_go(Call& call, bool unanswered, bool target_may_know) noexcept;
     void complete_if_over(Call& call) noexcept;
     void cancel_requested(Call& call) noexcept;
     void cancel_if_under_way(Call& call) noexcept;
@@ -84,7 +87,10 @@ class ContextCore final : public na::Receiver {
 
     // What waits to be sent (queue.cpp).
     [[nodiscard]] Call& next_to_send(PeerBook& book) noexcept;
-    void pump(PeerBook& book) noexcept;
+    void pump(PeerBook& book) noexcept {
+        if (!book.queued.empty()) send_queued(book);
+    }
+    void send_queued(PeerBook& book) noexcept;
     [[nodiscard]] bool may_send(PeerBook& book) noexcept;
     void try_later(PeerBook& book) noexcept;
     void look_soon(PeerBook& book) noexcept;
@@ -94,6 +100,7 @@ class ContextCore final : public na::Receiver {
 
     // Replies (reply.cpp).
     void on_expected(na::Arrival& arrival) noexcept override;
+    [[nodiscard]] static bool copy_small_reply(Call& call, ConstBytes payload, ConstBytes& kept) noexcept;
     [[nodiscard]] Errc keep_reply(Call& call, na::Arrival& arrival, ConstBytes payload, ConstBytes& kept) noexcept;
     void release_reply(Call& call) noexcept;
     void accept_reply(Call& call, na::Arrival& arrival, const ReplyHeader& header, ConstBytes payload) noexcept;
@@ -155,7 +162,12 @@ class ContextCore final : public na::Receiver {
     void users_gone(Request& request) noexcept;
     void cancel_request(Request& request) noexcept;
     void tell_canceled(Request& request) noexcept;
-    void return_slot(Request& request) noexcept;
+    // Its receive slot is free again, and so is the credit that it stood for.
+    void return_slot(Request& request) noexcept {
+        if (request.holds_slot()) release_slot(request);
+        if (!request.credit_returned_) return_credit(request);
+    }
+    void release_slot(Request& request) noexcept;
     void free_request_if_over(Request& request) noexcept;
     static void drop_message(Request& request) noexcept;
     void transfer_finished(RequestTransfer& node) noexcept;
@@ -172,7 +184,10 @@ class ContextCore final : public na::Receiver {
     [[nodiscard]] PeerBook* book_of(na::Peer& peer) noexcept;
     void open_book(PeerBook& book) noexcept;
     void close_book(PeerBook& book, Errc why) noexcept;
-    void drop_book_if_idle(PeerBook& book) noexcept;
+    void drop_book_if_idle(PeerBook& book) noexcept {
+        if (!book.open) drop_closed_book_if_idle(book);
+    }
+    void drop_closed_book_if_idle(PeerBook& book) noexcept;
     void on_peer(na::Peer& peer, na::PeerEvent event, Errc why) noexcept override;
     [[nodiscard]] bool books_add_up() noexcept;
     [[nodiscard]] static bool account_adds_up(const PeerBook& book) noexcept;
@@ -262,6 +277,7 @@ class ContextCore final : public na::Receiver {
 
     SlotPool<Call> calls;
     SlotPool<Request> requests;
+    RequestTable request_table;  // of connections that are open
     SlotPool<Loan> loans;
     SlotPool<RequestTransfer> transfers;
     SlotPool<PeerBook> books;

@@ -110,20 +110,13 @@ void ContextCore::on_control(PeerBook& book, ConstBytes bytes) noexcept {
 }
 
 void ContextCore::apply_control(PeerBook& book, const ControlRecord& record) noexcept {
-    // What a connection before this one left behind may have the same tag, of a peer that was started anew.
-    const auto held = [&]() -> Request* {
-        for (Request* request = book.held.front(); request; request = PeerBook::Requests::next(*request)) {
-            if (request->tag_ == record.call && !request->orphaned_) return request;
-        }
-        return nullptr;
-    };
     switch (record.type) {
         case ControlType::grant:
             add_credits(book, record.value);
             pump(book);
             break;
         case ControlType::cancel:
-            if (Request* request = held()) {
+            if (Request* request = request_table.find(book, record.call)) {
                 cancel_request(*request);
             } else if (!transport_of(book.peer->port())->caps().ordered) {
                 tombstones[tombstone_next++ % tombstones.size()] = {book.peer, record.call};
@@ -142,7 +135,7 @@ void ContextCore::apply_control(PeerBook& book, const ControlRecord& record) noe
             }
             break;
         case ControlType::fetched:
-            if (Request* request = held()) result_released(*request);
+            if (Request* request = request_table.find(book, record.call)) result_released(*request);
             break;
         case ControlType::ping:
             send_control(book, {ControlType::pong, record.value, 0});

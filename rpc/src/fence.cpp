@@ -175,6 +175,7 @@ Errc Call::lend(const bulk::Region& region, na::Access access, Writer& writer) n
     }
     Loan* lend = core_->loans.acquire();
     if (!lend) return Errc::overloaded;
+    whole_way_ = true;
     Errc result = lend->grant(region, access, core_->transport_of(*port_));
     if (result == Errc::ok) {
         lend->next = lends_;
@@ -189,7 +190,7 @@ Errc Call::lend(const bulk::Region& region, na::Access access, Writer& writer) n
 
 Errc Call::forward_memory(const bulk::RemoteRegion& remote, Writer& writer) noexcept {
     CINNABAR_ASSERT(state_ == State::made);
-    forwards_ = true;
+    whole_way_ = forwards_ = true;
     return bulk::forward(remote, writer);
 }
 

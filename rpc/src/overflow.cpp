@@ -48,6 +48,7 @@ void ContextCore::drop_overflow(bulk::Region& region, PeerBook* peer) noexcept {
 
 Errc Call::grow_input(std::size_t bytes, Bytes& room) noexcept {
     CINNABAR_ASSERT(state_ == State::made && !large_input_);
+    whole_way_ = true;
     const Errc made = core_->allocate_overflow(bytes, large_input_, nullptr);
     if (made == Errc::ok) room = large_input_.contiguous();
     return made;
@@ -55,6 +56,7 @@ Errc Call::grow_input(std::size_t bytes, Bytes& room) noexcept {
 
 Errc Request::grow_output(std::size_t bytes, Bytes& room) noexcept {
     CINNABAR_ASSERT(!answered() && !large_output_);
+    go_whole_way();
     const Errc made = core_->allocate_overflow(bytes, large_output_, book_);
     if (made == Errc::ok) room = large_output_.contiguous();
     return made;
@@ -62,6 +64,7 @@ Errc Request::grow_output(std::size_t bytes, Bytes& room) noexcept {
 
 // The encoded arguments are already in the message, but the peer takes smaller ones than this side.
 Errc ContextCore::move_to_overflow(Call& call) noexcept {
+    call.whole_way_ = true;
     const Errc made = allocate_overflow(call.input_bytes_, call.large_input_, nullptr);
     if (made != Errc::ok) return made;
     call.large_input_.copy_in(0, call.input_room().first(call.input_bytes_));
@@ -94,10 +97,11 @@ Errc ContextCore::lend_overflow(Call& call) noexcept {
 }
 
 void ContextCore::pull_output(Call& call, ConstBytes descriptor) noexcept {
+    call.whole_way_ = true;
     Reader reader(descriptor);
     Errc failed = bulk::RemoteRegion::decode(reader, call.remote_output_);
     if (failed == Errc::ok) {
-        failed = allocate_overflow(call.remote_output_.bytes(), call.large_output_, nullptr);
+        failed = allocate_overflow(call.remote_output_.bytes(), call.large_output_, call.book_);
     }
     if (failed == Errc::ok) {
         bulk::TransferArgs args;
@@ -135,6 +139,7 @@ void ContextCore::output_pulled(Call& call) noexcept {
 }
 
 void ContextCore::pull_input(Request& request, ConstBytes descriptor) noexcept {
+    request.go_whole_way();
     Reader reader(descriptor);
     Errc failed = bulk::RemoteRegion::decode(reader, request.remote_input_);
     const std::uint64_t bytes = request.remote_input_.bytes();

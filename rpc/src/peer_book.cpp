@@ -49,6 +49,7 @@ void ContextCore::close_book(PeerBook& book, Errc why) noexcept {
     ++book.connection;
     for (Request* request = book.held.front(); request; request = PeerBook::Requests::next(*request)) {
         request->orphaned_ = true;  // its credit is gone
+        request_table.remove(*request);
     }
     na->disarm(book.account.starved);
     na->disarm(book.beat);
@@ -90,8 +91,8 @@ void ContextCore::close_book(PeerBook& book, Errc why) noexcept {
 }
 
 // Deferred, because callers are in the middle of the book.
-void ContextCore::drop_book_if_idle(PeerBook& book) noexcept {
-    if (!book.peer || book.open || book.dropping || !book.idle()) return;
+void ContextCore::drop_closed_book_if_idle(PeerBook& book) noexcept {
+    if (!book.peer || book.dropping || !book.idle()) return;
     book.dropping = true;
     book.drop.user = &book;
     book.drop.run = [](Work& work) noexcept {

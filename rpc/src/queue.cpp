@@ -75,7 +75,7 @@ Call& ContextCore::next_to_send(PeerBook& book) noexcept {
     return oldest.stale_at_ > na->now_us() ? oldest : *book.queued.back();
 }
 
-void ContextCore::pump(PeerBook& book) noexcept {
+void ContextCore::send_queued(PeerBook& book) noexcept {
     while (!book.queued.empty()) {
         if (!may_send(book)) return;
         if (!send(next_to_send(book))) return;

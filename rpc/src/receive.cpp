@@ -29,13 +29,12 @@ void ContextCore::accept_request(PeerBook& book, na::Arrival& arrival) noexcept 
     Request* request = requests.acquire();
     if (!request) return refuse_request(book, arrival);
     request->core_ = this;
-    request->book_ = &book;
     request->port_ = arrival.port;
     if (request->source_ != book.peer->addr()) request->source_ = book.peer->addr();
     if (request->message_ && request->message_->port != arrival.port) drop_message(*request);
-    request->tag_ = arrival.tag;
     request->references_.store(1, std::memory_order_relaxed);
     book.held.push_back(*request);
+    request_table.insert(*request, book, arrival.tag);
 
     RequestHeader header;
     ConstBytes payload;
@@ -62,6 +61,7 @@ Errc ContextCore::take_input(Request& request, na::Arrival& arrival, ConstBytes 
         request.input_ = {request.small_input_.data(), payload.size()};
         return Errc::ok;
     }
+    request.go_whole_way();
     const Errc failed = arrival.port->keep(arrival, request.kept_);
     if (failed == Errc::ok) request.input_ = request.kept_.bytes.subspan(request_header_bytes, payload.size());
     return failed;
@@ -77,7 +77,9 @@ Errc ContextCore::admit(Request& request, const RequestHeader& header) noexcept 
     request.rpc_ = header.rpc;
     request.provider_ = header.provider;
     request.shape_ = header.shape;
-    request.trace_ = header.trace;
+    const bool traced = (header.flags & flag_trace) != 0;
+    if (traced || request.traced_) request.trace_ = header.trace;
+    request.traced_ = traced;
     if ((header.flags & flag_hungry) != 0) request.book_->account.set_hungry(true);
     if (header.time_left_us != time_left_none) {
         const TimeUs now = na->now_us();

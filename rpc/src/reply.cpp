@@ -53,16 +53,21 @@ void ContextCore::on_expected(na::Arrival& arrival) noexcept {
     drop_book_if_idle(*book);
 }
 
+// Into the buffer of the request, which has left, and is there until the call is released.
+bool ContextCore::copy_small_reply(Call& call, ConstBytes payload, ConstBytes& kept) noexcept {
+    const bool left = !call.whole_way_ || call.op_.state == na::OpState::idle;
+    if (payload.size() > small_reply_bytes_max || !left || !call.message_) return false;
+    if (payload.size() > call.message_->payload_bytes_max) return false;
+    std::memcpy(call.message_->payload, payload.data(), payload.size());
+    kept = {call.message_->payload, payload.size()};
+    return true;
+}
+
 // Makes it last until the call is released. Answers that nobody releases must not keep out those to come: where they
 // hold half of the slots, the next are copied.
 Errc ContextCore::keep_reply(Call& call, na::Arrival& arrival, ConstBytes payload, ConstBytes& kept) noexcept {
-    // The buffer of the request has left, and is there until the call is released.
-    if (payload.size() <= small_reply_bytes_max && call.op_.state == na::OpState::idle && call.message_ &&
-        payload.size() <= call.message_->payload_bytes_max) {
-        std::memcpy(call.message_->payload, payload.data(), payload.size());
-        kept = {call.message_->payload, payload.size()};
-        return Errc::ok;
-    }
+    if (copy_small_reply(call, payload, kept)) return Errc::ok;
+    call.whole_way_ = true;
     if (replies_kept < replies_owed_max / 2) {
         const Errc failed = arrival.port->keep(arrival, call.reply_);
         if (failed != Errc::ok) return failed;
@@ -98,6 +103,7 @@ void ContextCore::accept_reply(Call& call, na::Arrival& arrival, const ReplyHead
                                ConstBytes payload) noexcept {
     call.output_shape_ = header.shape;
     if (header.result != Errc::ok) {
+        call.whole_way_ = true;  // codes and texts of applications
         if (ConstBytes kept; payload.size() >= 4 && keep_reply(call, arrival, payload, kept) == Errc::ok) {
             Reader reader(kept);
             call.app_code_ = reader.u32();
@@ -107,8 +113,9 @@ void ContextCore::accept_reply(Call& call, na::Arrival& arrival, const ReplyHead
         return finish(call,
                       is_known(header.result) && header.result != Errc::again ? header.result : Errc::handler_failed);
     }
-    ConstBytes kept;
     const bool large = (header.flags & flag_overflow) != 0;
+    if (!large && copy_small_reply(call, payload, call.output_)) return finish(call, Errc::ok);
+    ConstBytes kept;
     if (const Errc failed = keep_reply(call, arrival, payload, kept); failed != Errc::ok) {
         if (large) send_control(*call.book_, {ControlType::fetched, 0, arrival.tag});
         return finish(call, failed);

@@ -22,7 +22,7 @@ constexpr std::size_t error_text_bytes_max = 256;
 Context& Request::context() const noexcept { return *core_->facade; }
 
 void ContextCore::run_handler(Request& request) noexcept {
-    const TimeUs started = na->clock().now_us();
+    const TimeUs started = na->clock().coarse_us();
     const Handler& handler = *request.handler_;
     if (request.canceled_.load(std::memory_order_relaxed) || started >= request.deadline_) {
         request.respond_error(request.canceled_.load(std::memory_order_relaxed) ? Errc::canceled : Errc::timed_out);
@@ -31,7 +31,7 @@ void ContextCore::run_handler(Request& request) noexcept {
     handler.run(request, handler.target.get());
     const auto limit = static_cast<TimeUs>(options.handler_time_max.count());
     if (limit == 0) return;
-    const TimeUs took = na->clock().now_us() - started;
+    const TimeUs took = na->clock().coarse_us() - started;
     if (took > limit) {
         static constinit LogLimit lines;
         log_limited(lines, LogLevel::warning,
@@ -42,7 +42,7 @@ void ContextCore::run_handler(Request& request) noexcept {
 
 void Request::detach() noexcept {
     core_->owned([this] {
-        if (kept_ && !kept_.detached) {
+        if (holds_slot() && !kept_.detached) {
             const std::size_t input_bytes = input_.size();
             if (kept_.port->detach(kept_) != Errc::ok) return;
             input_ = kept_.bytes.subspan(request_header_bytes, input_bytes);
@@ -59,13 +59,9 @@ void Request::release_input() noexcept {
     });
 }
 
-// The receive slot is free again, and so is the credit that it stood for.
-void ContextCore::return_slot(Request& request) noexcept {
-    if (request.kept_) {
-        if (!closed_) request.kept_.port->release(request.kept_);
-        request.kept_ = {};
-    }
-    if (!request.credit_returned_) return_credit(request);
+void ContextCore::release_slot(Request& request) noexcept {
+    if (!closed_) request.kept_.port->release(request.kept_);
+    request.kept_ = {};
 }
 
 Bytes Request::output_room() noexcept {
@@ -77,13 +73,14 @@ void Request::respond(std::size_t output_bytes, std::uint16_t shape, SentFunctio
     CINNABAR_ASSERT(!answered());
     if (sent) {
         acquire();
+        go_whole_way();
         on_sent_ = sent;
         on_sent_user_ = user;
     }
     output_bytes_ = static_cast<std::uint32_t>(output_bytes);
     output_shape_ = shape;
     answer_ = Errc::ok;
-    if (large_output_ && output_room().empty()) {
+    if (output_is_large() && output_room().empty()) {
         answer_ = Errc::overloaded;
         output_bytes_ = 0;
     }
@@ -93,7 +90,8 @@ void Request::respond(std::size_t output_bytes, std::uint16_t shape, SentFunctio
 // Where nobody else can refer to it, the reply on its way to the owner is a reference: so the release that mostly
 // follows is not the last one, and nothing to be handed over.
 void Request::post_answer() noexcept {
-    reply_refers_ = references_.load(std::memory_order_relaxed) == 1 && !on_cancel_.load(std::memory_order_relaxed);
+    reply_refers_ = references_.load(std::memory_order_relaxed) == 1 &&
+                    (!whole_way() || !on_cancel_.load(std::memory_order_relaxed));
     if (reply_refers_) references_.store(2, std::memory_order_relaxed);
     answered_.store(true, std::memory_order_release);
     work_.user = this;
@@ -125,6 +123,7 @@ void Request::respond_error(Errc code, std::uint32_t app_code, std::string_view 
 
 // The whole way: what is taken is told by reply_sent().
 Errc ContextCore::post_reply_op(Request& request, ConstBytes reply) noexcept {
+    request.go_whole_way();
     na::Op& op = request.op_;
     op.kind = na::OpKind::send_expected;
     op.peer = request.book_->peer;
@@ -146,12 +145,12 @@ void ContextCore::post_reply(Request& request) noexcept {
     }
     PeerBook& book = *request.book_;
     // Nothing holds the receive slot any more: its credit goes along with the reply.
-    if (!request.kept_ || request.users_gone_ || request.references_.load(std::memory_order_acquire) == 0) {
+    if (!request.holds_slot() || request.users_gone_ || request.references_.load(std::memory_order_acquire) == 0) {
         return_slot(request);
     }
     if (!request.message_) request.message_ = request.port_->take_message();
     Errc taken = request.message_ ? Errc::ok : Errc::again;
-    const bool large = request.answer_ == Errc::ok && request.large_output_;
+    const bool large = request.answer_ == Errc::ok && request.output_is_large();
     if (large && request.canceled_.load(std::memory_order_relaxed)) {
         request.answer_ = Errc::canceled;  // no lease for a result that nobody will fetch
         request.output_bytes_ = 0;
@@ -166,15 +165,15 @@ void ContextCore::post_reply(Request& request) noexcept {
     if (taken == Errc::ok) {
         ReplyHeader header;
         header.result = request.answer_;
-        header.flags =
-            static_cast<std::uint16_t>((request.lend_ ? flag_overflow : 0) | (options.checksums ? flag_checksum : 0));
+        header.flags = static_cast<std::uint16_t>((request.output_is_lent() ? flag_overflow : 0) |
+                                                  (options.checksums ? flag_checksum : 0));
         header.payload_bytes = request.output_bytes_;
         header.shape = request.output_shape_;
         header.credits = credits_for(book);
         encode_reply(header, request.message_->bytes());
         // The short way: it has left. Not where somebody is told of that, or a result is kept from then on.
         const ConstBytes reply(request.message_->payload, reply_header_bytes + request.output_bytes_);
-        if (!request.on_sent_ && !request.lend_ &&
+        if ((!request.whole_way() || (!request.on_sent_ && !request.lend_)) &&
             na->send_now(*book.peer, na::OpKind::send_expected, request.tag_, reply)) {
             return reply_over(request, Errc::ok);
         }
@@ -241,7 +240,7 @@ void ContextCore::reply_failed(Request& request) noexcept {
 
 void ContextCore::reply_over(Request& request, Errc result) noexcept {
     request.reply_done_ = true;
-    if (!request.on_sent_) return free_request_if_over(request);
+    if (!request.whole_way() || !request.on_sent_) return free_request_if_over(request);
     if (closed_) {  // nobody triggers any more
         request.on_sent_ = nullptr;
         return request.release();
@@ -265,14 +264,16 @@ bool Request::canceled() const noexcept {
 
 void Request::on_cancel(CancelFunction function, void* user) noexcept {
     if (answered()) return;
+    go_whole_way();
     on_cancel_user_ = user;
-    on_cancel_.store(function, std::memory_order_release);
-    if (!canceled_.load(std::memory_order_acquire)) return;
+    // The owner cancels first and looks for the function then: one of both sees the other.
+    on_cancel_.store(function, std::memory_order_seq_cst);
+    if (!canceled_.load(std::memory_order_seq_cst)) return;
     core_->owned([this] { core_->tell_canceled(*this); });
 }
 
 void ContextCore::cancel_request(Request& request) noexcept {
-    if (request.canceled_.exchange(true, std::memory_order_acq_rel)) return;
+    if (request.canceled_.exchange(true, std::memory_order_seq_cst)) return;
     if (request.pull_) mover->cancel(*request.pull_);
     for (RequestTransfer* node = request.transfers_; node; node = node->next) {
         if (node->transfer) mover->cancel(*node->transfer);
@@ -296,7 +297,7 @@ bool Request::acquire_if_held() noexcept {
 
 // Queues the user's function once, holding a reference until it has run.
 void ContextCore::tell_canceled(Request& request) noexcept {
-    if (request.cancel_told_ || !request.on_cancel_.load(std::memory_order_acquire)) return;
+    if (request.cancel_told_ || !request.on_cancel_.load(std::memory_order_seq_cst)) return;
     if (!request.acquire_if_held()) return;
     request.cancel_told_ = true;
     request.cancel_work_.user = &request;
@@ -319,6 +320,7 @@ bulk::Transfer* Request::transfer(bulk::TransferArgs args, bulk::TransferDone do
         why = Errc::overloaded;
         RequestTransfer* node = core_->transfers.acquire();
         if (!node) return;
+        go_whole_way();
         node->request = this;
         node->done = done;
         node->progress = progress;
@@ -397,24 +399,31 @@ void ContextCore::drop_message(Request& request) noexcept {
 }
 
 void ContextCore::free_request_if_over(Request& request) noexcept {
-    if (!request.reply_done_ || !request.users_gone_ || request.transfers_ || request.pull_ || request.lend_) return;
+    if (!request.reply_done_ || !request.users_gone_) return;
+    if (request.whole_way() && (request.transfers_ || request.pull_ || request.lend_)) return;
     PeerBook& book = *request.book_;
     CINNABAR_DEBUG_ASSERT(!request.kept_ && request.credit_returned_);  // since its users are gone
+    CINNABAR_DEBUG_ASSERT(request.whole_way() || request.nothing_beside_message());
     book.held.remove(request);
+    request_table.remove(request);
     book.account.request_over();
     if (request.message_ && request.slot_index >= messages_retained) drop_message(request);
-    drop_arguments(request);
-    drop_overflow(request.large_output_, &book);
+    if (request.whole_way()) {
+        drop_arguments(request);
+        drop_overflow(request.large_output_, &book);
+        request.on_cancel_.store(nullptr, std::memory_order_relaxed);
+        request.reply_posted_ = request.stalled_ = request.cancel_told_ = false;
+        request.is_whole_way_.store(false, std::memory_order_relaxed);
+    }
     request.input_ = {};
     request.handler_ = nullptr;
-    request.on_cancel_.store(nullptr, std::memory_order_relaxed);
     request.deadline_ = time_never;
     request.user_data = nullptr;
     request.answer_ = Errc::ok;
     request.output_bytes_ = 0;
     request.output_shape_ = 0;
-    request.one_way_ = request.credit_returned_ = request.reply_posted_ = request.reply_done_ = false;
-    request.users_gone_ = request.stalled_ = request.orphaned_ = request.cancel_told_ = false;
+    request.one_way_ = request.credit_returned_ = request.reply_done_ = false;
+    request.users_gone_ = request.orphaned_ = false;
     request.answered_.store(false, std::memory_order_relaxed);
     request.canceled_.store(false, std::memory_order_relaxed);
     requests.release(request);

@@ -12,16 +12,27 @@
 #include <map>
 #include <optional>
 #include <sstream>
+#include <vector>
 
 namespace cinnabar::counts {
 namespace {
 
-unsigned long run(const std::string& command, const std::string& out) {
+// What the tool says that it has counted; empty when the run failed.
+std::vector<unsigned long> totals(const std::string& command, const std::string& out) {
     const std::string output =
         support::output_of("valgrind --tool=callgrind --callgrind-out-file=" + out + " " + command + " 2>&1");
     constexpr const char* label = "Collected : ";
     const std::size_t at = output.find(label);
-    return at == std::string::npos ? 0 : std::strtoul(output.c_str() + at + std::string(label).size(), nullptr, 10);
+    std::vector<unsigned long> counts;
+    if (at == std::string::npos) return counts;
+    std::istringstream line(output.substr(at + std::string(label).size()));
+    for (unsigned long count = 0; line >> count;) counts.push_back(count);
+    return counts;
+}
+
+unsigned long run(const std::string& command, const std::string& out) {
+    const auto counts = totals(command, out);
+    return counts.empty() ? 0 : counts.front();
 }
 
 std::filesystem::path out_file() {
@@ -89,6 +100,14 @@ unsigned long locked_instructions(const std::string& command) {
         }
     }
     return sum;
+}
+
+unsigned long cache_misses(const std::string& command) {
+    // Instructions, reads, writes; then what missed the first level: instructions, reads, writes.
+    constexpr std::size_t reads_missed = 4;
+    constexpr std::size_t writes_missed = 5;
+    const auto counts = totals("--cache-sim=yes --D1=32768,8,64 --LL=2097152,16,64 " + command, "/dev/null");
+    return counts.size() > writes_missed ? counts[reads_missed] + counts[writes_missed] : 0;
 }
 
 bool has_valgrind() { return std::system("valgrind --version > /dev/null 2>&1") == 0; }

@@ -15,6 +15,9 @@ namespace cinnabar::counts {
 // Of these, the atomic ones that hold the bus or the cache line: those with a lock prefix, and exchanges with memory.
 [[nodiscard]] unsigned long locked_instructions(const std::string& command);
 
+// Reads and writes of data that are not in a first-level cache of 32 KiB with 8 ways, which the tool imagines.
+[[nodiscard]] unsigned long cache_misses(const std::string& command);
+
 // Calls `see(file, line, instructions)` for what each source line of the program cost, inlined or not. The line's file
 // is as the compiler knew it. False when the run failed.
 using SeeLine = std::function<void(const std::string& file, unsigned line, unsigned long instructions)>;

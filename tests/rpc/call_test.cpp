@@ -231,7 +231,7 @@ TEST_P(CallTest, AHandlerThatHoldsItsContextIsNamedInTheLog) {
     open(target_, 2, true);
     to_ = target_.context->self_addr();
     serve("slow", [this](Request& request) {
-        const TimeUs until = target_.context->now_us() + 1'500;
+        const TimeUs until = target_.context->now_us() + 15'000;
         while (target_.context->now_us() < until) {
         }
         request.respond(0);

@@ -223,6 +223,38 @@ TEST_P(LargeTest, OnePeerTakesHalfOfTheBudgetForArgumentsAndResults) {
     close(other);
 }
 
+TEST_P(LargeTest, ResultsOfOnePeerLeaveRoomForThoseOfAnother) {
+    const auto big = [](Request& request) {
+        Bytes room;
+        ASSERT_EQ(request.grow_output(3u << 20, room), Errc::ok);
+        request.respond(room.size());
+        request.release();
+    };
+    Side other;
+    open(other, 2, true, "other");
+    serve("big", big);
+    serve(other, "big", big);
+    std::vector<Call*> kept;
+    const auto keep = [](Call& call, void* user) noexcept { static_cast<std::vector<Call*>*>(user)->push_back(&call); };
+    const auto fetch_from = [&](const Side& side) {
+        to_ = side.context->self_addr();
+        const std::size_t before = kept.size();
+        EXPECT_EQ(make("big")->forward(0, keep, &kept), Errc::ok);
+        const auto over = [&] { return kept.size() > before && side.context->counts().requests == 0; };
+        EXPECT_TRUE(pump_of({&origin_, &target_, &other}).until(over));
+        return kept.back()->result();
+    };
+    EXPECT_EQ(fetch_from(target_), Errc::ok);
+    EXPECT_EQ(fetch_from(target_), Errc::ok);
+    EXPECT_EQ(fetch_from(target_), Errc::overloaded);
+    EXPECT_EQ(fetch_from(other), Errc::ok) << "another peer has a share of its own";
+    for (Call* call : kept) call->release();
+    kept.clear();
+    EXPECT_EQ(fetch_from(target_), Errc::ok) << "what was released is free again";
+    kept.front()->release();
+    close(other);
+}
+
 CINNABAR_OVER_ALL(LargeTest);
 
 class KeptResultTest : public LargeTest {

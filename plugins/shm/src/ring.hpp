@@ -9,9 +9,12 @@
 // bounds. What a hostile writer can do is send nonsense, or end the session. Each side: one thread at a time.
 #pragma once
 
+#include "full_fence.hpp"
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace cinnabar::shm {
 
@@ -130,5 +133,72 @@ class RingReader {
     std::uint64_t given_back_ = 0;
     std::size_t size_ = 0;  // of the present record
 };
+
+namespace detail {
+
+// The first word: bytes 0-3 the length, 4 the kind, 5 flags, 6 status, 7 always 1, so that it is never 0.
+inline constexpr std::uint64_t record_present = std::uint64_t{1} << 56;
+
+inline std::uint64_t word_of(const Record& record) noexcept {
+    return record.bytes | std::uint64_t{static_cast<std::uint8_t>(record.kind)} << 32 |
+           std::uint64_t{record.flags} << 40 | std::uint64_t{record.status} << 48 | record_present;
+}
+
+inline std::atomic<std::uint64_t>& word_at(std::byte* at) noexcept {
+    return *reinterpret_cast<std::atomic<std::uint64_t>*>(at);
+}
+
+}  // namespace detail
+
+inline std::byte* RingWriter::reserve(std::uint32_t bytes) noexcept {
+    const std::size_t size = record_size(bytes);
+    const std::size_t to_end = mask_ + 1 - (at_ & mask_);
+    skip_ = to_end < size ? to_end : 0;
+    // Behind the record there is a 0, within what is free.
+    const std::size_t need = skip_ + size + record_header_bytes;
+    if (need > mask_ + 1 - (at_ - read_)) {
+        look();
+        if (broken_ || need > mask_ + 1 - (at_ - read_)) return nullptr;
+    }
+    return records_ + ((at_ + skip_) & mask_) + record_header_bytes;
+}
+
+inline void RingWriter::publish(const Record& record) noexcept {
+    std::byte* const place = records_ + ((at_ + skip_) & mask_);
+    const std::uint64_t end = at_ + skip_ + record_size(record.bytes);
+    std::memcpy(place + 8, &record.id, sizeof record.id);
+    detail::word_at(records_ + (end & mask_)).store(0, std::memory_order_relaxed);
+    order_for_sanitizer();
+    detail::word_at(place).store(detail::word_of(record), std::memory_order_release);
+    if (skip_ != 0) {
+        detail::word_at(records_ + (at_ & mask_)).store(detail::word_of({}), std::memory_order_release);
+    }
+    at_ = end;
+}
+
+inline RingReader::Look RingReader::next(Record& out) noexcept {
+    for (;;) {
+        const std::uint64_t word = first_word().load(std::memory_order_acquire);
+        if (word == 0) return Look::none;
+        order_for_sanitizer();
+        const std::size_t offset = at_ & mask_;
+        const std::size_t to_end = mask_ + 1 - offset;
+        if (word >> 56 != detail::record_present >> 56) return Look::broken;
+        out.bytes = static_cast<std::uint32_t>(word);
+        out.kind = static_cast<RecordKind>(word >> 32 & 0xff);
+        out.flags = static_cast<std::uint8_t>(word >> 40);
+        out.status = static_cast<std::uint8_t>(word >> 48);
+        if (out.kind == RecordKind::skip) {
+            // From the begin it would lead round and round.
+            if (offset == 0) return Look::broken;
+            at_ += to_end;
+            continue;
+        }
+        if (out.bytes > record_bytes_max_ || record_size(out.bytes) > to_end) return Look::broken;
+        size_ = record_size(out.bytes);
+        std::memcpy(&out.id, records_ + offset + 8, sizeof out.id);
+        return Look::record;
+    }
+}
 
 }  // namespace cinnabar::shm

@@ -24,6 +24,9 @@ struct PoolSlot {
     std::atomic<std::uint32_t> slot_next{0};  // index + 1 of the next free slot
 };
 
+// The same for objects that begin with a cache line: their first members lie in it, beside these.
+struct alignas(64) AlignedPoolSlot : PoolSlot {};
+
 // T derives from PoolSlot and is default-constructible. A slot keeps its state between uses; the user of the pool
 // resets it.
 template <typename T>

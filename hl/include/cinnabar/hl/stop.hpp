@@ -5,6 +5,7 @@
 
 #include <cinnabar/base/export.hpp>
 #include <cinnabar/base/intrusive_queue.hpp>
+#include <cinnabar/base/short_mutex.hpp>
 
 #include <atomic>
 #include <mutex>
@@ -48,7 +49,7 @@ class CINNABAR_API StopScope {
   private:
     // Lock order: the owner of a context may take it, and a parent's comes before its children's. Never take or wait
     // for a context while holding it.
-    std::mutex mutex_;
+    ShortMutex mutex_;
     std::atomic<bool> stopped_{false};
     IntrusiveList<StopNode, &StopNode::link> nodes_;
     std::optional<std::stop_source> source_;

@@ -109,6 +109,8 @@ class CINNABAR_API Context {
     // Of the present round; refreshed by progress() and fresh_now().
     [[nodiscard]] TimeUs now_us() const noexcept;
     TimeUs fresh_now_us() noexcept;
+    // Owner. As fresh_now_us(), but not read again within one ownership.
+    [[nodiscard]] TimeUs present_us() noexcept;
     // Owner. At or before the next timer; time_never when none is armed. For whoever moves a virtual clock.
     [[nodiscard]] TimeUs next_timer_us() const noexcept;
     [[nodiscard]] TimeSource& clock() const noexcept;

@@ -57,9 +57,12 @@ struct CallArgs {
     TraceContext trace;            // the handler finds it in Request::trace
 };
 
-class CINNABAR_API Call : public PoolSlot {
+class CINNABAR_API Call : public AlignedPoolSlot {
   public:
     Call() = default;
+
+    // For the layer above; not touched here.
+    void* user_data = nullptr;
 
     // --- between make_call and forward
     CallArgs args;
@@ -109,9 +112,6 @@ class CINNABAR_API Call : public PoolSlot {
     [[nodiscard]] Context& context() const noexcept;
     [[nodiscard]] const na::Addr& peer() const noexcept { return to_; }
 
-    // For the layer above; not touched here.
-    void* user_data = nullptr;
-
   private:
     friend class Context;
     friend class ContextCore;
@@ -123,47 +123,56 @@ class CINNABAR_API Call : public PoolSlot {
     [[nodiscard]] static CallId id_of(std::uint64_t generation, std::uint32_t slot) noexcept {
         return generation << call_slot_bits | slot;
     }
+    [[nodiscard]] bool holds_message_only() const noexcept { return !whole_way_ || nothing_beside_message(); }
+    [[nodiscard]] bool nothing_beside_message() const noexcept {
+        return op_.state == na::OpState::idle && !pull_ && !lends_ && !reply_ && !reply_copy_ && !large_input_ &&
+               !large_output_;
+    }
     // False when a cancel is on its way already.
     [[nodiscard]] bool prepare_cancel(std::uint64_t generation) noexcept;
 
-    Work work_;  // handing over, then the completion, then the release
-    Work cancel_work_;
-    na::Op op_;                     // the request
-    Timer timer_;                   // the deadline, then the fence's grace
-    TimeUs stale_at_ = time_never;  // half its time is over
-    ListLink<Call> link_;           // queued or sent, in its peer's book
-    ListLink<Call> deadline_link_;  // in ContextCore::deadlines, or else the timer is armed
+    // What a call by the short way uses, in four cache lines.
     ContextCore* core_ = nullptr;
-    PeerBook* book_ = nullptr;
+    na::Message* message_ = nullptr;
     na::Addr to_;
     na::Port* port_ = nullptr;
-    na::Message* message_ = nullptr;
+    PeerBook* book_ = nullptr;
     CallDone done_ = nullptr;
     void* user_ = nullptr;
     std::atomic<std::uint64_t> generation_{1};
+    Work work_;  // handing over, then the completion, then the release
+    ConstBytes output_;
     std::atomic<std::uint64_t> cancel_generation_{0};  // whom the queued cancel_work_ means; 0: it is not queued
+    std::uint32_t input_bytes_ = 0;
+    std::uint32_t connection_ = 0;  // of its book, when it was posted
+    ListLink<Call> link_;           // queued or sent, in its peer's book
+    ListLink<Call> deadline_link_;  // in ContextCore::deadlines, or else the timer is armed
     std::atomic<Phase> phase_{Phase::outside};
     State state_ = State::idle;
     Errc result_ = Errc::ok;
-    bool was_sent_ = false;          // the target may know of it
+    std::uint16_t output_shape_ = 0;
+    bool whole_way_ = false;       // it uses, or has used, what is not for the short way
+    bool was_sent_ = false;        // the target may know of it
+    bool completed_ = false;       // the completion is queued or delivered
+    bool nothing_left_ = false;    // when it was completed, but the message: any thread may free the slot
+    bool canceled_early_ = false;  // before it was submitted
+    bool free_after_cancel_ = false;
+    bool free_when_over_ = false;  // released, but the transport holds the message still
+
+    // What is idle and empty while whole_way_ is false.
     bool awaiting_release_ = false;  // lent memory may be in use; the target has been asked
     bool fence_failed_ = false;
     bool forwards_ = false;  // memory of others
     bool overflow_ = false;
-    bool completed_ = false;  // the completion is queued or delivered
-    bool free_after_cancel_ = false;
-    bool canceled_early_ = false;  // before it was submitted
-    bool nothing_left_ = false;    // when it was completed, but the message: any thread may free the slot
-    bool free_when_over_ = false;  // released, but the transport holds the message still
-    std::uint16_t output_shape_ = 0;
-    std::uint32_t input_bytes_ = 0;
     std::uint32_t fences_ = 0;      // revocations under way
-    std::uint32_t connection_ = 0;  // of its book, when it was posted
-    Loan* lends_ = nullptr;         // a list through Loan::next
+    TimeUs stale_at_ = time_never;  // half its time is over; of one that is queued
+    Work cancel_work_;
+    na::Op op_;              // the request
+    Timer timer_;            // the deadline, then the fence's grace
+    Loan* lends_ = nullptr;  // a list through Loan::next
     na::Kept reply_;
     std::unique_ptr<std::byte[]> reply_copy_;  // instead, where too many are kept
     std::uint32_t reply_copy_bytes_ = 0;
-    ConstBytes output_;
     std::uint32_t app_code_ = 0;
     std::string_view app_text_;
     bulk::Region large_input_;

@@ -58,7 +58,8 @@ struct Options {
     // How long a context that closes waits for what it has accepted: one-way calls until their targets have them,
     // answers until they have left and what is large was fetched. 0: not at all.
     Microseconds leave_max{1'000'000};
-    Microseconds handler_time_max{100'000};  // a callback that holds trigger() longer is named in the log; 0: never
+    // A callback that holds trigger() longer is named in the log; 0: never. Measured to some milliseconds.
+    Microseconds handler_time_max{100'000};
 };
 
 }  // namespace cinnabar::rpc

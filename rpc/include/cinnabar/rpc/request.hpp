@@ -43,9 +43,12 @@ using CancelFunction = void (*)(Request& request, void* user) noexcept;
 // Runs once, from trigger(), when the reply has left (ok) or never will (peer_lost, canceled, closed, ...).
 using SentFunction = void (*)(Request& request, Errc result, void* user) noexcept;
 
-class CINNABAR_API Request : public PoolSlot {
+class CINNABAR_API Request : public AlignedPoolSlot {
   public:
     Request() = default;
+
+    // For the layer above; not touched here.
+    void* user_data = nullptr;
 
     [[nodiscard]] RpcId rpc() const noexcept { return rpc_; }
     [[nodiscard]] ProviderId provider() const noexcept { return provider_; }
@@ -104,70 +107,88 @@ class CINNABAR_API Request : public PoolSlot {
     void acquire() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
     void release() noexcept;
 
-    // For the layer above; not touched here.
-    void* user_data = nullptr;
-
   private:
     friend class Context;
     friend class ContextCore;
+    friend class RequestTable;
     friend struct PeerBook;
 
     // Arguments of at most this many bytes are copied, so that they hold no receive slot.
     static constexpr std::size_t small_bytes_max = 192;
 
+    // Set by whoever uses the request at the moment, the owner of the context or the handler's thread.
+    [[nodiscard]] bool whole_way() const noexcept { return is_whole_way_.load(std::memory_order_relaxed); }
+    void go_whole_way() noexcept { is_whole_way_.store(true, std::memory_order_relaxed); }
+    [[nodiscard]] bool holds_slot() const noexcept { return whole_way() && kept_; }
+    [[nodiscard]] bool output_is_large() const noexcept { return whole_way() && large_output_; }
+    [[nodiscard]] bool output_is_lent() const noexcept { return whole_way() && lend_; }
+
+    [[nodiscard]] bool nothing_beside_message() const noexcept {
+        return op_.state == na::OpState::idle && !kept_ && !large_input_ && !large_output_ && !pull_ && !lend_ &&
+               !on_cancel_.load(std::memory_order_relaxed) && !on_sent_ && !transfers_ && !reply_posted_ && !stalled_ &&
+               !cancel_told_;
+    }
+
     void post_answer() noexcept;
     // False: the last reference is gone.
     [[nodiscard]] bool acquire_if_held() noexcept;
 
-    Work work_;               // to the handler, then the reply
-    Work release_work_;       // the last release
-    Work cancel_work_;        // telling the handler
-    na::Op op_;               // the reply
-    Timer timer_;             // how long large arguments are waited for, or a large result is kept
-    ListLink<Request> link_;  // held, in its peer's book
+    // What a request by the short way uses.
     ContextCore* core_ = nullptr;
     PeerBook* book_ = nullptr;
     const Handler* handler_ = nullptr;
-    na::Addr source_;
     na::Port* port_ = nullptr;
     na::Message* message_ = nullptr;
-    na::Kept kept_;
-    ConstBytes input_;
-    bulk::Region large_input_;
-    bulk::Region large_output_;
-    bulk::RemoteRegion remote_input_;
-    bulk::Transfer* pull_ = nullptr;
-    Loan* lend_ = nullptr;  // of a large result
-    std::atomic<CancelFunction> on_cancel_{nullptr};
-    void* on_cancel_user_ = nullptr;
-    Work sent_work_;  // telling that the reply has left
-    SentFunction on_sent_ = nullptr;
-    void* on_sent_user_ = nullptr;
-    Errc sent_result_ = Errc::ok;
     std::uint64_t tag_ = 0;
-    StallWatch watch_;  // of the large arguments
-    RpcId rpc_ = 0;
     TimeUs deadline_ = time_never;
-    TraceContext trace_;
-    RequestTransfer* transfers_ = nullptr;  // under way, a list
+    Work work_;  // to the handler, then the reply
+    ConstBytes input_;
+    na::Addr source_;
+    RpcId rpc_ = 0;
+    ListLink<Request> link_;         // held, in its peer's book
+    Request* tag_next_ = nullptr;    // in RequestTable
+    Request** tag_place_ = nullptr;  // what points to it there
     std::atomic<std::uint32_t> references_{0};
     std::uint32_t output_bytes_ = 0;
+    ProviderId provider_ = 0;
     std::uint16_t shape_ = 0;
     std::uint16_t output_shape_ = 0;
-    ProviderId provider_ = 0;
     Errc answer_ = Errc::ok;
+    std::atomic<bool> is_whole_way_{false};  // it uses, or has used, what is not for the short way
     bool one_way_ = false;
+    bool traced_ = false;  // trace_ is set
     bool credit_returned_ = false;
-    bool reply_posted_ = false;
     bool reply_done_ = false;
     bool users_gone_ = false;
-    bool stalled_ = false;   // its large arguments did not come
-    bool orphaned_ = false;  // its connection is gone: no reply is sent
-    bool cancel_told_ = false;
+    bool orphaned_ = false;      // its connection is gone: no reply is sent
     bool reply_refers_ = false;  // the reply that is handed over holds a reference
     std::atomic<bool> answered_{false};
     std::atomic<bool> canceled_{false};
     alignas(8) std::array<std::byte, small_bytes_max> small_input_;  // not filled before it is used
+    TraceContext trace_;
+
+    // What is idle and empty while whole_way() is false.
+    bool reply_posted_ = false;
+    bool stalled_ = false;  // its large arguments did not come
+    bool cancel_told_ = false;
+    Errc sent_result_ = Errc::ok;
+    na::Kept kept_;
+    na::Op op_;    // the reply
+    Timer timer_;  // how long large arguments are waited for, or a large result is kept
+    bulk::Region large_input_;
+    bulk::Region large_output_;
+    bulk::RemoteRegion remote_input_;
+    bulk::Transfer* pull_ = nullptr;
+    StallWatch watch_;      // of the large arguments
+    Loan* lend_ = nullptr;  // of a large result
+    std::atomic<CancelFunction> on_cancel_{nullptr};
+    void* on_cancel_user_ = nullptr;
+    SentFunction on_sent_ = nullptr;
+    void* on_sent_user_ = nullptr;
+    RequestTransfer* transfers_ = nullptr;  // under way, a list
+    Work release_work_;                     // the last release
+    Work cancel_work_;                      // telling the handler
+    Work sent_work_;                        // telling that the reply has left
 };
 
 }  // namespace cinnabar::rpc
