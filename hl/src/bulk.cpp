@@ -146,7 +146,8 @@ Result<Buffer> buffer_for(rpc::Request* request, std::uint64_t bytes) {
     if (!request)
         return Error(Errc::invalid_argument,
                      "this Bulk did not come with a request: fetch it inside the handler that received it");
-    return static_cast<RequestState*>(request->user_data)->node().buffers().take(static_cast<std::size_t>(bytes));
+    Buffers& buffers = static_cast<RequestState*>(request->user_data)->node().buffers();
+    return buffers.take(static_cast<std::size_t>(bytes), request->source());
 }
 
 TransferOp move_plain(bulk::Direction direction, const bulk::RemoteRegion& remote, Result<bulk::Region> local,

@@ -6,14 +6,55 @@
 #include <cinnabar/base/result.hpp>
 #include <cinnabar/bulk/buffer_pool.hpp>
 #include <cinnabar/bulk/region.hpp>
+#include <cinnabar/na/addr.hpp>
 
 #include <array>
+#include <atomic>
+#include <memory>
 #include <mutex>
 #include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 namespace cinnabar::hl {
+
+namespace detail {
+
+// The bytes of the buffers that are out for one peer, and for everybody.
+struct BufferAccount {
+    na::Addr peer;  // empty: for no peer
+    std::atomic<std::uint64_t> bytes{0};
+    std::shared_ptr<std::atomic<std::uint64_t>> all;
+};
+
+// Counts bytes in an account for as long as it lives.
+class BufferCharge {
+  public:
+    BufferCharge() = default;
+    BufferCharge(std::shared_ptr<BufferAccount> account, std::uint64_t bytes) noexcept
+        : account_(std::move(account)), bytes_(bytes) {
+        account_->bytes.fetch_add(bytes_, std::memory_order_relaxed);
+        account_->all->fetch_add(bytes_, std::memory_order_relaxed);
+    }
+    BufferCharge(BufferCharge&& other) noexcept : account_(std::move(other.account_)), bytes_(other.bytes_) {}
+    BufferCharge& operator=(BufferCharge&& other) noexcept {
+        std::swap(account_, other.account_);
+        std::swap(bytes_, other.bytes_);
+        return *this;
+    }
+    ~BufferCharge() {
+        if (!account_) return;
+        account_->bytes.fetch_sub(bytes_, std::memory_order_relaxed);
+        account_->all->fetch_sub(bytes_, std::memory_order_relaxed);
+    }
+
+  private:
+    std::shared_ptr<BufferAccount> account_;
+    std::uint64_t bytes_ = 0;
+};
+
+}  // namespace detail
 
 // May outlive the node.
 class Buffer {
@@ -28,8 +69,9 @@ class Buffer {
 
   private:
     friend class Buffers;
-    Buffer(bulk::PooledBuffer held, std::size_t size)
-        : held_(std::move(held)), region_(held_.region().slice(0, size)), size_(size) {}
+    Buffer(bulk::PooledBuffer held, std::size_t size, detail::BufferCharge charge)
+        : charge_(std::move(charge)), held_(std::move(held)), region_(held_.region().slice(0, size)), size_(size) {}
+    detail::BufferCharge charge_;  // until the buffer is back in its pool
     bulk::PooledBuffer held_;
     bulk::Region region_;
     std::size_t size_ = 0;
@@ -60,22 +102,43 @@ class Fetched {
 
 class CINNABAR_API Buffers {
   public:
-    explicit Buffers(std::uint64_t bytes_max) noexcept : bytes_left_(bytes_max) {}
+    explicit Buffers(std::uint64_t bytes_max);
 
     // Takes a buffer of `bytes`; the memory behind it is rounded up to a power of two. overloaded: the node's
     // buffer_bytes_max is used up; out_of_memory; invalid_argument: 0 bytes.
-    [[nodiscard]] Result<Buffer> take(std::size_t bytes);
+    // `peer`: who chose the size (Request::source), as in Bulk::fetch. A peer may have as much as it leaves free, alone
+    // half of buffer_bytes_max; more is `overloaded`, too.
+    [[nodiscard]] Result<Buffer> take(std::size_t bytes, const na::Addr& peer = {});
 
   private:
     static constexpr std::size_t smallest_bytes = 4096;
     static constexpr std::size_t slab_bytes = std::size_t{1} << 20;  // a larger buffer gets its own slab
+    static constexpr std::size_t accounts_kept = 64;
+    struct Slab {
+        bulk::BufferPool pool;
+        std::uint32_t buffers;
+        [[nodiscard]] bool in_use() const noexcept { return pool.buffers_free() != buffers; }
+    };
     struct Class {
-        std::vector<bulk::BufferPool> slabs;
+        std::vector<Slab> slabs;
         std::size_t last = 0;  // index of the slab that last had a free buffer
     };
+    using Account = std::shared_ptr<detail::BufferAccount>;
+
+    // All of these require that mutex_ is held.
+    [[nodiscard]] const Account& account_of(const na::Addr& peer);
+    [[nodiscard]] bool exceeds_share(const detail::BufferAccount& account, std::uint64_t bytes) const noexcept;
+    [[nodiscard]] bulk::PooledBuffer take_idle(Class& sized) noexcept;
+    [[nodiscard]] Result<bulk::PooledBuffer> take_of_new_slab(Class& sized, std::size_t room);
+    void free_idle_slabs(std::uint64_t bytes_wanted) noexcept;
+
+    const std::uint64_t bytes_max_;
     std::mutex mutex_;
     std::array<Class, 64> classes_;
-    std::uint64_t bytes_left_;
+    std::uint64_t bytes_left_;  // what no slab has
+    std::unordered_map<const na::AddrBody*, Account> accounts_;
+    std::size_t accounts_max_ = accounts_kept;  // then those of 0 bytes are dropped
+    Account nobody_;
 };
 
 }  // namespace cinnabar::hl
