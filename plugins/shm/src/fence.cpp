@@ -21,6 +21,13 @@ constexpr TimeUs patience_us = 100'000;
 // Afterwards the fence has so long, then it has failed: the memory stays with its lender until the peer moves or dies.
 constexpr TimeUs fence_us = 200'000;
 constexpr unsigned yields_per_look = 32;
+// Calls of the kernel that a process may have under way for sessions that are over.
+constexpr std::ptrdiff_t lingering_per_process_max = 64;
+
+std::uint64_t holding(const RingHeader& ring) noexcept { return ring.holding.load(std::memory_order_seq_cst); }
+std::uint64_t holding(const Segment& ring) noexcept {
+    return holding(*reinterpret_cast<const RingHeader*>(ring.base()));
+}
 
 std::uint32_t slot_of(const na::Lease& lease) noexcept {
     return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(lease.registration)) - 1;
@@ -44,6 +51,7 @@ void ShmTransport::describe(const na::Lease& lease, Writer& writer) const noexce
 
 bool ShmTransport::watch(const RingHeader& ring) noexcept {
     const std::lock_guard lock(fence_mutex_);
+    forget_lingering();
     try {
         const std::size_t rings = rings_.size() + lingering_.size() + 1;
         if (lingering_.capacity() < rings) lingering_.reserve(2 * rings);
@@ -63,22 +71,31 @@ void ShmTransport::unwatch(const RingHeader& ring) noexcept {
 void ShmTransport::linger(const RingHeader& ring, Segment memory, pid_t pid) noexcept {
     const std::lock_guard lock(fence_mutex_);
     std::erase(rings_, &ring);
+    forget_lingering();
+    // A process with so many does not tell the truth: the oldest makes room.
+    const auto same = [pid](const Lingering& one) { return one.pid == pid; };
+    if (std::count_if(lingering_.begin(), lingering_.end(), same) >= lingering_per_process_max) {
+        lingering_.erase(std::find_if(lingering_.begin(), lingering_.end(), same));
+    }
     lingering_.push_back({std::move(memory), pid});
+}
+
+// Those that hold nothing any more. Requires: the lock.
+void ShmTransport::forget_lingering() noexcept {
+    std::erase_if(lingering_, [](const Lingering& one) {
+        const bool dead = one.pid == 0 || (::kill(one.pid, 0) != 0 && errno == ESRCH);
+        return dead || holding(one.ring) == 0;
+    });
 }
 
 // Whether a process that lives holds it. Requires: it is closed, and the lock.
 bool ShmTransport::held(std::uint32_t slot) noexcept {
-    const auto holding = [](const RingHeader& ring) { return ring.holding.load(std::memory_order_seq_cst); };
-    std::erase_if(lingering_, [&](const Lingering& one) {
-        const bool dead = one.pid == 0 || (::kill(one.pid, 0) != 0 && errno == ESRCH);
-        return dead || holding(*reinterpret_cast<const RingHeader*>(one.ring.base())) == 0;
-    });
+    forget_lingering();
     const std::uint64_t sought = std::uint64_t{slot} + 1;
     return std::any_of(rings_.begin(), rings_.end(),
-                       [&](const RingHeader* ring) { return holding(*ring) == sought; }) ||
-           std::any_of(lingering_.begin(), lingering_.end(), [&](const Lingering& one) {
-               return holding(*reinterpret_cast<const RingHeader*>(one.ring.base())) == sought;
-           });
+                       [sought](const RingHeader* ring) { return holding(*ring) == sought; }) ||
+           std::any_of(lingering_.begin(), lingering_.end(),
+                       [sought](const Lingering& one) { return holding(one.ring) == sought; });
 }
 
 Errc ShmTransport::revoke(na::Lease& lease) noexcept {

@@ -24,7 +24,8 @@ constexpr unsigned records_max = 64;  // of one session, before others have thei
 bool Session::start(ShmPort& port, ShmPeer& peer, Channel channel) noexcept {
     CINNABAR_ASSERT(!is_open());
     reader_.attach(channel.own_ring.base(), port.transport().ring_bytes(), port.transport().record_bytes_max());
-    if (!port.transport().watch(reader_.header())) return false;
+    const bool sees_leases = is_own_user(channel.credentials);
+    if (sees_leases && !port.transport().watch(reader_.header())) return false;
     if (!port.host().watch(channel.socket.get(), EPOLLIN | EPOLLRDHUP, *this)) {
         port.transport().unwatch(reader_.header());
         return false;
@@ -50,7 +51,9 @@ void Session::end(Errc why) noexcept {
     if (!peer_closed_ && writer_.reserve(0)) writer_.publish({RecordKind::bye, 0, 0, 0, 0});
     port_->closing(*this);
     port_->host().unwatch(channel_.socket.get());
-    if (!peer_closed_ && reader_.header().holding.load(std::memory_order_seq_cst) != 0) {
+    // Whoever has no lease board holds nothing, whatever its ring says.
+    const bool sees_leases = is_own_user(channel_.credentials);
+    if (!peer_closed_ && sees_leases && reader_.header().holding.load(std::memory_order_seq_cst) != 0) {
         port_->transport().linger(reader_.header(), std::move(channel_.own_ring), channel_.credentials.pid);
     } else {
         port_->transport().unwatch(reader_.header());

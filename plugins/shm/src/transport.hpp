@@ -79,8 +79,8 @@ class ShmTransport final : public na::SessionTransport {
     [[nodiscard]] bool welcome(int fd, const Credentials& sender) const noexcept;
     [[nodiscard]] na::PortTable<ShmPort>& ports() noexcept { return ports_; }
 
-    // The rings that peers write into say which lease they access (fence.cpp). False: memory is out. One that is
-    // watched can be left to linger without any.
+    // The rings that peers with the lease board write into say which lease they access (fence.cpp). False: memory is
+    // out. One that is watched can be left to linger without any.
     [[nodiscard]] bool watch(const RingHeader& ring) noexcept;
     void unwatch(const RingHeader& ring) noexcept;
     // Instead, of a session that this side ended while its peer held a lease.
@@ -95,6 +95,7 @@ class ShmTransport final : public na::SessionTransport {
   private:
     explicit ShmTransport(const na::TransportOptions& options);
     [[nodiscard]] bool held(std::uint32_t slot) noexcept;
+    void forget_lingering() noexcept;
     struct Fence {
         na::Lease* lease = nullptr;  // null: reported as failed, the slot waits for the process that holds it
         std::uint32_t slot = 0;

@@ -95,5 +95,21 @@ TEST_F(Fence, of_what_is_held_beyond_a_session_that_this_side_ended_waits) {
     EXPECT_FALSE(lease_.fence_failed);
 }
 
+// What a peer says that it holds is kept until it lets go; a process has no more than so many calls under way.
+TEST_F(Fence, of_a_process_that_holds_something_at_the_end_of_each_session_keeps_few_rings) {
+    constexpr std::size_t kept_max = 64;
+    log_.allow("malformed record");
+    const std::size_t before = rings_mapped();
+    for (unsigned i = 0; i < 3 * kept_max; ++i) {
+        RawPeer peer;
+        peer.hello.incarnation = 5000 + i;
+        ASSERT_NO_FATAL_FAILURE(connect(peer));
+        peer.end_while_holding();
+        ASSERT_TRUE(until([&] { return lost() == i + 1; }));
+    }
+    EXPECT_EQ(rings_mapped() - before, kept_max);
+    EXPECT_EQ(transport_->revoke(lease_), Errc::ok);
+}
+
 }  // namespace
 }  // namespace cinnabar::shm

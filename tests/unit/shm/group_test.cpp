@@ -123,6 +123,33 @@ TEST_F(Group, a_member_that_is_another_user_moves_bytes_by_the_keys_that_it_was_
     EXPECT_EQ(moved, 0);
 }
 
+// It says that it holds a lease, of which it has not even the board.
+TEST_F(Group, a_member_that_is_another_user_leaves_no_ring_behind) {
+    constexpr unsigned sessions = 100;
+    log_.allow("malformed record");
+    const std::size_t before = rings_mapped();
+    const int done = as_member([where = path()] {
+        for (unsigned i = 0; i < sessions; ++i) {
+            RawPeer peer;
+            peer.hello.incarnation = 5000 + i;
+            if (connect_to(where, peer.socket) != Errc::ok) return 1;
+            peer.greet();
+            Errc came = Errc::again;
+            while (came == Errc::again) came = receive_greeting(peer.socket.get(), peer.answer);
+            if (came != Errc::ok || peer.answer.hello.kind != na::HelloKind::accept) return 2;
+            peer.take_answer();
+            peer.end_while_holding();
+            while (listen_for_bells(peer.socket.get()) != Heard::end) {
+            }
+        }
+        return 0;
+    });
+    if (done == no_root) GTEST_SKIP() << "needs root, to become somebody else";
+    EXPECT_EQ(done, 0);
+    ASSERT_TRUE(until([this] { return lost() == sessions; }));
+    EXPECT_EQ(rings_mapped(), before);
+}
+
 TEST_F(Group, one_of_the_own_user_gets_the_lease_board) {
     RawPeer peer;
     ASSERT_NO_FATAL_FAILURE(connect(peer));

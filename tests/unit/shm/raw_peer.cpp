@@ -6,6 +6,8 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <string>
 
 namespace cinnabar::shm {
 
@@ -43,6 +45,19 @@ void RawPeer::write(const Record& record, ConstBytes payload) {
     ASSERT_NE(to, nullptr);
     if (!payload.empty()) std::memcpy(to, payload.data(), payload.size());
     writer.publish(record);
+}
+
+void RawPeer::end_while_holding() {
+    writer.header().holding.store(1);
+    write({static_cast<RecordKind>(99), 0, 0, 0, 1});
+    ring_bell();
+}
+
+std::size_t rings_mapped() {
+    std::ifstream maps("/proc/self/maps");
+    std::size_t count = 0;
+    for (std::string line; std::getline(maps, line);) count += line.find("cinnabar-ring") != std::string::npos ? 1 : 0;
+    return count;
 }
 
 ShmTest::ShmTest(const std::string& uri) {

@@ -48,7 +48,12 @@ class RawPeer {
     void take_answer();
     void write(const Record& record, ConstBytes payload = {});
     void ring_bell() { ring_socket(socket.get()); }
+    // Ends the session by a record that makes no sense, while it says that it holds a lease.
+    void end_while_holding();
 };
+
+// Rings that are mapped here, from either end.
+[[nodiscard]] std::size_t rings_mapped();
 
 class ShmTest : public testing::Test {
   protected:
