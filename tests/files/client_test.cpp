@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The client of the save service, with a server that does not keep to the protocol.
 #include "session/protocol.hpp"
+#include "session/seal.hpp"
+#include "support/content.hpp"
 
 #include <cinnabar/files/client.hpp>
 #include <cinnabar/hl/node.hpp>
 #include <cinnabar/hl/sync_wait.hpp>
+#include <cinnabar/hl/when_all.hpp>
 
 #include <gtest/gtest.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace cinnabar::files {
 namespace {
@@ -36,6 +44,64 @@ TEST(Client, AServerThatWantsTooMuchMemoryIsRefused) {
         Client session(here, here.lookup(there.endpoints().front()).value(), nullptr);
         EXPECT_EQ(hl::sync_wait(try_open(session)).code(), Errc::protocol) << asked;
     }
+}
+
+// A server that lets a client in, opens and commits any file, and answers its push calls as a test says.
+struct PushingClientTest : testing::Test {
+    static constexpr std::uint64_t window = 1u << 20;
+    support::Folder folder;
+    hl::Node there = hl::Node::listen("tcp://127.0.0.1:0").value();
+    std::vector<std::byte> memory = std::vector<std::byte>(window);
+    Seals seals{Token{}, std::nullopt};
+
+    void SetUp() override {
+        const auto serves = [this](const auto& rpc, auto handler) {
+            ASSERT_TRUE(there.serve(rpc, std::move(handler)).ok());
+        };
+        serves(hello_rpc, [](const HelloIn&) { return HelloOut{protocol_version, false, {}}; });
+        serves(login_rpc, [](const LoginIn&) { return LoginOut{{}, {}, window, 1}; });
+        serves(hold_rpc, [](hl::Request<HoldIn> request) -> hl::Task<Result<void>> {
+            co_return co_await request.node().sleep_for(std::chrono::hours(1));
+        });
+        serves(open_rpc, [](const OpenIn&) { return OpenOut{1}; });
+        serves(commit_rpc, [](const CommitIn&) {});
+        serves(abort_rpc, [](const AbortIn&) {});
+    }
+    using Push = std::function<hl::Task<Result<void>>(hl::Request<PushIn> request)>;
+    Result<Moved> save(std::uint64_t bytes, Push push) {
+        (void)folder.put("a", support::pattern(bytes));
+        EXPECT_TRUE(there.serve(push_rpc, std::move(push)).ok());
+        const auto here = hl::Node::open("tcp://", {.progress_thread = false}).value();
+        Client session(here, here.lookup(there.endpoints().front()).value(), nullptr);
+        return hl::sync_wait(push_one(session, folder.at("a")));
+    }
+    static hl::Task<Result<Moved>> push_one(Client& session, std::string path) {
+        const std::string name = "a";
+        Result<Moved> moved = Errc::closed;
+        if (auto opened = co_await session.open(); opened) moved = co_await session.save(path, name, {.push = true});
+        co_await session.close();
+        co_return moved;
+    }
+    // Asks for a window of the client's file.
+    hl::Task<void> ask_for(hl::NodeRef node, na::Addr client, std::uint64_t offset) {
+        FillIn fill;
+        fill.file = 1;
+        fill.offset = offset;
+        fill.buffer = hl::Bulk(bulk::Region::expose(Bytes(memory), na::Access::write).value(), na::Access::write);
+        seals.stamp(fill);
+        (void)co_await node.call(fill_rpc, client, fill);
+    }
+};
+
+TEST_F(PushingClientTest, AServerThatAsksForAWindowManyTimesEndsTheFile) {
+    const auto moved = save(window, [this](hl::Request<PushIn> request) -> hl::Task<Result<void>> {
+        std::vector<hl::Task<void>> many;
+        for (int i = 0; i < 40; ++i) many.push_back(ask_for(request.node(), request.source(), 0));
+        (void)co_await hl::when_all(std::move(many));
+        co_return Result<void>();
+    });
+    ASSERT_EQ(moved.code(), Errc::protocol);
+    EXPECT_NE(moved.error().message().find("more than once"), std::string::npos) << moved.error().message();
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The server of the save service, called by a client that does not keep to the protocol.
+#include "file/checksum.hpp"
 #include "session/protocol.hpp"
 #include "session/remote_error.hpp"
 #include "session/seal.hpp"
@@ -11,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -25,6 +27,7 @@ using support::pattern;
 struct ServerTest : testing::Test {
     Folder folder;
     ServerOptions options;
+    ServerHooks hooks;
     std::unique_ptr<Server> server;
     std::optional<hl::Node> there;
     std::optional<hl::Node> here;
@@ -39,7 +42,7 @@ struct ServerTest : testing::Test {
     void begin() {
         std::optional<Key> wanted;
         if (keyed) wanted.emplace(key());
-        server = Server::make(Root::serve(folder.path().string()).value(), std::move(wanted), options).value();
+        server = Server::make(Root::serve(folder.path().string()).value(), std::move(wanted), options, hooks).value();
         there = hl::Node::listen("tcp://127.0.0.1:0").value();
         ASSERT_TRUE(server->serve_on(*there).ok());
         here = hl::Node::open("tcp://", {.progress_thread = false}).value();
@@ -108,6 +111,94 @@ struct PushTest : ServerTest {
         return pushed;
     }
 };
+
+// A server whose only disk thread is kept by a commit, so that windows stay where they wait for it.
+struct BusyDiskTest : ServerTest {
+    static constexpr std::size_t window = 4096;
+    std::atomic<bool> busy = false;
+    std::atomic<bool> over = false;
+    std::vector<Errc> outcomes;
+    std::vector<std::byte> content = std::vector<std::byte>(window);
+
+    void SetUp() override {
+        options.window_bytes = window;
+        options.buffers = 2;
+        options.disk_threads = 1;
+        hooks.before_naming = [this](const StagedFile&) -> Result<void> {
+            busy = true;
+            over.wait(false);
+            return {};
+        };
+    }
+    void TearDown() override {
+        release();
+        ServerTest::TearDown();
+    }
+    void release() {
+        over = true;
+        over.notify_all();
+    }
+    template <typename In>
+    hl::Task<void> make(hl::Rpc<void(In)> rpc, In in) {
+        const auto ended = co_await here->call(rpc, to, in);
+        outcomes.push_back(ended ? Errc::ok : from_remote(ended.error()).code);
+    }
+    template <typename In>
+    void call(hl::Rpc<void(In)> rpc, In in) {
+        seals.stamp(in);
+        ASSERT_EQ(here->spawn(make(rpc, std::move(in))), Errc::ok);
+    }
+    template <typename F>
+    [[nodiscard]] bool wait_until(F reached) {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+        while (!reached() && std::chrono::steady_clock::now() < end) (void)here->run_for(Microseconds{1000});
+        return reached();
+    }
+    [[nodiscard]] std::ptrdiff_t refused() const { return std::ranges::count(outcomes, Errc::invalid_argument); }
+    void occupy() {
+        CommitIn commit;
+        commit.file = open("empty", 0);
+        commit.checksum = Checksum().digest();
+        call(commit_rpc, commit);
+        ASSERT_TRUE(wait_until([this] { return busy.load(); }));
+    }
+    // Of the window at `offset`, for either direction.
+    template <typename In>
+    void move_window(hl::Rpc<void(In)> rpc, std::uint64_t file, std::uint64_t offset) {
+        In in;
+        in.file = file;
+        in.offset = offset;
+        constexpr auto both = na::Access::read_write;
+        in.window = hl::Bulk(bulk::Region::expose(Bytes(content), both).value(), both);
+        call(rpc, std::move(in));
+    }
+};
+
+TEST_F(BusyDiskTest, AWindowThatIsSentTwiceEndsItsFile) {
+    begin();
+    const auto file = open("a", 2 * window);
+    occupy();
+    move_window(window_rpc, file, 0);
+    for (int i = 0; i < 3; ++i) move_window(window_rpc, file, window);  // no buffer is left for the first of them
+    EXPECT_TRUE(wait_until([this] { return refused() >= 3; })) << "while the disk is busy";
+    release();
+    EXPECT_TRUE(wait_until([this] { return outcomes.size() >= 5; })) << "the first window, and the commit";
+    EXPECT_NE(open("a", 10), file) << "its name is free again";
+}
+
+TEST_F(BusyDiskTest, AWindowThatIsReadTwiceEndsItsFile) {
+    (void)folder.put("a", pattern(window));
+    begin();
+    AskIn ask;
+    ask.name = "a";
+    seals.stamp(ask);
+    const auto file = here->call(ask_rpc, to, ask).wait().value().file;
+    occupy();
+    for (int i = 0; i < 4; ++i) move_window(read_rpc, file, 0);
+    EXPECT_TRUE(wait_until([this] { return refused() >= 3; })) << "while the disk is busy";
+    release();
+    EXPECT_TRUE(wait_until([this] { return outcomes.size() >= 5; })) << "the one that was at work, and the commit";
+}
 
 TEST_F(PushTest, WhatIsNotifiedIsWrittenAndAnotherWindowRefused) {
     begin();

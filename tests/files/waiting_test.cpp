@@ -98,6 +98,21 @@ TEST_F(WaitingTest, APlaceIsReachedOnce) {
     EXPECT_EQ(log, (Log{"0:invalid argument", "20:invalid argument", "15:invalid argument", "20:ok"}));
 }
 
+TEST_F(WaitingTest, APlaceIsTakenByWhoReachedIt) {
+    Sequence sequence;
+    start(pass(sequence, 0));
+    start(pass(sequence, 0));
+    EXPECT_EQ(log, (Log{"0:ok", "0:invalid argument"}));
+    start(pass(sequence, 10));
+    sequence.advance(10);
+    start(pass(sequence, 10));
+    hand.run();
+    EXPECT_EQ(log, (Log{"0:ok", "0:invalid argument", "10:invalid argument", "10:ok"})) << "it was waited for";
+    sequence.advance(20);
+    start(pass(sequence, 20));
+    EXPECT_EQ(log.back(), "20:ok");
+}
+
 TEST_F(WaitingTest, ClosingLetsAllGo) {
     Sequence sequence;
     start(pass(sequence, 10));

@@ -230,7 +230,10 @@ hl::Task<Result<void>> ClientSession::send_window(Sending& file, std::uint64_t o
 
 hl::Task<Result<Buffer>> ClientSession::read_window(Sending& file, std::uint64_t offset) {
     const std::uint64_t bytes = std::min(window_bytes_, file.source.bytes() - offset);
-    if (const Errc turn = co_await file.reading.reach(offset); turn != Errc::ok) co_return turn;
+    const Errc turn = co_await file.reading.reach(offset);
+    if (turn == Errc::invalid_argument)
+        co_return Error{Errc::protocol, "the server asked for a window of the file more than once"};
+    if (turn != Errc::ok) co_return turn;
     Result<Buffer> buffer = co_await buffers_->take(file.share);
     if (!buffer) co_return buffer;
     const Bytes content = buffer->bytes().first(bytes);

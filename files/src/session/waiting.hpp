@@ -33,8 +33,9 @@ struct Waiting {
     }
 };
 
-// Orders tasks by offset: a task that waits for offset x is resumed when everything before x is done. After close() all
-// of them, later ones too, get an error.
+// Orders tasks by offset: a task that waits for offset x is resumed when everything before x is done. The place is then
+// its own until it advances: the other side may name one offset as often as it likes. After close() all of them, later
+// ones too, get an error.
 class Sequence {
   public:
     Sequence() = default;
@@ -51,10 +52,8 @@ class Sequence {
         std::uint64_t offset;
         Reach(Sequence& in, std::uint64_t at) noexcept : sequence(&in), offset(at) {}
         [[nodiscard]] bool await_ready() noexcept {
-            outcome = sequence->closed_;
-            // Somebody sent two windows with the same offset.
-            if (outcome == Errc::ok && offset < sequence->position_) outcome = Errc::invalid_argument;
-            return outcome != Errc::ok || offset == sequence->position_;
+            outcome = sequence->try_reach(offset);
+            return outcome != Errc::again;
         }
         template <typename Promise>
         [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> handle) {
@@ -65,16 +64,19 @@ class Sequence {
         }
         [[nodiscard]] Errc await_resume() const noexcept { return outcome; }
     };
-    // ok; the code given to close(); invalid_argument: that offset is done already, or another task waits for it.
+    // ok; the code given to close(); invalid_argument: that offset is done already, or another task has reached it or
+    // waits for it.
     [[nodiscard]] Reach reach(std::uint64_t offset) noexcept { return {*this, offset}; }
 
     // Everything before `offset` is done.
     void advance(std::uint64_t offset) noexcept {
         CINNABAR_ASSERT(offset >= position_);
         position_ = offset;
+        taken_ = false;
         while (!waiting_.empty() && waiting_.begin()->first <= offset) {
             const auto [at, next] = *waiting_.begin();
             waiting_.erase(waiting_.begin());
+            taken_ = taken_ || at == offset;
             next->resume(at == offset ? Errc::ok : Errc::invalid_argument);
         }
     }
@@ -85,7 +87,17 @@ class Sequence {
     }
 
   private:
+    // again: it is not its turn yet.
+    [[nodiscard]] Errc try_reach(std::uint64_t offset) noexcept {
+        if (closed_ != Errc::ok) return closed_;
+        if (offset > position_) return Errc::again;
+        if (offset < position_ || taken_) return Errc::invalid_argument;
+        taken_ = true;
+        return Errc::ok;
+    }
+
     std::uint64_t position_ = 0;
+    bool taken_ = false;  // a task has reached the position, and works there
     Errc closed_ = Errc::ok;
     std::map<std::uint64_t, Reach*> waiting_;
 };
