@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The cinnabar command: reads the command line and hands over to a subcommand.
 #include "commands/commands.hpp"
+#include "doctor/command.hpp"
 #include "perf/command_line.hpp"
 #include "terminal/units.hpp"
 
@@ -176,14 +177,15 @@ int run_command_line(int count, char** words) {
     add_ping(app, ping, run);
     add_info(app, info, run);
     perf::add_command(app, run);
+    doctor::add_command(app, run);
     const CLI::App* command = nullptr;
     if (const std::string word = count > 1 ? words[1] : ""; !word.empty() && word[0] != '-') {
         const auto found = app.get_subcommands([&](const CLI::App* known) { return known->get_name() == word; });
         if (!found.empty()) command = found.front();
         if (!command) {
-            (void)std::fprintf(stderr,
-                               "cinnabar: unknown command: %s; there are serve, save, fetch, ping, info and perf\n",
-                               files::printable(word).c_str());
+            (void)std::fprintf(
+                stderr, "cinnabar: unknown command: %s; there are serve, save, fetch, ping, info, perf and doctor\n",
+                files::printable(word).c_str());
             return static_cast<int>(ExitCode::usage);
         }
     }

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the doctor says of servers, which are nodes of this process.
+#include "doctor/towards.hpp"
+#include "made_up_host.hpp"
+#include "perf/service.hpp"
+
+#include <cinnabar/hl/node.hpp>
+
+#include <gtest/gtest.h>
+
+#include <optional>
+
+namespace cinnabar::tools::doctor {
+namespace {
+
+struct DoctorServer : testing::Test {
+    MadeUpHost host;
+    perf::ServiceOptions options;
+    std::optional<hl::Node> node;
+    std::string transport;
+
+    DoctorServer() {
+        host.mtus["127.0.0.1"] = 65'536;
+        options.library = "1.0";
+    }
+    void serve(std::initializer_list<std::string_view> listen) {
+        node.emplace(hl::Node::listen(listen).value());
+        EXPECT_TRUE(perf::Service::serve_on(*node, options));
+    }
+    Findings look(const std::string& uri) const {
+        Findings found;
+        check_server(host, {uri, transport, "1.0", 0.15}, {}, found);
+        return found;
+    }
+    static void expect(const Findings& found, const std::string& id, Severity severity, const std::string& part,
+                       ExitCode exit = ExitCode::ok) {
+        const auto* const finding = found.find(id);
+        ASSERT_NE(finding, nullptr) << id;
+        EXPECT_EQ(finding->severity, severity) << finding->what;
+        EXPECT_NE(finding->what.find(part), std::string::npos) << finding->what;
+        EXPECT_EQ(finding->exit, exit) << finding->what;
+        if (severity == Severity::problem || severity == Severity::warning) {
+            EXPECT_NE(finding->remedy, "") << finding->what;
+        }
+    }
+};
+
+TEST_F(DoctorServer, AGoodOne) {
+    serve({"tcp://127.0.0.1:0", "shm://"});
+    const auto found = look(node->address());
+    expect(found, "server-reach", Severity::good, "over shm");
+    expect(found, "server-way", Severity::good, "tcp:// works as well");
+    expect(found, "server-version", Severity::good, "1.0");
+    expect(found, "server-round-trip", Severity::good, "64 bytes");
+    expect(found, "server-bandwidth", Severity::good, "B/s");
+    expect(found, "server-bytes", Severity::good, "right");
+    EXPECT_EQ(found.exit(true), ExitCode::ok);
+}
+
+TEST_F(DoctorServer, AWayThatIsNotTheBest) {
+    serve({"tcp://127.0.0.1:0", "shm://"});
+    transport = "tcp";
+    const auto found = look(node->address());
+    expect(found, "server-reach", Severity::good, "over tcp");
+    expect(found, "server-way", Severity::note, "shm:// works as well");
+    expect(found, "server-mtu", Severity::good, "65536");
+}
+
+TEST_F(DoctorServer, ALocalOneWithoutSharedMemory) {
+    serve({"tcp://127.0.0.1:0"});
+    expect(look(node->address()), "server-way", Severity::note, "does not listen in shared memory");
+}
+
+// The folder of another host: shared memory is no way to there.
+TEST_F(DoctorServer, AWayThatIsNotTaken) {
+    serve({"tcp://127.0.0.1:0"});
+    const auto found = look(node->address() + ",shm://elsewhere?place=0123456789abcdef");
+    expect(found, "server-reach", Severity::good, "over tcp");
+    expect(found, "server-way", Severity::warning, "shm:// is not taken", ExitCode::unreachable);
+}
+
+// No folder is named, so shared memory would be taken, and nobody is there.
+TEST_F(DoctorServer, TheBestWayDoesNotAnswer) {
+    serve({"tcp://127.0.0.1:0"});
+    const auto found = look(node->address() + ",shm://nobody-here");
+    expect(found, "server-way", Severity::problem, "shm:// would be taken", ExitCode::unreachable);
+    expect(found, "server-reach", Severity::good, "over tcp");
+    expect(found, "server-bytes", Severity::good, "right");
+}
+
+TEST_F(DoctorServer, ATunnelOnTheWay) {
+    serve({"tcp://127.0.0.1:0"});
+    host.mtus["127.0.0.1"] = 1280;
+    expect(look(node->address()), "server-mtu", Severity::warning, "1280", ExitCode::unsuitable);
+    host.mtus.clear();
+    expect(look(node->address()), "server-mtu", Severity::note, "not known");
+}
+
+TEST_F(DoctorServer, AnotherVersion) {
+    options.library = "0.9";
+    serve({"tcp://127.0.0.1:0"});
+    expect(look(node->address()), "server-version", Severity::note, "0.9 there, 1.0 here");
+}
+
+TEST_F(DoctorServer, OneThatServesGarbage) {
+    options.faults.corrupt_every = 7;
+    serve({"tcp://127.0.0.1:0"});
+    const auto found = look(node->address());
+    expect(found, "server-bytes", Severity::problem, "other bytes than were sent", ExitCode::damaged);
+    EXPECT_EQ(found.exit(false), ExitCode::damaged);
+}
+
+TEST_F(DoctorServer, OneWithoutThePerfService) {
+    node.emplace(hl::Node::listen("tcp://127.0.0.1:0").value());
+    const auto found = look(node->address());
+    expect(found, "server-round-trip", Severity::good, "an answer takes");
+    expect(found, "server-perf", Severity::note, "does not serve");
+    EXPECT_EQ(found.exit(false), ExitCode::ok);
+}
+
+TEST_F(DoctorServer, OneThatIsNotThere) {
+    node.emplace(hl::Node::listen("tcp://127.0.0.1:0").value());
+    const std::string gone = node->address();
+    node.reset();
+    expect(look(gone), "server-reach", Severity::problem, "refused", ExitCode::unreachable);
+    expect(look("nonsense"), "server-reach", Severity::problem, "SCHEME://", ExitCode::unreachable);
+    expect(look("carrier-pigeon://x"), "server-reach", Severity::problem, "carrier-pigeon", ExitCode::unreachable);
+}
+
+}  // namespace
+}  // namespace cinnabar::tools::doctor

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "doctor/transports.hpp"
+
+#include <cinnabar/plugins/builtin.hpp>
+
+#include <gtest/gtest.h>
+
+namespace cinnabar::tools::doctor {
+namespace {
+
+na::PluginInfo closed_plugin(std::string_view scheme) {
+    na::PluginInfo plugin;
+    plugin.scheme = scheme;
+    plugin.description = "a test's";
+    plugin.open = [](const na::Uri&, const na::TransportOptions&) -> Result<std::unique_ptr<na::Transport>> {
+        return Error{Errc::permission, "the device may not be opened"};
+    };
+    return plugin;
+}
+
+Severity severity_of(const Findings& found, std::string_view id) {
+    const auto* const finding = found.find(id);
+    EXPECT_NE(finding, nullptr) << id;
+    return finding ? finding->severity : Severity::good;
+}
+
+TEST(DoctorTransports, ThoseOfThisBuildOpen) {
+    na::Registry registry;
+    add_builtin(registry);
+    Findings found;
+    check_transports(registry, false, found);
+    EXPECT_EQ(severity_of(found, "transport-tcp"), Severity::good);
+    EXPECT_EQ(found.find("transports"), nullptr);
+}
+
+TEST(DoctorTransports, OneThatDoesNotOpenIsAProblem) {
+    na::Registry registry;
+    ASSERT_TRUE(registry.add(closed_plugin("tcp")));
+    Findings found;
+    check_transports(registry, false, found);
+    EXPECT_EQ(severity_of(found, "transport-tcp"), Severity::problem);
+    EXPECT_EQ(found.find("transport-tcp")->exit, ExitCode::permission);
+    EXPECT_EQ(severity_of(found, "transports"), Severity::problem);
+    EXPECT_EQ(found.find("transports")->exit, ExitCode::unreachable);
+}
+
+TEST(DoctorTransports, VerbsIsMissedOnlyWhereThereAreDevices) {
+    na::Registry registry;
+    ASSERT_TRUE(registry.add(closed_plugin("verbs")));
+    Findings without;
+    check_transports(registry, false, without);
+    EXPECT_EQ(severity_of(without, "transport-verbs"), Severity::note);
+    Findings with;
+    check_transports(registry, true, with);
+    EXPECT_EQ(severity_of(with, "transport-verbs"), Severity::problem);
+    const na::Registry none;
+    Findings left_out;
+    check_transports(none, true, left_out);
+    EXPECT_EQ(severity_of(left_out, "transport-verbs"), Severity::warning);
+}
+
+}  // namespace
+}  // namespace cinnabar::tools::doctor

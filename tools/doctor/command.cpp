@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "doctor/command.hpp"
+
+#include "doctor/checks.hpp"
+#include "doctor/print.hpp"
+#include "doctor/towards.hpp"
+#include "doctor/transports.hpp"
+#include "terminal/interrupt.hpp"
+#include "terminal/report.hpp"
+
+#include <cinnabar/base/log.hpp>
+#include <cinnabar/plugins/builtin.hpp>
+
+#include <memory>
+
+namespace cinnabar::tools::doctor {
+
+ExitCode run(const Options& options) {
+    const Interrupt interrupt;
+    Findings found = examine(this_host());
+    na::Registry registry;
+    add_builtin(registry);
+    const auto* devices = found.find("rdma-devices");
+    check_transports(registry, devices && devices->severity == Severity::good, found);
+    if (!options.to.empty() && !interrupt.happened())
+        check_server(this_host(), {options.to, options.transport, CINNABAR_VERSION}, interrupt.token(), found);
+    const ExitCode exit = interrupt.happened() ? ExitCode::interrupted : found.exit(options.strict);
+    print_line(options.json ? json_of(found, CINNABAR_VERSION, exit) : text_of(found, options.verbose));
+    return exit;
+}
+
+void add_command(CLI::App& app, std::function<ExitCode()>& run) {
+    auto& command =
+        *app.add_subcommand("doctor", "What stands in the way on this host, or of a server, and what to do");
+    const auto options = std::make_shared<Options>();
+    command.add_option("URI", options->to, "A server to look at as well");
+    command.add_option("--transport", options->transport, "The transport to take of several that the address names");
+    command.add_flag("--json", options->json, "As one line of JSON");
+    command.add_flag("-v,--verbose", options->verbose, "Tell what is good, too");
+    command.add_flag("--strict", options->strict, "A warning is enough for an exit code");
+    command.callback([options, &run] { run = [options] { return doctor::run(*options); }; });
+}
+
+}  // namespace cinnabar::tools::doctor

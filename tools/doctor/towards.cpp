@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "doctor/towards.hpp"
+
+#include "commands/address.hpp"
+#include "doctor/parse.hpp"
+#include "perf/bulk_load.hpp"
+#include "perf/call_load.hpp"
+#include "perf/target.hpp"
+#include "terminal/units.hpp"
+
+#include <cinnabar/files/name.hpp>
+#include <cinnabar/na/uri.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <vector>
+
+namespace cinnabar::tools::doctor {
+namespace {
+
+using perf::Target;
+
+constexpr std::chrono::seconds answer_time{5};
+
+std::string scheme_of(const std::string& endpoint) { return endpoint.substr(0, endpoint.find("://")); }
+
+// The schemes of an address, in its order, each once.
+std::vector<std::string> schemes_of(const na::Addr& addr) {
+    std::vector<std::string> schemes;
+    for (const auto& endpoint : addr.body().endpoints) {
+        if (std::ranges::count(schemes, scheme_of(endpoint)) == 0) schemes.push_back(scheme_of(endpoint));
+    }
+    return schemes;
+}
+
+// Any answer will do: also that there is no such RPC.
+Result<double> round_trip(const Target& target) {
+    CINNABAR_TRY(const auto connected, perf::connect_to(target, 1));
+    double best = 0;
+    constexpr int calls = 20;
+    for (int i = 0; i < calls; ++i) {
+        const std::uint64_t begin = this_host().monotonic_ns();
+        const auto answer = connected.node.call(perf::about_rpc, connected.peer, answer_time).wait();
+        if (!answer && answer.code() != Errc::no_such_rpc) return answer.error();
+        const double took = static_cast<double>(this_host().monotonic_ns() - begin) * 1e-9;
+        if (i == 0) continue;  // the first one connects
+        best = i == 1 ? took : std::min(best, took);
+    }
+    return best;
+}
+
+class Visit {
+  public:
+    Visit(const Host& host, const ServerQuestion& question, const std::stop_token& stop, Findings& found)
+        : host_(host), question_(question), stop_(stop), found_(found) {}
+
+    void run() {
+        const auto place = parse_place(question_.uri);
+        const auto addr = place ? na::Addr::parse(place->server) : Result<na::Addr>(place.error());
+        if (!addr) return unreached(addr.error());
+        target_.uri = place->server;
+        target_.transport = question_.transport;
+        auto trip = reach();
+        if (!trip) trip = reach_otherwise(*addr, trip.error());
+        if (!trip) return unreached(trip.error());
+        tell_ways(*addr);
+        tell_mtu(*addr);
+        auto target = perf::find_target(target_.uri, target_.transport, {}, stop_);
+        if (target) {
+            target_ = *std::move(target);
+            tell_version();
+            return measure();
+        }
+        found_.good("server-round-trip", fmt::format("an answer takes {}", latency(*trip)));
+        found_.note("server-perf",
+                    target.code() == Errc::no_such_rpc
+                        ? "it does not serve `cinnabar perf`: bandwidth, bytes and version were not looked at"
+                        : "its perf service did not answer: " + target.error().message(),
+                    "run `cinnabar perf serve` on that host, and ask about its address");
+    }
+
+  private:
+    static std::string latency(double seconds) { return human_latency(std::chrono::duration<double>(seconds)); }
+
+    void unreached(const Error& error) {
+        found_.problem("server-reach", exit_code(error.code),
+                       fmt::format("{}: {}", files::printable(question_.uri), error.message()),
+                       std::string(advice(error.code)));
+    }
+    Result<double> reach() {
+        CINNABAR_TRY(const auto connected, perf::connect_to(target_, 1));
+        target_.way = connected.node.transport_to(connected.peer);
+        Target by_way = target_;
+        by_way.transport = target_.way;
+        CINNABAR_TRY(const double trip, round_trip(by_way));
+        found_.good("server-reach", fmt::format("{} answers over {}", files::printable(question_.uri), target_.way));
+        return trip;
+    }
+    // The best way does not answer: perhaps another one does.
+    Result<double> reach_otherwise(const na::Addr& addr, const Error& error) {
+        const std::string best = target_.way;
+        if (!question_.transport.empty()) return error;
+        for (const auto& scheme : schemes_of(addr)) {
+            target_.transport = scheme;
+            const auto trip = scheme == best ? Result<double>(error) : reach();
+            if (!trip) continue;
+            found_.problem("server-way", exit_code(error.code),
+                           fmt::format("{}:// would be taken, and does not answer: {}", best, error.message()),
+                           fmt::format("--transport {} takes the way that answers; have the server give out an address "
+                                       "that is its own",
+                                       scheme));
+            unanswered_ = best;
+            return trip;
+        }
+        return error;
+    }
+    void tell_ways(const na::Addr& addr) {
+        for (const auto& scheme : schemes_of(addr)) {
+            if (scheme == target_.way || scheme == unanswered_) continue;
+            Target other = target_;
+            other.transport = scheme;
+            const auto trip = round_trip(other);
+            if (!trip)
+                found_.warning("server-way", exit_code(trip.code()),
+                               fmt::format("{}:// is not taken: {}", scheme, trip.error().message()),
+                               std::string(advice(trip.code())));
+            else if (question_.transport.empty())
+                found_.good("server-way", fmt::format("{}:// works as well, {} a call, and is less preferred", scheme,
+                                                      latency(*trip)));
+            else
+                found_.note("server-way", fmt::format("{}:// works as well: {} a call", scheme, latency(*trip)),
+                            "leave --transport away, and the best way is taken");
+        }
+        const auto local = stays_on_host(addr.body().endpoints.front());
+        const bool has_shm = std::ranges::count(schemes_of(addr), "shm") > 0;
+        if (target_.way == "tcp" && local && *local && !has_shm)
+            found_.note("server-way", "the server is on this host and does not listen in shared memory",
+                        "let it listen on shm:// as well: --listen tcp://... --listen shm://");
+    }
+    void tell_mtu(const na::Addr& addr) {
+        for (const auto& endpoint : addr.body().endpoints) {
+            const auto uri = na::Uri::parse(endpoint);
+            if (!uri || scheme_of(endpoint) != target_.way || target_.way != "tcp") continue;
+            const auto mtu = host_.path_mtu(uri->host);
+            constexpr unsigned usual = 1500;
+            if (!mtu) return found_.note("server-mtu", "the largest packet on the way is not known");
+            if (*mtu < usual)
+                return found_.warning("server-mtu", ExitCode::unsuitable,
+                                      fmt::format("packets of {} bytes at most go that way: a tunnel, or a link that "
+                                                  "is set up so; transfers are slower",
+                                                  *mtu),
+                                      "compare `ip link` on both hosts and the devices between them");
+            return found_.good("server-mtu", fmt::format("packets of up to {} bytes", *mtu));
+        }
+    }
+    void tell_version() {
+        if (target_.about.library == question_.version)
+            return found_.good("server-version", fmt::format("cinnabar {} on both sides", question_.version));
+        found_.note(
+            "server-version",
+            fmt::format("cinnabar {} there, {} here", files::printable(target_.about.library), question_.version),
+            "the protocol has its own version and is checked by each connection; update the older one");
+    }
+
+    void measure() {
+        perf::Plan plan;
+        constexpr double parts = 3;
+        plan.repeats = 1;
+        plan.warm_up_seconds = 0.05;
+        plan.seconds = question_.seconds / parts;
+        plan.deadline = answer_time;
+        perf::CallShape shape;
+        shape.depth = 1;
+        const auto calls = perf::run_calls(target_, shape, plan, stop_);
+        if (!calls) return failed("calls", calls.error());
+        if (judge("calls", calls->outcomes))
+            found_.good("server-round-trip", fmt::format("a call of 64 bytes takes {} (p50), {} (p99)",
+                                                         time(calls->latency, 0.5), time(calls->latency, 0.99)));
+        bool well = calls->outcomes.all_well();
+        for (const auto direction : {perf::Direction::pull, perf::Direction::push}) {
+            perf::BulkShape bulk{1u << 20, 1, 8, direction, perf::MemoryKind::exposed};
+            bulk.bytes = std::min<std::uint64_t>(bulk.bytes, target_.about.arena_bytes_max);
+            const auto row = perf::run_bulk(target_, bulk, plan, stop_);
+            const std::string what = fmt::format("transfers ({})", perf::to_string(direction));
+            if (!row) return failed(what, row.error());
+            if (judge(what, row->outcomes))
+                found_.good("server-bandwidth",
+                            fmt::format("{}: {}", what, human_rate(perf::interval_of(row->bandwidths).mean)));
+            well = well && row->outcomes.all_well();
+        }
+        if (well) found_.good("server-bytes", "every byte that was moved is right");
+    }
+    static std::string time(const perf::Histogram& latency, double quantile) {
+        return human_latency(std::chrono::nanoseconds(latency.quantile(quantile)));
+    }
+    void failed(const std::string& what, const Error& error) {
+        found_.problem("server-bandwidth", exit_code(error.code), fmt::format("{}: {}", what, error.message()),
+                       std::string(advice(error.code)));
+    }
+    // Whether all went well; else it is told.
+    bool judge(const std::string& what, const perf::Outcomes& outcomes) {
+        if (outcomes.wrong > 0)
+            found_.problem("server-bytes", ExitCode::damaged,
+                           fmt::format("{}: {} of {} came with other bytes than were sent, and without an error", what,
+                                       outcomes.wrong, outcomes.wrong + outcomes.done),
+                           "do not use this way: take another --transport, and look at the memory, the network "
+                           "device and its driver; rpc::Options::checksums finds such calls");
+        else if (outcomes.failed() > 0)
+            found_.problem("server-bandwidth", outcomes.exit(),
+                           fmt::format("{}: {}; {} ended well", what, outcomes.text(), outcomes.done),
+                           "see what the server logs, and whether its host is busy");
+        return outcomes.all_well();
+    }
+
+    const Host& host_;
+    const ServerQuestion& question_;
+    const std::stop_token& stop_;
+    Findings& found_;
+    Target target_;
+    std::string unanswered_;  // the way that would have been taken
+};
+
+}  // namespace
+
+void check_server(const Host& host, const ServerQuestion& question, const std::stop_token& stop, Findings& found) {
+    Visit(host, question, stop, found).run();
+}
+
+}  // namespace cinnabar::tools::doctor

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A server, seen from here: which way is taken to it and why not another, versions, and two seconds of calls and
+// transfers in which every byte is checked, since there are ways that serve garbage without an error.
+#pragma once
+
+#include "doctor/finding.hpp"
+#include "doctor/host.hpp"
+
+#include <stop_token>
+#include <string>
+
+namespace cinnabar::tools::doctor {
+
+struct ServerQuestion {
+    std::string uri;
+    std::string transport;  // a scheme; empty: the best that the address names
+    std::string version;    // of this side
+    double seconds = 2;     // of calls and transfers, together
+};
+
+// Ids: server-reach, server-way, server-mtu, server-version, server-round-trip, server-bandwidth, server-bytes,
+// server-perf. What a server that does not serve `cinnabar perf` cannot tell is left out, which is a note.
+void check_server(const Host& host, const ServerQuestion& question, const std::stop_token& stop, Findings& found);
+
+}  // namespace cinnabar::tools::doctor

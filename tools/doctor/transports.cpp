@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "doctor/transports.hpp"
+
+#include <cinnabar/na/transport.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+namespace cinnabar::tools::doctor {
+
+void check_transports(const na::Registry& registry, bool devices, Findings& found) {
+    std::size_t open = 0;
+    for (const auto& plugin : registry.plugins()) {
+        const std::string scheme(plugin.scheme);
+        const std::string id = "transport-" + scheme;
+        if (scheme == "sim" || scheme == "self") continue;  // need nothing
+        auto opened = registry.open(scheme + "://", {});
+        if (opened.code() == Errc::bad_address) opened = registry.open(scheme + "://doctor", {});  // it wants a name
+        if (opened) {
+            ++open;
+            const std::string by = (*opened)->diagnosis();
+            found.good(id, fmt::format("{}://: {}{}{}", scheme, plugin.description, by.empty() ? "" : "; ", by));
+            continue;
+        }
+        const Error& error = opened.error();
+        const std::string what = fmt::format("{}:// does not open: {}", scheme, to_string(error.code));
+        const std::string remedy(error.hint.empty() ? advice(error.code) : error.hint);
+        const bool needs_devices = scheme == "verbs";
+        if (needs_devices && !devices)
+            found.note(id, what, remedy);
+        else
+            found.problem(id, exit_code(opened.code()), what, remedy);
+    }
+    if (open == 0)
+        found.problem("transports", ExitCode::unreachable, "no transport opens on this host",
+                      "build with plugins/tcp at least, which needs nothing");
+    const bool has_verbs =
+        std::ranges::any_of(registry.plugins(), [](const auto& plugin) { return plugin.scheme == "verbs"; });
+    if (devices && !has_verbs)
+        found.warning("transport-verbs", ExitCode::unsuitable,
+                      "there are RDMA devices, but this build has no verbs transport",
+                      "build with librdmacm-dev and libibverbs-dev installed");
+}
+
+}  // namespace cinnabar::tools::doctor
