@@ -36,7 +36,7 @@ int main() {
     auto server = Node::listen("tcp://127.0.0.1:0").value();
     auto workers = server.make_pool({.threads = 2, .queue_max = 1000}).value();
     server.serve(collatz, steps_to_one, on(workers)).value();
-    server.serve(status, [workers] { return workers.queued() < 1000 ? "fine" : "busy"; }).value();
+    server.serve(status, [workers] { return workers.queued() < 500 ? "fine" : "busy"; }).value();
 
     std::promise<std::string> noted;
     const auto keep = [&noted](const std::string& text) { noted.set_value(text); };

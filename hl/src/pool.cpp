@@ -7,6 +7,8 @@
 
 #include <pthread.h>
 
+#include <algorithm>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -64,12 +66,30 @@ void PoolCore::post(Job& job) noexcept {
     push_locked(begun_, job);
 }
 
-Errc PoolCore::post_new(Job& job, Priority priority) noexcept {
+// One peer may have as many as it leaves free for all others.
+Errc PoolCore::post_new(NewJob& job, Priority priority, const na::Addr& peer) noexcept {
     const std::lock_guard lock(mutex_);
     if (fresh_count_ == options_.queue_max) return Errc::overloaded;
+    job.waiting = waiting_of_locked(peer);
+    if (!job.waiting) return Errc::out_of_memory;
+    const std::uint32_t left = options_.queue_max - fresh_count_ - 1;
+    if (*job.waiting != 0 && *job.waiting >= left) return Errc::overloaded;
+    ++*job.waiting;
     ++fresh_count_;
     push_locked(fresh_[static_cast<std::size_t>(priority)], job);
     return Errc::ok;
+}
+
+std::uint32_t* PoolCore::waiting_of_locked(const na::Addr& peer) noexcept {
+    try {
+        if (fresh_of_.size() >= peers_max_) {
+            std::erase_if(fresh_of_, [](const auto& each) { return each.second == 0; });
+            peers_max_ = std::max(peers_kept, 2 * fresh_of_.size());
+        }
+        return &fresh_of_[peer.empty() ? nullptr : &peer.body()];
+    } catch (const std::bad_alloc&) {
+        return nullptr;
+    }
 }
 
 std::uint32_t PoolCore::queued() const noexcept {
@@ -80,7 +100,13 @@ std::uint32_t PoolCore::queued() const noexcept {
 Work* PoolCore::next_locked() noexcept {
     if (Work* work = begun_.pop_front()) return work;
     if (fresh_count_ == 0) return nullptr;
+    Work* const work = next_new_locked();
     --fresh_count_;
+    --*static_cast<NewJob*>(static_cast<Job*>(work->user))->waiting;
+    return work;
+}
+
+Work* PoolCore::next_new_locked() noexcept {
     if (++turn_ % turns_per_low == 0) {
         for (std::size_t i = fresh_.size(); i-- > 0;) {
             if (Work* work = fresh_[i].pop_front()) return work;

@@ -4,12 +4,14 @@
 
 #include <cinnabar/base/result.hpp>
 #include <cinnabar/hl/pool.hpp>
+#include <cinnabar/na/addr.hpp>
 
 #include <array>
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
 namespace cinnabar::hl {
@@ -31,17 +33,21 @@ class PoolCore final : public Executor {
 
     // Resumes a handler that has begun: never refused, and before requests that have not begun.
     void post(Job& job) noexcept override;
-    // Queues a new request; overloaded: queue_max requests wait already.
-    [[nodiscard]] Errc post_new(Job& job, Priority priority) noexcept;
+    // Queues a new request of `peer`, whose address lives until the job runs. overloaded: queue_max requests wait
+    // already, or more of this peer than it would leave room for; one of each peer may always wait. out_of_memory.
+    [[nodiscard]] Errc post_new(NewJob& job, Priority priority, const na::Addr& peer) noexcept;
     [[nodiscard]] std::uint32_t queued() const noexcept;
     // Whether this thread has posted to a pool since the last call.
     [[nodiscard]] static bool take_posted() noexcept;
 
   private:
     static constexpr unsigned turns_per_low = 16;
+    static constexpr std::size_t peers_kept = 64;
     void work(unsigned index) noexcept;
     void push_locked(WorkQueue& queue, Job& job) noexcept;
     [[nodiscard]] Work* next_locked() noexcept;
+    [[nodiscard]] Work* next_new_locked() noexcept;
+    [[nodiscard]] std::uint32_t* waiting_of_locked(const na::Addr& peer) noexcept;
 
     const PoolOptions options_;
     Executor* const instead_;
@@ -51,6 +57,10 @@ class PoolCore final : public Executor {
     WorkQueue begun_;
     std::array<WorkQueue, 3> fresh_;
     std::uint32_t fresh_count_ = 0;
+    // How many of `fresh_` are of each peer. Counts of 0 stay, for the next request of that peer, as long as they are
+    // few: they may be of addresses that are gone, and then count for whoever has that place next.
+    std::unordered_map<const na::AddrBody*, std::uint32_t> fresh_of_;
+    std::size_t peers_max_ = peers_kept;
     std::atomic<std::uint32_t> waiting_{0};  // jobs in all queues
     unsigned turn_ = 0;
     bool stopping_ = false;

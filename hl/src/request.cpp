@@ -87,7 +87,9 @@ bool ServedBase::enter() noexcept { return node->enter(); }
 void ServedBase::leave(void* node) noexcept { static_cast<NodeCore*>(node)->leave(); }
 
 Executor* ServedBase::pool() const noexcept { return options.pool.get(); }
-Errc ServedBase::post_to_pool(Job& job) noexcept { return options.pool->post_new(job, options.priority); }
+Errc ServedBase::post_to_pool(NewJob& job, const na::Addr& peer) noexcept {
+    return options.pool->post_new(job, options.priority, peer);
+}
 
 Result<void> ServedBase::add(std::shared_ptr<ServedBase> served, const RpcName& rpc, std::uint16_t shape,
                              void (*run)(rpc::Request&, void*) noexcept) {

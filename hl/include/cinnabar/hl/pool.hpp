@@ -17,11 +17,18 @@ enum class Priority : std::uint8_t { high, normal, low };
 
 struct PoolOptions {
     unsigned threads = 1;
-    std::uint32_t queue_max = 4096;      // requests waiting for a thread; more are answered `overloaded`
+    // Requests waiting for a thread; more are answered `overloaded`. A peer may have as many of them as it leaves free,
+    // alone half.
+    std::uint32_t queue_max = 4096;
     std::string name = "cinnabar-pool";  // of the threads; 15 bytes are shown
 };
 
 class PoolCore;
+
+// A request that waits for its first thread.
+struct NewJob : Job {
+    std::uint32_t* waiting = nullptr;  // the pool's own: how many of the same peer wait
+};
 
 class CINNABAR_API Pool {
   public:

@@ -55,7 +55,7 @@ struct CINNABAR_API ServedBase {
     [[nodiscard]] bool enter() noexcept;
     static void leave(void* node) noexcept;
     [[nodiscard]] Executor* pool() const noexcept;
-    [[nodiscard]] Errc post_to_pool(Job& job) noexcept;
+    [[nodiscard]] Errc post_to_pool(NewJob& job, const na::Addr& peer) noexcept;
     [[nodiscard]] static Result<void> add(std::shared_ptr<ServedBase> served, const RpcName& rpc, std::uint16_t shape,
                                           void (*run)(rpc::Request&, void*) noexcept);
 };
@@ -111,17 +111,18 @@ struct UnwrapResult<Result<T>> {
     using type = T;
 };
 
-// Continues on a thread of the pool, or with an error if its queue is full.
+// Continues on a thread of the pool, or with an error if its queue is full or this peer has its share of it.
 struct HopToPool {
     ServedBase& served;
-    Job job;
+    const na::Addr& peer;
+    NewJob job;
     Errc refused = Errc::ok;
 
     [[nodiscard]] bool await_ready() const noexcept { return served.pool() == nullptr; }
     bool await_suspend(std::coroutine_handle<> handle) noexcept {
         job.resumes(handle);
         // A thread of the pool may destroy this frame before post_to_pool returns.
-        const Errc taken = served.post_to_pool(job);
+        const Errc taken = served.post_to_pool(job, peer);
         if (taken == Errc::ok) return true;
         refused = taken;
         return false;
@@ -190,7 +191,7 @@ struct Served : ServedBase {
         if constexpr (!borrows) request.release_input();
         const TaskContext context{&state.executor(), request.deadline(), nullptr, &state};
         co_await detail::AdoptContext{&context};
-        if (const Errc refused = co_await detail::HopToPool{self, {}}; refused != Errc::ok) {
+        if (const Errc refused = co_await detail::HopToPool{self, request.source(), {}}; refused != Errc::ok) {
             state.answer_error(refused);
             co_return;
         }
