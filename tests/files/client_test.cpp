@@ -104,5 +104,17 @@ TEST_F(PushingClientTest, AServerThatAsksForAWindowManyTimesEndsTheFile) {
     EXPECT_NE(moved.error().message().find("more than once"), std::string::npos) << moved.error().message();
 }
 
+TEST_F(PushingClientTest, AServerThatTakesWindowsItHasNotAskedForEndsTheFile) {
+    const auto moved = save(2 * window, [this](hl::Request<PushIn> request) -> hl::Task<Result<void>> {
+        // Waits at the client for the window before it.
+        if (request->offset == 0) {
+            EXPECT_EQ(there.spawn(ask_for(there, request.source(), window)), Errc::ok);
+        }
+        co_return Result<void>();
+    });
+    ASSERT_EQ(moved.code(), Errc::protocol);
+    EXPECT_NE(moved.error().message().find("did not ask for"), std::string::npos) << moved.error().message();
+}
+
 }  // namespace
 }  // namespace cinnabar::files

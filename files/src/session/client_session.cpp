@@ -56,8 +56,12 @@ struct ClientSession::Sending {
     void fail(Error why) {
         if (failure) return;
         failure = std::move(why);
-        reading.close(failure->code);
-        share.close(failure->code);
+        close(failure->code);
+    }
+    // Lets go of fill calls that wait for their turn.
+    void close(Errc why) {
+        reading.close(why);
+        share.close(why);
     }
 };
 
@@ -185,6 +189,7 @@ hl::Task<Result<Moved>> ClientSession::save(const std::string& path, const std::
     if (mode.push) pushing_.emplace(file->file, file);
     Result<void> sent = co_await send_windows(*file);
     pushing_.erase(file->file);
+    file->close(Errc::closed);
     if (!sent) {
         co_await give_up(file->file);
         co_return std::move(sent).error();
@@ -273,6 +278,8 @@ hl::Task<Result<void>> ClientSession::push_window(const Sending& file, std::uint
     seals_.stamp(push);
     Result<void> pushed = co_await node_.call(push_rpc, server_, push, within(window_deadline));
     if (!pushed) co_return file.failure ? *file.failure : in_the_middle(std::move(pushed).error());
+    if (file.reading.position() <= offset)
+        co_return Error{Errc::protocol, "the server took a window that it did not ask for"};
     co_return pushed;
 }
 
