@@ -103,7 +103,11 @@ void RemoteAccess::put_placed(const AccessHead& head, const AccessBody& body) no
 }
 
 void RemoteAccess::stop_asked(std::uint64_t id) noexcept {
+    // An origin has at most admitted_max gets that it waits for, and says stop before it asks for the next: one that
+    // has more to be looked through would take the time of others.
+    std::uint32_t looks = 2 * AccessPools::admitted_max;
     for (PendingAnswer* get = gets_.front(); get; get = PendingAnswers::next(*get)) {
+        if (looks-- == 0) return access_failed(Errc::overloaded);
         if (get->id != id) continue;
         gets_.remove(*get);
         return release(*get);

@@ -35,15 +35,19 @@ class SharedPools : public TcpTest {
         debtor.bulk = std::make_unique<RawSocket>(server.endpoint());
         debtor.bulk->write(lane);
         ASSERT_TRUE(until([&] { return debtor.bulk->take_greeting().has_value(); }));
+        Reader reader(lent.key);
+        FrameBody body;
+        body.key = na::LeaseKey::decode(reader);
+        body.left = lent.lease.bytes;
+        ask(debtor, FrameKind::get, 0, gets, body);
+    }
+    // So many frames of that kind, with ids from `first` on.
+    void ask(Debtor& debtor, FrameKind kind, std::uint64_t first, unsigned count, const FrameBody& body = {}) {
         std::vector<std::byte> many;
-        for (std::uint64_t id = 0; id < gets; ++id) {
-            Reader reader(lent.key);
-            FrameBody body;
-            body.key = na::LeaseKey::decode(reader);
-            body.left = lent.lease.bytes;
+        for (std::uint64_t id = first; id < first + count; ++id) {
             std::array<std::byte, frame_header_bytes + frame_body_bytes_max> bytes{};
-            const std::size_t count = encode_frame({FrameKind::get, 0, Errc::ok, 0, id}, body, bytes);
-            many.insert(many.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(count));
+            const std::size_t size = encode_frame({kind, 0, Errc::ok, 0, id}, body, bytes);
+            many.insert(many.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size));
         }
         debtor.bulk->write(many);
         for (int i = 0; i < 30; ++i) (void)pump_.round();
@@ -85,6 +89,28 @@ TEST_F(SharedPools, WhoReadsNoAnswersTakesNoneFromOthers) {
     EXPECT_EQ(lost(), 0u) << "its share";
     ASSERT_NO_FATAL_FAILURE(owe(server, lent, 65));
     EXPECT_EQ(lost(), 1u) << "more than its share";
+    EXPECT_EQ(server.receiver.events.back().why, Errc::overloaded);
+    ASSERT_NO_FATAL_FAILURE(expect_served(client, there, lent));
+}
+
+// Each would be looked for among all that the peer has asked for.
+TEST_F(SharedPools, StopsOfOneThatHasMoreGetsThanItMayWaitForEndItsSession) {
+    constexpr std::uint64_t nobodys = 1'000'000;
+    na::TransportOptions patient = listening();
+    patient.keepalive = Microseconds(0);
+    Process& server = open("tcp://127.0.0.1:0", patient);
+    Process& client = open("tcp://");
+    std::vector<std::byte> memory(16 << 20);
+    const Lent& lent = lend(server, {{memory.data(), memory.size()}});
+    na::Peer& there = peer(client, server);
+    const auto lost = [&] { return server.receiver.count(na::PeerEvent::lost); };
+    ASSERT_NO_FATAL_FAILURE(owe(server, lent, 64));
+    ask(debtors_.back(), FrameKind::stop, nobodys, 10'000);
+    EXPECT_EQ(lost(), 0u) << "they may have crossed the last data";
+    ASSERT_NO_FATAL_FAILURE(owe(server, lent, 1024));
+    EXPECT_EQ(lost(), 0u);
+    ask(debtors_.back(), FrameKind::stop, nobodys, 1);
+    EXPECT_EQ(lost(), 1u);
     EXPECT_EQ(server.receiver.events.back().why, Errc::overloaded);
     ASSERT_NO_FATAL_FAILURE(expect_served(client, there, lent));
 }
