@@ -3,11 +3,13 @@
 
 #include "local_socket.hpp"
 
+#include <cinnabar/base/clock.hpp>
 #include <cinnabar/base/log.hpp>
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -43,9 +45,21 @@ std::string folder_of(const Audience& audience) {
     return audience.group ? begin + "group-" + std::to_string(*audience.group) : begin + std::to_string(audience.user);
 }
 
+// Empty, with errno: EWOULDBLOCK when somebody keeps the lock, as each member of a group may.
 UniqueFd lock_folder(const std::string& path) noexcept {
+    constexpr TimeUs patience_us = 1'000'000;  // its holders are done within milliseconds
+    constexpr int pause_ms = 2;
     UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
-    if (fd && ::flock(fd.get(), LOCK_EX) != 0) fd.reset();
+    const TimeUs until = steady_clock().now_us() + patience_us;
+    while (fd && ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+        const int why = errno;
+        if (why != EINTR && (why != EWOULDBLOCK || steady_clock().now_us() >= until)) {
+            fd.reset();
+            errno = why;
+            return fd;
+        }
+        (void)::poll(nullptr, 0, pause_ms);
+    }
     return fd;
 }
 
@@ -169,7 +183,7 @@ void NameHolder::reset() noexcept {
     if (lock_ && owner_ == ::getpid()) {
         // A process that takes the name meanwhile would hold a lock on a file that no other finds.
         const UniqueFd folder = lock_folder(base_.substr(0, base_.rfind('/')));
-        remove_both(base_);
+        if (folder) remove_both(base_);  // else the next that listens does: nobody holds them
     }
     lock_.reset();
 }
@@ -251,6 +265,9 @@ Errc Directory::take(std::string_view name, NameHolder& out) const {
 Result<NameHolder> Directory::listen(std::string_view name) {
     CINNABAR_TRY_VOID(make());
     const UniqueFd folder = lock_folder(path_);
+    if (!folder && errno == EWOULDBLOCK) {
+        return Error(Errc::busy, "another process keeps the folder of shared memory locked", path_);
+    }
     if (!folder) return Error(Errc::io, "locking the folder of shared memory", path_, errno);
     sweep();
     NameHolder holder;

@@ -31,7 +31,8 @@ struct Audience {
     [[nodiscard]] static Result<Audience> of_known(const na::Uri& uri);
 };
 
-// A name that this process listens under. Gives it up when destroyed.
+// A name that this process listens under. Gives it up when destroyed; its files stay for the next that listens where
+// another process keeps the folder locked for a second.
 class NameHolder {
   public:
     NameHolder() = default;
@@ -59,7 +60,7 @@ class Directory {
 
     // Makes the folder if need be, removes what dead processes left in it, and takes a name; an empty one stands for
     // the process id, followed by a number where that is taken. address_in_use; permission: the folder belongs to
-    // somebody else; io.
+    // somebody else; busy: another process keeps it locked, for a second; io.
     [[nodiscard]] Result<NameHolder> listen(std::string_view name);
     // Where to dial that name.
     [[nodiscard]] std::string socket_path(std::string_view name) const;

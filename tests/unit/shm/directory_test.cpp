@@ -7,13 +7,18 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <future>
+#include <memory>
+#include <thread>
 
 namespace cinnabar::shm {
 namespace {
@@ -121,6 +126,33 @@ TEST_F(Names, behind_a_link_are_refused) {
     ASSERT_EQ(::mkdir(root_.at("elsewhere").c_str(), 0700), 0);
     ASSERT_EQ(::symlink(root_.at("elsewhere").c_str(), directory().path().c_str()), 0);
     EXPECT_EQ(directory().listen("one").code(), Errc::permission);
+}
+
+// Whoever may enter a group's folder can hold its lock, and keep it.
+TEST_F(Names, in_a_folder_whose_lock_another_process_keeps_are_neither_taken_nor_waited_for) {
+    Directory place = directory();
+    auto held = std::make_unique<NameHolder>(place.listen("one").value());
+    const UniqueFd folder(::open(place.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    ASSERT_EQ(::flock(folder.get(), LOCK_EX), 0);
+    std::promise<Errc> refused;
+    std::promise<void> given_up;
+    std::thread waits([&] {
+        refused.set_value(place.listen("two").code());
+        held.reset();
+        given_up.set_value();
+    });
+    constexpr std::chrono::seconds patience(20);
+    auto code = refused.get_future();
+    auto end = given_up.get_future();
+    EXPECT_EQ(code.wait_for(patience), std::future_status::ready) << "waits for the lock to be opened";
+    EXPECT_EQ(end.wait_for(patience), std::future_status::ready) << "waits for the lock to be closed";
+    ASSERT_EQ(::flock(folder.get(), LOCK_UN), 0);
+    waits.join();
+    EXPECT_EQ(code.get(), Errc::busy);
+    // Its files are those of a dead process, and go with the next that listens.
+    const NameHolder next = place.listen("two").value();
+    EXPECT_EQ(place.swept(), 1u);
+    EXPECT_NE(::access(place.socket_path("one").c_str(), F_OK), 0);
 }
 
 TEST_F(Names, of_a_group_are_open_to_it) {
