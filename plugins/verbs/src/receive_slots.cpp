@@ -66,7 +66,9 @@ Errc ReceiveSlots::promise(std::uint32_t count) noexcept {
     }
     if (posted_ + free_.size() < promised_ + count + beyond_promised) (void)grow();
     promised_ += count;
-    return refill() ? Errc::ok : Errc::io;
+    if (refill()) return Errc::ok;
+    promised_ -= count;
+    return Errc::io;
 }
 
 void ReceiveSlots::taken(std::uint32_t) noexcept { --posted_; }

@@ -30,7 +30,8 @@ class ReceiveSlots {
     void close() noexcept;
     [[nodiscard]] ibv_srq* queue() const noexcept { return queue_; }
 
-    // Promises `count` more slots to a connection; they are posted. overloaded: the queue is full; out_of_memory.
+    // Promises `count` more slots to a connection; they are posted. None of them is promised after overloaded: the
+    // queue is full; out_of_memory; io: the device refused.
     [[nodiscard]] Errc promise(std::uint32_t count) noexcept;
     // That connection is gone. Slots that come free are not posted in its place.
     void withdraw(std::uint32_t count) noexcept { promised_ -= count; }
