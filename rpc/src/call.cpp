@@ -373,8 +373,7 @@ void ContextCore::complete_if_over(Call& call) noexcept {
     if (call.state_ != Call::State::ended || call.awaiting_release_ || call.fences_ != 0) return;
     CINNABAR_DEBUG_ASSERT(call.whole_way_ || call.nothing_beside_message());
     const bool transport_is_done = !call.whole_way_ || (call.op_.state == na::OpState::idle && !call.pull_);
-    // A large result is charged to the peer until it is released.
-    if (transport_is_done && !(call.whole_way_ && call.large_output_)) {
+    if (transport_is_done) {
         if (PeerBook* book = std::exchange(call.book_, nullptr)) {
             --book->users;
             drop_book_if_idle(*book);
@@ -424,11 +423,7 @@ void ContextCore::free_call(Call& call) noexcept {
         call.port_->give_message(*std::exchange(call.message_, nullptr));
     }
     drop_overflow(call.large_input_, nullptr);
-    drop_overflow(call.large_output_, closed_ ? nullptr : call.book_);
-    if (PeerBook* book = std::exchange(call.book_, nullptr); book && !closed_) {
-        --book->users;
-        drop_book_if_idle(*book);
-    }
+    drop_overflow(call.large_output_, nullptr);
     reuse(call);
     go_if_over();
 }

@@ -128,6 +128,7 @@ class ContextCore final : public na::Receiver {
     void drop_overflow(bulk::Region& region, PeerBook* peer) noexcept;
     [[nodiscard]] Errc move_to_overflow(Call& call) noexcept;
     [[nodiscard]] Errc lend_overflow(Call& call) noexcept;
+    [[nodiscard]] bool may_claim(const PeerBook& book, std::uint64_t bytes) const noexcept;
     void pull_output(Call& call, ConstBytes descriptor) noexcept;
     void pull_input(Request& request, ConstBytes descriptor) noexcept;
     void output_pulled(Call& call) noexcept;

@@ -96,14 +96,21 @@ Errc ContextCore::lend_overflow(Call& call) noexcept {
     return Errc::ok;
 }
 
+// A target claims what it may never send: one result, and more as far as that leaves as much free for others.
+bool ContextCore::may_claim(const PeerBook& book, std::uint64_t bytes) const noexcept {
+    const std::uint64_t all = overflow_bytes.load(std::memory_order_relaxed) + bytes;
+    if (book.claimed_bytes == 0 || all > options.overflow_bytes_max) return true;  // the budget decides
+    return book.claimed_bytes + bytes <= options.overflow_bytes_max - all;
+}
+
 void ContextCore::pull_output(Call& call, ConstBytes descriptor) noexcept {
     call.whole_way_ = true;
     Reader reader(descriptor);
     Errc failed = bulk::RemoteRegion::decode(reader, call.remote_output_);
+    if (failed == Errc::ok && !may_claim(*call.book_, call.remote_output_.bytes())) failed = Errc::overloaded;
+    if (failed == Errc::ok) failed = allocate_overflow(call.remote_output_.bytes(), call.large_output_, nullptr);
     if (failed == Errc::ok) {
-        failed = allocate_overflow(call.remote_output_.bytes(), call.large_output_, call.book_);
-    }
-    if (failed == Errc::ok) {
+        call.book_->claimed_bytes += call.large_output_.bytes();
         bulk::TransferArgs args;
         args.remote = &call.remote_output_;
         args.local = call.large_output_;
@@ -120,6 +127,7 @@ void ContextCore::pull_output(Call& call, ConstBytes descriptor) noexcept {
             &call, bulk::Deliver::internal, nullptr, failed);
     }
     if (!call.pull_) {
+        if (call.large_output_) call.book_->claimed_bytes -= call.large_output_.bytes();
         send_control(*call.book_, {ControlType::fetched, 0, call.id()});
         return finish(call, failed);
     }
@@ -131,6 +139,7 @@ void ContextCore::pull_output(Call& call, ConstBytes descriptor) noexcept {
 void ContextCore::output_pulled(Call& call) noexcept {
     const Errc result = call.pull_->result();
     mover->release(*std::exchange(call.pull_, nullptr));
+    call.book_->claimed_bytes -= call.large_output_.bytes();
     if (call.book_ && call.book_->open) send_control(*call.book_, {ControlType::fetched, 0, call.id()});
     if (call.state_ == Call::State::ended) return complete_if_over(call);
     call.output_ = call.large_output_.contiguous();

@@ -21,7 +21,7 @@ class RequestTable {
         request.book_ = &book;
         request.tag_ = tag;
         if (++count_ > buckets_) grow();
-        link(request, bucket_of(request.tag_));
+        link(request, bucket_of(book, tag));
     }
     // Does nothing to one that was removed before.
     void remove(Request& request) noexcept {
@@ -32,9 +32,9 @@ class RequestTable {
         request.tag_next_ = nullptr;
         request.tag_place_ = nullptr;
     }
-    // The youngest of that peer; null: none.
+    // One of that peer's; null: none.
     [[nodiscard]] Request* find(const PeerBook& book, std::uint64_t tag) const noexcept {
-        for (Request* request = *bucket_of(tag); request; request = request->tag_next_) {
+        for (Request* request = *bucket_of(book, tag); request; request = request->tag_next_) {
             if (request->tag_ == tag && request->book_ == &book) return request;
         }
         return nullptr;
@@ -51,10 +51,13 @@ class RequestTable {
     }
 
   private:
-    // No peer can foresee it, so that none can put all of its requests into one chain.
-    [[nodiscard]] Request** bucket_of(std::uint64_t tag) const noexcept {
+    // No peer can foresee it, so that none can put its requests into one chain, or into that of somebody else; ids
+    // alone are alike, since every origin begins with the same ones.
+    [[nodiscard]] Request** bucket_of(const PeerBook& book, std::uint64_t tag) const noexcept {
         std::uint64_t mixed = (tag ^ secret_) * 0x9e3779b97f4a7c15u;
+        mixed = (mixed ^ mixed >> 32) + (reinterpret_cast<std::uintptr_t>(&book) >> 4) * salt_;
         mixed = (mixed ^ mixed >> 32) * factor_;
+        mixed = (mixed ^ mixed >> 32) * 0x9e3779b97f4a7c15u;
         return table_ + (mixed >> 32 & (buckets_ - 1));
     }
     static void link(Request& request, Request** bucket) noexcept {
@@ -74,7 +77,7 @@ class RequestTable {
         for (std::size_t i = 0; i < before; ++i) {
             while (Request* request = old[i]) {
                 old[i] = request->tag_next_;
-                link(*request, bucket_of(request->tag_));
+                link(*request, bucket_of(*request->book_, request->tag_));
             }
         }
         grown_ = std::move(made);
@@ -83,6 +86,7 @@ class RequestTable {
     static constexpr std::size_t first_buckets = 64;
 
     const std::uint64_t secret_ = secret_u64();
+    const std::uint64_t salt_ = secret_u64() | 1;
     const std::uint64_t factor_ = secret_u64() | 1;
     std::size_t buckets_ = first_buckets;
     std::size_t count_ = 0;

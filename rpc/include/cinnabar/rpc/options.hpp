@@ -28,7 +28,8 @@ struct Options {
     // `too_large`.
     std::uint64_t argument_bytes_max = (64u << 20) + 4096;
     // All of them together: room for four. The requests of one peer have at most as much as they leave free, that is
-    // half of it where nobody else has any; then `overloaded`.
+    // half of it where nobody else has any; then `overloaded`. So have results that are on their way from one peer, but
+    // for the first of them.
     std::uint64_t overflow_bytes_max = 4 * ((64u << 20) + 4096);
     std::uint32_t lends_max = 65'536;       // leases that calls hold
     std::uint32_t eager_bytes_max = 2'048;  // lent read-only memory up to this travels in the descriptor; of
