@@ -165,7 +165,9 @@ void OfiPort::frame_came(ConstBytes bytes, na::ReceiveBlock& block, fi_addr_t so
     }
     // The greeting may name any address: nothing is sent there before something came from there.
     if (frame.kind == FrameKind::probe && endpoint_->tells_source() && source != session->fabric_address()) {
-        return log(LogLevel::info, "ofi: a probe came from another address than that of its session: dropped");
+        static constinit LogLimit lines;
+        return log_limited(lines, LogLevel::info,
+                           "ofi: a probe came from another address than that of its session: dropped");
     }
     na::Arrival arrival{payload, &session->peer(), frame.id, this, &block, 0};
     session->receive(frame, body, payload, arrival);

@@ -80,8 +80,9 @@ void Session::end(Errc why) noexcept {
 bool Session::live() const noexcept { return peer_ && !peer_->ending(); }
 
 void Session::forfeit(Errc why) noexcept {
-    log(LogLevel::info, "ofi: %s holds the most of a shared pool, and does not go on: %s",
-        peer_->addr().log_name().c_str(), std::string(to_string(why)).c_str());
+    static constinit LogLimit lines;
+    log_limited(lines, LogLevel::info, "ofi: %s holds the most of a shared pool, and does not go on: %s",
+                peer_->addr().log_name().c_str(), std::string(to_string(why)).c_str());
     fail(why);
     sender_.drop_controls();
     owner_.end();

@@ -5,6 +5,7 @@
 #include "support/network.hpp"
 #include "support/pump.hpp"
 
+#include <cinnabar/base/log.hpp>
 #include <cinnabar/na/context.hpp>
 #include <cinnabar/na/session/greeting.hpp>
 #include <cinnabar/na/session/socket.hpp>
@@ -189,6 +190,23 @@ TEST_F(Handshake, WhoClaimsToBeALostServerGetsNothingThatIsMeantForIt) {
     context.reset();
 }
 
+struct LinesOfProbes {
+    LinesOfProbes() {
+        set_log_level(LogLevel::info);
+        set_log_sink(
+            [](LogLevel, std::string_view line, void* self) {
+                if (line.find("a probe came from another") == std::string_view::npos) return;
+                ++static_cast<LinesOfProbes*>(self)->count;
+            },
+            this);
+    }
+    ~LinesOfProbes() {
+        set_log_sink(nullptr, nullptr);
+        set_log_level(LogLevel::warning);
+    }
+    unsigned count = 0;
+};
+
 // A greeting may name the address of somebody else.
 TEST_F(Handshake, NobodyIsSpokenToWhoHasNotSpoken) {
     const std::string target = transport_->endpoints().front();
@@ -197,7 +215,9 @@ TEST_F(Handshake, NobodyIsSpokenToWhoHasNotSpoken) {
     Greeting greeting = liar.greeting();
     Stranger::set_address(greeting, victim.endpoint().address());
     const std::size_t session = liar.meet(pump_, greeting);
-    liar.say(session, FrameKind::probe);
+    constexpr unsigned probes = 100;
+    LinesOfProbes lines;
+    for (unsigned i = 0; i < probes; ++i) liar.say(session, FrameKind::probe);
     EXPECT_TRUE(pump_.until([&] {
         liar.poll();
         victim.poll();
@@ -205,6 +225,8 @@ TEST_F(Handshake, NobodyIsSpokenToWhoHasNotSpoken) {
     }));
     EXPECT_TRUE(victim.heard.empty());
     EXPECT_EQ(receiver_.count(na::PeerEvent::connected), 0u);
+    EXPECT_GT(lines.count, 0u);
+    EXPECT_LT(lines.count, probes / 2) << "a stranger writes as much as it likes";
     // Whoever has the address that it says is met.
     (void)liar.connect(pump_);
     EXPECT_EQ(receiver_.count(na::PeerEvent::connected), 1u);
