@@ -32,6 +32,7 @@ Errc decode_access_body(const AccessHead& head, ConstBytes in, AccessBody& out) 
             out.offset = reader.u64();
             out.left = reader.u64();
             out.notify = reader.u32();
+            if (reader.u32() != 0) return Errc::protocol;
             if (head.data_bytes > out.left) return Errc::protocol;
             // Only an operation of no bytes has a frame without data: others would never come to an end.
             if (head.data_bytes == 0 && out.left != 0) return Errc::protocol;
@@ -42,6 +43,7 @@ Errc decode_access_body(const AccessHead& head, ConstBytes in, AccessBody& out) 
             out.offset = reader.u64();
             out.operand = reader.u64();
             out.compare = reader.u64();
+            if (head.kind == AccessKind::fetch_add && out.compare != 0) return Errc::protocol;
             break;
         case AccessKind::atomic_done:
             out.value = reader.u64();
@@ -72,7 +74,7 @@ std::size_t encode_access_body(AccessKind kind, const AccessBody& body, Bytes ou
             body.key.encode(writer);
             writer.u64(body.offset);
             writer.u64(body.operand);
-            writer.u64(body.compare);
+            writer.u64(kind == AccessKind::compare_swap ? body.compare : 0);
             break;
         case AccessKind::atomic_done:
             writer.u64(body.value);

@@ -5,6 +5,13 @@
 #include <cstring>
 
 namespace cinnabar::ofi {
+namespace {
+
+bool all_zero(ConstBytes bytes) noexcept {
+    return std::all_of(bytes.begin(), bytes.end(), [](std::byte each) { return each == std::byte{0}; });
+}
+
+}  // namespace
 
 std::string_view Greeting::provider() const noexcept {
     return {provider_name.data(), ::strnlen(provider_name.data(), provider_name.size())};
@@ -39,9 +46,11 @@ Errc Greeting::decode(ConstBytes in, Greeting& out) noexcept {
     const ConstBytes name = reader.view(provider_bytes_max);
     const ConstBytes where = reader.view(address_bytes_max);
     if (!reader.ok() || out.address_bytes > address_bytes_max) return Errc::protocol;
-    if (zero != 0 || out.hello.lane != 0) return Errc::unsupported;
     std::memcpy(out.provider_name.data(), name.data(), name.size());
     std::memcpy(out.address.data(), where.data(), where.size());
+    const bool zeros = zero == 0 && all_zero(name.subspan(out.provider().size())) &&
+                       all_zero(where.subspan(out.address_bytes)) && all_zero(reader.view(reader.left()));
+    if (!zeros || out.hello.lane != 0) return Errc::unsupported;
     return Errc::ok;
 }
 

@@ -15,14 +15,15 @@ void MessageHeader::encode(std::span<std::byte, message_header_bytes> out) const
 bool MessageHeader::decode(ConstBytes in, MessageHeader& out) noexcept {
     Reader reader(in);
     const std::uint8_t seen = reader.u8();
-    reader.skip(1);
+    const std::uint8_t zero = reader.u8();
     out.credits = reader.u16();
     out.value = reader.u32();
     out.tag = reader.u64();
     if (!reader.ok() || seen < 1 || seen > static_cast<std::uint8_t>(MessageKind::credit)) return false;
     out.kind = static_cast<MessageKind>(seen);
     const bool has_body = out.kind == MessageKind::unexpected || out.kind == MessageKind::expected;
-    return has_body || reader.left() == 0;
+    const bool zeros = zero == 0 && (out.value == 0 || out.kind == MessageKind::notify) && (out.tag == 0 || has_body);
+    return zeros && (has_body || reader.left() == 0);
 }
 
 }  // namespace cinnabar::verbs

@@ -27,7 +27,8 @@ struct MessageHeader {
     na::Tag tag = 0;            // unexpected and expected only
 
     void encode(std::span<std::byte, message_header_bytes> out) const noexcept;
-    // False: too short, an unknown kind, or bytes behind a header that has none.
+    // False: too short, an unknown kind, bytes behind a header that has none, or something in a field that the
+    // kind does not have.
     [[nodiscard]] static bool decode(ConstBytes in, MessageHeader& out) noexcept;
 };
 

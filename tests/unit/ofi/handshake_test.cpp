@@ -107,7 +107,7 @@ TEST_F(Handshake, ACallerForAnEarlierProcessIsToldThatItIsGone) {
 }
 
 TEST_F(Handshake, ACallerWhoWantsWhatIsNotKnownIsToldSo) {
-    for (const std::size_t at : {4u, 8u, 38u, 39u, 46u, 47u}) {
+    for (const std::size_t at : {4u, 8u, 38u, 39u, 46u, 47u, 95u, 96u, 303u, 304u, 311u}) {
         auto bytes = stranger().encode();
         bytes[at] ^= std::byte{7};
         const UniqueFd fd = call();

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <utility>
 #include <vector>
 
 namespace cinnabar::tcp {
@@ -118,6 +119,24 @@ TEST(Framing, BodiesSurviveTheWay) {
         } else if (body_bytes(kind) > 0) {
             EXPECT_EQ(out.key.key, body.key.key);
             EXPECT_EQ(out.offset, body.offset);
+        }
+    }
+}
+
+TEST(Framing, BytesOfABodyThatHaveToBeZeroAreLookedAt) {
+    FrameBody body;
+    body.compare = 6;  // of no kind below
+    for (const auto& [kind, zero] : {std::pair{FrameKind::put, 36u}, std::pair{FrameKind::fetch_add, 32u}}) {
+        std::array<std::byte, frame_header_bytes + frame_body_bytes_max> bytes{};
+        const Frame frame{kind, 0, Errc::ok, 0, 1};
+        (void)encode_frame(frame, body, bytes);
+        FrameBody out;
+        const ConstBytes encoded = ConstBytes(bytes).subspan(frame_header_bytes, body_bytes(kind));
+        EXPECT_EQ(decode_body(encoded, frame, out), Errc::ok);
+        for (std::size_t at = zero; at < encoded.size(); ++at) {
+            bytes[frame_header_bytes + at] = std::byte{1};
+            EXPECT_EQ(decode_body(encoded, frame, out), Errc::protocol) << at;
+            bytes[frame_header_bytes + at] = std::byte{0};
         }
     }
 }

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <initializer_list>
 #include <vector>
 
 namespace cinnabar::verbs {
@@ -83,6 +84,27 @@ TEST(MessageHeader, ThatMakesNoSenseIsRefused) {
         encoded_as(kind);
         EXPECT_FALSE(MessageHeader::decode(bytes, out)) << "bytes behind a message that has none";
         EXPECT_TRUE(MessageHeader::decode(ConstBytes(bytes).first(16), out));
+    }
+}
+
+TEST(MessageHeader, BytesThatHaveToBeZeroAreLookedAt) {
+    struct Field {
+        std::size_t at;
+        std::initializer_list<MessageKind> not_in;
+    };
+    using enum MessageKind;
+    const std::array fields{Field{1, {unexpected, expected, notify, credit}}, Field{4, {unexpected, expected, credit}},
+                            Field{7, {unexpected, expected, credit}}, Field{8, {notify, credit}},
+                            Field{15, {notify, credit}}};
+    for (const Field& field : fields) {
+        for (const MessageKind kind : field.not_in) {
+            std::array<std::byte, message_header_bytes> bytes{};
+            MessageHeader{kind, 0, 0, 0}.encode(bytes);
+            MessageHeader out;
+            EXPECT_TRUE(MessageHeader::decode(bytes, out));
+            bytes[field.at] = std::byte{1};
+            EXPECT_FALSE(MessageHeader::decode(bytes, out)) << static_cast<int>(kind) << ' ' << field.at;
+        }
     }
 }
 
