@@ -11,6 +11,8 @@ namespace {
 
 // Reads in a row that find nothing before a connection is left to the kernel's watch.
 constexpr std::uint16_t misses_max = 256;
+// Connections without room that one round tries; when the context sleeps, the kernel watches all of them.
+constexpr unsigned blocked_tries_max = 8;
 // How long hot_ stays unused after more connections were active than it holds.
 constexpr std::uint32_t wide_rounds = 1024;
 // While small messages were about this recently, bulk moves in small steps between them. Messages that follow each
@@ -189,18 +191,24 @@ std::size_t TcpPort::bulk_slice() const noexcept {
     return host().now_us() - small_at_ < small_traffic_us ? bulk_slice_small : bulk_slice_large;
 }
 
+// In turn, so that those which do not read cost a round no more than a few of them do.
+unsigned TcpPort::try_blocked() noexcept {
+    unsigned did = 0;
+    const Connection* const last = blocked_.back();
+    for (unsigned i = 0; i < blocked_tries_max && !blocked_.empty(); ++i) {
+        Connection& connection = *blocked_.pop_front();
+        connection.blocked = false;
+        connection.transmit();
+        did += connection.blocked ? 0 : 1;
+        if (&connection == last) break;
+    }
+    return did;
+}
+
 unsigned TcpPort::poll() noexcept {
     unsigned did = take_inbox();
     did += look_at_hot();
-    if (host().spins() && !blocked_.empty()) {
-        Connections again;
-        again.splice_back(blocked_);
-        while (Connection* connection = again.pop_front()) {
-            connection->blocked = false;
-            connection->transmit();
-            did += connection->blocked ? 0 : 1;
-        }
-    }
+    if (host().spins()) did += try_blocked();
     did += settle();
     peers_.forget_spares();
     return did;

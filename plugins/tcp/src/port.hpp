@@ -89,6 +89,7 @@ class TcpPort final : public na::SocketPort<TcpPort, na::IncomingHandshake<TcpPo
     void begin_session(TcpPeer& peer, UniqueFd fd, const na::Hello& theirs) noexcept;
     void begin_bulk(TcpPeer& peer, UniqueFd fd) noexcept;
     unsigned look_at_hot() noexcept;
+    unsigned try_blocked() noexcept;
     void cool(std::size_t index) noexcept;
     void look_at_halves() noexcept;
 

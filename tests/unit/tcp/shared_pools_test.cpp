@@ -2,6 +2,7 @@
 // What all peers of a context share: whoever uses it up pays for that, and nobody else does.
 #include "fixture.hpp"
 #include "raw_socket.hpp"
+#include "support/system_calls.hpp"
 
 #include <sys/resource.h>
 
@@ -91,6 +92,28 @@ TEST_F(SharedPools, WhoReadsNoAnswersTakesNoneFromOthers) {
     EXPECT_EQ(lost(), 1u) << "more than its share";
     EXPECT_EQ(server.receiver.events.back().why, Errc::overloaded);
     ASSERT_NO_FATAL_FAILURE(expect_served(client, there, lent));
+}
+
+// A context that does not sleep asks for itself whether there is room again.
+TEST_F(SharedPools, ManyThatDoNotReadCostEachRoundAFewSystemCallsOnly) {
+    constexpr unsigned silent = 32;
+    constexpr unsigned rounds = 500;
+    constexpr unsigned calls_each_max = 20;
+    na::TransportOptions patient = listening();
+    patient.keepalive = Microseconds(0);
+    Process& server = open("tcp://127.0.0.1:0", patient);
+    std::vector<std::byte> memory(16 << 20);
+    const Lent& lent = lend(server, {{memory.data(), memory.size()}});
+    for (unsigned i = 0; i < silent; ++i) ASSERT_NO_FATAL_FAILURE(owe(server, lent, 1));
+    // Until no connection is looked at any more because something came of it a moment ago.
+    for (unsigned i = 0; i < rounds; ++i) (void)pump_.round();
+    const std::uint64_t before = support::thread_system_calls();
+    for (unsigned i = 0; i < rounds; ++i) (void)pump_.round();
+    EXPECT_LT(support::thread_system_calls() - before, rounds * calls_each_max) << support::system_calls_by_name();
+    // Each has its turn: whoever reads gets everything.
+    RawSocket& first = *debtors_.front().bulk;
+    RawSocket& last = *debtors_.back().bulk;
+    EXPECT_TRUE(until([&] { return first.received() > memory.size() && last.received() > memory.size(); }));
 }
 
 // Each would be looked for among all that the peer has asked for.
