@@ -24,13 +24,29 @@
         const hg_return_t field_ret =                                                           \
             BOOST_PP_CAT(hg_proc_, HG_FIELD_TYPE(field))(proc, &(value)->HG_FIELD_NAME(field)); \
         if (unlikely(field_ret != HG_SUCCESS)) return field_ret;                                \
+        ++*hg_done;                                                                             \
+    }
+#define HG_FREE_FIELD(r, value, field)                                                                   \
+    if (hg_done != 0) {                                                                                  \
+        --hg_done;                                                                                       \
+        (void)BOOST_PP_CAT(hg_proc_, HG_FIELD_TYPE(field))(&hg_freeing, &(value)->HG_FIELD_NAME(field)); \
     }
 
-#define MERCURY_GEN_STRUCT_PROC(struct_type_name, fields)                                               \
-    static HG_INLINE hg_return_t BOOST_PP_CAT(hg_proc_, struct_type_name)(hg_proc_t proc, void* data) { \
-        struct_type_name* hg_value = (struct_type_name*)data;                                           \
-        BOOST_PP_SEQ_FOR_EACH(HG_PROC_FIELD, hg_value, fields)                                          \
-        return HG_SUCCESS;                                                                              \
+/* Where decoding fails, the fields that were decoded before are freed: nobody gets them. */
+#define MERCURY_GEN_STRUCT_PROC(struct_type_name, fields)                                                        \
+    static HG_INLINE hg_return_t BOOST_PP_CAT(hg_proc_fields_of_, struct_type_name)(                             \
+        hg_proc_t proc, struct_type_name * hg_value, unsigned* hg_done) {                                        \
+        BOOST_PP_SEQ_FOR_EACH(HG_PROC_FIELD, hg_value, fields)                                                   \
+        return HG_SUCCESS;                                                                                       \
+    }                                                                                                            \
+    static HG_INLINE hg_return_t BOOST_PP_CAT(hg_proc_, struct_type_name)(hg_proc_t proc, void* data) {          \
+        struct_type_name* hg_value = (struct_type_name*)data;                                                    \
+        unsigned hg_done = 0;                                                                                    \
+        const hg_return_t hg_ret = BOOST_PP_CAT(hg_proc_fields_of_, struct_type_name)(proc, hg_value, &hg_done); \
+        if (likely(hg_ret == HG_SUCCESS) || hg_proc_get_op(proc) != HG_DECODE) return hg_ret;                    \
+        struct hg_proc hg_freeing = hg_proc_freeing(proc);                                                       \
+        BOOST_PP_SEQ_FOR_EACH(HG_FREE_FIELD, hg_value, fields)                                                   \
+        return hg_ret;                                                                                           \
     }
 #define MERCURY_GEN_PROC(struct_type_name, fields)        \
     typedef struct {                                      \

@@ -70,6 +70,16 @@ static HG_INLINE hg_size_t hg_proc_get_size_left(hg_proc_t proc) { return (hg_si
 static HG_INLINE void* hg_proc_get_extra_buf(hg_proc_t proc) { return proc->extra; }
 static HG_INLINE hg_size_t hg_proc_get_extra_size(hg_proc_t proc) { return proc->extra_size; }
 
+/* A proc that frees what this one decoded. It has no bytes, and is not given to hg_proc_free. */
+static HG_INLINE struct hg_proc hg_proc_freeing(hg_proc_t proc) {
+    struct hg_proc freeing = *proc;
+    freeing.at = freeing.end = freeing.begin = NULL;
+    freeing.extra = NULL;
+    freeing.extra_size = 0;
+    freeing.op = HG_FREE;
+    return freeing;
+}
+
 /* Copies raw bytes. */
 static HG_INLINE hg_return_t hg_proc_bytes(hg_proc_t proc, void* data, hg_size_t data_size) {
     if (proc->op == HG_FREE || data_size == 0) return HG_SUCCESS;
