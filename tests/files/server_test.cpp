@@ -7,6 +7,9 @@
 #include "support/content.hpp"
 #include "wiretap.hpp"
 
+#include <cinnabar/files/client.hpp>
+#include <cinnabar/files/name.hpp>
+#include <cinnabar/files/ping.hpp>
 #include <cinnabar/files/server.hpp>
 #include <cinnabar/hl/node.hpp>
 
@@ -338,6 +341,27 @@ TEST_F(ServerTest, NoFileBeginsInASessionThatNobodyHolds) {
 
 // Whoever heard all of a connection says the same on a connection of its own: identity, login, calls. Also without a
 // key, where nothing is signed, that gives no part in the session.
+// Nothing else is done with it: a name may have as many bytes as an argument.
+TEST_F(ServerTest, ANameThatIsTooLongIsRefusedBeforeAnybodyReadsIt) {
+    keyed = true;
+    std::size_t longest = 0;
+    hooks.ended = [&longest](const ServerEvent& event) { longest = std::max(longest, event.name.size()); };
+    begin();
+    for (const bool sealed : {false, true}) {
+        OpenIn in;
+        in.name.assign(1u << 20, 'a');
+        in.seal.token = seals.token();
+        if (sealed) seals.stamp(in);
+        EXPECT_EQ(from_remote(here->call(open_rpc, to, in).wait().error()).code, Errc::too_large);
+        AskIn ask;
+        ask.name = in.name;
+        ask.seal.token = seals.token();
+        if (sealed) seals.stamp(ask);
+        EXPECT_EQ(from_remote(here->call(ask_rpc, to, ask).wait().error()).code, Errc::too_large);
+    }
+    EXPECT_LE(longest, name_bytes_max) << "told to whoever runs the server";
+}
+
 TEST_F(ServerTest, WhatWasHeardIsWorthlessOnAnotherConnection) {
     constexpr hl::Rpc<std::uint64_t(std::uint64_t)> mark{"mark"};
     std::atomic<int> marks = 0;

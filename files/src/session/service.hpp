@@ -11,6 +11,7 @@
 #include "session/gate.hpp"
 #include "session/upload.hpp"
 
+#include <cinnabar/files/name.hpp>
 #include <cinnabar/files/server.hpp>
 #include <cinnabar/hl/node.hpp>
 #include <cinnabar/hl/request.hpp>
@@ -121,6 +122,10 @@ class Service {
     template <typename In>
     [[nodiscard]] Result<std::shared_ptr<Session>> session_of(const hl::Request<In>& request) const {
         CINNABAR_TRY(auto session, gate_.find(request->seal.token, request.source()));
+        // Before the seal is checked, which reads all of it: an argument may have 64 MiB.
+        if constexpr (requires { request->name; }) {
+            if (request->name.size() > name_bytes_max) return Error{Errc::too_large, "the name is over 4095 bytes"};
+        }
         CINNABAR_TRY_VOID(session->seals.check(*request));
         return session;
     }
