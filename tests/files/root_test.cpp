@@ -6,10 +6,12 @@
 #include <cinnabar/files/name.hpp>
 #include <cinnabar/files/root.hpp>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <chrono>
+#include <csignal>
 #include <thread>
 
 namespace cinnabar::files {
@@ -431,6 +433,23 @@ TEST(SourceFile, WhatIsNotAFile) {
     EXPECT_EQ(SourceFile::open(folder.path().string()).code(), Errc::invalid_argument);
     EXPECT_EQ(SourceFile::open("/dev/null").code(), Errc::invalid_argument);
     EXPECT_EQ(SourceFile::open(folder.at("missing")).code(), Errc::not_found);
+}
+
+// Whoever holds a lease (fcntl) has 45 seconds to give it back; nobody waits for that on a disk thread.
+TEST_F(RootTest, AFileThatAnotherProgramHasALeaseOnIsBusy) {
+    const auto root = serve();
+    ASSERT_TRUE(save(root, "a", "leased").ok());
+    const UniqueFd holder(::open((base / "a").c_str(), O_RDWR | O_CLOEXEC));
+    auto* const before = ::signal(SIGIO, SIG_IGN);  // it tells the holder
+    if (::fcntl(holder.get(), F_SETLEASE, F_WRLCK) != 0) GTEST_SKIP() << "the file system has no leases";
+    const auto opened = root.open_source("a");
+    EXPECT_EQ(opened.code(), Errc::busy);
+    if (!opened) {
+        EXPECT_NE(opened.error().message().find("another program"), std::string::npos) << opened.error().message();
+    }
+    ASSERT_EQ(::fcntl(holder.get(), F_SETLEASE, F_UNLCK), 0);
+    (void)::signal(SIGIO, before);
+    EXPECT_TRUE(root.open_source("a").ok());
 }
 
 }  // namespace

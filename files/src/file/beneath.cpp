@@ -14,16 +14,23 @@
 
 namespace cinnabar::files {
 
+namespace {
+
+constexpr int attempts_max = 128;
+
+}  // namespace
+
 // glibc has no wrapper.
 UniqueFd open_beneath(int directory, const std::string& path, std::uint64_t flags) {
     open_how how{};
     how.flags = flags | O_CLOEXEC;
     how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
-    for (;;) {
+    for (int attempt = 1;; ++attempt) {
         const long fd = ::syscall(SYS_openat2, directory, path.c_str(), &how, sizeof how);
-        // EAGAIN: something on the way was renamed meanwhile, and the kernel could not be sure. It passes.
-        if (fd < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-        return UniqueFd(static_cast<int>(fd));
+        // EAGAIN: something on the way was renamed meanwhile, and the kernel could not be sure. It passes, unless
+        // another program has a lease on the file.
+        const bool passes = fd < 0 && (errno == EINTR || (errno == EAGAIN && attempt < attempts_max));
+        if (!passes) return UniqueFd(static_cast<int>(fd));
     }
 }
 

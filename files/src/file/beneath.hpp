@@ -12,7 +12,8 @@
 
 namespace cinnabar::files {
 
-// Opens what `path` names below `directory`. Empty, with errno: EXDEV when it leads out.
+// Opens what `path` names below `directory`. Empty, with errno: EXDEV when it leads out, EAGAIN when another program
+// has a lease on it.
 [[nodiscard]] UniqueFd open_beneath(int directory, const std::string& path, std::uint64_t flags);
 
 // The directory that `name` is to be in. Empty, with errno.

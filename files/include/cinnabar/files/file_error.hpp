@@ -15,6 +15,7 @@ namespace cinnabar::files {
 //   permission        EACCES, EPERM, EROFS; EXDEV, which openat2 gives for a path that leaves the root; ELOOP
 //   invalid_argument  EISDIR; ENOTDIR (a file where a directory should be); EINVAL, EILSEQ: the file system refuses it
 //   too_large         ENAMETOOLONG
+//   busy              EAGAIN: another program has a lease on the file
 // and what errc_from_errno says for others.
 [[nodiscard]] CINNABAR_API Error file_error(int os_errno, std::string_view doing, std::string_view name);
 

@@ -45,7 +45,8 @@ class CINNABAR_API Root {
     [[nodiscard]] Result<NewFile> create(std::string_view name, std::uint64_t bytes, std::uint32_t mode,
                                          Existing existing) const;
 
-    // A file to be read. Those of check_name, not_found, permission, invalid_argument (not a regular file).
+    // A file to be read. Those of check_name, not_found, permission, invalid_argument (not a regular file),
+    // busy (another program has a lease on it).
     [[nodiscard]] Result<SourceFile> open_source(std::string_view name) const;
 
     // How many left-overs the opening removed.
