@@ -204,6 +204,27 @@ TEST_F(BusyDiskTest, AWindowThatIsReadTwiceEndsItsFile) {
 }
 
 TEST_F(PushTest, WhatIsNotifiedIsWrittenAndAnotherWindowRefused) {
+// It looks at the file once more, on a disk thread as all such work.
+TEST_F(BusyDiskTest, AFinishWaitsForTheDiskAndTheLoopDoesNot) {
+    (void)folder.put("a", pattern(window));
+    begin();
+    AskIn ask;
+    ask.name = "a";
+    seals.stamp(ask);
+    FinishIn finish;
+    finish.file = here->call(ask_rpc, to, ask).wait().value().file;
+    move_window(read_rpc, finish.file, 0);
+    ASSERT_TRUE(wait_until([this] { return outcomes.size() == 1; }));
+    occupy();
+    call(finish_rpc, finish);
+    (void)here->run_for(Microseconds{1000});
+    EXPECT_TRUE(here->call(ping_rpc, to, std::uint64_t{1}).wait().ok());
+    EXPECT_EQ(outcomes, std::vector<Errc>{Errc::ok}) << "the window; the finish waits";
+    release();
+    ASSERT_TRUE(wait_until([this] { return outcomes.size() == 3; })) << "the commit and the finish";
+    EXPECT_EQ(outcomes, std::vector<Errc>(3, Errc::ok));
+}
+
     begin();
     const std::string content = pattern(1000);
     fills([&content](hl::Request<FillIn> request) -> hl::Task<Result<void>> {

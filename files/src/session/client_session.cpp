@@ -210,7 +210,7 @@ hl::Task<Result<void>> ClientSession::send_windows(Sending& file) {
     for (std::uint64_t i = 0; i < lanes_for(file.source.bytes()); ++i) lanes.push_back(send_lane(file));
     if (!lanes.empty()) (void)co_await hl::when_all(std::move(lanes));
     if (file.failure) co_return *file.failure;
-    co_return file.source.settled();
+    co_return co_await disk_.run([&file] { return file.source.settled(); });
 }
 
 hl::Task<void> ClientSession::send_lane(Sending& file) {

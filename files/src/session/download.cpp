@@ -7,6 +7,9 @@
 #include <utility>
 
 namespace cinnabar::files {
+
+Download::~Download() { disk_.dispose(std::move(file_)); }
+
 void Download::close(Error why) {
     if (failure_) return;
     const Errc code = why.code;
@@ -52,11 +55,13 @@ hl::Task<Result<void>> Download::move(std::uint64_t offset, const hl::Bulk& wind
     co_return Result<void>();
 }
 
-Result<std::uint64_t> Download::finish() {
-    if (failure_) return *failure_;
-    if (reading_.position() != bytes()) return Error{Errc::invalid_argument, "not all windows of the file were read"};
-    CINNABAR_TRY_VOID(file_.settled());
-    return sum_.digest();
+hl::Task<Result<std::uint64_t>> Download::finish() {
+    if (failure_) co_return *failure_;
+    if (reading_.position() != bytes())
+        co_return Error{Errc::invalid_argument, "not all windows of the file were read"};
+    Result<void> settled = co_await disk_.run([this] { return file_.settled(); });
+    if (!settled) co_return std::move(settled).error();
+    co_return sum_.digest();
 }
 
 }  // namespace cinnabar::files

@@ -21,13 +21,15 @@ class Download {
   public:
     Download(Buffers& buffers, Disk& disk, SourceFile file) noexcept
         : buffers_(buffers), disk_(disk), file_(std::move(file)), share_(buffers) {}
+    // Requires: none of its tasks runs. A disk thread closes the file.
+    ~Download();
     Download(const Download&) = delete;
     Download& operator=(const Download&) = delete;
 
     // One window. ok: it is in the client's memory. Otherwise as Upload::receive.
     [[nodiscard]] hl::Task<Result<void>> send(std::uint64_t offset, const hl::Bulk& window);
     // The checksum of the whole file. invalid_argument: windows are missing. bad_checksum: the file changed meanwhile.
-    [[nodiscard]] Result<std::uint64_t> finish();
+    [[nodiscard]] hl::Task<Result<std::uint64_t>> finish();
     void close(Error why);
     // Its windows wait for an earlier one that has not been asked for, and none is being moved.
     [[nodiscard]] bool has_gap() const noexcept { return reading_.waited_for() && share_.idle(); }

@@ -82,7 +82,8 @@ Result<void> Service::serve_files_on(const hl::NodeRef& node) {
         node.serve(commit_rpc, [this](hl::Request<CommitIn> request) { return commit(std::move(request)); }));
     CINNABAR_TRY_VOID(node.serve(ask_rpc, [this](hl::Request<AskIn> request) { return ask(std::move(request)); }));
     CINNABAR_TRY_VOID(node.serve(read_rpc, [this](hl::Request<ReadIn> request) { return read(std::move(request)); }));
-    CINNABAR_TRY_VOID(node.serve(finish_rpc, [this](hl::Request<FinishIn> request) { return finish(request); }));
+    CINNABAR_TRY_VOID(
+        node.serve(finish_rpc, [this](hl::Request<FinishIn> request) { return finish(std::move(request)); }));
     return node.serve(abort_rpc, [this](hl::Request<AbortIn> request) { return abort(request); });
 }
 
@@ -311,20 +312,20 @@ hl::Task<Result<void>> Service::read(hl::Request<ReadIn> request) {
     co_return outcome;
 }
 
-Result<FinishOut> Service::finish(const hl::Request<FinishIn>& request) {
+hl::Task<Result<FinishOut>> Service::finish(hl::Request<FinishIn> request) {
     auto session = session_of(request);
-    if (!session) return to_remote(session.error());
+    if (!session) co_return to_remote(session.error());
     const auto found = (*session)->givings.find(request->file);
-    if (found == (*session)->givings.end()) return no_file();
+    if (found == (*session)->givings.end()) co_return no_file();
     const auto giving = std::move(found->second);
     (*session)->givings.erase(found);
-    auto checksum = giving->download->finish();
-    if (!checksum) return failed(ServerEvent::Kind::failed, request.source(), giving->name, checksum.error());
+    auto checksum = co_await giving->download->finish();
+    if (!checksum) co_return failed(ServerEvent::Kind::failed, request.source(), giving->name, checksum.error());
     if (hooks_.ended) {
         const auto bytes = giving->download->bytes();
         hooks_.ended({ServerEvent::Kind::fetched, giving->name, request.source().to_string(), bytes, *checksum, {}});
     }
-    return FinishOut{*checksum};
+    co_return FinishOut{*checksum};
 }
 
 Result<void> Service::abort(const hl::Request<AbortIn>& request) {

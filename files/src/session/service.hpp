@@ -146,7 +146,7 @@ class Service {
     [[nodiscard]] hl::Task<Result<void>> commit(hl::Request<CommitIn> request);
     [[nodiscard]] hl::Task<Result<AskOut>> ask(hl::Request<AskIn> request);
     [[nodiscard]] hl::Task<Result<void>> read(hl::Request<ReadIn> request);
-    [[nodiscard]] Result<FinishOut> finish(const hl::Request<FinishIn>& request);
+    [[nodiscard]] hl::Task<Result<FinishOut>> finish(hl::Request<FinishIn> request);
     [[nodiscard]] Result<void> abort(const hl::Request<AbortIn>& request);
     void end_session(Session& session);
     void give_up(Session& session, std::uint64_t file, const Error& why);
