@@ -12,6 +12,7 @@
 #include <cinnabar/files/ping.hpp>
 #include <cinnabar/files/server.hpp>
 #include <cinnabar/hl/node.hpp>
+#include <cinnabar/hl/sync_wait.hpp>
 
 #include <gtest/gtest.h>
 
@@ -98,6 +99,12 @@ struct ServerTest : testing::Test {
         if (!sent) return from_remote(std::move(sent).error());
         return sent;
     }
+    template <typename F>
+    [[nodiscard]] bool wait_until(F reached) {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+        while (!reached() && std::chrono::steady_clock::now() < end) (void)here->run_for(Microseconds{1000});
+        return reached();
+    }
 };
 
 // A client that is asked to fill the server's buffers.
@@ -141,21 +148,15 @@ struct BusyDiskTest : ServerTest {
         over = true;
         over.notify_all();
     }
-    template <typename In>
-    hl::Task<void> make(hl::Rpc<void(In)> rpc, In in) {
+    template <typename Out, typename In>
+    hl::Task<void> make(hl::Rpc<Out(In)> rpc, In in) {
         const auto ended = co_await here->call(rpc, to, in);
         outcomes.push_back(ended ? Errc::ok : from_remote(ended.error()).code);
     }
-    template <typename In>
-    void call(hl::Rpc<void(In)> rpc, In in) {
+    template <typename Out, typename In>
+    void call(hl::Rpc<Out(In)> rpc, In in) {
         seals.stamp(in);
         ASSERT_EQ(here->spawn(make(rpc, std::move(in))), Errc::ok);
-    }
-    template <typename F>
-    [[nodiscard]] bool wait_until(F reached) {
-        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-        while (!reached() && std::chrono::steady_clock::now() < end) (void)here->run_for(Microseconds{1000});
-        return reached();
     }
     [[nodiscard]] std::ptrdiff_t refused() const { return std::ranges::count(outcomes, Errc::invalid_argument); }
     void occupy() {
@@ -203,7 +204,6 @@ TEST_F(BusyDiskTest, AWindowThatIsReadTwiceEndsItsFile) {
     EXPECT_TRUE(wait_until([this] { return outcomes.size() >= 5; })) << "the one that was at work, and the commit";
 }
 
-TEST_F(PushTest, WhatIsNotifiedIsWrittenAndAnotherWindowRefused) {
 // It looks at the file once more, on a disk thread as all such work.
 TEST_F(BusyDiskTest, AFinishWaitsForTheDiskAndTheLoopDoesNot) {
     (void)folder.put("a", pattern(window));
@@ -225,6 +225,7 @@ TEST_F(BusyDiskTest, AFinishWaitsForTheDiskAndTheLoopDoesNot) {
     EXPECT_EQ(outcomes, std::vector<Errc>(3, Errc::ok));
 }
 
+TEST_F(PushTest, WhatIsNotifiedIsWrittenAndAnotherWindowRefused) {
     begin();
     const std::string content = pattern(1000);
     fills([&content](hl::Request<FillIn> request) -> hl::Task<Result<void>> {
@@ -255,6 +256,42 @@ TEST_F(PushTest, AnAnswerWithoutItsNotificationEndsTheFile) {
     const auto file = open("name", 1000);
     EXPECT_EQ(push(file, 0).code(), Errc::protocol);
     EXPECT_NE(open("name", 10), file) << "its name is free again";
+}
+
+// It may have as many files as there are buffers, many times over.
+TEST_F(PushTest, AClientThatFillsNothingLeavesBuffersForOthers) {
+    constexpr int files = 160;
+    options.window_bytes = 4096;
+    options.buffers = 8;
+    begin();
+    unsigned asked = 0;
+    fills([&asked](hl::Request<FillIn> request) -> hl::Task<Result<void>> {
+        ++asked;
+        co_return co_await request.node().sleep_for(std::chrono::hours(1));
+    });
+    const auto send_push = [](ServerTest& test, std::uint64_t file) -> hl::Task<void> {
+        PushIn in;
+        in.file = file;
+        test.seals.stamp(in);
+        hl::CallOptions call;
+        call.deadline = hl::no_deadline;
+        (void)co_await test.here->call(push_rpc, test.to, in, call);
+    };
+    for (int i = 0; i < files; ++i)
+        ASSERT_EQ(here->spawn(send_push(*this, open("a" + std::to_string(i), 100))), Errc::ok);
+    ASSERT_TRUE(wait_until([&] { return asked >= options.buffers - 1; }));
+    const auto other = hl::Node::open("tcp://", {.progress_thread = false}).value();
+    Client honest(other, other.lookup(there->endpoints().front()).value(), nullptr);
+    const auto saving = [](Client& client, std::string path) -> hl::Task<Result<Moved>> {
+        const std::string name = "honest";
+        Result<Moved> moved = Errc::closed;
+        if (auto opened = co_await client.open(); opened) moved = co_await client.save(path, name);
+        co_await client.close();
+        co_return moved;
+    };
+    const auto moved = hl::sync_wait(saving(honest, folder.put("mine", pattern(10'000))));
+    EXPECT_TRUE(moved.ok()) << moved.error().message();
+    EXPECT_EQ(folder.get("honest"), pattern(10'000));
 }
 
 TEST_F(PushTest, AClientThatCannotBeAskedSaysWhy) {
@@ -299,6 +336,27 @@ TEST_F(ServerTest, WhatOneClientHasUnderWayIsBounded) {
     seals.stamp(abort);
     ASSERT_TRUE(here->call(abort_rpc, to, abort).wait().ok());
     EXPECT_EQ(refused("d", 600), Errc::ok);
+}
+
+// Nothing else is done with it: a name may have as many bytes as an argument.
+TEST_F(ServerTest, ANameThatIsTooLongIsRefusedBeforeAnybodyReadsIt) {
+    keyed = true;
+    std::size_t longest = 0;
+    hooks.ended = [&longest](const ServerEvent& event) { longest = std::max(longest, event.name.size()); };
+    begin();
+    for (const bool sealed : {false, true}) {
+        OpenIn in;
+        in.name.assign(1u << 20, 'a');
+        in.seal.token = seals.token();
+        if (sealed) seals.stamp(in);
+        EXPECT_EQ(from_remote(here->call(open_rpc, to, in).wait().error()).code, Errc::too_large);
+        AskIn ask;
+        ask.name = in.name;
+        ask.seal.token = seals.token();
+        if (sealed) seals.stamp(ask);
+        EXPECT_EQ(from_remote(here->call(ask_rpc, to, ask).wait().error()).code, Errc::too_large);
+    }
+    EXPECT_LE(longest, name_bytes_max) << "told to whoever runs the server";
 }
 
 TEST_F(ServerTest, WithoutItsFolderForUnfinishedFilesItSaysSo) {
@@ -362,27 +420,6 @@ TEST_F(ServerTest, NoFileBeginsInASessionThatNobodyHolds) {
 
 // Whoever heard all of a connection says the same on a connection of its own: identity, login, calls. Also without a
 // key, where nothing is signed, that gives no part in the session.
-// Nothing else is done with it: a name may have as many bytes as an argument.
-TEST_F(ServerTest, ANameThatIsTooLongIsRefusedBeforeAnybodyReadsIt) {
-    keyed = true;
-    std::size_t longest = 0;
-    hooks.ended = [&longest](const ServerEvent& event) { longest = std::max(longest, event.name.size()); };
-    begin();
-    for (const bool sealed : {false, true}) {
-        OpenIn in;
-        in.name.assign(1u << 20, 'a');
-        in.seal.token = seals.token();
-        if (sealed) seals.stamp(in);
-        EXPECT_EQ(from_remote(here->call(open_rpc, to, in).wait().error()).code, Errc::too_large);
-        AskIn ask;
-        ask.name = in.name;
-        ask.seal.token = seals.token();
-        if (sealed) seals.stamp(ask);
-        EXPECT_EQ(from_remote(here->call(ask_rpc, to, ask).wait().error()).code, Errc::too_large);
-    }
-    EXPECT_LE(longest, name_bytes_max) << "told to whoever runs the server";
-}
-
 TEST_F(ServerTest, WhatWasHeardIsWorthlessOnAnotherConnection) {
     constexpr hl::Rpc<std::uint64_t(std::uint64_t)> mark{"mark"};
     std::atomic<int> marks = 0;

@@ -177,7 +177,8 @@ struct BuffersTest : WaitingTest {
 TEST_F(BuffersTest, WhoComesGetsOneWhileThereAreSome) {
     auto buffers = Buffers::make(4096, 4).value();
     {
-        Share share(buffers);
+        SessionPart session;
+        Share share(buffers, session);
         start(take(buffers, share, "a"));
         start(take(buffers, share, "b"));
         EXPECT_EQ(log, (Log{"a:ok", "b:ok"}));
@@ -192,12 +193,13 @@ TEST_F(BuffersTest, WhoComesGetsOneWhileThereAreSome) {
     }
 }
 
-TEST_F(BuffersTest, FilesTakeTurns) {
+TEST_F(BuffersTest, SessionsTakeTurns) {
     auto buffers = Buffers::make(4096, 2).value();
     {
-        Share a(buffers);
-        Share b(buffers);
-        Share c(buffers);
+        SessionPart sessions[3];
+        Share a(buffers, sessions[0]);
+        Share b(buffers, sessions[1]);
+        Share c(buffers, sessions[2]);
         start(take(buffers, a, "a"));
         start(take(buffers, b, "b"));
         EXPECT_EQ(log, (Log{"a:ok", "b:ok"}));
@@ -216,8 +218,9 @@ TEST_F(BuffersTest, FilesTakeTurns) {
 TEST_F(BuffersTest, AClosedShareLetsItsWaiterGo) {
     auto buffers = Buffers::make(4096, 1).value();
     {
-        Share a(buffers);
-        Share b(buffers);
+        SessionPart sessions[3];
+        Share a(buffers, sessions[0]);
+        Share b(buffers, sessions[1]);
         start(take(buffers, a, "a"));
         start(take(buffers, b, "b"));
         b.close(Errc::peer_lost);
@@ -225,6 +228,30 @@ TEST_F(BuffersTest, AClosedShareLetsItsWaiterGo) {
         EXPECT_EQ(log, (Log{"a:ok", "b:peer lost"}));
         start(take(buffers, b, "late"));
         EXPECT_EQ(log.back(), "late:peer lost");
+        held.clear();
+    }
+}
+
+TEST_F(BuffersTest, OneSessionLeavesSomeHoweverManyFilesItHas) {
+    auto buffers = Buffers::make(4096, 4).value();
+    {
+        SessionPart many;
+        std::list<Share> files;
+        for (int i = 0; i < 10; ++i) start(take(buffers, files.emplace_back(buffers, many), "many"));
+        EXPECT_EQ(log, Log(3, "many:ok"));
+        SessionPart other;
+        Share a(buffers, other);
+        start(take(buffers, a, "a"));
+        start(take(buffers, a, "a2"));
+        hand.run();
+        EXPECT_EQ(log.back(), "a:ok") << "though others wait longer";
+        held.pop_front();
+        held.pop_front();
+        hand.run();
+        EXPECT_EQ(log.size(), 4u) << "the part of each is one now, as the last one is nobody's";
+        for (auto& file : files) file.close(Errc::canceled);
+        a.close(Errc::canceled);
+        hand.run();
         held.clear();
     }
 }

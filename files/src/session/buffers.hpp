@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The registered buffers through which all data passes. Their number bounds the memory of a server. Files under way
-// share them fairly; a file that wants more than its part waits. Belongs to one loop, as waiting.hpp does.
+// The registered buffers through which all data passes. Their number bounds the memory of a server. Sessions share them
+// fairly, and so do the files of each; a file that wants more than its part waits. Belongs to one loop, as waiting.hpp
+// does.
 #pragma once
 
 #include "session/waiting.hpp"
@@ -16,11 +17,29 @@
 namespace cinnabar::files {
 
 class Buffers;
+class Share;
+
+// The buffers of all files of one session. Must outlive their shares.
+class SessionPart {
+  public:
+    SessionPart() = default;
+    ~SessionPart() { CINNABAR_ASSERT(shares_ == 0); }
+    SessionPart(const SessionPart&) = delete;
+    SessionPart& operator=(const SessionPart&) = delete;
+
+  private:
+    friend class Buffers;
+    friend class Buffer;
+    friend class Share;
+    std::uint32_t shares_ = 0;
+    std::uint32_t held_ = 0;
+    std::deque<Share*> queue_;  // those with a waiting task, longest wait first
+};
 
 // The buffers of one file. May be destroyed when it holds none and no task waits for one.
 class Share {
   public:
-    explicit Share(Buffers& buffers) noexcept;
+    Share(Buffers& buffers, SessionPart& session) noexcept;
     ~Share();
     Share(const Share&) = delete;
     Share& operator=(const Share&) = delete;
@@ -33,6 +52,7 @@ class Share {
     friend class Buffer;
     struct Take;
     Buffers* buffers_;
+    SessionPart* session_;
     std::uint32_t held_ = 0;
     Errc closed_ = Errc::ok;
     Take* waiting_ = nullptr;
@@ -86,8 +106,8 @@ class Buffers {
     // Only before the first Share exists.
     Buffers(Buffers&&) noexcept = default;
 
-    // Awaits a buffer for a file. It is there at once while the file holds less than its part; otherwise files take
-    // turns. Requires: no other task waits in this share.
+    // Awaits a buffer for a file. It is there at once while the file and its session hold less than their parts;
+    // otherwise sessions take turns, and in a session its files. Requires: no other task waits in this share.
     [[nodiscard]] Share::Take take(Share& share) noexcept { return Share::Take(share); }
 
     [[nodiscard]] std::size_t buffer_bytes() const noexcept { return pool_.buffer_bytes(); }
@@ -98,16 +118,24 @@ class Buffers {
     friend class Buffer;
     friend struct Share::Take;
     Buffers(bulk::BufferPool pool, std::uint32_t count) noexcept : pool_(std::move(pool)), count_(count) {}
-    // Buffers that a file may hold before it waits. One part is left over, so that a new file finds buffers even if
+    // Buffers that a session may hold before it waits. Some are left over, so that a new session finds buffers even if
     // all others have stalled.
-    [[nodiscard]] std::uint32_t part() const noexcept { return std::max(1u, count_ / (shares_ + 1)); }
+    [[nodiscard]] std::uint32_t session_part() const noexcept {
+        return std::max(1u, (count_ - std::max(1u, count_ / 8)) / sessions_);
+    }
+    // The same of a file in its session.
+    [[nodiscard]] std::uint32_t file_part(const SessionPart& session) const noexcept {
+        return std::max(1u, count_ / (session.shares_ + 1));
+    }
     [[nodiscard]] bool try_take(Share& share, Buffer& out) noexcept;
+    void enqueue(Share& share);
     void hand_out() noexcept;
+    [[nodiscard]] bool hand_out_one(SessionPart& session) noexcept;
 
     bulk::BufferPool pool_;
     std::uint32_t count_;
-    std::uint32_t shares_ = 0;
-    std::deque<Share*> queue_;  // those with a waiting task, longest wait first
+    std::uint32_t sessions_ = 0;      // that have shares
+    std::deque<SessionPart*> queue_;  // those with a waiting task, in turn
 };
 
 }  // namespace cinnabar::files

@@ -185,7 +185,7 @@ hl::Task<Result<Moved>> ClientSession::save(const std::string& path, const std::
     if (!opened) co_return from_remote(std::move(opened).error());
 
     const std::shared_ptr<Sending> file(
-        new Sending{*std::move(source), opened->file, mode, std::move(progress), Share(*buffers_)});
+        new Sending{*std::move(source), opened->file, mode, std::move(progress), Share(*buffers_, part_)});
     if (mode.push) pushing_.emplace(file->file, file);
     Result<void> sent = co_await send_windows(*file);
     pushing_.erase(file->file);
@@ -329,7 +329,7 @@ hl::Task<Result<Moved>> ClientSession::fetch(const std::string& name, const Root
         co_await give_up(asked->file);
         co_return std::move(target).error();
     }
-    Receiving file{*std::move(target), asked->file, asked->bytes, std::move(progress), Share(*buffers_)};
+    Receiving file{*std::move(target), asked->file, asked->bytes, std::move(progress), Share(*buffers_, part_)};
     Result<void> received = co_await receive_windows(file);
     if (!received) {
         co_await give_up(file.file);

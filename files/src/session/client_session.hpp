@@ -74,6 +74,7 @@ class ClientSession {
     std::uint64_t window_bytes_ = 0;
     std::uint32_t windows_max_ = 1;
     Pace pace_;
+    SessionPart part_;
     std::unique_ptr<Buffers> buffers_;  // made of the size that the server wants
     std::map<std::uint64_t, std::shared_ptr<Sending>> pushing_;
     Inside fills_;  // handlers at work

@@ -19,8 +19,8 @@ namespace cinnabar::files {
 
 class Download {
   public:
-    Download(Buffers& buffers, Disk& disk, SourceFile file) noexcept
-        : buffers_(buffers), disk_(disk), file_(std::move(file)), share_(buffers) {}
+    Download(Buffers& buffers, SessionPart& session, Disk& disk, SourceFile file) noexcept
+        : buffers_(buffers), disk_(disk), file_(std::move(file)), share_(buffers, session) {}
     // Requires: none of its tasks runs. A disk thread closes the file.
     ~Download();
     Download(const Download&) = delete;

@@ -4,6 +4,7 @@
 // the loop.
 #pragma once
 
+#include "session/buffers.hpp"
 #include "session/protocol.hpp"
 #include "session/seal.hpp"
 #include "session/secret.hpp"
@@ -24,10 +25,11 @@ namespace cinnabar::files {
 struct Saving;
 struct Giving;
 
-// What a client has under way: files, and the bytes that it said it would save.
+// What a client has under way: files, the bytes that it said it would save, and buffers.
 struct Load {
     std::size_t files = 0;
     std::uint64_t bytes = 0;
+    SessionPart buffers;
 };
 
 struct Session {

@@ -202,7 +202,8 @@ hl::Task<Result<OpenOut>> Service::open(hl::Request<OpenIn> request) {
         return root_.create(request->name, request->bytes, request->mode, existing);
     });
     if (!file) co_return refuse(file.error());
-    saving->upload.emplace(buffers_, disk_, *std::move(file), request->bytes, request->checked);
+    saving->upload.emplace(buffers_, (*session)->load->buffers, disk_, *std::move(file), request->bytes,
+                           request->checked);
     if ((*session)->ended) co_return Errc::canceled;
     OpenOut out;
     out.file = next_file_++;
@@ -291,7 +292,7 @@ hl::Task<Result<AskOut>> Service::ask(hl::Request<AskIn> request) {
     const std::shared_ptr<Giving> giving(new Giving{{under_way_, (*session)->load, 0}, request->name, {}, 0});
     auto file = co_await disk_.run([this, &request] { return root_.open_source(request->name); });
     if (!file) co_return refuse(file.error());
-    giving->download.emplace(buffers_, disk_, *std::move(file));
+    giving->download.emplace(buffers_, (*session)->load->buffers, disk_, *std::move(file));
     if ((*session)->ended) co_return Errc::canceled;
     AskOut out;
     out.file = next_file_++;

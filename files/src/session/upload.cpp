@@ -27,8 +27,14 @@ hl::Task<Result<void>> ask_for(const hl::NodeRef& node, Arrival& arrival, hl::Ta
 
 }  // namespace
 
-Upload::Upload(Buffers& buffers, Disk& disk, NewFile file, std::uint64_t bytes, bool checked) noexcept
-    : buffers_(buffers), disk_(disk), file_(std::move(file)), bytes_(bytes), checked_(checked), share_(buffers) {}
+Upload::Upload(Buffers& buffers, SessionPart& session, Disk& disk, NewFile file, std::uint64_t bytes,
+               bool checked) noexcept
+    : buffers_(buffers),
+      disk_(disk),
+      file_(std::move(file)),
+      bytes_(bytes),
+      checked_(checked),
+      share_(buffers, session) {}
 
 Upload::~Upload() { disk_.dispose(std::move(file_)); }
 

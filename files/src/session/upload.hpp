@@ -24,7 +24,8 @@ class Arrival;
 class Upload {
   public:
     // `checked`: a checksum will be asked for.
-    Upload(Buffers& buffers, Disk& disk, NewFile file, std::uint64_t bytes, bool checked) noexcept;
+    Upload(Buffers& buffers, SessionPart& session, Disk& disk, NewFile file, std::uint64_t bytes,
+           bool checked) noexcept;
     // Requires: none of its tasks runs. A disk thread removes a file that was not committed.
     ~Upload();
     Upload(const Upload&) = delete;
