@@ -37,8 +37,15 @@ TEST(PerfOutcomes, WrongBytesOutweighAllElse) {
 // A load that was not offered is no failure of the server.
 TEST(PerfOutcomes, WhatWasNeverSentIsNoFailure) {
     Outcomes outcomes;
+    outcomes.done = 1;
     outcomes.unsent = 7;
     EXPECT_EQ(outcomes.exit(), ExitCode::ok);
+}
+
+TEST(PerfOutcomes, NothingMeasuredIsNoSuccess) {
+    const Outcomes outcomes;
+    EXPECT_EQ(outcomes.exit(), ExitCode::overloaded);
+    EXPECT_EQ(outcomes.text(), "nothing was measured in that time");
 }
 
 TEST(PerfOutcomes, ACodeOfANewerPeerIsCounted) {

@@ -139,6 +139,9 @@ TEST(PerfReport, NothingMeasuredIsAPageAsWell) {
     const std::string page = html_report(results);
     expect_well_formed(page);
     EXPECT_EQ(count(page, "nothing ended well"), 2u);
+    EXPECT_EQ(count(page, "nothing was measured in that time"), 2u);
+    EXPECT_EQ(count(page, "Not everything ended well"), 1u);
+    EXPECT_EQ(count(page, "Latency over time"), 0u);
     EXPECT_EQ(count(page, "<figure>"), 0u);
 }
 

@@ -41,7 +41,8 @@ std::string note(const std::string& text, bool bad) {
 std::string trouble(const Outcomes& outcomes, bool gave_up) {
     std::string text;
     if (const auto what = outcomes.text(); !what.empty())
-        text += note(fmt::format("not counted above: {}; {} ended well", what, outcomes.done), !outcomes.all_well());
+        text += note(fmt::format("not counted above: {}; {} ended well", what, outcomes.done),
+                     outcomes.exit() != ExitCode::ok);
     if (gave_up) text += note("gave up: nothing went well any more", true);
     return text;
 }
@@ -89,8 +90,11 @@ std::string calls_section(const Results& results) {
     if (results.calls.empty()) return {};
     std::string text = "<h2>Calls</h2>\n" + table_of(results.calls, "of this many bytes each way", "calls/s");
     text += "<div class=\"plots\">\n" + figure_of(percentile_plot(results)) + figure_of(depth_plot(results)) +
-            figure_of(load_plot(results)) + "</div>\n<h2>Latency over time</h2>\n<div class=\"plots\">\n";
-    for (const auto& plot : time_plots(results)) text += figure_of(plot);
+            figure_of(load_plot(results)) + "</div>\n";
+    const auto over_time = time_plots(results);
+    if (over_time.empty()) return text;
+    text += "<h2>Latency over time</h2>\n<div class=\"plots\">\n";
+    for (const auto& plot : over_time) text += figure_of(plot);
     return text + "</div>\n";
 }
 

@@ -33,7 +33,7 @@ td.note { text-align: left; border-bottom: 0; padding-top: 0; white-space: norma
 figure { margin: .8rem 0 0; min-width: 0; }
 figcaption { font-weight: 600; }
 figcaption span { font-weight: 400; color: var(--soft); }
-figure > svg { display: block; width: 100%; height: auto; max-width: 46rem; }
+figure > svg { display: block; width: 100%; height: auto; max-width: 38rem; }
 svg text { fill: var(--text); font: 14px system-ui, sans-serif; }
 svg .tick { font-size: 13px; fill: var(--soft); }
 svg .grid { stroke: var(--grid); stroke-width: 1; }

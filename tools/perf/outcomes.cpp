@@ -24,7 +24,7 @@ std::uint64_t Outcomes::failed() const noexcept {
 
 ExitCode Outcomes::exit() const noexcept {
     if (wrong > 0) return ExitCode::damaged;
-    return exit_code(first_failure);
+    return nothing() ? ExitCode::overloaded : exit_code(first_failure);
 }
 
 std::string Outcomes::text() const {
@@ -35,6 +35,7 @@ std::string Outcomes::text() const {
     for (std::size_t i = 0; i < failed_by.size(); ++i) tell(failed_by[i], to_string(static_cast<Errc>(i)));
     tell(wrong, "with wrong bytes");
     tell(unsent, "never sent");
+    if (nothing()) text += text.empty() ? "nothing was measured in that time" : "; nothing was measured in that time";
     return text;
 }
 

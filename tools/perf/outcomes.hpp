@@ -31,7 +31,10 @@ struct Outcomes {
 
     [[nodiscard]] std::uint64_t failed() const noexcept;
     [[nodiscard]] bool all_well() const noexcept { return failed() == 0 && wrong == 0; }
+    // Nothing went well, and nothing failed: the process did not run in that time, or the time was too short.
+    [[nodiscard]] bool nothing() const noexcept { return done == 0 && all_well(); }
     // damaged when something was wrong, else that of the first failure: what follows it is often its consequence.
+    // overloaded when there was nothing.
     [[nodiscard]] ExitCode exit() const noexcept;
     // "3 timed out, 1 peer lost, 2 with wrong bytes"; empty when all went well.
     [[nodiscard]] std::string text() const;

@@ -23,10 +23,10 @@ std::string size_text(std::uint64_t bytes) {
 
 ExitCode Results::exit() const noexcept {
     for (const auto& row : calls) {
-        if (!row.outcomes.all_well()) return row.outcomes.exit();
+        if (row.outcomes.exit() != ExitCode::ok) return row.outcomes.exit();
     }
     for (const auto& row : bulk) {
-        if (!row.outcomes.all_well()) return row.outcomes.exit();
+        if (row.outcomes.exit() != ExitCode::ok) return row.outcomes.exit();
     }
     return ExitCode::ok;
 }
