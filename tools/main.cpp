@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <exception>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -41,8 +42,40 @@ void add_transfer_options(CLI::App& command, TransferOptions& options) {
         ->check(CLI::Range(1u, 64u));
 }
 
+void add_tree_options(CLI::App& command, TransferOptions& options) {
+    command.add_flag("-p,--preserve", options.preserve, "Keep mode and time of single files, too, as those of trees");
+    command.add_flag("-X,--xattrs", options.extended.user, "Keep extended attributes (user.*)");
+    command.add_flag("-A,--acls", options.extended.acls, "Keep POSIX access control lists");
+    command.add_flag("--safe-links", options.safe_links, "Leave out symbolic links that lead out of their tree");
+    command.add_flag("-I,--ignore-times", options.ignore_times,
+                     "Move files of trees also when size, time and mode are the same");
+    command.add_flag("-n,--dry-run", options.dry_run, "Tell what would be done, and do nothing");
+    command.add_option("--include", "Parts of trees to take; the first pattern that matches decides")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    command.add_option("--exclude", "Parts of trees to leave out, with the rules of rsync's patterns")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+// The patterns in the order in which they were given, of both kinds together.
+files::Filter filter_of(const CLI::App& command) {
+    files::Filter filter;
+    std::map<const CLI::Option*, std::size_t> next;
+    for (const auto* option : command.parse_order()) {
+        const bool include = option->get_name() == "--include";
+        if (!include && option->get_name() != "--exclude") continue;
+        const auto& pattern = option->results().at(next[option]++);
+        const auto verdict = include ? files::Filter::Verdict::include : files::Filter::Verdict::exclude;
+        if (const auto added = filter.add(verdict, pattern); !added)
+            throw CLI::ValidationError(option->get_name(), std::string(added.error().hint));
+    }
+    return filter;
+}
+
 void add_save(CLI::App& app, SaveOptions& options, Run& run) {
-    auto& command = *app.add_subcommand("save", "Save files on a server: cinnabar save FILE... URI[/FOLDER]");
+    auto& command =
+        *app.add_subcommand("save", "Save files and folders on a server: cinnabar save FILE... URI[/FOLDER]");
     auto* files = command.add_option("FILE URI", options.files,
                                      "Files, and where to: tcp://HOST:PORT[/FOLDER], shm://NAME[/FOLDER]");
     files->required()->expected(2, -1);
@@ -50,7 +83,9 @@ void add_save(CLI::App& app, SaveOptions& options, Run& run) {
     command.add_flag("--push", options.push, "Write into buffers of the server, instead of having it read from here");
     command.add_flag("!--no-checksum", options.checksum, "Compute and compare no checksums");
     add_transfer_options(command, options);
-    command.callback([&options, &run, as] {
+    add_tree_options(command, options);
+    command.callback([&options, &run, &command, as] {
+        options.filter = filter_of(command);
         options.to = options.files.back();
         options.files.pop_back();
         if (as->count() > 0 && options.as.empty()) throw CLI::ValidationError("--as", "a file needs a name");
@@ -61,12 +96,17 @@ void add_save(CLI::App& app, SaveOptions& options, Run& run) {
 }
 
 void add_fetch(CLI::App& app, FetchOptions& options, Run& run) {
-    auto& command = *app.add_subcommand("fetch", "Fetch files from a server: cinnabar fetch URI/NAME... [-o DIR]");
+    auto& command =
+        *app.add_subcommand("fetch", "Fetch files and folders from a server: cinnabar fetch URI/NAME... [-o DIR]");
     command.add_option("URI/NAME", options.from, "What to fetch: tcp://HOST:PORT/NAME, shm://SERVER/NAME")->required();
     command.add_option("-o,--output", options.folder, "The directory to put files in; made where it is missing")
         ->capture_default_str();
     add_transfer_options(command, options);
-    command.callback([&] { run = [&] { return run_fetch(options); }; });
+    add_tree_options(command, options);
+    command.callback([&options, &run, &command] {
+        options.filter = filter_of(command);
+        run = [&] { return run_fetch(options); };
+    });
 }
 
 void add_serve(CLI::App& app, ServeOptions& options, Run& run) {

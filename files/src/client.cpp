@@ -18,12 +18,37 @@ hl::Task<void> Client::close() { return session_->close(); }
 
 hl::Task<Result<Moved>> Client::save(const std::string& path, const std::string& name, SaveMode mode,
                                      BytesMoved progress) {
-    return session_->save(path, name, mode, std::move(progress));
+    return session_->save([&path] { return SourceFile::open(path); }, name, mode, std::move(progress));
 }
 
-hl::Task<Result<Moved>> Client::fetch(const std::string& name, const Root& into, Existing existing, BytesMoved progress,
+hl::Task<Result<Moved>> Client::save(OpenSource source, const std::string& name, SaveMode mode, BytesMoved progress) {
+    return session_->save(std::move(source), name, mode, std::move(progress));
+}
+
+hl::Task<Result<Moved>> Client::fetch(const std::string& name, const Root& into, FetchMode mode, BytesMoved progress,
                                       std::function<void(std::uint64_t)> announced) {
-    return session_->fetch(name, into, existing, std::move(progress), std::move(announced));
+    return session_->fetch(name, into, std::move(mode), std::move(progress), std::move(announced));
+}
+
+hl::Task<Result<void>> Client::make_folder(const std::string& name) {
+    return session_->make({{}, MakeKind::folder, name, {}, {}, false});
+}
+
+hl::Task<Result<void>> Client::finish_folder(const std::string& name, const Attributes& attributes) {
+    return session_->make({{}, MakeKind::finish_folder, name, {}, attributes, false});
+}
+
+hl::Task<Result<void>> Client::make_link(const std::string& name, const std::string& target,
+                                         const Attributes& attributes, Existing existing) {
+    return session_->make({{}, MakeKind::link, name, target, attributes, existing == Existing::replace});
+}
+
+hl::Task<Result<void>> Client::make_hard_link(const std::string& name, const std::string& of, Existing existing) {
+    return session_->make({{}, MakeKind::hard_link, name, of, {}, existing == Existing::replace});
+}
+
+hl::Task<Result<Listing>> Client::list(const std::string& name, ExtendedKinds extended) {
+    return session_->list(name, extended);
 }
 
 }  // namespace cinnabar::files

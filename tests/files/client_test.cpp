@@ -116,5 +116,57 @@ TEST_F(PushingClientTest, AServerThatTakesWindowsItHasNotAskedForEndsTheFile) {
     EXPECT_NE(moved.error().message().find("did not ask for"), std::string::npos) << moved.error().message();
 }
 
+// A server that says of a folder whatever it likes.
+hl::Task<Result<Listing>> open_and_list(Client& session) {
+    CINNABAR_CO_TRY_VOID(co_await session.open());
+    Result<Listing> listing = co_await session.list("folder");
+    co_await session.close();
+    co_return listing;
+}
+
+TEST(Client, AListingThatCannotBeIsRefused) {
+    Listing told;
+    const auto there = hl::Node::listen("tcp://127.0.0.1:0").value();
+    ASSERT_TRUE(there.serve(hello_rpc, [](const HelloIn&) { return HelloOut{protocol_version, false, {}}; }).ok());
+    ASSERT_TRUE(there
+                    .serve(login_rpc,
+                           [](const LoginIn&) {
+                               LoginOut out;
+                               out.window_bytes = 4096;
+                               out.windows_max = 1;
+                               return out;
+                           })
+                    .ok());
+    ASSERT_TRUE(there.serve(list_rpc, [&told](const ListIn&) { return told; }).ok());
+    const auto list = [&] {
+        const auto here = hl::Node::open("tcp://", {.progress_thread = false}).value();
+        Client session(here, here.lookup(there.endpoints().front()).value(), nullptr);
+        return hl::sync_wait(open_and_list(session)).code();
+    };
+    Entry good;
+    good.name = "file";
+    told.entries = {good};
+    EXPECT_EQ(list(), Errc::ok);
+    for (const auto* name : {"", ".", "..", "../x", "a/b", "/etc"}) {
+        told.entries = {good, good};
+        told.entries[1].name = name;
+        EXPECT_EQ(list(), Errc::protocol) << name;
+    }
+    told.entries = {good};
+    told.entries[0].bytes = file_bytes_max + 1;
+    EXPECT_EQ(list(), Errc::protocol) << "a size that no file has";
+    told.entries = {good};
+    told.entries[0].kind = static_cast<EntryKind>(9);
+    EXPECT_EQ(list(), Errc::protocol);
+    told.entries = {good};
+    told.entries[0].kind = EntryKind::link;
+    EXPECT_EQ(list(), Errc::protocol) << "a link to nothing";
+    told.entries = {good};
+    told.cursor = 7;
+    EXPECT_EQ(list(), Errc::protocol) << "a listing that comes again and again";
+    told.entries.clear();
+    EXPECT_EQ(list(), Errc::protocol) << "one that never ends";
+}
+
 }  // namespace
 }  // namespace cinnabar::files

@@ -8,8 +8,11 @@
 #include <cinnabar/hl/sync_wait.hpp>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -117,6 +120,39 @@ TEST_F(HooksTest, WhatHasEndedIsTold) {
     EXPECT_EQ(fetch("b").code(), Errc::not_found);
     const std::lock_guard lock(mutex);
     EXPECT_EQ(told, (std::vector<std::string>{"0a is there", "2a is there", "2b"}));
+}
+
+// Windows in holes, and others before, between and behind them, by either side's transfers.
+TEST_F(HooksTest, ASparseFileGoesThereAndBackAsOne) {
+    begin();
+    constexpr std::size_t bytes = (9u << 20) + 5;
+    std::string content(bytes, '\0');
+    content[0] = 'a';
+    content[4u << 20] = 'b';
+    content[bytes - 1] = 'c';
+    (void)folder.put("here/a", "");
+    ASSERT_EQ(::truncate(folder.at("here/a").c_str(), bytes), 0);
+    std::fstream file(folder.at("here/a"), std::ios::in | std::ios::out | std::ios::binary);
+    for (const std::size_t at : {std::size_t{0}, std::size_t{4u << 20}, bytes - 1}) {
+        file.seekp(static_cast<std::streamoff>(at));
+        file.put(content[at]);
+    }
+    file.close();
+    for (const bool push : {false, true}) {
+        const std::string name = push ? "pushed" : "pulled";
+        const auto saved = save(name, {.push = push});
+        ASSERT_TRUE(saved.ok()) << saved.error().message();
+        EXPECT_TRUE(folder.get("root/" + name) == content);
+        const auto fetched = fetch(name);
+        ASSERT_TRUE(fetched.ok()) << fetched.error().message();
+        EXPECT_EQ(fetched->checksum, saved->checksum);
+        EXPECT_TRUE(folder.get("here/" + name) == content);
+        for (const auto* side : {"root/", "here/"}) {
+            struct stat status {};
+            ASSERT_EQ(::stat(folder.at(side + name).c_str(), &status), 0);
+            EXPECT_LT(status.st_blocks * 512, 64 << 10) << side << name;
+        }
+    }
 }
 
 }  // namespace

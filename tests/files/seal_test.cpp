@@ -46,7 +46,7 @@ struct SealTest : testing::Test {
         OpenIn in;
         in.name = "name";
         in.bytes = 10;
-        in.mode = 0600;
+        in.attributes.mode = 0600;
         here.stamp(in);
         return in;
     }
@@ -70,13 +70,37 @@ TEST_F(SealTest, NothingOfItCanBeChanged) {
     };
     EXPECT_FALSE(there.check(with([](OpenIn& in) { in.name = "nam"; })).ok());
     EXPECT_FALSE(there.check(with([](OpenIn& in) { in.bytes = 11; })).ok());
-    EXPECT_FALSE(there.check(with([](OpenIn& in) { in.mode = 0666; })).ok());
+    EXPECT_FALSE(there.check(with([](OpenIn& in) { in.attributes.mode = 0666; })).ok());
+    EXPECT_FALSE(there.check(with([](OpenIn& in) { in.attributes.modified_ns = 1; })).ok());
+    EXPECT_FALSE(there.check(with([](OpenIn& in) { in.attributes.extended.push_back({"user.a", ""}); })).ok());
+    EXPECT_FALSE(there.check(with([](OpenIn& in) { in.exact = true; })).ok());
+    EXPECT_FALSE(there.check(with([](OpenIn& in) { in.sparse = true; })).ok());
     EXPECT_FALSE(there.check(with([](OpenIn& in) { in.replace = true; })).ok());
     EXPECT_FALSE(there.check(with([](OpenIn& in) { in.checked = false; })).ok());
     EXPECT_FALSE(there.check(with([](OpenIn& in) { in.seal.number += 1; })).ok());
     EXPECT_FALSE(there.check(with([](OpenIn& in) { in.seal.token.low += 1; })).ok());
     EXPECT_FALSE(there.check(with([](OpenIn& in) { in.seal.mac[31] ^= 1; })).ok());
     EXPECT_TRUE(there.check(good).ok()) << "what was refused used up no number";
+}
+
+TEST_F(SealTest, WhatIsMadeCannotBeChanged) {
+    MakeIn good;
+    good.kind = MakeKind::link;
+    good.name = "name";
+    good.target = "target";
+    here.stamp(good);
+    const auto refused = [&](auto change) {
+        auto in = good;
+        change(in);
+        return there.check(in).code() == Errc::permission;
+    };
+    EXPECT_TRUE(refused([](MakeIn& in) { in.kind = MakeKind::hard_link; }));
+    EXPECT_TRUE(refused([](MakeIn& in) { in.name = "nam"; }));
+    EXPECT_TRUE(refused([](MakeIn& in) { in.name = "nametarget", in.target.clear(); }));
+    EXPECT_TRUE(refused([](MakeIn& in) { in.target = "/etc"; }));
+    EXPECT_TRUE(refused([](MakeIn& in) { in.attributes.mode = 0777; }));
+    EXPECT_TRUE(refused([](MakeIn& in) { in.replace = true; }));
+    EXPECT_TRUE(there.check(good).ok());
 }
 
 TEST_F(SealTest, AnotherOperationOrSessionIsRefused) {

@@ -82,7 +82,7 @@ struct ServerTest : testing::Test {
         OpenIn in;
         in.name = name;
         in.bytes = bytes;
-        in.mode = 0600;
+        in.attributes.mode = 0600;
         seals.stamp(in);
         return here->call(open_rpc, to, in).wait().value().file;
     }
@@ -167,8 +167,8 @@ struct BusyDiskTest : ServerTest {
         ASSERT_TRUE(wait_until([this] { return busy.load(); }));
     }
     // Of the window at `offset`, for either direction.
-    template <typename In>
-    void move_window(hl::Rpc<void(In)> rpc, std::uint64_t file, std::uint64_t offset) {
+    template <typename Out, typename In>
+    void move_window(hl::Rpc<Out(In)> rpc, std::uint64_t file, std::uint64_t offset) {
         In in;
         in.file = file;
         in.offset = offset;
@@ -238,7 +238,7 @@ TEST_F(PushTest, WhatIsNotifiedIsWrittenAndAnotherWindowRefused) {
     OpenIn in;
     in.name = "name";
     in.bytes = content.size();
-    in.mode = 0600;
+    in.attributes.mode = 0600;
     in.checked = false;
     seals.stamp(in);
     CommitIn commit;
@@ -320,7 +320,7 @@ TEST_F(ServerTest, WhatOneClientHasUnderWayIsBounded) {
         OpenIn in;
         in.name = name;
         in.bytes = bytes;
-        in.mode = 0600;
+        in.attributes.mode = 0600;
         seals.stamp(in);
         const auto opened = here->call(open_rpc, to, in).wait();
         return opened ? Errc::ok : from_remote(opened.error()).code;
@@ -364,7 +364,7 @@ TEST_F(ServerTest, WithoutItsFolderForUnfinishedFilesItSaysSo) {
     std::filesystem::remove_all(folder.path() / ".cinnabar-staging");
     OpenIn in;
     in.name = "name";
-    in.mode = 0600;
+    in.attributes.mode = 0600;
     seals.stamp(in);
     EXPECT_EQ(from_remote(here->call(open_rpc, to, in).wait().error()).code, Errc::io);
 }
@@ -384,7 +384,7 @@ TEST_F(ServerTest, ACallThatWasSeenOnTheWireIsWorthless) {
     begin();
     OpenIn seen;
     seen.name = "name";
-    seen.mode = 0600;
+    seen.attributes.mode = 0600;
     seals.stamp(seen);
     const auto file = here->call(open_rpc, to, seen).wait().value().file;
     const auto again = here->call(open_rpc, to, seen).wait();
@@ -407,7 +407,7 @@ TEST_F(ServerTest, NoFileBeginsInASessionThatNobodyHolds) {
     begin();
     OpenIn in;
     in.name = "name";
-    in.mode = 0600;
+    in.attributes.mode = 0600;
     seals.stamp(in);
     EXPECT_EQ(from_remote(here->call(open_rpc, to, in).wait().error()).code, Errc::timed_out);
     AskIn ask;
@@ -443,6 +443,41 @@ TEST_F(ServerTest, WhatWasHeardIsWorthlessOnAnotherConnection) {
         ASSERT_EQ(marks, 2) << "all that was heard has been said again";
         EXPECT_NE(open("name", 0), 0u) << "nobody else has the name";
     }
+}
+
+TEST_F(ServerTest, AHoleIsOnlyOfASparseFileAndOnlyWhereAWindowIs) {
+    begin();
+    const auto hole = [&](std::uint64_t file, std::uint64_t offset) {
+        WindowIn in;
+        in.file = file;
+        in.offset = offset;
+        in.hole = true;
+        seals.stamp(in);
+        auto told = here->call(window_rpc, to, in).wait();
+        return told ? Errc::ok : from_remote(std::move(told).error()).code;
+    };
+    const auto open_sparse = [&](const std::string& name, std::uint64_t bytes) {
+        OpenIn in;
+        in.name = name;
+        in.bytes = bytes;
+        in.attributes.mode = 0600;
+        in.sparse = true;
+        in.checked = false;
+        seals.stamp(in);
+        return here->call(open_rpc, to, in).wait().value().file;
+    };
+    const std::uint64_t window = options.window_bytes;
+    EXPECT_EQ(hole(open("dense", window), 0), Errc::invalid_argument);
+    EXPECT_EQ(hole(open_sparse("beyond", window), window), Errc::invalid_argument);
+    const auto file = open_sparse("sparse", 3 * window);
+    EXPECT_EQ(hole(file, 0), Errc::ok);
+    EXPECT_TRUE(send(file, window, window).ok());
+    EXPECT_EQ(hole(file, 2 * window), Errc::ok);
+    CommitIn commit;
+    commit.file = file;
+    seals.stamp(commit);
+    EXPECT_TRUE(here->call(commit_rpc, to, commit).wait().ok());
+    EXPECT_EQ(folder.get("sparse"), std::string(3 * window, '\0'));
 }
 
 }  // namespace

@@ -55,8 +55,7 @@ hl::Task<Result<void>> save_all(files::Client& session, const fs::path& folder, 
     Result<void> result;
     for (const auto& entry : fs::directory_iterator(folder)) {
         if (!result) break;
-        const auto moved =
-            co_await session.save(entry.path().string(), prefix + entry.path().filename().string(), {}, {});
+        const auto moved = co_await session.save(entry.path().string(), prefix + entry.path().filename().string());
         if (!moved) result = moved.error();
     }
     co_await session.close();

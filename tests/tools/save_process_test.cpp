@@ -221,7 +221,7 @@ TEST_F(SaveProcess, FoldersAreReachedAndNotMade) {
     EXPECT_NE(missing.err.find("its directory is missing"), std::string::npos) << missing.err;
 }
 
-TEST_F(SaveProcess, ADirectoryOnEitherSideIsUnsuitable) {
+TEST_F(SaveProcess, AFileReplacesNoDirectoryOnEitherSide) {
     Serving serving(root);
     fs::create_directory(fs::path(root) / "d");
     folder.put("root/d/inside", "precious");
@@ -232,8 +232,10 @@ TEST_F(SaveProcess, ADirectoryOnEitherSideIsUnsuitable) {
         EXPECT_EQ(run(words).exit, 11);
     }
     EXPECT_EQ(saved("d/inside"), "precious");
-    EXPECT_EQ(run({"save", here, serving.uri()}).exit, 11);
-    EXPECT_EQ(run({"fetch", serving.uri() + "/d", "-o", here}).exit, 11);
+    EXPECT_EQ(run({"save", path, serving.uri()}).exit, 0);
+    fs::create_directories(folder.at("back/a"));
+    EXPECT_EQ(run({"fetch", "--replace", serving.uri() + "/a", "-o", folder.at("back")}).exit, 11);
+    EXPECT_TRUE(fs::is_directory(folder.at("back/a")));
 }
 
 TEST_F(SaveProcess, AFullDiskIsToldAndLosesNothing) {

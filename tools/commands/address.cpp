@@ -26,6 +26,7 @@ Result<Place> parse_place(std::string_view text) {
 std::string join_name(std::string_view folder, std::string_view leaf) {
     while (folder.ends_with('/')) folder.remove_suffix(1);
     if (folder.empty()) return std::string(leaf);
+    if (leaf.empty()) return std::string(folder);
     return std::string(folder).append("/").append(leaf);
 }
 

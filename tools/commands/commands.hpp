@@ -5,6 +5,9 @@
 
 #include "terminal/exit_code.hpp"
 
+#include <cinnabar/files/attributes.hpp>
+#include <cinnabar/files/filter.hpp>
+
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -21,6 +24,13 @@ struct TransferOptions {
     bool json = false;
     bool quiet = false;
     unsigned jobs = 8;  // files under way at once
+    // Of trees, and with `preserve` of single files as well: modes, times, and these.
+    bool preserve = false;
+    files::ExtendedKinds extended;
+    files::Filter filter;
+    bool safe_links = false;    // leave out links that lead out of their tree
+    bool ignore_times = false;  // move also what is the same by size, time and mode
+    bool dry_run = false;
 };
 
 struct SaveOptions : TransferOptions {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands/address.hpp"
 #include "commands/commands.hpp"
-#include "commands/transfer.hpp"
+#include "commands/tree_plan.hpp"
 
 #include <cinnabar/files/file_error.hpp>
 #include <cinnabar/files/name.hpp>
@@ -9,7 +9,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <system_error>
 
@@ -30,6 +32,57 @@ Result<void> make_folder(const std::string& path) {
     return {};
 }
 
+Errand errand_of_file(const std::string& name, const FetchOptions& options, const files::Root& into, ProgressBar& bar) {
+    const auto existing = options.replace ? files::Existing::replace : files::Existing::keep;
+    const files::FetchMode mode{existing, {}, options.preserve, options.extended};
+    return {Report::File{name, path_in(options.folder, files::leaf_of(name))},
+            [name, mode, &into, &bar](files::Client& session) {
+                return session.fetch(
+                    name, into, mode, [&bar](std::uint64_t moved) { bar.add_bytes(moved); },
+                    [&bar](std::uint64_t bytes) { bar.add_total(bytes); });
+            }};
+}
+
+// All of a folder of this host.
+hl::Task<Result<files::Listing>> list_here(const files::Root& into, std::string name) {
+    files::Listing all;
+    std::uint64_t cursor = 0;
+    do {
+        auto part = into.list(name, cursor, {});
+        if (!part) co_return std::move(part).error();
+        std::ranges::move(part->entries, std::back_inserter(all.entries));
+        all.attributes = std::move(part->attributes);
+        cursor = part->cursor;
+    } while (cursor != 0);
+    co_return all;
+}
+
+// What the server lists is a folder, and anything else is left to the fetch of a file, which says what is wrong.
+hl::Task<Result<Plan>> plan_all(files::Client& session, const std::vector<std::string>& names,
+                                const FetchOptions& options, const files::Root& into, Report& report,
+                                ProgressBar& bar) {
+    TreePlan plan;
+    for (const auto& given : names) {
+        const bool contents = given.ends_with('/');
+        const std::string name = join_name(given, {});
+        auto listing = co_await session.list(name, options.extended);
+        if (!listing) {
+            bar.add_files(1);
+            plan.add_file(errand_of_file(given, options, into, bar));
+            continue;
+        }
+        FetchedTree fetched{name, std::string(files::leaf_of(name)), std::string(files::leaf_of(name)) + "/",
+                            path_in(options.folder, files::leaf_of(name))};
+        if (contents) fetched = {name, {}, {}, options.folder};
+        Result<void> planned =
+            co_await plan_fetch(session, fetched, *std::move(listing), options, into, plan, report, bar);
+        if (!planned) co_return std::move(planned).error();
+    }
+    const TreePlan::Lister list = [&into](const std::string& name) { return list_here(into, name); };
+    if (!options.ignore_times) co_await plan.leave_out_unchanged(list, report);
+    co_return plan.take();
+}
+
 }  // namespace
 
 ExitCode run_fetch(const FetchOptions& options) {
@@ -42,6 +95,10 @@ ExitCode run_fetch(const FetchOptions& options) {
             complain(files::printable(from) + ": what to fetch is SCHEME://HOST:PORT/NAME");
             return ExitCode::usage;
         }
+        if (place->path.ends_with('/')) {
+            names_by_server[place->server].push_back(std::move(place->path));
+            continue;
+        }
         if (const auto [other, fresh] = from_by_leaf.try_emplace(std::string(files::leaf_of(place->path)), from);
             !fresh) {
             complain(files::printable(other->second) + " and " + files::printable(from) + " would both become " +
@@ -51,7 +108,7 @@ ExitCode run_fetch(const FetchOptions& options) {
         names_by_server[place->server].push_back(std::move(place->path));
     }
     const bool wants_bar = !options.json && !options.quiet;
-    ProgressBar bar(STDERR_FILENO, wants_bar, options.from.size(), 0);
+    ProgressBar bar(STDERR_FILENO, wants_bar, 0, 0);
     Report report(style_of(options), "fetched", bar);
     if (const auto made = make_folder(options.folder); !made) {
         report.failed_at_once(options.folder, made.error());
@@ -62,22 +119,15 @@ ExitCode run_fetch(const FetchOptions& options) {
         report.failed_at_once(options.folder, root.error());
         return report.finish();
     }
-    const auto existing = options.replace ? files::Existing::replace : files::Existing::keep;
     for (const auto& [server, names] : names_by_server) {
         if (interrupt.happened()) {
             report.failed_at_once(server, Error{Errc::canceled, "interrupted"});
             continue;
         }
-        std::vector<Errand> errands;
-        for (const auto& name : names) {
-            errands.push_back({Report::File{name, path_in(options.folder, files::leaf_of(name))},
-                               [name, existing, &root, &bar](files::Client& session) {
-                                   return session.fetch(
-                                       name, *root, existing, [&bar](std::uint64_t moved) { bar.add_bytes(moved); },
-                                       [&bar](std::uint64_t bytes) { bar.add_total(bytes); });
-                               }});
-        }
-        move_all(server, options, std::move(errands), report, bar, interrupt);
+        const Planner planner = [&](files::Client& session) {
+            return plan_all(session, names, options, *root, report, bar);
+        };
+        move_all(server, options, planner, report, bar, interrupt);
     }
     return report.finish();
 }

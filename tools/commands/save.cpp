@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands/address.hpp"
 #include "commands/commands.hpp"
-#include "commands/transfer.hpp"
+#include "commands/tree_plan.hpp"
 
 #include <cinnabar/files/name.hpp>
 
@@ -9,9 +9,61 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <system_error>
 
 namespace cinnabar::tools {
+namespace {
+
+// "folder/" and "." mean what is in the folder; "folder" is the folder itself.
+bool means_contents(const std::string& path) {
+    const auto leaf = files::leaf_of(path);
+    return leaf.empty() || leaf == "." || leaf == "..";
+}
+
+Errand errand_of_file(const std::string& path, const std::string& name, const SaveOptions& options, ProgressBar& bar) {
+    std::error_code unknown;  // it is reported when its turn comes
+    if (const auto size = std::filesystem::file_size(path, unknown); !unknown) bar.add_total(size);
+    bar.add_files(1);
+    const auto existing = options.replace ? files::Existing::replace : files::Existing::keep;
+    const files::SaveMode mode{existing, options.push, options.checksum, options.preserve, options.extended};
+    return {Report::File{name, path}, [path, name, mode, &bar](files::Client& session) {
+                return session.save(path, name, mode, [&bar](std::uint64_t moved) { bar.add_bytes(moved); });
+            }};
+}
+
+// Nothing: two would get one name, and it was told.
+std::optional<TreePlan> plan_all(const SaveOptions& options, const std::string& folder, Report& report,
+                                 ProgressBar& bar) {
+    TreePlan plan;
+    std::map<std::string, std::string> path_by_name;
+    for (const auto& path : options.files) {
+        std::error_code unknown;
+        const bool tree = std::filesystem::is_directory(path, unknown);
+        const bool contents = tree && options.as.empty() && means_contents(path);
+        const std::string_view leaf = options.as.empty() ? files::leaf_of(path) : std::string_view(options.as);
+        const auto name = contents ? join_name(folder, {}) : join_name(folder, leaf);
+        const auto [other, fresh] = path_by_name.try_emplace(name, path);
+        if (!fresh && !contents) {
+            complain(files::printable(other->second) + " and " + files::printable(path) + " would both be saved as " +
+                     files::printable(name) + ": save them one by one, with --as or into different folders");
+            return std::nullopt;
+        }
+        if (!tree) {
+            plan.add_file(errand_of_file(path, name, options, bar));
+            continue;
+        }
+        const SavedTree saved{path, name, contents ? std::string() : std::string(files::leaf_of(path)) + "/"};
+        if (const auto bytes = plan_save(saved, options, plan, report, bar)) {
+            bar.add_total(*bytes);
+        } else {
+            report.failed({name, path}, bytes.error());
+        }
+    }
+    return plan;
+}
+
+}  // namespace
 
 ExitCode run_save(const SaveOptions& options) {
     const Interrupt interrupt;
@@ -20,32 +72,17 @@ ExitCode run_save(const SaveOptions& options) {
         complain("the last word is where to save: " + place.error().message());
         return ExitCode::usage;
     }
-    std::uint64_t bytes = 0;
-    for (const auto& path : options.files) {
-        std::error_code unknown;  // it is reported when its turn comes
-        if (const auto size = std::filesystem::file_size(path, unknown); !unknown) bytes += size;
-    }
     const bool wants_bar = !options.json && !options.quiet;
-    ProgressBar bar(STDERR_FILENO, wants_bar, options.files.size(), bytes);
+    ProgressBar bar(STDERR_FILENO, wants_bar, 0, 0);
     Report report(style_of(options), "saved", bar);
-    const files::SaveMode mode{options.replace ? files::Existing::replace : files::Existing::keep, options.push,
-                               options.checksum};
-    std::vector<Errand> errands;
-    std::map<std::string, std::string> path_by_name;
-    for (const auto& path : options.files) {
-        const std::string_view leaf = options.as.empty() ? files::leaf_of(path) : std::string_view(options.as);
-        const auto name = join_name(place->path, leaf);
-        if (const auto [other, fresh] = path_by_name.try_emplace(name, path); !fresh) {
-            complain(files::printable(other->second) + " and " + files::printable(path) + " would both be saved as " +
-                     files::printable(name) + ": save them one by one, with --as or into different folders");
-            return ExitCode::usage;
-        }
-        errands.push_back({Report::File{name, path}, [path, name, mode, &bar](files::Client& session) {
-                               return session.save(path, name, mode,
-                                                   [&bar](std::uint64_t moved) { bar.add_bytes(moved); });
-                           }});
-    }
-    move_all(place->server, options, std::move(errands), report, bar, interrupt);
+    auto plan = plan_all(options, place->path, report, bar);
+    if (!plan) return ExitCode::usage;
+    const Planner planner = [&](files::Client& session) -> hl::Task<Result<Plan>> {
+        const TreePlan::Lister list = [&session](const std::string& name) { return session.list(name); };
+        if (!options.ignore_times) co_await plan->leave_out_unchanged(list, report);
+        co_return plan->take();
+    };
+    move_all(place->server, options, planner, report, bar, interrupt);
     return report.finish();
 }
 

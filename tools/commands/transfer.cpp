@@ -36,24 +36,37 @@ bool ends_all(Errc code) {
 // The files of one session, and the tasks that take one after another.
 class Movement {
   public:
-    Movement(files::Client& session, std::vector<Errand>& errands, Report& report, ProgressBar& bar)
-        : session_(session), errands_(errands), report_(report), bar_(bar) {}
+    Movement(files::Client& session, Report& report, ProgressBar& bar, bool dry_run)
+        : session_(session), report_(report), bar_(bar), dry_run_(dry_run) {}
 
-    hl::Task<Result<void>> run(unsigned jobs) {
+    hl::Task<Result<void>> run(const Planner& planner, unsigned jobs) {
         Result<void> opened = co_await session_.open();
-        if (opened) {
-            std::vector<hl::Task<void>> workers;
-            for (std::size_t i = 0; i < std::min<std::size_t>(jobs, errands_.size()); ++i) workers.push_back(work());
-            (void)co_await hl::when_all(std::move(workers));
-        }
+        if (opened) opened = co_await run_plan(planner, jobs);
         co_await session_.close();
         co_return opened;
     }
 
   private:
-    hl::Task<void> work() {
-        while (next_ < errands_.size()) {
-            auto& errand = errands_[next_++];
+    hl::Task<Result<void>> run_plan(const Planner& planner, unsigned jobs) {
+        Result<Plan> plan = co_await planner(session_);
+        if (!plan) co_return std::move(plan).error();
+        for (auto& phase : *plan) {
+            if (dry_run_) {
+                for (const auto& errand : phase) report_.planned(errand.file);
+                continue;
+            }
+            std::vector<hl::Task<void>> workers;
+            std::size_t next = 0;
+            for (std::size_t i = 0; i < std::min<std::size_t>(jobs, phase.size()); ++i)
+                workers.push_back(work(phase, next));
+            if (!workers.empty()) (void)co_await hl::when_all(std::move(workers));
+        }
+        co_return Result<void>();
+    }
+
+    hl::Task<void> work(std::vector<Errand>& errands, std::size_t& next) {
+        while (next < errands.size()) {
+            auto& errand = errands[next++];
             if (end_) {
                 report_.skipped(errand.file, *end_);
                 continue;
@@ -74,24 +87,23 @@ class Movement {
     }
 
     files::Client& session_;
-    std::vector<Errand>& errands_;
     Report& report_;
     ProgressBar& bar_;
-    std::size_t next_ = 0;
+    const bool dry_run_;
     std::optional<Error> end_;
 };
 
 Result<void> try_move_all(const std::string& server, const TransferOptions& options, const files::Key* key,
-                          std::vector<Errand>& errands, Report& report, ProgressBar& bar, const Interrupt& interrupt) {
+                          const Planner& planner, Report& report, ProgressBar& bar, const Interrupt& interrupt) {
     CINNABAR_TRY(const auto reached, reach(server, options.transport));
     files::Client session(reached.node, reached.server, key);
-    Movement movement(session, errands, report, bar);
-    return hl::sync_wait(movement.run(options.jobs), interrupt.token());
+    Movement movement(session, report, bar, options.dry_run);
+    return hl::sync_wait(movement.run(planner, options.jobs), interrupt.token());
 }
 
 }  // namespace
 
-void move_all(const std::string& server, const TransferOptions& options, std::vector<Errand> errands, Report& report,
+void move_all(const std::string& server, const TransferOptions& options, const Planner& planner, Report& report,
               ProgressBar& bar, const Interrupt& interrupt) {
     std::optional<files::Key> key;
     if (!options.key_file.empty()) {
@@ -103,7 +115,7 @@ void move_all(const std::string& server, const TransferOptions& options, std::ve
         if (!found) return report.failed_at_once(server, found.error());
         key = std::move(*found);
     }
-    const auto moved = try_move_all(server, options, key ? &*key : nullptr, errands, report, bar, interrupt);
+    const auto moved = try_move_all(server, options, key ? &*key : nullptr, planner, report, bar, interrupt);
     if (!moved) report.failed_at_once(server, moved.error());
 }
 

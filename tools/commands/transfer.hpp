@@ -7,6 +7,7 @@
 #include "terminal/report.hpp"
 
 #include <cinnabar/files/client.hpp>
+#include <cinnabar/files/entry.hpp>
 #include <cinnabar/hl/node.hpp>
 
 #include <functional>
@@ -20,11 +21,18 @@ namespace cinnabar::tools {
 struct Errand {
     Report::File file;
     std::function<hl::Task<Result<files::Moved>>(files::Client& session)> move;
+    // Of trees: what there will be, with its name on the side that gets it.
+    std::optional<files::Entry> result = {};
 };
 
-// Moves all files over one session, at most `options.jobs` at once, and reports each. A failed file does not stop the
+// One after another; the errands of one phase are done in any order.
+using Plan = std::vector<std::vector<Errand>>;
+// Makes the plan, with what the server says.
+using Planner = std::function<hl::Task<Result<Plan>>(files::Client& session)>;
+
+// Does all errands over one session, at most `options.jobs` at once, and reports each. A failed one does not stop the
 // others; a lost server or an interrupt ends all. Errors that concern all files are reported as well.
-void move_all(const std::string& server, const TransferOptions& options, std::vector<Errand> errands, Report& report,
+void move_all(const std::string& server, const TransferOptions& options, const Planner& planner, Report& report,
               ProgressBar& bar, const Interrupt& interrupt);
 
 [[nodiscard]] Report::Style style_of(const TransferOptions& options) noexcept;

@@ -51,6 +51,7 @@ class ProgressBar {
     // Any thread.
     void begin_file(const std::string& name);
     void add_bytes(std::uint64_t bytes) noexcept { bytes_done_.fetch_add(bytes, std::memory_order_relaxed); }
+    void add_files(std::uint64_t count) noexcept { files_total_.fetch_add(count, std::memory_order_relaxed); }
     void add_total(std::uint64_t bytes) noexcept { bytes_total_.fetch_add(bytes, std::memory_order_relaxed); }
     void end_file() noexcept { files_done_.fetch_add(1, std::memory_order_relaxed); }
     // Wipes the line, lets `print` write, and draws again later.
@@ -69,7 +70,7 @@ class ProgressBar {
     void draw(double elapsed);
     void wipe() const;
     int fd_;
-    std::uint64_t files_total_;
+    std::atomic<std::uint64_t> files_total_;
     std::atomic<std::uint64_t> bytes_total_;
     std::atomic<std::uint64_t> bytes_done_{0};
     std::atomic<std::uint64_t> files_done_{0};

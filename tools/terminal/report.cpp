@@ -16,7 +16,13 @@ namespace {
 JsonObject event_of(const Report::File& file, bool ok) {
     JsonObject object;
     object.text("event", "file").flag("ok", ok).name("name", file.name).name("path", file.path);
+    if (file.kind == Report::Kind::folder) object.text("kind", "folder");
+    if (file.kind == Report::Kind::link) object.text("kind", "link");
     return object;
+}
+
+std::string plural(std::uint64_t count, std::string_view one) {
+    return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
 }
 
 }  // namespace
@@ -48,12 +54,30 @@ void Report::count_failure(const Error& error) {
     if (exit_ == ExitCode::ok) exit_ = exit_code(error.code);
 }
 
-void Report::done(const File& file) {
-    ++done_;
+void Report::planned(const File& file) {
+    dry_run_ = true;
+    if (file.kind == Kind::hidden) return;
+    ++(file.kind == Kind::file ? done_ : others_);
     bytes_ += file.bytes;
-    bar_.end_file();
+    if (style_ == Style::json)
+        return print_line(event_of(file, true).flag("dry_run", true).number("bytes", file.bytes).line());
+    if (style_ == Style::people) print_line(files::printable(file.name));
+}
+
+void Report::unchanged(const File& file) {
+    ++unchanged_;
+    if (file.kind == Kind::file) bar_.end_file();
+    if (style_ == Style::json) print_line(event_of(file, true).flag("unchanged", true).line());
+}
+
+void Report::done(const File& file) {
+    if (file.kind == Kind::hidden) return;
+    ++(file.kind == Kind::file ? done_ : others_);
+    bytes_ += file.bytes;
+    if (file.kind == Kind::file) bar_.end_file();
     if (style_ != Style::json) return;
     auto object = event_of(file, true);
+    if (file.kind != Kind::file) return print_line(object.line());
     object.number("bytes", file.bytes);
     if (file.checksum) object.text("checksum", fmt::format("xxh3:{:016x}", *file.checksum));
     object.number("seconds", file.seconds);
@@ -94,14 +118,20 @@ ExitCode Report::finish() {
     if (style_ == Style::json) {
         JsonObject object;
         object.text("event", "summary").number("files", done_ + failed_).number("done", done_);
+        if (others_ > 0) object.number("folders_and_links", others_);
+        if (unchanged_ > 0) object.number("unchanged", unchanged_);
         object.number("failed", failed_).number("bytes", bytes_).number("seconds", took);
         object.number("bytes_per_second", rate).number("exit", static_cast<std::uint64_t>(exit_));
         print_line(object.line());
         return exit_;
     }
     if (skipped_ > 0) complain(fmt::format("{} more were not tried", skipped_));
-    if (style_ == Style::quiet || done_ == 0) return exit_;
-    print_line(fmt::format("{} {} file{}, {} in {} ({})", verb_, done_, done_ == 1 ? "" : "s", human_bytes(bytes_),
+    if (style_ == Style::quiet || done_ + others_ + unchanged_ == 0) return exit_;
+    std::string what = plural(done_, "file");
+    if (others_ > 0) what += " and " + fmt::format("{} folders and links", others_);
+    if (unchanged_ > 0) what += fmt::format(" ({} unchanged)", unchanged_);
+    if (dry_run_) return print_line(fmt::format("to be {}: {}, {}", verb_, what, human_bytes(bytes_))), exit_;
+    print_line(fmt::format("{} {}, {} in {} ({})", verb_, what, human_bytes(bytes_),
                            human_duration(std::chrono::duration<double>(took)), human_rate(rate)));
     return exit_;
 }

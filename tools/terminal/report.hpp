@@ -30,14 +30,25 @@ class Report {
     // `verb` is what was done to the files: "saved". The bar must outlive the report.
     Report(Style style, std::string_view verb, ProgressBar& bar);
 
+    enum class Kind : std::uint8_t {
+        file,
+        folder,
+        link,
+        hidden,  // a step that is told only when it fails
+    };
     struct File {
         std::string name;  // on the server
         std::string path;  // here
         std::uint64_t bytes = 0;
         std::optional<std::uint64_t> checksum;  // XXH3
         double seconds = 0;
+        Kind kind = Kind::file;
     };
     void done(const File& file);
+    // Would be done, but for --dry-run.
+    void planned(const File& file);
+    // Is the same on both sides already.
+    void unchanged(const File& file);
     void failed(const File& file, const Error& error);
     // Not tried any more, for the same reason as the one before.
     void skipped(const File& file, const Error& error);
@@ -56,6 +67,9 @@ class Report {
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
     ExitCode exit_ = ExitCode::ok;
     std::uint64_t done_ = 0;
+    std::uint64_t others_ = 0;  // folders and links
+    std::uint64_t unchanged_ = 0;
+    bool dry_run_ = false;
     std::uint64_t failed_ = 0;
     std::uint64_t skipped_ = 0;
     std::uint64_t bytes_ = 0;

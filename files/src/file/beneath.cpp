@@ -18,13 +18,11 @@ namespace {
 
 constexpr int attempts_max = 128;
 
-}  // namespace
-
 // glibc has no wrapper.
-UniqueFd open_beneath(int directory, const std::string& path, std::uint64_t flags) {
+UniqueFd open_resolved(int directory, const std::string& path, std::uint64_t flags, std::uint64_t resolve) {
     open_how how{};
     how.flags = flags | O_CLOEXEC;
-    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+    how.resolve = resolve;
     for (int attempt = 1;; ++attempt) {
         const long fd = ::syscall(SYS_openat2, directory, path.c_str(), &how, sizeof how);
         // EAGAIN: something on the way was renamed meanwhile, and the kernel could not be sure. It passes, unless
@@ -32,6 +30,16 @@ UniqueFd open_beneath(int directory, const std::string& path, std::uint64_t flag
         const bool passes = fd < 0 && (errno == EINTR || (errno == EAGAIN && attempt < attempts_max));
         if (!passes) return UniqueFd(static_cast<int>(fd));
     }
+}
+
+}  // namespace
+
+UniqueFd open_beneath(int directory, const std::string& path, std::uint64_t flags) {
+    return open_resolved(directory, path, flags, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
+}
+
+UniqueFd open_below_without_links(int directory, const std::string& path, std::uint64_t flags) {
+    return open_resolved(directory, path, flags, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS);
 }
 
 UniqueFd open_parent_beneath(int directory, std::string_view name) {

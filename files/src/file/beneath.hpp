@@ -16,6 +16,9 @@ namespace cinnabar::files {
 // has a lease on it.
 [[nodiscard]] UniqueFd open_beneath(int directory, const std::string& path, std::uint64_t flags);
 
+// The same, over no link at all: EXDEV or ELOOP. `path` may lead over any number of folders.
+[[nodiscard]] UniqueFd open_below_without_links(int directory, const std::string& path, std::uint64_t flags);
+
 // The directory that `name` is to be in. Empty, with errno.
 [[nodiscard]] UniqueFd open_parent_beneath(int directory, std::string_view name);
 

@@ -6,6 +6,9 @@
 
 #include <xxhash.h>
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <new>
@@ -19,6 +22,11 @@ class Checksum {
         XXH3_64bits_reset(state_.get());
     }
     void update(ConstBytes bytes) noexcept { XXH3_64bits_update(state_.get(), bytes.data(), bytes.size()); }
+    void update_zeros(std::uint64_t bytes) noexcept {
+        static constexpr std::array<std::byte, 64 << 10> zeros{};
+        for (; bytes > 0; bytes -= std::min<std::uint64_t>(bytes, zeros.size()))
+            update(ConstBytes(zeros).first(static_cast<std::size_t>(std::min<std::uint64_t>(bytes, zeros.size()))));
+    }
     // The checksum of everything so far.
     [[nodiscard]] std::uint64_t digest() const noexcept { return XXH3_64bits_digest(state_.get()); }
 

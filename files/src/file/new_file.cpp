@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "file/beneath.hpp"
+#include "file/naming.hpp"
 
 #include <cinnabar/files/file_error.hpp>
 #include <cinnabar/files/name.hpp>
@@ -9,8 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <cstdio>
+#include <cstring>
 #include <utility>
 
 namespace cinnabar::files {
@@ -19,6 +20,26 @@ namespace {
 // Write-back is started this often, so that the sync at the end finds little to do and a large file never fills the
 // page cache with dirty pages.
 constexpr std::uint64_t flush_bytes = 8u << 20;
+
+constexpr std::size_t block_bytes = 4096;
+
+bool is_zero(ConstBytes block) noexcept {
+    return block[0] == std::byte{0} && std::memcmp(block.data(), block.data() + 1, block.size() - 1) == 0;
+}
+
+// How many bytes at the beginning are whole blocks of zeros, and how many come before the next such block. The last
+// block may be shorter.
+std::size_t zero_bytes(ConstBytes bytes) noexcept {
+    std::size_t at = 0;
+    while (at < bytes.size() && is_zero(bytes.subspan(at, std::min(block_bytes, bytes.size() - at)))) at += block_bytes;
+    return std::min(at, bytes.size());
+}
+std::size_t content_bytes(ConstBytes bytes) noexcept {
+    std::size_t at = 0;
+    while (at < bytes.size() && !is_zero(bytes.subspan(at, std::min(block_bytes, bytes.size() - at))))
+        at += block_bytes;
+    return std::min(at, bytes.size());
+}
 
 }  // namespace
 
@@ -34,11 +55,28 @@ NewFile& NewFile::operator=(NewFile&& other) noexcept {
     leaf_ = std::move(other.leaf_);
     existing_ = other.existing_;
     kept_ = other.kept_;
+    attributes_ = std::move(other.attributes_);
+    sparse_ = other.sparse_;
     flushed_ = other.flushed_;
     return *this;
 }
 
+// Of a sparse file, what is zero is not written: whole blocks of a hole stay a hole.
 Result<void> NewFile::write(std::uint64_t offset, ConstBytes from) {
+    if (!sparse_) return write_all(offset, from);
+    while (!from.empty()) {
+        const auto zero = zero_bytes(from);
+        offset += zero;
+        from = from.subspan(zero);
+        const auto content = content_bytes(from);
+        CINNABAR_TRY_VOID(write_all(offset, from.first(content)));
+        offset += content;
+        from = from.subspan(content);
+    }
+    return {};
+}
+
+Result<void> NewFile::write_all(std::uint64_t offset, ConstBytes from) {
     if (kept_.bytes != 0) CINNABAR_TRY_VOID(check_room(file_.get(), from.size(), 0, kept_, name_));
     while (!from.empty()) {
         const ssize_t count = ::pwrite(file_.get(), from.data(), from.size(), static_cast<off_t>(offset));
@@ -57,60 +95,30 @@ Result<void> NewFile::write(std::uint64_t offset, ConstBytes from) {
     return {};
 }
 
-Result<void> NewFile::commit(const BeforeNaming& before_naming) {
-    if (::fsync(file_.get()) != 0) {
-        const int failure = errno;
-        discard();
-        return file_error(failure, "cannot sync the file", name_);
-    }
-    Result<void> named;
-    if (before_naming) named = before_naming(file_.get());
-    if (named) named = check_place();
-    if (named) named = give_name();
-    if (!named) {
-        discard();
-        return named;
-    }
-    staged_name_.clear();
-    file_.reset();
-    // Some file systems cannot sync a directory and say EINVAL; they write it through.
-    if (::fsync(parent_.get()) != 0 && errno != EINVAL)
-        return file_error(errno, "the file has its name, but the directory could not be synced", name_);
+Result<void> NewFile::set_sparse(std::uint64_t bytes) {
+    if (::ftruncate(file_.get(), static_cast<off_t>(bytes)) != 0)
+        return file_error(errno, "cannot set the size of the file", name_);
+    sparse_ = true;
     return {};
 }
 
-// The directory was opened with the file, perhaps long ago: others may have moved it out of the root since, or put
-// something else than a file under the name. No call of the kernel looks and renames in one, so a moment is left in
-// which they can still do so.
-Result<void> NewFile::check_place() const {
-    const Error moved{Errc::not_found, "its directory was moved or removed while the file was under way",
-                      printable(name_)};
-    const auto now = open_parent_beneath(root_->get(), name_);
-    if (!now && (errno == ENOENT || errno == ENOTDIR)) return moved;
-    if (!now) return file_error(errno, "cannot open its directory", name_);
-    struct stat then_status {};
-    struct stat now_status {};
-    if (::fstat(parent_.get(), &then_status) != 0 || ::fstat(now.get(), &now_status) != 0)
-        return file_error(errno, "cannot look at its directory", name_);
-    if (then_status.st_dev != now_status.st_dev || then_status.st_ino != now_status.st_ino) return moved;
-    return check_target(parent_.get(), leaf_, name_, existing_);
+Result<void> NewFile::settle(const BeforeNaming& before_naming) {
+    if (attributes_) CINNABAR_TRY_VOID(give_attributes(file_.get(), *attributes_, name_));
+    if (::fsync(file_.get()) != 0) return file_error(errno, "cannot sync the file", name_);
+    if (before_naming) CINNABAR_TRY_VOID(before_naming(file_.get()));
+    const Target target{root_->get(), parent_.get(), leaf_, name_, existing_};
+    CINNABAR_TRY_VOID(check_place(target));
+    return give_name(staging_->get(), staged_name_, target);
 }
 
-Result<void> NewFile::give_name() {
-    const int staging = staging_->get();
-    if (existing_ == Existing::replace) {
-        if (::renameat(staging, staged_name_.c_str(), parent_.get(), leaf_.c_str()) == 0) return {};
-        return file_error(errno, "cannot rename the file into place", name_);
+Result<void> NewFile::commit(const BeforeNaming& before_naming) {
+    if (auto settled = settle(before_naming); !settled) {
+        discard();
+        return settled;
     }
-    if (::renameat2(staging, staged_name_.c_str(), parent_.get(), leaf_.c_str(), RENAME_NOREPLACE) == 0) return {};
-    if (errno == EINVAL || errno == ENOSYS) {
-        // A file system without RENAME_NOREPLACE (NFS): a hard link is not made over an existing name either.
-        if (::linkat(staging, staged_name_.c_str(), parent_.get(), leaf_.c_str(), 0) == 0) {
-            (void)::unlinkat(staging, staged_name_.c_str(), 0);
-            return {};
-        }
-    }
-    return file_error(errno, "cannot rename the file into place", name_);
+    staged_name_.clear();
+    file_.reset();
+    return sync_folder(parent_.get(), name_);
 }
 
 void NewFile::discard() noexcept {

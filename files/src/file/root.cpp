@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "file/beneath.hpp"
+#include "file/naming.hpp"
 
-#include <cinnabar/base/random.hpp>
 #include <cinnabar/files/file_error.hpp>
 #include <cinnabar/files/name.hpp>
 #include <cinnabar/files/root.hpp>
@@ -12,22 +12,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <cstdio>
 #include <memory>
 
 namespace cinnabar::files {
 namespace {
 
 constexpr int attempts_max = 16;
-
-std::string staged_name() {
-    std::array<char, 48> name{};
-    (void)std::snprintf(name.data(), name.size(), ".cinnabar-%016llx.part",
-                        static_cast<unsigned long long>(secret_u64()));
-    return name.data();
-}
 
 }  // namespace
 
@@ -98,7 +89,7 @@ void Root::clean_staging() {
     (void)fd.release();
     while (const dirent* entry = ::readdir(folder.get())) {
         const std::string_view name = entry->d_name;
-        if (!name.starts_with(".cinnabar-") || !name.ends_with(".part")) continue;
+        if (!is_staged_name(name)) continue;
         if (::unlinkat(staging_->get(), entry->d_name, 0) == 0) ++removed_;
     }
 }
@@ -141,7 +132,7 @@ Result<NewFile> Root::create(std::string_view name, std::uint64_t bytes, std::ui
     file.existing_ = existing;
     file.kept_ = kept_;
     for (int attempt = 0; attempt < attempts_max; ++attempt) {
-        auto staged = staged_name();
+        auto staged = make_staged_name();
         file.file_.reset(::openat(staging_->get(), staged.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                                   static_cast<mode_t>(mode & 0777u)));
         if (file.file_) {

@@ -33,9 +33,27 @@ Result<SourceFile> SourceFile::from(UniqueFd file, std::string_view name) {
     source.name_ = name;
     source.bytes_ = static_cast<std::uint64_t>(status.st_size);
     source.mode_ = status.st_mode & 0777u;
+    constexpr std::uint64_t disk_block_bytes = 512;
+    source.sparse_ = static_cast<std::uint64_t>(status.st_blocks) * disk_block_bytes < source.bytes_;
     source.modified_ = status.st_mtim;
     source.changed_ = status.st_ctim;
     return source;
+}
+
+bool SourceFile::is_hole(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+    // Moves the position, which nothing here uses.
+    const off_t content = ::lseek(file_.get(), static_cast<off_t>(offset), SEEK_DATA);
+    if (content < 0) return errno == ENXIO;  // all the rest
+    return static_cast<std::uint64_t>(content) >= offset + bytes;
+}
+
+Result<Attributes> SourceFile::attributes(const ExtendedKinds& kinds) const {
+    Attributes result;
+    result.mode = mode_;
+    result.modified_s = modified_.tv_sec;
+    result.modified_ns = static_cast<std::uint32_t>(modified_.tv_nsec);
+    CINNABAR_TRY(result.extended, read_extended(file_.get(), kinds, name_));
+    return result;
 }
 
 Result<void> SourceFile::read(std::uint64_t offset, Bytes to) const {

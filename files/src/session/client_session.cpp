@@ -70,6 +70,7 @@ struct ClientSession::Receiving {
     NewFile target;
     std::uint64_t file;
     std::uint64_t bytes;
+    bool sparse;
     BytesMoved progress;
     Share share;
     Sequence taking{};
@@ -170,14 +171,18 @@ hl::Task<void> ClientSession::give_up(std::uint64_t file) {
 
 // --- saving
 
-hl::Task<Result<Moved>> ClientSession::save(const std::string& path, const std::string& name, SaveMode mode,
+hl::Task<Result<Moved>> ClientSession::save(OpenSource open_source, const std::string& name, SaveMode mode,
                                             BytesMoved progress) {
-    auto source = co_await disk_.run([&path] { return SourceFile::open(path); });
+    auto source = co_await disk_.run([&open_source] { return open_source(); });
     if (!source) co_return std::move(source).error();
+    auto attributes = co_await disk_.run([&] { return source->attributes(mode.extended); });
+    if (!attributes) co_return std::move(attributes).error();
     OpenIn open;
     open.name = name;
     open.bytes = source->bytes();
-    open.mode = source->mode();
+    open.attributes = *std::move(attributes);
+    open.exact = mode.exact;
+    open.sparse = source->sparse();
     open.replace = mode.existing == Existing::replace;
     open.checked = mode.checked;
     seals_.stamp(open);
@@ -224,13 +229,42 @@ hl::Task<void> ClientSession::send_lane(Sending& file) {
 
 hl::Task<Result<void>> ClientSession::send_window(Sending& file, std::uint64_t offset) {
     Result<void> sent;
-    if (file.mode.push) {  // no conditional expression: gcc 12 destroys what it awaits there twice
+    Result<bool> hole = co_await pass_hole(file, offset);
+    if (!hole) {
+        sent = std::move(hole).error();
+    } else if (*hole) {
+        sent = Result<void>();
+    } else if (file.mode.push) {  // no conditional expression: gcc 12 destroys what it awaits there twice
         sent = co_await push_window(file, offset);
     } else {
         sent = co_await lend_window(file, offset);
     }
     if (sent && file.progress) file.progress(std::min(window_bytes_, file.source.bytes() - offset));
     co_return sent;
+}
+
+// Whether the window lies in a hole; the server has been told then.
+hl::Task<Result<bool>> ClientSession::pass_hole(Sending& file, std::uint64_t offset) {
+    if (!file.source.sparse()) co_return false;
+    const std::uint64_t bytes = std::min(window_bytes_, file.source.bytes() - offset);
+    if (const Errc turn = co_await file.reading.reach(offset); turn != Errc::ok) co_return turn;
+    const bool hole = co_await disk_.run([&file, offset, bytes] {
+        const bool found = file.source.is_hole(offset, bytes);
+        if (found && file.mode.checked) file.sum.update_zeros(bytes);
+        return found;
+    });
+    file.reading.advance(hole ? offset + bytes : offset);  // of no hole: whoever reads it takes the turn again
+    if (!hole) co_return false;
+    WindowIn window;
+    window.file = file.file;
+    window.offset = offset;
+    window.hole = true;
+    const Pace::Pass pass = co_await pace_.take();
+    if (file.failure) co_return *file.failure;
+    seals_.stamp(window);
+    Result<void> told = co_await node_.call(window_rpc, server_, window, within(window_deadline));
+    if (!told) co_return in_the_middle(std::move(told).error());
+    co_return true;
 }
 
 hl::Task<Result<Buffer>> ClientSession::read_window(Sending& file, std::uint64_t offset) {
@@ -312,10 +346,11 @@ hl::Task<Result<void>> ClientSession::fill(hl::Request<FillIn> request) {
 
 // --- fetching
 
-hl::Task<Result<Moved>> ClientSession::fetch(const std::string& name, const Root& into, Existing existing,
+hl::Task<Result<Moved>> ClientSession::fetch(const std::string& name, const Root& into, FetchMode mode,
                                              BytesMoved progress, std::function<void(std::uint64_t)> announced) {
     AskIn ask;
     ask.name = name;
+    ask.extended = mode.extended;
     seals_.stamp(ask);
     auto asked = co_await node_.call(ask_rpc, server_, ask, within(open_deadline));
     if (!asked) co_return from_remote(std::move(asked).error());
@@ -324,12 +359,20 @@ hl::Task<Result<Moved>> ClientSession::fetch(const std::string& name, const Root
         co_return Error{Errc::protocol, "the server tells of a file of an impossible size", printable(name)};
     }
     if (announced) announced(asked->bytes);
-    auto target = co_await disk_.run([&] { return into.create(leaf_of(name), asked->bytes, asked->mode, existing); });
+    if (mode.as.empty()) mode.as = leaf_of(name);
+    auto target = co_await disk_.run([&]() -> Result<NewFile> {
+        const auto bytes = asked->sparse ? 0 : asked->bytes;
+        CINNABAR_TRY(auto made, into.create(mode.as, bytes, asked->attributes.mode, mode.existing));
+        if (asked->sparse) CINNABAR_TRY_VOID(made.set_sparse(asked->bytes));
+        if (mode.exact) made.keep(asked->attributes);
+        return made;
+    });
     if (!target) {
         co_await give_up(asked->file);
         co_return std::move(target).error();
     }
-    Receiving file{*std::move(target), asked->file, asked->bytes, std::move(progress), Share(*buffers_, part_)};
+    Receiving file{*std::move(target), asked->file,         asked->bytes,
+                   asked->sparse,      std::move(progress), Share(*buffers_, part_)};
     Result<void> received = co_await receive_windows(file);
     if (!received) {
         co_await give_up(file.file);
@@ -375,7 +418,7 @@ hl::Task<Result<void>> ClientSession::receive_window(Receiving& file, std::uint6
     read.file = file.file;
     read.offset = offset;
     read.window = hl::Bulk(buffer->region().slice(0, bytes), na::Access::write);
-    Result<void> arrived;
+    Result<ReadOut> arrived = ReadOut{};
     {
         const Pace::Pass pass = co_await pace_.take();
         if (file.failure) co_return *file.failure;
@@ -383,9 +426,15 @@ hl::Task<Result<void>> ClientSession::receive_window(Receiving& file, std::uint6
         arrived = co_await node_.call(read_rpc, server_, read, within(window_deadline));
     }
     if (!arrived) co_return in_the_middle(std::move(arrived).error());
+    if (arrived->hole && !file.sparse)
+        co_return Error{Errc::protocol, "the server tells of a hole in a file without any"};
     if (const Errc turn = co_await file.writing.reach(offset); turn != Errc::ok) co_return turn;
     const ConstBytes content = buffer->bytes().first(bytes);
-    Result<void> written = co_await disk_.run([&file, content, offset] {
+    Result<void> written = co_await disk_.run([&file, content, offset, hole = arrived->hole]() -> Result<void> {
+        if (hole) {
+            file.sum.update_zeros(content.size());
+            return {};
+        }
         file.sum.update(content);
         return file.target.write(offset, content);
     });

@@ -41,11 +41,15 @@ class ClientSession {
 
     // Saves a file under a name. The errors of the server's Root and of SourceFile; bad_checksum: it changed meanwhile.
     // unsupported: a push over a transport that cannot notify. Requires: open() was ok. Several at once.
-    [[nodiscard]] hl::Task<Result<Moved>> save(const std::string& path, const std::string& name, SaveMode mode,
+    [[nodiscard]] hl::Task<Result<Moved>> save(OpenSource open_source, const std::string& name, SaveMode mode,
                                                BytesMoved progress);
     // Fetches a file into a directory, under the last component of its name. Errors as above, from both sides.
-    [[nodiscard]] hl::Task<Result<Moved>> fetch(const std::string& name, const Root& into, Existing existing,
+    [[nodiscard]] hl::Task<Result<Moved>> fetch(const std::string& name, const Root& into, FetchMode mode,
                                                 BytesMoved progress, std::function<void(std::uint64_t)> announced);
+
+    // See Client.
+    [[nodiscard]] hl::Task<Result<void>> make(MakeIn in);
+    [[nodiscard]] hl::Task<Result<Listing>> list(std::string name, ExtendedKinds extended);
 
   private:
     struct Sending;
@@ -55,6 +59,7 @@ class ClientSession {
     [[nodiscard]] hl::Task<Result<void>> send_windows(Sending& file);
     [[nodiscard]] hl::Task<void> send_lane(Sending& file);
     [[nodiscard]] hl::Task<Result<void>> send_window(Sending& file, std::uint64_t offset);
+    [[nodiscard]] hl::Task<Result<bool>> pass_hole(Sending& file, std::uint64_t offset);
     [[nodiscard]] hl::Task<Result<Buffer>> read_window(Sending& file, std::uint64_t offset);
     [[nodiscard]] hl::Task<Result<void>> lend_window(Sending& file, std::uint64_t offset);
     [[nodiscard]] hl::Task<Result<void>> push_window(const Sending& file, std::uint64_t offset);

@@ -25,34 +25,42 @@ Result<void> Download::check(std::uint64_t offset, const hl::Bulk& window) const
     return {};
 }
 
-hl::Task<Result<void>> Download::send(std::uint64_t offset, const hl::Bulk& window) {
+hl::Task<Result<ReadOut>> Download::send(std::uint64_t offset, const hl::Bulk& window) {
     if (failure_) co_return *failure_;
-    Result<void> outcome = check(offset, window);
+    Result<ReadOut> outcome = ReadOut{};
+    if (auto fits = check(offset, window); !fits) outcome = std::move(fits).error();
     if (outcome) outcome = co_await move(offset, window);
     if (!outcome) close(outcome.error());
     co_return outcome;
 }
 
-hl::Task<Result<void>> Download::move(std::uint64_t offset, const hl::Bulk& window) {
+hl::Task<Result<ReadOut>> Download::move(std::uint64_t offset, const hl::Bulk& window) {
     const std::uint64_t bytes = window.size();
     if (const Errc turn = co_await reading_.reach(offset); turn != Errc::ok) co_return reason(turn);
     Result<Buffer> buffer = co_await buffers_.take(share_);
     if (!buffer) co_return reason(buffer.code());
     const Bytes content = buffer->bytes().first(bytes);
-    Result<void> got = co_await disk_.run([this, content, offset] {
+    bool hole = false;
+    Result<void> got = co_await disk_.run([this, content, offset, &hole]() -> Result<void> {
+        hole = file_.sparse() && file_.is_hole(offset, content.size());
+        if (hole) {
+            sum_.update_zeros(content.size());
+            return {};
+        }
         auto outcome = file_.read(offset, content);
         if (outcome) sum_.update(content);
         return outcome;
     });
-    if (!got) co_return got;
+    if (!got) co_return std::move(got).error();
     reading_.advance(offset + bytes);
+    if (hole) co_return ReadOut{true};
 
     hl::TransferOptions options;
     options.deadline = window_time_max;
     Result<std::uint64_t> moved = co_await window.push(buffer->region().slice(0, bytes), options);
     if (!moved) co_return std::move(moved).error();
     if (*moved != bytes) co_return Error{Errc::protocol, "the window went short"};
-    co_return Result<void>();
+    co_return ReadOut{};
 }
 
 hl::Task<Result<std::uint64_t>> Download::finish() {

@@ -6,6 +6,7 @@
 #include "file/checksum.hpp"
 #include "session/buffers.hpp"
 #include "session/disk.hpp"
+#include "session/protocol.hpp"
 #include "session/waiting.hpp"
 
 #include <cinnabar/files/source_file.hpp>
@@ -26,8 +27,8 @@ class Download {
     Download(const Download&) = delete;
     Download& operator=(const Download&) = delete;
 
-    // One window. ok: it is in the client's memory. Otherwise as Upload::receive.
-    [[nodiscard]] hl::Task<Result<void>> send(std::uint64_t offset, const hl::Bulk& window);
+    // One window. ok: it is in the client's memory, or a hole, of which nothing is sent. Otherwise as Upload::receive.
+    [[nodiscard]] hl::Task<Result<ReadOut>> send(std::uint64_t offset, const hl::Bulk& window);
     // The checksum of the whole file. invalid_argument: windows are missing. bad_checksum: the file changed meanwhile.
     [[nodiscard]] hl::Task<Result<std::uint64_t>> finish();
     void close(Error why);
@@ -35,10 +36,10 @@ class Download {
     [[nodiscard]] bool has_gap() const noexcept { return reading_.waited_for() && share_.idle(); }
 
     [[nodiscard]] std::uint64_t bytes() const noexcept { return file_.bytes(); }
-    [[nodiscard]] std::uint32_t mode() const noexcept { return file_.mode(); }
+    [[nodiscard]] const SourceFile& file() const noexcept { return file_; }
 
   private:
-    [[nodiscard]] hl::Task<Result<void>> move(std::uint64_t offset, const hl::Bulk& window);
+    [[nodiscard]] hl::Task<Result<ReadOut>> move(std::uint64_t offset, const hl::Bulk& window);
     [[nodiscard]] Result<void> check(std::uint64_t offset, const hl::Bulk& window) const;
     [[nodiscard]] Error reason(Errc code) const { return failure_ ? *failure_ : Error{code, "no such window is due"}; }
 

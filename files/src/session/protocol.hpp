@@ -3,6 +3,7 @@
 // promises is in docs/save-service.md; change both together.
 #pragma once
 
+#include <cinnabar/files/entry.hpp>
 #include <cinnabar/files/key.hpp>
 #include <cinnabar/hl/bulk.hpp>
 #include <cinnabar/hl/rpc.hpp>
@@ -13,7 +14,7 @@
 
 namespace cinnabar::files {
 
-inline constexpr std::uint32_t protocol_version = 1;
+inline constexpr std::uint32_t protocol_version = 2;
 
 // --- opening a session
 
@@ -70,7 +71,9 @@ struct OpenIn {
     Seal seal;
     std::string name;
     std::uint64_t bytes = 0;
-    std::uint32_t mode = 0;  // permission bits
+    Attributes attributes;
+    bool exact = false;  // it gets all of the attributes; otherwise its mode, less the server's umask
+    bool sparse = false;
     bool replace = false;
     bool checked = true;  // by the checksum of the commit
 };
@@ -83,7 +86,8 @@ struct WindowIn {
     Seal seal;
     std::uint64_t file = 0;
     std::uint64_t offset = 0;
-    hl::Bulk window;  // readable
+    bool hole = false;  // of a sparse file: it is all zeros, and nothing is lent
+    hl::Bulk window;    // readable
 };
 // Answered when the bytes are written.
 inline constexpr hl::Rpc<void(WindowIn)> window_rpc{"cinnabar.save.window"};
@@ -119,11 +123,13 @@ inline constexpr hl::Rpc<void(CommitIn)> commit_rpc{"cinnabar.save.commit"};
 struct AskIn {
     Seal seal;
     std::string name;
+    ExtendedKinds extended;
 };
 struct AskOut {
     std::uint64_t file = 0;
     std::uint64_t bytes = 0;
-    std::uint32_t mode = 0;
+    Attributes attributes;
+    bool sparse = false;
 };
 inline constexpr hl::Rpc<AskOut(AskIn)> ask_rpc{"cinnabar.save.ask"};
 
@@ -133,8 +139,11 @@ struct ReadIn {
     std::uint64_t offset = 0;
     hl::Bulk window;  // writable; as long as what is to be read
 };
+struct ReadOut {
+    bool hole = false;  // of a sparse file: it is all zeros, and nothing was written
+};
 // Answered when the bytes are in place.
-inline constexpr hl::Rpc<void(ReadIn)> read_rpc{"cinnabar.save.read"};
+inline constexpr hl::Rpc<ReadOut(ReadIn)> read_rpc{"cinnabar.save.read"};
 
 struct FinishIn {
     Seal seal;
@@ -144,6 +153,33 @@ struct FinishOut {
     std::uint64_t checksum = 0;  // of everything that was read
 };
 inline constexpr hl::Rpc<FinishOut(FinishIn)> finish_rpc{"cinnabar.save.finish"};
+
+// --- trees
+
+enum class MakeKind : std::uint8_t {
+    folder,         // of its owner alone until it is finished
+    finish_folder,  // gives it its attributes
+    link,           // to `target`
+    hard_link,      // another name of the file `target`
+};
+struct MakeIn {
+    Seal seal;
+    MakeKind kind = MakeKind::folder;
+    std::string name;
+    std::string target;
+    Attributes attributes;
+    bool replace = false;
+};
+// Answered when it is on disk.
+inline constexpr hl::Rpc<void(MakeIn)> make_rpc{"cinnabar.save.make"};
+
+struct ListIn {
+    Seal seal;
+    std::string name;  // of a folder; empty: the root
+    std::uint64_t cursor = 0;
+    ExtendedKinds extended;
+};
+inline constexpr hl::Rpc<Listing(ListIn)> list_rpc{"cinnabar.save.list"};
 
 // --- both
 

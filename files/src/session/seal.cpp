@@ -11,6 +11,14 @@ MacText operation(const R& rpc) {
     return text;
 }
 
+void add(MacText& text, const Attributes& attributes) {
+    text.add(attributes.mode).add(static_cast<std::uint64_t>(attributes.modified_s)).add(attributes.modified_ns);
+    text.add(attributes.extended.size());
+    for (const auto& extended : attributes.extended) text.add_text(extended.name).add_text(extended.value);
+}
+
+void add(MacText& text, const ExtendedKinds& kinds) { text.add(kinds.user ? 1 : 0).add(kinds.acls ? 1 : 0); }
+
 }  // namespace
 
 bool SeenNumbers::take(std::uint64_t number) noexcept {
@@ -32,15 +40,14 @@ bool SeenNumbers::take(std::uint64_t number) noexcept {
 MacText describe(const HoldIn&) { return operation(hold_rpc); }
 
 MacText describe(const OpenIn& in) {
-    return operation(open_rpc)
-        .add_text(in.name)
-        .add(in.bytes)
-        .add(in.mode)
-        .add(in.replace ? 1 : 0)
-        .add(in.checked ? 1 : 0);
+    MacText text = operation(open_rpc);
+    add(text.add_text(in.name).add(in.bytes), in.attributes);
+    return text.add(in.exact ? 1 : 0).add(in.sparse ? 1 : 0).add(in.replace ? 1 : 0).add(in.checked ? 1 : 0);
 }
 
-MacText describe(const WindowIn& in) { return operation(window_rpc).add(in.file).add(in.offset).add(in.window.size()); }
+MacText describe(const WindowIn& in) {
+    return operation(window_rpc).add(in.file).add(in.offset).add(in.hole ? 1 : 0).add(in.window.size());
+}
 
 MacText describe(const PushIn& in) { return operation(push_rpc).add(in.file).add(in.offset); }
 
@@ -50,13 +57,30 @@ MacText describe(const FillIn& in) {
 
 MacText describe(const CommitIn& in) { return operation(commit_rpc).add(in.file).add(in.checksum); }
 
-MacText describe(const AskIn& in) { return operation(ask_rpc).add_text(in.name); }
+MacText describe(const AskIn& in) {
+    MacText text = operation(ask_rpc);
+    add(text.add_text(in.name), in.extended);
+    return text;
+}
 
 MacText describe(const ReadIn& in) { return operation(read_rpc).add(in.file).add(in.offset).add(in.window.size()); }
 
 MacText describe(const FinishIn& in) { return operation(finish_rpc).add(in.file); }
 
 MacText describe(const AbortIn& in) { return operation(abort_rpc).add(in.file); }
+
+MacText describe(const MakeIn& in) {
+    MacText text = operation(make_rpc);
+    text.add(static_cast<std::uint64_t>(in.kind)).add_text(in.name).add_text(in.target);
+    add(text, in.attributes);
+    return text.add(in.replace ? 1 : 0);
+}
+
+MacText describe(const ListIn& in) {
+    MacText text = operation(list_rpc);
+    add(text.add_text(in.name).add(in.cursor), in.extended);
+    return text;
+}
 
 Seal Seals::stamp(MacText text) {
     Seal seal{token_, next_++, {}};

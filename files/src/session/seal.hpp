@@ -39,6 +39,8 @@ class SeenNumbers {
 [[nodiscard]] MacText describe(const ReadIn& in);
 [[nodiscard]] MacText describe(const FinishIn& in);
 [[nodiscard]] MacText describe(const AbortIn& in);
+[[nodiscard]] MacText describe(const MakeIn& in);
+[[nodiscard]] MacText describe(const ListIn& in);
 
 class Seals {
   public:

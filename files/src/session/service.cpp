@@ -84,6 +84,8 @@ Result<void> Service::serve_files_on(const hl::NodeRef& node) {
     CINNABAR_TRY_VOID(node.serve(read_rpc, [this](hl::Request<ReadIn> request) { return read(std::move(request)); }));
     CINNABAR_TRY_VOID(
         node.serve(finish_rpc, [this](hl::Request<FinishIn> request) { return finish(std::move(request)); }));
+    CINNABAR_TRY_VOID(node.serve(make_rpc, [this](hl::Request<MakeIn> request) { return make(std::move(request)); }));
+    CINNABAR_TRY_VOID(node.serve(list_rpc, [this](hl::Request<ListIn> request) { return list(std::move(request)); }));
     return node.serve(abort_rpc, [this](hl::Request<AbortIn> request) { return abort(request); });
 }
 
@@ -199,11 +201,16 @@ hl::Task<Result<OpenOut>> Service::open(hl::Request<OpenIn> request) {
         new Saving{{under_way_, (*session)->load, request->bytes}, {claims_, request->name}, {}, 0});
     auto file = co_await disk_.run([this, &request] {
         const auto existing = request->replace ? Existing::replace : Existing::keep;
-        return root_.create(request->name, request->bytes, request->mode, existing);
+        // Of a sparse file each write is compared with the room there is.
+        return root_.create(request->name, request->sparse ? 0 : request->bytes, request->attributes.mode, existing);
     });
+    if (file && request->sparse) {
+        if (auto set = file->set_sparse(request->bytes); !set) file = std::move(set).error();
+    }
     if (!file) co_return refuse(file.error());
+    if (request->exact) file->keep(request->attributes);
     saving->upload.emplace(buffers_, (*session)->load->buffers, disk_, *std::move(file), request->bytes,
-                           request->checked);
+                           request->checked, request->sparse);
     if ((*session)->ended) co_return Errc::canceled;
     OpenOut out;
     out.file = next_file_++;
@@ -225,7 +232,12 @@ hl::Task<Result<void>> Service::window(hl::Request<WindowIn> request) {
     const auto found = (*session)->savings.find(request->file);
     if (found == (*session)->savings.end()) co_return no_file(**session, request->file);
     const auto saving = found->second;
-    Result<void> outcome = co_await saving->upload->receive(request->offset, request->window);
+    Result<void> outcome;
+    if (request->hole) {
+        outcome = co_await saving->upload->receive_hole(request->offset);
+    } else {
+        outcome = co_await saving->upload->receive(request->offset, request->window);
+    }
     if (outcome) co_return outcome;
     give_up(**session, request->file, outcome.error());
     co_return to_remote(outcome.error());
@@ -292,23 +304,26 @@ hl::Task<Result<AskOut>> Service::ask(hl::Request<AskIn> request) {
     const std::shared_ptr<Giving> giving(new Giving{{under_way_, (*session)->load, 0}, request->name, {}, 0});
     auto file = co_await disk_.run([this, &request] { return root_.open_source(request->name); });
     if (!file) co_return refuse(file.error());
+    auto attributes = co_await disk_.run([&file, &request] { return file->attributes(request->extended); });
+    if (!attributes) co_return refuse(attributes.error());
     giving->download.emplace(buffers_, (*session)->load->buffers, disk_, *std::move(file));
     if ((*session)->ended) co_return Errc::canceled;
     AskOut out;
     out.file = next_file_++;
     out.bytes = giving->download->bytes();
-    out.mode = giving->download->mode();
+    out.attributes = *std::move(attributes);
+    out.sparse = giving->download->file().sparse();
     (*session)->givings.emplace(out.file, giving);
     co_return out;
 }
 
-hl::Task<Result<void>> Service::read(hl::Request<ReadIn> request) {
+hl::Task<Result<ReadOut>> Service::read(hl::Request<ReadIn> request) {
     auto session = session_of(request);
     if (!session) co_return to_remote(session.error());
     const auto found = (*session)->givings.find(request->file);
     if (found == (*session)->givings.end()) co_return no_file();
     const auto giving = found->second;
-    Result<void> outcome = co_await giving->download->send(request->offset, request->window);
+    Result<ReadOut> outcome = co_await giving->download->send(request->offset, request->window);
     if (!outcome) co_return to_remote(outcome.error());
     co_return outcome;
 }

@@ -145,8 +145,11 @@ class Service {
     [[nodiscard]] hl::Task<Result<void>> push(hl::Request<PushIn> request);
     [[nodiscard]] hl::Task<Result<void>> commit(hl::Request<CommitIn> request);
     [[nodiscard]] hl::Task<Result<AskOut>> ask(hl::Request<AskIn> request);
-    [[nodiscard]] hl::Task<Result<void>> read(hl::Request<ReadIn> request);
+    [[nodiscard]] hl::Task<Result<ReadOut>> read(hl::Request<ReadIn> request);
     [[nodiscard]] hl::Task<Result<FinishOut>> finish(hl::Request<FinishIn> request);
+    [[nodiscard]] hl::Task<Result<void>> make(hl::Request<MakeIn> request);
+    [[nodiscard]] Result<void> make_below_root(const MakeIn& in) const;
+    [[nodiscard]] hl::Task<Result<Listing>> list(hl::Request<ListIn> request);
     [[nodiscard]] Result<void> abort(const hl::Request<AbortIn>& request);
     void end_session(Session& session);
     void give_up(Session& session, std::uint64_t file, const Error& why);

@@ -27,13 +27,14 @@ hl::Task<Result<void>> ask_for(const hl::NodeRef& node, Arrival& arrival, hl::Ta
 
 }  // namespace
 
-Upload::Upload(Buffers& buffers, SessionPart& session, Disk& disk, NewFile file, std::uint64_t bytes,
-               bool checked) noexcept
+Upload::Upload(Buffers& buffers, SessionPart& session, Disk& disk, NewFile file, std::uint64_t bytes, bool checked,
+               bool sparse) noexcept
     : buffers_(buffers),
       disk_(disk),
       file_(std::move(file)),
       bytes_(bytes),
       checked_(checked),
+      sparse_(sparse),
       share_(buffers, session) {}
 
 Upload::~Upload() { disk_.dispose(std::move(file_)); }
@@ -58,6 +59,29 @@ hl::Task<Result<void>> Upload::receive(std::uint64_t offset, const hl::Bulk& win
     if (window.size() != 0 && window.size() == window_bytes(offset)) outcome = co_await pull(offset, window);
     if (!outcome) close(outcome.error());
     co_return outcome;
+}
+
+hl::Task<Result<void>> Upload::receive_hole(std::uint64_t offset) {
+    if (failure_) co_return *failure_;
+    Result<void> outcome = no_such_window();
+    const std::uint64_t bytes = window_bytes(offset);
+    if (bytes != 0 && sparse_) outcome = co_await leave_out(offset, bytes);
+    if (!outcome) close(outcome.error());
+    co_return outcome;
+}
+
+hl::Task<Result<void>> Upload::leave_out(std::uint64_t offset, std::uint64_t bytes) {
+    if (const Errc turn = co_await taking_.reach(offset); turn != Errc::ok) co_return reason(turn);
+    taking_.advance(offset + bytes);
+    if (const Errc turn = co_await writing_.reach(offset); turn != Errc::ok) co_return reason(turn);
+    if (checked_) {
+        (void)co_await disk_.run([this, bytes] {
+            sum_.update_zeros(bytes);
+            return true;
+        });
+    }
+    writing_.advance(offset + bytes);
+    co_return Result<void>();
 }
 
 hl::Task<Result<void>> Upload::grant(std::uint64_t offset, const hl::NodeRef& node, const na::Addr& client,

@@ -23,9 +23,9 @@ class Arrival;
 
 class Upload {
   public:
-    // `checked`: a checksum will be asked for.
-    Upload(Buffers& buffers, SessionPart& session, Disk& disk, NewFile file, std::uint64_t bytes,
-           bool checked) noexcept;
+    // `checked`: a checksum will be asked for. `sparse`: the file was set_sparse.
+    Upload(Buffers& buffers, SessionPart& session, Disk& disk, NewFile file, std::uint64_t bytes, bool checked,
+           bool sparse) noexcept;
     // Requires: none of its tasks runs. A disk thread removes a file that was not committed.
     ~Upload();
     Upload(const Upload&) = delete;
@@ -34,6 +34,8 @@ class Upload {
     // Pulls one window. ok: it is written. invalid_argument: the file has no such window, or has received it before.
     // Any other error has ended the file, and is the same for all its windows.
     [[nodiscard]] hl::Task<Result<void>> receive(std::uint64_t offset, const hl::Bulk& window);
+    // One window that is all zeros, of a sparse file.
+    [[nodiscard]] hl::Task<Result<void>> receive_hole(std::uint64_t offset);
     // Grants the client a buffer by `ask`, into which it writes the window and then notifies `node` with `notice`.
     // `ask` ends when the client has let go of the buffer. Results as of receive().
     using Ask = std::function<hl::Task<Result<void>>(hl::Bulk buffer, std::uint32_t notice)>;
@@ -56,6 +58,7 @@ class Upload {
     [[nodiscard]] hl::Task<Result<void>> have_pushed(std::uint64_t offset, std::uint64_t bytes, const hl::NodeRef& node,
                                                      const na::Addr& client, const Ask& ask);
     [[nodiscard]] hl::Task<Result<void>> write_when_there(Arrival& arrival, std::uint64_t offset, ConstBytes content);
+    [[nodiscard]] hl::Task<Result<void>> leave_out(std::uint64_t offset, std::uint64_t bytes);
     // Awaits a buffer for the window, in the order of the file.
     [[nodiscard]] hl::Task<Result<Buffer>> take(std::uint64_t offset, std::uint64_t bytes);
     [[nodiscard]] hl::Task<Result<void>> write(std::uint64_t offset, ConstBytes content);
@@ -69,6 +72,7 @@ class Upload {
     NewFile file_;
     const std::uint64_t bytes_;
     const bool checked_;
+    const bool sparse_;
     Share share_;
     Sequence taking_;   // of a buffer
     Sequence writing_;  // to the file

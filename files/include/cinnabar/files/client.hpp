@@ -8,6 +8,7 @@
 
 #include <cinnabar/base/export.hpp>
 #include <cinnabar/base/result.hpp>
+#include <cinnabar/files/entry.hpp>
 #include <cinnabar/files/key.hpp>
 #include <cinnabar/files/root.hpp>
 #include <cinnabar/hl/node.hpp>
@@ -33,7 +34,19 @@ struct SaveMode {
     Existing existing = Existing::keep;
     bool push = false;
     bool checked = true;
+    bool exact = false;  // it gets the mode and time of the source, not the mode less the server's umask
+    ExtendedKinds extended{};
 };
+
+struct FetchMode {
+    Existing existing = Existing::keep;
+    std::string as{};    // its name below the folder; empty: the last component of its name
+    bool exact = false;  // as above
+    ExtendedKinds extended{};
+};
+
+// Opens what is to be saved; called once, on a disk thread.
+using OpenSource = std::function<Result<SourceFile>()>;
 
 // Called with the number of bytes that the server (or, in a fetch, the own disk) has taken, on the session's executor.
 using BytesMoved = std::function<void(std::uint64_t bytes)>;
@@ -60,11 +73,22 @@ class CINNABAR_API Client {
     // must live until the task ends.
     [[nodiscard]] hl::Task<Result<Moved>> save(const std::string& path, const std::string& name, SaveMode mode = {},
                                                BytesMoved progress = {});
-    // Fetches a file into a directory, under the last component of its name; `announced` is called with its size.
-    // Errors as above, from both sides.
-    [[nodiscard]] hl::Task<Result<Moved>> fetch(const std::string& name, const Root& into,
-                                                Existing existing = Existing::keep, BytesMoved progress = {},
+    [[nodiscard]] hl::Task<Result<Moved>> save(OpenSource source, const std::string& name, SaveMode mode = {},
+                                               BytesMoved progress = {});
+    // Fetches a file into a directory; `announced` is called with its size. Errors as above, from both sides.
+    [[nodiscard]] hl::Task<Result<Moved>> fetch(const std::string& name, const Root& into, FetchMode mode = {},
+                                                BytesMoved progress = {},
                                                 std::function<void(std::uint64_t)> announced = {});
+
+    // Root's functions of these names, on the server's root. A folder that is there is no error.
+    [[nodiscard]] hl::Task<Result<void>> make_folder(const std::string& name);
+    [[nodiscard]] hl::Task<Result<void>> finish_folder(const std::string& name, const Attributes& attributes);
+    [[nodiscard]] hl::Task<Result<void>> make_link(const std::string& name, const std::string& target,
+                                                   const Attributes& attributes, Existing existing = Existing::keep);
+    [[nodiscard]] hl::Task<Result<void>> make_hard_link(const std::string& name, const std::string& of,
+                                                        Existing existing = Existing::keep);
+    // All that a folder of the server has. protocol: what the server tells cannot be, or has no end.
+    [[nodiscard]] hl::Task<Result<Listing>> list(const std::string& name, ExtendedKinds extended = {});
 
   private:
     std::unique_ptr<ClientSession> session_;

@@ -8,11 +8,13 @@
 #include <cinnabar/base/export.hpp>
 #include <cinnabar/base/result.hpp>
 #include <cinnabar/base/unique_fd.hpp>
+#include <cinnabar/files/attributes.hpp>
 #include <cinnabar/files/room.hpp>
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace cinnabar::files {
@@ -24,6 +26,12 @@ class CINNABAR_API NewFile {
     NewFile(NewFile&& other) noexcept = default;
     NewFile& operator=(NewFile&& other) noexcept;
     ~NewFile() { discard(); }
+
+    // It will be of that size, and zeros are not written but left out as holes. Before the first write. no_space: the
+    // file system has no such sizes.
+    [[nodiscard]] Result<void> set_sparse(std::uint64_t bytes);
+    // commit() gives it these, in place of the mode less the umask; its errors are then also those of give_attributes.
+    void keep(Attributes attributes) { attributes_ = std::move(attributes); }
 
     // Any size; best in the order of the file, since the disk is set to work on what lies before. Errors of file_error:
     // no_space, io.
@@ -46,8 +54,8 @@ class CINNABAR_API NewFile {
   private:
     friend class Root;
     NewFile() = default;
-    [[nodiscard]] Result<void> check_place() const;
-    [[nodiscard]] Result<void> give_name();
+    [[nodiscard]] Result<void> write_all(std::uint64_t offset, ConstBytes from);
+    [[nodiscard]] Result<void> settle(const BeforeNaming& before_naming);
 
     std::shared_ptr<const UniqueFd> root_;
     std::shared_ptr<const UniqueFd> staging_;
@@ -58,6 +66,8 @@ class CINNABAR_API NewFile {
     std::string leaf_;
     Existing existing_ = Existing::keep;
     KeptFree kept_;
+    std::optional<Attributes> attributes_;
+    bool sparse_ = false;
     std::uint64_t flushed_ = 0;  // up to where the disk was set to work
 };
 

@@ -7,6 +7,7 @@
 #include <cinnabar/base/export.hpp>
 #include <cinnabar/base/result.hpp>
 #include <cinnabar/base/unique_fd.hpp>
+#include <cinnabar/files/entry.hpp>
 #include <cinnabar/files/new_file.hpp>
 #include <cinnabar/files/room.hpp>
 #include <cinnabar/files/source_file.hpp>
@@ -49,6 +50,26 @@ class CINNABAR_API Root {
     // busy (another program has a lease on it).
     [[nodiscard]] Result<SourceFile> open_source(std::string_view name) const;
 
+    // --- trees; the names as above, each step is on disk when it returns
+
+    // A folder, only for its owner until finish_folder. Nothing happens where one is. exists: something else is there.
+    // Those of create().
+    [[nodiscard]] Result<void> make_folder(std::string_view name) const;
+    // Gives a folder its permissions and time, once what is in it has its names. not_found, invalid_argument: there is
+    // no such folder. Those of give_attributes.
+    [[nodiscard]] Result<void> finish_folder(std::string_view name, const Attributes& attributes) const;
+    // A symbolic link, whatever `target` leads to: nothing is followed. Its time of modification is kept.
+    // invalid_argument: no target, or one with a zero byte; too_large. Those of create().
+    [[nodiscard]] Result<void> make_link(std::string_view name, const std::string& target, const Attributes& attributes,
+                                         Existing existing) const;
+    // Another name of the file `of`, which is below this root. not_found; invalid_argument: it is not a file. Those of
+    // create().
+    [[nodiscard]] Result<void> make_hard_link(std::string_view name, std::string_view of, Existing existing) const;
+    // Some of what a folder has, without "." and "..", in the order of the file system. `cursor` is 0 at first, then
+    // the listing's own. Names that come or go meanwhile may be missing or not. Empty `name`: the root itself.
+    // not_found, invalid_argument: there is no such folder.
+    [[nodiscard]] Result<Listing> list(std::string_view name, std::uint64_t cursor, const ExtendedKinds& kinds) const;
+
     // How many left-overs the opening removed.
     [[nodiscard]] std::uint32_t removed() const noexcept { return removed_; }
 
@@ -59,6 +80,11 @@ class CINNABAR_API Root {
     [[nodiscard]] Result<void> make_staging();
     void clean_staging();
     [[nodiscard]] Result<UniqueFd> open_parent(std::string_view name) const;
+    [[nodiscard]] Result<UniqueFd> open_folder(std::string_view name) const;
+    [[nodiscard]] Result<UniqueFd> open_target(std::string_view name, Existing existing) const;
+    [[nodiscard]] Result<void> check_served(int fd, std::string_view name) const;
+    template <typename Make>
+    [[nodiscard]] Result<void> stage(std::string_view name, Existing existing, Make make) const;
 
     std::shared_ptr<const UniqueFd> directory_;
     std::shared_ptr<const UniqueFd> staging_;  // null: read-only

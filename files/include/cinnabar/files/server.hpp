@@ -49,11 +49,16 @@ struct ServerEvent {
 
 // What a client asks for. The views are good during the call that is told of it.
 struct AccessRequest {
-    enum class Kind : std::uint8_t { save, fetch };
+    enum class Kind : std::uint8_t {
+        save,   // a file
+        fetch,  // a file
+        make,   // a folder, a symbolic link, or another name of a file
+        list,   // a folder; the empty name is the root
+    };
     Kind kind = Kind::save;
     std::string_view name;    // any bytes, and not looked at yet: it may be malformed
     std::uint64_t bytes = 0;  // save: as the client says
-    bool replace = false;     // save: an existing file of the name would go
+    bool replace = false;     // save, make: an existing file of the name would go
     const na::Addr& client;
 };
 

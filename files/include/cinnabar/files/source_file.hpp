@@ -7,6 +7,7 @@
 #include <cinnabar/base/export.hpp>
 #include <cinnabar/base/result.hpp>
 #include <cinnabar/base/unique_fd.hpp>
+#include <cinnabar/files/attributes.hpp>
 
 #include <sys/stat.h>
 
@@ -26,6 +27,13 @@ class CINNABAR_API SourceFile {
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }  // when it was opened
     [[nodiscard]] std::uint32_t mode() const noexcept { return mode_; }    // permission bits
 
+    // Whether it has holes, as far as its size on disk tells.
+    [[nodiscard]] bool sparse() const noexcept { return sparse_; }
+    // Whether all of it lies in a hole, and so is zero. False where the file system does not say. Threads: as read().
+    [[nodiscard]] bool is_hole(std::uint64_t offset, std::uint64_t bytes) const noexcept;
+    // As they were when it was opened; the extended ones as they are now. Errors of read_extended.
+    [[nodiscard]] Result<Attributes> attributes(const ExtendedKinds& kinds) const;
+
     // Fills all of `to` from `offset`. bad_checksum: the file ends before. io and others: file_error.
     // Threads: any, also at once.
     [[nodiscard]] Result<void> read(std::uint64_t offset, Bytes to) const;
@@ -39,6 +47,7 @@ class CINNABAR_API SourceFile {
     std::string name_;
     std::uint64_t bytes_ = 0;
     std::uint32_t mode_ = 0;
+    bool sparse_ = false;
     timespec modified_{};
     timespec changed_{};
 };

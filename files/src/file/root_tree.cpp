@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a tree has besides files: folders, links and further names of files, each made below the root or not at all.
+#include "file/beneath.hpp"
+#include "file/entries.hpp"
+#include "file/naming.hpp"
+
+#include <cinnabar/files/file_error.hpp>
+#include <cinnabar/files/name.hpp>
+#include <cinnabar/files/root.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <optional>
+#include <utility>
+
+namespace cinnabar::files {
+namespace {
+
+constexpr int name_attempts_max = 16;
+
+Error not_a_folder(std::string_view name) {
+    return {Errc::exists, "something that is not a folder has that name, and it is kept", printable(name)};
+}
+
+}  // namespace
+
+// Links inside of the root may lead to the staging folder, whose name check_name refuses, and to other file systems.
+Result<void> Root::check_served(int fd, std::string_view name) const {
+    struct stat status {};
+    if (::fstat(fd, &status) != 0) return file_error(errno, "cannot look at the folder", name);
+    if (status.st_dev != device_) return file_error(EXDEV, {}, name);
+    if (own_staging_ && status.st_ino == staging_inode_)
+        return Error{Errc::permission, "that is the folder for unfinished files", printable(name)};
+    return {};
+}
+
+Result<UniqueFd> Root::open_folder(std::string_view name) const {
+    if (!name.empty()) CINNABAR_TRY_VOID(check_name(name));
+    auto fd = open_beneath(directory_->get(), name.empty() ? std::string(".") : std::string(name),
+                           O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    if (!fd && errno == ENOENT) return Error{Errc::not_found, "there is no such folder", printable(name)};
+    if (!fd && errno == ENOTDIR) return Error{Errc::invalid_argument, "it is not a folder", printable(name)};
+    if (!fd) return file_error(errno, "cannot open the folder", name);
+    CINNABAR_TRY_VOID(check_served(fd.get(), name));
+    return fd;
+}
+
+Result<UniqueFd> Root::open_target(std::string_view name, Existing existing) const {
+    CINNABAR_TRY_VOID(check_name(name));
+    if (!staging_) return Error{Errc::permission, "the server gives files and takes none", printable(name)};
+    CINNABAR_TRY(auto parent, open_parent(name));
+    CINNABAR_TRY_VOID(check_target(parent.get(), std::string(leaf_of(name)), name, existing));
+    CINNABAR_TRY_VOID(check_room(parent.get(), 0, 1, kept_, name));
+    return parent;
+}
+
+Result<void> Root::make_folder(std::string_view name) const {
+    CINNABAR_TRY_VOID(check_name(name));
+    if (!staging_) return Error{Errc::permission, "the server gives files and takes none", printable(name)};
+    CINNABAR_TRY(const auto parent, open_parent(name));
+    const std::string leaf(leaf_of(name));
+    struct stat status {};
+    if (::fstatat(parent.get(), leaf.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
+        if (S_ISDIR(status.st_mode)) return {};
+        return not_a_folder(name);
+    }
+    CINNABAR_TRY_VOID(check_room(parent.get(), 0, 1, kept_, name));
+    if (::mkdirat(parent.get(), leaf.c_str(), 0700) != 0) {
+        if (errno != EEXIST) return file_error(errno, "cannot make the folder", name);
+        if (::fstatat(parent.get(), leaf.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(status.st_mode))
+            return not_a_folder(name);
+    }
+    return sync_folder(parent.get(), name);
+}
+
+Result<void> Root::finish_folder(std::string_view name, const Attributes& attributes) const {
+    CINNABAR_TRY_VOID(check_name(name));
+    if (!staging_) return Error{Errc::permission, "the server gives files and takes none", printable(name)};
+    CINNABAR_TRY(const auto folder, open_folder(name));
+    CINNABAR_TRY_VOID(give_attributes(folder.get(), attributes, name));
+    return sync_folder(folder.get(), name);
+}
+
+// Makes something under a name of its own beside the unfinished files, and then gives it its name. `make` answers as a
+// system call does, and may say more by an error of its own.
+template <typename Make>
+Result<void> Root::stage(std::string_view name, Existing existing, Make make) const {
+    CINNABAR_TRY(const auto parent, open_target(name, existing));
+    const std::string leaf(leaf_of(name));
+    std::string staged;
+    int made = -1;
+    for (int attempt = 0; made != 0 && attempt < name_attempts_max; ++attempt) {
+        staged = make_staged_name();
+        made = make(staging_->get(), staged.c_str());
+        if (made != 0 && errno != EEXIST) break;
+    }
+    if (made != 0) return file_error(errno, "cannot make the link", name);
+    const Target target{directory_->get(), parent.get(), leaf, name, existing};
+    Result<void> named = check_place(target);
+    if (named) named = give_name(staging_->get(), staged, target);
+    // Also when it has its name: two names of one file are not renamed over each other, and the staged one stays.
+    (void)::unlinkat(staging_->get(), staged.c_str(), 0);
+    if (!named) return named;
+    return sync_folder(parent.get(), name);
+}
+
+Result<void> Root::make_link(std::string_view name, const std::string& target, const Attributes& attributes,
+                             Existing existing) const {
+    if (target.empty() || target.find('\0') != std::string::npos)
+        return Error{Errc::invalid_argument, "a link has to lead somewhere", printable(name)};
+    if (target.size() > name_bytes_max)
+        return Error{Errc::too_large, "the target of the link is over 4095 bytes", printable(name)};
+    if (attributes.modified_ns >= 1'000'000'000)
+        return Error{Errc::invalid_argument, "its time of modification is none", printable(name)};
+    const timespec times[2] = {{0, UTIME_OMIT}, {attributes.modified_s, static_cast<long>(attributes.modified_ns)}};
+    return stage(name, existing, [&](int staging, const char* staged) {
+        if (::symlinkat(target.c_str(), staging, staged) != 0) return -1;
+        (void)::utimensat(staging, staged, times, AT_SYMLINK_NOFOLLOW);  // not all file systems have times of links
+        return 0;
+    });
+}
+
+Result<void> Root::make_hard_link(std::string_view name, std::string_view of, Existing existing) const {
+    CINNABAR_TRY_VOID(check_name(of));
+    CINNABAR_TRY(const auto from, open_parent(of));
+    const std::string leaf(leaf_of(of));
+    struct stat status {};
+    if (::fstatat(from.get(), leaf.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
+        return file_error(errno, "cannot look at the file that it is to be another name of", of);
+    if (!S_ISREG(status.st_mode))
+        return Error{Errc::invalid_argument, "only a file can have several names", printable(of)};
+    const ino_t inode = status.st_ino;
+    return stage(name, existing, [&](int staging, const char* staged) {
+        if (::linkat(from.get(), leaf.c_str(), staging, staged, 0) != 0) return -1;
+        // What had the name may have been exchanged meanwhile.
+        if (::fstatat(staging, staged, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_ino == inode) return 0;
+        (void)::unlinkat(staging, staged, 0);
+        errno = ENOENT;
+        return -1;
+    });
+}
+
+Result<Listing> Root::list(std::string_view name, std::uint64_t cursor, const ExtendedKinds& kinds) const {
+    CINNABAR_TRY(const auto folder, open_folder(name));
+    Listing listing;
+    CINNABAR_TRY(listing.attributes, attributes_of_folder(folder.get(), kinds, name));
+    std::optional<Error> failure;
+    std::size_t bytes = 0;
+    std::uint64_t last = 0;  // behind the last name that was taken
+    bool more = false;
+    CINNABAR_TRY_VOID(read_names(folder, cursor, name, [&](std::string_view leaf, std::uint64_t next) {
+        if (listing.entries.size() >= listing_entries_max || (bytes >= listing_bytes_max && !listing.entries.empty())) {
+            more = true;
+            return false;
+        }
+        last = next;
+        if (name.empty() && leaf == staging_folder) return true;
+        const std::string full = name.empty() ? std::string(leaf) : std::string(name).append("/").append(leaf);
+        auto entry = read_entry(folder.get(), std::string(leaf), kinds, full);
+        // What may not be read is told when it is asked for.
+        if (!entry && entry.code() != Errc::not_found) entry = read_entry(folder.get(), std::string(leaf), {}, full);
+        if (!entry && entry.code() == Errc::not_found) return true;  // it has vanished
+        if (!entry) failure = std::move(entry).error();
+        if (!entry) return false;
+        bytes += leaf.size() + entry->target.size();
+        for (const auto& attribute : entry->attributes.extended)
+            bytes += attribute.name.size() + attribute.value.size();
+        listing.entries.push_back(*std::move(entry));
+        return true;
+    }));
+    if (failure) return *failure;
+    if (more) listing.cursor = last;
+    return listing;
+}
+
+}  // namespace cinnabar::files

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the client does for trees, besides their files.
+#include "session/client_session.hpp"
+#include "session/remote_error.hpp"
+
+#include <cinnabar/files/name.hpp>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace cinnabar::files {
+namespace {
+
+// A server that tells of more in one folder is not believed.
+constexpr std::size_t entries_max = 10'000'000;
+
+hl::CallOptions tree_call() {
+    hl::CallOptions options;
+    options.deadline = open_deadline;
+    return options;
+}
+
+bool is_one_component(std::string_view name) {
+    return check_name(name).ok() && name.find('/') == std::string_view::npos;
+}
+
+bool can_be(const Entry& entry) {
+    return is_one_component(entry.name) && entry.kind <= EntryKind::other && entry.bytes <= file_bytes_max &&
+           entry.attributes.modified_ns < 1'000'000'000 && (entry.kind != EntryKind::link || !entry.target.empty());
+}
+
+}  // namespace
+
+hl::Task<Result<void>> ClientSession::make(MakeIn in) {
+    seals_.stamp(in);
+    Result<void> made = co_await node_.call(make_rpc, server_, in, tree_call());
+    if (!made) co_return from_remote(std::move(made).error());
+    co_return made;
+}
+
+hl::Task<Result<Listing>> ClientSession::list(std::string name, ExtendedKinds extended) {
+    Listing all;
+    ListIn in;
+    in.name = std::move(name);
+    in.extended = extended;
+    do {
+        seals_.stamp(in);
+        auto part = co_await node_.call(list_rpc, server_, in, tree_call());
+        if (!part) co_return from_remote(std::move(part).error());
+        const bool has_end = part->cursor == 0 || (!part->entries.empty() && part->cursor != in.cursor);
+        const bool believed = all.entries.size() + part->entries.size() <= entries_max;
+        if (!has_end || !believed || !std::ranges::all_of(part->entries, can_be))
+            co_return Error{Errc::protocol, "what the server tells of a folder cannot be", printable(in.name)};
+        std::ranges::move(part->entries, std::back_inserter(all.entries));
+        all.attributes = std::move(part->attributes);
+        in.cursor = part->cursor;
+    } while (in.cursor != 0);
+    co_return all;
+}
+
+}  // namespace cinnabar::files

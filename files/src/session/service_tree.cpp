@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the service does for trees, besides their files.
+#include "session/remote_error.hpp"
+#include "session/service.hpp"
+
+#include <cinnabar/files/name.hpp>
+
+#include <utility>
+
+namespace cinnabar::files {
+
+hl::Task<Result<void>> Service::make(hl::Request<MakeIn> request) {
+    auto session = session_of(request);
+    if (!session) co_return to_remote(session.error());
+    const auto refuse = [&](const Error& error) {
+        return failed(ServerEvent::Kind::failed, request.source(), request->name, error);
+    };
+    if (auto may = co_await may_begin(*session, 0, request.node()); !may) co_return refuse(may.error());
+    const AccessRequest access{AccessRequest::Kind::make, request->name, 0, request->replace, request.source()};
+    if (auto may = may_access(access); !may) co_return refuse(may.error());
+    if (claims_.taken(request->name))
+        co_return refuse(Error{Errc::busy, "another client is saving that name right now"});
+    const UnderWay::Entry entry(under_way_, (*session)->load, 0);
+    Result<void> made = co_await disk_.run([this, &request] { return make_below_root(*request); });
+    if (!made) co_return refuse(made.error());
+    co_return made;
+}
+
+Result<void> Service::make_below_root(const MakeIn& in) const {
+    const auto existing = in.replace ? Existing::replace : Existing::keep;
+    switch (in.kind) {
+        case MakeKind::folder:
+            return root_.make_folder(in.name);
+        case MakeKind::finish_folder:
+            return root_.finish_folder(in.name, in.attributes);
+        case MakeKind::link:
+            return root_.make_link(in.name, in.target, in.attributes, existing);
+        case MakeKind::hard_link:
+            return root_.make_hard_link(in.name, in.target, existing);
+    }
+    return Error{Errc::invalid_argument, "nothing of that kind is made", printable(in.name)};
+}
+
+hl::Task<Result<Listing>> Service::list(hl::Request<ListIn> request) {
+    auto session = session_of(request);
+    if (!session) co_return to_remote(session.error());
+    if (auto may = co_await may_begin(*session, 0, request.node()); !may) co_return to_remote(may.error());
+    const AccessRequest access{AccessRequest::Kind::list, request->name, 0, false, request.source()};
+    if (auto may = may_access(access); !may) co_return to_remote(may.error());
+    const UnderWay::Entry entry(under_way_, (*session)->load, 0);
+    auto listing =
+        co_await disk_.run([this, &request] { return root_.list(request->name, request->cursor, request->extended); });
+    if (!listing) co_return to_remote(listing.error());  // no event: clients ask what is a folder
+    co_return listing;
+}
+
+}  // namespace cinnabar::files

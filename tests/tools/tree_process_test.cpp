@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `cinnabar save` and `fetch` of whole trees, as real processes.
+#include "process.hpp"
+#include "support/content.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <map>
+
+namespace cinnabar::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using support::Folder;
+using support::pattern;
+
+// Everything about a tree but owners and where it lies, a line for each name.
+std::map<std::string, std::string> describe(const fs::path& tree) {
+    std::map<std::string, std::string> result;
+    std::map<ino_t, std::string> first;
+    const auto add = [&](const std::string& name, const fs::path& path) {
+        struct stat status {};
+        ASSERT_EQ(::lstat(path.c_str(), &status), 0) << path;
+        std::string line = std::to_string(status.st_mode) + " " + std::to_string(status.st_mtim.tv_sec) + "." +
+                           std::to_string(status.st_mtim.tv_nsec);
+        if (S_ISLNK(status.st_mode)) line += " -> " + fs::read_symlink(path).string();
+        if (S_ISREG(status.st_mode)) {
+            std::ifstream file(path, std::ios::binary);
+            const std::string content{std::istreambuf_iterator<char>(file), {}};
+            line += " " + std::to_string(content.size()) + " " + std::to_string(std::hash<std::string>{}(content)) +
+                    " names " + std::to_string(status.st_nlink);
+        }
+        result[name] = line;
+    };
+    add(".", tree);
+    for (const auto& entry : fs::recursive_directory_iterator(tree))
+        add(entry.path().lexically_relative(tree).string(), entry.path());
+    return result;
+}
+
+void set_time(const std::string& path, std::int64_t seconds, long nanoseconds) {
+    const timespec times[2] = {{0, UTIME_OMIT}, {seconds, nanoseconds}};
+    ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), times, AT_SYMLINK_NOFOLLOW), 0) << path;
+}
+
+struct TreeProcess : testing::Test {
+    Folder folder;
+    std::string root = folder.at("root");
+    std::string tree = folder.at("tree");
+    TreeProcess() {
+        fs::create_directory(root);
+        fs::create_directories(tree + "/d/deep/er");
+        fs::create_directory(tree + "/empty folder");
+        (void)folder.put("tree/empty", "");
+        (void)folder.put("tree/d/small", pattern(4097));
+        (void)folder.put("tree/d/deep/large", pattern((3u << 20) + 17));
+        (void)folder.put("tree/d/\xff\xfe\nname", "any bytes");
+        fs::create_hard_link(tree + "/d/small", tree + "/d/deep/er/again");
+        fs::create_symlink("../d/small", tree + "/d/relative");
+        fs::create_symlink("/nowhere/at/all", tree + "/absolute");
+        fs::create_symlink("itself", tree + "/itself");
+        (void)folder.put("tree/sparse", "");
+        EXPECT_EQ(::truncate((tree + "/sparse").c_str(), 40 << 20), 0);
+        std::fstream(tree + "/sparse", std::ios::in | std::ios::out | std::ios::binary).seekp(17'000'000) << "content";
+        EXPECT_EQ(::chmod((tree + "/d/small").c_str(), 0604), 0);
+        EXPECT_EQ(::chmod((tree + "/empty folder").c_str(), 0555), 0);
+        set_time(tree + "/d/small", 981'173'106, 123'456'789);
+        set_time(tree + "/absolute", 1'000'000'000, 1);
+        set_time(tree + "/empty folder", -1, 999'999'999);
+        set_time(tree + "/d/deep", 5, 5);
+        set_time(tree, 77, 7);
+    }
+    [[nodiscard]] std::size_t disk_bytes(const std::string& path) const {
+        struct stat status {};
+        EXPECT_EQ(::stat(path.c_str(), &status), 0) << path;
+        return static_cast<std::size_t>(status.st_blocks) * 512;
+    }
+};
+
+TEST_F(TreeProcess, ATreeGoesThereAndBackAsItIs) {
+    Serving serving(root);
+    for (const bool push : {false, true}) {
+        const std::string name = push ? "/pushed" : "/pulled";
+        fs::create_directory(root + name);
+        Words save{"save", tree, serving.uri() + name};
+        if (push) save.push_back("--push");
+        const auto saved = run(save);
+        EXPECT_EQ(saved.exit, 0) << saved.err;
+        EXPECT_EQ(describe(root + name + "/tree"), describe(tree));
+        EXPECT_LT(disk_bytes(root + name + "/tree/sparse"), 256u << 10);
+        const auto fetched = run({"fetch", serving.uri() + name + "/tree", "-o", folder.at("back") + name});
+        EXPECT_EQ(fetched.exit, 0) << fetched.err;
+        EXPECT_EQ(describe(folder.at("back") + name + "/tree"), describe(tree));
+        EXPECT_LT(disk_bytes(folder.at("back") + name + "/tree/sparse"), 256u << 10);
+    }
+}
+
+TEST_F(TreeProcess, TheSameCommandMovesOnlyWhatChanged) {
+    Serving serving(root);
+    ASSERT_EQ(run({"save", tree, serving.uri()}).exit, 0);
+    const auto again = run({"save", "--json", tree, serving.uri()});
+    EXPECT_EQ(again.exit, 0) << again.err;
+    EXPECT_NE(again.out.find("\"files\": 0"), std::string::npos) << again.out;
+    (void)folder.put("tree/d/new", "new");
+    (void)folder.put("tree/empty", "no more");
+    const auto kept = run({"save", tree, serving.uri()});
+    EXPECT_EQ(kept.exit, 3) << "what is there and differs is kept: " << kept.err;
+    EXPECT_EQ(folder.get("root/tree/d/new"), "new");
+    EXPECT_EQ(folder.get("root/tree/empty"), "");
+    EXPECT_EQ(run({"save", "--replace", tree, serving.uri()}).exit, 0);
+    EXPECT_EQ(describe(root + "/tree"), describe(tree));
+    ASSERT_EQ(run({"fetch", serving.uri() + "/tree", "-o", folder.at("back")}).exit, 0);
+    (void)folder.put("tree/d/newer", "newer");
+    ASSERT_EQ(run({"save", tree, serving.uri()}).exit, 0);
+    const auto newer = run({"fetch", "--json", serving.uri() + "/tree", "-o", folder.at("back")});
+    EXPECT_NE(newer.out.find("\"done\": 1"), std::string::npos) << newer.out;
+    EXPECT_EQ(describe(folder.at("back") + "/tree"), describe(tree));
+}
+
+TEST_F(TreeProcess, WhatCannotBeMovedIsToldAndTheRestIsMoved) {
+    ASSERT_EQ(::mkfifo((tree + "/pipe").c_str(), 0600), 0);
+    fs::create_directory(root + "/tree");
+    fs::create_directory(root + "/tree/empty");
+    (void)folder.put("root/tree/d", "a file where the folder should be");
+    Serving serving(root);
+    const auto saved = run({"save", "--replace", tree, serving.uri()});
+    EXPECT_EQ(saved.exit, 11) << saved.err;
+    for (const auto* name : {"tree/pipe", "tree/empty", "tree/d/small", "tree/d/deep"}) {
+        EXPECT_NE(saved.err.find(folder.at(name) + ": "), std::string::npos) << name << " in " << saved.err;
+    }
+    EXPECT_EQ(folder.get("root/tree/sparse"), folder.get("tree/sparse"));
+    EXPECT_EQ(folder.get("root/tree/d"), "a file where the folder should be");
+}
+
+TEST_F(TreeProcess, PatternsSafeLinksAndADryRun) {
+    Serving serving(root);
+    const auto dry = run({"save", "-n", tree, serving.uri()});
+    EXPECT_EQ(dry.exit, 0) << dry.err;
+    EXPECT_NE(dry.out.find("tree/d/deep/large\n"), std::string::npos) << dry.out;
+    EXPECT_FALSE(fs::exists(root + "/tree"));
+    const auto some = run({"save", "--include=*/", "--include", "small", "--include=absolute", "--exclude=*",
+                           "--safe-links", tree + "/", serving.uri() + "/some"});
+    EXPECT_EQ(some.exit, 11) << some.err;
+    EXPECT_NE(some.err.find("leads out"), std::string::npos) << some.err;
+    EXPECT_EQ(Folder::list_of(root + "/some"),
+              (std::vector<std::string>{"d", "d/deep", "d/deep/er", "d/small", "empty folder"}));
+    EXPECT_EQ(run({"save", "--exclude=", tree, serving.uri()}).exit, 1);
+    ASSERT_EQ(run({"save", tree, serving.uri()}).exit, 0);
+    const auto back =
+        run({"fetch", "--exclude", "/tree/d/", "--exclude=sparse", serving.uri() + "/tree", "-o", folder.at("back")});
+    EXPECT_EQ(back.exit, 0) << back.err;
+    EXPECT_EQ(Folder::list_of(folder.at("back")),
+              (std::vector<std::string>{"tree", "tree/absolute", "tree/empty", "tree/empty folder", "tree/itself"}));
+}
+
+TEST_F(TreeProcess, ATreeThatHasTheServersRootInItEnds) {
+    const std::string inside = tree + "/served";
+    fs::create_directory(inside);
+    Serving serving(inside);
+    const auto saved = run({"save", tree, serving.uri()});
+    EXPECT_EQ(saved.exit, 11) << "the unfinished files are told: " << saved.err;
+    EXPECT_EQ(folder.get("tree/served/tree/d/small"), folder.get("tree/d/small"));
+    EXPECT_TRUE(fs::is_empty(inside + "/tree/served"));
+}
+
+// Links of a tree that is fetched lead no file out of it, in whatever order they come.
+TEST_F(TreeProcess, NothingIsFetchedThroughALink) {
+    Serving serving(root);
+    ASSERT_EQ(run({"save", tree, serving.uri()}).exit, 0);
+    fs::create_directories(folder.at("outside"));
+    fs::create_directories(folder.at("back/tree"));
+    fs::create_symlink(folder.at("outside"), folder.at("back/tree/d"));
+    const auto fetched = run({"fetch", "--replace", serving.uri() + "/tree", "-o", folder.at("back")});
+    EXPECT_NE(fetched.exit, 0);
+    EXPECT_TRUE(fs::is_empty(folder.at("outside"))) << fetched.err;
+    EXPECT_EQ(folder.get("back/tree/sparse"), folder.get("tree/sparse"));
+}
+
+}  // namespace
+}  // namespace cinnabar::tools

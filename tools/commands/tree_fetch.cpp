@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "commands/address.hpp"
+#include "commands/tree_plan.hpp"
+
+#include <cinnabar/files/name.hpp>
+
+#include <deque>
+
+namespace cinnabar::tools {
+namespace {
+
+using Moving = hl::Task<Result<files::Moved>>;
+
+// A server that tells of more is not believed.
+constexpr std::size_t tree_entries_max = 10'000'000;
+
+// Adds the errands of one tree. What is made here is made below `into`, whatever names the server tells.
+class FetchPlanner {
+  public:
+    FetchPlanner(const FetchedTree& fetched, const FetchOptions& options, const files::Root& into, TreePlan& plan,
+                 ProgressBar& bar)
+        : fetched_(fetched),
+          options_(options),
+          existing_(options.replace ? files::Existing::replace : files::Existing::keep),
+          into_(into),
+          plan_(plan),
+          bar_(bar) {}
+
+    [[nodiscard]] std::string name_of(const std::string& below) const { return join_name(fetched_.name, below); }
+    [[nodiscard]] std::string here(const std::string& below) const {
+        if (below.empty()) return fetched_.base;
+        return fetched_.base.empty() ? below : fetched_.base + "/" + below;
+    }
+    [[nodiscard]] Report::File named(const std::string& below, Report::Kind kind) const {
+        Report::File file;
+        file.name = below.empty() ? fetched_.name : name_of(below);
+        file.path = below.empty() ? fetched_.path : join_name(fetched_.path, below);
+        file.kind = kind;
+        return file;
+    }
+    // What there will be, with its name below `into`.
+    [[nodiscard]] files::Entry result_of(const files::Entry& entry, std::string target = {}) const {
+        files::Entry result = entry;
+        result.name = here(entry.name);
+        if (!target.empty()) result.target = std::move(target);
+        return result;
+    }
+    // The steps on this host take their time on the thread that drives the session: no file is under way then.
+    template <typename Make>
+    Errand made_here(Report::File file, files::Entry result, Make make) {
+        return {std::move(file),
+                [make](files::Client&) -> Moving {
+                    auto made = make();
+                    if (!made) co_return std::move(made).error();
+                    co_return files::Moved{};
+                },
+                std::move(result)};
+    }
+    void add_folder(const std::string& below, const files::Attributes& attributes) {
+        const auto name = here(below);
+        files::Entry result;
+        result.name = name;
+        result.attributes = attributes;
+        plan_.add_folder(made_here(named(below, Report::Kind::folder), result,
+                                   [&into = into_, name]() -> Result<void> { return into.make_folder(name); }),
+                         made_here(named(below, Report::Kind::hidden), result,
+                                   [&into = into_, name, attributes] { return into.finish_folder(name, attributes); }));
+    }
+    void add_file(const files::Entry& entry) {
+        auto file = named(entry.name, Report::Kind::file);
+        const auto as = here(entry.name);
+        if (auto first = plan_.first_of(entry, as); !first.empty()) {
+            file.kind = Report::Kind::link;
+            return plan_.add_hard_link(made_here(
+                std::move(file), result_of(entry, first),
+                [&into = into_, as, first, existing = existing_] { return into.make_hard_link(as, first, existing); }));
+        }
+        file.bytes = entry.bytes;
+        bar_.add_files(1);
+        bar_.add_total(entry.bytes);
+        const files::FetchMode mode{existing_, as, true, options_.extended};
+        plan_.add_file({file,
+                        [name = file.name, mode, &into = into_, &bar = bar_](files::Client& session) {
+                            return session.fetch(name, into, mode,
+                                                 [&bar](std::uint64_t moved) { bar.add_bytes(moved); });
+                        },
+                        result_of(entry)});
+    }
+    void add_link(const files::Entry& entry) {
+        plan_.add_link(made_here(named(entry.name, Report::Kind::link), result_of(entry),
+                                 [&into = into_, as = here(entry.name), entry, existing = existing_] {
+                                     return into.make_link(as, entry.target, entry.attributes, existing);
+                                 }));
+    }
+    void add(const files::Entry& entry, Report& report) {
+        if (entry.kind == files::EntryKind::file) return add_file(entry);
+        if (entry.kind == files::EntryKind::folder) return add_folder(entry.name, entry.attributes);
+        if (entry.kind == files::EntryKind::other)
+            return report.failed(named(entry.name, Report::Kind::file),
+                                 {Errc::invalid_argument, "a device, socket or pipe: left out"});
+        if (options_.safe_links && leads_out(entry.name, entry.target))
+            return report.failed(named(entry.name, Report::Kind::link),
+                                 {Errc::invalid_argument, "a link that leads out of the tree: left out"});
+        add_link(entry);
+    }
+
+  private:
+    const FetchedTree& fetched_;
+    const FetchOptions& options_;
+    files::Existing existing_;
+    const files::Root& into_;
+    TreePlan& plan_;
+    ProgressBar& bar_;
+};
+
+}  // namespace
+
+hl::Task<Result<void>> plan_fetch(files::Client& session, const FetchedTree& fetched, files::Listing first,
+                                  const FetchOptions& options, const files::Root& into, TreePlan& plan, Report& report,
+                                  ProgressBar& bar) {
+    FetchPlanner planner(fetched, options, into, plan, bar);
+    plan.add_base(fetched.base);
+    if (!fetched.base.empty()) planner.add_folder({}, first.attributes);
+    std::deque<std::pair<std::string, std::vector<files::Entry>>> found;
+    found.emplace_back(std::string(), std::move(first.entries));
+    std::deque<std::string> folders;
+    std::size_t count = 0;
+    for (;;) {
+        while (!found.empty()) {
+            auto [below, entries] = std::move(found.front());
+            found.pop_front();
+            count += entries.size();
+            if (count > tree_entries_max) co_return Error{Errc::protocol, "the server tells of a tree without end"};
+            for (auto& entry : entries) {
+                if (!below.empty()) entry.name = below + "/" + entry.name;
+                const bool folder = entry.kind == files::EntryKind::folder;
+                if (!options.filter.takes(fetched.prefix + entry.name, folder)) continue;
+                if (const auto possible = files::check_name(planner.here(entry.name)); !possible) {
+                    report.failed(planner.named(entry.name, Report::Kind::file), possible.error());
+                    continue;
+                }
+                planner.add(entry, report);
+                if (folder) folders.push_back(entry.name);
+            }
+        }
+        if (folders.empty()) co_return Result<void>();
+        const auto below = std::move(folders.front());
+        folders.pop_front();
+        auto listed = co_await session.list(planner.name_of(below), options.extended);
+        if (listed) {
+            found.emplace_back(below, std::move(listed->entries));
+        } else if (listed.code() == Errc::peer_lost || listed.code() == Errc::canceled ||
+                   listed.code() == Errc::timed_out || listed.code() == Errc::protocol) {
+            co_return std::move(listed).error();
+        } else {
+            report.failed(planner.named(below, Report::Kind::folder), listed.error());
+        }
+    }
+}
+
+}  // namespace cinnabar::tools

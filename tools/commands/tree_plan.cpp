@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "commands/tree_plan.hpp"
+
+#include "commands/address.hpp"
+
+#include <cinnabar/files/name.hpp>
+
+#include <algorithm>
+#include <deque>
+#include <set>
+
+namespace cinnabar::tools {
+namespace {
+
+std::size_t depth_of(std::string_view name) { return static_cast<std::size_t>(std::ranges::count(name, '/')); }
+
+bool same_time_and_mode(const files::Attributes& a, const files::Attributes& b) {
+    return a.mode == b.mode && a.modified_s == b.modified_s && a.modified_ns == b.modified_ns;
+}
+
+}  // namespace
+
+void TreePlan::add_folder(Errand make, Errand finish) {
+    const auto depth = depth_of(make.result->name);
+    folders_[depth].push_back(std::move(make));
+    finishes_[depth].push_back(std::move(finish));
+}
+
+std::string TreePlan::first_of(const files::Entry& entry, const std::string& name) {
+    if (entry.inode == 0) return {};
+    const auto [found, first] = first_names_.try_emplace({entry.device, entry.inode}, name);
+    return first ? std::string() : found->second;
+}
+
+Plan TreePlan::take() {
+    Plan plan;
+    for (auto& [depth, phase] : folders_) plan.push_back(std::move(phase));
+    plan.push_back(std::move(files_));
+    plan.push_back(std::move(links_));
+    plan.push_back(std::move(hard_links_));
+    for (auto phase = finishes_.rbegin(); phase != finishes_.rend(); ++phase) plan.push_back(std::move(phase->second));
+    return plan;
+}
+
+// Folders that the plan does not have are not looked into.
+hl::Task<TreePlan::Inventory> TreePlan::look(const Lister& list) const {
+    std::set<std::string, std::less<>> planned;
+    for (const auto& [depth, phase] : folders_) {
+        for (const auto& errand : phase) planned.insert(errand.result->name);
+    }
+    Inventory inventory;
+    std::deque<std::string> folders(bases_.begin(), bases_.end());
+    while (!folders.empty()) {
+        const auto folder = std::move(folders.front());
+        folders.pop_front();
+        auto listing = co_await list(folder);
+        if (!listing) continue;  // none is there; what else is wrong is told when something is moved
+        files::Entry own;
+        own.kind = files::EntryKind::folder;
+        own.attributes = std::move(listing->attributes);
+        inventory.emplace(folder, std::move(own));
+        for (auto& entry : listing->entries) {
+            const auto name = folder.empty() ? entry.name : folder + "/" + entry.name;
+            if (entry.kind == files::EntryKind::folder && planned.contains(name)) {
+                folders.push_back(name);
+            } else {
+                inventory.emplace(name, std::move(entry));
+            }
+        }
+    }
+    co_return inventory;
+}
+
+hl::Task<void> TreePlan::leave_out_unchanged(const Lister& list, Report& report) {
+    const Inventory inventory = co_await look(list);
+    const auto of = [&](const std::string& name) {
+        const auto found = inventory.find(name);
+        return found == inventory.end() ? nullptr : &found->second;
+    };
+    std::set<std::string, std::less<>> same;
+    const auto leave_out = [&](std::vector<Errand>& errands, const auto& is_same) {
+        std::erase_if(errands, [&](const Errand& errand) {
+            const auto* there = errand.result ? of(errand.result->name) : nullptr;
+            if (!there || !is_same(errand, *there)) return false;
+            same.insert(errand.result->name);
+            report.unchanged(errand.file);
+            return true;
+        });
+    };
+    leave_out(files_, [](const Errand& errand, const files::Entry& there) {
+        return there.kind == files::EntryKind::file && there.bytes == errand.result->bytes &&
+               same_time_and_mode(there.attributes, errand.result->attributes);
+    });
+    leave_out(links_, [](const Errand& errand, const files::Entry& there) {
+        return there.kind == files::EntryKind::link && there.target == errand.result->target;
+    });
+    // The target of a further name is its first one.
+    leave_out(hard_links_, [&](const Errand& errand, const files::Entry& there) {
+        const auto* first = same.contains(errand.result->target) ? of(errand.result->target) : nullptr;
+        return first && there.inode != 0 && there.inode == first->inode && there.device == first->device;
+    });
+    leave_out_folders(inventory, report);
+}
+
+// A folder is finished if something is made in it, or if it is not as it is to be.
+void TreePlan::leave_out_folders(const Inventory& inventory, Report& report) {
+    std::set<std::string, std::less<>> touched;
+    for (const auto* errands : {&files_, &links_, &hard_links_}) {
+        for (const auto& errand : *errands) {
+            if (errand.result) touched.emplace(files::parent_of(errand.result->name));
+        }
+    }
+    for (auto phase = folders_.rbegin(); phase != folders_.rend(); ++phase) {
+        std::erase_if(phase->second, [&](const Errand& errand) {
+            const bool there = inventory.contains(errand.result->name);
+            if (there) report.unchanged(errand.file);
+            if (!there) touched.emplace(files::parent_of(errand.result->name));
+            if (!there) touched.emplace(errand.result->name);
+            return there;
+        });
+    }
+    for (auto& [depth, phase] : finishes_) {
+        std::erase_if(phase, [&](const Errand& errand) {
+            const auto found = inventory.find(errand.result->name);
+            return found != inventory.end() && !touched.contains(errand.result->name) &&
+                   same_time_and_mode(found->second.attributes, errand.result->attributes);
+        });
+    }
+}
+
+bool leads_out(std::string_view name, std::string_view target) {
+    if (target.starts_with('/')) return true;
+    std::size_t depth = depth_of(name);  // folders between the tree and the link
+    for (;;) {
+        const auto slash = target.find('/');
+        const auto component = target.substr(0, slash);
+        if (component == "..") {
+            if (depth == 0) return true;
+            --depth;
+        } else if (!component.empty() && component != ".") {
+            ++depth;
+        }
+        if (slash == target.npos) return false;
+        target.remove_prefix(slash + 1);
+    }
+}
+
+}  // namespace cinnabar::tools

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The errands of a tree, in phases: folders from the outermost in, files, links, further names of files, and at last
+// the modes and times of folders from the innermost out, since every name in a folder changes its time.
+#pragma once
+
+#include "commands/transfer.hpp"
+
+#include <cinnabar/files/client.hpp>
+#include <cinnabar/files/entry.hpp>
+#include <cinnabar/files/root.hpp>
+#include <cinnabar/files/source_tree.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cinnabar::tools {
+
+// Collects errands and puts them into phases.
+class TreePlan {
+  public:
+    // Where a tree begins on the side that gets it; empty: its root.
+    void add_base(const std::string& name) { bases_.push_back(name); }
+    void add_folder(Errand make, Errand finish);
+    void add_file(Errand errand) { files_.push_back(std::move(errand)); }
+    void add_link(Errand errand) { links_.push_back(std::move(errand)); }
+    void add_hard_link(Errand errand) { hard_links_.push_back(std::move(errand)); }
+    // The name of the first file of that inode, or empty: this one is the first, and `name` is kept.
+    [[nodiscard]] std::string first_of(const files::Entry& entry, const std::string& name);
+    // Asks the side that gets the trees what it has of them, and leaves out what is the same there: files of equal
+    // size, time and mode, links of equal target, and folders in which nothing is to be done.
+    using Lister = std::function<hl::Task<Result<files::Listing>>(const std::string& name)>;
+    [[nodiscard]] hl::Task<void> leave_out_unchanged(const Lister& list, Report& report);
+    [[nodiscard]] Plan take();
+
+  private:
+    using Inventory = std::map<std::string, files::Entry, std::less<>>;
+    [[nodiscard]] hl::Task<Inventory> look(const Lister& list) const;
+    void leave_out_folders(const Inventory& inventory, Report& report);
+
+    std::vector<std::string> bases_;
+    std::map<std::size_t, std::vector<Errand>> folders_;  // by depth
+    std::map<std::size_t, std::vector<Errand>> finishes_;
+    std::vector<Errand> files_;
+    std::vector<Errand> links_;
+    std::vector<Errand> hard_links_;
+    std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> first_names_;
+};
+
+// Whether a link called `name`, below a tree, leads out of the tree: by an absolute path, or by too many "..". Pure.
+[[nodiscard]] bool leads_out(std::string_view name, std::string_view target);
+
+// What is saved of one folder of this host.
+struct SavedTree {
+    std::string path;    // as on the command line
+    std::string base;    // the name that the folder gets on the server; empty: its root
+    std::string prefix;  // what the filter sees before each path
+};
+// Scans it and adds its errands; tells `report` what cannot be saved. Gives the bytes of its files.
+[[nodiscard]] Result<std::uint64_t> plan_save(const SavedTree& saved, const SaveOptions& options, TreePlan& plan,
+                                              Report& report, ProgressBar& bar);
+
+// What is fetched of one folder of a server.
+struct FetchedTree {
+    std::string name;    // on the server
+    std::string base;    // its name below `into`; empty: `into` itself
+    std::string prefix;  // what the filter sees before each path
+    std::string path;    // of `base`, for messages
+};
+// `first` is the listing of the folder itself.
+[[nodiscard]] hl::Task<Result<void>> plan_fetch(files::Client& session, const FetchedTree& fetched,
+                                                files::Listing first, const FetchOptions& options,
+                                                const files::Root& into, TreePlan& plan, Report& report,
+                                                ProgressBar& bar);
+
+}  // namespace cinnabar::tools

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "commands/address.hpp"
+#include "commands/tree_plan.hpp"
+
+#include <cinnabar/files/name.hpp>
+
+#include <memory>
+
+namespace cinnabar::tools {
+namespace {
+
+using Moving = hl::Task<Result<files::Moved>>;
+
+Moving without_bytes(hl::Task<Result<void>> making) {
+    Result<void> made = co_await std::move(making);
+    if (!made) co_return std::move(made).error();
+    co_return files::Moved{};
+}
+
+// Adds the errands of one tree.
+class SavePlanner {
+  public:
+    SavePlanner(const SavedTree& saved, const SaveOptions& options, files::SourceTree tree, TreePlan& plan,
+                ProgressBar& bar)
+        : saved_(saved),
+          existing_(options.replace ? files::Existing::replace : files::Existing::keep),
+          mode_{existing_, options.push, options.checksum, true, options.extended},
+          tree_(std::make_shared<const files::SourceTree>(std::move(tree))),
+          plan_(plan),
+          bar_(bar) {}
+
+    [[nodiscard]] Report::File named(const std::string& below, Report::Kind kind) const {
+        Report::File file;
+        file.name = below.empty() ? saved_.base : saved_.base.empty() ? below : saved_.base + "/" + below;
+        file.path = below.empty() ? saved_.path : join_name(saved_.path, below);
+        file.kind = kind;
+        return file;
+    }
+    // What there will be, with its name on the server.
+    [[nodiscard]] files::Entry result_of(const files::Entry& entry, std::string target = {}) const {
+        files::Entry result = entry;
+        result.name = named(entry.name, Report::Kind::file).name;
+        if (!target.empty()) result.target = std::move(target);
+        return result;
+    }
+    void add_folder(const std::string& below, const files::Attributes& attributes) {
+        const auto folder = named(below, Report::Kind::folder);
+        const auto name = folder.name;
+        files::Entry result;
+        result.name = name;
+        result.attributes = attributes;
+        plan_.add_folder(
+            {folder, [name](files::Client& session) { return without_bytes(session.make_folder(name)); }, result},
+            {named(below, Report::Kind::hidden),
+             [name, attributes](files::Client& session) {
+                 return without_bytes(session.finish_folder(name, attributes));
+             },
+             result});
+    }
+    void add_file(const files::Entry& entry) {
+        auto file = named(entry.name, Report::Kind::file);
+        const auto name = file.name;
+        if (auto first = plan_.first_of(entry, name); !first.empty()) {
+            file.kind = Report::Kind::link;
+            return plan_.add_hard_link({file,
+                                        [name, first, existing = existing_](files::Client& session) {
+                                            return without_bytes(session.make_hard_link(name, first, existing));
+                                        },
+                                        result_of(entry, first)});
+        }
+        file.bytes = entry.bytes;
+        bar_.add_files(1);
+        plan_.add_file({file,
+                        [name, tree = tree_, below = entry.name, mode = mode_, &bar = bar_](files::Client& session) {
+                            return session.save([tree, below] { return tree->open_file(below); }, name, mode,
+                                                [&bar](std::uint64_t moved) { bar.add_bytes(moved); });
+                        },
+                        result_of(entry)});
+    }
+    void add_link(const files::Entry& entry) {
+        const auto link = named(entry.name, Report::Kind::link);
+        plan_.add_link({link,
+                        [name = link.name, entry, existing = existing_](files::Client& session) {
+                            return without_bytes(session.make_link(name, entry.target, entry.attributes, existing));
+                        },
+                        result_of(entry)});
+    }
+
+  private:
+    const SavedTree& saved_;
+    files::Existing existing_;
+    files::SaveMode mode_;
+    std::shared_ptr<const files::SourceTree> tree_;
+    TreePlan& plan_;
+    ProgressBar& bar_;
+};
+
+}  // namespace
+
+Result<std::uint64_t> plan_save(const SavedTree& saved, const SaveOptions& options, TreePlan& plan, Report& report,
+                                ProgressBar& bar) {
+    CINNABAR_TRY(const auto tree, files::SourceTree::open(saved.path));
+    const auto scan = tree.scan(options.filter, saved.prefix, options.extended);
+    CINNABAR_TRY(const auto attributes, tree.attributes(options.extended));
+    SavePlanner planner(saved, options, tree, plan, bar);
+    for (const auto& problem : scan.problems)
+        report.failed(planner.named(problem.path, Report::Kind::file), problem.error);
+    plan.add_base(saved.base);
+    if (!saved.base.empty()) planner.add_folder({}, attributes);
+    std::uint64_t bytes = 0;
+    for (const auto& entry : scan.entries) {
+        if (entry.kind == files::EntryKind::folder) planner.add_folder(entry.name, entry.attributes);
+        if (entry.kind == files::EntryKind::file) planner.add_file(entry);
+        if (entry.kind == files::EntryKind::file) bytes += entry.bytes;
+        if (entry.kind != files::EntryKind::link) continue;
+        if (options.safe_links && leads_out(entry.name, entry.target)) {
+            report.failed(planner.named(entry.name, Report::Kind::link),
+                          {Errc::invalid_argument, "a link that leads out of the tree: left out"});
+        } else {
+            planner.add_link(entry);
+        }
+    }
+    return bytes;
+}
+
+}  // namespace cinnabar::tools
