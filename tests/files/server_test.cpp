@@ -292,6 +292,8 @@ TEST_F(PushTest, AClientThatFillsNothingLeavesBuffersForOthers) {
     const auto moved = hl::sync_wait(saving(honest, folder.put("mine", pattern(10'000))));
     EXPECT_TRUE(moved.ok()) << moved.error().message();
     EXPECT_EQ(folder.get("honest"), pattern(10'000));
+    EXPECT_TRUE(here->call(ping_rpc, to, std::uint64_t{1}).wait().ok());
+    EXPECT_LT(asked, options.buffers) << "it did not wait until the others' time was over";
 }
 
 TEST_F(PushTest, AClientThatCannotBeAskedSaysWhy) {
