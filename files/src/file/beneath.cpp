@@ -16,7 +16,7 @@ namespace cinnabar::files {
 
 namespace {
 
-constexpr int attempts_max = 128;
+constexpr int open_attempts_max = 128;
 
 // glibc has no wrapper.
 UniqueFd open_resolved(int directory, const std::string& path, std::uint64_t flags, std::uint64_t resolve) {
@@ -27,7 +27,7 @@ UniqueFd open_resolved(int directory, const std::string& path, std::uint64_t fla
         const long fd = ::syscall(SYS_openat2, directory, path.c_str(), &how, sizeof how);
         // EAGAIN: something on the way was renamed meanwhile, and the kernel could not be sure. It passes, unless
         // another program has a lease on the file.
-        const bool passes = fd < 0 && (errno == EINTR || (errno == EAGAIN && attempt < attempts_max));
+        const bool passes = fd < 0 && (errno == EINTR || (errno == EAGAIN && attempt < open_attempts_max));
         if (!passes) return UniqueFd(static_cast<int>(fd));
     }
 }

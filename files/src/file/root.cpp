@@ -18,7 +18,7 @@
 namespace cinnabar::files {
 namespace {
 
-constexpr int attempts_max = 16;
+constexpr int staged_attempts_max = 16;
 
 }  // namespace
 
@@ -131,7 +131,7 @@ Result<NewFile> Root::create(std::string_view name, std::uint64_t bytes, std::ui
     file.parent_ = std::move(parent);
     file.existing_ = existing;
     file.kept_ = kept_;
-    for (int attempt = 0; attempt < attempts_max; ++attempt) {
+    for (int attempt = 0; attempt < staged_attempts_max; ++attempt) {
         auto staged = make_staged_name();
         file.file_.reset(::openat(staging_->get(), staged.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                                   static_cast<mode_t>(mode & 0777u)));
