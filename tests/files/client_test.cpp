@@ -5,6 +5,7 @@
 #include "support/content.hpp"
 
 #include <cinnabar/files/client.hpp>
+#include <cinnabar/files/name.hpp>
 #include <cinnabar/hl/node.hpp>
 #include <cinnabar/hl/sync_wait.hpp>
 #include <cinnabar/hl/when_all.hpp>
@@ -116,7 +117,15 @@ TEST_F(PushingClientTest, AServerThatTakesWindowsItHasNotAskedForEndsTheFile) {
     EXPECT_NE(moved.error().message().find("did not ask for"), std::string::npos) << moved.error().message();
 }
 
-// A server that says of a folder whatever it likes.
+// A server that says of a folder, and of a file, whatever it likes.
+hl::Task<Result<Moved>> open_and_fetch(Client& session, const Root& into) {
+    const std::string name = "file";
+    const FetchMode mode;  // gcc 12 destroys one that is made in the call twice
+    CINNABAR_CO_TRY_VOID(co_await session.open());
+    Result<Moved> fetched = co_await session.fetch(name, into, mode);
+    co_await session.close();
+    co_return fetched;
+}
 hl::Task<Result<Listing>> open_and_list(Client& session) {
     CINNABAR_CO_TRY_VOID(co_await session.open());
     Result<Listing> listing = co_await session.list("folder");
@@ -124,9 +133,7 @@ hl::Task<Result<Listing>> open_and_list(Client& session) {
     co_return listing;
 }
 
-TEST(Client, AListingThatCannotBeIsRefused) {
-    Listing told;
-    const auto there = hl::Node::listen("tcp://127.0.0.1:0").value();
+void accept_anybody(const hl::Node& there) {
     ASSERT_TRUE(there.serve(hello_rpc, [](const HelloIn&) { return HelloOut{protocol_version, false, {}}; }).ok());
     ASSERT_TRUE(there
                     .serve(login_rpc,
@@ -137,6 +144,42 @@ TEST(Client, AListingThatCannotBeIsRefused) {
                                return out;
                            })
                     .ok());
+}
+
+std::vector<ExtendedAttribute> too_much() { return {{"user.x", std::string(extended_bytes_max, 'a')}}; }
+
+TEST(Client, AFileThatCannotBeIsRefused) {
+    const support::Folder folder;
+    const auto into = Root::open(folder.path().string()).value();
+    AskOut told;
+    bool given_up = false;
+    const auto there = hl::Node::listen("tcp://127.0.0.1:0").value();
+    accept_anybody(there);
+    ASSERT_TRUE(there.serve(ask_rpc, [&told](const AskIn&) { return told; }).ok());
+    ASSERT_TRUE(there.serve(finish_rpc, [](const FinishIn&) -> Result<FinishOut> { return Errc::io; }).ok());
+    ASSERT_TRUE(there.serve(abort_rpc, [&given_up](const AbortIn&) { given_up = true; }).ok());
+    const auto fetch = [&] {
+        const auto here = hl::Node::open("tcp://", {.progress_thread = false}).value();
+        Client session(here, here.lookup(there.endpoints().front()).value(), nullptr);
+        return hl::sync_wait(open_and_fetch(session, into)).code();
+    };
+    EXPECT_EQ(fetch(), Errc::io) << "an empty file";
+    told.bytes = file_bytes_max + 1;
+    EXPECT_EQ(fetch(), Errc::protocol);
+    EXPECT_TRUE(given_up);
+    told = {};
+    told.attributes.modified_ns = 1'000'000'000;
+    EXPECT_EQ(fetch(), Errc::protocol);
+    told = {};
+    told.attributes.extended = too_much();
+    EXPECT_EQ(fetch(), Errc::protocol);
+    EXPECT_TRUE(folder.list().empty());
+}
+
+TEST(Client, AListingThatCannotBeIsRefused) {
+    Listing told;
+    const auto there = hl::Node::listen("tcp://127.0.0.1:0").value();
+    accept_anybody(there);
     ASSERT_TRUE(there.serve(list_rpc, [&told](const ListIn&) { return told; }).ok());
     const auto list = [&] {
         const auto here = hl::Node::open("tcp://", {.progress_thread = false}).value();
@@ -147,6 +190,8 @@ TEST(Client, AListingThatCannotBeIsRefused) {
     good.name = "file";
     told.entries = {good};
     EXPECT_EQ(list(), Errc::ok);
+    told.entries[0].name = staging_folder;
+    EXPECT_EQ(list(), Errc::ok) << "of another server, whose root lies below this one's";
     for (const auto* name : {"", ".", "..", "../x", "a/b", "/etc"}) {
         told.entries = {good, good};
         told.entries[1].name = name;
@@ -161,7 +206,15 @@ TEST(Client, AListingThatCannotBeIsRefused) {
     told.entries = {good};
     told.entries[0].kind = EntryKind::link;
     EXPECT_EQ(list(), Errc::protocol) << "a link to nothing";
+    told.entries[0].target.assign(name_bytes_max + 1, 'a');
+    EXPECT_EQ(list(), Errc::protocol) << "a target that no link has";
     told.entries = {good};
+    told.entries[0].attributes.extended = too_much();
+    EXPECT_EQ(list(), Errc::protocol);
+    told.entries = {good};
+    told.attributes.extended = too_much();
+    EXPECT_EQ(list(), Errc::protocol);
+    told.attributes = {};
     told.cursor = 7;
     EXPECT_EQ(list(), Errc::protocol) << "a listing that comes again and again";
     told.entries.clear();

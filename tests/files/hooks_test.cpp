@@ -78,6 +78,37 @@ TEST_F(HooksTest, WhatTheProgramForbidsIsNeitherMadeNorRead) {
     EXPECT_EQ(asked, (std::vector<std::string>{"other s16", "own-a s16 r", "other f0", "own-a f0"}));
 }
 
+TEST_F(HooksTest, LinksAreAskedForAsSuchAndWithWhatTheyLeadTo) {
+    std::vector<std::string> asked;
+    hooks.may_access = [&](const AccessRequest& access) -> Result<void> {
+        using Kind = AccessRequest::Kind;
+        const std::string name(access.name);
+        const std::string target(access.target);
+        if (access.kind == Kind::make) asked.push_back("folder " + name + target);
+        if (access.kind == Kind::link) asked.push_back("link " + name + " -> " + target);
+        if (access.kind == Kind::hard_link) asked.push_back("hard link " + name + " = " + target);
+        if (access.kind == Kind::fetch) asked.push_back("fetch " + name + target);
+        if (access.kind == Kind::link && target.find("..") != target.npos) return Error{Errc::permission, "a way out"};
+        if (name.starts_with("own/") || name == "own") return {};
+        return Error{Errc::permission, "not yours"};
+    };
+    begin();
+    std::filesystem::create_directory(folder.at("root/other"));
+    (void)folder.put("root/other/secret", "somebody's");
+    EXPECT_TRUE(hl::sync_wait(client->make_folder("own")).ok());
+    EXPECT_EQ(hl::sync_wait(client->make_link("own/up", "..", {})).code(), Errc::permission);
+    EXPECT_EQ(hl::sync_wait(client->make_hard_link("own/copy", "other/secret")).code(), Errc::permission);
+    EXPECT_EQ(hl::sync_wait(client->make_hard_link("other/copy", "own/a")).code(), Errc::permission);
+    EXPECT_EQ(asked, (std::vector<std::string>{"folder own", "link own/up -> ..", "hard link own/copy = other/secret",
+                                               "fetch other/secret", "hard link other/copy = own/a"}));
+    EXPECT_TRUE(std::filesystem::is_empty(folder.at("root/own")));
+    EXPECT_TRUE(save("own/a").ok());
+    EXPECT_TRUE(hl::sync_wait(client->make_hard_link("own/b", "own/a")).ok());
+    EXPECT_TRUE(hl::sync_wait(client->make_link("own/c", "a", {})).ok());
+    EXPECT_EQ(folder.get("root/own/b"), "the content of a");
+    EXPECT_EQ(folder.get("root/own/c"), "the content of a");
+}
+
 TEST_F(HooksTest, AStagedFileIsReadBeforeItHasItsNameAndMayBeRefused) {
     std::mutex mutex;
     std::string content;

@@ -5,6 +5,7 @@
 #include "session/remote_error.hpp"
 #include "session/seal.hpp"
 #include "support/content.hpp"
+#include "support/os_limits.hpp"
 #include "wiretap.hpp"
 
 #include <cinnabar/files/client.hpp>
@@ -15,10 +16,12 @@
 #include <cinnabar/hl/sync_wait.hpp>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <functional>
 
@@ -359,6 +362,58 @@ TEST_F(ServerTest, ANameThatIsTooLongIsRefusedBeforeAnybodyReadsIt) {
         EXPECT_EQ(from_remote(here->call(ask_rpc, to, ask).wait().error()).code, Errc::too_large);
     }
     EXPECT_LE(longest, name_bytes_max) << "told to whoever runs the server";
+}
+
+TEST_F(ServerTest, ATargetOrAttributesThatAreTooLongAreRefusedBeforeAnybodyReadsThem) {
+    keyed = true;
+    begin();
+    const auto code = [&](const auto& rpc, auto in, bool sealed) {
+        in.name = "name";
+        in.seal.token = seals.token();
+        if (sealed) seals.stamp(in);
+        return from_remote(here->call(rpc, to, in).wait().error()).code;
+    };
+    for (const bool sealed : {false, true}) {
+        MakeIn link;
+        link.kind = MakeKind::link;
+        link.target.assign(name_bytes_max + 1, 'a');
+        EXPECT_EQ(code(make_rpc, link, sealed), Errc::too_large);
+        const std::vector<ExtendedAttribute> one_large{{"user.x", std::string(extended_bytes_max, 'a')}};
+        const std::vector<ExtendedAttribute> many_empty(extended_bytes_max + 1);
+        for (const auto& extended : {one_large, many_empty}) {
+            OpenIn open;
+            open.attributes.extended = extended;
+            EXPECT_EQ(code(open_rpc, open, sealed), Errc::too_large);
+            MakeIn finish;
+            finish.kind = MakeKind::finish_folder;
+            finish.attributes.extended = extended;
+            EXPECT_EQ(code(make_rpc, finish, sealed), Errc::too_large);
+        }
+    }
+}
+
+// The kernel sends the signal to the thread that asked for too large a file.
+std::atomic<pid_t> asked_for_too_much{0};
+
+TEST_F(ServerTest, AFileGetsItsSizeOnADiskThread) {
+    std::atomic<pid_t> loop{0};
+    hooks.may_access = [&loop](const AccessRequest&) -> Result<void> {
+        loop = ::gettid();
+        return {};
+    };
+    begin();
+    const support::FileSizeLimit limit(1u << 20);
+    (void)::signal(SIGXFSZ, [](int) { asked_for_too_much = ::gettid(); });
+    OpenIn in;
+    in.name = "sparse";
+    in.bytes = 1u << 30;
+    in.attributes.mode = 0600;
+    in.sparse = true;
+    seals.stamp(in);
+    EXPECT_EQ(from_remote(here->call(open_rpc, to, in).wait().error()).code, Errc::no_space);
+    ASSERT_NE(asked_for_too_much, 0);
+    EXPECT_NE(asked_for_too_much, loop);
+    EXPECT_TRUE(std::filesystem::is_empty(folder.path() / ".cinnabar-staging"));
 }
 
 TEST_F(ServerTest, WithoutItsFolderForUnfinishedFilesItSaysSo) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Trees on both ends: what is found of one here, and what is made of one below a root.
 #include "support/content.hpp"
+#include "support/os_limits.hpp"
 
 #include <cinnabar/files/root.hpp>
 #include <cinnabar/files/source_tree.hpp>
@@ -256,6 +257,17 @@ TEST_F(TreeRootTest, AFolderIsListedInParts) {
     EXPECT_EQ(root->list("none", 0, {}).code(), Errc::not_found);
 }
 
+TEST_F(TreeRootTest, UnfinishedFilesOfAServerBelowAreNotListed) {
+    fs::create_directories(folder.path() / "r/d/.cinnabar-staging");
+    fs::create_directories(folder.path() / "r/e");
+    (void)folder.put("r/d/file", "");
+    (void)folder.put("r/e/.cinnabar-staging", "a file of that name is one as any other");
+    const auto listed = root->list("d", 0, {}).value().entries;
+    ASSERT_EQ(listed.size(), 1u);
+    EXPECT_EQ(listed[0].name, "file");
+    EXPECT_EQ(root->list("e", 0, {}).value().entries.size(), 1u);
+}
+
 TEST_F(TreeRootTest, ASparseFileStaysSparseAndWhole) {
     constexpr std::size_t bytes = 8u << 20;
     std::string content(bytes, '\0');
@@ -277,6 +289,39 @@ TEST_F(TreeRootTest, ASparseFileStaysSparseAndWhole) {
     EXPECT_TRUE(source.is_hole(2u << 20, 1u << 20));
     EXPECT_FALSE(source.is_hole(1u << 20, 1u << 20));
     EXPECT_FALSE(source.is_hole(7u << 20, 1u << 20));
+}
+
+// Not root: whoever only owns a file needs its permission to write for that.
+TEST_F(TreeRootTest, ExtendedAttributesOfWhatIsForReadingOnly) {
+    (void)folder.put("r/file", "");
+    fs::create_directory(folder.path() / "r/d");
+    if (::setxattr(folder.at("r/file").c_str(), "user.x", "", 0, 0) != 0) GTEST_SKIP() << "no user.* attributes here";
+    // u::r, u:65533:r, g::r, m::r, o::r
+    const std::string acl(
+        "\2\0\0\0\1\0\4\0\xff\xff\xff\xff\2\0\4\0\xfd\xff\0\0\4\0\4\0\xff\xff\xff\xff"
+        "\20\0\4\0\xff\xff\xff\xff\40\0\4\0\xff\xff\xff\xff",
+        44);
+    const bool acls =
+        ::setxattr(folder.at("r/file").c_str(), "system.posix_acl_access", acl.data(), acl.size(), 0) == 0;
+    for (const std::string name : {"r/file", "r/d"}) {
+        if (::geteuid() == 0) {
+            ASSERT_EQ(::chown(folder.at(name).c_str(), 65534, 65534), 0);
+        }
+        ASSERT_EQ(::chmod(folder.at(name).c_str(), 0700), 0);
+        const UniqueFd fd(::open(folder.at(name).c_str(), O_RDONLY));
+        ASSERT_TRUE(fd);
+        Attributes wanted = attributes(0444);
+        if (acls) wanted.extended.push_back({"system.posix_acl_access", acl});
+        wanted.extended.push_back({"user.y", "value"});
+        const support::AsNobody somebody;
+        const auto given = give_attributes(fd.get(), wanted, name);
+        EXPECT_TRUE(given.ok()) << name << ": " << given.error().message();
+        EXPECT_EQ(read_extended(fd.get(), {.user = true}, name).value().back().value, "value") << name;
+        struct stat status {};
+        ASSERT_EQ(::fstat(fd.get(), &status), 0);
+        EXPECT_EQ(status.st_mode & 07777, 0444u) << name;
+        EXPECT_EQ(status.st_mtim.tv_nsec, 123'456'789) << name;
+    }
 }
 
 TEST_F(TreeRootTest, ExtendedAttributesThatGiveRightsAreRefused) {

@@ -31,6 +31,11 @@ Result<std::string> list_names(int fd, std::string_view name) {
     return names;
 }
 
+Result<void> give_mode(int fd, std::uint32_t mode, std::string_view name) {
+    if (::fchmod(fd, static_cast<mode_t>(mode & 0777u)) == 0) return {};
+    return file_error(errno, "cannot set its permissions", name);
+}
+
 Result<void> give_extended(int fd, const ExtendedAttribute& attribute, std::string_view name) {
     if (!is_kept(attribute.name, {true, true}))
         return Error{Errc::permission, "extended attributes of that kind are not kept", printable(name)};
@@ -41,7 +46,25 @@ Result<void> give_extended(int fd, const ExtendedAttribute& attribute, std::stri
     return file_error(errno, "cannot set an extended attribute", name);
 }
 
+// The kernel asks for permission to write, whatever the descriptor is for; so what is for reading only is writable for
+// its owner meanwhile. A list of access control has the mode in it, and comes after what needs that permission.
+Result<void> give_extended(int fd, const Attributes& attributes, std::string_view name) {
+    CINNABAR_TRY_VOID(give_mode(fd, attributes.mode | S_IWUSR, name));
+    for (const bool acls : {false, true}) {
+        for (const auto& attribute : attributes.extended) {
+            if (is_acl(attribute.name) == acls) CINNABAR_TRY_VOID(give_extended(fd, attribute, name));
+        }
+    }
+    return {};
+}
+
 }  // namespace
+
+std::size_t extended_bytes(const std::vector<ExtendedAttribute>& extended) noexcept {
+    std::size_t bytes = 0;
+    for (const auto& attribute : extended) bytes += attribute.name.size() + 1 + attribute.value.size();
+    return bytes;
+}
 
 Result<std::vector<ExtendedAttribute>> read_extended(int fd, const ExtendedKinds& kinds, std::string_view name) {
     std::vector<ExtendedAttribute> result;
@@ -56,7 +79,7 @@ Result<std::vector<ExtendedAttribute>> read_extended(int fd, const ExtendedKinds
         const ssize_t bytes = ::fgetxattr(fd, attribute.c_str(), value.data(), value.size());
         if (bytes < 0 && errno == ENODATA) continue;  // gone meanwhile
         if (bytes < 0 && errno != ERANGE) return file_error(errno, "cannot read an extended attribute", name);
-        if (bytes >= 0) total += attribute.size() + static_cast<std::size_t>(bytes);
+        if (bytes >= 0) total += attribute.size() + 1 + static_cast<std::size_t>(bytes);
         if (bytes < 0 || total > extended_bytes_max)
             return Error{Errc::too_large, "its extended attributes are over 64 KiB", printable(name)};
         value.resize(static_cast<std::size_t>(bytes));
@@ -68,9 +91,8 @@ Result<std::vector<ExtendedAttribute>> read_extended(int fd, const ExtendedKinds
 Result<void> give_attributes(int fd, const Attributes& attributes, std::string_view name) {
     if (attributes.modified_ns >= 1'000'000'000)
         return Error{Errc::invalid_argument, "its time of modification is none", printable(name)};
-    if (::fchmod(fd, static_cast<mode_t>(attributes.mode & 0777u)) != 0)
-        return file_error(errno, "cannot set its permissions", name);
-    for (const auto& attribute : attributes.extended) CINNABAR_TRY_VOID(give_extended(fd, attribute, name));
+    if (!attributes.extended.empty()) CINNABAR_TRY_VOID(give_extended(fd, attributes, name));
+    CINNABAR_TRY_VOID(give_mode(fd, attributes.mode, name));
     const timespec times[2] = {{0, UTIME_OMIT}, {attributes.modified_s, static_cast<long>(attributes.modified_ns)}};
     if (::futimens(fd, times) != 0) return file_error(errno, "cannot set its time of modification", name);
     return {};

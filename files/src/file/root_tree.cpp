@@ -157,7 +157,8 @@ Result<Listing> Root::list(std::string_view name, std::uint64_t cursor, const Ex
             return false;
         }
         last = next;
-        if (name.empty() && leaf == staging_folder) return true;
+        const bool staging = leaf == staging_folder;
+        if (name.empty() && staging) return true;
         const std::string full = name.empty() ? std::string(leaf) : std::string(name).append("/").append(leaf);
         auto entry = read_entry(folder.get(), std::string(leaf), kinds, full);
         // What may not be read is told when it is asked for.
@@ -165,9 +166,8 @@ Result<Listing> Root::list(std::string_view name, std::uint64_t cursor, const Ex
         if (!entry && entry.code() == Errc::not_found) return true;  // it has vanished
         if (!entry) failure = std::move(entry).error();
         if (!entry) return false;
-        bytes += leaf.size() + entry->target.size();
-        for (const auto& attribute : entry->attributes.extended)
-            bytes += attribute.name.size() + attribute.value.size();
+        if (staging && entry->kind == EntryKind::folder) return true;  // of a server whose root lies below this one
+        bytes += leaf.size() + entry->target.size() + extended_bytes(entry->attributes.extended);
         listing.entries.push_back(*std::move(entry));
         return true;
     }));

@@ -354,9 +354,9 @@ hl::Task<Result<Moved>> ClientSession::fetch(const std::string& name, const Root
     seals_.stamp(ask);
     auto asked = co_await node_.call(ask_rpc, server_, ask, within(open_deadline));
     if (!asked) co_return from_remote(std::move(asked).error());
-    if (asked->bytes > file_bytes_max) {
+    if (asked->bytes > file_bytes_max || !can_be(asked->attributes)) {
         co_await give_up(asked->file);
-        co_return Error{Errc::protocol, "the server tells of a file of an impossible size", printable(name)};
+        co_return Error{Errc::protocol, "what the server tells of the file cannot be", printable(name)};
     }
     if (announced) announced(asked->bytes);
     if (mode.as.empty()) mode.as = leaf_of(name);

@@ -24,6 +24,9 @@
 
 namespace cinnabar::files {
 
+// Whether a server can have told the truth.
+[[nodiscard]] bool can_be(const Attributes& attributes) noexcept;
+
 class ClientSession {
   public:
     // `key` may be null; it must outlive the session.

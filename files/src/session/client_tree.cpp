@@ -21,16 +21,22 @@ hl::CallOptions tree_call() {
     return options;
 }
 
+// Below another one, since some names are reserved in the root only.
 bool is_one_component(std::string_view name) {
-    return check_name(name).ok() && name.find('/') == std::string_view::npos;
+    return name.find('/') == std::string_view::npos && check_name(std::string("d/").append(name)).ok();
 }
 
 bool can_be(const Entry& entry) {
     return is_one_component(entry.name) && entry.kind <= EntryKind::other && entry.bytes <= file_bytes_max &&
-           entry.attributes.modified_ns < 1'000'000'000 && (entry.kind != EntryKind::link || !entry.target.empty());
+           can_be(entry.attributes) && entry.target.size() <= name_bytes_max &&
+           (entry.kind != EntryKind::link || !entry.target.empty());
 }
 
 }  // namespace
+
+bool can_be(const Attributes& attributes) noexcept {
+    return attributes.modified_ns < 1'000'000'000 && extended_bytes(attributes.extended) <= extended_bytes_max;
+}
 
 hl::Task<Result<void>> ClientSession::make(MakeIn in) {
     seals_.stamp(in);
@@ -50,7 +56,9 @@ hl::Task<Result<Listing>> ClientSession::list(std::string name, ExtendedKinds ex
         if (!part) co_return from_remote(std::move(part).error());
         const bool has_end = part->cursor == 0 || (!part->entries.empty() && part->cursor != in.cursor);
         const bool believed = all.entries.size() + part->entries.size() <= entries_max;
-        if (!has_end || !believed || !std::ranges::all_of(part->entries, can_be))
+        const bool possible = can_be(part->attributes) &&
+                              std::ranges::all_of(part->entries, [](const Entry& entry) { return can_be(entry); });
+        if (!has_end || !believed || !possible)
             co_return Error{Errc::protocol, "what the server tells of a folder cannot be", printable(in.name)};
         std::ranges::move(part->entries, std::back_inserter(all.entries));
         all.attributes = std::move(part->attributes);

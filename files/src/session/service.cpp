@@ -189,7 +189,7 @@ hl::Task<Result<OpenOut>> Service::open(hl::Request<OpenIn> request) {
         return failed(ServerEvent::Kind::failed, request.source(), request->name, error);
     };
     if (auto may = co_await may_begin(*session, request->bytes, request.node()); !may) co_return refuse(may.error());
-    const AccessRequest access{AccessRequest::Kind::save, request->name, request->bytes, request->replace,
+    const AccessRequest access{AccessRequest::Kind::save, request->name, request->bytes, request->replace, {},
                                request.source()};
     if (auto may = may_access(access); !may) co_return refuse(may.error());
     if (request->bytes > file_bytes_max)
@@ -199,14 +199,14 @@ hl::Task<Result<OpenOut>> Service::open(hl::Request<OpenIn> request) {
     // What was made so far goes away with this, also when the session ends meanwhile.
     const std::shared_ptr<Saving> saving(
         new Saving{{under_way_, (*session)->load, request->bytes}, {claims_, request->name}, {}, 0});
-    auto file = co_await disk_.run([this, &request] {
+    auto file = co_await disk_.run([this, &request]() -> Result<NewFile> {
         const auto existing = request->replace ? Existing::replace : Existing::keep;
         // Of a sparse file each write is compared with the room there is.
-        return root_.create(request->name, request->sparse ? 0 : request->bytes, request->attributes.mode, existing);
+        const auto bytes = request->sparse ? 0 : request->bytes;
+        CINNABAR_TRY(auto made, root_.create(request->name, bytes, request->attributes.mode, existing));
+        if (request->sparse) CINNABAR_TRY_VOID(made.set_sparse(request->bytes));
+        return made;
     });
-    if (file && request->sparse) {
-        if (auto set = file->set_sparse(request->bytes); !set) file = std::move(set).error();
-    }
     if (!file) co_return refuse(file.error());
     if (request->exact) file->keep(request->attributes);
     saving->upload.emplace(buffers_, (*session)->load->buffers, disk_, *std::move(file), request->bytes,
@@ -299,7 +299,7 @@ hl::Task<Result<AskOut>> Service::ask(hl::Request<AskIn> request) {
         return failed(ServerEvent::Kind::failed, request.source(), request->name, error);
     };
     if (auto may = co_await may_begin(*session, 0, request.node()); !may) co_return refuse(may.error());
-    const AccessRequest access{AccessRequest::Kind::fetch, request->name, 0, false, request.source()};
+    const AccessRequest access{AccessRequest::Kind::fetch, request->name, 0, false, {}, request.source()};
     if (auto may = may_access(access); !may) co_return refuse(may.error());
     const std::shared_ptr<Giving> giving(new Giving{{under_way_, (*session)->load, 0}, request->name, {}, 0});
     auto file = co_await disk_.run([this, &request] { return root_.open_source(request->name); });

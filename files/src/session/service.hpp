@@ -126,6 +126,14 @@ class Service {
         if constexpr (requires { request->name; }) {
             if (request->name.size() > name_bytes_max) return Error{Errc::too_large, "the name is over 4095 bytes"};
         }
+        if constexpr (requires { request->target; }) {
+            if (request->target.size() > name_bytes_max)
+                return Error{Errc::too_large, "the target of the link is over 4095 bytes"};
+        }
+        if constexpr (requires { request->attributes; }) {
+            if (extended_bytes(request->attributes.extended) > extended_bytes_max)
+                return Error{Errc::too_large, "the extended attributes are over 64 KiB"};
+        }
         CINNABAR_TRY_VOID(session->seals.check(*request));
         return session;
     }
@@ -148,6 +156,7 @@ class Service {
     [[nodiscard]] hl::Task<Result<ReadOut>> read(hl::Request<ReadIn> request);
     [[nodiscard]] hl::Task<Result<FinishOut>> finish(hl::Request<FinishIn> request);
     [[nodiscard]] hl::Task<Result<void>> make(hl::Request<MakeIn> request);
+    [[nodiscard]] Result<void> may_make(const MakeIn& in, const na::Addr& client) const;
     [[nodiscard]] Result<void> make_below_root(const MakeIn& in) const;
     [[nodiscard]] hl::Task<Result<Listing>> list(hl::Request<ListIn> request);
     [[nodiscard]] Result<void> abort(const hl::Request<AbortIn>& request);

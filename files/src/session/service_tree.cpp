@@ -16,14 +16,29 @@ hl::Task<Result<void>> Service::make(hl::Request<MakeIn> request) {
         return failed(ServerEvent::Kind::failed, request.source(), request->name, error);
     };
     if (auto may = co_await may_begin(*session, 0, request.node()); !may) co_return refuse(may.error());
-    const AccessRequest access{AccessRequest::Kind::make, request->name, 0, request->replace, request.source()};
-    if (auto may = may_access(access); !may) co_return refuse(may.error());
+    if (auto may = may_make(*request, request.source()); !may) co_return refuse(may.error());
     if (claims_.taken(request->name))
         co_return refuse(Error{Errc::busy, "another client is saving that name right now"});
     const UnderWay::Entry entry(under_way_, (*session)->load, 0);
     Result<void> made = co_await disk_.run([this, &request] { return make_below_root(*request); });
     if (!made) co_return refuse(made.error());
     co_return made;
+}
+
+Result<void> Service::may_make(const MakeIn& in, const na::Addr& client) const {
+    using Kind = AccessRequest::Kind;
+    switch (in.kind) {
+        case MakeKind::link:
+            return may_access({Kind::link, in.name, 0, in.replace, in.target, client});
+        case MakeKind::hard_link:
+            CINNABAR_TRY_VOID(may_access({Kind::hard_link, in.name, 0, in.replace, in.target, client}));
+            // Under its new name the file may be one that the client may fetch.
+            return may_access({Kind::fetch, in.target, 0, false, {}, client});
+        case MakeKind::folder:
+        case MakeKind::finish_folder:
+            break;
+    }
+    return may_access({Kind::make, in.name, 0, in.replace, {}, client});
 }
 
 Result<void> Service::make_below_root(const MakeIn& in) const {
@@ -45,7 +60,7 @@ hl::Task<Result<Listing>> Service::list(hl::Request<ListIn> request) {
     auto session = session_of(request);
     if (!session) co_return to_remote(session.error());
     if (auto may = co_await may_begin(*session, 0, request.node()); !may) co_return to_remote(may.error());
-    const AccessRequest access{AccessRequest::Kind::list, request->name, 0, false, request.source()};
+    const AccessRequest access{AccessRequest::Kind::list, request->name, 0, false, {}, request.source()};
     if (auto may = may_access(access); !may) co_return to_remote(may.error());
     const UnderWay::Entry entry(under_way_, (*session)->load, 0);
     auto listing =

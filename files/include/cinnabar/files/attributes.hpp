@@ -32,7 +32,10 @@ struct ExtendedKinds {
     bool acls = false;
 };
 
-inline constexpr std::size_t extended_bytes_max = 64 << 10;  // names and values of one file together
+inline constexpr std::size_t extended_bytes_max = 64 << 10;  // of one file, as extended_bytes counts
+
+// Names, each with a zero byte as the operating system counts, and values.
+[[nodiscard]] CINNABAR_API std::size_t extended_bytes(const std::vector<ExtendedAttribute>& extended) noexcept;
 
 // Of an open file or folder, without its mode and time. too_large: over extended_bytes_max; those of file_error.
 [[nodiscard]] CINNABAR_API Result<std::vector<ExtendedAttribute>> read_extended(int fd, const ExtendedKinds& kinds,

@@ -65,9 +65,9 @@ class CINNABAR_API Root {
     // Another name of the file `of`, which is below this root. not_found; invalid_argument: it is not a file. Those of
     // create().
     [[nodiscard]] Result<void> make_hard_link(std::string_view name, std::string_view of, Existing existing) const;
-    // Some of what a folder has, without "." and "..", in the order of the file system. `cursor` is 0 at first, then
-    // the listing's own. Names that come or go meanwhile may be missing or not. Empty `name`: the root itself.
-    // not_found, invalid_argument: there is no such folder.
+    // Some of what a folder has, without ".", ".." and unfinished files, in the order of the file system. `cursor` is 0
+    // at first, then the listing's own. Names that come or go meanwhile may be missing or not. Empty `name`: the root
+    // itself. not_found, invalid_argument: there is no such folder.
     [[nodiscard]] Result<Listing> list(std::string_view name, std::uint64_t cursor, const ExtendedKinds& kinds) const;
 
     // How many left-overs the opening removed.

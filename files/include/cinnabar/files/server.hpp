@@ -50,15 +50,21 @@ struct ServerEvent {
 // What a client asks for. The views are good during the call that is told of it.
 struct AccessRequest {
     enum class Kind : std::uint8_t {
-        save,   // a file
-        fetch,  // a file
-        make,   // a folder, a symbolic link, or another name of a file
-        list,   // a folder; the empty name is the root
+        save,       // a file
+        fetch,      // a file; also asked of the target of a hard link, whose content gets a name more
+        make,       // a folder
+        link,       // a symbolic link
+        hard_link,  // another name of a file
+        list,       // a folder; the empty name is the root
     };
     Kind kind = Kind::save;
     std::string_view name;    // any bytes, and not looked at yet: it may be malformed
     std::uint64_t bytes = 0;  // save: as the client says
-    bool replace = false;     // save, make: an existing file of the name would go
+    bool replace = false;     // save, link, hard_link: an existing file of the name would go
+    // link: what it leads to, as it will be in the link: relative to the folder that the link is in. Names that lead
+    // over the link are asked for as they are: a policy about names has to refuse links, or those that leave its
+    // folder. hard_link: the name of the file. As malformed as `name`.
+    std::string_view target;
     const na::Addr& client;
 };
 
