@@ -42,7 +42,7 @@ class PoolCore final : public Executor {
 
   private:
     static constexpr unsigned turns_per_low = 16;
-    static constexpr std::size_t peers_kept = 64;
+    static constexpr std::size_t peers_kept = 1024;
     void work(unsigned index) noexcept;
     void push_locked(WorkQueue& queue, Job& job) noexcept;
     [[nodiscard]] Work* next_locked() noexcept;

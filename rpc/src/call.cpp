@@ -163,16 +163,20 @@ void ContextCore::submit(Call& call) noexcept {
     watch_deadline(call);
     // Nothing waits in front of it: not by way of the queue, unless it has to wait.
     if (book->queued.empty() && may_send(*book) && send(call)) return;
-    enter_queue(call, &PeerBook::Calls::push_back);
+    enter_queue(call, false);
     pump(*book);
 }
 
-void ContextCore::enter_queue(Call& call, void (PeerBook::Calls::*enter)(Call&) noexcept) noexcept {
+void ContextCore::enter_queue(Call& call, bool first) noexcept {
     const TimeUs now = na->now_us();
     const TimeUs deadline = call.args.deadline;
     call.stale_at_ = deadline == time_never ? time_never : now + (deadline - std::min(now, deadline)) / 2;
     call.state_ = Call::State::queued;
-    (call.book_->queued.*enter)(call);
+    if (first) {
+        call.book_->queued.push_front(call);
+    } else {
+        call.book_->queued.push_back(call);
+    }
     queued_bytes += call.input_bytes_;
     ++queued_calls;
 }
@@ -324,7 +328,7 @@ void ContextCore::request_sent(Call& call) noexcept {
     if (by_bulk == Errc::ok) {
         // The peer's limit became known with its Hello: the same call again, by bulk.
         book.sent.remove(call);
-        enter_queue(call, &PeerBook::Calls::push_front);
+        enter_queue(call, true);
         return pump(book);
     }
     finish(call, by_bulk);

@@ -67,7 +67,7 @@ class ContextCore final : public na::Receiver {
 
     // Calls, as origin (call.cpp).
     void submit(Call& call) noexcept;
-    void enter_queue(Call& call, void (PeerBook::Calls::*enter)(Call&) noexcept) noexcept;
+    void enter_queue(Call& call, bool first) noexcept;
     [[nodiscard]] bool send(Call& call) noexcept;
     [[nodiscard]] Errc post_request(Call& call, std::uint32_t bytes) noexcept;
     void watch_deadline(Call& call) noexcept;

@@ -140,7 +140,7 @@ void ContextCore::output_pulled(Call& call) noexcept {
     const Errc result = call.pull_->result();
     mover->release(*std::exchange(call.pull_, nullptr));
     call.book_->claimed_bytes -= call.large_output_.bytes();
-    if (call.book_ && call.book_->open) send_control(*call.book_, {ControlType::fetched, 0, call.id()});
+    if (call.book_->open) send_control(*call.book_, {ControlType::fetched, 0, call.id()});
     if (call.state_ == Call::State::ended) return complete_if_over(call);
     call.output_ = call.large_output_.contiguous();
     // A result that was taken back: the target lost this side, or is closing, and we do not know it yet.

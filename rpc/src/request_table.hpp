@@ -40,6 +40,7 @@ class RequestTable {
         return nullptr;
     }
 
+    // For tests.
     [[nodiscard]] std::size_t longest_chain() const noexcept {
         std::size_t longest = 0;
         for (std::size_t i = 0; i < buckets_; ++i) {

@@ -113,7 +113,7 @@ class CINNABAR_API Buffers {
   private:
     static constexpr std::size_t smallest_bytes = 4096;
     static constexpr std::size_t slab_bytes = std::size_t{1} << 20;  // a larger buffer gets its own slab
-    static constexpr std::size_t accounts_kept = 64;
+    static constexpr std::size_t accounts_kept = 1024;
     struct Slab {
         bulk::BufferPool pool;
         std::uint32_t buffers;

@@ -159,17 +159,18 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     bool free_after_cancel_ = false;
     bool free_when_over_ = false;  // released, but the transport holds the message still
 
+    TimeUs stale_at_ = time_never;  // half its time is over; of one that is queued
+    Work cancel_work_;              // queued while cancel_generation_ is not 0
+
     // What is idle and empty while whole_way_ is false.
     bool awaiting_release_ = false;  // lent memory may be in use; the target has been asked
     bool fence_failed_ = false;
     bool forwards_ = false;  // memory of others
     bool overflow_ = false;
-    std::uint32_t fences_ = 0;      // revocations under way
-    TimeUs stale_at_ = time_never;  // half its time is over; of one that is queued
-    Work cancel_work_;
-    na::Op op_;              // the request
-    Timer timer_;            // the deadline, then the fence's grace
-    Loan* lends_ = nullptr;  // a list through Loan::next
+    std::uint32_t fences_ = 0;  // revocations under way
+    na::Op op_;                 // the request
+    Timer timer_;               // the deadline, then the fence's grace
+    Loan* lends_ = nullptr;     // a list through Loan::next
     na::Kept reply_;
     std::unique_ptr<std::byte[]> reply_copy_;  // instead, where too many are kept
     std::uint32_t reply_copy_bytes_ = 0;

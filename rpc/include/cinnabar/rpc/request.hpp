@@ -167,6 +167,8 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     alignas(8) std::array<std::byte, small_bytes_max> small_input_;  // not filled before it is used
     TraceContext trace_;
 
+    Work release_work_;  // the last release, where the reply is no reference
+
     // What is idle and empty while whole_way() is false.
     bool reply_posted_ = false;
     bool stalled_ = false;  // its large arguments did not come
@@ -186,7 +188,6 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     SentFunction on_sent_ = nullptr;
     void* on_sent_user_ = nullptr;
     RequestTransfer* transfers_ = nullptr;  // under way, a list
-    Work release_work_;                     // the last release
     Work cancel_work_;                      // telling the handler
     Work sent_work_;                        // telling that the reply has left
 };
