@@ -21,7 +21,7 @@ struct DoctorServer : testing::Test {
 
     DoctorServer() {
         host.mtus["127.0.0.1"] = 65'536;
-        options.library = "1.0";
+        options.release = "1.0";
     }
     void serve(std::initializer_list<std::string_view> listen) {
         node.emplace(hl::Node::listen(listen).value());
@@ -97,7 +97,7 @@ TEST_F(DoctorServer, ATunnelOnTheWay) {
 }
 
 TEST_F(DoctorServer, AnotherVersion) {
-    options.library = "0.9";
+    options.release = "0.9";
     serve({"tcp://127.0.0.1:0"});
     expect(look(node->address()), "server-version", Severity::note, "0.9 there, 1.0 here");
 }
@@ -108,6 +108,16 @@ TEST_F(DoctorServer, OneThatServesGarbage) {
     const auto found = look(node->address());
     expect(found, "server-bytes", Severity::problem, "other bytes than were sent", ExitCode::damaged);
     EXPECT_EQ(found.exit(false), ExitCode::damaged);
+}
+
+// Its first answer comes behind the end of the measurement.
+TEST_F(DoctorServer, OneThatAnswersNothingInThatTime) {
+    options.faults.stall = options.faults.stall_every = std::chrono::milliseconds{400};
+    serve({"tcp://127.0.0.1:0"});
+    const auto found = look(node->address());
+    expect(found, "server-bandwidth", Severity::problem, "nothing was measured", ExitCode::overloaded);
+    EXPECT_EQ(found.find("server-round-trip"), nullptr);
+    EXPECT_EQ(found.find("server-bytes"), nullptr);
 }
 
 TEST_F(DoctorServer, OneWithoutThePerfService) {

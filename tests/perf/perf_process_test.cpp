@@ -118,6 +118,7 @@ TEST(PerfProcess, AServerThatDiesInABulkTransferIsTold) {
     EXPECT_EQ(measured.exit, 7) << measured.out << measured.err;
     EXPECT_GE(number_in(line, "failed_by", "peer_lost"), 1) << line;
     EXPECT_NE(line.find("\"bytes_per_second\": null"), line.npos) << line;
+    EXPECT_EQ(int(number(line, "done")) % 32, 0) << "only rounds that were compared: " << line;
 }
 
 TEST(PerfProcess, DroppedCallsAreToldWithoutBeingTimed) {

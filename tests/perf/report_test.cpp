@@ -148,7 +148,7 @@ TEST(PerfReport, NothingMeasuredIsAPageAsWell) {
 TEST(PerfReport, AServerCannotWriteIntoThePage) {
     auto results = some_results();
     results.target.about.host = "<script>alert(1)</script>\"&\x01\xff";
-    results.target.about.library = "</style><b>";
+    results.target.about.release = "</style><b>";
     results.command = "cinnabar <img src=x>";
     const std::string page = html_report(results);
     expect_well_formed(page);

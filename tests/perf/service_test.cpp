@@ -38,7 +38,7 @@ struct PerfService : testing::Test {
         node_options.contexts = options.contexts;
         node_options.rpc.handler_time_max = {};
         node.emplace(hl::Node::listen("tcp://127.0.0.1:0", node_options).value());
-        options.library = "test";
+        options.release = "test";
         service.emplace(Service::serve_on(*node, options).value());
     }
     Target target() const {

@@ -114,12 +114,10 @@ Result<Answer> look_at_server(const std::string& uri) {
     hl::CallOptions options;
     options.deadline = std::chrono::seconds(5);
     // The first call makes the connection; the second one is the round trip.
-    CINNABAR_TRY(const auto first,
-                 reached.node.call(files::ping_rpc, reached.server, std::uint64_t{0}, options).wait());
+    CINNABAR_TRY(const auto first, reached.node.call(files::ping_rpc, reached.peer, std::uint64_t{0}, options).wait());
     (void)first;
     const auto begin = std::chrono::steady_clock::now();
-    CINNABAR_TRY(const auto second,
-                 reached.node.call(files::ping_rpc, reached.server, std::uint64_t{1}, options).wait());
+    CINNABAR_TRY(const auto second, reached.node.call(files::ping_rpc, reached.peer, std::uint64_t{1}, options).wait());
     (void)second;
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     return Answer{took.count(), diagnosis_of(reached.node)};

@@ -97,7 +97,7 @@ Result<ExitCode> ping(const PingOptions& options, const Interrupt& interrupt) {
         call.deadline = timeout;
         call.stop = &stop;
         const auto begin = std::chrono::steady_clock::now();
-        const auto answer = reached.node.call(files::ping_rpc, reached.server, std::uint64_t{number}, call).wait();
+        const auto answer = reached.node.call(files::ping_rpc, reached.peer, std::uint64_t{number}, call).wait();
         const Seconds took = std::chrono::steady_clock::now() - begin;
         if (answer && *answer == number) {
             samples.push_back(took.count());
@@ -109,7 +109,7 @@ Result<ExitCode> ping(const PingOptions& options, const Interrupt& interrupt) {
         }
         if (number < options.count && interrupt.wait_for(Seconds(options.interval_seconds))) break;
     }
-    print_summary(options, reached.node.transport_to(reached.server), sent, samples, exit);
+    print_summary(options, reached.node.transport_to(reached.peer), sent, samples, exit);
     return exit;
 }
 

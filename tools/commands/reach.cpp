@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands/reach.hpp"
 
+#include "commands/address.hpp"
+
 #include <cinnabar/files/name.hpp>
 
 #include <algorithm>
@@ -8,20 +10,32 @@
 
 namespace cinnabar::tools {
 
-Result<Reached> reach(const std::string& server, const std::string& transport) {
-    // A command waits for each answer: it drives the node itself.
-    auto made = hl::Node::connect(server, {.progress_thread = false}, transport);
-    if (made) return Reached{std::move(made->node), std::move(made->peer)};
+Result<hl::Connected> reach(const std::string& server, const std::string& transport, unsigned contexts) {
+    hl::NodeOptions options;
+    options.progress_thread = false;  // a command waits for each answer: it drives the node itself
+    options.contexts = contexts;
+    auto made = hl::Node::connect(server, std::move(options), transport);
+    if (made) return made;
     Error error = std::move(made).error();
-    if (error.code == Errc::unsupported) error.hint = "no transport of that name is known here";
-    if (error.code == Errc::unsupported) error.code = Errc::bad_address;
+    if (error.code == Errc::unsupported) {
+        error.hint = "no transport of that name is known here";
+        error.code = Errc::bad_address;
+    }
     error.subject = files::printable(server);
     return error;
 }
 
-std::string way_to(const Reached& reached) {
-    std::string scheme(reached.node.transport_to(reached.server));
-    const auto& endpoints = reached.server.body().endpoints;
+bool leads_to_loopback(const hl::Connected& reached) {
+    const std::string scheme(reached.node.transport_to(reached.peer));
+    return std::ranges::any_of(reached.peer.body().endpoints, [&](const auto& endpoint) {
+        return endpoint.starts_with(scheme + "://") && !admits_own_user_only(endpoint) &&
+               stays_on_host(endpoint).value_or(false);
+    });
+}
+
+std::string way_to(const hl::Connected& reached) {
+    std::string scheme(reached.node.transport_to(reached.peer));
+    const auto& endpoints = reached.peer.body().endpoints;
     if (endpoints.size() == 1) return scheme;
     if (scheme == "shm") return "shm: the server is on this host";
     const bool has_shm = std::ranges::any_of(endpoints, [](const auto& known) { return known.starts_with("shm://"); });

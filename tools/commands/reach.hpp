@@ -8,16 +8,15 @@
 
 namespace cinnabar::tools {
 
-struct Reached {
-    hl::Node node;
-    na::Addr server;
-};
-
 // A node with the transports that the address names, or with `transport` alone. bad_address: no such transport, or it
 // cannot be parsed.
-[[nodiscard]] Result<Reached> reach(const std::string& server, const std::string& transport = {});
+[[nodiscard]] Result<hl::Connected> reach(const std::string& server, const std::string& transport = {},
+                                          unsigned contexts = 1);
+
+// Whether calls go by the loopback, where any user of this host may be who listens.
+[[nodiscard]] bool leads_to_loopback(const hl::Connected& reached);
 
 // Which of the endpoints calls use, and why.
-[[nodiscard]] std::string way_to(const Reached& reached);
+[[nodiscard]] std::string way_to(const hl::Connected& reached);
 
 }  // namespace cinnabar::tools

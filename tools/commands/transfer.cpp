@@ -96,7 +96,7 @@ class Movement {
 Result<void> try_move_all(const std::string& server, const TransferOptions& options, const files::Key* key,
                           const Planner& planner, Report& report, ProgressBar& bar, const Interrupt& interrupt) {
     CINNABAR_TRY(const auto reached, reach(server, options.transport));
-    files::Client session(reached.node, reached.server, key);
+    files::Client session(reached.node, reached.peer, key);
     Movement movement(session, report, bar, options.dry_run);
     return hl::sync_wait(movement.run(planner, options.jobs), interrupt.token());
 }

@@ -136,7 +136,7 @@ void check_clock(const Host& host, Findings& found) {
     const double cost = host.clock_cost_ns();
     if (cost > slow_ns)
         return found.warning("clock", ExitCode::unsuitable,
-                             fmt::format("reading the clock takes {:.0f} ns ({}), and a call reads it four times", cost,
+                             fmt::format("reading the clock takes {:.0f} ns ({}), and each call reads it", cost,
                                          source.empty() ? "of an unknown source" : source),
                              "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource, or "
                              "clocksource=tsc tsc=reliable for the kernel");

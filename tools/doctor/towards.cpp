@@ -141,9 +141,10 @@ class Visit {
                         "let it listen on shm:// as well: --listen tcp://... --listen shm://");
     }
     void tell_mtu(const na::Addr& addr) {
+        if (target_.way != "tcp") return;
         for (const auto& endpoint : addr.body().endpoints) {
             const auto uri = na::Uri::parse(endpoint);
-            if (!uri || scheme_of(endpoint) != target_.way || target_.way != "tcp") continue;
+            if (!uri || scheme_of(endpoint) != target_.way) continue;
             const auto mtu = host_.path_mtu(uri->host);
             constexpr unsigned usual = 1500;
             if (!mtu) return found_.note("server-mtu", "the largest packet on the way is not known");
@@ -157,11 +158,11 @@ class Visit {
         }
     }
     void tell_version() {
-        if (target_.about.library == question_.version)
+        if (target_.about.release == question_.version)
             return found_.good("server-version", fmt::format("cinnabar {} on both sides", question_.version));
         found_.note(
             "server-version",
-            fmt::format("cinnabar {} there, {} here", files::printable(target_.about.library), question_.version),
+            fmt::format("cinnabar {} there, {} here", files::printable(target_.about.release), question_.version),
             "the protocol has its own version and is checked by each connection; update the older one");
     }
 
@@ -176,20 +177,21 @@ class Visit {
         shape.depth = 1;
         const auto calls = perf::run_calls(target_, shape, plan, stop_);
         if (!calls) return failed("calls", calls.error());
-        if (judge("calls", calls->outcomes))
+        bool well = judge("calls", calls->outcomes);
+        if (well)
             found_.good("server-round-trip", fmt::format("a call of 64 bytes takes {} (p50), {} (p99)",
                                                          time(calls->latency, 0.5), time(calls->latency, 0.99)));
-        bool well = calls->outcomes.all_well();
         for (const auto direction : {perf::Direction::pull, perf::Direction::push}) {
             perf::BulkShape bulk{1u << 20, 1, 8, direction, perf::MemoryKind::exposed};
             bulk.bytes = std::min<std::uint64_t>(bulk.bytes, target_.about.arena_bytes_max);
             const auto row = perf::run_bulk(target_, bulk, plan, stop_);
             const std::string what = fmt::format("transfers ({})", perf::to_string(direction));
             if (!row) return failed(what, row.error());
-            if (judge(what, row->outcomes))
+            const bool moved = judge(what, row->outcomes);
+            if (moved)
                 found_.good("server-bandwidth",
                             fmt::format("{}: {}", what, human_rate(perf::interval_of(row->bandwidths).mean)));
-            well = well && row->outcomes.all_well();
+            well = well && moved;
         }
         if (well) found_.good("server-bytes", "every byte that was moved is right");
     }
@@ -208,11 +210,11 @@ class Visit {
                                        outcomes.wrong, outcomes.wrong + outcomes.done),
                            "do not use this way: take another --transport, and look at the memory, the network "
                            "device and its driver; rpc::Options::checksums finds such calls");
-        else if (outcomes.failed() > 0)
+        else if (outcomes.exit() != ExitCode::ok)
             found_.problem("server-bandwidth", outcomes.exit(),
                            fmt::format("{}: {}; {} ended well", what, outcomes.text(), outcomes.done),
                            "see what the server logs, and whether its host is busy");
-        return outcomes.all_well();
+        return outcomes.exit() == ExitCode::ok;
     }
 
     const Host& host_;

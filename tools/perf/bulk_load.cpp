@@ -76,7 +76,8 @@ class BulkRun {
             round.all_well = false;
             took_ns_[slot] = 0;
         }
-        count_good(counts);
+        // What was moved in a round that was given up was not compared.
+        if (!result_.gave_up) count_good(counts);
         round.all_well = round.all_well && failed_ == 0;
         return round;
     }

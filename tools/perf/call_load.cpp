@@ -83,11 +83,10 @@ void drive(Fleet& fleet, std::size_t index, std::size_t count, const std::stop_t
 
 void drive_all(Fleet& fleet, std::uint32_t wanted, const std::stop_token& stop) {
     const std::size_t count = std::min<std::size_t>(wanted == 0 ? fleet.lanes.size() : wanted, fleet.lanes.size());
-    std::vector<std::thread> others;
+    std::vector<std::jthread> others;
     for (std::size_t i = 1; i < count; ++i)
         others.emplace_back([&fleet, i, count, &stop] { drive(fleet, i, count, stop); });
     drive(fleet, 0, count, stop);
-    for (std::thread& other : others) other.join();
 }
 
 CallResult gather(const Fleet& fleet, const CallShape& shape, const Plan& plan) {

@@ -79,7 +79,7 @@ std::string head_of(const Results& results) {
     return fmt::format(
         "<h1>Cinnabar over {}</h1>\n<p><code>{}</code> on {}; cinnabar {} there, {} here; {}</p>\n"
         "<p class=\"soft\"><code>{}</code></p>\n{}",
-        html_text(target.way), html_text(target.uri), html_text(target.about.host), html_text(target.about.library),
+        html_text(target.way), html_text(target.uri), html_text(target.about.host), html_text(target.about.release),
         html_text(results.version), html_text(results.began), html_text(results.command),
         failed ? "<p class=\"bad\">Not everything ended well: the notes below the rows say what did not. No failed "
                  "call and no wrong byte is part of a figure.</p>\n"

@@ -55,7 +55,7 @@ class JsonOutput final : public Output {
     void begin(const Results& results) override {
         JsonObject object;
         object.text("event", "perf").text("version", results.version).name("uri", results.target.uri);
-        object.text("transport", results.target.way).name("server_version", results.target.about.library);
+        object.text("transport", results.target.way).name("server_version", results.target.about.release);
         object.name("server_host", results.target.about.host).text("began", results.began);
         object.number("repeats", std::uint64_t{results.plan.repeats}).number("seconds", results.plan.seconds);
         object.number("warm_up_seconds", results.plan.warm_up_seconds);

@@ -22,7 +22,7 @@ inline constexpr rpc::RpcId echo_id = rpc::rpc_id("cinnabar.perf.echo");
 
 struct AboutOut {
     std::uint32_t version = 0;  // of this protocol
-    std::string library;
+    std::string release;        // of the library
     std::string host;
     std::uint32_t contexts = 0;
     std::uint64_t arena_bytes_max = 0;

@@ -34,7 +34,7 @@ Result<void> serve(const ServeOptions& options, const Interrupt& interrupt) {
     ServiceOptions service;
     service.arena_bytes_max = options.memory_bytes;
     service.contexts = options.contexts;
-    service.library = CINNABAR_VERSION;
+    service.release = CINNABAR_VERSION;
     service.faults = options.faults;
     CINNABAR_TRY(const auto serving, Service::serve_on(node, service));
     print_line("listening on " + node.address());

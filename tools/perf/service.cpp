@@ -52,7 +52,7 @@ class Service::Arenas {
     explicit Arenas(ServiceOptions options) : options_(std::move(options)) {}
 
     [[nodiscard]] AboutOut about() const {
-        return {protocol_version, options_.library, host_name(), options_.contexts, options_.arena_bytes_max};
+        return {protocol_version, options_.release, host_name(), options_.contexts, options_.arena_bytes_max};
     }
 
     Result<OpenOut> open(const hl::NodeRef& node, const na::Addr& from, const OpenIn& in) {

@@ -17,7 +17,7 @@ namespace cinnabar::tools::perf {
 struct ServiceOptions {
     std::uint64_t arena_bytes_max = 256u << 20;  // of all clients together; at most the node's buffer_bytes_max
     std::uint32_t contexts = 1;                  // that clients may spread over: those of the node
-    std::string library;                         // version, as told to clients
+    std::string release;                         // of the library, as told to clients
     // An arena that its client does not hold by then is given to others.
     std::chrono::milliseconds hold_limit{10'000};
     Faults faults;

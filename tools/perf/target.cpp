@@ -2,11 +2,9 @@
 #include "perf/target.hpp"
 
 #include "commands/address.hpp"
+#include "commands/reach.hpp"
+#include "terminal/interrupt.hpp"
 
-#include <cinnabar/files/name.hpp>
-
-#include <condition_variable>
-#include <mutex>
 #include <utility>
 
 namespace cinnabar::tools::perf {
@@ -26,34 +24,15 @@ Result<Target> ask_once(Target target) {
         return error;
     }
     if (about->version != protocol_version)
-        return Error{Errc::protocol, "its perf service is of another version", about->library};
+        return Error{Errc::protocol, "its perf service is of another version", about->release};
     target.about = *std::move(about);
     return target;
-}
-
-bool pause(const std::stop_token& stop) {
-    std::mutex mutex;
-    std::condition_variable_any changed;
-    std::unique_lock lock(mutex);
-    (void)changed.wait_for(lock, stop, retry_gap, [] { return false; });
-    return !stop.stop_requested();
 }
 
 }  // namespace
 
 Result<hl::Connected> connect_to(const Target& target, unsigned contexts) {
-    hl::NodeOptions options;
-    options.progress_thread = false;
-    options.contexts = contexts;
-    auto connected = hl::Node::connect(target.uri, std::move(options), target.transport);
-    if (connected) return connected;
-    Error error = std::move(connected).error();
-    if (error.code == Errc::unsupported) {
-        error.hint = "no transport of that name is known here";
-        error.code = Errc::bad_address;
-    }
-    error.subject = files::printable(target.uri);
-    return error;
+    return reach(target.uri, target.transport, contexts);
 }
 
 Result<Target> find_target(const std::string& uri, const std::string& transport, std::chrono::duration<double> wait,
@@ -65,7 +44,7 @@ Result<Target> find_target(const std::string& uri, const std::string& transport,
         auto found = ask_once(target);
         const bool absent = !found && (found.code() == Errc::refused || found.code() == Errc::unreachable);
         if (!absent || std::chrono::steady_clock::now() >= end) return found;
-        if (!pause(stop)) return Error{Errc::canceled, "interrupted before the server answered"};
+        if (wait_for(stop, retry_gap)) return Error{Errc::canceled, "interrupted before the server answered"};
     }
 }
 

@@ -42,7 +42,7 @@ class TextOutput final : public Output {
     void begin(const Results& results) override {
         const auto& [uri, transport, way, about] = results.target;
         print_line(fmt::format("{} over {}, cinnabar {} there, {} here; {} x {} s after {} s", files::printable(uri),
-                               way, files::printable(about.library), results.version, results.plan.repeats,
+                               way, files::printable(about.release), results.version, results.plan.repeats,
                                results.plan.seconds, results.plan.warm_up_seconds));
     }
     void add(const CallResult& row, const Results&) override {

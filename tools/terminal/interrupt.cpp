@@ -57,12 +57,12 @@ void Interrupt::wait() const {
     (void)changed.wait(lock, token(), [] { return false; });
 }
 
-bool Interrupt::wait_for(std::chrono::duration<double> span) const {
+bool wait_for(const std::stop_token& stop, std::chrono::duration<double> span) {
     std::mutex mutex;
     std::condition_variable_any changed;
     std::unique_lock lock(mutex);
-    (void)changed.wait_for(lock, token(), span, [] { return false; });
-    return happened();
+    (void)changed.wait_for(lock, stop, span, [] { return false; });
+    return stop.stop_requested();
 }
 
 }  // namespace cinnabar::tools

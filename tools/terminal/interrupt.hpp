@@ -11,6 +11,9 @@
 
 namespace cinnabar::tools {
 
+// Waits for at most `span`. True: a stop was requested.
+bool wait_for(const std::stop_token& stop, std::chrono::duration<double> span);
+
 class Interrupt {
   public:
     // Also ignores SIGPIPE and SIGXFSZ, so that a closed pipe and a size limit are errors of the call that met them.
@@ -24,7 +27,7 @@ class Interrupt {
     // Blocks until it happens.
     void wait() const;
     // Waits for at most `span`. True: it has happened.
-    bool wait_for(std::chrono::duration<double> span) const;
+    bool wait_for(std::chrono::duration<double> span) const { return tools::wait_for(token(), span); }
 
   private:
     void watch();
