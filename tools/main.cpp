@@ -34,6 +34,8 @@ void add_transport(CLI::App& command, std::string& transport) {
 void add_transfer_options(CLI::App& command, TransferOptions& options) {
     add_transport(command, options.transport);
     command.add_option("--key-file", options.key_file, "Prove the key in this file, and have the server prove it");
+    command.add_flag("--insecure", options.insecure,
+                     "Trust a server of the loopback that wants no key: any user of this host may be it");
     command.add_flag("--replace", options.replace, "Replace files that exist");
     command.add_flag("--json", options.json, "One line of JSON for each file, and one for all, on stdout");
     command.add_flag("-q,--quiet", options.quiet, "No progress bar and no summary");

@@ -7,8 +7,8 @@
 
 namespace cinnabar::files {
 
-Client::Client(const hl::NodeRef& node, na::Addr server, const Key* key)
-    : session_(std::make_unique<ClientSession>(node, std::move(server), key)) {}
+Client::Client(const hl::NodeRef& node, na::Addr server, const Key* key, Keyless keyless)
+    : session_(std::make_unique<ClientSession>(node, std::move(server), key, keyless)) {}
 
 Client::~Client() = default;
 

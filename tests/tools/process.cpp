@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "process.hpp"
 
+#include "commands/address.hpp"
 #include "support/content.hpp"
 
 #include <fcntl.h>
@@ -32,7 +33,7 @@ Words with_defaults(const std::string& root, const Words& more) {
         words.insert(words.end(), {"--listen", where});
         const bool says = std::any_of(more.begin(), more.end(),
                                       [](const auto& word) { return word == "--key-file" || word == "--insecure"; });
-        if (!says) words.emplace_back("--insecure");  // it may be no loopback
+        if (!says && !stays_on_host(where).value_or(false)) words.emplace_back("--insecure");
     }
     return words;
 }

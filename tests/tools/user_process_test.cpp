@@ -66,8 +66,29 @@ TEST_F(UserProcess, InSharedMemoryNoOtherUserGetsIn) {
 TEST_F(UserProcess, InsecureLetsEverybodyIn) {
     if (!is_root()) GTEST_SKIP() << "becoming another user needs root";
     const Serving serving(root, {"--listen", "tcp://127.0.0.1:0", "--insecure"});
-    const auto saved = run({"save", file, serving.uri()}, {.user = nobody});
+    const auto saved = run({"save", "--insecure", file, serving.uri()}, {.user = nobody});
     EXPECT_EQ(saved.exit, 0) << saved.err;
+}
+
+// Its key went with the server, so that nothing tells it from anybody who listens there now.
+TEST_F(UserProcess, AStoppedServersPlaceIsTrustedOnlyOnRequest) {
+    auto serving = std::make_unique<Serving>(root, Words{"--listen", "tcp://127.0.0.1:0"});
+    const auto uri = serving->uri();
+    EXPECT_EQ(run({"save", file, uri}).exit, 0);
+    serving->process().send(SIGTERM);
+    EXPECT_EQ(serving->process().wait(), 0);
+    serving.reset();
+    const auto nobody_there = run({"save", "--as", "other", file, uri});
+    EXPECT_EQ(nobody_there.exit, 2) << nobody_there.err;
+    const Serving anyone(root, {"--listen", uri, "--insecure"});
+    for (const Words& words :
+         {Words{"save", "--as", "other", file, uri}, Words{"fetch", uri + "/file", "-o", "/tmp"}}) {
+        const auto refused = run(words);
+        EXPECT_EQ(refused.exit, 4) << refused.err;
+        EXPECT_NE(refused.err.find("or --insecure if that is meant"), std::string::npos) << refused.err;
+    }
+    EXPECT_FALSE(fs::exists(fs::path(root) / "other"));
+    EXPECT_EQ(run({"save", "--insecure", "--as", "other", file, uri}).exit, 0);
 }
 
 TEST_F(UserProcess, AGroupIsOthers) {
@@ -121,7 +142,7 @@ TEST_F(UserProcess, WhatAKilledServerLeftMisleadsNobody) {
     (void)serving->process().wait();
     serving.reset();
     const Serving open(root, {"--listen", uri, "--insecure"});
-    const auto saved = run({"save", "--replace", file, uri});
+    const auto saved = run({"save", "--insecure", "--replace", file, uri});
     EXPECT_EQ(saved.exit, 0) << saved.err;
 }
 

@@ -19,6 +19,7 @@ namespace cinnabar::tools {
 // What save and fetch have in common.
 struct TransferOptions {
     std::string key_file;
+    bool insecure = false;  // a server on the loopback that wants no key will do
     std::string transport;  // a scheme; empty: the best that the address names
     bool replace = false;
     bool json = false;

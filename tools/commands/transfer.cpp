@@ -96,7 +96,10 @@ class Movement {
 Result<void> try_move_all(const std::string& server, const TransferOptions& options, const files::Key* key,
                           const Planner& planner, Report& report, ProgressBar& bar, const Interrupt& interrupt) {
     CINNABAR_TRY(const auto reached, reach(server, options.transport));
-    files::Client session(reached.node, reached.peer, key);
+    // A server of this user would have made a key, unless it was told not to.
+    const bool may_be_anyone = !options.insecure && leads_to_loopback(reached);
+    files::Client session(reached.node, reached.peer, key,
+                          may_be_anyone ? files::Keyless::refused : files::Keyless::accepted);
     Movement movement(session, report, bar, options.dry_run);
     return hl::sync_wait(movement.run(planner, options.jobs), interrupt.token());
 }

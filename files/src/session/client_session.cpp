@@ -88,8 +88,14 @@ struct ClientSession::Receiving {
     }
 };
 
-ClientSession::ClientSession(const hl::NodeRef& node, na::Addr server, const Key* key)
-    : node_(node), server_(std::move(server)), key_(key), scope_(node), disk_(disk_threads), pace_(buffers_wanted) {}
+ClientSession::ClientSession(const hl::NodeRef& node, na::Addr server, const Key* key, Keyless keyless)
+    : node_(node),
+      server_(std::move(server)),
+      key_(key),
+      keyless_(keyless),
+      scope_(node),
+      disk_(disk_threads),
+      pace_(buffers_wanted) {}
 
 hl::Task<Result<LoginOut>> ClientSession::log_in() {
     HelloIn hello;
@@ -102,6 +108,10 @@ hl::Task<Result<LoginOut>> ClientSession::log_in() {
             Errc::permission,
             "the server wants a key: give --key-file (without one, a server lets in its own user on its own "
             "host only)"};
+    if (!greeted->wants_key && !key_ && keyless_ == Keyless::refused)
+        co_return Error{Errc::permission,
+                        "the server wants no key, and every user of this host can listen there: give --key-file, or "
+                        "--insecure if that is meant"};
     if (!greeted->wants_key && key_)
         co_return Error{Errc::permission, "the server has no key, so it is not the one that the key is for"};
     const Nonce nonce = greeted->challenge.nonce;

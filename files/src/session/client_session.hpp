@@ -30,7 +30,7 @@ namespace cinnabar::files {
 class ClientSession {
   public:
     // `key` may be null; it must outlive the session.
-    ClientSession(const hl::NodeRef& node, na::Addr server, const Key* key);
+    ClientSession(const hl::NodeRef& node, na::Addr server, const Key* key, Keyless keyless);
     // Requires: it was closed, or never opened.
     ~ClientSession() = default;
     ClientSession(const ClientSession&) = delete;
@@ -76,6 +76,7 @@ class ClientSession {
     hl::NodeRef node_;
     na::Addr server_;
     const Key* key_;
+    const Keyless keyless_;
     hl::Scope scope_;
     Disk disk_;
     Seals seals_;

@@ -15,7 +15,7 @@ class OurSave : public Subject {
         : tool_(std::move(tool)),
           source_(std::move(source)),
           target_(root / source_.filename()),
-          save_{tool_, "save", "--quiet"},
+          save_{tool_, "save", "--quiet", "--insecure"},
           server_({tool_, "serve", "--root", root.string(), "--insecure", "--listen", listen}, cores.server) {
         // "listening on tcp://127.0.0.1:40001"
         const auto& line = server_.first_line();

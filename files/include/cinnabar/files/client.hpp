@@ -51,18 +51,23 @@ using OpenSource = std::function<Result<SourceFile>()>;
 // Called with the number of bytes that the server (or, in a fetch, the own disk) has taken, on the session's executor.
 using BytesMoved = std::function<void(std::uint64_t bytes)>;
 
+// What becomes of a session in which neither side has a key. Whoever listens at the address gets and gives the files:
+// on the loopback that may be any user of the host.
+enum class Keyless : std::uint8_t { accepted, refused };
+
 class ClientSession;
 
 class CINNABAR_API Client {
   public:
     // `key` may be null; it must outlive the client, as the node must.
-    Client(const hl::NodeRef& node, na::Addr server, const Key* key);
+    Client(const hl::NodeRef& node, na::Addr server, const Key* key, Keyless keyless = Keyless::accepted);
     // Requires: it was closed, or never opened.
     ~Client();
     Client(const Client&) = delete;
     Client& operator=(const Client&) = delete;
 
-    // Logs in and holds the session. permission: a key is missing, wrong, or the server could not prove it.
+    // Logs in and holds the session. permission: a key is missing, wrong, or the server could not prove it; or nobody
+    // has one, and that is refused.
     // unsupported, protocol, no_such_rpc: no save service of this version. And what calls fail with.
     [[nodiscard]] hl::Task<Result<void>> open();
     // Ends the session; the server removes unfinished files. Also needed after open() has failed.
