@@ -12,15 +12,49 @@ namespace cinnabar::bulk {
 
 struct BufferPoolShared {
     BufferPoolShared(Region memory, std::size_t bytes, std::size_t step, std::uint32_t buffers)
-        : region(std::move(memory)), buffer_bytes(bytes), stride(step), slots(Threads::many, buffers), free(buffers) {}
+        : region(std::move(memory)),
+          count(buffers),
+          buffer_bytes(bytes),
+          stride(step),
+          slots(Threads::many, buffers),
+          free(buffers),
+          kept_out(std::make_unique<std::atomic<bool>[]>(buffers)) {}
+
+    // The lends hold the memory of those that are kept out.
+    ~BufferPoolShared() {
+        for (std::uint32_t index = 0; index < count; ++index) {
+            if (kept_out[index].load(std::memory_order_acquire)) give_back(index);
+        }
+    }
+    BufferPoolShared(const BufferPoolShared&) = delete;
+    BufferPoolShared& operator=(const BufferPoolShared&) = delete;
+
+    [[nodiscard]] Region buffer(std::uint32_t index) const { return region.slice(index * stride, buffer_bytes); }
+    void give_back(std::uint32_t index) noexcept {
+        slots.release(*slots.at(index));
+        free.fetch_add(1, std::memory_order_release);
+    }
+    // Buffers whose quarantine is over are free again.
+    void readmit() noexcept {
+        for (std::uint32_t index = 0; kept_out_count.load(std::memory_order_relaxed) > 0 && index < count; ++index) {
+            if (!kept_out[index].load(std::memory_order_acquire) || buffer(index).quarantined()) continue;
+            if (!kept_out[index].exchange(false, std::memory_order_acquire)) continue;
+            kept_out_count.fetch_sub(1, std::memory_order_relaxed);
+            give_back(index);
+        }
+    }
 
     const Region region;
+    const std::uint32_t count;
     const std::size_t buffer_bytes;
     const std::size_t stride;  // rounded up to whole pages
     // SlotPool rounds its limit up to whole blocks; the count `free` limits it to the number of buffers. Slots are
     // reused last in, first out, so slots with higher indices are never reached.
     SlotPool<PoolSlot> slots;
     std::atomic<std::uint32_t> free;
+    // Those that came back while a peer may still access them.
+    const std::unique_ptr<std::atomic<bool>[]> kept_out;
+    std::atomic<std::uint32_t> kept_out_count{0};
 };
 
 namespace {
@@ -65,6 +99,7 @@ Result<BufferPool> BufferPool::make(std::size_t buffer_bytes, std::uint32_t buff
 PooledBuffer BufferPool::try_take() noexcept {
     PooledBuffer buffer;
     if (!shared_) return buffer;
+    if (shared_->kept_out_count.load(std::memory_order_relaxed) > 0) shared_->readmit();
     std::uint32_t free = shared_->free.load(std::memory_order_relaxed);
     do {
         if (free == 0) return buffer;
@@ -73,14 +108,16 @@ PooledBuffer BufferPool::try_take() noexcept {
     CINNABAR_ASSERT(slot);
     buffer.shared_ = shared_;
     buffer.index_ = slot->slot_index;
-    buffer.region_ = shared_->region.slice(slot->slot_index * shared_->stride, shared_->buffer_bytes);
+    buffer.region_ = shared_->buffer(slot->slot_index);
     return buffer;
 }
 
 std::size_t BufferPool::buffer_bytes() const noexcept { return shared_ ? shared_->buffer_bytes : 0; }
 
 std::uint32_t BufferPool::buffers_free() const noexcept {
-    return shared_ ? shared_->free.load(std::memory_order_relaxed) : 0;
+    if (!shared_) return 0;
+    if (shared_->kept_out_count.load(std::memory_order_relaxed) > 0) shared_->readmit();
+    return shared_->free.load(std::memory_order_relaxed);
 }
 
 PooledBuffer::PooledBuffer(PooledBuffer&& other) noexcept
@@ -97,9 +134,12 @@ PooledBuffer& PooledBuffer::operator=(PooledBuffer&& other) noexcept {
 
 PooledBuffer::~PooledBuffer() {
     if (!shared_) return;
-    region_ = {};
-    shared_->slots.release(*shared_->slots.at(index_));
-    shared_->free.fetch_add(1, std::memory_order_release);
+    if (std::exchange(region_, Region()).quarantined()) {
+        shared_->kept_out_count.fetch_add(1, std::memory_order_relaxed);
+        shared_->kept_out[index_].store(true, std::memory_order_release);
+        return;
+    }
+    shared_->give_back(index_);
 }
 
 Bytes PooledBuffer::bytes() const noexcept { return region_.contiguous(); }

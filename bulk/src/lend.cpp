@@ -41,12 +41,17 @@ Errc Lend::revoke() noexcept {
 
 void Lend::on_lease_fenced(Work& work) noexcept {
     Lend& lend = of(work);
-    if (!lend.quarantined()) lend.region_ = {};
+    if (lend.quarantined()) {
+        lend.region_.begin_quarantine(lend.quarantine_);
+    } else {
+        lend.region_ = {};
+    }
     lend.fenced.run(lend.fenced);
 }
 
 void Lend::forget() noexcept {
     CINNABAR_ASSERT(!granted());
+    if (lease_.fence_failed) region_.end_quarantine(quarantine_);
     lease_.fence_failed = false;
     region_ = {};
 }

@@ -73,6 +73,27 @@ class RegionBody {
         return made->memory.get();
     }
 
+    void begin_quarantine(Quarantine& quarantine) noexcept {
+        const std::lock_guard lock(mutex_);
+        quarantine.next = quarantined_.load(std::memory_order_relaxed);
+        quarantined_.store(&quarantine, std::memory_order_relaxed);
+    }
+    void end_quarantine(Quarantine& quarantine) noexcept {
+        const std::lock_guard lock(mutex_);
+        Quarantine* head = quarantined_.load(std::memory_order_relaxed);
+        Quarantine** at = &head;
+        while (*at != &quarantine) at = &(*at)->next;
+        *at = quarantine.next;
+        quarantined_.store(head, std::memory_order_release);
+    }
+    [[nodiscard]] bool quarantined(std::uint64_t offset, std::uint64_t bytes) noexcept {
+        if (!quarantined_.load(std::memory_order_acquire)) return false;
+        const std::lock_guard lock(mutex_);
+        const Quarantine* at = quarantined_.load(std::memory_order_relaxed);
+        while (at && (at->offset >= offset + bytes || offset >= at->offset + at->bytes)) at = at->next;
+        return at != nullptr;
+    }
+
   private:
     struct Registration {
         std::shared_ptr<na::Transport> transport;  // must outlive `memory`
@@ -93,7 +114,8 @@ class RegionBody {
     std::size_t owned_bytes_ = 0;
     std::shared_ptr<na::Transport> provider_;
     std::atomic<Registration*> head_{nullptr};
-    std::mutex mutex_;  // held while registering
+    std::atomic<Quarantine*> quarantined_{nullptr};
+    std::mutex mutex_;  // held while registering, and for the list of what is in quarantine
 };
 
 namespace {
@@ -184,6 +206,16 @@ Region Region::slice(std::uint64_t offset, std::uint64_t bytes) const {
     CINNABAR_ASSERT(offset <= bytes_ && bytes <= bytes_ - offset);
     return Region(body_, offset_ + offset, bytes);
 }
+
+bool Region::quarantined() const noexcept { return body_ && body_->quarantined(offset_, bytes_); }
+
+void Region::begin_quarantine(Quarantine& quarantine) const noexcept {
+    quarantine.offset = offset_;
+    quarantine.bytes = bytes_;
+    body_->begin_quarantine(quarantine);
+}
+
+void Region::end_quarantine(Quarantine& quarantine) const noexcept { body_->end_quarantine(quarantine); }
 
 na::Access Region::access() const noexcept { return body_ ? body_->access() : na::Access::read; }
 

@@ -148,6 +148,7 @@ void CallOp::end() noexcept {
         app_code_ = call_->app_code();
         app_text_ = call_->app_text();
     }
+    quarantined_ = !call_->fenced();
     give_back();
 }
 
@@ -167,6 +168,8 @@ Error CallOp::failure() const {
     if (code == Errc::too_large)
         error.hint =
             "over NodeOptions::rpc.argument_bytes_max of this node or the peer: lend it as a Bulk, or raise the limit";
+    if (quarantined_)
+        error.hint = "the peer may still access the memory that was lent: leave it alone while Region::quarantined()";
     if (code == Errc::application) {
         error.hint = {};
         error.app_code = app_code_;

@@ -5,6 +5,9 @@
 #include "session/buffers.hpp"
 #include "session/disk.hpp"
 #include "session/pace.hpp"
+#include "unit/bulk/fake_transport.hpp"
+
+#include <cinnabar/bulk/lend.hpp>
 
 #include <gtest/gtest.h>
 
@@ -230,6 +233,33 @@ TEST_F(BuffersTest, AClosedShareLetsItsWaiterGo) {
         EXPECT_EQ(log.back(), "late:peer lost");
         held.clear();
     }
+}
+
+TEST_F(BuffersTest, WhatAClientMayStillAccessStaysOnItsAccount) {
+    auto transport = std::make_shared<bulk::FakeTransport>();
+    transport->fences_late = true;
+    bulk::Lend lend;
+    lend.fenced.run = [](Work&) noexcept {};
+    auto buffers = Buffers::make(4096, 3).value();
+    {
+        SessionPart stuck;
+        SessionPart other;
+        Share a(buffers, stuck);
+        Share b(buffers, other);
+        start(take(buffers, a, "a"));
+        ASSERT_EQ(lend.grant(held.front().region(), na::Access::write, transport), Errc::ok);
+        ASSERT_EQ(lend.revoke(), Errc::again);
+        transport->fence_done(true);
+        held.clear();
+        start(take(buffers, b, "b"));
+        start(take(buffers, a, "a2"));
+        hand.run();
+        EXPECT_EQ(log, (Log{"a:ok", "b:ok"}));
+        a.close(Errc::closed);
+        hand.run();
+        held.clear();
+    }
+    lend.forget();
 }
 
 TEST_F(BuffersTest, OneSessionLeavesSomeHoweverManyFilesItHas) {

@@ -18,6 +18,7 @@ constexpr Rpc<int(int)> twice{"twice"};
 constexpr Rpc<int(int)> slow_twice{"slow_twice"};
 constexpr Rpc<std::uint64_t(Bulk)> total{"total"};
 constexpr Rpc<int(int)> back{"back"};
+constexpr Rpc<int(Bulk)> hold{"hold"};
 
 void serve(const Node& node) {
     ASSERT_TRUE(node.serve(twice, [](int value) { return 2 * value; }).ok());
@@ -159,6 +160,33 @@ TEST_F(Simulated, a_server_dies_and_comes_back) {
     server_.emplace(Node::listen(at("server")).value());
     serve(*server_);
     EXPECT_EQ(client_.call(twice, to_, 4).wait().value(), 8);
+}
+
+// The network cannot take the memory from a peer that neither answers nor lets go.
+TEST(Quarantine, is_told_by_the_region_and_by_the_error) {
+    auto world = sim::World::numbered(99, {.profile = sim::Profile::rdma_strict, .fence_failed_one_in = 1});
+    std::optional<Node> server = Node::listen("sim://server?world=99").value();
+    const Node client = Node::open("sim://client?world=99").value();
+    const auto holder = [](RequestOf<hold> request) -> Task<Result<int>> {
+        (void)co_await request.node().sleep_for(1h);
+        co_return 0;
+    };
+    ASSERT_TRUE(server->serve(hold, holder).ok());
+    const Addr to = client.lookup("sim://server").value();
+    std::vector<std::uint32_t> values(300'000, 3);
+    const auto region = client.expose(std::span<std::uint32_t>(values)).value();
+    auto pending = client.call(hold, to, region, 1s).future();
+    EXPECT_FALSE(pending.wait_for(100ms));
+    world->stop("server");
+    const Result<int> ended = pending.get();
+    EXPECT_EQ(ended.code(), Errc::timed_out);
+    EXPECT_NE(ended.error().hint.find("Region::quarantined()"), std::string::npos) << ended.error().hint;
+    EXPECT_TRUE(region.quarantined());
+    world->resume("server");
+    world->kill("server");
+    server.reset();
+    EXPECT_EQ(client.run_for(10s), Errc::ok);
+    EXPECT_FALSE(region.quarantined());
 }
 
 TEST_F(Simulated, the_same_seed_gives_the_same_events) {

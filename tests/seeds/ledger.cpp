@@ -69,6 +69,7 @@ void Ledger::end(Sent& sent, rpc::Call& call) {
     if (result == Errc::ok && sent.kind != Kind::note) check_reply(sent, call.output());
     EXPECT_TRUE(call.fenced() || mesh_.climate().world.fence_failed_one_in != 0 || sent.origin->closing);
     for (auto& memory : sent.lent) {
+        EXPECT_TRUE(!call.fenced() || !memory->region().quarantined());
         if (!call.fenced()) memory->quarantine();
         bury(std::move(memory));
     }

@@ -29,7 +29,8 @@ void Share::close(Errc why) noexcept {
 Buffer::~Buffer() {
     if (!share_) return;
     --share_->held_;
-    --share_->session_->held_;
+    // What the client may still access stays on its account, not on that of the others.
+    if (!buffer_.region().quarantined()) --share_->session_->held_;
     buffer_ = {};
     share_->buffers_->hand_out();
 }

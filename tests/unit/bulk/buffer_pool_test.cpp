@@ -3,6 +3,7 @@
 #include "fake_transport.hpp"
 
 #include <cinnabar/bulk/buffer_pool.hpp>
+#include <cinnabar/bulk/lend.hpp>
 
 #include <gtest/gtest.h>
 
@@ -73,6 +74,50 @@ TEST(BufferPool, ABufferOutlivesThePoolAndMoves) {
     PooledBuffer moved(std::move(kept));
     EXPECT_FALSE(kept);  // NOLINT(bugprone-use-after-move): what is left of it is the test
     EXPECT_EQ(moved.bytes()[63], std::byte{1});
+}
+
+TEST(BufferPool, ABufferInQuarantineStaysOut) {
+    auto transport = std::make_shared<FakeTransport>();
+    transport->fences_late = true;
+    BufferPool pool = BufferPool::make(100, 2).value();
+    Lend lend;
+    lend.fenced.run = [](Work&) noexcept {};
+    {
+        const PooledBuffer first = pool.try_take();
+        ASSERT_EQ(lend.grant(first.region(), na::Access::write, transport), Errc::ok);
+        ASSERT_EQ(lend.revoke(), Errc::again);
+        transport->fence_done(true);
+    }
+    EXPECT_EQ(pool.buffers_free(), 1u);
+    {
+        const PooledBuffer second = pool.try_take();
+        EXPECT_TRUE(second);
+        EXPECT_FALSE(second.region().quarantined());
+        EXPECT_FALSE(pool.try_take()) << "a peer may still write to the first";
+    }
+    lend.forget();
+    EXPECT_EQ(pool.buffers_free(), 2u);
+    const PooledBuffer one = pool.try_take();
+    const PooledBuffer other = pool.try_take();
+    EXPECT_TRUE(one && other);
+}
+
+TEST(BufferPool, GoesBeforeABufferInQuarantine) {
+    auto transport = std::make_shared<FakeTransport>();
+    transport->fences_late = true;
+    Lend lend;
+    lend.fenced.run = [](Work&) noexcept {};
+    Bytes bytes;
+    {
+        BufferPool pool = BufferPool::make(100, 2).value();
+        const PooledBuffer buffer = pool.try_take();
+        bytes = buffer.bytes();
+        ASSERT_EQ(lend.grant(buffer.region(), na::Access::write, transport), Errc::ok);
+        ASSERT_EQ(lend.revoke(), Errc::again);
+        transport->fence_done(true);
+    }
+    bytes[0] = std::byte{1};  // what the peer may still do
+    lend.forget();
 }
 
 TEST(BufferPool, NoBufferHasTwoHolders) {

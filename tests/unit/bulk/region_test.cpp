@@ -265,5 +265,24 @@ TEST(Lend, AFailedFenceKeepsTheMemoryUntilThePeersFateIsKnown) {
     EXPECT_EQ(transport->registrations, 0);
 }
 
+TEST(Lend, ARegionTellsWhichOfItsBytesAreInQuarantine) {
+    auto transport = std::make_shared<FakeTransport>();
+    transport->fences_late = true;
+    GuardedBuffer buffer(64, 1);
+    const Region region = Region::expose(buffer.bytes(), na::Access::write).value();
+    Lend lend;
+    lend.fenced.run = [](Work&) noexcept {};
+    ASSERT_EQ(lend.grant(region.slice(16, 16), na::Access::write, transport), Errc::ok);
+    ASSERT_EQ(lend.revoke(), Errc::again);
+    EXPECT_FALSE(region.quarantined()) << "the fence has its time";
+    transport->fence_done(true);
+    EXPECT_TRUE(region.quarantined());
+    EXPECT_TRUE(region.slice(31, 1).quarantined());
+    EXPECT_FALSE(region.slice(0, 16).quarantined());
+    EXPECT_FALSE(region.slice(32, 32).quarantined());
+    lend.forget();
+    EXPECT_FALSE(region.quarantined());
+}
+
 }  // namespace
 }  // namespace cinnabar::bulk

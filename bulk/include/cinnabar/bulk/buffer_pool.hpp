@@ -15,7 +15,8 @@ namespace cinnabar::bulk {
 
 class BufferPool;
 
-// A buffer taken from a pool; returns to it when destroyed. May outlive the BufferPool.
+// A buffer taken from a pool; returns to it when destroyed, or once it is no longer in quarantine
+// (Region::quarantined). May outlive the BufferPool.
 class CINNABAR_API PooledBuffer {
   public:
     PooledBuffer() = default;

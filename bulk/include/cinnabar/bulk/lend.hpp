@@ -36,7 +36,7 @@ class CINNABAR_API Lend : public PoolSlot {
     [[nodiscard]] na::Lease& lease() noexcept { return lease_; }
     [[nodiscard]] const Region& region() const noexcept { return region_; }
 
-    // True if the fence failed: the peer may still write, so the region is held until forget().
+    // True if the fence failed: the peer may still write, so the region is held, and quarantined(), until forget().
     [[nodiscard]] bool quarantined() const noexcept { return lease_.fence_failed; }
     // Ends the quarantine; to be called once the peer can no longer write, because it has let go or died.
     void forget() noexcept;
@@ -49,6 +49,7 @@ class CINNABAR_API Lend : public PoolSlot {
     static void on_lease_fenced(Work& work) noexcept;
     na::Lease lease_;
     Region region_;
+    Quarantine quarantine_;
 };
 
 }  // namespace cinnabar::bulk

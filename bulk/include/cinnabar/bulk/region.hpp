@@ -18,6 +18,13 @@ namespace cinnabar::bulk {
 
 class RegionBody;
 
+// Part of a region that is in quarantine. The region has a list of them.
+struct Quarantine {
+    std::uint64_t offset = 0;
+    std::uint64_t bytes = 0;
+    Quarantine* next = nullptr;
+};
+
 // A handle to all or part (a slice) of a region. Memory given to expose() belongs to the caller and must live until the
 // last handle is gone.
 class CINNABAR_API Region {
@@ -45,6 +52,10 @@ class CINNABAR_API Region {
     [[nodiscard]] std::uint64_t offset() const noexcept { return offset_; }  // of this slice in the region
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
     [[nodiscard]] na::Access access() const noexcept;
+    // True while a peer may still access some of these bytes, though the call that lent them has ended: the peer did
+    // not let go, and the transport could not take the memory from it. It ends when the connection to that peer does.
+    // Until then neither read, write, lend nor free the memory.
+    [[nodiscard]] bool quarantined() const noexcept;
     [[nodiscard]] std::span<const na::Segment> segments() const noexcept;        // of the whole region
     [[nodiscard]] std::span<const std::uint64_t> segment_ends() const noexcept;  // cumulative sums of their sizes
     // The bytes as one span; empty if they are in more than one segment.
@@ -59,6 +70,9 @@ class CINNABAR_API Region {
     [[nodiscard]] Result<na::Memory*> memory_on(const std::shared_ptr<na::Transport>& transport) const;
 
   private:
+    friend class Lend;
+    void begin_quarantine(Quarantine& quarantine) const noexcept;
+    void end_quarantine(Quarantine& quarantine) const noexcept;
     Region(std::shared_ptr<RegionBody> body, std::uint64_t offset, std::uint64_t bytes);
     std::shared_ptr<RegionBody> body_;
     std::uint64_t offset_ = 0;

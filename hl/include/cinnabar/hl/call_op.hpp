@@ -97,6 +97,7 @@ class CINNABAR_API CallOp {
     bool watched_ = false;
     bool in_flight_ = false;
     bool result_held_ = false;  // counted in Loop::results_held
+    bool quarantined_ = false;  // some of the memory that it lent
     Errc error_ = Errc::ok;
     std::uint32_t app_code_ = 0;
     std::string app_text_;
