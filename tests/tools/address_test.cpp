@@ -33,6 +33,13 @@ TEST(Place, FolderAndLeaf) {
     EXPECT_EQ(join_name("/", "a"), "a");
 }
 
+TEST(Place, FolderOfThisHostAndWhatIsBelow) {
+    EXPECT_EQ(join_path("/", "etc/a"), "/etc/a");
+    EXPECT_EQ(join_path("/tmp/", "a"), "/tmp/a");
+    EXPECT_EQ(join_path("../logs", "a"), "../logs/a");
+    EXPECT_EQ(join_path(".", "a"), "a");
+}
+
 TEST(Place, WhatStaysOnTheHost) {
     for (const char* local : {"tcp://127.0.0.1:0", "tcp://127.9.9.9:1", "tcp://[::1]:0", "tcp://localhost:0"})
         EXPECT_TRUE(stays_on_host(local).value()) << local;

@@ -3,6 +3,9 @@
 #include "process.hpp"
 #include "support/content.hpp"
 
+#include <cinnabar/files/server.hpp>
+#include <cinnabar/hl/node.hpp>
+
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -128,8 +131,10 @@ TEST_F(TreeProcess, WhatCannotBeMovedIsToldAndTheRestIsMoved) {
     Serving serving(root);
     const auto saved = run({"save", "--replace", tree, serving.uri()});
     EXPECT_EQ(saved.exit, 11) << saved.err;
-    for (const auto* name : {"tree/pipe", "tree/empty", "tree/d/small", "tree/d/deep"}) {
-        EXPECT_NE(saved.err.find(folder.at(name) + ": "), std::string::npos) << name << " in " << saved.err;
+    for (const auto* name : {"tree/pipe", "tree/empty", "tree/d", "tree/d/small", "tree/d/deep"}) {
+        const auto told = saved.err.find(folder.at(name) + ": ");
+        EXPECT_NE(told, std::string::npos) << name << " in " << saved.err;
+        EXPECT_EQ(saved.err.find(folder.at(name) + ": ", told + 1), std::string::npos) << name << " in " << saved.err;
     }
     EXPECT_EQ(folder.get("root/tree/sparse"), folder.get("tree/sparse"));
     EXPECT_EQ(folder.get("root/tree/d"), "a file where the folder should be");
@@ -154,6 +159,69 @@ TEST_F(TreeProcess, PatternsSafeLinksAndADryRun) {
     EXPECT_EQ(back.exit, 0) << back.err;
     EXPECT_EQ(Folder::list_of(folder.at("back")),
               (std::vector<std::string>{"tree", "tree/absolute", "tree/empty", "tree/empty folder", "tree/itself"}));
+}
+
+// It would be one of what has the first name.
+TEST_F(TreeProcess, AFurtherNameIsNotMadeWhenTheFirstOneFailed) {
+    fs::create_directories(root + "/tree/d");
+    (void)folder.put("root/tree/d/small", "something else");
+    Serving serving(root);
+    const auto saved = run({"save", tree, serving.uri()});
+    EXPECT_EQ(saved.exit, 3) << saved.err;
+    EXPECT_NE(saved.err.find(folder.at("tree/d/deep/er/again") + ": "), std::string::npos) << saved.err;
+    EXPECT_FALSE(fs::exists(root + "/tree/d/deep/er/again"));
+    fs::remove(root + "/tree/d/small");
+    ASSERT_EQ(run({"save", tree, serving.uri()}).exit, 0);
+    fs::create_directories(folder.at("back/tree/d"));
+    (void)folder.put("back/tree/d/small", "something else");
+    const auto fetched = run({"fetch", serving.uri() + "/tree", "-o", folder.at("back")});
+    EXPECT_EQ(fetched.exit, 3) << fetched.err;
+    EXPECT_FALSE(fs::exists(folder.at("back/tree/d/deep/er/again"))) << fetched.err;
+}
+
+TEST_F(TreeProcess, ADryRunOfAFetchMakesNothing) {
+    Serving serving(root);
+    ASSERT_EQ(run({"save", tree, serving.uri()}).exit, 0);
+    const auto dry =
+        run({"fetch", "-n", serving.uri() + "/tree", serving.uri() + "/tree/empty", "-o", folder.at("back")});
+    EXPECT_EQ(dry.exit, 0) << dry.err;
+    EXPECT_NE(dry.out.find("tree/d/deep/large\n"), std::string::npos) << dry.out;
+    EXPECT_FALSE(fs::exists(folder.at("back")));
+    ASSERT_EQ(run({"fetch", serving.uri() + "/tree", "-o", folder.at("back")}).exit, 0);
+    const auto again = run({"fetch", "-n", serving.uri() + "/tree", "-o", folder.at("back")});
+    EXPECT_EQ(again.out.find("large"), std::string::npos) << "what is the same is left out: " << again.out;
+    EXPECT_EQ(run({"fetch", "-n", serving.uri() + "/tree", "-o", tree + "/empty"}).exit, 11) << "a file is no folder";
+}
+
+// A server of this process that does not list what a test names.
+TEST_F(TreeProcess, AListingThatFailsIsToldAndIsNoFile) {
+    fs::create_directories(root + "/good/d");
+    (void)folder.put("root/good/d/file", "content");
+    (void)folder.put("root/file", "content");
+    std::string refused;
+    Errc code = Errc::ok;
+    files::ServerHooks hooks;
+    hooks.may_access = [&](const files::AccessRequest& access) -> Result<void> {
+        if (access.kind == files::AccessRequest::Kind::list && access.name == refused) return code;
+        return {};
+    };
+    const auto server = files::Server::make(files::Root::serve(root).value(), {}, {}, hooks).value();
+    const auto node = hl::Node::listen("tcp://127.0.0.1:0").value();
+    ASSERT_TRUE(server->serve_on(node).ok());
+    const auto fetch = [&](const std::string& name, const std::string& without, Errc why, const std::string& to) {
+        refused = without;
+        code = why;
+        return run({"fetch", "--insecure", node.endpoints().front() + name, "-o", folder.at(to)});
+    };
+    EXPECT_EQ(fetch("/file", "file", Errc::permission, "may").exit, 0) << "it may be a file, and is one";
+    const auto busy = fetch("/file", "file", Errc::busy, "busy");
+    EXPECT_EQ(busy.exit, 3) << busy.err;
+    EXPECT_FALSE(fs::exists(folder.at("busy/file")));
+    EXPECT_EQ(fetch("/good", "good/d", Errc::busy, "part").exit, 3);
+    EXPECT_TRUE(fs::exists(folder.at("part/good/d")));
+    const auto ended = fetch("/good", "good/d", Errc::shutting_down, "ended");
+    EXPECT_EQ(ended.exit, fetch("/good", "good", Errc::shutting_down, "ended").exit) << ended.err;
+    EXPECT_FALSE(fs::exists(folder.at("ended/good"))) << "nothing is moved after that";
 }
 
 TEST_F(TreeProcess, ATreeThatHasTheServersRootInItEnds) {

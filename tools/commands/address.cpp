@@ -30,6 +30,13 @@ std::string join_name(std::string_view folder, std::string_view leaf) {
     return std::string(folder).append("/").append(leaf);
 }
 
+std::string join_path(std::string_view folder, std::string_view below) {
+    std::string path;
+    if (folder != ".") path = folder;
+    if (!path.empty() && !path.ends_with('/')) path += '/';
+    return path.append(below);
+}
+
 Result<bool> stays_on_host(std::string_view uri) {
     CINNABAR_TRY(const auto parsed, na::Uri::parse(uri));
     // The members of a group are others.

@@ -23,6 +23,9 @@ struct Place {
 // The name that a saved file gets: folder and leaf, with one '/' between them.
 [[nodiscard]] std::string join_name(std::string_view folder, std::string_view leaf);
 
+// What is below a folder of this host, which may be "/" or ".".
+[[nodiscard]] std::string join_path(std::string_view folder, std::string_view below);
+
 // Whether only this machine can reach a server that listens there: a literal loopback address, "localhost", or a
 // transport that does not leave the host and is not open to a group. bad_address: it cannot be parsed.
 [[nodiscard]] Result<bool> stays_on_host(std::string_view uri);

@@ -13,15 +13,11 @@
 #include <filesystem>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <system_error>
 
 namespace cinnabar::tools {
 namespace {
-
-std::string path_in(const std::string& folder, std::string_view leaf) {
-    if (folder == ".") return std::string(leaf);
-    return folder.ends_with('/') ? folder + std::string(leaf) : folder + "/" + std::string(leaf);
-}
 
 Result<void> make_folder(const std::string& path) {
     std::error_code failed;
@@ -32,13 +28,22 @@ Result<void> make_folder(const std::string& path) {
     return {};
 }
 
-Errand errand_of_file(const std::string& name, const FetchOptions& options, const files::Root& into, ProgressBar& bar) {
+// The folder that everything goes into. Nothing: a dry run, which makes none, and it is not there.
+Result<std::optional<files::Root>> open_folder(const FetchOptions& options) {
+    if (!options.dry_run) CINNABAR_TRY_VOID(make_folder(options.folder));
+    auto root = files::Root::open(options.folder);
+    if (options.dry_run && root.code() == Errc::not_found) return std::optional<files::Root>();
+    if (!root) return std::move(root).error();
+    return std::optional<files::Root>(*std::move(root));
+}
+
+Errand errand_of_file(const std::string& name, const FetchOptions& options, const files::Root* into, ProgressBar& bar) {
     const auto existing = options.replace ? files::Existing::replace : files::Existing::keep;
     const files::FetchMode mode{existing, {}, options.preserve, options.extended};
-    return {Report::File{name, path_in(options.folder, files::leaf_of(name))},
-            [name, mode, &into, &bar](files::Client& session) {
+    return {Report::File{name, join_path(options.folder, files::leaf_of(name))},
+            [name, mode, into, &bar](files::Client& session) {
                 return session.fetch(
-                    name, into, mode, [&bar](std::uint64_t moved) { bar.add_bytes(moved); },
+                    name, *into, mode, [&bar](std::uint64_t moved) { bar.add_bytes(moved); },
                     [&bar](std::uint64_t bytes) { bar.add_total(bytes); });
             }};
 }
@@ -57,30 +62,38 @@ hl::Task<Result<files::Listing>> list_here(const files::Root& into, std::string 
     co_return all;
 }
 
-// What the server lists is a folder, and anything else is left to the fetch of a file, which says what is wrong.
+// What the server lists is a folder. What it says is none, or does not list, may be a file.
+bool may_be_file(Errc code) {
+    return code == Errc::invalid_argument || code == Errc::not_found || code == Errc::permission;
+}
+
 hl::Task<Result<Plan>> plan_all(files::Client& session, const std::vector<std::string>& names,
-                                const FetchOptions& options, const files::Root& into, Report& report,
+                                const FetchOptions& options, const files::Root* into, Report& report,
                                 ProgressBar& bar) {
     TreePlan plan;
     for (const auto& given : names) {
         const bool contents = given.ends_with('/');
         const std::string name = join_name(given, {});
         auto listing = co_await session.list(name, options.extended);
-        if (!listing) {
-            bar.add_files(1);
+        if (!listing && ends_all(listing.code())) co_return std::move(listing).error();
+        if (!listing && may_be_file(listing.code())) {
             plan.add_file(errand_of_file(given, options, into, bar));
             continue;
         }
+        if (!listing) {
+            report.failed({given, join_path(options.folder, files::leaf_of(name))}, listing.error());
+            continue;
+        }
         FetchedTree fetched{name, std::string(files::leaf_of(name)), std::string(files::leaf_of(name)) + "/",
-                            path_in(options.folder, files::leaf_of(name))};
+                            join_path(options.folder, files::leaf_of(name))};
         if (contents) fetched = {name, {}, {}, options.folder};
         Result<void> planned =
             co_await plan_fetch(session, fetched, *std::move(listing), options, into, plan, report, bar);
         if (!planned) co_return std::move(planned).error();
     }
-    const TreePlan::Lister list = [&into](const std::string& name) { return list_here(into, name); };
-    if (!options.ignore_times) co_await plan.leave_out_unchanged(list, report);
-    co_return plan.take();
+    const TreePlan::Lister list = [into](const std::string& name) { return list_here(*into, name); };
+    if (into && !options.ignore_times) co_await plan.leave_out_unchanged(list, report);
+    co_return plan.take(bar);
 }
 
 }  // namespace
@@ -110,11 +123,7 @@ ExitCode run_fetch(const FetchOptions& options) {
     const bool wants_bar = !options.json && !options.quiet;
     ProgressBar bar(STDERR_FILENO, wants_bar, 0, 0);
     Report report(style_of(options), "fetched", bar);
-    if (const auto made = make_folder(options.folder); !made) {
-        report.failed_at_once(options.folder, made.error());
-        return report.finish();
-    }
-    const auto root = files::Root::open(options.folder);
+    const auto root = open_folder(options);
     if (!root) {
         report.failed_at_once(options.folder, root.error());
         return report.finish();
@@ -125,7 +134,7 @@ ExitCode run_fetch(const FetchOptions& options) {
             continue;
         }
         const Planner planner = [&](files::Client& session) {
-            return plan_all(session, names, options, *root, report, bar);
+            return plan_all(session, names, options, *root ? &**root : nullptr, report, bar);
         };
         move_all(server, options, planner, report, bar, interrupt);
     }

@@ -22,12 +22,12 @@ bool means_contents(const std::string& path) {
 }
 
 Errand errand_of_file(const std::string& path, const std::string& name, const SaveOptions& options, ProgressBar& bar) {
+    Report::File file{name, path};
     std::error_code unknown;  // it is reported when its turn comes
-    if (const auto size = std::filesystem::file_size(path, unknown); !unknown) bar.add_total(size);
-    bar.add_files(1);
+    if (const auto size = std::filesystem::file_size(path, unknown); !unknown) file.bytes = size;
     const auto existing = options.replace ? files::Existing::replace : files::Existing::keep;
     const files::SaveMode mode{existing, options.push, options.checksum, options.preserve, options.extended};
-    return {Report::File{name, path}, [path, name, mode, &bar](files::Client& session) {
+    return {file, [path, name, mode, &bar](files::Client& session) {
                 return session.save(path, name, mode, [&bar](std::uint64_t moved) { bar.add_bytes(moved); });
             }};
 }
@@ -54,11 +54,8 @@ std::optional<TreePlan> plan_all(const SaveOptions& options, const std::string& 
             continue;
         }
         const SavedTree saved{path, name, contents ? std::string() : std::string(files::leaf_of(path)) + "/"};
-        if (const auto bytes = plan_save(saved, options, plan, report, bar)) {
-            bar.add_total(*bytes);
-        } else {
-            report.failed({name, path}, bytes.error());
-        }
+        if (const auto planned = plan_save(saved, options, plan, report, bar); !planned)
+            report.failed({name, path}, planned.error());
     }
     return plan;
 }
@@ -80,7 +77,7 @@ ExitCode run_save(const SaveOptions& options) {
     const Planner planner = [&](files::Client& session) -> hl::Task<Result<Plan>> {
         const TreePlan::Lister list = [&session](const std::string& name) { return session.list(name); };
         if (!options.ignore_times) co_await plan->leave_out_unchanged(list, report);
-        co_return plan->take();
+        co_return plan->take(bar);
     };
     move_all(place->server, options, planner, report, bar, interrupt);
     return report.finish();

@@ -4,33 +4,20 @@
 #include "commands/reach.hpp"
 
 #include <cinnabar/files/automatic_key.hpp>
+#include <cinnabar/files/name.hpp>
 #include <cinnabar/hl/sync_wait.hpp>
 #include <cinnabar/hl/when_all.hpp>
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <utility>
 
 namespace cinnabar::tools {
 namespace {
 
-// Errors that end the session for all files.
-bool ends_all(Errc code) {
-    switch (code) {
-        case Errc::refused:
-        case Errc::unreachable:
-        case Errc::peer_lost:
-        case Errc::timed_out:
-        case Errc::canceled:
-        case Errc::closed:
-        case Errc::shutting_down:
-        case Errc::no_such_rpc:
-        case Errc::bad_signature:
-        case Errc::protocol:
-            return true;
-        default:
-            return false;
-    }
+bool is_further_name(const Errand& errand) {
+    return errand.file.kind == Report::Kind::link && errand.result && errand.result->kind == files::EntryKind::file;
 }
 
 // The files of one session, and the tasks that take one after another.
@@ -71,12 +58,21 @@ class Movement {
                 report_.skipped(errand.file, *end_);
                 continue;
             }
+            // A folder that could not be made was told.
+            if (errand.file.kind == Report::Kind::hidden && failed_.contains(errand.result->name)) continue;
             bar_.begin_file(errand.file.name);
             const auto begin = std::chrono::steady_clock::now();
-            Result<files::Moved> moved = co_await errand.move(session_);
+            Result<files::Moved> moved = Errc::closed;
+            if (auto refused = why_not(errand)) {
+                moved = *std::move(refused);
+            } else {
+                moved = co_await errand.move(session_);
+            }
             errand.file.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+            if (errand.file.kind == Report::Kind::file) bar_.end_file();
             if (!moved) {
                 if (!end_ && ends_all(moved.code())) end_ = moved.error();
+                if (errand.result) failed_.emplace(errand.result->name, moved.code());
                 report_.failed(errand.file, moved.error());
                 continue;
             }
@@ -86,11 +82,20 @@ class Movement {
         }
     }
 
+    // Where its first name failed, something else may have that name, and would get another one.
+    [[nodiscard]] std::optional<Error> why_not(const Errand& errand) const {
+        if (!is_further_name(errand)) return std::nullopt;
+        const auto first = failed_.find(errand.result->target);
+        if (first == failed_.end()) return std::nullopt;
+        return Error{first->second, "it is another name of a file that failed", files::printable(first->first)};
+    }
+
     files::Client& session_;
     Report& report_;
     ProgressBar& bar_;
     const bool dry_run_;
     std::optional<Error> end_;
+    std::map<std::string, Errc> failed_;  // of trees, by the name on the side that gets it
 };
 
 Result<void> try_move_all(const std::string& server, const TransferOptions& options, const files::Key* key,
@@ -105,6 +110,24 @@ Result<void> try_move_all(const std::string& server, const TransferOptions& opti
 }
 
 }  // namespace
+
+bool ends_all(Errc code) noexcept {
+    switch (code) {
+        case Errc::refused:
+        case Errc::unreachable:
+        case Errc::peer_lost:
+        case Errc::timed_out:
+        case Errc::canceled:
+        case Errc::closed:
+        case Errc::shutting_down:
+        case Errc::no_such_rpc:
+        case Errc::bad_signature:
+        case Errc::protocol:
+            return true;
+        default:
+            return false;
+    }
+}
 
 void move_all(const std::string& server, const TransferOptions& options, const Planner& planner, Report& report,
               ProgressBar& bar, const Interrupt& interrupt) {

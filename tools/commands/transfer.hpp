@@ -21,7 +21,8 @@ namespace cinnabar::tools {
 struct Errand {
     Report::File file;
     std::function<hl::Task<Result<files::Moved>>(files::Client& session)> move;
-    // Of trees: what there will be, with its name on the side that gets it.
+    // Of trees, and so of what is hidden: what there will be, with its name on the side that gets it. The target of a
+    // further name of a file is the first one.
     std::optional<files::Entry> result = {};
 };
 
@@ -29,6 +30,9 @@ struct Errand {
 using Plan = std::vector<std::vector<Errand>>;
 // Makes the plan, with what the server says.
 using Planner = std::function<hl::Task<Result<Plan>>(files::Client& session)>;
+
+// Whether an error ends the session, and with it all that is still to be moved.
+[[nodiscard]] bool ends_all(Errc code) noexcept;
 
 // Does all errands over one session, at most `options.jobs` at once, and reports each. A failed one does not stop the
 // others; a lost server or an interrupt ends all. Errors that concern all files are reported as well.

@@ -17,7 +17,7 @@ constexpr std::size_t tree_entries_max = 10'000'000;
 // Adds the errands of one tree. What is made here is made below `into`, whatever names the server tells.
 class FetchPlanner {
   public:
-    FetchPlanner(const FetchedTree& fetched, const FetchOptions& options, const files::Root& into, TreePlan& plan,
+    FetchPlanner(const FetchedTree& fetched, const FetchOptions& options, const files::Root* into, TreePlan& plan,
                  ProgressBar& bar)
         : fetched_(fetched),
           options_(options),
@@ -34,7 +34,7 @@ class FetchPlanner {
     [[nodiscard]] Report::File named(const std::string& below, Report::Kind kind) const {
         Report::File file;
         file.name = below.empty() ? fetched_.name : name_of(below);
-        file.path = below.empty() ? fetched_.path : join_name(fetched_.path, below);
+        file.path = below.empty() ? fetched_.path : join_path(fetched_.path, below);
         file.kind = kind;
         return file;
     }
@@ -62,9 +62,9 @@ class FetchPlanner {
         result.name = name;
         result.attributes = attributes;
         plan_.add_folder(made_here(named(below, Report::Kind::folder), result,
-                                   [&into = into_, name]() -> Result<void> { return into.make_folder(name); }),
+                                   [into = into_, name]() -> Result<void> { return into->make_folder(name); }),
                          made_here(named(below, Report::Kind::hidden), result,
-                                   [&into = into_, name, attributes] { return into.finish_folder(name, attributes); }));
+                                   [into = into_, name, attributes] { return into->finish_folder(name, attributes); }));
     }
     void add_file(const files::Entry& entry) {
         auto file = named(entry.name, Report::Kind::file);
@@ -73,23 +73,21 @@ class FetchPlanner {
             file.kind = Report::Kind::link;
             return plan_.add_hard_link(made_here(
                 std::move(file), result_of(entry, first),
-                [&into = into_, as, first, existing = existing_] { return into.make_hard_link(as, first, existing); }));
+                [into = into_, as, first, existing = existing_] { return into->make_hard_link(as, first, existing); }));
         }
         file.bytes = entry.bytes;
-        bar_.add_files(1);
-        bar_.add_total(entry.bytes);
         const files::FetchMode mode{existing_, as, true, options_.extended};
         plan_.add_file({file,
-                        [name = file.name, mode, &into = into_, &bar = bar_](files::Client& session) {
-                            return session.fetch(name, into, mode,
+                        [name = file.name, mode, into = into_, &bar = bar_](files::Client& session) {
+                            return session.fetch(name, *into, mode,
                                                  [&bar](std::uint64_t moved) { bar.add_bytes(moved); });
                         },
                         result_of(entry)});
     }
     void add_link(const files::Entry& entry) {
         plan_.add_link(made_here(named(entry.name, Report::Kind::link), result_of(entry),
-                                 [&into = into_, as = here(entry.name), entry, existing = existing_] {
-                                     return into.make_link(as, entry.target, entry.attributes, existing);
+                                 [into = into_, as = here(entry.name), entry, existing = existing_] {
+                                     return into->make_link(as, entry.target, entry.attributes, existing);
                                  }));
     }
     void add(const files::Entry& entry, Report& report) {
@@ -108,7 +106,7 @@ class FetchPlanner {
     const FetchedTree& fetched_;
     const FetchOptions& options_;
     files::Existing existing_;
-    const files::Root& into_;
+    const files::Root* into_;
     TreePlan& plan_;
     ProgressBar& bar_;
 };
@@ -116,7 +114,7 @@ class FetchPlanner {
 }  // namespace
 
 hl::Task<Result<void>> plan_fetch(files::Client& session, const FetchedTree& fetched, files::Listing first,
-                                  const FetchOptions& options, const files::Root& into, TreePlan& plan, Report& report,
+                                  const FetchOptions& options, const files::Root* into, TreePlan& plan, Report& report,
                                   ProgressBar& bar) {
     FetchPlanner planner(fetched, options, into, plan, bar);
     plan.add_base(fetched.base);
@@ -149,8 +147,7 @@ hl::Task<Result<void>> plan_fetch(files::Client& session, const FetchedTree& fet
         auto listed = co_await session.list(planner.name_of(below), options.extended);
         if (listed) {
             found.emplace_back(below, std::move(listed->entries));
-        } else if (listed.code() == Errc::peer_lost || listed.code() == Errc::canceled ||
-                   listed.code() == Errc::timed_out || listed.code() == Errc::protocol) {
+        } else if (ends_all(listed.code())) {
             co_return std::move(listed).error();
         } else {
             report.failed(planner.named(below, Report::Kind::folder), listed.error());

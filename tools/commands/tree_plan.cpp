@@ -32,7 +32,9 @@ std::string TreePlan::first_of(const files::Entry& entry, const std::string& nam
     return first ? std::string() : found->second;
 }
 
-Plan TreePlan::take() {
+Plan TreePlan::take(ProgressBar& bar) {
+    for (const auto& errand : files_) bar.add_total(errand.file.bytes);
+    bar.add_files(files_.size());
     Plan plan;
     for (auto& [depth, phase] : folders_) plan.push_back(std::move(phase));
     plan.push_back(std::move(files_));
@@ -94,7 +96,6 @@ hl::Task<void> TreePlan::leave_out_unchanged(const Lister& list, Report& report)
     leave_out(links_, [](const Errand& errand, const files::Entry& there) {
         return there.kind == files::EntryKind::link && there.target == errand.result->target;
     });
-    // The target of a further name is its first one.
     leave_out(hard_links_, [&](const Errand& errand, const files::Entry& there) {
         const auto* first = same.contains(errand.result->target) ? of(errand.result->target) : nullptr;
         return first && there.inode != 0 && there.inode == first->inode && there.device == first->device;
@@ -112,7 +113,8 @@ void TreePlan::leave_out_folders(const Inventory& inventory, Report& report) {
     }
     for (auto phase = folders_.rbegin(); phase != folders_.rend(); ++phase) {
         std::erase_if(phase->second, [&](const Errand& errand) {
-            const bool there = inventory.contains(errand.result->name);
+            const auto found = inventory.find(errand.result->name);
+            const bool there = found != inventory.end() && found->second.kind == files::EntryKind::folder;
             if (there) report.unchanged(errand.file);
             if (!there) touched.emplace(files::parent_of(errand.result->name));
             if (!there) touched.emplace(errand.result->name);
@@ -122,7 +124,8 @@ void TreePlan::leave_out_folders(const Inventory& inventory, Report& report) {
     for (auto& [depth, phase] : finishes_) {
         std::erase_if(phase, [&](const Errand& errand) {
             const auto found = inventory.find(errand.result->name);
-            return found != inventory.end() && !touched.contains(errand.result->name) &&
+            return found != inventory.end() && found->second.kind == files::EntryKind::folder &&
+                   !touched.contains(errand.result->name) &&
                    same_time_and_mode(found->second.attributes, errand.result->attributes);
         });
     }

@@ -35,7 +35,8 @@ class TreePlan {
     // size, time and mode, links of equal target, and folders in which nothing is to be done.
     using Lister = std::function<hl::Task<Result<files::Listing>>(const std::string& name)>;
     [[nodiscard]] hl::Task<void> leave_out_unchanged(const Lister& list, Report& report);
-    [[nodiscard]] Plan take();
+    // Tells `bar` how many files and bytes these are.
+    [[nodiscard]] Plan take(ProgressBar& bar);
 
   private:
     using Inventory = std::map<std::string, files::Entry, std::less<>>;
@@ -60,9 +61,9 @@ struct SavedTree {
     std::string base;    // the name that the folder gets on the server; empty: its root
     std::string prefix;  // what the filter sees before each path
 };
-// Scans it and adds its errands; tells `report` what cannot be saved. Gives the bytes of its files.
-[[nodiscard]] Result<std::uint64_t> plan_save(const SavedTree& saved, const SaveOptions& options, TreePlan& plan,
-                                              Report& report, ProgressBar& bar);
+// Scans it and adds its errands; tells `report` what cannot be saved.
+[[nodiscard]] Result<void> plan_save(const SavedTree& saved, const SaveOptions& options, TreePlan& plan, Report& report,
+                                     ProgressBar& bar);
 
 // What is fetched of one folder of a server.
 struct FetchedTree {
@@ -71,10 +72,10 @@ struct FetchedTree {
     std::string prefix;  // what the filter sees before each path
     std::string path;    // of `base`, for messages
 };
-// `first` is the listing of the folder itself.
+// `first` is the listing of the folder itself. `into` must outlive the errands; null: a dry run, and there is none.
 [[nodiscard]] hl::Task<Result<void>> plan_fetch(files::Client& session, const FetchedTree& fetched,
                                                 files::Listing first, const FetchOptions& options,
-                                                const files::Root& into, TreePlan& plan, Report& report,
+                                                const files::Root* into, TreePlan& plan, Report& report,
                                                 ProgressBar& bar);
 
 }  // namespace cinnabar::tools

@@ -32,7 +32,7 @@ class SavePlanner {
     [[nodiscard]] Report::File named(const std::string& below, Report::Kind kind) const {
         Report::File file;
         file.name = below.empty() ? saved_.base : saved_.base.empty() ? below : saved_.base + "/" + below;
-        file.path = below.empty() ? saved_.path : join_name(saved_.path, below);
+        file.path = below.empty() ? saved_.path : join_path(saved_.path, below);
         file.kind = kind;
         return file;
     }
@@ -69,7 +69,6 @@ class SavePlanner {
                                         result_of(entry, first)});
         }
         file.bytes = entry.bytes;
-        bar_.add_files(1);
         plan_.add_file({file,
                         [name, tree = tree_, below = entry.name, mode = mode_, &bar = bar_](files::Client& session) {
                             return session.save([tree, below] { return tree->open_file(below); }, name, mode,
@@ -97,8 +96,8 @@ class SavePlanner {
 
 }  // namespace
 
-Result<std::uint64_t> plan_save(const SavedTree& saved, const SaveOptions& options, TreePlan& plan, Report& report,
-                                ProgressBar& bar) {
+Result<void> plan_save(const SavedTree& saved, const SaveOptions& options, TreePlan& plan, Report& report,
+                       ProgressBar& bar) {
     CINNABAR_TRY(const auto tree, files::SourceTree::open(saved.path));
     const auto scan = tree.scan(options.filter, saved.prefix, options.extended);
     CINNABAR_TRY(const auto attributes, tree.attributes(options.extended));
@@ -107,11 +106,9 @@ Result<std::uint64_t> plan_save(const SavedTree& saved, const SaveOptions& optio
         report.failed(planner.named(problem.path, Report::Kind::file), problem.error);
     plan.add_base(saved.base);
     if (!saved.base.empty()) planner.add_folder({}, attributes);
-    std::uint64_t bytes = 0;
     for (const auto& entry : scan.entries) {
         if (entry.kind == files::EntryKind::folder) planner.add_folder(entry.name, entry.attributes);
         if (entry.kind == files::EntryKind::file) planner.add_file(entry);
-        if (entry.kind == files::EntryKind::file) bytes += entry.bytes;
         if (entry.kind != files::EntryKind::link) continue;
         if (options.safe_links && leads_out(entry.name, entry.target)) {
             report.failed(planner.named(entry.name, Report::Kind::link),
@@ -120,7 +117,7 @@ Result<std::uint64_t> plan_save(const SavedTree& saved, const SaveOptions& optio
             planner.add_link(entry);
         }
     }
-    return bytes;
+    return {};
 }
 
 }  // namespace cinnabar::tools

@@ -104,13 +104,18 @@ void ProgressBar::run() {
         draw(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
 }
 
-void ProgressBar::draw(double elapsed) {
+ProgressFacts ProgressBar::facts() const noexcept {
     ProgressFacts facts;
-    facts.name = name_;
     facts.files_done = files_done_.load(std::memory_order_relaxed);
-    facts.files_total = files_total_;
+    facts.files_total = files_total_.load(std::memory_order_relaxed);
     facts.bytes_done = bytes_done_.load(std::memory_order_relaxed);
     facts.bytes_total = bytes_total_.load(std::memory_order_relaxed);
+    return facts;
+}
+
+void ProgressBar::draw(double elapsed) {
+    ProgressFacts facts = this->facts();
+    facts.name = name_;
     meter_.sample(std::chrono::duration<double>(elapsed), facts.bytes_done);
     facts.bytes_per_second = meter_.bytes_per_second();
     // One column stays free: a terminal may wrap when the last one is written.

@@ -53,7 +53,10 @@ class ProgressBar {
     void add_bytes(std::uint64_t bytes) noexcept { bytes_done_.fetch_add(bytes, std::memory_order_relaxed); }
     void add_files(std::uint64_t count) noexcept { files_total_.fetch_add(count, std::memory_order_relaxed); }
     void add_total(std::uint64_t bytes) noexcept { bytes_total_.fetch_add(bytes, std::memory_order_relaxed); }
+    // One of those that were added: it is done, or it has failed.
     void end_file() noexcept { files_done_.fetch_add(1, std::memory_order_relaxed); }
+    // What was counted so far.
+    [[nodiscard]] ProgressFacts facts() const noexcept;
     // Wipes the line, lets `print` write, and draws again later.
     template <typename F>
     void interrupted_by(F print) {

@@ -66,7 +66,6 @@ void Report::planned(const File& file) {
 
 void Report::unchanged(const File& file) {
     ++unchanged_;
-    if (file.kind == Kind::file) bar_.end_file();
     if (style_ == Style::json) print_line(event_of(file, true).flag("unchanged", true).line());
 }
 
@@ -74,7 +73,6 @@ void Report::done(const File& file) {
     if (file.kind == Kind::hidden) return;
     ++(file.kind == Kind::file ? done_ : others_);
     bytes_ += file.bytes;
-    if (file.kind == Kind::file) bar_.end_file();
     if (style_ != Style::json) return;
     auto object = event_of(file, true);
     if (file.kind != Kind::file) return print_line(object.line());
@@ -87,13 +85,13 @@ void Report::done(const File& file) {
 void Report::failed(const File& file, const Error& error) {
     ++failed_;
     count_failure(error);
-    bar_.end_file();
     if (style_ == Style::json) return print_line(event_of(file, false).failure(error).line());
     const auto& name = file.path.empty() ? file.name : file.path;
     bar_.interrupted_by([&] { complain(files::printable(name) + ": " + explain(error, name)); });
 }
 
 void Report::skipped(const File& file, const Error& error) {
+    if (file.kind == Kind::hidden) return;
     ++skipped_;
     ++failed_;
     count_failure(error);
