@@ -42,6 +42,14 @@ Result<std::vector<ExtendedAttribute>> extended_of(int folder, const std::string
 
 }  // namespace
 
+Attributes attributes_of(const struct stat& status) {
+    Attributes result;
+    result.mode = status.st_mode & 0777u;
+    result.modified_s = status.st_mtim.tv_sec;
+    result.modified_ns = static_cast<std::uint32_t>(status.st_mtim.tv_nsec);
+    return result;
+}
+
 Result<Entry> read_entry(int folder, const std::string& leaf, const ExtendedKinds& kinds, std::string_view full_name) {
     struct stat status {};
     if (::fstatat(folder, leaf.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
@@ -49,9 +57,7 @@ Result<Entry> read_entry(int folder, const std::string& leaf, const ExtendedKind
     Entry entry;
     entry.name = leaf;
     entry.kind = kind_of(status.st_mode);
-    entry.attributes.mode = status.st_mode & 0777u;
-    entry.attributes.modified_s = status.st_mtim.tv_sec;
-    entry.attributes.modified_ns = static_cast<std::uint32_t>(status.st_mtim.tv_nsec);
+    entry.attributes = attributes_of(status);
     if (entry.kind == EntryKind::file) {
         entry.bytes = static_cast<std::uint64_t>(status.st_size);
         if (status.st_nlink > 1) entry.inode = status.st_ino;
@@ -70,10 +76,7 @@ Result<Entry> read_entry(int folder, const std::string& leaf, const ExtendedKind
 Result<Attributes> attributes_of_folder(int folder, const ExtendedKinds& kinds, std::string_view name) {
     struct stat status {};
     if (::fstat(folder, &status) != 0) return file_error(errno, "cannot look at the folder", name);
-    Attributes result;
-    result.mode = status.st_mode & 0777u;
-    result.modified_s = status.st_mtim.tv_sec;
-    result.modified_ns = static_cast<std::uint32_t>(status.st_mtim.tv_nsec);
+    Attributes result = attributes_of(status);
     CINNABAR_TRY(result.extended, read_extended(folder, kinds, name));
     return result;
 }

@@ -6,6 +6,8 @@
 #include <cinnabar/base/unique_fd.hpp>
 #include <cinnabar/files/entry.hpp>
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -18,10 +20,13 @@ namespace cinnabar::files {
 [[nodiscard]] Result<Entry> read_entry(int folder, const std::string& leaf, const ExtendedKinds& kinds,
                                        std::string_view full_name);
 
+// Without extended attributes.
+[[nodiscard]] Attributes attributes_of(const struct stat& status);
+
 [[nodiscard]] Result<Attributes> attributes_of_folder(int folder, const ExtendedKinds& kinds, std::string_view name);
 
 // Calls `each` with the names of a folder, from `cursor` (0: the beginning), until it answers false or there are none
-// left. Gives the cursor behind the last name that was taken; 0: that was all.
+// left. `next` is the cursor behind the name.
 using EachName = std::function<bool(std::string_view leaf, std::uint64_t next)>;
 [[nodiscard]] Result<void> read_names(const UniqueFd& folder, std::uint64_t cursor, std::string_view full_name,
                                       const EachName& each);

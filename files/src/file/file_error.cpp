@@ -22,7 +22,7 @@ Error file_error(int os_errno, std::string_view doing, std::string_view name) {
         case ELOOP:
             return error(Errc::permission, "the path has too many links, or one that may not be followed");
         case EISDIR:
-            return error(Errc::invalid_argument, "it is a directory; only files are saved and fetched");
+            return error(Errc::invalid_argument, "it is a directory, and a file is meant");
         case ENOTDIR:
             return error(Errc::invalid_argument, "a part of the path is not a directory");
         case EINVAL:

@@ -11,7 +11,9 @@
 
 namespace cinnabar::files {
 
-// A name for something staged that nobody can guess: ".cinnabar-0123456789abcdef.part".
+// A name for something staged that nobody can guess: ".cinnabar-0123456789abcdef.part". Where it exists all the same,
+// another one is tried, this many in all.
+inline constexpr int staged_attempts_max = 16;
 [[nodiscard]] std::string make_staged_name();
 [[nodiscard]] bool is_staged_name(std::string_view leaf) noexcept;
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "file/beneath.hpp"
+#include "file/entries.hpp"
 #include "file/naming.hpp"
 
 #include <cinnabar/files/file_error.hpp>
 #include <cinnabar/files/name.hpp>
 #include <cinnabar/files/root.hpp>
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -16,11 +16,6 @@
 #include <memory>
 
 namespace cinnabar::files {
-namespace {
-
-constexpr int staged_attempts_max = 16;
-
-}  // namespace
 
 Result<Root> Root::open_directory(const std::string& path) {
     Root root;
@@ -79,19 +74,10 @@ Result<void> Root::make_staging() {
 }
 
 void Root::clean_staging() {
-    struct Close {
-        void operator()(DIR* folder) const noexcept { (void)::closedir(folder); }
-    };
-    // Reading moves the position, so it needs a descriptor of its own.
-    UniqueFd fd(::openat(staging_->get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    const std::unique_ptr<DIR, Close> folder(fd ? ::fdopendir(fd.get()) : nullptr);
-    if (!folder) return;
-    (void)fd.release();
-    while (const dirent* entry = ::readdir(folder.get())) {
-        const std::string_view name = entry->d_name;
-        if (!is_staged_name(name)) continue;
-        if (::unlinkat(staging_->get(), entry->d_name, 0) == 0) ++removed_;
-    }
+    (void)read_names(*staging_, 0, staging_folder, [this](std::string_view leaf, std::uint64_t) {
+        if (is_staged_name(leaf) && ::unlinkat(staging_->get(), std::string(leaf).c_str(), 0) == 0) ++removed_;
+        return true;
+    });
 }
 
 Root::~Root() {
@@ -100,17 +86,22 @@ Root::~Root() {
         (void)::unlinkat(directory_->get(), std::string(staging_folder).c_str(), AT_REMOVEDIR);
 }
 
+// Links inside of the root may lead to the staging folder, whose name check_name refuses, and to other file systems.
+Result<void> Root::check_served(int fd, std::string_view name) const {
+    struct stat status {};
+    if (::fstat(fd, &status) != 0) return file_error(errno, "cannot look at the folder", name);
+    if (status.st_dev != device_) return file_error(EXDEV, {}, name);
+    if (own_staging_ && status.st_ino == staging_inode_)
+        return Error{Errc::permission, "that is the folder for unfinished files", printable(name)};
+    return {};
+}
+
 Result<UniqueFd> Root::open_parent(std::string_view name) const {
     auto fd = open_parent_beneath(directory_->get(), name);
     if (!fd && errno == ENOENT)
         return Error{Errc::not_found, "its directory is missing, and none is made", printable(name)};
     if (!fd) return file_error(errno, "cannot open its directory", name);
-    struct stat status {};
-    if (::fstat(fd.get(), &status) != 0) return file_error(errno, "cannot look at its directory", name);
-    if (status.st_dev != device_) return file_error(EXDEV, {}, name);
-    // Its name is refused by check_name, but a link inside the root may lead there.
-    if (own_staging_ && status.st_ino == staging_inode_)
-        return Error{Errc::permission, "that is the folder for unfinished files", printable(name)};
+    CINNABAR_TRY_VOID(check_served(fd.get(), name));
     return fd;
 }
 

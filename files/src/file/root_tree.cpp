@@ -19,23 +19,11 @@
 namespace cinnabar::files {
 namespace {
 
-constexpr int name_attempts_max = 16;
-
 Error not_a_folder(std::string_view name) {
     return {Errc::exists, "something that is not a folder has that name, and it is kept", printable(name)};
 }
 
 }  // namespace
-
-// Links inside of the root may lead to the staging folder, whose name check_name refuses, and to other file systems.
-Result<void> Root::check_served(int fd, std::string_view name) const {
-    struct stat status {};
-    if (::fstat(fd, &status) != 0) return file_error(errno, "cannot look at the folder", name);
-    if (status.st_dev != device_) return file_error(EXDEV, {}, name);
-    if (own_staging_ && status.st_ino == staging_inode_)
-        return Error{Errc::permission, "that is the folder for unfinished files", printable(name)};
-    return {};
-}
 
 Result<UniqueFd> Root::open_folder(std::string_view name) const {
     if (!name.empty()) CINNABAR_TRY_VOID(check_name(name));
@@ -92,7 +80,7 @@ Result<void> Root::stage(std::string_view name, Existing existing, Make make) co
     const std::string leaf(leaf_of(name));
     std::string staged;
     int made = -1;
-    for (int attempt = 0; made != 0 && attempt < name_attempts_max; ++attempt) {
+    for (int attempt = 0; made != 0 && attempt < staged_attempts_max; ++attempt) {
         staged = make_staged_name();
         made = make(staging_->get(), staged.c_str());
         if (made != 0 && errno != EEXIST) break;

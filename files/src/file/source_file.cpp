@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "file/entries.hpp"
+
 #include <cinnabar/files/file_error.hpp>
 #include <cinnabar/files/name.hpp>
 #include <cinnabar/files/source_file.hpp>
@@ -32,10 +34,9 @@ Result<SourceFile> SourceFile::from(UniqueFd file, std::string_view name) {
     source.file_ = std::move(file);
     source.name_ = name;
     source.bytes_ = static_cast<std::uint64_t>(status.st_size);
-    source.mode_ = status.st_mode & 0777u;
+    source.attributes_ = attributes_of(status);
     constexpr std::uint64_t disk_block_bytes = 512;
     source.sparse_ = static_cast<std::uint64_t>(status.st_blocks) * disk_block_bytes < source.bytes_;
-    source.modified_ = status.st_mtim;
     source.changed_ = status.st_ctim;
     return source;
 }
@@ -48,10 +49,7 @@ bool SourceFile::is_hole(std::uint64_t offset, std::uint64_t bytes) const noexce
 }
 
 Result<Attributes> SourceFile::attributes(const ExtendedKinds& kinds) const {
-    Attributes result;
-    result.mode = mode_;
-    result.modified_s = modified_.tv_sec;
-    result.modified_ns = static_cast<std::uint32_t>(modified_.tv_nsec);
+    Attributes result = attributes_;
     CINNABAR_TRY(result.extended, read_extended(file_.get(), kinds, name_));
     return result;
 }
@@ -73,7 +71,9 @@ Result<void> SourceFile::read(std::uint64_t offset, Bytes to) const {
 Result<void> SourceFile::settled() const {
     struct stat status {};
     if (::fstat(file_.get(), &status) != 0) return file_error(errno, "cannot look at the file", name_);
-    const bool settled = static_cast<std::uint64_t>(status.st_size) == bytes_ && same(status.st_mtim, modified_) &&
+    const Attributes now = attributes_of(status);
+    const bool settled = static_cast<std::uint64_t>(status.st_size) == bytes_ &&
+                         now.modified_s == attributes_.modified_s && now.modified_ns == attributes_.modified_ns &&
                          same(status.st_ctim, changed_);
     if (!settled) return Error{Errc::bad_checksum, "the file was changed while it was read", printable(name_)};
     std::byte beyond{};

@@ -46,7 +46,7 @@ class ClientSession {
     // unsupported: a push over a transport that cannot notify. Requires: open() was ok. Several at once.
     [[nodiscard]] hl::Task<Result<Moved>> save(OpenSource open_source, const std::string& name, SaveMode mode,
                                                BytesMoved progress);
-    // Fetches a file into a directory, under the last component of its name. Errors as above, from both sides.
+    // Fetches a file into a directory, under `mode.as`. Errors as above, from both sides.
     [[nodiscard]] hl::Task<Result<Moved>> fetch(const std::string& name, const Root& into, FetchMode mode,
                                                 BytesMoved progress, std::function<void(std::uint64_t)> announced);
 

@@ -25,7 +25,6 @@ class CINNABAR_API SourceFile {
     [[nodiscard]] static Result<SourceFile> from(UniqueFd file, std::string_view name);
 
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }  // when it was opened
-    [[nodiscard]] std::uint32_t mode() const noexcept { return mode_; }    // permission bits
 
     // Whether it has holes, as far as its size on disk tells.
     [[nodiscard]] bool sparse() const noexcept { return sparse_; }
@@ -46,9 +45,8 @@ class CINNABAR_API SourceFile {
     UniqueFd file_;
     std::string name_;
     std::uint64_t bytes_ = 0;
-    std::uint32_t mode_ = 0;
+    Attributes attributes_;  // without the extended ones
     bool sparse_ = false;
-    timespec modified_{};
     timespec changed_{};
 };
 
