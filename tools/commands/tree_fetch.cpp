@@ -76,10 +76,12 @@ class FetchPlanner {
                 [into = into_, as, first, existing = existing_] { return into->make_hard_link(as, first, existing); }));
         }
         file.bytes = entry.bytes;
-        const files::FetchMode mode{existing_, as, true, options_.extended};
+        const files::FetchMode mode{existing_, {}, true, options_.extended};
         plan_.add_file({file,
-                        [name = file.name, mode, into = into_, &bar = bar_](files::Client& session) {
-                            return session.fetch(name, *into, mode,
+                        [name = file.name, as, mode, into = into_, &bar = bar_](files::Client& session) {
+                            auto under = mode;
+                            under.as = as;
+                            return session.fetch(name, *into, under,
                                                  [&bar](std::uint64_t moved) { bar.add_bytes(moved); });
                         },
                         result_of(entry)});

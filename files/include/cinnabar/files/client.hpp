@@ -20,6 +20,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <type_traits>
 
 namespace cinnabar::files {
 
@@ -40,10 +42,12 @@ struct SaveMode {
 
 struct FetchMode {
     Existing existing = Existing::keep;
-    std::string as{};    // its name below the folder; empty: the last component of its name
-    bool exact = false;  // as above
+    std::string_view as{};  // its name below the folder; empty: the last component of its name
+    bool exact = false;     // as above
     ExtendedKinds extended{};
 };
+// g++ 12 destroys twice what owns memory and is made inside of an awaited expression (decision 37).
+static_assert(std::is_trivially_destructible_v<SaveMode> && std::is_trivially_destructible_v<FetchMode>);
 
 // Opens what is to be saved; called once, on a disk thread.
 using OpenSource = std::function<Result<SourceFile>()>;
