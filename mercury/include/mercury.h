@@ -137,8 +137,8 @@ HG_PUBLIC hg_return_t HG_Create(hg_context_t* context, hg_addr_t addr, hg_id_t i
 /* Drops a reference. The handle of a handler has two, one of which belongs to the response. If the handler drops its
  * reference without a response, the origin gets HG_CANCELED. */
 HG_PUBLIC hg_return_t HG_Destroy(hg_handle_t handle);
-/* Prepares the handle for another call; a NULL address or an id of 0 keeps the old one. HG_BUSY: in flight. HG_NOENTRY:
- * the id is not registered. */
+/* Prepares the handle for another call. Without an address it has none afterwards; an id of 0 keeps the old one.
+ * HG_BUSY: in flight. HG_NOENTRY: the id is not registered. */
 HG_PUBLIC hg_return_t HG_Reset(hg_handle_t handle, hg_addr_t addr, hg_id_t id);
 HG_PUBLIC hg_return_t HG_Ref_incr(hg_handle_t handle);
 HG_PUBLIC int32_t HG_Ref_get(hg_handle_t handle) HG_WARN_UNUSED_RESULT;

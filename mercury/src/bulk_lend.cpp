@@ -23,7 +23,7 @@ constexpr TimeUs patience_us = 1'000'000;
 // this thread destroys: what it cancels may free handles.
 void drive(hg_class& owner) noexcept {
     if (hg_context* const context = context_destroyed_here(); context && context->owner == &owner) {
-        (void)context->rpc->progress(Microseconds{0});
+        (void)context->rpc->progress(std::chrono::milliseconds(1));
     }
     const bool single = (owner.network->options.thread_mode & NA_THREAD_MODE_SINGLE_CTX) != 0;
     const std::lock_guard lock(owner.contexts_mutex);

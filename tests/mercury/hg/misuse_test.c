@@ -72,6 +72,51 @@ static void reset_to_nobody(struct both_sides* both, hg_id_t id) {
     CHECK_OK(HG_Destroy(handle));
 }
 
+/* Where there is no RPC, no proc or no buffer: docs/mercury.md. */
+static void faults(struct both_sides* both, hg_id_t id) {
+    hg_handle_t handle = HG_HANDLE_NULL;
+    struct told told = {0, HG_OTHER_ERROR};
+    int value = 0;
+    void* buffer = NULL;
+    CHECK_OK(HG_Create(both->client.context, both->to, 0, &handle));
+    CHECK_RET(HG_Forward(handle, note, &told, NULL), HG_FAULT);
+    CHECK_OK(HG_Reset(handle, both->to, id)); /* registered without procs */
+    CHECK_REFUSED(HG_Forward(handle, note, &told, &value), HG_FAULT);
+    CHECK_RET(HG_Get_output_buf(handle, &buffer, NULL), HG_FAULT);
+    CHECK_RET(HG_Release_input_buf(handle), HG_FAULT);
+    CHECK(told.count == 0);
+    CHECK_RET(call(both, handle, NULL), HG_CANCELED);
+    CHECK_RET(HG_Get_input(handle, &value), HG_FAULT);
+    CHECK_RET(HG_Free_input(handle, &value), HG_FAULT);
+    CHECK_RET(HG_Get_output(handle, &value), HG_FAULT);
+    CHECK_RET(HG_Free_output(handle, &value), HG_FAULT);
+    CHECK_OK(HG_Destroy(handle));
+}
+
+/* A peer that is not there: no HG_NODEV. */
+static void nobody_there(void) {
+    struct side side;
+    struct told told = {0, HG_OTHER_ERROR};
+    hg_handle_t handle = HG_HANDLE_NULL;
+    hg_addr_t to = HG_ADDR_NULL;
+    side.hg_class = HG_Init("na+sm", HG_FALSE);
+    CHECK(side.hg_class != NULL);
+    side.context = HG_Context_create(side.hg_class);
+    const hg_id_t id = HG_Register_name(side.hg_class, "nobody", NULL, NULL, NULL);
+    CHECK_OK(HG_Addr_lookup2(side.hg_class, "na+sm://nobody-listens-here", &to));
+    CHECK_OK(HG_Create(side.context, to, id, &handle));
+    CHECK_OK(HG_Forward(handle, note, &told, NULL));
+    for (const double end = now_ms() + 20e3; told.count == 0 && now_ms() < end;) {
+        (void)HG_Progress(side.context, 10);
+        (void)HG_Trigger(side.context, 0, 1, NULL);
+    }
+    CHECK_RET(told.ret, HG_HOSTUNREACH);
+    CHECK_OK(HG_Destroy(handle));
+    CHECK_OK(HG_Addr_free(side.hg_class, to));
+    CHECK_OK(HG_Context_destroy(side.context));
+    CHECK_OK(HG_Finalize(side.hg_class));
+}
+
 /* Refused at once, without a callback. */
 static void look_ups(struct both_sides* both) {
     CHECK_REFUSED(HG_Addr_lookup1(both->client.context, nothing, NULL, "no address", HG_OP_ID_IGNORE), HG_INVALID_ARG);
@@ -197,6 +242,8 @@ int main(int argc, char** argv) {
     contexts_come_and_go(&both, argv[1]);
     bulk_arguments(&both);
     reset_to_nobody(&both, forget);
+    faults(&both, forget);
+    nobody_there();
     look_ups(&both);
     of_another_class(&both, forget);
     handles_that_cannot_be(&both, forget);
