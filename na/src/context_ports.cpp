@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cerrno>
 #include <mutex>
+#include <new>
 
 namespace cinnabar::na {
 namespace {
@@ -163,7 +164,8 @@ Port* Context::route(const Addr& addr) const noexcept {
     return impl_->ports_[found].get();
 }
 
-Result<Peer*> Context::peer(const Addr& addr) {
+// Nobody who dials, or follows an address of a peer's making, needs to catch anything.
+Result<Peer*> Context::peer(const Addr& addr) try {
     if (addr.empty()) return Error(Errc::invalid_argument, "an empty address");
     const bool short_cut = impl_->ordinal_ < AddrBody::shortcuts;
     if (short_cut) {
@@ -179,6 +181,8 @@ Result<Peer*> Context::peer(const Addr& addr) {
     }
     if (peer && short_cut && (*peer)->addr() == addr) addr.body().peers[impl_->ordinal_] = *peer;
     return peer;
+} catch (const std::bad_alloc&) {
+    return Error(Errc::out_of_memory);
 }
 
 std::span<const std::unique_ptr<Port>> Context::ports() const noexcept { return impl_->ports_; }

@@ -1,16 +1,36 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Somebody connects while memory is out: that costs them their connection, and nobody else anything. A program of its
-// own, because its malloc is replaced.
+// Somebody connects, or this side dials, while memory is out: that costs this connection or dial, and nothing else. A
+// program of its own, because its malloc is replaced.
 #include "contract.hpp"
 #include "support/allocation_count.hpp"
 
 #include <cinnabar/base/clock.hpp>
+#include <cinnabar/na/session/resolver.hpp>
 
 #include <filesystem>
 #include <iterator>
+#include <optional>
 
 namespace cinnabar::contract {
 namespace {
+
+constexpr std::uint64_t plenty = 1'000'000;
+
+// How many allocations are left.
+struct Left {
+    std::uint64_t here = plenty;
+    std::uint64_t resolver = plenty;  // from when a name is asked for until the next one is
+};
+Left left;
+
+// Replaces the name server: every name is this host.
+Result<std::vector<na::SocketAddress>> look_up(const std::string&) {
+    static thread_local std::optional<support::NoMemory> out;
+    out.reset();
+    const auto this_host = na::Uri::parse("tcp://127.0.0.1").value();
+    out.emplace(left.resolver);
+    return *na::resolve_at_once(this_host, na::Purpose::listen);
+}
 
 class NoMemoryContract : public ContractTest {
   protected:
@@ -98,13 +118,90 @@ class NoMemoryContract : public ContractTest {
         EXPECT_EQ(support::blocks_in_use(), blocks);
     }
 
-    std::vector<Node*> process_;  // the target's; that one comes last
+    // Who dials then. Each dial is the first of its node, and asks for its name anew.
+    [[nodiscard]] Node& make_dialler() {
+        Node& dialler = make_node("dialler", impatient());
+        dialler.receiver.events.reserve(1000);
+        process_ = {&dialler};
+        na::set_host_lookup(&look_up);
+        return dialler;
+    }
+    // What comes of a message while memory is short, from the address on.
+    [[nodiscard]] Errc sends(Node& from, const na::Addr& to) {
+        na::Peer* peer = nullptr;
+        {
+            const support::NoMemory out(left.here);
+            const auto found = from.context->peer(to);
+            if (!found) return found.code();
+            peer = *found;
+            peer->acquire();
+        }
+        held_peers_.emplace_back(&from, peer);
+        TestOp& op = make_message(*peer, 1, 8);
+        Errc taken = Errc::again;
+        {
+            const support::NoMemory out(left.here);
+            taken = post_now(from, op);
+        }
+        EXPECT_EQ(taken, Errc::ok) << to_string(taken);
+        const TimeUs until = steady_clock().now_us() + 20'000'000;
+        while (!op.done() && steady_clock().now_us() < until) round_short(left.here);
+        EXPECT_TRUE(op.done()) << "the dial has no end";
+        return op.result;
+    }
+    // One after the other of the allocations of a dial fails, here or in the thread that looks names up, and all behind
+    // it. Afterwards the same address is reached.
+    void fail_each_dial(bool by_name, std::uint64_t Left::*where) {
+        Node& target = make_node("target", listening());
+        target.receiver.record = false;
+        const na::Addr addr = by_name ? named(target) : target.addr();
+        for (std::uint64_t kept = 0;; ++kept) {
+            SCOPED_TRACE(kept);
+            ASSERT_LT(kept, 1000u);
+            Node& dialler = make_dialler();
+            left = {};
+            left.*where = kept;
+            const Errc why = sends(dialler, addr);
+            const bool expected = why == Errc::ok || why == Errc::out_of_memory || why == Errc::overloaded;
+            // Whether a place in shared memory is this host's cannot be told then.
+            EXPECT_TRUE(expected || (is_shm() && why == Errc::unreachable)) << to_string(why);
+            const bool enough = why == Errc::ok && left.*where > 0;
+            left = {};
+            ASSERT_TRUE(run_until([&] { return sends(dialler, addr) == Errc::ok; })) << "it dials no more";
+            close(dialler);
+            ops_.clear();
+            if (enough) return;
+        }
+    }
+    [[nodiscard]] bool is_shm() const {
+        return network_.kind() == NetworkKind::shm || network_.kind() == NetworkKind::shm_buffers;
+    }
+    [[nodiscard]] static na::Addr named(Node& target) {
+        std::string endpoint = target.transport->endpoints().front();
+        const auto host = endpoint.find("//") + 2;
+        endpoint.replace(host, endpoint.rfind(':') - host, "host.test");
+        return na::Addr::make({endpoint}, target.context->options().id, 0);
+    }
+
+    std::vector<Node*> process_;  // the one that is short of memory; who is dialled, or dials, comes last
     int came_ = 0;
 };
 
 TEST_P(NoMemoryContract, WhoConnectsMeanwhileIsTurnedAway) { fail_each_and_look_for_leaks(false); }
 
 TEST_P(NoMemoryContract, WhoIsHandedOverMeanwhileIsTurnedAway) { fail_each_and_look_for_leaks(true); }
+
+TEST_P(NoMemoryContract, ADialEndsAlone) { fail_each_dial(false, &Left::here); }
+
+TEST_P(NoMemoryContract, ADialByNameEndsAlone) {
+    CINNABAR_NEEDS("names of hosts", !is_shm());
+    fail_each_dial(true, &Left::here);
+}
+
+TEST_P(NoMemoryContract, ADialEndsAloneWhereItsNameIsLookedUpWithoutMemory) {
+    CINNABAR_NEEDS("names of hosts", !is_shm());
+    fail_each_dial(true, &Left::resolver);
+}
 
 // Not libfabric's `net`, which leaks some of each connection itself.
 bool is_tried(NetworkKind kind) { return kind >= NetworkKind::tcp && kind <= NetworkKind::ofi_tcp_rxm; }

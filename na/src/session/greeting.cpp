@@ -30,8 +30,6 @@ bool send_greeting(int fd, ConstBytes greeting) noexcept {
 SocketDial::SocketDial() noexcept {
     timer_.owner = this;
     timer_.fire = &SocketDial::time_out;
-    question_.user = this;
-    question_.answered = &SocketDial::names_answered;
 }
 
 void SocketDial::begin(PortHost& host, OwnDials& own, std::span<const SocketAddress> targets,
@@ -40,11 +38,9 @@ void SocketDial::begin(PortHost& host, OwnDials& own, std::span<const SocketAddr
     CINNABAR_ASSERT(!host_);
     host_ = &host;
     own_ = &own;
-    targets_ = targets;
-    names_ = names;
+    targets_.begin(targets, names);
     source_ = source;
     answer_bytes_ = answer_bytes;
-    next_target_ = 0;
     connected_ = false;
     // The round's time may be as old as the context's last look at its network.
     host.arm(timer_, after(steady_clock().now_us(), timeout));
@@ -54,7 +50,7 @@ void SocketDial::begin(PortHost& host, OwnDials& own, std::span<const SocketAddr
 void SocketDial::abandon() noexcept {
     if (!host_) return;
     unwatch();
-    question_.abandon();
+    targets_.abandon();
     host_->disarm(timer_);
     host_ = nullptr;
 }
@@ -76,36 +72,21 @@ void SocketDial::answer_is_there() noexcept {
 void SocketDial::try_next(Errc why) noexcept {
     unwatch();
     for (;;) {
-        if (next_target_ == targets_.size()) {
-            const Errc outcome = look_names_up(why);
-            if (outcome == Errc::again) return;
-            if (outcome != Errc::ok) return failed(outcome);
-        }
-        why = start_connect(targets_[next_target_++], source_, fd_);
+        SocketAddress target;
+        const Errc next = targets_.next(*host_, why, target);
+        if (next == Errc::again) return;
+        if (next != Errc::ok) return failed(next);
+        why = start_connect(target, source_, fd_);
         if (why == Errc::ok && host_->watch(fd_.get(), EPOLLOUT, *this)) return;
         if (why == Errc::ok) why = Errc::overloaded;
         fd_.reset();
     }
 }
 
-Errc SocketDial::look_names_up(Errc why) noexcept {
-    if (names_.empty()) return why;
-    const bool tried = !targets_.empty();
-    const Errc known = question_.ask(*host_, std::exchange(names_, {}), found_);
-    if (known == Errc::again) return known;
-    if (known != Errc::ok) return tried ? why : known;
-    targets_ = found_;
-    next_target_ = 0;
-    return Errc::ok;
-}
-
-void SocketDial::names_answered(NameQuestion& question, Errc why, std::vector<SocketAddress> found) noexcept {
-    SocketDial& self = *static_cast<SocketDial*>(question.user);
-    self.found_ = std::move(found);
-    self.targets_ = self.found_;
-    self.next_target_ = 0;
-    self.try_next(why == Errc::ok ? Errc::unreachable : why);
-    self.settle();
+void SocketDial::names_answered(void* self, Errc why) noexcept {
+    auto& dial = *static_cast<SocketDial*>(self);
+    dial.try_next(why);
+    dial.settle();
 }
 
 void SocketDial::on_ready(std::uint32_t) noexcept {
@@ -138,7 +119,7 @@ void SocketDial::connected() noexcept {
     remote_ = SocketAddress::peer_of(fd_.get());
     // A dial to a port of the ephemeral range that nobody listens on can meet itself.
     if (local_ == remote_) return try_next(Errc::refused);
-    own_->add(local_, remote_);
+    if (!own_->add(local_, remote_)) return try_next(Errc::out_of_memory);
     connected_ = true;
     std::array<std::byte, greeting_bytes_max> greeting;
     const std::size_t bytes = greet(greeting);

@@ -54,8 +54,14 @@ void PeerTable::add(std::unique_ptr<SessionPeer> peer) {
 }
 
 void PeerTable::add_name(SessionPeer& peer, const Addr& addr) {
-    if (!by_addr_.emplace(&addr.body(), &peer).second) return;
+    if (by_addr_.contains(&addr.body())) return;
     peer.names.push_back(addr);
+    try {
+        by_addr_.emplace(&addr.body(), &peer);
+    } catch (...) {
+        peer.names.pop_back();
+        throw;
+    }
 }
 
 void PeerTable::spare(SessionPeer& peer) noexcept {

@@ -7,11 +7,11 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <atomic>
 #include <condition_variable>
-#include <deque>
+#include <cstddef>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -41,12 +41,25 @@ constexpr unsigned threads_max = 4;
 constexpr Microseconds known_for{10'000'000};
 constexpr Microseconds failed_for{1'000'000};
 
+class Unlocked {
+  public:
+    explicit Unlocked(std::unique_lock<std::mutex>& lock) noexcept : lock_(lock) { lock_.unlock(); }
+    ~Unlocked() { lock_.lock(); }
+    Unlocked(const Unlocked&) = delete;
+    Unlocked& operator=(const Unlocked&) = delete;
+
+  private:
+    std::unique_lock<std::mutex>& lock_;
+};
+
+// What may throw bad_alloc has changed nothing then.
 class Resolver {
   public:
     // Never destroyed: its threads may wait for a name server when the process ends. A forked child gets a new one.
-    static Resolver& of_process() noexcept;
+    // May throw bad_alloc until it has returned once.
+    static Resolver& of_process();
 
-    [[nodiscard]] Errc start(std::unique_ptr<HostLookup>& lookup) noexcept;
+    [[nodiscard]] Errc start(std::unique_ptr<HostLookup>& lookup);
     void abandon(HostLookup& lookup) noexcept;
     // Waits until the thread that submits an answer has let go of the context that it was submitted to.
     void let_submit() noexcept { const std::lock_guard lock(mutex_); }
@@ -58,7 +71,6 @@ class Resolver {
         std::vector<SocketAddress> addresses;  // without a port
         TimeUs until = 0;
     };
-    static std::atomic<Resolver*> instance;
 
     static void* run(void* self) {
         static_cast<Resolver*>(self)->serve();
@@ -66,34 +78,29 @@ class Resolver {
     }
     void serve() noexcept;
     void answer(HostLookup& lookup, std::unique_lock<std::mutex>& lock) noexcept;
+    [[nodiscard]] Errc look_up(HostLookup& lookup, std::unique_lock<std::mutex>& lock);
     [[nodiscard]] const Known* known(const std::string& host) const noexcept;
-    void learn(const std::string& host, const Result<std::vector<SocketAddress>>& answer) noexcept;
+    void learn(const std::string& host, const Result<std::vector<SocketAddress>>& answer);
     // What is known of all of its names; again: not of all.
-    [[nodiscard]] Errc gather(HostLookup& lookup) const noexcept;
+    [[nodiscard]] Errc gather(HostLookup& lookup) const;
 
     std::mutex mutex_;
     std::condition_variable came_;
-    std::deque<HostLookup*> waiting_;
+    std::vector<HostLookup*> waiting_;  // oldest first
     std::unordered_map<std::string, Known> known_;
     HostLookupFunction function_ = &look_host_up;
     unsigned threads_ = 0;
     unsigned idle_ = 0;
 };
 
-std::atomic<Resolver*> Resolver::instance{nullptr};
-
-Resolver& Resolver::of_process() noexcept {
-    static std::mutex making;
-    if (Resolver* made = instance.load(std::memory_order_acquire)) return *made;
-    const std::lock_guard lock(making);
-    if (Resolver* made = instance.load(std::memory_order_acquire)) return *made;
-    static bool told = false;
-    if (!std::exchange(told, true)) {
-        (void)::pthread_atfork(nullptr, nullptr, [] { instance.store(nullptr, std::memory_order_release); });
-    }
-    auto* made = new Resolver;
-    instance.store(made, std::memory_order_release);
-    return *made;
+Resolver& Resolver::of_process() {
+    alignas(Resolver) static std::byte place[sizeof(Resolver)];
+    static Resolver& made = []() -> Resolver& {
+        const int refused = ::pthread_atfork(nullptr, nullptr, [] { new (place) Resolver; });
+        if (refused != 0) throw std::bad_alloc();
+        return *new (place) Resolver;
+    }();
+    return made;
 }
 
 const Resolver::Known* Resolver::known(const std::string& host) const noexcept {
@@ -101,7 +108,7 @@ const Resolver::Known* Resolver::known(const std::string& host) const noexcept {
     return at != known_.end() && steady_clock().now_us() < at->second.until ? &at->second : nullptr;
 }
 
-void Resolver::learn(const std::string& host, const Result<std::vector<SocketAddress>>& answer) noexcept {
+void Resolver::learn(const std::string& host, const Result<std::vector<SocketAddress>>& answer) {
     const TimeUs now = steady_clock().now_us();
     if (known_.size() >= known_max) {
         std::erase_if(known_, [now](const auto& entry) { return entry.second.until <= now; });
@@ -111,7 +118,7 @@ void Resolver::learn(const std::string& host, const Result<std::vector<SocketAdd
         answer ? Known{Errc::ok, *answer, after(now, known_for)} : Known{answer.code(), {}, after(now, failed_for)};
 }
 
-Errc Resolver::gather(HostLookup& lookup) const noexcept {
+Errc Resolver::gather(HostLookup& lookup) const {
     lookup.found.clear();
     Errc why = Errc::bad_address;
     for (const Uri& name : lookup.names) {
@@ -128,13 +135,14 @@ Errc Resolver::gather(HostLookup& lookup) const noexcept {
     return lookup.found.empty() ? why : Errc::ok;
 }
 
-Errc Resolver::start(std::unique_ptr<HostLookup>& lookup) noexcept {
+Errc Resolver::start(std::unique_ptr<HostLookup>& lookup) {
     const std::lock_guard lock(mutex_);
     if (const Errc there = gather(*lookup); there != Errc::again) return there;
     if (waiting_.size() >= waiting_max) return Errc::overloaded;
     if (idle_ <= waiting_.size() && threads_ < threads_max && run_in_background(&Resolver::run, this)) ++threads_;
     if (threads_ == 0) return Errc::overloaded;
-    waiting_.push_back(lookup.release());
+    waiting_.push_back(lookup.get());
+    (void)lookup.release();
     came_.notify_one();
     return Errc::again;
 }
@@ -161,28 +169,38 @@ void Resolver::serve() noexcept {
         came_.wait(lock, [this] { return !waiting_.empty(); });
         --idle_;
         HostLookup& next = *waiting_.front();
-        waiting_.pop_front();
+        waiting_.erase(waiting_.begin());
         answer(next, lock);
     }
 }
 
-void Resolver::answer(HostLookup& lookup, std::unique_lock<std::mutex>& lock) noexcept {
-    lookup.stage = HostLookup::Stage::asking;
+Errc Resolver::look_up(HostLookup& lookup, std::unique_lock<std::mutex>& lock) {
     for (const Uri& name : lookup.names) {
         if (!lookup.host || known(name.host)) continue;
-        const HostLookupFunction function = function_;
-        lock.unlock();
-        const Result<std::vector<SocketAddress>> answer = function(name.host);
-        lock.lock();
+        const auto answer = [&, function = function_] {
+            const Unlocked unlocked(lock);
+            return function(name.host);
+        }();
         learn(name.host, answer);
+    }
+    const Errc why = gather(lookup);
+    if (why != Errc::again) return why;
+    // An answer has run out while another name was asked for.
+    return lookup.found.empty() ? Errc::bad_address : Errc::ok;
+}
+
+void Resolver::answer(HostLookup& lookup, std::unique_lock<std::mutex>& lock) noexcept {
+    lookup.stage = HostLookup::Stage::asking;
+    try {
+        lookup.why = look_up(lookup, lock);
+    } catch (const std::bad_alloc&) {
+        lookup.why = Errc::out_of_memory;
+        lookup.found.clear();
     }
     if (!lookup.host) {
         delete &lookup;
         return;
     }
-    lookup.why = gather(lookup);
-    // An answer has run out while another name was asked for.
-    if (lookup.why == Errc::again) lookup.why = lookup.found.empty() ? Errc::bad_address : Errc::ok;
     lookup.stage = HostLookup::Stage::submitted;
     lookup.run = &HostLookup::deliver;
     // Under the lock: who abandons it, and closes the context then, waits for no more than this.
@@ -202,18 +220,22 @@ void HostLookup::deliver(Work& work) noexcept {
 
 Errc NameQuestion::ask(PortHost& host, std::span<const Uri> names, std::vector<SocketAddress>& found) noexcept {
     CINNABAR_ASSERT(!lookup_);
-    auto lookup = std::make_unique<HostLookup>();
-    lookup->names.assign(names.begin(), names.end());
-    lookup->host = &host;
-    lookup->asker = this;
-    HostLookup* const asked = lookup.get();
-    const Errc why = Resolver::of_process().start(lookup);
-    if (why == Errc::again) {
-        lookup_ = asked;
-    } else if (why == Errc::ok) {
-        found = std::move(lookup->found);
+    try {
+        auto lookup = std::make_unique<HostLookup>();
+        lookup->names.assign(names.begin(), names.end());
+        lookup->host = &host;
+        lookup->asker = this;
+        HostLookup* const asked = lookup.get();
+        const Errc why = Resolver::of_process().start(lookup);
+        if (why == Errc::again) {
+            lookup_ = asked;
+        } else if (why == Errc::ok) {
+            found = std::move(lookup->found);
+        }
+        return why;
+    } catch (const std::bad_alloc&) {
+        return Errc::out_of_memory;
     }
-    return why;
 }
 
 void NameQuestion::abandon() noexcept {

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -35,14 +36,17 @@ void add(std::vector<SocketAddress>& list, SocketAddress address, std::uint16_t 
 
 using Addresses = std::vector<SocketAddress>;
 
-// Of a name, or with AI_NUMERICHOST of a number only, which asks nobody. EAI_*; 0: found.
+// Of a name, or with AI_NUMERICHOST of a number only, which asks nobody. EAI_*; 0: found. Throws bad_alloc, so that a
+// host is not taken for unknown where memory is out.
 int ask(const std::string& host, int flags, std::uint16_t port, Addresses& found) {
     addrinfo hints{};
     hints.ai_family = AF_UNSPEC;
     hints.ai_socktype = SOCK_STREAM;
     hints.ai_flags = flags;
     addrinfo* list = nullptr;
-    if (const int failed = ::getaddrinfo(host.c_str(), nullptr, &hints, &list); failed != 0) return failed;
+    const int failed = ::getaddrinfo(host.c_str(), nullptr, &hints, &list);
+    if (failed == EAI_MEMORY || (failed == EAI_SYSTEM && errno == ENOMEM)) throw std::bad_alloc();
+    if (failed != 0) return failed;
     const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(list, &::freeaddrinfo);
     for (const addrinfo* entry = list; entry; entry = entry->ai_next) {
         if (entry->ai_family == AF_INET || entry->ai_family == AF_INET6) {
@@ -177,7 +181,10 @@ Result<std::vector<SocketAddress>> resolve(const Uri& uri, Purpose purpose) {
 
 std::vector<SocketAddress> interface_addresses(std::string_view name, std::uint16_t port) {
     ifaddrs* first = nullptr;
-    if (::getifaddrs(&first) != 0) return {};
+    if (::getifaddrs(&first) != 0) {
+        if (errno == ENOMEM) throw std::bad_alloc();
+        return {};
+    }
     const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(first, &::freeifaddrs);
     std::vector<SocketAddress> found;
     for (const int family : {AF_INET, AF_INET6}) {

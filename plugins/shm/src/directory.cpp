@@ -296,9 +296,7 @@ std::string Directory::tag() const {
     return text.data();
 }
 
-bool Directory::has(std::string_view name) const noexcept {
-    return ::access(socket_path(name).c_str(), R_OK | W_OK) == 0;
-}
+bool Directory::has(std::string_view name) const { return ::access(socket_path(name).c_str(), R_OK | W_OK) == 0; }
 
 std::vector<Directory::Entry> Directory::entries() const {
     std::vector<Entry> entries;

@@ -69,7 +69,7 @@ class Directory {
     // of the boot and of the folder. Empty when it is not there.
     [[nodiscard]] std::string tag() const;
     // Whether somebody has a socket of that name there that this process may open.
-    [[nodiscard]] bool has(std::string_view name) const noexcept;
+    [[nodiscard]] bool has(std::string_view name) const;
 
     struct Entry {
         std::string name;

@@ -14,7 +14,7 @@
 #include <cinnabar/base/slot_pool.hpp>
 #include <cinnabar/base/timer_of.hpp>
 #include <cinnabar/na/session/identity.hpp>
-#include <cinnabar/na/session/resolver.hpp>
+#include <cinnabar/na/session/target_walk.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -94,9 +94,7 @@ class Connection final : public PoolSlot {
 
     void start(VerbsPort& port) noexcept;
     void dial_next(Errc why) noexcept;
-    // The outcome, or, as long as there are names to look up, `again`.
-    [[nodiscard]] Errc look_names_up(Errc why) noexcept;
-    static void names_answered(na::NameQuestion& question, Errc why, std::vector<SocketAddress> found) noexcept;
+    static void names_answered(void* self, Errc why) noexcept;
     void target_is_silent() noexcept;
     [[nodiscard]] int time_left_ms() const noexcept;
     [[nodiscard]] Errc request() noexcept;
@@ -122,12 +120,8 @@ class Connection final : public PoolSlot {
     VerbsPeer* peer_ = nullptr;
     CmId id_;
     Stage stage_ = Stage::closed;
-    Greeting greeting_;                       // of the other side
-    std::span<const SocketAddress> targets_;  // where it is dialled
-    std::span<const na::Uri> names_;          // not looked up yet
-    na::NameQuestion question_;
-    std::vector<SocketAddress> found_;  // their addresses
-    std::size_t next_target_ = 0;
+    Greeting greeting_;  // of the other side
+    na::TargetWalk targets_{&Connection::names_answered, this};
     TimeUs dial_until_ = 0;  // all addresses together; the timer is for the present one
     SocketAddress target_;
     bool dialled_ = false;

@@ -66,18 +66,14 @@ void Connection::start(VerbsPort& port) noexcept {
     broken.store(Errc::ok, std::memory_order_relaxed);
     timer_.owner = this;
     timer_.fire = &Connection::time_out;
-    question_.user = this;
-    question_.answered = &Connection::names_answered;
 }
 
 void Connection::dial(VerbsPort& port, VerbsPeer& peer) noexcept {
     start(port);
     peer_ = &peer;
     dialled_ = true;
-    targets_ = peer.targets.known;
-    names_ = peer.targets.names;
+    targets_.begin(peer.targets.known, peer.targets.names);
     target_ = {};
-    next_target_ = 0;
     // The round's time may be as old as the context's last look at its network.
     dial_until_ = after(steady_clock().now_us(), port.options().connect_timeout);
     dial_next(Errc::unreachable);
@@ -91,16 +87,15 @@ void Connection::dial_next(Errc why) noexcept {
         id_.reset();
         unanswered_ = false;
         const TimeUs now = steady_clock().now_us();
-        const bool too_late = next_target_ > 0 && now >= dial_until_;
-        if (next_target_ == targets_.size() && !too_late) {
-            const Errc outcome = look_names_up(why);
-            if (outcome == Errc::again) return;
-            if (outcome != Errc::ok) return port_->dial_failed(*this, outcome);
+        if (targets_.begun() && now >= dial_until_) return port_->dial_failed(*this, why);
+        const Errc next = targets_.next(port_->host(), why, target_);
+        if (next == Errc::again) {
+            stage_ = Stage::resolving_address;
+            return port_->host().arm(timer_, dial_until_);
         }
-        if (too_late) return port_->dial_failed(*this, why);
-        const std::size_t targets_left = targets_.size() - next_target_;
+        if (next != Errc::ok) return port_->dial_failed(*this, next);
+        const std::size_t targets_left = targets_.left() + 1;
         port_->host().arm(timer_, now + share_of(dial_until_ - std::min(now, dial_until_), targets_left));
-        target_ = targets_[next_target_++];
         rdma_cm_id* id = nullptr;
         if (::rdma_create_id(port_->channel(), &id, this, RDMA_PS_TCP) != 0) {
             const int failed = errno;
@@ -116,28 +111,10 @@ void Connection::dial_next(Errc why) noexcept {
     }
 }
 
-Errc Connection::look_names_up(Errc why) noexcept {
-    if (names_.empty()) return why;
-    const bool tried = !targets_.empty();
-    const Errc known = question_.ask(port_->host(), std::exchange(names_, {}), found_);
-    if (known == Errc::again) {
-        stage_ = Stage::resolving_address;
-        port_->host().arm(timer_, dial_until_);
-        return known;
-    }
-    if (known != Errc::ok) return tried ? why : known;
-    targets_ = found_;
-    next_target_ = 0;
-    return Errc::ok;
-}
-
-void Connection::names_answered(na::NameQuestion& question, Errc why, std::vector<SocketAddress> found) noexcept {
-    Connection& self = *static_cast<Connection*>(question.user);
-    VerbsPort& port = *self.port_;
-    self.found_ = std::move(found);
-    self.targets_ = self.found_;
-    self.next_target_ = 0;
-    self.dial_next(why == Errc::ok ? Errc::unreachable : why);
+void Connection::names_answered(void* self, Errc why) noexcept {
+    auto& connection = *static_cast<Connection*>(self);
+    VerbsPort& port = *connection.port_;
+    connection.dial_next(why);
     (void)port.settle();
 }
 
@@ -365,7 +342,7 @@ void Connection::destroy_queue_pair() noexcept {
 
 void Connection::close(Errc why) noexcept {
     end_why_ = why;
-    question_.abandon();
+    targets_.abandon();
     port_->host().disarm(timer_);
     if (stage_ == Stage::open) (void)::rdma_disconnect(id_.get());
     destroy_queue_pair();

@@ -52,7 +52,7 @@ class CINNABAR_API Context {
 
     // The port that reaches an address best (same-host transports first), or null. Any thread.
     [[nodiscard]] Port* route(const Addr& addr) const noexcept;
-    // Owner. The peer of an address on the port that reaches it best; unreachable when none does.
+    // Owner. The peer of an address on the port that reaches it best. unreachable: none does; out_of_memory.
     [[nodiscard]] Result<Peer*> peer(const Addr& addr);
     [[nodiscard]] std::span<const std::unique_ptr<Port>> ports() const noexcept;
     [[nodiscard]] Transport& transport_of(const Port& port) const noexcept;

@@ -79,9 +79,9 @@ class Port {
     // give_message, release, detach (which says ok and does nothing) and Peer::release are called, and the destructor.
     virtual void close() noexcept = 0;
 
-    // The peer of an address; made when it is new, not dialled. unreachable: an address of another transport, or a
-    // session that is gone. bad_address: a part of it means nothing. Host names are not looked up here: that is for a
-    // dial, and for other threads (session/resolver.hpp); what waits for the dial then completes with bad_address.
+    // The peer of an address; made when it is new, not dialled. May throw bad_alloc, with nothing changed. unreachable:
+    // of another transport, or a session that is gone. bad_address: a part means nothing. Host names are for a dial to
+    // look up, on other threads (session/resolver.hpp); what waits for it then completes with bad_address.
     [[nodiscard]] virtual Result<Peer*> peer(const Addr& addr) = 0;
     // At zero references. The port may keep the peer while connected.
     virtual void unreferenced(Peer& peer) noexcept = 0;

@@ -9,13 +9,12 @@
 #include <cinnabar/base/timer_of.hpp>
 #include <cinnabar/base/unique_fd.hpp>
 #include <cinnabar/na/session/own_dials.hpp>
-#include <cinnabar/na/session/resolver.hpp>
 #include <cinnabar/na/session/socket_address.hpp>
+#include <cinnabar/na/session/target_walk.hpp>
 #include <cinnabar/na/transport.hpp>
 
 #include <array>
 #include <span>
-#include <vector>
 
 namespace cinnabar::na {
 
@@ -66,26 +65,20 @@ class CINNABAR_API SocketDial : public PoolSlot, public FdEvents {
     virtual void settle() noexcept = 0;
 
     void try_next(Errc why) noexcept;
-    // The outcome, or, as long as there are names to look up, `again`.
-    [[nodiscard]] Errc look_names_up(Errc why) noexcept;
-    static void names_answered(NameQuestion& question, Errc why, std::vector<SocketAddress> found) noexcept;
+    static void names_answered(void* self, Errc why) noexcept;
     void connected() noexcept;
     void answer_is_there() noexcept;
     void unwatch() noexcept;
     static void time_out(Timer& timer) noexcept;
 
     PortHost* host_ = nullptr;  // null: not in use
-    std::span<const SocketAddress> targets_;
-    std::span<const Uri> names_;  // not looked up yet
-    NameQuestion question_;
-    std::vector<SocketAddress> found_;  // the addresses of the names
+    TargetWalk targets_{&SocketDial::names_answered, this};
     const SocketAddress* source_ = nullptr;
     std::size_t answer_bytes_ = 0;
     UniqueFd fd_;
     OwnDials* own_ = nullptr;
     SocketAddress local_;  // of fd_, once it is connected
     SocketAddress remote_;
-    std::size_t next_target_ = 0;
     bool connected_ = false;
     GreetingReader reader_;
     TimerOf<SocketDial> timer_;

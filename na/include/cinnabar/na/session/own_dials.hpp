@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -15,10 +16,15 @@ namespace cinnabar::na {
 
 class OwnDials {
   public:
-    // From before the dialler greets until its answer is there.
-    void add(const SocketAddress& local, const SocketAddress& remote) {
+    // From before the dialler greets until its answer is there. False: memory is out.
+    [[nodiscard]] bool add(const SocketAddress& local, const SocketAddress& remote) noexcept {
         const std::lock_guard lock(mutex_);
-        dials_.emplace_back(local, remote);
+        try {
+            dials_.emplace_back(local, remote);
+        } catch (const std::bad_alloc&) {
+            return false;
+        }
+        return true;
     }
     void remove(const SocketAddress& local, const SocketAddress& remote) noexcept {
         const std::lock_guard lock(mutex_);

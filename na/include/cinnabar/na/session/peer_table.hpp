@@ -33,7 +33,7 @@ class CINNABAR_API PeerTable {
         for (SessionPeer* peer = all_.front(); peer; peer = All::next(*peer)) visit(*peer);
     }
 
-    // If it throws bad_alloc, nothing has changed.
+    // If one of these throws bad_alloc, nothing has changed.
     void add(std::unique_ptr<SessionPeer> peer);
     void add_name(SessionPeer& peer, const Addr& addr);
     // It is not in use. One that can be dialled stays for a while: it knows how often dialling failed.

@@ -18,7 +18,7 @@ struct HostLookup;  // one that is under way
 // Asks where names can be dialled; embedded in a dial. Owner of the context only.
 class CINNABAR_API NameQuestion {
   public:
-    // Called as the owner of the context. `why` is ok, or bad_address and nothing is found.
+    // Called as the owner of the context. `why` is ok; or bad_address or out_of_memory, and nothing is found.
     using Answered = void (*)(NameQuestion& self, Errc why, std::vector<SocketAddress> found) noexcept;
 
     NameQuestion() = default;
@@ -28,7 +28,7 @@ class CINNABAR_API NameQuestion {
 
     // Of all these endpoints, in their order. ok: it is known already and in `found`. again: `answered` comes later,
     // through host.submit, unless abandon() comes first. bad_address: known to have no address. overloaded: too many
-    // look-ups wait.
+    // look-ups wait, or there is no thread for them. out_of_memory.
     [[nodiscard]] Errc ask(PortHost& host, std::span<const Uri> names, std::vector<SocketAddress>& found) noexcept;
     // Nothing comes any more, and the host is not touched any more. Never waits for a name server.
     void abandon() noexcept;
