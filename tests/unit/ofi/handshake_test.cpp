@@ -232,6 +232,27 @@ TEST_F(Handshake, NobodyIsSpokenToWhoHasNotSpoken) {
     EXPECT_EQ(receiver_.count(na::PeerEvent::connected), 1u);
 }
 
+// Who guesses the index of a session has not guessed its name: one bit of the check is wrong, whichever it is.
+TEST_F(Handshake, AMessageInAWrongNameDoesNotArrive) {
+    Stranger honest(transport_->endpoints().front());
+    const std::size_t session = honest.connect(pump_);
+    const auto arrives_as = [&](const SessionName& name, na::Tag tag) {
+        const na::Tag last = 1000 + tag;
+        honest.say_as(name, session, FrameKind::unexpected, tag);
+        honest.say(session, FrameKind::unexpected, last);  // behind it
+        EXPECT_TRUE(pump_.until([&] { return honest.poll(), receiver_.count_tag(last) == 1; }));
+        return receiver_.count_tag(tag) == 1;
+    };
+    const SessionName right = honest.name(session);
+    EXPECT_TRUE(arrives_as(right, 1));
+    for (unsigned bit = 0; bit < 64; ++bit) {
+        EXPECT_FALSE(arrives_as({right.index, right.check ^ std::uint64_t{1} << bit}, 2 + bit)) << bit;
+    }
+    EXPECT_FALSE(arrives_as({right.index, right.check + 1}, 100));
+    EXPECT_FALSE(arrives_as({right.index + 1, right.check}, 101));
+    EXPECT_FALSE(honest.ended(session));
+}
+
 TEST_F(Handshake, WordsBehindTheGreetingEndTheSession) {
     const UniqueFd fd = call();
     Greeting greeting = stranger();

@@ -102,11 +102,18 @@ class Stranger {
 
     // Queued until the provider takes it.
     void say(std::size_t session, FrameKind kind, std::uint64_t id = 0, const TransferBody& body = {}) {
+        say_as(name(session), session, kind, id, body);
+    }
+    // The same over that session's way, in the name of any.
+    void say_as(const SessionName& name, std::size_t session, FrameKind kind, std::uint64_t id = 0,
+                const TransferBody& body = {}) {
         Word& word = words_.emplace_back();
         word.to = joined_[session].there;
         word.bytes.resize(head_bytes(kind));
-        encode({kind, 0, Errc::ok, 0, joined_[session].session, id}, body, word.bytes);
+        encode({kind, 0, Errc::ok, 0, name, id}, body, word.bytes);
     }
+    // What the library calls that session.
+    [[nodiscard]] const SessionName& name(std::size_t session) const { return joined_[session].session; }
     // At once, and without ever taking anything that came: false when the provider has no room.
     bool shout(std::size_t session, FrameKind kind, std::uint64_t id, const TransferBody& body) {
         std::array<std::byte, frame_header_bytes + transfer_body_bytes> bytes;
