@@ -12,7 +12,7 @@ namespace cinnabar::na {
 namespace {
 
 constexpr unsigned accepts_max = 32;  // in one go
-constexpr TimeUs pause_us = 100'000;  // without descriptors, nothing is accepted for this long
+constexpr TimeUs pause_us = 100'000;  // a rest
 
 }  // namespace
 
@@ -45,6 +45,7 @@ void Acceptor::unwatch() noexcept {
 
 void Acceptor::on_ready(std::uint32_t) noexcept {
     for (unsigned i = 0; i < accepts_max && watching_; ++i) {
+        if (!may_accept()) return rest();
         UniqueFd fd(::accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
         if (!fd) {
             const int why = errno;
@@ -64,7 +65,10 @@ void Acceptor::out_of_descriptors(int os_errno) noexcept {
                     scheme_, std::strerror(os_errno));
         complained_ = true;
     }
-    if (make_room()) return;
+    if (!make_room()) rest();
+}
+
+void Acceptor::rest() noexcept {
     unwatch();
     host_.arm(pause_, host_.now_us() + pause_us);
 }

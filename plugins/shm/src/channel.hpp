@@ -10,10 +10,10 @@
 namespace cinnabar::shm {
 
 struct Channel {
-    UniqueFd socket;
+    PeerFd socket;
     Segment own_ring;   // that the peer writes into
     Segment peer_ring;  // that this side writes into
-    UniqueFd bell;      // the peer's eventfd; empty where another user's descriptor could make this side wait
+    PeerFd bell;        // the peer's eventfd; empty where another user's descriptor could make this side wait
     BoardView board;
     na::Hello hello;  // the peer's
     std::uint32_t peer_ring_bytes = 0;

@@ -258,7 +258,8 @@ Errc Directory::take(std::string_view name, NameHolder& out) const {
     out.base_ = base;
     out.name_ = name;
     out.lock_ = std::move(lock);
-    out.socket_ = std::move(socket);
+    // Of a group: any member may be in its queue, with descriptors that close with it.
+    out.socket_ = PeerFd::passed(std::move(socket), audience_.group ? anybody : ::geteuid());
     return Errc::ok;
 }
 

@@ -4,6 +4,8 @@
 // left is told from what is in use, without disturbing anybody. Any thread.
 #pragma once
 
+#include "peer_fd.hpp"
+
 #include <cinnabar/base/result.hpp>
 #include <cinnabar/base/unique_fd.hpp>
 #include <cinnabar/na/uri.hpp>
@@ -51,7 +53,7 @@ class NameHolder {
     std::string base_;  // of both files, without their endings
     std::string name_;
     UniqueFd lock_;
-    UniqueFd socket_;
+    PeerFd socket_;
 };
 
 class Directory {

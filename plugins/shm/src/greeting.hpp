@@ -3,9 +3,10 @@
 // docs/wire-format-shm.md, "Greeting". The bytes are hostile input.
 #pragma once
 
+#include "peer_fd.hpp"
+
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/base/bytes.hpp>
-#include <cinnabar/base/unique_fd.hpp>
 #include <cinnabar/na/hello.hpp>
 
 #include <algorithm>
@@ -45,9 +46,9 @@ inline constexpr std::size_t greeting_bytes_max = na::hello_bytes + 32 + 1 + nam
 
 // The descriptors, in this order; none comes with a reject.
 struct GreetingFds {
-    UniqueFd ring;   // the ring that the receiver of this writes into
-    UniqueFd bell;   // an eventfd
-    UniqueFd board;  // the lease board; only where Terms::lease_slots is not 0
+    PeerFd ring;   // the ring that the receiver of this writes into
+    PeerFd bell;   // an eventfd
+    PeerFd board;  // the lease board; only where Terms::lease_slots is not 0
     static constexpr std::size_t count_max = 3;
     [[nodiscard]] bool all_of(const Terms& terms) const noexcept {
         return ring && bell && (board || terms.lease_slots == 0);

@@ -8,6 +8,7 @@
 #include <cinnabar/base/log.hpp>
 
 #include <sys/epoll.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -16,6 +17,16 @@ namespace {
 
 // A listener whose queue is full is asked again after this.
 constexpr TimeUs retry_us = 1000;
+
+bool keeps_too_many(uid_t user) noexcept {
+    if (!LateCloses::of_process().crowded_by(user)) return false;
+    static constinit LogLimit lines;
+    log_limited(lines, LogLevel::warning,
+                "shm: no session with processes of user %u: %zu descriptors of theirs wait to be closed; see what they "
+                "are (/proc/%d/fd), and end the process that holds them up",
+                user, LateCloses::of_user_max, ::getpid());
+    return true;
+}
 
 }  // namespace
 
@@ -38,14 +49,17 @@ void Dial::start(ShmPort& port, ShmPeer& peer) noexcept {
 
 // again: the listener's queue is full.
 Errc Dial::go() noexcept {
-    if (const Errc why = connect_to(peer_->target.path, fd_); why != Errc::ok) return why;
-    const Credentials listener = credentials_of(fd_.get());
+    UniqueFd socket;
+    if (const Errc why = connect_to(peer_->target.path, socket); why != Errc::ok) return why;
+    const Credentials listener = credentials_of(socket.get());
+    fd_ = PeerFd::socket(std::move(socket), listener.uid);
     if (!may_be_peer(fd_.get(), listener, peer_->target.group)) {
         static constinit LogLimit lines;
         log_limited(lines, LogLevel::warning, "shm: a process of user %u listens at %s: it is not greeted",
                     listener.uid, peer_->target.path.c_str());
         return Errc::permission;
     }
+    if (keeps_too_many(listener.uid)) return Errc::overloaded;
     if (!port_->host().watch(fd_.get(), EPOLLIN, *this)) return Errc::overloaded;
     watched_ = true;
     stage_ = Stage::greeted;
@@ -110,7 +124,8 @@ void Dial::time_out(Timer& timer) noexcept {
 void Handshake::start(ShmPort& port, UniqueFd fd) noexcept {
     CINNABAR_ASSERT(!port_);
     port_ = &port;
-    fd_ = std::move(fd);
+    const uid_t user = credentials_of(fd.get()).uid;
+    fd_ = PeerFd::socket(std::move(fd), user);
     timer_.owner = this;
     timer_.fire = &Handshake::time_out;
     port.host().arm(timer_, after(steady_clock().now_us(), port.options().hello_timeout));
@@ -158,6 +173,8 @@ void Handshake::on_ready(std::uint32_t) noexcept {
         log_limited(lines, LogLevel::info, "shm: a process of user %u may not connect: rejected",
                     incoming.credentials.uid);
         came = Errc::permission;
+    } else if (keeps_too_many(incoming.credentials.uid)) {
+        came = Errc::overloaded;
     }
     port.greeted(std::move(incoming), came);
 }

@@ -34,7 +34,7 @@ class Dial final : public PoolSlot, public na::FdEvents {
 
     ShmPort* port_ = nullptr;
     ShmPeer* peer_ = nullptr;  // null: not in use
-    UniqueFd fd_;
+    PeerFd fd_;
     Segment ring_;
     UniqueFd ring_fd_;
     bool watched_ = false;
@@ -58,7 +58,7 @@ class Handshake final : public PoolSlot, public na::FdEvents {
     static void time_out(Timer& timer) noexcept;
 
     ShmPort* port_ = nullptr;  // null: not in use
-    UniqueFd fd_;
+    PeerFd fd_;
     TimerOf<Handshake> timer_;
 };
 

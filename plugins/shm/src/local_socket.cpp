@@ -61,18 +61,26 @@ bool peer_in_group(int fd, const Credentials& who, gid_t group) noexcept {
     return std::find(groups.begin(), end, group) != end;
 }
 
-void take_fds(msghdr& message, GreetingFds& out) noexcept {
+// Returns how many came; those that have no place are closed.
+std::size_t take_fds(msghdr& message, uid_t sender, GreetingFds& out) noexcept {
+    const std::array<PeerFd*, GreetingFds::count_max> places{&out.ring, &out.bell, &out.board};
+    std::size_t taken = 0;
     for (cmsghdr* header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header)) {
         if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
         const std::size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-        std::array<UniqueFd*, GreetingFds::count_max> places{&out.ring, &out.bell, &out.board};
-        for (std::size_t i = 0; i < count; ++i) {
+        for (std::size_t i = 0; i < count; ++i, ++taken) {
             int fd = -1;
             std::memcpy(&fd, CMSG_DATA(header) + i * sizeof(int), sizeof fd);
-            UniqueFd owned(fd);
-            if (i < places.size()) *places[i] = std::move(owned);
+            PeerFd owned = PeerFd::passed(UniqueFd(fd), sender);
+            if (taken < places.size()) *places[taken] = std::move(owned);
         }
     }
+    return taken;
+}
+
+bool brings_fds(int fd) noexcept {
+    msghdr message{};
+    return ::recvmsg(fd, &message, MSG_PEEK | MSG_DONTWAIT) >= 0 && (message.msg_flags & MSG_CTRUNC) != 0;
 }
 
 }  // namespace
@@ -112,7 +120,7 @@ Errc connect_to(const std::string& path, UniqueFd& out) noexcept {
 Credentials credentials_of(int fd) noexcept {
     ucred found{};
     socklen_t bytes = sizeof found;
-    if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &found, &bytes) != 0) return {0, static_cast<uid_t>(-1), 0};
+    if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &found, &bytes) != 0) return {0, anybody, 0};
     return {found.pid, found.uid, found.gid};
 }
 
@@ -145,6 +153,8 @@ bool send_greeting(int fd, const na::Hello& hello, const Terms& terms, const Own
     return sent == static_cast<ssize_t>(piece.iov_len);
 }
 
+// What the kernel has no room for when it hands a message out, it closes itself. So this looks at the message, which
+// keeps its descriptors, and takes it out when it has all of them.
 Errc receive_greeting(int fd, Greeting& out) noexcept {
     std::array<std::byte, greeting_bytes_max + 1> bytes;
     iovec piece{bytes.data(), bytes.size()};
@@ -154,14 +164,17 @@ Errc receive_greeting(int fd, Greeting& out) noexcept {
     message.msg_iovlen = 1;
     message.msg_control = room.bytes.data();
     message.msg_controllen = room.bytes.size();
-    const ssize_t came = ::recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    const ssize_t came = ::recvmsg(fd, &message, MSG_PEEK | MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (came < 0) return errno == EAGAIN || errno == EINTR ? Errc::again : Errc::peer_lost;
     if (came == 0) return Errc::peer_lost;
-    take_fds(message, out.fds);
+    const std::size_t fds = take_fds(message, credentials_of(fd).uid, out.fds);
     const Errc wrong = decode_greeting(ConstBytes(bytes).first(static_cast<std::size_t>(came)), out.hello, out.terms);
     if (wrong != Errc::ok) return wrong;
     if (out.hello.kind == na::HelloKind::reject) return Errc::ok;
-    if (!out.fds.all_of(out.terms)) return (message.msg_flags & MSG_CTRUNC) != 0 ? Errc::overloaded : Errc::protocol;
+    const bool all = (message.msg_flags & MSG_CTRUNC) == 0;
+    if (!all && fds < GreetingFds::count_max) return Errc::overloaded;
+    if (!all || fds > GreetingFds::count_max || !out.fds.all_of(out.terms)) return Errc::protocol;
+    (void)!::recv(fd, bytes.data(), bytes.size(), MSG_DONTWAIT);
     return Errc::ok;
 }
 
@@ -170,11 +183,12 @@ void ring_socket(int fd) noexcept {
     (void)!::send(fd, &bell, sizeof bell, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-Heard listen_for_bells(int fd) noexcept {
+Heard listen_for_bells(int fd, bool of_own_user) noexcept {
     constexpr int bells_max = 16;  // in one go
     Heard heard = Heard::nothing;
     for (int i = 0; i < bells_max; ++i) {
         char bell = 0;
+        if (!of_own_user && brings_fds(fd)) return Heard::descriptors;
         const ssize_t came = ::recv(fd, &bell, sizeof bell, MSG_DONTWAIT);
         if (came > 0) {
             heard = Heard::bell;

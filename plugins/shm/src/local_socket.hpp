@@ -41,13 +41,15 @@ struct OwnFds {
 };
 // False when the peer is gone. `fds` may be null.
 [[nodiscard]] bool send_greeting(int fd, const na::Hello& hello, const Terms& terms, const OwnFds* fds) noexcept;
-// again: none came; protocol; peer_lost; overloaded: no room for the descriptors.
+// again: none came; protocol; peer_lost; overloaded: no room for the descriptors. Nothing that the sender passed is
+// closed by this, but by `out`: what is not taken stays in the socket.
 [[nodiscard]] Errc receive_greeting(int fd, Greeting& out) noexcept;
 
 // Wakes a peer that sleeps. Never blocks: if there is no room, there are unread bells.
 void ring_socket(int fd) noexcept;
-enum class Heard : std::uint8_t { nothing, bell, end };
-// Takes what came.
-[[nodiscard]] Heard listen_for_bells(int fd) noexcept;
+enum class Heard : std::uint8_t { nothing, bell, end, descriptors };
+// Takes what came. If the other end is of another user it leaves a bell that brings descriptors where it is, and says
+// so: reading it would close them.
+[[nodiscard]] Heard listen_for_bells(int fd, bool of_own_user) noexcept;
 
 }  // namespace cinnabar::shm

@@ -53,6 +53,9 @@ class ShmPort final : public na::SocketPort<ShmPort, Handshake, Incoming> {
     [[nodiscard]] ShmTransport& transport() const noexcept { return transport_; }
     [[nodiscard]] na::AccessPools& access_pools() noexcept { return access_pools_; }
 
+    // False: too many descriptors wait to be closed, and who is let in may leave more.
+    [[nodiscard]] bool may_accept() const noexcept;
+
     // What the sessions report (port.cpp).
     void dirty(Session& session) noexcept;    // it has something to write
     void blocked(Session& session) noexcept;  // it has, and the ring has no room

@@ -67,9 +67,11 @@ void Session::fail(Errc why) noexcept { port_->end_session(*peer_, why); }
 void Session::on_ready(std::uint32_t) noexcept {
     if (!is_open()) return;
     ShmPort& port = *port_;
-    const Heard heard = listen_for_bells(channel_.socket.get());
+    const Heard heard = listen_for_bells(channel_.socket.get(), is_own_user(channel_.credentials));
     if (heard == Heard::end) {
         lost();
+    } else if (heard == Heard::descriptors) {
+        nonsense("descriptors that come with a wake-up");
     } else if (heard == Heard::bell) {
         port.touched(*this);
         (void)receive();
@@ -140,9 +142,9 @@ unsigned Session::receive() noexcept {
     return did;
 }
 
-void Session::nonsense() noexcept {
+void Session::nonsense(const char* what) noexcept {
     static constinit LogLimit lines;
-    log_limited(lines, LogLevel::warning, "shm: malformed record from %s: its session is closed",
+    log_limited(lines, LogLevel::warning, "shm: %s from %s: its session is closed", what,
                 peer().addr().log_name().c_str());
     fail(Errc::protocol);
 }

@@ -79,7 +79,7 @@ class Session final : public PoolSlot, public na::FdEvents, public na::RemoteAcc
     [[nodiscard]] unsigned deliver(const Record& record) noexcept;
     [[nodiscard]] bool deliver_message(const Record& record) noexcept;
     [[nodiscard]] Errc deliver_access(const Record& record) noexcept;
-    void nonsense() noexcept;
+    void nonsense(const char* what = "malformed record") noexcept;
     void give_room_back() noexcept;
 
     // session_send.cpp

@@ -3,6 +3,7 @@
 #include "channel.hpp"
 #include "port.hpp"
 
+#include <cinnabar/base/log.hpp>
 #include <cinnabar/na/session/socket.hpp>
 
 #include <unistd.h>
@@ -97,6 +98,16 @@ void ShmPort::begin_session(ShmPeer& peer, Channel channel) noexcept {
     touched(*session);
     dirty(*session);
     opened(peer, theirs);
+}
+
+bool ShmPort::may_accept() const noexcept {
+    if (!LateCloses::of_process().crowded()) return true;
+    static constinit LogLimit lines;
+    log_limited(lines, LogLevel::warning,
+                "shm: nobody is let in for now: %zu descriptors of other users wait to be closed; see what they are "
+                "(/proc/%d/fd), and end the processes that hold them up",
+                LateCloses::waiting_max, ::getpid());
+    return false;
 }
 
 void ShmPort::begin_dial(na::SessionPeer& peer) noexcept {

@@ -25,7 +25,7 @@ class ShmPort;
 
 // A connection that came in and has greeted.
 struct Incoming {
-    UniqueFd fd;
+    PeerFd fd;
     Greeting greeting;
     Credentials credentials;
 };

@@ -31,11 +31,14 @@ class CINNABAR_API Acceptor : public FdEvents {
 
   private:
     virtual void admit(UniqueFd fd) noexcept = 0;
+    // False: it rests for a moment, as without descriptors.
+    [[nodiscard]] virtual bool may_accept() const noexcept = 0;
     // Frees a descriptor, if it holds one.
     [[nodiscard]] virtual bool make_room() noexcept = 0;
     [[nodiscard]] bool watch_again() noexcept;
     void unwatch() noexcept;
     void out_of_descriptors(int os_errno) noexcept;
+    void rest() noexcept;
     static void resume(Timer& timer) noexcept;
 
     PortHost& host_;

@@ -39,6 +39,7 @@ class PendingHandshakes final : public Acceptor {
         pending_.push_back(*handshake);
         handshake->start(port_, std::move(fd));
     }
+    [[nodiscard]] bool may_accept() const noexcept override { return port_.may_accept(); }
     // Drops the one that has been silent for longest.
     [[nodiscard]] bool make_room() noexcept override {
         Handshake* oldest = pending_.front();

@@ -36,6 +36,9 @@ class SocketPort : public SessionPort {
     [[nodiscard]] Inbox<Incoming>& inbox() noexcept { return inbox_; }
     [[nodiscard]] PendingHandshakes<Own, Handshake>& handshakes() noexcept { return handshakes_; }
 
+    // Whether connections are accepted now. A port that has reasons not to has its own.
+    [[nodiscard]] bool may_accept() const noexcept { return true; }
+
     // An incoming connection has greeted: it goes to the context that it means, or is turned down, with `wrong` if
     // that is not ok.
     void greeted(Incoming incoming, Errc wrong) noexcept {

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "late_closes.hpp"
+
+#include <cinnabar/base/background.hpp>
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <new>
+#include <utility>
+
+namespace cinnabar::shm {
+namespace {
+
+constinit std::atomic<LateCloses*> instance{nullptr};
+
+}  // namespace
+
+LateCloses& LateCloses::of_process() noexcept {
+    static std::mutex making;
+    if (LateCloses* made = instance.load(std::memory_order_acquire)) return *made;
+    const std::lock_guard lock(making);
+    if (LateCloses* made = instance.load(std::memory_order_acquire)) return *made;
+    static bool told = false;
+    if (!std::exchange(told, true)) {
+        (void)::pthread_atfork(nullptr, nullptr, [] { instance.store(nullptr, std::memory_order_release); });
+    }
+    auto* made = new LateCloses;
+    instance.store(made, std::memory_order_release);
+    return *made;
+}
+
+void LateCloses::add(UniqueFd fd, uid_t user) noexcept {
+    const std::lock_guard lock(mutex_);
+    try {
+        accounts_[user].waiting.push_back(std::move(fd));
+    } catch (const std::bad_alloc&) {
+        return;
+    }
+    ++waiting_;
+    if (threads_ < std::min<std::size_t>(accounts_.size(), threads_max) && run_in_background(&LateCloses::run, this)) {
+        ++threads_;
+    }
+}
+
+bool LateCloses::crowded_by(uid_t user) const noexcept {
+    const std::lock_guard lock(mutex_);
+    const auto at = accounts_.find(user);
+    return at != accounts_.end() && at->second.waiting.size() >= of_user_max;
+}
+
+bool LateCloses::crowded() const noexcept {
+    const std::lock_guard lock(mutex_);
+    return waiting_ >= waiting_max;
+}
+
+void* LateCloses::run(void* self) {
+    auto& closes = *static_cast<LateCloses*>(self);
+    std::unique_lock lock(closes.mutex_);
+    for (;;) {
+        const auto next = std::find_if(closes.accounts_.begin(), closes.accounts_.end(),
+                                       [](const auto& entry) { return !entry.second.served; });
+        if (next == closes.accounts_.end()) break;
+        next->second.served = true;
+        closes.serve(next->second, lock);
+        closes.accounts_.erase(next);
+    }
+    --closes.threads_;
+    return nullptr;
+}
+
+void LateCloses::serve(Account& account, std::unique_lock<std::mutex>& lock) noexcept {
+    while (!account.waiting.empty()) {
+        UniqueFd& fd = account.waiting.front();  // stays where it is while others come behind it
+        lock.unlock();
+        fd.reset();
+        lock.lock();
+        account.waiting.pop_front();
+        --waiting_;
+    }
+}
+
+}  // namespace cinnabar::shm
