@@ -47,7 +47,7 @@ TransferOp&& TransferOp::failed(Error error) && noexcept {
 rpc::Context* TransferOp::context(const TaskContext* task) noexcept {
     if (request_) return &request_->context();
     if (!node_) return nullptr;
-    Loop& loop = node_->pick_loop({});
+    Loop& loop = node_->pick_loop({}, args_.peer);
     if (loop.leaving()) return nullptr;
     if (task) task->executor->relies_on(loop);
     return loop.context();

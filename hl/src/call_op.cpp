@@ -10,7 +10,7 @@ namespace cinnabar::hl::detail {
 
 CallOp::CallOp(NodeCore& node, const RpcName& name, std::uint16_t shape, const na::Addr& to,
                const CallOptions& options) noexcept
-    : loop_(&node.pick_loop(options.context)), name_(name.text), to_(to), options_(options) {
+    : loop_(&node.pick_loop(options.context, to)), name_(name.text), to_(to), options_(options) {
     if (options.stop) stop_ = *options.stop;
     loop_->acquire();
     if (loop_->leaving()) {

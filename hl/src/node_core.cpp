@@ -54,6 +54,8 @@ Result<void> NodeCore::open_transports(std::span<const std::string_view> uris, P
     na::TransportOptions options = options_.transport;
     options.listen = purpose == Purpose::listen;
     options.contexts_max = std::max(options.contexts_max, options_.contexts);
+    // Without threads of its own a node may be driven by one that waits for a single loop.
+    options.spread = options.spread || (options_.contexts > 1 && options_.progress_thread);
     bool needs_self = true;
     bool warned = options_.strangers_may_call || purpose != Purpose::listen;
     for (const std::string_view& uri : uris) {  // a reference: the last one is recognised by its address
@@ -86,7 +88,9 @@ Result<void> NodeCore::open_transports(std::span<const std::string_view> uris, P
 }
 
 Result<void> NodeCore::open_loops() {
-    if (options_.contexts == 0) return Error(Errc::invalid_argument, "NodeOptions::contexts must be at least 1");
+    if (options_.contexts == 0 || options_.contexts > na::any_context) {
+        return Error(Errc::invalid_argument, "NodeOptions::contexts must be from 1 to 65535");
+    }
     const bool threaded = options_.progress_thread && !simulated_clock();
     for (unsigned i = 0; i < options_.contexts; ++i) {
         rpc::Options options = options_.rpc;
@@ -106,13 +110,13 @@ TimeSource* NodeCore::simulated_clock() const noexcept {
     return nullptr;
 }
 
-Loop& NodeCore::pick_loop(std::optional<unsigned> wanted) const noexcept {
+Loop& NodeCore::pick_loop(std::optional<unsigned> wanted, const na::Addr& to) const noexcept {
+    if (loops_.size() == 1) return *loops_.front();
+    if (to.is_connection()) return *loops_[to.body().held_by % loops_.size()];
     if (wanted) return *loops_[*wanted % loops_.size()];
-    if (loops_.size() > 1) {
-        const Executor* current = Executor::current();
-        for (Loop* loop : loops_) {
-            if (loop == current) return *loop;
-        }
+    const Executor* const current = Executor::current();
+    for (Loop* loop : loops_) {
+        if (loop == current) return *loop;
     }
     return *loops_.front();
 }

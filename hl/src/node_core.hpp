@@ -45,8 +45,10 @@ class NodeCore {
     [[nodiscard]] Buffers& buffers() noexcept { return buffers_; }
     [[nodiscard]] ScopeCore& scope() noexcept { return *scope_; }
     [[nodiscard]] const std::vector<Loop*>& loops() const noexcept { return loops_; }
-    // The loop with index `wanted`; unset: the one that runs on this thread, or the first.
-    [[nodiscard]] Loop& pick_loop(std::optional<unsigned> wanted) const noexcept;
+    // Where `to` is a connection, the loop that has it: no other reaches it. Else the loop with index `wanted`; unset:
+    // the one that runs on this thread, or the first.
+    [[nodiscard]] Loop& pick_loop(std::optional<unsigned> wanted, const na::Addr& to) const noexcept;
+    [[nodiscard]] Loop& pick_loop() const noexcept { return pick_loop({}, {}); }
     // The clock of a simulated network, on which nothing has a thread; otherwise null.
     [[nodiscard]] TimeSource* simulated_clock() const noexcept;
     [[nodiscard]] Loop& loop_of(const rpc::Context& context) const noexcept;

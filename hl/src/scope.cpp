@@ -8,7 +8,7 @@ namespace cinnabar::hl {
 
 ScopeCore::~ScopeCore() { CINNABAR_ASSERT(running_ == 0); }
 
-Executor& ScopeCore::home() noexcept { return node_.pick_loop({}); }
+Executor& ScopeCore::home() noexcept { return node_.pick_loop(); }
 
 bool ScopeCore::enter() noexcept {
     if (!node_.enter()) return false;

@@ -89,7 +89,7 @@ struct SleepOp::State : Framed, Sleeper {
 };
 
 bool SleepOp::start(const TaskContext* task, std::coroutine_handle<> handle) {
-    Loop& loop = node_.pick_loop({});
+    Loop& loop = node_.pick_loop();
     if (loop.leaving()) return result_ = Errc::canceled, false;
     if (task) task->executor->relies_on(loop);
     auto* state = new State(*this, loop, task, handle);

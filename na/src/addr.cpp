@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <unordered_map>
 
 namespace cinnabar::na {
@@ -16,7 +17,8 @@ constexpr std::size_t endpoints_max = 8;
 constexpr std::size_t endpoint_bytes_max = 255;
 
 std::uint64_t hash_of(const AddrBody& body) {
-    std::uint64_t hash = (body.incarnation ^ body.connection) * 0x9e3779b97f4a7c15u + body.context;
+    const std::uint64_t context = std::uint64_t{body.context} << 1 | (body.names_context ? 1 : 0);
+    std::uint64_t hash = (body.incarnation ^ body.connection) * 0x9e3779b97f4a7c15u + context;
     for (const std::string& endpoint : body.endpoints) {
         hash = (hash ^ std::hash<std::string>()(endpoint)) * 0x9e3779b97f4a7c15u;
     }
@@ -24,8 +26,8 @@ std::uint64_t hash_of(const AddrBody& body) {
 }
 
 bool same(const AddrBody& a, const AddrBody& b) {
-    return a.hash == b.hash && a.context == b.context && a.incarnation == b.incarnation &&
-           a.connection == b.connection && a.endpoints == b.endpoints;
+    return a.hash == b.hash && a.context == b.context && a.names_context == b.names_context &&
+           a.incarnation == b.incarnation && a.connection == b.connection && a.endpoints == b.endpoints;
 }
 
 }  // namespace
@@ -83,13 +85,25 @@ void Addr::release() noexcept {
 
 namespace {
 
+// A name. That of a process which does not listen leads nowhere, with or without a context.
+std::unique_ptr<AddrBody> name_of(std::vector<std::string> endpoints, ContextId context, bool names_context,
+                                  Incarnation incarnation) {
+    auto body = std::make_unique<AddrBody>();
+    body->names_context = names_context && !endpoints.empty();
+    body->endpoints = std::move(endpoints);
+    body->context = context;
+    body->incarnation = incarnation;
+    return body;
+}
+
 // An endpoint as it is kept. Its "context" goes to `context`.
-Result<std::string> parse_endpoint(std::string_view text, ContextId& context) {
+Result<std::string> parse_endpoint(std::string_view text, std::optional<ContextId>& context) {
     CINNABAR_TRY(Uri uri, Uri::parse(text));
     if (const std::string_view option = uri.option("context"); !option.empty()) {
-        const auto [end, failed] = std::from_chars(option.data(), option.data() + option.size(), context);
-        if (failed != std::errc() || end != option.data() + option.size()) {
-            return Error(Errc::bad_address, "context is a number from 0 to 65535", std::string(text));
+        const char* const last = option.data() + option.size();
+        const auto [end, failed] = std::from_chars(option.data(), last, context.emplace());
+        if (failed != std::errc() || end != last || *context == any_context) {
+            return Error(Errc::bad_address, "context is a number from 0 to 65534", std::string(text));
         }
     }
     std::erase_if(uri.query, [](const auto& option) { return option.first == "context"; });
@@ -111,7 +125,7 @@ std::string_view first_of(std::string_view list) noexcept {
 
 Result<Addr> Addr::parse(std::string_view text) {
     std::vector<std::string> endpoints;
-    ContextId context = 0;
+    std::optional<ContextId> context;
     for (bool more = true; more;) {
         const std::string_view first = first_of(text);
         CINNABAR_TRY(std::string endpoint, parse_endpoint(first, context));
@@ -120,21 +134,19 @@ Result<Addr> Addr::parse(std::string_view text) {
         more = first.size() < text.size();
         if (more) text.remove_prefix(first.size() + 1);
     }
-    return make(std::move(endpoints), context, 0);
+    return AddrTable::get().intern(name_of(std::move(endpoints), context.value_or(0), context.has_value(), 0));
 }
 
 Addr Addr::make(std::vector<std::string> endpoints, ContextId context, Incarnation incarnation) {
-    auto body = std::make_unique<AddrBody>();
-    body->endpoints = std::move(endpoints);
-    body->context = context;
-    body->incarnation = incarnation;
-    return AddrTable::get().intern(std::move(body));
+    return AddrTable::get().intern(name_of(std::move(endpoints), context, context != 0, incarnation));
 }
 
-Addr Addr::of_connection(std::string_view scheme, ContextId context, Incarnation claimed, bool own, std::string from) {
+Addr Addr::of_connection(std::string_view scheme, ContextId held_by, ContextId context, Incarnation claimed, bool own,
+                         std::string from) {
     static std::atomic<std::uint64_t> last{0};
     auto body = std::make_unique<AddrBody>();
     body->session_scheme = scheme;
+    body->held_by = held_by;
     body->context = context;
     body->incarnation = claimed;
     body->connection = last.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -144,8 +156,10 @@ Addr Addr::of_connection(std::string_view scheme, ContextId context, Incarnation
 }
 
 Addr Addr::with_context(ContextId context) const {
-    if (!body_ || body_->context == context) return *this;
-    return make(body_->endpoints, context, body_->incarnation);
+    if (!body_) return *this;
+    const bool names_it = body_->names_context || body_->endpoints.empty();
+    if (names_it && body_->context == context) return *this;
+    return AddrTable::get().intern(name_of(body_->endpoints, context, true, body_->incarnation));
 }
 
 std::string Addr::to_string() const {
@@ -158,7 +172,7 @@ std::string Addr::to_string() const {
         return "session:" + std::to_string(body_->incarnation) + "/" + std::to_string(body_->context);
     }
     std::string text = body_->endpoints.front();
-    if (body_->context != 0) {
+    if (body_->names_context) {
         text += (text.find('?') == std::string::npos ? "?context=" : "&context=") + std::to_string(body_->context);
     }
     for (std::size_t i = 1; i < body_->endpoints.size(); ++i) text += "," + body_->endpoints[i];
@@ -189,7 +203,7 @@ void Addr::encode(Writer& writer) const noexcept {
         return;
     }
     writer.u8(static_cast<std::uint8_t>(body_->endpoints.size()));
-    writer.u16(body_->context);
+    writer.u16(body_->names_context || body_->endpoints.empty() ? body_->context : any_context);
     writer.u64(body_->incarnation);
     for (const std::string& endpoint : body_->endpoints) {
         writer.u8(static_cast<std::uint8_t>(endpoint.size()));
@@ -203,6 +217,8 @@ Result<Addr> Addr::decode(Reader& reader) {
     const Incarnation incarnation = reader.u64();
     if (!reader.ok() || count > endpoints_max)
         return Error(Errc::protocol, "an encoded address has at most 8 endpoints");
+    const bool named = context != any_context;
+    if (!named && count == 0) return Error(Errc::protocol, "an encoded address without endpoints has a context");
     std::vector<std::string> endpoints;
     for (std::size_t i = 0; i < count; ++i) {
         const std::string_view text = as_text(reader.view(reader.u8()));
@@ -210,7 +226,7 @@ Result<Addr> Addr::decode(Reader& reader) {
         endpoints.emplace_back(text);
     }
     if (count == 0 && incarnation == 0) return Addr();
-    return make(std::move(endpoints), context, incarnation);
+    return AddrTable::get().intern(name_of(std::move(endpoints), named ? context : 0, named, incarnation));
 }
 
 }  // namespace cinnabar::na

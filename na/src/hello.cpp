@@ -49,7 +49,9 @@ Errc Hello::decode(ConstBytes in, Hello& out) noexcept {
     if (out.kind != HelloKind::reject && (out.incarnation == 0 || out.message_bytes_max < message_bytes_min))
         return Errc::protocol;
     if (seen_version != hello_version) return Errc::unsupported;
-    if (out.kind != HelloKind::reject && out.reason != 0) return Errc::protocol;
+    if (out.kind != HelloKind::reject && (out.reason != 0 || out.context == any_context)) return Errc::protocol;
+    const bool names_peer = out.kind == HelloKind::accept || out.kind == HelloKind::lane;
+    if (names_peer && out.peer_context == any_context) return Errc::protocol;
     return out.features == 0 && out.auth_method == 0 && zero == 0 ? Errc::ok : Errc::unsupported;
 }
 

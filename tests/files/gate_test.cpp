@@ -14,8 +14,8 @@ struct HandClock : TimeSource {
 
 struct GateTest : testing::Test {
     HandClock clock;
-    na::Addr ann = na::Addr::of_connection("tcp", 0, 111, false);
-    na::Addr bob = na::Addr::of_connection("tcp", 0, 222, false);
+    na::Addr ann = na::Addr::of_connection("tcp", 0, 0, 111, false);
+    na::Addr bob = na::Addr::of_connection("tcp", 0, 0, 222, false);
     Nonce nonce = make_nonce();
     static constexpr Gate::Limits limits{1 << 20, 8};
 
@@ -128,7 +128,7 @@ TEST_F(GateTest, HellosOfOthersShutNobodyOut) {
     Gate gate(key(), limits, clock);
     const auto early = hello(gate, bob);
     for (std::size_t i = 0; i < 20'000; ++i)
-        ASSERT_TRUE(gate.hello({protocol_version, nonce}, na::Addr::of_connection("tcp", 0, 1000 + i, false)).ok())
+        ASSERT_TRUE(gate.hello({protocol_version, nonce}, na::Addr::of_connection("tcp", 0, 0, 1000 + i, false)).ok())
             << i;
     for (std::size_t i = 0; i < 20'000; ++i) ASSERT_TRUE(gate.hello({protocol_version, nonce}, ann).ok()) << i;
     EXPECT_TRUE(gate.login(login(early), bob).ok());
@@ -139,7 +139,7 @@ TEST_F(GateTest, SessionsAreBounded) {
     Gate gate(std::nullopt, limits, clock);
     std::vector<na::Addr> clients;
     for (std::size_t i = 0; i < Gate::sessions_max; ++i) {
-        clients.push_back(na::Addr::of_connection("tcp", 0, 1000 + i, false));
+        clients.push_back(na::Addr::of_connection("tcp", 0, 0, 1000 + i, false));
         ASSERT_TRUE(gate.login(login(hello(gate, clients.back())), clients.back()).ok());
     }
     EXPECT_EQ(gate.login(login(hello(gate, bob)), bob).code(), Errc::overloaded);

@@ -57,7 +57,7 @@ TEST_P(RoundTrip, addresses_paths_and_times) {
     EXPECT_EQ(caller().call(where, to_, to_, "/srv/x", now).wait().value(), to_);
     EXPECT_TRUE(caller().call(where, to_, Addr(), "/srv/x", now).wait().value().empty());
     // The address of a peer that does not listen is useless to others.
-    const Addr session = Addr::of_connection("tcp", 0, 7, false);
+    const Addr session = Addr::of_connection("tcp", 0, 0, 7, false);
     EXPECT_EQ(caller().call(where, to_, session, "/srv/x", now).wait().code(), Errc::unreachable);
 }
 

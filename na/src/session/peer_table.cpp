@@ -23,7 +23,8 @@ void erase_one(Map& map, const Key& key, const SessionPeer& peer) noexcept {
 PeerTable::~PeerTable() { CINNABAR_ASSERT(all_.empty()); }
 
 std::string PeerTable::dial_key(std::string_view target, const AddrBody& wanted) {
-    return std::string(target) + '/' + std::to_string(wanted.context) + '/' + std::to_string(wanted.incarnation);
+    const std::string context = wanted.names_context ? std::to_string(wanted.context) : "any";
+    return std::string(target) + '/' + context + '/' + std::to_string(wanted.incarnation);
 }
 
 Error PeerTable::unlisted(const Addr& addr) {

@@ -15,7 +15,8 @@ constexpr unsigned settle_max = 4096;
 SessionPort::~SessionPort() { peers_.remove_all(); }
 
 Hello SessionPort::dial_hello(const SessionPeer& peer) const noexcept {
-    return hello(HelloKind::dial, {peer.addr().body().incarnation, peer.remote_context()});
+    const AddrBody& wanted = peer.addr().body();
+    return hello(HelloKind::dial, {wanted.incarnation, wanted.names_context ? wanted.context : any_context});
 }
 
 Hello SessionPort::reject_hello(const Hello& from, Errc why) const noexcept {
@@ -58,6 +59,7 @@ bool SessionPort::connect(SessionPeer& peer) noexcept {
     }
     if (!peer.backoff.may_dial(host_.now_us())) return false;
     peer.step(SessionEvent::dial);
+    count_sessions(1);
     begin_dial(peer);
     return true;
 }
@@ -83,10 +85,11 @@ void SessionPort::log_no_memory() const noexcept {
 }
 
 Errc SessionPort::misfit(const Hello& answer, const SessionPeer& peer) noexcept {
-    const Incarnation wanted = peer.addr().body().incarnation;
+    const AddrBody& wanted = peer.addr().body();
     if (answer.kind == HelloKind::reject) return rejection(answer);
-    if (answer.kind != HelloKind::accept || answer.context != peer.remote_context()) return Errc::protocol;
-    return wanted != 0 && answer.incarnation != wanted ? Errc::peer_lost : Errc::ok;
+    if (answer.kind != HelloKind::accept) return Errc::protocol;
+    if (wanted.names_context && answer.context != wanted.context) return Errc::protocol;
+    return wanted.incarnation != 0 && answer.incarnation != wanted.incarnation ? Errc::peer_lost : Errc::ok;
 }
 
 void SessionPort::opened(SessionPeer& peer, const Hello& theirs) noexcept {
@@ -117,6 +120,7 @@ void SessionPort::session_over(SessionPeer& peer) noexcept {
     end_connection(peer, why);
     if (peer.session_state() == SessionState::dial_failed) peer.backoff.failed(why, host_.now_us());
     peer.step(SessionEvent::unwound);
+    count_sessions(-1);
     host_.receiver().on_peer(peer, PeerEvent::lost, why);
     // For what has been posted since.
     const bool wanted = peer.session_state() == SessionState::idle && anything_waits(peer);

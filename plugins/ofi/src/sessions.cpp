@@ -44,8 +44,9 @@ void OfiPort::accept(Incoming incoming) noexcept {
     const bool own = transport_.own_dials().dialled(fd);
     const Greeting answer = greeting(hello(na::HelloKind::accept, identity), session);
     OfiPeer* const peer = add_incoming([&] {
-        const na::Addr addr = na::Addr::of_connection(transport_.scheme(), identity.context, identity.incarnation, own,
-                                                      na::SocketAddress::peer_of(fd).endpoint(transport_.scheme()));
+        const na::Addr addr =
+            na::Addr::of_connection(transport_.scheme(), host().context_id(), identity.context, identity.incarnation,
+                                    own, na::SocketAddress::peer_of(fd).endpoint(transport_.scheme()));
         return std::make_unique<OfiPeer>(*this, addr, transport_, na::DialTargets());
     });
     if (!peer) {

@@ -54,7 +54,7 @@ Result<std::unique_ptr<na::Port>> OfiTransport::open_port(na::PortHost& host) {
         return Error(Errc::unsupported, "the provider's addresses are longer than a greeting holds", selection_.why);
     }
     auto port = std::make_unique<OfiPort>(*this, host, std::move(endpoint));
-    CINNABAR_TRY_VOID(ports_.add(*port, options().contexts_max));
+    CINNABAR_TRY_VOID(ports_.add(*port, options()));
     CINNABAR_TRY_VOID(port->open());
     return std::unique_ptr<na::Port>(std::move(port));
 }

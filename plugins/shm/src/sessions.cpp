@@ -71,7 +71,8 @@ void ShmPort::accept(Incoming incoming) noexcept {
     ShmPeer* const peer = add_incoming([&] {
         const std::string from =
             "shm of process " + std::to_string(sender.pid) + ", user " + std::to_string(sender.uid);
-        const na::Addr addr = na::Addr::of_connection("shm", identity.context, identity.incarnation, own, from);
+        const na::Addr addr =
+            na::Addr::of_connection("shm", host().context_id(), identity.context, identity.incarnation, own, from);
         return std::make_unique<ShmPeer>(*this, addr, transport_, DialTarget());
     });
     if (!peer) return reject(incoming, Errc::overloaded);

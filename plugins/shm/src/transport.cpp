@@ -106,7 +106,7 @@ bool ShmTransport::welcome(int fd, const Credentials& sender) const noexcept {
 
 Result<std::unique_ptr<na::Port>> ShmTransport::open_port(na::PortHost& host) {
     auto port = std::make_unique<ShmPort>(*this, host);
-    CINNABAR_TRY_VOID(ports_.add(*port, options_.contexts_max));
+    CINNABAR_TRY_VOID(ports_.add(*port, options_));
     if (!port->open()) return Error(errc_from_errno(errno), "opening the descriptors of a port", {}, errno);
     return std::unique_ptr<na::Port>(std::move(port));
 }

@@ -99,8 +99,9 @@ void SimPort::on_dial(Item& item) {
     if (connections_ >= transport_.options().connections_max) return answer_failure(dial, Errc::overloaded);
     // A peer of its own, whatever identity it claims.
     const bool own = &dial->from->transport_ == &transport_;
-    accept(make_peer(na::Addr::of_connection("sim", question.context, question.incarnation, own), std::string()), dial,
-           question);
+    accept(
+        make_peer(na::Addr::of_connection("sim", context_, question.context, question.incarnation, own), std::string()),
+        dial, question);
 }
 
 // Whatever answer comes, or has come and is not handled yet, is void.

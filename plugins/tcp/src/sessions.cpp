@@ -26,8 +26,9 @@ void TcpPort::accept_session(Incoming incoming) noexcept {
     const bool own = transport_.own_dials().dialled(incoming.fd.get());
     const Greeting answer{hello(na::HelloKind::accept, identity), random_token()};
     TcpPeer* const peer = add_incoming([&] {
-        const na::Addr addr = na::Addr::of_connection("tcp", identity.context, identity.incarnation, own,
-                                                      SocketAddress::peer_of(incoming.fd.get()).endpoint("tcp"));
+        const na::Addr addr =
+            na::Addr::of_connection("tcp", host().context_id(), identity.context, identity.incarnation, own,
+                                    SocketAddress::peer_of(incoming.fd.get()).endpoint("tcp"));
         return std::make_unique<TcpPeer>(*this, addr, transport_, na::DialTargets());
     });
     if (!peer) return reject(incoming, Errc::overloaded);
@@ -108,6 +109,7 @@ Greeting TcpPort::dial_greeting(const Dial& dial) const noexcept {
     if (dial.purpose() == Lane::messages) return greeting;
     greeting.hello.kind = na::HelloKind::lane;
     greeting.hello.peer_incarnation = peer.incarnation();
+    greeting.hello.peer_context = peer.remote_context();
     greeting.token = peer.token;
     return greeting;
 }

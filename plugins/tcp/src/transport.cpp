@@ -23,7 +23,7 @@ bool TcpTransport::reaches(std::string_view endpoint) const noexcept { return en
 
 Result<std::unique_ptr<na::Port>> TcpTransport::open_port(na::PortHost& host) {
     auto port = std::make_unique<TcpPort>(*this, host);
-    CINNABAR_TRY_VOID(ports_.add(*port, options().contexts_max));
+    CINNABAR_TRY_VOID(ports_.add(*port, options()));
     if (!port->handshakes().watch(listener())) {
         return Error(errc_from_errno(errno), "watching the listening socket", {}, errno);
     }

@@ -89,8 +89,9 @@ void VerbsPort::reject(const Incoming& incoming, Errc why) noexcept {
 void VerbsPort::accept_done(Connection& connection) noexcept {
     const na::Identity identity = na::sender_of(connection.greeting().hello);
     VerbsPeer* const peer = add_incoming([&] {
-        const na::Addr addr = na::Addr::of_connection("verbs", identity.context, identity.incarnation, false,
-                                                      connection.remote_address().endpoint("verbs"));
+        const na::Addr addr =
+            na::Addr::of_connection("verbs", host().context_id(), identity.context, identity.incarnation, false,
+                                    connection.remote_address().endpoint("verbs"));
         return std::make_unique<VerbsPeer>(*this, addr, transport_, na::DialTargets());
     });
     if (!peer) return accept_failed(connection);

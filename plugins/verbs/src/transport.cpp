@@ -91,7 +91,7 @@ std::vector<std::string> VerbsTransport::endpoints() const {
 Result<std::unique_ptr<na::Port>> VerbsTransport::open_port(na::PortHost& host) {
     auto port = std::make_unique<VerbsPort>(*this, host);
     CINNABAR_TRY_VOID(port->open());
-    CINNABAR_TRY_VOID(ports_.add(*port, options_.contexts_max));
+    CINNABAR_TRY_VOID(ports_.add(*port, options_));
     return std::unique_ptr<na::Port>(std::move(port));
 }
 
@@ -125,6 +125,7 @@ void VerbsTransport::requested(const CmNews& news) noexcept {
         return;
     }
     const auto migrate = [&](VerbsPort& port) { return ::rdma_migrate_id(incoming.id.get(), port.channel()) == 0; };
+    ports_.choose(incoming.greeting.hello);
     const Errc refused = wrong == Errc::ok ? ports_.hand_over(incoming, migrate) : wrong;
     if (refused != Errc::ok) reject(incoming, refused);
 }

@@ -36,7 +36,7 @@ TEST(Addr, EqualOnesAreOneObject) {
     EXPECT_EQ(&a.body(), &b.body());
     EXPECT_FALSE(a == Addr::parse("tcp://host:2").value());
     EXPECT_FALSE(a == a.with_context(1));
-    EXPECT_EQ(a, a.with_context(1).with_context(0));
+    EXPECT_EQ(a.with_context(2), a.with_context(1).with_context(2));
     EXPECT_FALSE(a == Addr::make({"tcp://host:1"}, 0, 5));
 }
 
@@ -46,10 +46,37 @@ TEST(Addr, ContextInTheText) {
     EXPECT_EQ(addr.body().endpoints.front(), "tcp://host:1?x=2");
     EXPECT_EQ(addr.to_string(), "tcp://host:1?x=2&context=7");
     EXPECT_EQ(Addr::parse(addr.to_string()).value(), addr);
-    for (const char* text : {"tcp://h?context=65536", "tcp://h?context=-1", "tcp://h?context=x"}) {
+    for (const char* text :
+         {"tcp://h?context=65535", "tcp://h?context=65536", "tcp://h?context=-1", "tcp://h?context=x"}) {
         EXPECT_EQ(Addr::parse(text).code(), Errc::bad_address) << text;
     }
     EXPECT_EQ(Addr::parse("tcp://" + std::string(300, 'a')).code(), Errc::bad_address);
+}
+
+TEST(Addr, TheFirstContextIsAnotherAddressThanNone) {
+    const Addr any = Addr::parse("tcp://host:1").value();
+    const Addr first = Addr::parse("tcp://host:1?context=0").value();
+    EXPECT_FALSE(any == first);
+    EXPECT_FALSE(any.body().names_context);
+    EXPECT_TRUE(first.body().names_context);
+    EXPECT_EQ(any.body().context, first.body().context) << "transports that do not spread need not ask";
+    EXPECT_EQ(any.with_context(0), first);
+    EXPECT_EQ(any, Addr::make({"tcp://host:1"}, 0, 0));
+    EXPECT_EQ(any.to_string(), "tcp://host:1");
+    EXPECT_EQ(first.to_string(), "tcp://host:1?context=0");
+    for (const Addr& addr : {any, first}) {
+        const auto bytes = encoded(addr);
+        Reader reader(bytes);
+        EXPECT_EQ(Addr::decode(reader).value(), addr);
+        EXPECT_EQ(bytes[1], std::byte(addr == any ? 0xff : 0));
+        EXPECT_EQ(bytes[2], std::byte(addr == any ? 0xff : 0));
+    }
+    // Who does not listen is not dialled.
+    EXPECT_EQ(Addr::make({}, 0, 5), Addr::make({}, 0, 5).with_context(0));
+    auto nowhere = encoded(Addr::make({}, 0, 5));
+    nowhere[1] = nowhere[2] = std::byte{0xff};
+    Reader reader(nowhere);
+    EXPECT_EQ(Addr::decode(reader).code(), Errc::protocol);
 }
 
 TEST(Addr, SeveralEndpointsOfOnePeer) {
@@ -67,10 +94,10 @@ TEST(Addr, SeveralEndpointsOfOnePeer) {
 }
 
 TEST(Addr, EachConnectionHasItsOwn) {
-    const Addr addr = Addr::of_connection("tcp", 3, 99, false);
+    const Addr addr = Addr::of_connection("tcp", 0, 3, 99, false);
     EXPECT_TRUE(addr.is_connection());
     EXPECT_FALSE(addr.listens());
-    EXPECT_FALSE(addr == Addr::of_connection("tcp", 3, 99, false)) << "whatever both claim";
+    EXPECT_FALSE(addr == Addr::of_connection("tcp", 0, 3, 99, false)) << "whatever both claim";
     EXPECT_FALSE(addr == Addr::make({}, 3, 99)) << "what anybody may write";
     const Addr copy = addr;
     EXPECT_EQ(copy, addr);
@@ -78,8 +105,12 @@ TEST(Addr, EachConnectionHasItsOwn) {
     EXPECT_FALSE(addr.with_context(4).is_connection()) << "another context has another connection";
 }
 
+TEST(Addr, OfAConnectionKnowsWhichContextHasIt) {
+    EXPECT_EQ(Addr::of_connection("tcp", 2, 3, 99, false).body().held_by, 2);
+}
+
 TEST(Addr, OfAConnectionMeansNothingElsewhere) {
-    const Addr addr = Addr::of_connection("tcp", 3, 99, true);
+    const Addr addr = Addr::of_connection("tcp", 0, 3, 99, true);
     EXPECT_FALSE(Addr::parse(addr.to_string()).ok());
     const auto bytes = encoded(addr);
     EXPECT_EQ(bytes, encoded(Addr::make({}, 3, 99)));
@@ -94,7 +125,7 @@ TEST(Addr, OfAConnectionMeansNothingElsewhere) {
 
 TEST(Addr, OfAConnectionTellsWhereItCameFrom) {
     const auto told = [](ContextId context, std::string from) {
-        return Addr::of_connection("tcp", context, 99, false, std::move(from)).to_string();
+        return Addr::of_connection("tcp", 0, context, 99, false, std::move(from)).to_string();
     };
     EXPECT_EQ(told(0, "tcp://10.0.0.5:41234"), "incoming tcp://10.0.0.5:41234");
     EXPECT_EQ(told(3, "tcp://10.0.0.5:41234"), "incoming tcp://10.0.0.5:41234 context 3");

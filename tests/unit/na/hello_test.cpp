@@ -91,6 +91,25 @@ TEST(Hello, WhatIsNotKnownAndMayNotBePassedOverIsUnsupported) {
     EXPECT_EQ(spoilt(7, 9), Errc::protocol) << "a reason in what is no reject";
 }
 
+// Only who dials may leave the context to the other side.
+TEST(Hello, AnyContextIsForDialsAlone) {
+    const auto decoded = [](HelloKind kind, ContextId sender, ContextId meant) {
+        Hello hello = sample();
+        hello.kind = kind;
+        hello.context = sender;
+        hello.peer_context = meant;
+        std::array<std::byte, hello_bytes> bytes;
+        hello.encode(bytes);
+        return Hello::decode(bytes, hello);
+    };
+    EXPECT_EQ(decoded(HelloKind::dial, 1, any_context), Errc::ok);
+    EXPECT_EQ(decoded(HelloKind::lane, 1, any_context), Errc::protocol);
+    EXPECT_EQ(decoded(HelloKind::accept, 1, any_context), Errc::protocol);
+    for (const HelloKind kind : {HelloKind::dial, HelloKind::accept, HelloKind::lane}) {
+        EXPECT_EQ(decoded(kind, any_context, 1), Errc::protocol);
+    }
+}
+
 TEST(Hello, NobodyAndNoRoomAreRefused) {
     std::array<std::byte, hello_bytes> bytes;
     Hello nobody = sample();

@@ -6,6 +6,7 @@
 #include <cinnabar/base/random.hpp>
 #include <cinnabar/na/session/inbox.hpp>
 
+#include <algorithm>
 #include <array>
 
 namespace cinnabar::tcp {
@@ -217,6 +218,42 @@ TEST_F(Hostile, AContextThatIsAsleepIsHandedABoundedCrowd) {
     // It is served as soon as it is driven again.
     pump_.add(*sleeper.context);
     EXPECT_TRUE(until([&] { return crowd[waiting_max - 1]->received() == Greeting::wire_bytes; }));
+    close(sleeper);
+}
+
+// Those who leave the context to the server are shared out, also where one context sleeps; a lane is of one context.
+TEST_F(Hostile, ACrowdThatNamesNoContextIsSharedOut) {
+    na::TransportOptions spread = listening();
+    spread.spread = true;
+    Process& first = open("tcp://127.0.0.1:0", spread);
+    Process& sleeper = open_sibling(first, 1);
+    pump_.remove(*sleeper.context);
+    std::vector<std::unique_ptr<RawSocket>> crowd;
+    Greeting greeting = dial_greeting(5);
+    greeting.hello.peer_context = na::any_context;
+    const auto answered = [&] {
+        return std::count_if(crowd.begin(), crowd.end(), [](auto& raw) { return raw->received() != 0; });
+    };
+    for (int i = 0; i < 32; ++i) {
+        crowd.push_back(std::make_unique<RawSocket>(first.endpoint()));
+        crowd.back()->write(greeting);
+    }
+    ASSERT_TRUE(until([&] { return answered() == 16; }));
+    EXPECT_EQ(first.receiver.count(na::PeerEvent::connected), 16u);
+    pump_.add(*sleeper.context);
+    ASSERT_TRUE(until([&] { return answered() == 32; }));
+    EXPECT_EQ(sleeper.receiver.count(na::PeerEvent::connected), 16u);
+    for (auto& raw : crowd) EXPECT_EQ(raw->take_greeting()->hello.kind, na::HelloKind::accept);
+    // Those who go make room for others.
+    for (auto& raw : crowd) raw.reset();
+    ASSERT_TRUE(until([&] { return first.receiver.count(na::PeerEvent::lost) == 16; }));
+    ASSERT_TRUE(until([&] { return sleeper.receiver.count(na::PeerEvent::lost) == 16; }));
+    RawSocket lane(first.endpoint());
+    greeting.hello.kind = na::HelloKind::lane;
+    greeting.hello.lane = 1;
+    lane.write(greeting);
+    expect_closed(lane);
+    EXPECT_EQ(lane.received(), 0u);
     close(sleeper);
 }
 

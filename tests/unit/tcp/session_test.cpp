@@ -3,6 +3,7 @@
 #include "fixture.hpp"
 #include "raw_socket.hpp"
 
+#include <array>
 #include <chrono>
 #include <filesystem>
 
@@ -79,9 +80,9 @@ TEST_F(Session, SomebodyWhoHangsUpIsLost) {
 
 TEST_F(Session, AnswersAreNotTrusted) {
     Process& client = open("tcp://");
-    const auto answered_with = [&](Greeting answer) {
+    const auto answered_with = [&](Greeting answer, const std::string& context = {}) {
         RawListener other;
-        const TestOp& op = send(client, peer(client, other.endpoint()), 1);
+        const TestOp& op = send(client, peer(client, other.endpoint() + context), 1);
         std::optional<RawSocket> raw;
         EXPECT_TRUE(until([&] { return (raw = other.accept()).has_value(); }));
         raw->write(answer);
@@ -100,7 +101,11 @@ TEST_F(Session, AnswersAreNotTrusted) {
     answer.hello.reason = 0;
     answer.hello.kind = na::HelloKind::accept;
     answer.hello.context = 3;
-    EXPECT_EQ(answered_with(answer), Errc::protocol) << "not the context that was dialled";
+    EXPECT_EQ(answered_with(answer, "?context=0"), Errc::protocol) << "not the context that was dialled";
+    EXPECT_EQ(answered_with(answer, "?context=3"), Errc::ok);
+    EXPECT_EQ(answered_with(answer), Errc::ok) << "none was named";
+    answer.hello.context = na::any_context;
+    EXPECT_EQ(answered_with(answer), Errc::protocol) << "it is to be told which one it is";
 }
 
 TEST_F(Session, IPv6AndNames) {
@@ -163,6 +168,31 @@ TEST_F(Session, ContextsOfOneProcessEachHaveTheirOwn) {
     Process& third = open("tcp://");
     (void)send(third, peer(third, server.endpoint() + "?context=1"), 6);
     ASSERT_TRUE(until([&] { return second.receiver.count_tag(6) == 1; }));
+    close(second);
+}
+
+// Lane 1 goes to where the session is, wherever that was put.
+TEST_F(Session, WhoNamesNoContextIsGivenOneAndStaysThere) {
+    na::TransportOptions spread = listening();
+    spread.spread = true;
+    Process& first = open("tcp://127.0.0.1:0", spread);
+    Process& second = open_sibling(first, 1);
+    std::array<Process*, 4> clients{};
+    for (Process*& client : clients) {
+        client = &open("tcp://");
+        (void)send(*client, peer(*client, first.endpoint()), 1);
+        const auto came = [&] { return first.receiver.count_tag(1) + second.receiver.count_tag(1); };
+        const std::size_t before = static_cast<std::size_t>(&client - clients.data());
+        ASSERT_TRUE(until([&] { return came() == before + 1; }));
+    }
+    EXPECT_EQ(first.receiver.count_tag(1), 2u);
+    EXPECT_EQ(second.receiver.count_tag(1), 2u);
+    for (const auto& message : second.receiver.messages) EXPECT_EQ(message.source->addr().body().held_by, 1);
+    Process& exact = open("tcp://");
+    for (na::Tag tag = 2; tag < 5; ++tag) {
+        (void)send(exact, peer(exact, first.endpoint() + "?context=0"), tag);
+        ASSERT_TRUE(until([&] { return first.receiver.count_tag(tag) == 1; }));
+    }
     close(second);
 }
 

@@ -22,7 +22,9 @@ struct CallOptions {
     std::optional<Microseconds> deadline = {};
     const std::stop_token* stop = nullptr;  // in addition to the enclosing task's; copied by Node::call
     rpc::ProviderId provider = 0;           // which of several services with the same RPCs
-    std::optional<unsigned> context = {};   // index; unset: the context of the current loop thread, or the first
+    // Index; unset: the context of the current loop thread, or the first. A connection that was accepted is called over
+    // the context that has it.
+    std::optional<unsigned> context = {};
 };
 static_assert(std::is_trivially_destructible_v<CallOptions>);
 

@@ -27,7 +27,9 @@ namespace cinnabar::hl {
 struct NodeOptions {
     rpc::Options rpc = {};                // of each context; the option `threads` is always `many`
     na::TransportOptions transport = {};  // of each transport; `listen` is set by listen()
-    unsigned contexts = 1;                // each has its own loop; they share nothing on the data path
+    // Each has its own loop; they share nothing on the data path. With progress threads, those who connect and name no
+    // context are shared out over them (TransportOptions::spread).
+    unsigned contexts = 1;
     bool progress_thread = true;  // one per context; ignored on sim://, where the waiting thread drives all nodes
     std::uint64_t buffer_bytes_max = 256u << 20;  // of buffers()
     // Callers are not authenticated. listen() therefore logs a warning when it listens on all interfaces; set this to

@@ -37,10 +37,12 @@ struct AddrBody {
                                          // connection, and for the name of a process that does not listen
     std::string_view session_scheme;     // the transport of a connection; static storage; else empty
     std::string from;                    // where a connection came from, as the transport saw it; for people
-    ContextId context = 0;
-    Incarnation incarnation = 0;   // of a connection: what its other side claims
-    std::uint64_t connection = 0;  // which connection, counted by this process; 0: a name. It never travels
-    bool own = false;              // a connection that this process dialled to itself, and not by claim alone
+    ContextId context = 0;               // 0 as well where none is named
+    bool names_context = false;          // of a name with endpoints; otherwise a peer that spreads picks one
+    ContextId held_by = 0;               // of a connection: the context of this process that has it
+    Incarnation incarnation = 0;         // of a connection: what its other side claims
+    std::uint64_t connection = 0;        // which connection, counted by this process; 0: a name. It never travels
+    bool own = false;                    // a connection that this process dialled to itself, and not by claim alone
     std::uint64_t hash = 0;
 
     static constexpr std::size_t shortcuts = 8;
@@ -60,16 +62,17 @@ class Addr {
     }
     ~Addr() { release(); }
 
-    // One endpoint, or several of one peer between commas, the preferred one first; context 0 unless "?context=N" says
-    // otherwise, any incarnation. Host names are not resolved here. bad_address when it does not parse.
+    // One endpoint, or several of one peer between commas, the preferred one first; "?context=N" names a context; any
+    // incarnation. Host names are not resolved here. bad_address when it does not parse.
     [[nodiscard]] CINNABAR_API static Result<Addr> parse(std::string_view text);
+    // Context 0 means that none is named; with_context(0) names it.
     [[nodiscard]] CINNABAR_API static Addr make(std::vector<std::string> endpoints, ContextId context,
                                                 Incarnation incarnation);
 
-    // A connection that was accepted on the transport of that scheme (static storage): another address each time, also
-    // for the same claims. `own`: the transport has seen that this process dialled it. `from`: where it came from, as
-    // the kernel or the device says; for people.
-    [[nodiscard]] CINNABAR_API static Addr of_connection(std::string_view scheme, ContextId context,
+    // A connection that the context `held_by` accepted on the transport of that scheme (static storage): another
+    // address each time, also for the same claims. `own`: the transport has seen that this process dialled it. `from`:
+    // where it came from, as the kernel or the device says; for people.
+    [[nodiscard]] CINNABAR_API static Addr of_connection(std::string_view scheme, ContextId held_by, ContextId context,
                                                          Incarnation claimed, bool own, std::string from = {});
 
     // The same process, another of its contexts. Of a connection it is the name of a process that does not listen,
@@ -82,9 +85,9 @@ class Addr {
     [[nodiscard]] bool listens() const noexcept { return body_ && !body_->endpoints.empty(); }
     [[nodiscard]] bool is_connection() const noexcept { return body_ && body_->connection != 0; }
 
-    // The endpoints between commas, with "?context=N" when N is not 0; "incoming tcp://10.0.0.5:41234" of a connection,
-    // with " context N"; "session:INCARNATION/CONTEXT" of a process that does not listen. The latter two cannot be
-    // parsed back: they mean nothing elsewhere.
+    // The endpoints between commas, with "?context=N" when one is named; "incoming tcp://10.0.0.5:41234" of a
+    // connection, with " context N"; "session:INCARNATION/CONTEXT" of a process that does not listen. The latter two
+    // cannot be parsed back: they mean nothing elsewhere.
     [[nodiscard]] CINNABAR_API std::string to_string() const;
     // The same for a line of the log, which must not fail: "a peer" when memory is out.
     [[nodiscard]] CINNABAR_API std::string log_name() const noexcept;

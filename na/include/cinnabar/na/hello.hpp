@@ -34,7 +34,7 @@ struct Hello {
     Incarnation incarnation = 0;          // of the sender
     Incarnation peer_incarnation = 0;     // whom the sender means; 0 for anybody
     ContextId context = 0;                // of the sender
-    ContextId peer_context = 0;           // whom the sender means
+    ContextId peer_context = 0;           // whom the sender means; in a dial perhaps any_context
     std::uint32_t message_bytes_max = 0;  // payload that the sender accepts
     std::uint16_t credits = 0;            // unexpected messages that may come at once
     std::uint8_t lane = 0;
@@ -42,8 +42,9 @@ struct Hello {
 
     CINNABAR_API void encode(std::span<std::byte, hello_bytes> out) const noexcept;
     // protocol: wrong magic, an unknown kind, a zero incarnation, a message limit below the least, a reason in what is
-    // no reject. unsupported: another version, or something that is not known and may not be passed over: a feature,
-    // an authentication method, a byte that is to be zero; `out` is filled, for the answer.
+    // no reject, any_context where a context must be named. unsupported: another version, or something that is not
+    // known and may not be passed over: a feature, an authentication method, a byte that is to be zero; `out` is
+    // filled, for the answer.
     [[nodiscard]] CINNABAR_API static Errc decode(ConstBytes in, Hello& out) noexcept;
 };
 

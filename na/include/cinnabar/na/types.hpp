@@ -16,6 +16,8 @@ using Tag = std::uint64_t;
 
 // Which context of a transport a message is for.
 using ContextId = std::uint16_t;
+// In a Hello and in an encoded address: none is named, the process that is meant picks one. No context has this id.
+inline constexpr ContextId any_context = 0xffff;
 
 // A number drawn at random when a transport is opened: tells a restarted process from the one before it. 0 means "any".
 using Incarnation = std::uint64_t;
@@ -60,7 +62,10 @@ struct Segment {
 
 // Options of a transport; every limit has its default here. A plugin ignores what it has no use for.
 struct TransportOptions {
-    bool listen = false;                        // accept peers; otherwise only reachable over own connections
+    bool listen = false;  // accept peers; otherwise only reachable over own connections
+    // Incoming connections that name no context go to the one with the fewest, so that all must be driven; otherwise
+    // they go to context 0. Plugins say which of them can (docs/guide.md, "Several contexts").
+    bool spread = false;
     std::size_t message_bytes_max = 16 * 1024;  // the smaller of both sides holds for a pair
     std::uint32_t receive_slots = 1024;         // per context; half are for answers, so many calls are under way
     std::uint32_t contexts_max = 64;

@@ -19,11 +19,12 @@ class Inbox {
   public:
     static constexpr std::size_t waiting_max = 1024;
 
-    // As many wait as may.
-    [[nodiscard]] bool full() const noexcept {
+    [[nodiscard]] std::size_t waiting() const noexcept {
         const std::lock_guard lock(mutex_);
-        return handovers_.size() >= waiting_max;
+        return handovers_.size();
     }
+    // As many wait as may.
+    [[nodiscard]] bool full() const noexcept { return waiting() >= waiting_max; }
     // False: memory is out, and the handover is as it was. Requires: not full().
     [[nodiscard]] bool put(Handover& handover) noexcept {
         static_assert(std::is_nothrow_move_constructible_v<Handover>);

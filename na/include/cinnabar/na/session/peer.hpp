@@ -41,7 +41,8 @@ class SessionPeer : public Peer {
   public:
     virtual ~SessionPeer() = default;
 
-    [[nodiscard]] ContextId remote_context() const noexcept { return addr().body().context; }
+    // Of the last session; before the first, what the address says.
+    [[nodiscard]] ContextId remote_context() const noexcept { return remote_context_; }
     [[nodiscard]] SessionState session_state() const noexcept { return session_state_; }
     // The session, or the dial, ends as soon as the stack has unwound.
     [[nodiscard]] bool ending() const noexcept { return is_ending(session_state_); }
@@ -58,6 +59,7 @@ class SessionPeer : public Peer {
     // The session is open, and this is the peer's Hello.
     void set_open(const Hello& theirs, std::uint32_t own_message_bytes_max) noexcept {
         incarnation_ = theirs.incarnation;
+        remote_context_ = theirs.context;
         message_bytes_max_ = std::min(own_message_bytes_max, theirs.message_bytes_max);
         initial_credits_ = theirs.credits;
         ++epoch_;
@@ -82,7 +84,7 @@ class SessionPeer : public Peer {
 
   protected:
     SessionPeer(Port& port, Addr addr, const Transport& transport, const PortHost& host, std::string key)
-        : Peer(port, std::move(addr)), dial_key(std::move(key)) {
+        : Peer(port, std::move(addr)), dial_key(std::move(key)), remote_context_(addr_.body().context) {
         message_bytes_max_ = static_cast<std::uint32_t>(transport.limits().message_bytes_max);
         initial_credits_ = host.initial_credits();
     }
@@ -99,6 +101,7 @@ class SessionPeer : public Peer {
     }
 
     SessionState session_state_ = SessionState::idle;
+    ContextId remote_context_;
 };
 
 }  // namespace cinnabar::na

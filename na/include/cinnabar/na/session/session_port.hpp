@@ -13,6 +13,7 @@
 #include <cinnabar/na/session/posted.hpp>
 #include <cinnabar/na/transport.hpp>
 
+#include <atomic>
 #include <memory>
 #include <new>
 
@@ -33,6 +34,10 @@ class CINNABAR_API SessionPort : public Port {
     [[nodiscard]] PortHost& host() const noexcept { return host_; }
     [[nodiscard]] const TransportOptions& options() const noexcept { return options_; }
     [[nodiscard]] bool closed() const noexcept { return closed_; }
+    // Sessions, and those in the making. Any thread.
+    [[nodiscard]] std::uint32_t session_count() const noexcept {
+        return session_count_.load(std::memory_order_relaxed);
+    }
     // A Hello of this context, for `to`; its incarnation may be 0: anybody.
     [[nodiscard]] Hello hello(HelloKind kind, const Identity& to) const noexcept {
         return make_hello(kind, transport_, host_, to);
@@ -97,7 +102,9 @@ class CINNABAR_API SessionPort : public Port {
             peers_.add(std::move(made));
             peer = added_peer;
         });
-        if (added) peer->step(SessionEvent::accept);
+        if (!added) return nullptr;
+        peer->step(SessionEvent::accept);
+        count_sessions(1);
         return peer;
     }
     // What is wrong with the answer to a dial: its reason, where it is a reject; protocol; peer_lost: it is of another
@@ -129,6 +136,9 @@ class CINNABAR_API SessionPort : public Port {
     [[nodiscard]] bool connect(SessionPeer& peer) noexcept;
     [[nodiscard]] bool dial_for(SessionPeer& peer, PostedOp& posted) noexcept;
     void log_no_memory() const noexcept;
+    void count_sessions(int change) noexcept {
+        session_count_.store(session_count() + static_cast<std::uint32_t>(change), std::memory_order_relaxed);
+    }
     void session_over(SessionPeer& peer) noexcept;
     void end_waiting(SessionPeer& peer, Errc why) noexcept;
     void end_too_large(SessionPeer& peer) noexcept;
@@ -140,6 +150,7 @@ class CINNABAR_API SessionPort : public Port {
     PortHost& host_;
     PostedOps ended_;
     IntrusiveList<SessionPeer, &SessionPeer::ending_link> endings_;
+    std::atomic<std::uint32_t> session_count_{0};
     bool settling_ = false;
     bool accepting_ = true;
     bool closed_ = false;

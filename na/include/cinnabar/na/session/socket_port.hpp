@@ -42,10 +42,12 @@ class SocketPort : public SessionPort {
     // An incoming connection has greeted: it goes to the context that it means, or is turned down, with `wrong` if
     // that is not ok.
     void greeted(Incoming incoming, Errc wrong) noexcept {
+        auto& ports = own().transport().ports();
+        if (wrong == Errc::ok) ports.choose(incoming.greeting.hello);
         if (wrong == Errc::ok && incoming.greeting.hello.peer_context == host().context_id()) {
             own().accept(std::move(incoming));
         } else {
-            const Errc refused = wrong == Errc::ok ? own().transport().ports().hand_over(incoming) : wrong;
+            const Errc refused = wrong == Errc::ok ? ports.hand_over(incoming) : wrong;
             if (refused != Errc::ok) own().reject(incoming, refused);
         }
         (void)settle();
