@@ -48,8 +48,11 @@ int status_of_abort(const char* address) {
 }
 
 TEST(FabricLoading, OtherTransportsDoNotLoadIt) {
-    auto node = Node::listen("tcp://127.0.0.1:0").value();
-    EXPECT_FALSE(is_mapped("libfabric"));
+    for (const char* address : {"tcp://127.0.0.1:0", "shm://"}) {
+        const auto node = Node::listen(address);
+        ASSERT_TRUE(node) << node.error().message();
+        EXPECT_FALSE(is_mapped("libfabric")) << address;
+    }
 }
 
 TEST(FabricLoading, OpeningAFabricChangesNoSignalHandler) {

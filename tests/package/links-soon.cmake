@@ -1,0 +1,27 @@
+# Linking a hello takes less than SECONDS of processor time, at best: others use the machine, too.
+set(ENV{PKG_CONFIG_PATH} ${PREFIX}/${LIBDIR}/pkgconfig)
+foreach(what cflags libs)
+    execute_process(COMMAND pkg-config --define-variable=prefix=${PREFIX} --${what} ${PACKAGES}
+        OUTPUT_VARIABLE ${what} OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+    separate_arguments(${what} UNIX_COMMAND "${${what}}")
+endforeach()
+separate_arguments(compiler UNIX_COMMAND "${CXX_COMPILER} ${CXX_FLAGS}")
+file(MAKE_DIRECTORY ${FOLDER})
+execute_process(COMMAND ${compiler} -std=c++20 ${cflags} -c ${PROGRAM}/program.cpp -o ${FOLDER}/program.o
+    COMMAND_ERROR_IS_FATAL ANY)
+set(tries "")
+foreach(try RANGE 1 5)
+    execute_process(COMMAND bash -c "TIMEFORMAT='%U %S'; time \"$@\"" - ${compiler} ${FOLDER}/program.o ${libs}
+        -o ${FOLDER}/program ERROR_VARIABLE said COMMAND_ERROR_IS_FATAL ANY)
+    if(NOT said MATCHES "([0-9]+)\\.([0-9][0-9][0-9]) ([0-9]+)\\.([0-9][0-9][0-9])\n$")
+        message(FATAL_ERROR "no times: ${said}")
+    endif()
+    math(EXPR took "1${CMAKE_MATCH_2} + 1${CMAKE_MATCH_4} - 2000 + 1000 * (${CMAKE_MATCH_1} + ${CMAKE_MATCH_3})")
+    list(APPEND tries ${took})
+    math(EXPR limit "1000 * ${SECONDS}")
+    if(took LESS limit)
+        message(STATUS "linked in ${took} ms of processor time")
+        return()
+    endif()
+endforeach()
+message(FATAL_ERROR "to link a hello takes ${tries} ms of processor time, at best more than ${SECONDS} s")
