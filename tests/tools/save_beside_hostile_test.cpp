@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An honest client saves a folder while peers that follow the format and break the manners attack the same server. Its
-// files get there whole, it takes at most twice as long as beside peers that are as busy and honest, and the server
-// keeps nothing of the others when they are gone.
+// An honest client saves a folder, half of it with --push, and fetches it back while peers that follow the format and
+// break the manners attack the same server. Its files are whole, it takes at most twice as long as beside peers that
+// are as busy and honest, and the server keeps nothing of the others when they are gone: no memory, file or descriptor.
 //
 // The time is that of a clock on the wall: the crowd, the server and its disk each have threads. Saves beside both
 // kinds take turns, and one pair in bounds is enough: noise only ever adds.
@@ -18,13 +18,18 @@
 #include <cinnabar/hl/sync_wait.hpp>
 
 #include <gtest/gtest.h>
+#include <malloc.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cinnabar::tools {
@@ -41,22 +46,47 @@ constexpr unsigned pairs_max = 4;
 constexpr double times_calm = 2.0;
 // Below it a pause of the scheduler decides.
 constexpr std::chrono::duration<double> floor_seconds{support::thread_sanitizer || support::address_sanitizer ? 3.0
-                                                                                                              : 0.2};
+                                                                                                              : 0.3};
 constexpr std::chrono::seconds save_limit{20};
+// What a pair may leave; what one peer may make the server hold is some times as much.
+constexpr std::size_t memory_noise = 12u << 20;
+constexpr std::size_t large_result_bytes = 20u << 10;  // does not fit a message
+constexpr unsigned held_max = 8;                       // more, and the server lets them go
 // Small ones, windows that are not full, and some of several windows.
-constexpr std::size_t sizes[] = {0, 1, 4'097, 70'000, 1u << 20, (1u << 20) + 1, 2'000'000, 100, 2'000, 3'000'000};
+constexpr std::size_t sizes[] = {0, 1, 4'097, 70'000, (1u << 20) + 1, 2'100'000};
 
 std::size_t descriptors_open() {
     const fs::directory_iterator folder("/proc/self/fd");
     return static_cast<std::size_t>(std::distance(begin(folder), end(folder)));
 }
 
-hl::Task<Result<void>> save_all(files::Client& session, const fs::path& folder, std::string prefix) {
+// Of this process, so of the crowd as well, whose peers are gone by then.
+std::size_t memory_resident() {
+    (void)::malloc_trim(0);
+    std::ifstream statm("/proc/self/statm");
+    std::size_t whole = 0;
+    std::size_t resident = 0;
+    statm >> whole >> resident;
+    return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+// There, by either way, and back.
+hl::Task<Result<void>> save_and_fetch(files::Client& session, const fs::path& folder, std::string prefix,
+                                      const files::Root& back) {
     Result<void> result;
+    bool push = false;
+    std::vector<std::string> names;
     for (const auto& entry : fs::directory_iterator(folder)) {
         if (!result) break;
-        const auto moved = co_await session.save(entry.path().string(), prefix + entry.path().filename().string());
-        if (!moved) result = moved.error();
+        names.push_back(prefix + entry.path().filename().string());
+        push = !push;
+        const auto saved = co_await session.save(entry.path().string(), names.back(), {.push = push});
+        if (!saved) result = saved.error();
+    }
+    for (const std::string& name : names) {
+        if (!result) break;
+        const auto fetched = co_await session.fetch(name, back);
+        if (!fetched) result = fetched.error();
     }
     co_await session.close();
     co_return result;
@@ -85,19 +115,40 @@ class SaveBesideHostile : public testing::TestWithParam<Attack> {
         hl::NodeOptions options;
         options.rpc.context.initial_credits = 8;  // also for one that never reads of more
         options.rpc.stall_max = options.rpc.bulk.stall_max = std::chrono::seconds(1);
+        options.rpc.result_kept_max = std::chrono::seconds(1);
+        // Filling memory and giving it back takes the processor of everybody in this process.
+        options.rpc.overflow_bytes_max = 16u << 20;
         there_.emplace(hl::Node::listen(tcp() ? "tcp://127.0.0.1:0" : "shm://", options).value());
         ASSERT_TRUE(server_->serve_on(*there_).ok());
-        // What the behaviours call besides the service.
-        ASSERT_TRUE(there_->serve(hl::Rpc<void()>{"answered"}, [] {}).ok());
+        serve_others();
         for (unsigned i = 0; i < crowd_members; ++i) {
             places_.push_back({network_.open("rude" + std::to_string(i), {.listen = false}).value()});
         }
     }
+    // What the behaviours call besides the service. `pulled` is left out: what they lend as arguments is pulled.
+    void serve_others() {
+        static constexpr hl::Rpc<void()> held{"held"};
+        const auto hold = [this](hl::RequestOf<held> request) -> hl::Task<Result<void>> {
+            ++asked_;
+            if (held_ == held_max) co_return Result<void>();
+            ++held_;
+            (void)co_await request.node().sleep_for(std::chrono::milliseconds(50));
+            --held_;
+            co_return Result<void>();
+        };
+        const auto give = [this] {
+            ++asked_;
+            return std::string(large_result_bytes, 'x');
+        };
+        ASSERT_TRUE(there_->serve(hl::Rpc<void()>{"answered"}, [] {}).ok());
+        ASSERT_TRUE(there_->serve(held, hold).ok());
+        ASSERT_TRUE(there_->serve(hl::Rpc<std::string()>{"large result"}, give).ok());
+    }
     [[nodiscard]] bool tcp() const { return GetParam().network == NetworkKind::tcp; }
     [[nodiscard]] std::string uri() const { return there_->endpoints().front(); }
 
-    // The seconds that a client needs for the folder.
-    double save(const hostile::Behaviour& behaviour) {
+    // The seconds that a client needs for the folder, there and back.
+    double move(const hostile::Behaviour& behaviour) {
         const std::string prefix = std::to_string(saves_++) + "-";
         const auto here = hl::Node::open(tcp() ? "tcp://" : "shm://", {.progress_thread = false}).value();
         files::Client session(here, here.lookup(uri()).value(), nullptr);
@@ -107,15 +158,26 @@ class SaveBesideHostile : public testing::TestWithParam<Attack> {
         const hostile::CrowdThread thread(crowd);
         EXPECT_TRUE(eventually([&] { return crowd.began(); })) << "no peer of the crowd connects";
         const auto begin = std::chrono::steady_clock::now();
-        const auto saved = hl::sync_wait(save_all(session, here_, prefix));
+        const auto moved = hl::sync_wait(save_and_fetch(session, here_, prefix, back_));
         const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-        EXPECT_TRUE(saved.ok()) << saved.error().message();
+        EXPECT_TRUE(moved.ok()) << moved.error().message();
         EXPECT_LT(took, save_limit);
         for (std::size_t i = 0; i < std::size(sizes); ++i) {
             const std::string name = "file-" + std::to_string(i);
-            EXPECT_TRUE(folder_.get("root/" + prefix + name) == folder_.get("here/" + name)) << prefix << name;
+            const std::string saved = folder_.get("root/" + prefix + name);
+            EXPECT_TRUE(saved == folder_.get("here/" + name)) << prefix << name;
+            EXPECT_TRUE(saved == folder_.get("back/" + prefix + name)) << prefix << name;
+            names_.push_back(prefix + name);
         }
         return took.count();
+    }
+    [[nodiscard]] std::vector<std::string> files_below(const std::string& name) const {
+        std::vector<std::string> files;
+        for (const auto& entry : fs::recursive_directory_iterator(folder_.at(name))) {
+            if (entry.is_regular_file()) files.push_back(entry.path().filename().string());
+        }
+        std::ranges::sort(files);
+        return files;
     }
     void wait_until_all_is_gone() {
         rpc::Context::Counts left;
@@ -133,9 +195,13 @@ class SaveBesideHostile : public testing::TestWithParam<Attack> {
     fs::path here_ = folder_.at("here");
     support::Network network_{GetParam().network};
     std::unique_ptr<files::Server> server_;
+    files::Root back_ = files::Root::open((fs::create_directory(folder_.at("back")), folder_.at("back"))).value();
+    std::atomic<unsigned> asked_{0};  // handlers of the crowd's own calls that ran
+    unsigned held_ = 0;               // of those that are held; the server's loop alone looks at it
     std::optional<hl::Node> there_;
     std::vector<hostile::Crowd::Place> places_;
     unsigned saves_ = 0;
+    std::vector<std::string> names_;  // of all that was saved
 };
 
 TEST_P(SaveBesideHostile, EndsWellInTime) {
@@ -144,16 +210,30 @@ TEST_P(SaveBesideHostile, EndsWellInTime) {
     double hostile = 0;
     bool in_bounds = false;
     std::size_t descriptors = 0;
+    std::size_t memory = 0;
     for (unsigned pair = 0; pair < pairs_max && !(in_bounds && pair > 1) && !HasFailure(); ++pair) {
-        calm = save(hostile::busy_and_honest());
-        wait_until_all_is_gone();
-        hostile = save(behaviour);
+        if (!in_bounds) {  // else once more only to see what stays
+            calm = move(hostile::busy_and_honest());
+            wait_until_all_is_gone();
+        }
+        hostile = move(behaviour);
         wait_until_all_is_gone();
         in_bounds = in_bounds || hostile <= std::max(floor_seconds.count(), times_calm * calm);
-        if (pair == 0) descriptors = descriptors_open();  // threads and pools have theirs from now on
+        if (pair != 0) continue;
+        descriptors = descriptors_open();  // threads and pools have theirs from now on
+        memory = memory_resident();
     }
     EXPECT_TRUE(in_bounds) << hostile << " s beside hostile peers, " << calm << " s beside busy ones";
+    const std::string_view name = behaviour.name;
+    EXPECT_TRUE(asked_ != 0 || (name != "CancelsWhatItAsks" && name != "FetchesNoResults" && name != "SendsOneWay"));
     EXPECT_TRUE(eventually([&] { return descriptors_open() <= descriptors; })) << descriptors_open() << " descriptors";
+    if (!support::thread_sanitizer && !support::address_sanitizer) {  // they keep what is freed
+        EXPECT_TRUE(eventually([&] { return memory_resident() <= memory + memory_noise; }))
+            << memory_resident() << " bytes of memory, " << memory << " before";
+    }
+    EXPECT_TRUE(server_->drain(std::chrono::seconds(5))) << "files are under way still";
+    std::ranges::sort(names_);
+    EXPECT_EQ(files_below("root"), names_) << "files that were not saved are left";
 }
 
 std::vector<Attack> attacks() {
@@ -161,10 +241,7 @@ std::vector<Attack> attacks() {
     std::vector<Attack> all;
     for (const NetworkKind network : {NetworkKind::tcp, NetworkKind::shm}) {
         if (!std::ranges::count(built, network)) continue;
-        for (const char* behaviour : {"FloodsUnread", "AsksForEverything", "SendsNoFrames", "PingsWithoutEnd",
-                                      "CancelsWithoutEnd", "LendsAndIsSilent"}) {
-            all.push_back({network, behaviour});
-        }
+        for (const hostile::Behaviour& behaviour : hostile::behaviours()) all.push_back({network, behaviour.name});
     }
     return all;
 }
