@@ -12,6 +12,7 @@
 #include <array>
 #include <chrono>
 #include <functional>
+#include <thread>
 
 namespace cinnabar::shm {
 namespace {
@@ -40,7 +41,7 @@ class Closed {
 
 [[nodiscard]] bool soon(const std::function<bool()>& done) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (!done() && std::chrono::steady_clock::now() < until) ::usleep(1000);
+    while (!done() && std::chrono::steady_clock::now() < until) std::this_thread::yield();
     return done();
 }
 
