@@ -38,6 +38,7 @@ class RecordingReceiver final : public na::Receiver {
     std::function<void(na::Peer&, std::uint32_t)> on_notified;
     std::function<void(na::Peer&, na::PeerEvent, Errc)> on_event;
     bool record = true;
+    std::function<void(na::Tag, Bytes)> on_late;  // of messages that were delayed
 
     [[nodiscard]] std::size_t count(na::PeerEvent event) const {
         return static_cast<std::size_t>(
@@ -57,6 +58,9 @@ class RecordingReceiver final : public na::Receiver {
     void on_peer(na::Peer& peer, na::PeerEvent event, Errc why) noexcept override {
         events.push_back({&peer, event, why});
         if (on_event) on_event(peer, event, why);
+    }
+    void on_delayed(na::Peer&, na::OpKind, na::Tag tag, Bytes message) noexcept override {
+        if (on_late) on_late(tag, message);
     }
 
   private:

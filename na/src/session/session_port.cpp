@@ -96,6 +96,7 @@ void SessionPort::opened(SessionPeer& peer, const Hello& theirs) noexcept {
     const bool restarted = peer.incarnation() != 0 && peer.incarnation() != theirs.incarnation;
     peer.set_open(theirs, static_cast<std::uint32_t>(transport_.limits().message_bytes_max));
     end_too_large(peer);
+    peer.delayed = !peer.messages.empty();
     if (restarted) host_.receiver().on_peer(peer, PeerEvent::restarted, Errc::ok);
     host_.receiver().on_peer(peer, PeerEvent::connected, Errc::ok);
 }

@@ -104,6 +104,7 @@ Sent FrameSender::send_messages() noexcept {
     na::PostedOps& waiting = session_.peer().messages;
     while (na::PostedOp* posted = waiting.front()) {
         const na::Op& op = *posted->op;
+        session_.port().show_delayed(session_.peer(), op);
         auto& buffer = static_cast<Buffer&>(*op.message);
         std::byte* const frame = buffer.frame(frame_header_bytes);
         const FrameKind kind = op.kind == na::OpKind::send_unexpected ? FrameKind::unexpected : FrameKind::expected;

@@ -218,6 +218,7 @@ void Session::transmit() noexcept {
     if (!live()) return;
     Sent sent = sender_.send_controls();
     if (open_ && sent == Sent::all) sent = sender_.send_messages();
+    if (live()) peer_->delayed = !peer_->messages.empty();
     if (open_ && sent == Sent::all) sent = owner_.serve();
     if (open_ && sent == Sent::all) sent = origin_.post_transfers();
     // What these two have queued.

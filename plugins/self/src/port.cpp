@@ -205,7 +205,11 @@ unsigned SelfPort::poll_busy() noexcept {
         }
         while (SelfOp* self_op = peer->waiting_.front()) {
             if (peer->state() != na::PeerState::connected) break;
-            const Errc result = carry_out(*self_op->op, *peer);
+            na::Op& op = *self_op->op;
+            if (na::is_message(op.kind)) {
+                host_.receiver().on_delayed(*peer, op.kind, op.tag, {op.message->payload, op.message_bytes});
+            }
+            const Errc result = carry_out(op, *peer);
             if (result == Errc::again) break;
             peer->waiting_.remove(*self_op);
             finish(*self_op, result);

@@ -19,6 +19,7 @@ void Session::transmit() noexcept {
     if (!is_open() || peer().ending()) return;
     admit_waiting();
     const bool all = send_messages() && send_notifies() && send_answers() && send_requests() && send_data();
+    peer().delayed = !all;
     if (writer_.broken()) {
         nonsense();
     } else if (!all) {
@@ -53,6 +54,7 @@ bool Session::send_messages() noexcept {
     na::PostedOps& waiting = peer().messages;
     while (na::PostedOp* posted = waiting.front()) {
         const na::Op& op = *posted->op;
+        port_->show_delayed(peer(), op);
         if (!write_message(op.kind, op.tag, {op.message->payload, op.message_bytes})) return false;
         waiting.remove(*posted);
         port_->end(*posted, Errc::ok);

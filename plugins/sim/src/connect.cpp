@@ -182,14 +182,15 @@ void SimPort::connected(SimPeer& peer, LinkPtr link, unsigned end, const na::Hel
     waited.splice_back(peer.waiting_);
     while (SimOp* sim_op = waited.pop_front()) {
         peer.waiting_.push_back(*sim_op);
-        const bool message =
-            sim_op->op->kind == na::OpKind::send_unexpected || sim_op->op->kind == na::OpKind::send_expected;
+        const bool message = na::is_message(sim_op->op->kind);
         if (!peer.link_) continue;  // ended by the event: the loss has to find them
-        if (message && sim_op->op->message_bytes > peer.message_bytes_max_) {
+        const na::Op& op = *sim_op->op;
+        if (message && op.message_bytes > peer.message_bytes_max_) {
             finish(*sim_op, Errc::too_large);
-        } else {
-            transmit(*sim_op, peer);
+            continue;
         }
+        if (message) host_.receiver().on_delayed(peer, op.kind, op.tag, {op.message->payload, op.message_bytes});
+        transmit(*sim_op, peer);
     }
 }
 

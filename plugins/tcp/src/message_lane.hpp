@@ -44,6 +44,7 @@ class MessageLane final : public Connection {
     [[nodiscard]] std::size_t gather(Batch& batch) noexcept;
     void sent(std::size_t bytes) noexcept;
     void drop_batch() noexcept;
+    void show_batch() noexcept;
 
     [[nodiscard]] na::Moved receive_into(Bytes room, std::size_t& asked) noexcept;
     unsigned parse(std::byte* from, std::size_t bytes) noexcept;
@@ -55,6 +56,7 @@ class MessageLane final : public Connection {
     std::unique_ptr<std::byte[]> batch_;
     std::uint32_t batch_begin_ = 0;  // what is before it is with the kernel
     std::uint32_t batch_end_ = 0;
+    TimeUs batch_shown_ = 0;  // when show_batch() last did
 
     std::size_t front_sent_ = 0;  // bytes of the first waiting message that are with the kernel
     std::uint8_t want_left_ = 0;  // bytes of a lane_wanted frame that are not

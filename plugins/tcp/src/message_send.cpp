@@ -16,6 +16,7 @@ constexpr std::size_t copied_bytes_max = 2048;
 constexpr std::size_t batch_max = 64;
 constexpr std::size_t call_bytes_max = 256 * 1024;
 constexpr unsigned calls_max = 8;  // for one connection, before others have their turn
+constexpr TimeUs batch_shown_us = 1'000;
 
 std::size_t frame_bytes(const na::PostedOp& posted) noexcept {
     return frame_header_bytes + padded(posted.op->message_bytes);
@@ -102,6 +103,7 @@ std::size_t MessageLane::gather(Batch& batch) noexcept {
     std::size_t skip = front_sent_;
     for (const na::PostedOp* posted = waiting.front(); posted && batch.count < batch_max;
          posted = waiting.next(*posted)) {
+        if (skip == 0) port().show_delayed(peer(), *posted->op);
         const std::size_t size = frame_bytes(*posted) - skip;
         const std::byte* from = frame_begin(*posted) + skip;
         if (batch.bytes + size > call_bytes_max && batch.bytes > 0) break;
@@ -119,7 +121,9 @@ std::size_t MessageLane::gather(Batch& batch) noexcept {
 void MessageLane::transmit() noexcept {
     if (peer().ending()) return;
     na::PostedOps& waiting = peer().messages;
+    if (peer().delayed && batch_) show_batch();
     for (unsigned calls = 0; batch_ || !waiting.empty() || want_left_ > 0; ++calls) {
+        peer().delayed |= calls == calls_max;
         if (calls == calls_max) return port().dirty(*this);
         Batch batch;
         batch.copies = port().scratch();
@@ -128,7 +132,27 @@ void MessageLane::transmit() noexcept {
                                                  : na::send_some(fd(), batch.pieces.data(), batch.count);
         // A connection that is gone is told by the read, after what came before the end.
         sent(moved.bytes);
-        if (moved.bytes < asked) return port().blocked(*this);
+        if (moved.bytes < asked) {
+            peer().delayed = true;
+            return port().blocked(*this);
+        }
+    }
+    peer().delayed = false;
+}
+
+// As SessionPort::show_delayed, for what the batch holds. Not at each of many tries.
+void MessageLane::show_batch() noexcept {
+    const TimeUs now = port().host().now_us();
+    if (now - batch_shown_ < batch_shown_us) return;
+    batch_shown_ = now;
+    Frame frame;
+    for (std::size_t at = 0; at < batch_end_; at += frame_header_bytes + padded(frame.bytes)) {
+        const Bytes rest(batch_.get() + at, batch_end_ - at);
+        if (decode_header(rest, Lane::messages, batch_bytes, frame) != Errc::ok) return;
+        if (at < batch_begin_) continue;
+        const na::OpKind kind =
+            frame.kind == FrameKind::unexpected ? na::OpKind::send_unexpected : na::OpKind::send_expected;
+        port().host().receiver().on_delayed(peer(), kind, frame.id, rest.subspan(frame_header_bytes, frame.bytes));
     }
 }
 

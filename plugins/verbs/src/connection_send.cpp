@@ -101,6 +101,7 @@ void Connection::send_messages() noexcept {
         while (!waiting.empty() && sends.any() && fits()) {
             auto& posted = static_cast<Posted&>(*waiting.pop_front());
             const na::Op& op = *posted.op;
+            port_->show_delayed(*peer_, op);
             const auto kind = op.kind == na::OpKind::send_unexpected ? MessageKind::unexpected : MessageKind::expected;
             MessageHeader{kind, receives.give_back(), 0, op.tag}.encode(std::span<std::byte, message_header_bytes>(
                 op.message->payload - message_header_bytes, message_header_bytes));
@@ -120,6 +121,7 @@ void Connection::send_messages() noexcept {
         }
         if (!post(batch)) return;
     }
+    peer_->delayed = !waiting.empty();
     const bool left = receives.must_tell() || (!waiting.empty() && sends.any());
     if (left && !port_->room().any()) port_->room().wait(*this);
 }

@@ -5,6 +5,7 @@
 
 #include <cinnabar/base/bytes.hpp>
 #include <cinnabar/base/error.hpp>
+#include <cinnabar/na/op.hpp>
 #include <cinnabar/na/peer.hpp>
 #include <cinnabar/na/types.hpp>
 
@@ -43,6 +44,10 @@ class Receiver {
     virtual void on_notify(Peer& peer, std::uint32_t value) noexcept = 0;
     // `why` is ok for connected and restarted; else what ended the connection (peer_lost, refused, ...).
     virtual void on_peer(Peer& peer, PeerEvent event, Errc why) noexcept = 0;
+    // A message to `peer` had to wait, for the connection or for room, and now leaves, or at least tries to: what it
+    // says of time may be put right in place. Not for what is with the kernel or the device already. Inside poll() or
+    // flush(); must not post, cancel or disconnect.
+    virtual void on_delayed(Peer&, OpKind, Tag, Bytes) noexcept {}
 
   protected:
     ~Receiver() = default;

@@ -72,8 +72,9 @@ class SessionPeer : public Peer {
     const std::string dial_key;  // peers that are dialled by the same key are the same; empty: it was accepted
     std::vector<Addr> names;     // other addresses that turned out to mean this peer
 
-    PostedOps messages;  // to be sent, connected or not
-    PostedOps rma;       // not begun
+    PostedOps messages;    // to be sent, connected or not
+    PostedOps rma;         // not begun
+    bool delayed = false;  // messages have to wait, or had to until now: SessionPort::show_delayed
 
     Errc ending_why = Errc::ok;
     DialBackoff backoff;

@@ -53,6 +53,12 @@ class CINNABAR_API SessionPort : public Port {
         posted.result = result;
         ended_.push_back(posted);
     }
+    // Before a message of `messages` leaves, and no byte of it has.
+    void show_delayed(SessionPeer& peer, const Op& op) noexcept {
+        if (peer.delayed) {
+            host_.receiver().on_delayed(peer, op.kind, op.tag, {op.message->payload, op.message_bytes});
+        }
+    }
     // Ends the peer's session, or its dial, once the stack has unwound. What waits for the peer ends at once with
     // `why`; what is posted from now on is for the next session.
     void end_session(SessionPeer& peer, Errc why) noexcept;
