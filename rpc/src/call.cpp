@@ -220,13 +220,13 @@ std::uint64_t ContextCore::time_left(const Call& call) const noexcept {
     return call.args.deadline > now ? call.args.deadline - now : 0;
 }
 
-// The connection is made, and the transport sends now what it was given to dial with. Behind that a request may wait
-// for room in a socket: the time that this takes is as little known to the target as that in the network.
-void ContextCore::tell_time_left(PeerBook& book) noexcept {
-    for (Call* call = book.sent.front(); call; call = PeerBook::Calls::next(*call)) {
-        if (!call->whole_way_ || call->op_.state == na::OpState::idle || call->args.deadline == time_never) continue;
-        set_time_left(time_left(*call), call->message_->bytes());
-    }
+// A request that waited with the transport. Of one whose call is over the target hears that it has no time left.
+void ContextCore::on_delayed(na::Peer& peer, na::OpKind kind, na::Tag tag, Bytes message) noexcept {
+    if (kind != na::OpKind::send_unexpected) return;
+    if (frame_kind(message) != static_cast<std::uint8_t>(FrameKind::request)) return;
+    const Call* const call = calls.at(static_cast<std::uint32_t>(tag & ((1u << call_slot_bits) - 1)));
+    const bool waits = call && call->id() == tag && call->book_ == peer.upper && call->state_ == Call::State::sent;
+    set_time_left(waits ? time_left(*call) : 0, message);
 }
 
 // The whole way of a message: what is taken is told by request_sent().

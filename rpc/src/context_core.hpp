@@ -74,7 +74,7 @@ class ContextCore final : public na::Receiver {
     void forget_deadline(Call& call) noexcept;
     void look_at_deadlines() noexcept;
     [[nodiscard]] std::uint64_t time_left(const Call& call) const noexcept;
-    void tell_time_left(PeerBook& book) noexcept;
+    void on_delayed(na::Peer& peer, na::OpKind kind, na::Tag tag, Bytes message) noexcept override;
     void request_sent(Call& call) noexcept;
     void finish(Call& call, Errc result) noexcept;
     void let_go(Call& call, bool unanswered, bool target_may_know) noexcept;

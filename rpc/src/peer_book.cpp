@@ -117,7 +117,6 @@ void ContextCore::on_peer(na::Peer& peer, na::PeerEvent event, Errc why) noexcep
     switch (event) {
         case na::PeerEvent::connected:
             if (auto* book = static_cast<PeerBook*>(peer.upper)) {
-                tell_time_left(*book);
                 open_book(*book);
                 pump(*book);
                 flush_control(*book);
