@@ -167,7 +167,8 @@ Error CallOp::failure() const {
     Error error(code, advice(code));
     if (code == Errc::too_large)
         error.hint =
-            "over NodeOptions::rpc.argument_bytes_max of this node or the peer: lend it as a Bulk, or raise the limit";
+            "over NodeOptions::rpc.argument_bytes_max of this node or the peer, or, decoded, over half of "
+            "rpc.decoded_bytes_max there: lend it as a Bulk, or raise the limit";
     if (quarantined_)
         error.hint = "the peer may still access the memory that was lent: leave it alone while Region::quarantined()";
     if (code == Errc::application) {

@@ -243,7 +243,8 @@ Context::Counts Context::counts() {
         counts.connections = core_->connections;
         counts.queued = core_->queued_calls;
         counts.credits_granted = core_->budgets;
-        counts.overflow_bytes = core_->overflow_bytes.load();
+        counts.overflow_bytes = core_->overflow_budget.taken();
+        counts.decoded_bytes = core_->decoded_budget.taken();
         counts.loans = core_->loans.taken();
         counts.quarantined = core_->quarantined_count;
         counts.transfers = core_->mover->transfers();

@@ -312,7 +312,8 @@ class ContextCore final : public na::Receiver {
     std::uint32_t recall_next = 0;        // the book that is looked at next
     std::size_t queued_bytes = 0;
     std::uint32_t queued_calls = 0;
-    std::atomic<std::uint64_t> overflow_bytes{0};
+    SharedBudget overflow_budget{options.overflow_bytes_max};  // large arguments and results
+    SharedBudget decoded_budget{options.decoded_bytes_max};    // what arguments take beyond decode_free_bytes
 
     // Calls whose cancel came before they did (unordered transports): a bounded memory, oldest overwritten.
     struct Tombstone {

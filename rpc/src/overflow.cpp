@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Arguments and results that do not fit a message go by bulk: the receiver pulls them from memory that the sender
-// keeps leased. One byte budget per context counts all such buffers.
+// keeps leased. One byte budget per context counts all such buffers, and another what arguments are decoded to.
 #include "context_core.hpp"
 
 #include <cinnabar/base/assert.hpp>
@@ -11,22 +11,13 @@
 
 namespace cinnabar::rpc {
 
-// One peer may have as much as it leaves free for all others: half of the budget where nobody else has any, and whoever
-// comes next always finds room.
 Errc ContextCore::reserve_overflow(std::uint64_t bytes, PeerBook* peer) noexcept {
     if (bytes > options.argument_bytes_max) return Errc::too_large;
-    const std::uint64_t before = overflow_bytes.fetch_add(bytes, std::memory_order_relaxed);
-    const std::uint64_t own = peer ? peer->overflow_bytes.fetch_add(bytes, std::memory_order_relaxed) : 0;
-    const std::uint64_t all = before + bytes;
-    const bool fits = all <= options.overflow_bytes_max;
-    if (fits && (!peer || own + bytes <= options.overflow_bytes_max - all)) return Errc::ok;
-    return_overflow(bytes, peer);
-    return Errc::overloaded;
+    return overflow_budget.take(bytes, peer ? &peer->overflow_bytes : nullptr) ? Errc::ok : Errc::overloaded;
 }
 
 void ContextCore::return_overflow(std::uint64_t bytes, PeerBook* peer) noexcept {
-    overflow_bytes.fetch_sub(bytes, std::memory_order_relaxed);
-    if (peer) peer->overflow_bytes.fetch_sub(bytes, std::memory_order_relaxed);
+    overflow_budget.give_back(bytes, peer ? &peer->overflow_bytes : nullptr);
 }
 
 Errc ContextCore::allocate_overflow(std::uint64_t bytes, bulk::Region& region, PeerBook* peer) noexcept {
@@ -52,6 +43,15 @@ Errc Call::grow_input(std::size_t bytes, Bytes& room) noexcept {
     const Errc made = core_->allocate_overflow(bytes, large_input_, nullptr);
     if (made == Errc::ok) room = large_input_.contiguous();
     return made;
+}
+
+Errc Request::charge_memory(std::uint64_t bytes) noexcept {
+    SharedBudget& budget = core_->decoded_budget;
+    if (bytes > budget.part_max() - std::min(budget.part_max(), decoded_bytes_)) return Errc::too_large;
+    if (!budget.take(bytes, &book_->decoded_bytes)) return Errc::overloaded;
+    go_whole_way();
+    decoded_bytes_ += bytes;
+    return Errc::ok;
 }
 
 Errc Request::grow_output(std::size_t bytes, Bytes& room) noexcept {
@@ -98,9 +98,9 @@ Errc ContextCore::lend_overflow(Call& call) noexcept {
 
 // A target claims what it may never send: one result, and more as far as that leaves as much free for others.
 bool ContextCore::may_claim(const PeerBook& book, std::uint64_t bytes) const noexcept {
-    const std::uint64_t all = overflow_bytes.load(std::memory_order_relaxed) + bytes;
-    if (book.claimed_bytes == 0 || all > options.overflow_bytes_max) return true;  // the budget decides
-    return book.claimed_bytes + bytes <= options.overflow_bytes_max - all;
+    const std::uint64_t all = overflow_budget.taken() + bytes;
+    if (book.claimed_bytes == 0 || all > overflow_budget.bytes_max()) return true;  // the budget decides
+    return book.claimed_bytes + bytes <= overflow_budget.bytes_max() - all;
 }
 
 void ContextCore::pull_output(Call& call, ConstBytes descriptor) noexcept {

@@ -7,6 +7,7 @@
 #include "control_queue.hpp"
 #include "credits.hpp"
 #include "frame.hpp"
+#include "shared_budget.hpp"
 
 #include <cinnabar/na/peer.hpp>
 #include <cinnabar/rpc/call.hpp>
@@ -60,9 +61,10 @@ struct PeerBook : PoolSlot {
     Work drop;
 
     // As target.
-    Requests held;                                 // also those of connections before this one
-    std::atomic<std::uint64_t> overflow_bytes{0};  // large arguments and results of its requests
-    WorkQueue unsent_replies;                      // that the transport had no room for
+    Requests held;                         // also those of connections before this one
+    SharedBudget::Part overflow_bytes{0};  // large arguments and results of its requests
+    SharedBudget::Part decoded_bytes{0};   // what those of its requests are decoded to
+    WorkQueue unsent_replies;              // that the transport had no room for
     Credits account;
 
     // Control: one message that wants an acknowledgement at a time, besides one acknowledgement: two slots there.

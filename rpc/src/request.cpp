@@ -411,6 +411,9 @@ void ContextCore::free_request_if_over(Request& request) noexcept {
     if (request.whole_way()) {
         drop_arguments(request);
         drop_overflow(request.large_output_, &book);
+        if (const std::uint64_t charged = std::exchange(request.decoded_bytes_, 0)) {
+            decoded_budget.give_back(charged, &book.decoded_bytes);
+        }
         request.on_cancel_.store(nullptr, std::memory_order_relaxed);
         request.reply_posted_ = request.stalled_ = request.cancel_told_ = false;
         request.is_whole_way_.store(false, std::memory_order_relaxed);

@@ -11,6 +11,7 @@ class LargeTest : public RpcTest {
     LargeTest() {
         options_.argument_bytes_max = 4u << 20;
         options_.overflow_bytes_max = 16u << 20;
+        options_.decoded_bytes_max = 16u << 20;
     }
     static std::string pattern(std::size_t bytes) {
         std::string text(bytes, '\0');
@@ -222,6 +223,47 @@ TEST_P(LargeTest, OnePeerTakesHalfOfTheBudgetForArgumentsAndResults) {
     ASSERT_TRUE(until([&] { return endings[0].count + endings[3].count == 2; }));
     EXPECT_EQ(endings[0].result, Errc::ok);
     EXPECT_EQ(endings[3].result, Errc::ok);
+    close(other);
+}
+
+TEST_P(LargeTest, OnePeerTakesHalfOfTheMemoryForDecodedArguments) {
+    std::vector<Request*> held;
+    serve("echo", [&held](Request& request) { held.push_back(&request); });
+    Ending endings[3];
+    send("echo", "first", endings[0]);
+    send("echo", "second", endings[1]);
+    ASSERT_TRUE(until([&] { return held.size() == 2; }));
+    EXPECT_EQ(held[0]->charge_memory(6u << 20), Errc::ok);
+    EXPECT_EQ(held[0]->charge_memory((2u << 20) + 1), Errc::too_large) << "more than it could ever have";
+    EXPECT_EQ(held[1]->charge_memory((2u << 20) + 1), Errc::overloaded) << "more than is left of its half";
+    EXPECT_EQ(held[1]->charge_memory(2u << 20), Errc::ok);
+    EXPECT_EQ(target_.context->counts().decoded_bytes, 8u << 20);
+
+    Side other;
+    if (network_.one_process()) {
+        open(other, 2, false, "other");
+    } else {
+        open(other, 0, false, "other");
+    }
+    std::swap(origin_, other);
+    send("echo", "of another peer", endings[2]);
+    ASSERT_TRUE(until([&] { return held.size() == 3; }));
+    EXPECT_EQ(held[2]->charge_memory(4u << 20), Errc::ok);
+    EXPECT_EQ(held[2]->charge_memory(1), Errc::overloaded) << "more than it leaves free";
+    held[2]->respond(0);
+    held[2]->release();
+    ASSERT_TRUE(until([&] { return endings[2].count == 1; }));
+    std::swap(origin_, other);
+
+    held[0]->respond(0);
+    held[0]->release();
+    const auto ended = [&] { return endings[0].count + endings[1].count; };
+    ASSERT_TRUE(until([&] { return ended() == 1 && target_.context->counts().requests == 1; }));
+    EXPECT_EQ(target_.context->counts().decoded_bytes, 2u << 20);
+    EXPECT_EQ(held[1]->charge_memory(6u << 20), Errc::ok) << "what was released is free again";
+    held[1]->respond(0);
+    held[1]->release();
+    ASSERT_TRUE(until([&] { return ended() == 2; }));
     close(other);
 }
 

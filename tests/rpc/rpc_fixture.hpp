@@ -63,6 +63,7 @@ class RpcTest : public ::testing::TestWithParam<support::NetworkKind> {
             EXPECT_TRUE(until([&] { return target_.context->counts().requests == 0; }));
             EXPECT_EQ(origin_.context->counts().overflow_bytes, 0u);
             EXPECT_EQ(target_.context->counts().overflow_bytes, 0u);
+            EXPECT_EQ(target_.context->counts().decoded_bytes, 0u);
         }
         origin_.context.reset();
         target_.context.reset();

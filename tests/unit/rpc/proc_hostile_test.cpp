@@ -138,6 +138,51 @@ TEST(ProcHostile, TheLimitsOfMemoryAreExact) {
     EXPECT_EQ(decode(bytes, back, nullptr, DecodeLimits{~std::size_t{0}, 64}), Errc::ok);
 }
 
+// What the payer of a message was asked for, and what it says from `charges_max` on.
+struct Payer {
+    std::size_t charges_max = ~std::size_t{0};
+    std::size_t charges = 0;
+    std::size_t bytes = 0;
+
+    [[nodiscard]] DecodeLimits limits() {
+        return {.charge =
+                    [](void* self, std::size_t more) noexcept {
+                        auto& payer = *static_cast<Payer*>(self);
+                        if (payer.charges++ >= payer.charges_max) return Errc::overloaded;
+                        payer.bytes += more;
+                        return Errc::ok;
+                    },
+                .payer = this};
+    }
+};
+
+TEST(ProcHostile, MemoryBeyondThatOfAMessageIsCharged) {
+    using Maybes = std::vector<std::optional<std::string>>;
+    Maybes back;
+    Payer payer;
+    const std::size_t few = decode_free_bytes / sizeof(Maybes::value_type);
+    EXPECT_EQ(decode(encoded(Maybes(few)), back, nullptr, payer.limits()), Errc::ok);
+    EXPECT_EQ(payer.charges, 0u);
+    constexpr std::size_t many = 100'000;
+    EXPECT_EQ(decode(encoded(Maybes(many)), back, nullptr, payer.limits()), Errc::ok);
+    EXPECT_EQ(payer.charges, 1u);
+    EXPECT_EQ(payer.bytes, many * sizeof(Maybes::value_type) - decode_free_bytes);
+
+    // Element by element, in steps, and no further than it is paid for.
+    payer = {};
+    std::list<std::uint8_t> list;
+    EXPECT_EQ(decode(encoded(std::list<std::uint8_t>(many)), list, nullptr, payer.limits()), Errc::ok);
+    EXPECT_GE(payer.bytes + decode_free_bytes, many * (1 + detail::node_overhead_bytes));
+    payer = {.charges_max = 0};
+    using Nested = CountedVector<CountedVector<std::uint8_t>>;
+    const auto nested = encoded(Nested(100, Nested::value_type(1'000)));
+    Nested inner;
+    allocated_bytes = 0;
+    EXPECT_EQ(decode(nested, inner, nullptr, payer.limits()), Errc::overloaded);
+    EXPECT_LE(allocated_bytes, decode_free_bytes);
+    EXPECT_EQ(payer.charges, 1u);
+}
+
 TEST(ProcHostile, ContainersOfSmallElementsFitInTheDefaultLimits) {
     EXPECT_EQ(decode_error<std::list<std::uint8_t>>(encoded(std::list<std::uint8_t>(200'000))), Errc::ok);
     EXPECT_EQ(decode_error<std::multiset<std::uint8_t>>(encoded(std::multiset<std::uint8_t>{1, 1, 1})), Errc::ok);

@@ -112,7 +112,7 @@ void RequestState::answer(const T& value) noexcept {
 
 template <typename T>
 bool RequestState::decode(T& input) noexcept {
-    const Errc refused = rpc::decode(request_.input(), input, &request_);
+    const Errc refused = rpc::decode(request_.input(), input, &request_, request_.decode_limits());
     if (refused == Errc::ok) return true;
     answer_error(refused);
     return false;

@@ -31,6 +31,9 @@ struct Options {
     // half of it where nobody else has any; then `overloaded`. So have results that are on their way from one peer, but
     // for the first of them.
     std::uint64_t overflow_bytes_max = 4 * ((64u << 20) + 4096);
+    // What all arguments here are decoded to, beyond 16 KiB each. The requests of one peer have at most as much as they
+    // leave free, half of it alone; then `overloaded`. One that needs more than half is `too_large`.
+    std::uint64_t decoded_bytes_max = std::uint64_t{1} << 30;
     std::uint32_t lends_max = 65'536;       // leases that calls hold
     std::uint32_t eager_bytes_max = 2'048;  // lent read-only memory up to this travels in the descriptor; of
                                             // what lies in several segments at most 4,096 bytes do

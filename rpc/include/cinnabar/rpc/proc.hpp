@@ -103,6 +103,7 @@ template <class T>
 // are ignored. `out` is valid and unspecified after a failure.
 //   protocol          the bytes are not a T, or end within a field
 //   too_large         nested too deeply, or it would take more memory than `limits` allow
+//   overloaded, ...   what `limits.charge` answered
 //   out_of_memory     an allocation failed
 //   invalid_argument  T has views of elements wider than a byte and `in` does not start at a multiple of 8
 template <class T>

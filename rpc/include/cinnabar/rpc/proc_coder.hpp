@@ -12,6 +12,7 @@
 #include <cinnabar/base/bytes.hpp>
 #include <cinnabar/base/error.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -26,12 +27,17 @@ struct Codec;
 inline constexpr std::uint32_t proc_depth_max = 64;
 
 // What decoding one message may allocate: hostile bytes can name small elements that are large in memory. It comes on
-// top of the message, and no budget counts it: a peer has it as often as it has requests here. 48 bytes for each one
-// are what a sequence of empty std::optional<std::string> takes, or a list of single bytes.
+// top of the message. 48 bytes for each one are what a sequence of empty std::optional<std::string> takes, or a list of
+// single bytes.
 struct DecodeLimits {
     std::size_t memory_base_bytes = std::size_t{1} << 20;
     std::size_t memory_per_byte = 48;  // and so many bytes for each byte of the message
+    // Asked, in steps, for what goes beyond decode_free_bytes; anything but ok fails the decoder. Null: nobody counts.
+    Errc (*charge)(void* payer, std::size_t bytes) noexcept = nullptr;
+    void* payer = nullptr;
 };
+// As much as a message has; nobody is charged for it.
+inline constexpr std::size_t decode_free_bytes = std::size_t{16} << 10;
 
 class Encoder {
   public:
@@ -144,7 +150,13 @@ class Decoder {
           memory_left_(in.size() > (std::numeric_limits<std::size_t>::max() - limits.memory_base_bytes) /
                                        (limits.memory_per_byte + 1)
                            ? std::numeric_limits<std::size_t>::max()
-                           : limits.memory_base_bytes + in.size() * limits.memory_per_byte) {}
+                           : limits.memory_base_bytes + in.size() * limits.memory_per_byte),
+          charge_(limits.charge),
+          payer_(limits.payer) {
+        if (!charge_ || memory_left_ <= decode_free_bytes) return;
+        memory_unpaid_ = memory_left_ - decode_free_bytes;
+        memory_left_ = decode_free_bytes;
+    }
 
     template <class... T>
     void operator()(T&... values) {
@@ -181,12 +193,12 @@ class Decoder {
         }
         return charge(elements, memory_each_bytes) ? elements : 0;
     }
-    // Call before allocating: fails with too_large when the message has had its share of memory.
+    // Call before allocating: fails with too_large when the message has had its share of memory, or with what
+    // DecodeLimits::charge says.
     [[nodiscard]] bool charge(std::size_t elements, std::size_t memory_each_bytes) noexcept {
-        if (memory_each_bytes != 0 && elements > memory_left_ / memory_each_bytes)
-            fail(Errc::too_large);
-        else
-            memory_left_ -= elements * memory_each_bytes;
+        if (memory_each_bytes != 0 && elements > memory_left_ / memory_each_bytes && !pay(elements, memory_each_bytes))
+            return false;
+        memory_left_ -= elements * memory_each_bytes;
         return ok();
     }
     [[nodiscard]] bool enter() noexcept {
@@ -199,10 +211,32 @@ class Decoder {
     void leave() noexcept { --depth_; }
 
   private:
+    // In steps, so that many small elements do not ask one by one.
+    static constexpr std::size_t pay_step_bytes = std::size_t{64} << 10;
+    [[gnu::noinline]] bool pay(std::size_t elements, std::size_t memory_each_bytes) noexcept {
+        if (!ok()) return false;
+        if (elements > (memory_left_ + memory_unpaid_) / memory_each_bytes) {
+            fail(Errc::too_large);
+            return false;
+        }
+        const std::size_t missing = elements * memory_each_bytes - memory_left_;
+        const std::size_t bytes = std::min(std::max(missing, pay_step_bytes), memory_unpaid_);
+        if (const Errc refused = charge_(payer_, bytes); refused != Errc::ok) {
+            fail(refused);
+            return false;
+        }
+        memory_unpaid_ -= bytes;
+        memory_left_ += bytes;
+        return true;
+    }
+
     Reader reader_;
     std::size_t size_;
     void* user_;
-    std::size_t memory_left_;
+    std::size_t memory_left_;  // that is allowed, and paid for
+    std::size_t memory_unpaid_ = 0;
+    Errc (*charge_)(void*, std::size_t) noexcept;
+    void* payer_;
     std::uint32_t depth_ = 0;
     Errc error_ = Errc::protocol;
 };

@@ -18,6 +18,7 @@
 #include <cinnabar/na/arrival.hpp>
 #include <cinnabar/na/op.hpp>
 #include <cinnabar/rpc/call.hpp>
+#include <cinnabar/rpc/proc_coder.hpp>
 #include <cinnabar/rpc/rpc_id.hpp>
 
 #include <array>
@@ -69,6 +70,20 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     // which may copy the arguments elsewhere. Without it a slow handler holds a slot that others could use.
     void detach() noexcept;
     void release_input() noexcept;
+
+    // Counts memory that decoded arguments take, until the request goes, for the peer that it came from: of
+    // Options::decoded_bytes_max. too_large: more than one peer can ever have; overloaded: others, or others of its
+    // requests, have it.
+    [[nodiscard]] Errc charge_memory(std::uint64_t bytes) noexcept;
+    // For decode(input()): by these it counts what it allocates.
+    [[nodiscard]] DecodeLimits decode_limits() noexcept {
+        DecodeLimits limits;
+        limits.payer = this;
+        limits.charge = [](void* payer, std::size_t bytes) noexcept {
+            return static_cast<Request*>(payer)->charge_memory(bytes);
+        };
+        return limits;
+    }
 
     // Where a result is encoded, in place of the reply message; null span when memory is short (then answer an error).
     [[nodiscard]] Bytes output_room() noexcept;
@@ -126,7 +141,7 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     [[nodiscard]] bool nothing_beside_message() const noexcept {
         return op_.state == na::OpState::idle && !kept_ && !large_input_ && !large_output_ && !pull_ && !lend_ &&
                !on_cancel_.load(std::memory_order_relaxed) && !on_sent_ && !transfers_ && !reply_posted_ && !stalled_ &&
-               !cancel_told_;
+               !cancel_told_ && decoded_bytes_ == 0;
     }
 
     void post_answer() noexcept;
@@ -179,6 +194,7 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     Timer timer_;  // how long large arguments are waited for, or a large result is kept
     bulk::Region large_input_;
     bulk::Region large_output_;
+    std::uint64_t decoded_bytes_ = 0;  // charge_memory()
     bulk::RemoteRegion remote_input_;
     bulk::Transfer* pull_ = nullptr;
     StallWatch watch_;      // of the large arguments

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bytes that all peers of a context share. Each may have as much as it leaves free: half of them where nobody else has
+// any, and whoever comes next always finds room. Any thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace cinnabar::rpc {
+
+class SharedBudget {
+  public:
+    using Part = std::atomic<std::uint64_t>;  // of one peer
+
+    explicit SharedBudget(std::uint64_t bytes_max) noexcept : bytes_max_(bytes_max) {}
+
+    // `part`: who takes them; null: this side itself, which may have all. False: nothing was taken.
+    [[nodiscard]] bool take(std::uint64_t bytes, Part* part) noexcept {
+        if (bytes > bytes_max_) return false;
+        const std::uint64_t all = all_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+        const std::uint64_t own = part ? part->fetch_add(bytes, std::memory_order_relaxed) + bytes : 0;
+        if (all <= bytes_max_ && own <= bytes_max_ - all) return true;
+        give_back(bytes, part);
+        return false;
+    }
+    void give_back(std::uint64_t bytes, Part* part) noexcept {
+        all_.fetch_sub(bytes, std::memory_order_relaxed);
+        if (part) part->fetch_sub(bytes, std::memory_order_relaxed);
+    }
+
+    [[nodiscard]] std::uint64_t taken() const noexcept { return all_.load(std::memory_order_relaxed); }
+    [[nodiscard]] std::uint64_t bytes_max() const noexcept { return bytes_max_; }
+    // The most that one peer can have.
+    [[nodiscard]] std::uint64_t part_max() const noexcept { return bytes_max_ / 2; }
+
+  private:
+    const std::uint64_t bytes_max_;
+    Part all_{0};
+};
+
+}  // namespace cinnabar::rpc
