@@ -29,8 +29,14 @@ class SteadyClock final : public TimeSource {
 }  // namespace
 
 TimeSource& steady_clock() noexcept {
-    static SteadyClock clock;
-    return clock;
+    // Never destroyed: what runs at exit reads it, such as the last lines of the log.
+    union Kept {
+        SteadyClock clock;
+        constexpr Kept() noexcept : clock() {}
+        constexpr ~Kept() {}
+    };
+    static constinit Kept kept;
+    return kept.clock;
 }
 
 std::uint64_t secret_u64() noexcept {
