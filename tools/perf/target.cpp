@@ -42,7 +42,9 @@ Result<Target> find_target(const std::string& uri, const std::string& transport,
     const auto end = std::chrono::steady_clock::now() + wait;
     for (;;) {
         auto found = ask_once(target);
-        const bool absent = !found && (found.code() == Errc::refused || found.code() == Errc::unreachable);
+        // Or it listens and does not serve yet.
+        const bool absent = !found && (found.code() == Errc::refused || found.code() == Errc::unreachable ||
+                                       found.code() == Errc::no_such_rpc);
         if (!absent || std::chrono::steady_clock::now() >= end) return found;
         if (wait_for(stop, retry_gap)) return Error{Errc::canceled, "interrupted before the server answered"};
     }
