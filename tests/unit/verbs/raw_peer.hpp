@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A peer made by hand, which does on its queue pair what no peer of ours would. It posts no receive, and its device
+// tries again for ever. On the kernel's software devices, as in the virtual machine of tests/vm.
+#pragma once
+
+#include <rdma/rdma_cma.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <thread>
+
+namespace cinnabar::verbs {
+
+class RawPeer {
+  public:
+    // Connects from the other end of the cable; `connected` once the library has answered, while the test drives it.
+    // At most `sends_max` operations may be under way.
+    RawPeer(const std::string& from, const std::string& to, std::uint32_t sends_max = 1);
+    ~RawPeer();
+    RawPeer(const RawPeer&) = delete;
+    RawPeer& operator=(const RawPeer&) = delete;
+
+    std::atomic<bool> connected{false};
+
+    // Posts so many messages, whatever it may send.
+    void burst(unsigned count);
+    // Reads 8 bytes of the library's memory; what came of it, once poll() is true.
+    void read(std::uint64_t address, std::uint32_t rkey);
+    [[nodiscard]] bool poll(ibv_wc& done);
+
+  private:
+    rdma_cm_id* id_ = nullptr;
+    ibv_mr* registered_ = nullptr;
+    std::array<std::byte, 64> bytes_{};
+    std::thread dial_;
+};
+
+}  // namespace cinnabar::verbs
