@@ -75,9 +75,9 @@ class Neighbours : public testing::Test {
     [[nodiscard]] std::unique_ptr<RawPeer> stranger(std::uint32_t sends_max) {
         auto made =
             std::make_unique<RawPeer>("verbs://10.81.0.2:0", server_->transport->endpoints().front(), sends_max);
-        const std::size_t met = server_->receiver.count(na::PeerEvent::connected);
+        const std::size_t connected = server_->receiver.count(na::PeerEvent::connected);
         EXPECT_TRUE(all_.until(
-            [&] { return made->connected && server_->receiver.count(na::PeerEvent::connected) == met + 1; }));
+            [&] { return made->connected && server_->receiver.count(na::PeerEvent::connected) == connected + 1; }));
         return made;
     }
     // The session of the honest one is what it was.
