@@ -76,8 +76,8 @@ class TextOutput final : public Output {
     static void line(const std::string& label, const std::string& rate, const std::string& spread,
                      const Histogram& latency) {
         // The sign is two bytes and one column.
-        const std::size_t width = spread.empty() ? 9 : 10;
-        print_line(fmt::format("{:<36}{:>10}{:>{}}{}", label, rate, spread, width, times_of(latency)));
+        const std::size_t columns = spread.empty() ? 9 : 10;
+        print_line(fmt::format("{:<36}{:>10}{:>{}}{}", label, rate, spread, columns, times_of(latency)));
     }
     static void trouble(const Outcomes& outcomes, bool gave_up) {
         if (const auto text = outcomes.text(); !text.empty())
