@@ -6,29 +6,20 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <atomic>
+#include <cstddef>
 #include <new>
 #include <utility>
 
 namespace cinnabar::shm {
-namespace {
 
-constinit std::atomic<LateCloses*> instance{nullptr};
-
-}  // namespace
-
+// Needs no memory: what brings descriptors comes also when there is none.
 LateCloses& LateCloses::of_process() noexcept {
-    static std::mutex making;
-    if (LateCloses* made = instance.load(std::memory_order_acquire)) return *made;
-    const std::lock_guard lock(making);
-    if (LateCloses* made = instance.load(std::memory_order_acquire)) return *made;
-    static bool told = false;
-    if (!std::exchange(told, true)) {
-        (void)::pthread_atfork(nullptr, nullptr, [] { instance.store(nullptr, std::memory_order_release); });
-    }
-    auto* made = new LateCloses;
-    instance.store(made, std::memory_order_release);
-    return *made;
+    alignas(LateCloses) static std::byte place[sizeof(LateCloses)];
+    static LateCloses& made = []() -> LateCloses& {
+        (void)::pthread_atfork(nullptr, nullptr, [] { new (place) LateCloses; });
+        return *new (place) LateCloses;
+    }();
+    return made;
 }
 
 void LateCloses::add(UniqueFd fd, uid_t user) noexcept {
