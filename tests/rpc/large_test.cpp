@@ -31,6 +31,8 @@ class LargeTest : public RpcTest {
             request.release();
         });
     }
+    // An origin that is another peer to the target.
+    void open_another(Side& side) { open(side, network_.one_process() ? 2 : 0, false, "other"); }
     void send_large(const std::string& text, Ending& ending) {
         Call* call = make("echo");
         Bytes room;
@@ -198,11 +200,7 @@ TEST_P(LargeTest, OnePeerTakesHalfOfTheBudgetForArgumentsAndResults) {
     EXPECT_EQ(endings[1].result, Errc::overloaded) << to_string(endings[1].result);
 
     Side other;
-    if (network_.one_process()) {
-        open(other, 2, false, "other");
-    } else {
-        open(other, 0, false, "other");
-    }
+    open_another(other);
     std::swap(origin_, other);
     send_large(pattern(3u << 20), endings[2]);
     ASSERT_TRUE(until([&] { return held.size() == 2; })) << "another peer has a share of its own";
@@ -240,11 +238,7 @@ TEST_P(LargeTest, OnePeerTakesHalfOfTheMemoryForDecodedArguments) {
     EXPECT_EQ(target_.context->counts().decoded_bytes, 8u << 20);
 
     Side other;
-    if (network_.one_process()) {
-        open(other, 2, false, "other");
-    } else {
-        open(other, 0, false, "other");
-    }
+    open_another(other);
     std::swap(origin_, other);
     send("echo", "of another peer", endings[2]);
     ASSERT_TRUE(until([&] { return held.size() == 3; }));

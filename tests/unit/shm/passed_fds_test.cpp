@@ -95,6 +95,12 @@ class PassedFds : public ShmTest {
     }
     ~PassedFds() override { stop(); }
 
+    // Of the member. `fine`, or where it stopped.
+    char begin_session(RawPeer& peer) {
+        if (connect_to(path(), peer.socket) != Errc::ok) return 'c';
+        peer.greet();
+        return wait_for_answer(peer) == Errc::ok ? fine : 'a';
+    }
     // In a process of another user of the group, which then stays until stop(): so long is the close of `slow` slow.
     void as_member(const std::function<char(SlowClose& slow)>& body) {
         member_ = ::fork();
@@ -214,9 +220,7 @@ TEST_F(PassedFds, with_a_bell_end_the_session) {
     log_.allow("descriptors that come with a wake-up");
     as_member([this](SlowClose& slow) {
         RawPeer peer;
-        if (connect_to(path(), peer.socket) != Errc::ok) return 'c';
-        peer.greet();
-        if (wait_for_answer(peer) != Errc::ok) return 'a';
+        if (const char why = begin_session(peer); why != fine) return why;
         const bool sent = pass(peer.socket.get(), "x", {slow.fd.get()});
         slow.fd.reset();
         return sent ? wait_for_end(peer.socket.get()) : 's';
@@ -232,9 +236,7 @@ TEST_F(PassedFds, unread_at_the_end_of_a_session) {
     log_.allow("descriptors that come with a wake-up");
     as_member([this](SlowClose& slow) {
         RawPeer peer;
-        if (connect_to(path(), peer.socket) != Errc::ok) return 'c';
-        peer.greet();
-        if (wait_for_answer(peer) != Errc::ok) return 'a';
+        if (const char why = begin_session(peer); why != fine) return why;
         peer.take_answer();
         tell(fine);
         const bool sent = pass(peer.socket.get(), "x", {slow.fd.get()});
