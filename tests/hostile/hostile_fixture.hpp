@@ -4,6 +4,7 @@
 
 #include "../rpc/rpc_fixture.hpp"
 #include "behaviours.hpp"
+#include "pull_handler.hpp"
 
 #include <deque>
 #include <memory>
@@ -14,46 +15,6 @@ namespace cinnabar::rpc {
 
 inline constexpr std::size_t pulled_bytes = 300'000;
 inline constexpr std::size_t large_bytes = 200'000;
-
-// What the handler of `pulled` needs.
-struct Pull {
-    Request* request = nullptr;
-    bulk::RemoteRegion remote;
-    std::vector<std::byte> memory;
-    bulk::Region local;
-};
-
-inline void end_pull(bulk::Transfer& ended, void* user) noexcept {
-    const std::unique_ptr<Pull> pull(static_cast<Pull*>(user));
-    const Errc result = ended.result();
-    pull->request->context().mover().release(ended);
-    if (result == Errc::ok) {
-        pull->request->respond(0);
-    } else {
-        pull->request->respond_error(result);
-    }
-    pull->request->release();
-}
-
-inline void begin_pull(Request& request) {
-    auto pull = std::make_unique<Pull>();
-    Reader reader(request.input());
-    Errc why = bulk::RemoteRegion::decode(reader, pull->remote);
-    if (why == Errc::ok) why = pull->remote.own();
-    if (why == Errc::ok) {
-        pull->request = &request;
-        pull->memory.resize(pull->remote.bytes());
-        pull->local = *bulk::Region::expose(Bytes(pull->memory), na::Access::read_write);
-        request.detach();
-        bulk::TransferArgs args;
-        args.remote = &pull->remote;
-        args.local = pull->local;
-        args.bytes = pull->remote.bytes();
-        if (request.transfer(args, end_pull, pull.get(), nullptr, why)) return (void)pull.release();
-    }
-    request.respond_error(why);
-    request.release();
-}
 
 class HostileTest : public RpcTest {
   protected:

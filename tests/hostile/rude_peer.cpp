@@ -9,6 +9,22 @@
 #include <array>
 
 namespace cinnabar::hostile {
+namespace {
+
+constexpr std::size_t remembered_max = 32;
+constexpr std::size_t results_max = 8;
+constexpr std::size_t read_bytes = 4'096;
+
+}  // namespace
+
+struct RudePeer::Read {
+    na::Op op;
+    std::vector<std::byte> key;
+    std::vector<std::byte> memory = std::vector<std::byte>(read_bytes);
+    std::unique_ptr<na::Memory> registered;
+    std::function<void(Errc)> ended;
+    bool over = false;
+};
 
 RudePeer::RudePeer(std::shared_ptr<na::Transport> transport, na::ContextId context, Sends sends)
     : transport_(std::move(transport)) {
@@ -46,6 +62,7 @@ void RudePeer::notice_connection() noexcept {
     was_connected_ = connected();
     credits_ = was_connected_ ? peer_->initial_credits() - 1 : 0;  // the first request, which dialled, has used one
     control_unacked_ = owes_ack_ = false;
+    results_.clear();
 }
 
 RudePeer::Sent& RudePeer::idle_slot() {
@@ -57,11 +74,32 @@ RudePeer::Sent& RudePeer::idle_slot() {
 }
 
 bool RudePeer::frame(ConstBytes bytes, na::Tag tag) {
+    if (!send(na::OpKind::send_unexpected, bytes, tag)) return false;
+    keep_in_mind(na::OpKind::send_unexpected, tag, bytes);
+    return true;
+}
+
+void RudePeer::keep_in_mind(na::OpKind kind, na::Tag tag, ConstBytes bytes) {
+    if (!remembers_) return;
+    if (remembered_.size() == remembered_max) remembered_.pop_front();
+    remembered_.push_back({kind, tag, {bytes.begin(), bytes.end()}});
+}
+
+// Where it keeps to the slots, each takes that of a request that it might send.
+bool RudePeer::replay(const Frame& frame) {
+    if (frame.bytes.size() > peer_->message_bytes_max()) return false;
+    if (keeps_to_slots_ && (!was_connected_ || credits_ == 0)) return false;
+    if (!send(frame.kind, frame.bytes, frame.tag)) return false;
+    if (credits_ != 0) --credits_;
+    return true;
+}
+
+bool RudePeer::send(na::OpKind kind, ConstBytes bytes, na::Tag tag) {
     na::Message* const message = peer_->port().take_message();
     if (!message) return false;
     Sent& sent = idle_slot();
     std::copy(bytes.begin(), bytes.end(), message->bytes().begin());
-    sent.op.kind = na::OpKind::send_unexpected;
+    sent.op.kind = kind;
     sent.op.peer = peer_;
     sent.op.message = message;
     sent.op.message_bytes = static_cast<std::uint32_t>(bytes.size());
@@ -117,10 +155,17 @@ void RudePeer::take(const na::Arrival& arrival) noexcept {
     notice_connection();  // it may have come in the same moment
     rpc::ReplyHeader header;
     ConstBytes payload;
-    if (rpc::frame_kind(arrival.bytes) == static_cast<std::uint8_t>(rpc::FrameKind::reply)) {
-        if (rpc::decode_reply(arrival.bytes, header, payload) == Errc::ok) credits_ += header.credits;
-        return;
+    const std::uint8_t kind = rpc::frame_kind(arrival.bytes);
+    const bool is_reply = kind == static_cast<std::uint8_t>(rpc::FrameKind::reply);
+    keep_in_mind(is_reply ? na::OpKind::send_expected : na::OpKind::send_unexpected, arrival.tag, arrival.bytes);
+    if (is_reply) {
+        if (rpc::decode_reply(arrival.bytes, header, payload) != Errc::ok) return;
+        credits_ += header.credits;
+        if (!remembers_ || (header.flags & rpc::flag_overflow) == 0) return;
+        if (results_.size() == results_max) results_.pop_front();
+        return (void)results_.push_back({arrival.tag, {payload.begin(), payload.end()}});
     }
+    if (kind == static_cast<std::uint8_t>(rpc::FrameKind::request)) ++calls_from_others_;
     Reader reader(arrival.bytes);
     std::uint8_t flags = 0;
     std::uint16_t records = 0;
@@ -131,6 +176,39 @@ void RudePeer::take(const na::Arrival& arrival) noexcept {
         const rpc::ControlRecord record = rpc::decode_control(reader);
         if (record.type == rpc::ControlType::grant) credits_ += record.value;
     }
+}
+
+bool RudePeer::give_back(Result& result) {
+    const rpc::ControlRecord record{rpc::ControlType::fetched, 0, result.tag};
+    result.given_back = control({&record, 1}, rpc::control_wants_ack);
+    return result.given_back;
+}
+
+void RudePeer::read(ConstBytes descriptor, std::function<void(Errc)> ended) {
+    std::erase_if(reads_, [](const auto& read) { return read->over; });
+    bulk::RemoteRegion remote;
+    Reader reader(descriptor);
+    if (bulk::RemoteRegion::decode(reader, remote) != Errc::ok) return ended(Errc::protocol);
+    auto made = std::make_unique<Read>();
+    const ConstBytes key = remote.key_for(transport_->scheme());
+    made->key.assign(key.begin(), key.end());
+    const na::Segment segment{made->memory.data(), made->memory.size()};
+    made->registered = transport_->register_memory({&segment, 1}, na::Access::read_write).value();
+    made->ended = std::move(ended);
+    na::Op& op = made->op;
+    op.kind = na::OpKind::get;
+    op.peer = peer_;
+    op.local = made->registered.get();
+    op.remote = {made->key, remote.bytes()};
+    op.bytes = std::min<std::uint64_t>(remote.bytes(), read_bytes);
+    op.user = made.get();
+    op.complete = [](na::Op& over) noexcept {
+        auto& read = *static_cast<Read*>(over.user);
+        read.over = true;
+        read.ended(over.result);
+    };
+    if (const Errc refused = context_->post(op); refused != Errc::ok) return made->ended(refused);
+    reads_.push_back(std::move(made));
 }
 
 ConstBytes RudePeer::lend(std::size_t bytes, Bytes room) {

@@ -10,6 +10,8 @@
 #include <cinnabar/rpc/rpc_id.hpp>
 
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -48,6 +50,32 @@ class RudePeer {
     [[nodiscard]] std::uint64_t frames() const noexcept { return frames_; }
     // How many more requests the target allows, by what this peer has read.
     [[nodiscard]] std::uint32_t credits() const noexcept { return credits_; }
+
+    // From now on it remembers the last frames that it sent and got.
+    void remember() noexcept { remembers_ = true; }
+    struct Frame {
+        na::OpKind kind = na::OpKind::send_unexpected;
+        na::Tag tag = 0;
+        std::vector<std::byte> bytes;
+    };
+    [[nodiscard]] const std::deque<Frame>& remembered() const noexcept { return remembered_; }
+    // Sends one again as it was; it may be another peer's. As frame().
+    bool replay(const Frame& frame);
+    // Of others that call it, as if it were somebody whom they know.
+    [[nodiscard]] std::uint64_t calls_from_others() const noexcept { return calls_from_others_; }
+
+    // What was lent to it: the last large results of this connection that it remembers.
+    struct Result {
+        na::Tag tag = 0;
+        std::vector<std::byte> descriptor;
+        bool given_back = false;
+    };
+    [[nodiscard]] std::deque<Result>& results() noexcept { return results_; }
+    // Says that it is done with it. False: as control().
+    bool give_back(Result& result);
+    // Reads by such a descriptor, of whomever and however old. `ended` runs once, at the latest when this goes.
+    void read(ConstBytes descriptor, std::function<void(Errc)> ended);
+
     // Lends `bytes` of memory and encodes the descriptor into `room`. Gives the encoded part.
     [[nodiscard]] ConstBytes lend(std::size_t bytes, Bytes room);
 
@@ -57,7 +85,10 @@ class RudePeer {
         RudePeer* owner = nullptr;
         bool free = true;
     };
+    struct Read;
     [[nodiscard]] Sent& idle_slot();
+    bool send(na::OpKind kind, ConstBytes bytes, na::Tag tag);
+    void keep_in_mind(na::OpKind kind, na::Tag tag, ConstBytes bytes);
     void take(const na::Arrival& arrival) noexcept;
     void notice_connection() noexcept;
     bool acknowledge();
@@ -74,6 +105,11 @@ class RudePeer {
     bool keeps_to_slots_ = false;
     bool control_unacked_ = false;
     bool owes_ack_ = false;
+    bool remembers_ = false;
+    std::deque<Frame> remembered_;
+    std::uint64_t calls_from_others_ = 0;
+    std::deque<Result> results_;
+    std::vector<std::unique_ptr<Read>> reads_;
     std::vector<std::byte> memory_;
     std::unique_ptr<na::Memory> registered_;
     na::Lease lease_;

@@ -8,6 +8,7 @@
 #include <cinnabar/rpc/engine.hpp>
 #include <cinnabar/rpc/request.hpp>
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -16,6 +17,7 @@
 namespace cinnabar::seeds {
 
 class Mesh;
+class Process;
 
 // The handlers that a process has for it.
 class LiarService {
@@ -37,11 +39,28 @@ class Liar {
     void act();
     // Reads what arrived from some of the processes, or from none.
     void look();
-    void leave() noexcept { ends_.clear(); }
 
   private:
+    using End = std::unique_ptr<hostile::RudePeer>;
+    // A large result that a life of a process lent to it.
+    struct Relic {
+        std::string process;
+        unsigned life = 0;
+        std::vector<std::byte> descriptor;
+    };
+
+    void come(End& end, const Process& target);
+    // Sends again what it, or another of its ends, sent or got earlier.
+    void replay(hostile::RudePeer& end);
+    // Reads what was lent to it, without an end; or gives it back.
+    void hold(hostile::RudePeer& end, const Process& target);
+    // Reads what was lent to it and is not any more, or by another process.
+    void dig_up(hostile::RudePeer& end, const Process& target);
+    void bury(const Process& target, ConstBytes descriptor);
+
     Mesh& mesh_;
-    std::map<std::string, std::unique_ptr<hostile::RudePeer>> ends_;  // by the name of the process that it calls
+    std::map<std::string, End> ends_;  // by the name of the process that it calls
+    std::deque<Relic> relics_;
     unsigned step_ = 0;
 };
 

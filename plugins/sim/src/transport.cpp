@@ -65,13 +65,14 @@ struct SimTransport::Fence {
     bool done = false;
 };
 
-SimTransport::SimTransport(std::shared_ptr<WorldState> world, std::string name, const na::TransportOptions& options)
+SimTransport::SimTransport(std::shared_ptr<WorldState> world, std::string name, const na::TransportOptions& options,
+                           na::Incarnation claimed)
     : world_(std::move(world)),
       name_(std::move(name)),
       options_(options),
       caps_(caps_of(*world_)),
       limits_(limits_of(*world_, options)),
-      incarnation_(world_->random().next() | 1),
+      incarnation_(claimed != 0 ? claimed : world_->random().next() | 1),
       leases_(leases_max),
       ports_(options.contexts_max) {
     world_->add(*this);

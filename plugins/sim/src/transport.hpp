@@ -18,7 +18,9 @@ namespace cinnabar::sim {
 
 class SimTransport final : public na::Transport {
   public:
-    SimTransport(std::shared_ptr<WorldState> world, std::string name, const na::TransportOptions& options);
+    // `claimed`: its incarnation; 0: one of its own.
+    SimTransport(std::shared_ptr<WorldState> world, std::string name, const na::TransportOptions& options,
+                 na::Incarnation claimed);
     ~SimTransport() override;
 
     [[nodiscard]] std::string_view scheme() const noexcept override { return "sim"; }

@@ -154,6 +154,11 @@ Result<std::unique_ptr<na::Transport>> World::open(std::string_view name, const 
     return open_host(state_, name, options);
 }
 
+Result<std::unique_ptr<na::Transport>> World::open_as(std::string_view name, const na::TransportOptions& options,
+                                                      na::Incarnation claimed) {
+    return open_host(state_, name, options, claimed);
+}
+
 void World::kill(std::string_view name) {
     SimTransport* host = state_->find(name);
     if (!host) return;
@@ -191,10 +196,10 @@ std::uint64_t World::trace_hash() const noexcept { return state_->trace_hash(); 
 std::uint64_t World::events_run() const noexcept { return state_->events_run(); }
 
 Result<std::unique_ptr<na::Transport>> open_host(const std::shared_ptr<WorldState>& world, std::string_view name,
-                                                 const na::TransportOptions& options) {
+                                                 const na::TransportOptions& options, na::Incarnation claimed) {
     if (name.empty()) return Error(Errc::bad_address, "a simulated host has a name: sim://NAME");
     if (world->find(name)) return Error(Errc::exists, "a process lives on that host already", std::string(name));
-    return std::unique_ptr<na::Transport>(std::make_unique<SimTransport>(world, std::string(name), options));
+    return std::unique_ptr<na::Transport>(std::make_unique<SimTransport>(world, std::string(name), options, claimed));
 }
 
 }  // namespace cinnabar::sim

@@ -115,6 +115,7 @@ class WorldState final : public TimeSource, public std::enable_shared_from_this<
 
 [[nodiscard]] Result<std::unique_ptr<na::Transport>> open_host(const std::shared_ptr<WorldState>& world,
                                                                std::string_view name,
-                                                               const na::TransportOptions& options);
+                                                               const na::TransportOptions& options,
+                                                               na::Incarnation claimed = 0);
 
 }  // namespace cinnabar::sim

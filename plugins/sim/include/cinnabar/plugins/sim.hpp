@@ -70,6 +70,11 @@ class CINNABAR_API World {
     [[nodiscard]] Result<std::unique_ptr<na::Transport>> open(std::string_view name,
                                                               const na::TransportOptions& options);
 
+    // One that claims the incarnation of another process, as a hostile one may: nobody proves it in a Hello.
+    [[nodiscard]] Result<std::unique_ptr<na::Transport>> open_as(std::string_view name,
+                                                                 const na::TransportOptions& options,
+                                                                 na::Incarnation claimed);
+
     // The process on `name` dies: its peers see a reset, its ops stay where they are until its contexts are closed
     // (with `canceled`). Its memory is not touched any more.
     void kill(std::string_view name);
