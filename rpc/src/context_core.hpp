@@ -285,11 +285,12 @@ class ContextCore final : public na::Receiver {
     Notices notices;
 
     // What one peer may have of the request slots, so that there is room for others (docs/limits.md): credits; replies
-    // that have not left, beyond which it gets no credits; requests whose handlers have not ended.
+    // that have not left, beyond which it gets no credits.
     const std::uint32_t peer_budget_max =
         std::min({options.credits_per_peer_max, requests.slots_max() / 8, Credits::budget_max});
     const std::uint32_t peer_unsent_max = std::max(peer_budget_max, 1u);
-    const std::uint32_t peer_handling_max = options.requests_held_max - options.requests_held_max / 4;
+    // So many requests in handlers are never too many, whoever sent them (crowded()).
+    const std::uint32_t uncrowded_max = options.requests_held_max / 2;
     // The first slots of calls and of requests keep their message for the next use; all keep their address.
     const std::uint32_t messages_retained;
     std::uint32_t replies_unsent = 0;  // replies that were posted, or wait to be, and have not left

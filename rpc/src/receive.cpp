@@ -67,9 +67,12 @@ Errc ContextCore::take_input(Request& request, na::Arrival& arrival, ConstBytes 
     return failed;
 }
 
-// Whether one more is too many: of all peers, or of this one, so that there is room for others.
+// Whether this one is too many. A peer may have as many as all leave free, and one in any case, so that whoever comes
+// next finds room.
 bool ContextCore::crowded(const PeerBook& book) const noexcept {
-    return requests.taken() - replies_unsent > options.requests_held_max || book.account.handling() > peer_handling_max;
+    const std::uint32_t all = requests.taken() - replies_unsent;
+    return all > options.requests_held_max ||
+           book.account.handling() > std::max(options.requests_held_max - all, std::uint32_t{1});
 }
 
 Errc ContextCore::admit(Request& request, const RequestHeader& header) noexcept {
@@ -87,7 +90,7 @@ Errc ContextCore::admit(Request& request, const RequestHeader& header) noexcept 
     }
     if (header.time_left_us == 0) return Errc::timed_out;
     if (engine.draining() || closing_) return Errc::shutting_down;
-    if (requests.taken() - replies_unsent > peer_handling_max && crowded(*request.book_)) return Errc::overloaded;
+    if (requests.taken() - replies_unsent > uncrowded_max && crowded(*request.book_)) return Errc::overloaded;
     for (Tombstone& tombstone : tombstones) {
         if (!tombstones_used) break;
         if (tombstone.peer == request.book_->peer && tombstone.call == request.tag_) {

@@ -22,7 +22,8 @@ struct Options {
     std::uint32_t calls_max = 65'536;
     // Arguments of calls that wait for credits; one of the largest may. Then `overloaded`.
     std::size_t queued_bytes_max = (64u << 20) + 4096;
-    // Requests whose handlers have not ended, of one peer at most three quarters of it; then `overloaded`.
+    // Requests whose handlers have not ended. A peer has at most as many as all of them leave free, half of it alone;
+    // then `overloaded`.
     std::uint32_t requests_held_max = 16'384;
     // One argument or result that goes by bulk, encoded: a value of 64 MiB, and what its encoding adds. Then
     // `too_large`.
