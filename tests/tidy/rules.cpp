@@ -366,8 +366,10 @@ Findings check_listed(const std::vector<Source>& tree) {
 
 Findings check_tree(const std::vector<Source>& tree) {
     Findings findings = check_listed(tree);
-    const Findings rooms = check_rooms_of_words(tree);
-    findings.insert(findings.end(), rooms.begin(), rooms.end());
+    for (const auto rule : {check_rooms_of_words, check_limits}) {
+        const auto found = rule(tree);
+        findings.insert(findings.end(), found.begin(), found.end());
+    }
     constexpr std::array<Findings (*)(const Source&), 9> rules{
         check_sizes,     check_arrows,        check_third_party, check_banned_names, check_libfabric,
         check_leftovers, check_machine_paths, check_first_lines, check_words};

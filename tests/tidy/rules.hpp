@@ -43,6 +43,8 @@ inline constexpr std::size_t line_columns_max = 120;
 [[nodiscard]] Findings check_rooms_of_words(const std::vector<Source>& tree);
 // A C or C++ file that no CMakeLists.txt above it names.
 [[nodiscard]] Findings check_listed(const std::vector<Source>& tree);
+// A row of docs/limits.md that is there twice, names a test that is not there, or none and does not say so.
+[[nodiscard]] Findings check_limits(const std::vector<Source>& tree);
 
 // All of the above over the whole tree.
 [[nodiscard]] Findings check_tree(const std::vector<Source>& tree);

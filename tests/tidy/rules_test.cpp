@@ -262,5 +262,18 @@ TEST(Listed, EverySourceFileHasATarget) {
     EXPECT_TRUE(findings("x()\n", "na/include/a.hpp").empty()) << "headers are not listed";
 }
 
+TEST(Limits, EachRowNamesATestThatIsThere) {
+    const auto findings = [](std::string_view rows) {
+        const std::string head = "| what | shown by |\n|---|---|\n";
+        return lines_of(check_limits({Source("tests/unit/a_test.cpp", "TEST_P(Suite, ATest) {\n"),
+                                      Source("docs/limits.md", head + std::string(rows))}));
+    };
+    EXPECT_EQ(findings("| a | `Suite.ATest`, `ATest`, `Suite.*`, `Suite.A*`; `a_test` |\n"), Lines{});
+    EXPECT_EQ(findings("| a | none: nothing can fail |\nwords `Suite.Gone`\n"), Lines{});
+    EXPECT_EQ(findings("| a | `Suite.Gone` |\n| b | `Gone.*` |\n"), (Lines{3, 4}));
+    EXPECT_EQ(findings("| a | |\n"), Lines{3});
+    EXPECT_EQ(findings("| a | `ATest` |\n| a | `Suite.*` |\n"), Lines{4});
+}
+
 }  // namespace
 }  // namespace cinnabar::tidy

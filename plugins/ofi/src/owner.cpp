@@ -204,14 +204,18 @@ Sent Owner::grant_put(PeerRequest& request) noexcept {
     Chunk* chunk = next_chunk(request);
     if (!chunk || !session_.chunks().stage(*chunk)) {
         if (chunk) session_.chunks().give(*chunk);
-        session_.port().pools().end_silent_writer(session_);
         to_serve_.push_front(request);
+        session_.port().pools().end_silent_writer(session_);
         return Sent::stalled;
     }
     const iovec piece{chunk->staging->bytes.get(), chunk->bytes};
     const Errc why = session_.port().endpoint().receive_tagged(
         &piece, 1, chunk->staging->memory, request.tag + chunk->number, session_.fabric_address(), *chunk);
-    if (why != Errc::ok) return not_taken(request, *chunk, why);
+    if (why != Errc::ok) {
+        const Sent sent = not_taken(request, *chunk, why);
+        if (sent == Sent::stalled) session_.port().pools().end_silent_writer(session_);
+        return sent;
+    }
     chunk->request = &request;
     session_.chunks().posted(*chunk, request.with_fabric);
     if (granted_++ == 0) granted_since_ = session_.port().host().now_us();

@@ -13,8 +13,7 @@ namespace {
 constexpr std::uint32_t transfers_max = 16 * 1024;
 constexpr std::uint32_t requests_max = 64 * 1024;
 constexpr std::uint32_t chunks_slots_max = 256 * 1024;
-constexpr std::uint32_t staging_max = 2048;  // on each side; holds the largest operation several times
-static_assert(staging_max > 2 * chunks_max);
+static_assert(Pools::staging_max > 2 * chunks_max);
 constexpr std::uint32_t controls_max = 64 * 1024;
 
 // How long a peer may keep room for chunks that it does not send while others wait for such room.
@@ -71,8 +70,7 @@ Transfer* Pools::take_transfer(Session& asks) noexcept {
 
 void Pools::end_silent_writer(const Session& asks) noexcept {
     const TimeUs now = port_.host().now_us();
-    if (served_staging_.taken() < served_staging_.slots_max() || now < silent_looked_at_ + writer_silence_us / 8)
-        return;
+    if (now < silent_looked_at_ + writer_silence_us / 8) return;
     silent_looked_at_ = now;
     Session* silent = nullptr;
     port_.sessions().for_each([&](Session& session) {

@@ -15,6 +15,9 @@ class Session;
 
 class Pools {
   public:
+    // Chunks that there is room for, on each side; holds the largest operation several times.
+    static constexpr std::uint32_t staging_max = 2048;
+
     explicit Pools(OfiPort& port);
 
     // For one session. Null: no other session holds more, or memory is short; of transfers also until those of the
@@ -22,8 +25,8 @@ class Pools {
     [[nodiscard]] Buffer* take_control(Session& asks) noexcept;
     [[nodiscard]] PeerRequest* take_request(Session& asks) noexcept;
     [[nodiscard]] Transfer* take_transfer(Session& asks) noexcept;
-    // There is no room for a chunk of a put: if all of it is granted, ends the session of the other peer that has been
-    // silent for longest, if that is more than writer_silence_us.
+    // There is no room for a chunk of a put, here or with the provider: ends the session of the other peer that has
+    // room and has sent nothing for longest, if that is more than writer_silence_us.
     void end_silent_writer(const Session& asks) noexcept;
 
     // Room for a chunk; null when memory is out. What is `served` to peers has its own: they wait for it, and each may

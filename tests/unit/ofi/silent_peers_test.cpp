@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Peers that ask and take no answers: what they hold of what all sessions share is theirs to pay for.
+#include "pools.hpp"
 #include "session.hpp"
 #include "stranger.hpp"
 #include "support/network.hpp"
@@ -114,6 +115,27 @@ class SilentPeers : public testing::TestWithParam<NetworkKind> {
         EXPECT_TRUE(pump_.until([&] { return get.done; }));
         EXPECT_TRUE(get.op.result != Errc::ok || std::equal(get.here.begin(), get.here.end(), lent_.begin()));
         return get.op.result;
+    }
+    // How a put into all of that lease ends.
+    Errc put(Side& side, const na::Lease& lease, std::size_t bytes) {
+        std::vector<std::byte> from(bytes, std::byte{5});
+        const na::Segment segment{from.data(), from.size()};
+        const auto memory = side.transport->register_memory({&segment, 1}, na::Access::read).value();
+        std::array<std::byte, na::LeaseKey::wire_bytes> key{};
+        Writer writer(key);
+        server_.transport->describe(lease, writer);
+        na::Op op;
+        bool done = false;
+        op.kind = na::OpKind::put;
+        op.peer = side.context->peer(na::Addr::parse(target()).value()).value();
+        op.local = memory.get();
+        op.remote = {key, bytes};
+        op.bytes = bytes;
+        op.user = &done;
+        op.complete = [](na::Op& self) noexcept { *static_cast<bool*>(self.user) = true; };
+        EXPECT_EQ(side.context->post_owned(op), Errc::ok);
+        EXPECT_TRUE(pump_.until([&] { return done; }));
+        return op.result;
     }
     // So many strangers, each with a session; what is sent to them finds `little` room.
     void invite(std::size_t count, bool little = true) {
@@ -253,6 +275,49 @@ TEST_P(SilentPeers, WhoAsksForMoreThanItTakesIsEnded) {
     }));
     EXPECT_EQ(server_.receiver.events.back().why, Errc::overloaded);
     strangers_.clear();  // else the provider keeps what it was given to send
+    (void)server_.transport->revoke(lease);
+    EXPECT_TRUE(pump_.until([&] { return !lease.granted(); }));
+}
+
+// Large puts whose chunks never come, until the server, or its provider, has no room for more.
+TEST_P(SilentPeers, WhoSendsNoChunksMakesRoomForWhoDoes) {
+    constexpr std::uint32_t chunk = 2 * small_bytes_max;
+    std::vector<std::byte> lent(std::size_t{2} * Owner::served_max * chunk);
+    const na::Segment segment{lent.data(), lent.size()};
+    const auto memory = server_.transport->register_memory({&segment, 1}, na::Access::write).value();
+    na::Lease& lease = large_lease_;
+    lease.memory = memory.get();
+    lease.bytes = lent.size();
+    lease.access = na::Access::write;
+    lease.fenced.run = [](Work&) noexcept {};
+    ASSERT_EQ(server_.transport->grant(lease), Errc::ok);
+
+    EXPECT_NO_FATAL_FAILURE(invite(1, false));
+    Stranger& stranger = strangers_.front();
+    TransferBody body;
+    body.key = {lease.slot, lease.generation, lease.key};
+    body.bytes = lent.size();
+    body.chunk = chunk;
+    const auto takes_its_share = [&](std::size_t session) {
+        stranger.heard.clear();
+        stranger.say(session, FrameKind::put, session, body);
+        for (int rounds = 0; rounds < 1000 && stranger.heard.size() < Owner::served_max; ++rounds) {
+            stranger.poll();
+            (void)pump_.round();
+        }
+        return stranger.heard.size() == Owner::served_max;
+    };
+    std::size_t session = 0;
+    while (takes_its_share(session) && session < Pools::staging_max) session = stranger.connect(pump_);
+    EXPECT_GT(session, 64u);
+    EXPECT_LE(session, Pools::staging_max / Owner::served_max);
+
+    friend_.open(network_, pump_, "friend", false);
+    EXPECT_EQ(put(friend_, lease, lent.size()), Errc::ok);
+    EXPECT_EQ(lent.back(), std::byte{5});
+    EXPECT_GE(server_.receiver.count(na::PeerEvent::lost), 1u);
+    EXPECT_LE(server_.receiver.count(na::PeerEvent::lost), 4u) << "more than there was need for";
+    EXPECT_EQ(server_.receiver.events.back().why, Errc::timed_out);
     (void)server_.transport->revoke(lease);
     EXPECT_TRUE(pump_.until([&] { return !lease.granted(); }));
 }

@@ -91,6 +91,7 @@ class Stranger {
         heard.clear();
         return session;
     }
+    [[nodiscard]] std::size_t sessions() const noexcept { return joined_.size(); }
     // Whether the library has ended that session.
     bool ended(std::size_t session) const {
         std::byte nothing{};
