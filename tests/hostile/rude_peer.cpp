@@ -160,6 +160,7 @@ void RudePeer::take(const na::Arrival& arrival) noexcept {
     keep_in_mind(is_reply ? na::OpKind::send_expected : na::OpKind::send_unexpected, arrival.tag, arrival.bytes);
     if (is_reply) {
         if (rpc::decode_reply(arrival.bytes, header, payload) != Errc::ok) return;
+        ++replies_;
         credits_ += header.credits;
         if (!remembers_ || (header.flags & rpc::flag_overflow) == 0) return;
         if (results_.size() == results_max) results_.pop_front();

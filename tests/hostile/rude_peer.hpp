@@ -48,6 +48,8 @@ class RudePeer {
     [[nodiscard]] bool awaits_ack() const noexcept { return control_unacked_; }
 
     [[nodiscard]] std::uint64_t frames() const noexcept { return frames_; }
+    // Replies that it has read.
+    [[nodiscard]] std::uint64_t replies() const noexcept { return replies_; }
     // How many more requests the target allows, by what this peer has read.
     [[nodiscard]] std::uint32_t credits() const noexcept { return credits_; }
 
@@ -100,6 +102,7 @@ class RudePeer {
     std::vector<std::unique_ptr<Sent>> sent_;
     std::uint64_t tag_ = 0;
     std::uint64_t frames_ = 0;
+    std::uint64_t replies_ = 0;
     std::uint32_t credits_ = 0;
     bool was_connected_ = false;  // at the last look()
     bool keeps_to_slots_ = false;
