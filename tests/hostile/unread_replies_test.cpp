@@ -91,7 +91,7 @@ class UnreadReplies : public RpcTest {
     }
     [[nodiscard]] bool all_answered() const { return rogue_->replies() == sent_; }
     // False: the target has ended its session. It does not notice, since it does not look.
-    [[nodiscard]] bool is_let_in() const { return target_.context->counts().connections == connections_; }
+    [[nodiscard]] bool has_session() const { return target_.context->counts().connections == connections_; }
     [[nodiscard]] bool read_until(const std::function<bool()>& done) {
         return until([&] {
             rogue_->look();
@@ -127,7 +127,7 @@ TEST_P(UnreadReplies, HoldNoMoreThanTheShareOfOnePeer) {
     log_.allow("without credits");
     earn_credits();
     std::uint32_t most = 0;
-    for (int i = 0; i < 1'000 && is_let_in(); ++i) {
+    for (int i = 0; i < 1'000 && has_session(); ++i) {
         for (int k = 0; k < 4; ++k) (void)send_big();
         for (int k = 0; k < 4; ++k) pump();
         most = std::max(most, target_.context->counts().requests);
@@ -138,7 +138,7 @@ TEST_P(UnreadReplies, HoldNoMoreThanTheShareOfOnePeer) {
     EXPECT_GE(most, options_.credits_per_peer_max) << "the replies left";
     EXPECT_LE(most, 2 * options_.credits_per_peer_max);
     EXPECT_EQ(call_echo(), Errc::ok);
-    EXPECT_FALSE(is_let_in());
+    EXPECT_FALSE(has_session());
 }
 
 // It sends as long as it has credits, and reads on later: nothing is lost, and it gets credits again.
@@ -168,7 +168,7 @@ TEST_P(UnreadReplies, AreNoReasonToCloseAConnectionThatKeepsToItsCredits) {
     ASSERT_TRUE(read_until([&] { return rogue_->credits() > 0; })) << "no credits after all was read";
     ASSERT_TRUE(send_big());
     ASSERT_TRUE(read_until([&] { return all_answered(); }));
-    EXPECT_TRUE(is_let_in());
+    EXPECT_TRUE(has_session());
 }
 
 std::vector<support::NetworkKind> networks_that_fill() {
