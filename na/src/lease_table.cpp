@@ -50,11 +50,19 @@ Errc LeaseTable::grant(Lease& lease) noexcept {
 
 void LeaseTable::revoke(Lease& lease) noexcept {
     while (!close(lease)) ::sched_yield();
-    Slot* slot = slots_.at(lease.slot);
+    give_back(lease.slot);
+    lease.key = 0;
+}
+
+void LeaseTable::give_back(std::uint32_t index) noexcept {
+    Slot* slot = slots_.at(index);
     slot->key.store(0, std::memory_order_relaxed);
     slot->generation.fetch_add(1, std::memory_order_relaxed);
     slots_.release(*slot);
-    lease.key = 0;
+}
+
+bool LeaseTable::pinned(std::uint32_t slot) const noexcept {
+    return (slots_.at(slot)->pins.load(std::memory_order_acquire) & ~revoked_bit) != 0;
 }
 
 bool LeaseTable::close(const Lease& lease) noexcept {

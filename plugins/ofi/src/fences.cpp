@@ -3,8 +3,6 @@
 
 #include <sched.h>
 
-#include <utility>
-
 namespace cinnabar::ofi {
 namespace {
 
@@ -16,24 +14,18 @@ constexpr TimeUs fence_us = 200'000;
 }  // namespace
 
 Fences::~Fences() {
-    for (Fence& fence : fences_) leases_.revoke(fence.held);
+    fences_.clear([this](std::uint32_t slot) noexcept { leases_.give_back(slot); });
 }
 
-Errc Fences::revoke(na::Lease& lease, TimeUs now) {
+Errc Fences::revoke(na::Lease& lease, TimeUs now) noexcept {
     for (unsigned yields = 0; !leases_.close(lease); ++yields) {
         if (yields < yields_max) {
             (void)::sched_yield();
             continue;
         }
         const std::lock_guard lock(mutex_);
-        Fence& fence = fences_.emplace_back();
-        fence.lease = &lease;
-        fence.held.memory = lease.memory;
-        fence.held.key = lease.key;
-        fence.held.slot = lease.slot;
-        fence.held.generation = lease.generation;
-        fence.until = now + fence_us;
-        pending_.store(static_cast<std::uint32_t>(fences_.size()), std::memory_order_seq_cst);
+        fences_.add(leases_.fence_of(lease), lease, lease.slot, now + fence_us);
+        pending_.store(true, std::memory_order_seq_cst);
         return Errc::again;
     }
     leases_.revoke(lease);
@@ -42,18 +34,11 @@ Errc Fences::revoke(na::Lease& lease, TimeUs now) {
 
 void Fences::check(WorkQueue& ended, TimeUs now) noexcept {
     const std::lock_guard lock(mutex_);
-    for (auto fence = fences_.begin(); fence != fences_.end();) {
-        const bool over = leases_.close(fence->held);
-        if (fence->lease && (over || now > fence->until)) {
-            na::Lease& lease = *std::exchange(fence->lease, nullptr);
-            lease.key = 0;
-            lease.fence_failed = !over;
-            ended.push_back(lease.fenced);
-        }
-        if (over) leases_.revoke(fence->held);
-        fence = over ? fences_.erase(fence) : std::next(fence);
-    }
-    pending_.store(static_cast<std::uint32_t>(fences_.size()), std::memory_order_seq_cst);
+    fences_.check(
+        now, [this](std::uint32_t slot) noexcept { return !leases_.pinned(slot); },
+        [&ended](na::Lease& lease) noexcept { ended.push_back(lease.fenced); },
+        [this](std::uint32_t slot) noexcept { leases_.give_back(slot); });
+    pending_.store(!fences_.empty(), std::memory_order_seq_cst);
 }
 
 }  // namespace cinnabar::ofi

@@ -7,9 +7,9 @@
 #include <cinnabar/base/clock.hpp>
 #include <cinnabar/base/work.hpp>
 #include <cinnabar/na/lease_table.hpp>
+#include <cinnabar/na/pending_fences.hpp>
 
 #include <atomic>
-#include <list>
 #include <mutex>
 
 namespace cinnabar::ofi {
@@ -21,22 +21,17 @@ class Fences {
     ~Fences();
 
     // As Transport::revoke.
-    [[nodiscard]] Errc revoke(na::Lease& lease, TimeUs now);
+    [[nodiscard]] Errc revoke(na::Lease& lease, TimeUs now) noexcept;
     // Whether check() has to be called now and then. In one order with what wakes the contexts.
-    [[nodiscard]] bool pending() const noexcept { return pending_.load(std::memory_order_seq_cst) != 0; }
+    [[nodiscard]] bool pending() const noexcept { return pending_.load(std::memory_order_seq_cst); }
     // Puts Lease::fenced of those that are over into `ended`.
     void check(WorkQueue& ended, TimeUs now) noexcept;
 
   private:
-    struct Fence {
-        na::Lease* lease;  // null: it has failed, and its lender knows
-        na::Lease held;    // what the table knows it by
-        TimeUs until;
-    };
     na::LeaseTable& leases_;
     std::mutex mutex_;
-    std::list<Fence> fences_;
-    std::atomic<std::uint32_t> pending_{0};
+    na::PendingFences fences_;
+    std::atomic<bool> pending_{false};
 };
 
 }  // namespace cinnabar::ofi

@@ -57,7 +57,7 @@ struct Copier::Window {
 
 // The owner's segments from `position` of its registration on, read from the owner's memory.
 Errc Copier::find_pieces(const BoardView::Pinned& pinned, std::uint64_t position, std::uint64_t bytes,
-                          Window& out) noexcept {
+                         Window& out) noexcept {
     const auto read = [&](std::uint32_t index, BoardPiece* to, std::uint32_t count) {
         return read_from(channel_.process.pid(), pinned.address + std::uint64_t{index} * sizeof(BoardPiece), to,
                          count * sizeof(BoardPiece));
@@ -90,7 +90,7 @@ Errc Copier::find_pieces(const BoardView::Pinned& pinned, std::uint64_t position
 }
 
 Errc Copier::find_window(const na::Op& op, std::uint64_t moved, std::uint64_t bytes_max,
-                          const BoardView::Pinned& pinned, Window& out) noexcept {
+                         const BoardView::Pinned& pinned, Window& out) noexcept {
     std::uint64_t want = std::min(op.bytes - moved, bytes_max);
     const std::uint64_t offset = pinned.offset + op.remote_offset + moved;
     if (pinned.pieces == 0) {
@@ -112,7 +112,7 @@ Errc Copier::find_window(const na::Op& op, std::uint64_t moved, std::uint64_t by
 }
 
 Errc Copier::copy_across(na::PostedOp& posted, std::uint64_t bytes_max, const BoardView::Pinned& pinned,
-                          std::uint64_t& copied) noexcept {
+                         std::uint64_t& copied) noexcept {
     const na::Op& op = *posted.op;
     if (!channel_.process.is_there(channel_.socket.get())) return Errc::peer_lost;
     Window window;
@@ -128,7 +128,7 @@ Errc Copier::copy_across(na::PostedOp& posted, std::uint64_t bytes_max, const Bo
 
 // Memory that the peer's library allocated. unsupported: it cannot be mapped.
 Errc Copier::copy_mapped(na::PostedOp& posted, std::uint64_t bytes_max, const BoardView::Pinned& pinned,
-                          std::uint64_t& copied) noexcept {
+                         std::uint64_t& copied) noexcept {
     const na::Op& op = *posted.op;
     const Segment* const file = channel_.files.map(channel_.process, pinned.file, pinned.serial).get();
     const std::uint64_t position = pinned.offset + op.remote_offset + posted.moved;

@@ -112,8 +112,8 @@ Errc ShmTransport::revoke(na::Lease& lease) noexcept {
             const TimeUs now = steady_clock().now_us();
             if (now - begun > patience_us) {
                 lease.key = key;  // granted until the fence is done
-                fences_.push_back({&lease, slot, now + fence_us});
-                fences_count_.store(static_cast<std::uint32_t>(fences_.size()), std::memory_order_seq_cst);
+                fences_.add(board_.fence_of(slot), lease, slot, now + fence_us);
+                fences_wait_.store(true, std::memory_order_seq_cst);
                 return Errc::again;
             }
         }
@@ -127,20 +127,14 @@ unsigned ShmTransport::check_fences(na::PortHost& host) noexcept {
     const std::lock_guard lock(fence_mutex_);
     const TimeUs now = steady_clock().now_us();
     unsigned done = 0;
-    std::erase_if(fences_, [&](Fence& fence) {
-        const bool over = !board_.pinned(fence.slot) || !held(fence.slot);
-        if (fence.lease && (over || now > fence.until)) {
-            na::Lease& lease = *std::exchange(fence.lease, nullptr);
-            lease.key = 0;
-            lease.fence_failed = !over;
+    fences_.check(
+        now, [this](std::uint32_t slot) noexcept { return !board_.pinned(slot) || !held(slot); },
+        [&](na::Lease& lease) noexcept {
             host.submit(lease.fenced);
             ++done;
-        }
-        if (over) board_.give_back(fence.slot);
-        return over;
-    });
-    const auto waiting = std::count_if(fences_.begin(), fences_.end(), [](const Fence& fence) { return fence.lease; });
-    fences_count_.store(static_cast<std::uint32_t>(waiting), std::memory_order_seq_cst);
+        },
+        [this](std::uint32_t slot) noexcept { board_.give_back(slot); });
+    fences_wait_.store(fences_.waiting() != 0, std::memory_order_seq_cst);
     return done;
 }
 

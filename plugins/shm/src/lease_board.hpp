@@ -13,6 +13,7 @@
 #include <cinnabar/base/slot_pool.hpp>
 #include <cinnabar/na/lease_table.hpp>
 #include <cinnabar/na/memory.hpp>
+#include <cinnabar/na/pending_fences.hpp>
 
 #include <atomic>
 #include <memory>
@@ -68,9 +69,12 @@ class LeaseBoard {
     [[nodiscard]] bool pinned(std::uint32_t slot) const noexcept;
     // Makes a closed slot free for another lease; whatever pins it still has belong to the dead.
     void give_back(std::uint32_t slot) noexcept;
+    [[nodiscard]] na::PendingFence& fence_of(std::uint32_t slot) noexcept { return places_.at(slot)->fence; }
 
   private:
-    struct Place : PoolSlot {};
+    struct Place : PoolSlot {
+        na::PendingFence fence;
+    };
     [[nodiscard]] BoardSlot& at(std::uint32_t slot) const noexcept {
         return reinterpret_cast<BoardSlot*>(segment_.base())[slot];
     }

@@ -49,7 +49,7 @@ ShmTransport::ShmTransport(const na::TransportOptions& options) : SessionTranspo
 
 ShmTransport::~ShmTransport() {
     CINNABAR_ASSERT(ports_.empty());
-    for (const Fence& fence : fences_) board_.give_back(fence.slot);
+    fences_.clear([this](std::uint32_t slot) noexcept { board_.give_back(slot); });
 }
 
 Result<std::unique_ptr<na::Transport>> ShmTransport::open(const na::Uri& uri, const na::TransportOptions& options) {

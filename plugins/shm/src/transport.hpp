@@ -85,7 +85,7 @@ class ShmTransport final : public na::SessionTransport {
     void unwatch(const RingHeader& ring) noexcept;
     // Instead, of a session that this side ended while its peer held a lease.
     void linger(const RingHeader& ring, Segment memory, pid_t pid) noexcept;
-    [[nodiscard]] bool fences_pending() const noexcept { return fences_count_.load(std::memory_order_seq_cst) != 0; }
+    [[nodiscard]] bool fences_pending() const noexcept { return fences_wait_.load(std::memory_order_seq_cst); }
     // Looks whether pending fences are done; what is done is submitted to `host`.
     unsigned check_fences(na::PortHost& host) noexcept;
     void count_session(bool copies) noexcept {
@@ -96,11 +96,6 @@ class ShmTransport final : public na::SessionTransport {
     explicit ShmTransport(const na::TransportOptions& options);
     [[nodiscard]] bool held(std::uint32_t slot) noexcept;
     void forget_lingering() noexcept;
-    struct Fence {
-        na::Lease* lease = nullptr;  // null: reported as failed, the slot waits for the process that holds it
-        std::uint32_t slot = 0;
-        TimeUs until = 0;
-    };
 
     struct Lingering {
         Segment ring;
@@ -124,8 +119,8 @@ class ShmTransport final : public na::SessionTransport {
     std::mutex fence_mutex_;
     std::vector<const RingHeader*> rings_;
     std::vector<Lingering> lingering_;
-    std::vector<Fence> fences_;
-    std::atomic<std::uint32_t> fences_count_{0};
+    na::PendingFences fences_;
+    std::atomic<bool> fences_wait_{false};
 };
 
 }  // namespace cinnabar::shm

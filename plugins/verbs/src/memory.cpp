@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
 
 namespace cinnabar::verbs {
 namespace {
@@ -106,7 +107,7 @@ std::uint64_t lent_address(const std::byte* base) noexcept {
 
 }  // namespace
 
-std::unique_ptr<LentMemory> lend(const Device& device, const na::Lease& lease) {
+std::unique_ptr<LentMemory> lend(const Device& device, const na::Lease& lease) noexcept try {
     auto lent = std::make_unique<LentMemory>();
     const na::Memory& memory = *lease.memory;
     const unsigned flags = access_flags(lease.access, device.traits().atomics);
@@ -123,6 +124,9 @@ std::unique_ptr<LentMemory> lend(const Device& device, const na::Lease& lease) {
         done += take;
     }
     return lent;
+} catch (const std::bad_alloc&) {
+    errno = ENOMEM;
+    return nullptr;
 }
 
 bool take_back(const Device& device, LentMemory& lent) noexcept {

@@ -43,10 +43,11 @@ class VerbsMemory final : public na::CountedMemory {
 struct LentMemory {
     std::vector<KeySegment> segments;
     std::vector<Registration> registrations;
+    std::unique_ptr<LentMemory> next;  // where the device does not give it back
 };
 
-// Registers what the lease covers for its access. Null, with errno, when the system refuses.
-[[nodiscard]] std::unique_ptr<LentMemory> lend(const Device& device, const na::Lease& lease);
+// Registers what the lease covers for its access. Null, with errno, when the system refuses, or there is no memory.
+[[nodiscard]] std::unique_ptr<LentMemory> lend(const Device& device, const na::Lease& lease) noexcept;
 
 // Takes it back: afterwards the device gives no peer access. False: the device did not give it back within a second,
 // because a peer is in the middle of a write.

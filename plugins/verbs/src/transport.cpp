@@ -175,7 +175,8 @@ Errc VerbsTransport::revoke(na::Lease& lease) noexcept {
     // A peer is in the middle of a write that does not end: the lender must not use the memory again.
     {
         const std::lock_guard lock(stuck_mutex_);
-        stuck_.push_back(std::move(lent));
+        lent->next = std::move(stuck_);
+        stuck_ = std::move(lent);
     }
     lease.fence_failed = true;
     return ports_.with_any([&](VerbsPort& port) { port.host().submit(lease.fenced); }) ? Errc::again : Errc::ok;

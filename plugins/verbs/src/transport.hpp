@@ -64,7 +64,7 @@ class VerbsTransport final : public na::SessionTransport {
 
     na::PortTable<VerbsPort> ports_;
     std::mutex stuck_mutex_;
-    std::vector<std::unique_ptr<LentMemory>> stuck_;  // what the device did not give back when it was asked
+    std::unique_ptr<LentMemory> stuck_;  // a list of what the device did not give back when it was asked
 };
 
 }  // namespace cinnabar::verbs

@@ -2,6 +2,7 @@
 // Leases that are taken back while the fabric has what was sent from their memory: the pins stand for that.
 #include "fences.hpp"
 
+#include "support/allocation_count.hpp"
 #include "support/network.hpp"
 
 #include <gtest/gtest.h>
@@ -81,6 +82,17 @@ TEST_F(FencesTest, WhatTheFabricKeepsFailsTheFenceAndStaysOutOfUse) {
     EXPECT_FALSE(check(long_after));
     EXPECT_FALSE(fences_->pending());
     EXPECT_EQ(table_.granted(), 0u);
+}
+
+TEST_F(FencesTest, NeedsNoMemory) {
+    if (!support::NoMemory::works()) GTEST_SKIP() << "a sanitizer owns malloc";
+    auto held = std::make_unique<na::LeaseTable::Pin>(pin());
+    {
+        const support::NoMemory out;
+        EXPECT_EQ(fences_->revoke(lease_, begun), Errc::again);
+    }
+    held.reset();
+    EXPECT_TRUE(check(begun + 1));
 }
 
 TEST_F(FencesTest, AFailedFenceGoesWithItsTransport) {

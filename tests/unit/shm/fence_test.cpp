@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Leases that a peer holds while they are taken back: it lets go, it does not, it dies.
 #include "raw_peer.hpp"
+#include "support/allocation_count.hpp"
 
 namespace cinnabar::shm {
 namespace {
@@ -72,6 +73,19 @@ TEST_F(Fence, of_what_a_peer_does_not_let_go_fails) {
     ASSERT_TRUE(until([this] { return fenced_ == 1; }));
     EXPECT_TRUE(lease_.fence_failed);
     EXPECT_FALSE(lease_.granted());
+}
+
+TEST_F(Fence, needs_no_memory) {
+    if (!support::NoMemory::works()) GTEST_SKIP() << "a sanitizer owns malloc";
+    RawPeer peer;
+    ASSERT_NO_FATAL_FAILURE(pin(peer));
+    {
+        const support::NoMemory out;
+        EXPECT_EQ(transport_->revoke(lease_), Errc::again);
+    }
+    unpin(peer);
+    ASSERT_TRUE(until([this] { return fenced_ == 1; }));
+    EXPECT_FALSE(lease_.fence_failed);
 }
 
 TEST_F(Fence, of_what_the_dead_held_is_done_at_once) {

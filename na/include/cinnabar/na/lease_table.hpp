@@ -8,6 +8,7 @@
 #include <cinnabar/base/error.hpp>
 #include <cinnabar/base/export.hpp>
 #include <cinnabar/na/memory.hpp>
+#include <cinnabar/na/pending_fences.hpp>
 
 #include <atomic>
 
@@ -47,6 +48,12 @@ class CINNABAR_API LeaseTable {
     // No access can pin it any more; returns whether none has it pinned. It stays granted until revoke().
     [[nodiscard]] bool close(const Lease& lease) noexcept;
 
+    // For a transport that does not wait for a lease that is closed and pinned: its fence, whether it is pinned, and
+    // the end of it in place of revoke().
+    [[nodiscard]] PendingFence& fence_of(const Lease& lease) noexcept { return slots_.at(lease.slot)->fence; }
+    [[nodiscard]] bool pinned(std::uint32_t slot) const noexcept;
+    void give_back(std::uint32_t slot) noexcept;
+
     // Access to a lease by its key, held for one copy or system call. Check ok() first.
     class Pin;
     // permission: unknown, revoked, wrong key, or not that access. too_large: out of bounds.
@@ -64,6 +71,7 @@ class CINNABAR_API LeaseTable {
         std::uint64_t offset = 0;
         std::uint64_t bytes = 0;
         Access access = Access::read;
+        PendingFence fence;
     };
     SlotPool<Slot> slots_;
 };
