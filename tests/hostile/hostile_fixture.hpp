@@ -5,6 +5,7 @@
 #include "../rpc/rpc_fixture.hpp"
 #include "behaviours.hpp"
 #include "pull_handler.hpp"
+#include "support/sanitizers.hpp"
 
 #include <deque>
 #include <memory>
@@ -24,8 +25,8 @@ class HostileTest : public RpcTest {
         options_.credits_per_peer_max = 64;
         options_.argument_bytes_max = 8u << 20;
         options_.overflow_bytes_max = 32u << 20;
-        options_.stall_max = options_.result_kept_max = options_.bulk.stall_max = std::chrono::milliseconds(300);
-        options_.recall_answer_max = std::chrono::milliseconds(300);
+        options_.stall_max = options_.result_kept_max = options_.bulk.stall_max = patience;
+        options_.recall_answer_max = patience;
         options_.bulk.inflight_bytes_max = 16u << 20;
         options_.bulk.peer_inflight_bytes_max = 4u << 20;
     }
@@ -68,6 +69,7 @@ class HostileTest : public RpcTest {
     }
 
     static constexpr std::chrono::seconds honest_limit{15};
+    static constexpr std::chrono::milliseconds patience{support::thread_sanitizer ? 3000 : 300};
     // A small message there and back; a large one lent, which the handler pulls; large arguments.
     void call_echo(Ending& ending) { (void)send("echo", "hello", ending, honest_limit); }
     void call_pulled(Ending& ending) {

@@ -127,7 +127,6 @@ TEST(PerfProcess, DroppedCallsAreToldWithoutBeingTimed) {
     EXPECT_EQ(measured.exit, 8) << measured.out << measured.err;
     const auto line = row(measured.out, "calls");
     EXPECT_GE(number_in(line, "failed_by", "timed_out"), 1) << line;
-    EXPECT_LT(number_in(line, "latency_ns", "max"), 20e6) << line;
     EXPECT_EQ(number_in(line, "latency_ns", "count"), number(line, "done")) << line;
 }
 
