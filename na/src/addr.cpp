@@ -142,7 +142,7 @@ Addr Addr::make(std::vector<std::string> endpoints, ContextId context, Incarnati
 }
 
 Addr Addr::of_connection(std::string_view scheme, ContextId held_by, ContextId context, Incarnation claimed, bool own,
-                         std::string from) {
+                         std::string from, std::optional<HostProcess> process) {
     static std::atomic<std::uint64_t> last{0};
     auto body = std::make_unique<AddrBody>();
     body->session_scheme = scheme;
@@ -152,6 +152,7 @@ Addr Addr::of_connection(std::string_view scheme, ContextId held_by, ContextId c
     body->connection = last.fetch_add(1, std::memory_order_relaxed) + 1;
     body->own = own;
     body->from = std::move(from);
+    body->process = process;
     return AddrTable::get().intern(std::move(body));
 }
 

@@ -71,8 +71,9 @@ void ShmPort::accept(Incoming incoming) noexcept {
     ShmPeer* const peer = add_incoming([&] {
         const std::string from =
             "shm of process " + std::to_string(sender.pid) + ", user " + std::to_string(sender.uid);
-        const na::Addr addr =
-            na::Addr::of_connection("shm", host().context_id(), identity.context, identity.incarnation, own, from);
+        const na::HostProcess process{sender.pid, sender.uid, sender.gid};
+        const na::Addr addr = na::Addr::of_connection("shm", host().context_id(), identity.context,
+                                                      identity.incarnation, own, from, process);
         return std::make_unique<ShmPeer>(*this, addr, transport_, DialTarget());
     });
     if (!peer) return reject(incoming, Errc::overloaded);

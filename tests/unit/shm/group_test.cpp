@@ -3,11 +3,13 @@
 // another user took.
 #include "raw_peer.hpp"
 
+#include <fcntl.h>
 #include <grp.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstring>
 
 namespace cinnabar::shm {
@@ -67,6 +69,33 @@ class Group : public ShmTest {
     std::unique_ptr<na::Memory> memory_;
     na::Lease lease_;
 };
+
+// So a service can decide by who calls.
+TEST_F(Group, a_member_is_known_by_its_user) {
+    std::array<int, 2> until_seen{};
+    ASSERT_EQ(::pipe2(until_seen.data(), O_CLOEXEC), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::close(until_seen[1]);
+        RawPeer peer;
+        if (!become_the_other() || connect_to(path(), peer.socket) != Errc::ok) ::_exit(no_root);
+        peer.greet();
+        char nothing = 0;
+        ::_exit(static_cast<int>(::read(until_seen[0], &nothing, 1)));
+    }
+    EXPECT_TRUE(until([this] { return receiver_.count(na::PeerEvent::connected) == 1; }));
+    const na::Addr source = receiver_.events.front().peer->addr();
+    EXPECT_EQ(::close(until_seen[1]), 0);
+    int status = 0;
+    EXPECT_TRUE(until([&] { return ::waitpid(child, &status, WNOHANG) == child; }));
+    if (WIFEXITED(status) && WEXITSTATUS(status) == no_root) GTEST_SKIP() << "not root";
+    ASSERT_TRUE(source.process().has_value());
+    EXPECT_EQ(source.process()->uid, other);
+    EXPECT_EQ(source.process()->gid, other);
+    EXPECT_EQ(source.process()->pid, child);
+    EXPECT_FALSE(na::Addr::parse("shm://server").value().process().has_value()) << "a name is anybody's";
+    ::close(until_seen[0]);
+}
 
 TEST_F(Group, a_member_that_is_another_user_gets_no_lease_board) {
     const int seen = as_member([where = path()] {

@@ -5,8 +5,7 @@
 // There are two kinds.
 // - A name: endpoints, a context, and the incarnation that is meant, if any. Anybody may write any name. It says where
 //   to dial; it does not prove that a process which says it is the one that it names.
-// - A connection that a transport accepted (connection() != 0). No two connections of a process's lifetime have the
-// same
+// - A connection that a transport accepted (is_connection()). No two connections of a process's lifetime have the same
 //   address, whatever their other sides claim to be, and a name is never equal to one. So equal source addresses of
 //   two requests, one of which is a connection, mean: both came by that one connection. When it is lost, the address
 //   reaches no context any more; the same peer has another address once it has connected again.
@@ -20,6 +19,7 @@
 
 #include <array>
 #include <atomic>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,6 +28,14 @@
 namespace cinnabar::na {
 
 class Peer;
+
+// The process at the other side of a connection within this host, as the kernel said when it was accepted. Another
+// process may have its number once it has ended; user and group are those that it had.
+struct HostProcess {
+    std::int32_t pid = 0;  // 0: it cannot be seen from here (another pid namespace)
+    std::uint32_t uid = 0;
+    std::uint32_t gid = 0;
+};
 
 // The shared part of an Addr. Immutable but for the references and for `peers`, a shortcut that each context writes
 // for itself alone.
@@ -42,6 +50,7 @@ struct AddrBody {
     ContextId held_by = 0;               // of a connection: the context of this process that has it
     Incarnation incarnation = 0;         // of a connection: what its other side claims
     std::uint64_t connection = 0;        // which connection, counted by this process; 0: a name. It never travels
+    std::optional<HostProcess> process;  // of a connection: its other side, where the kernel tells it
     bool own = false;                    // a connection that this process dialled to itself, and not by claim alone
     std::uint64_t hash = 0;
 
@@ -73,7 +82,8 @@ class Addr {
     // address each time, also for the same claims. `own`: the transport has seen that this process dialled it. `from`:
     // where it came from, as the kernel or the device says; for people.
     [[nodiscard]] CINNABAR_API static Addr of_connection(std::string_view scheme, ContextId held_by, ContextId context,
-                                                         Incarnation claimed, bool own, std::string from = {});
+                                                         Incarnation claimed, bool own, std::string from = {},
+                                                         std::optional<HostProcess> process = {});
 
     // The same process, another of its contexts. Of a connection it is the name of a process that does not listen,
     // which reaches no context: another context has another connection.
@@ -84,6 +94,10 @@ class Addr {
     [[nodiscard]] const AddrBody& body() const noexcept { return *body_; }
     [[nodiscard]] bool listens() const noexcept { return body_ && !body_->endpoints.empty(); }
     [[nodiscard]] bool is_connection() const noexcept { return body_ && body_->connection != 0; }
+    // Who is at the other side of a connection over `shm`; none of any other transport, nor of a name.
+    [[nodiscard]] std::optional<HostProcess> process() const noexcept {
+        return body_ ? body_->process : std::optional<HostProcess>();
+    }
 
     // The endpoints between commas, with "?context=N" when one is named; "incoming tcp://10.0.0.5:41234" of a
     // connection, with " context N"; "session:INCARNATION/CONTEXT" of a process that does not listen. The latter two
