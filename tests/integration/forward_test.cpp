@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Forwarded memory: A lends memory to B, B passes the Bulk on in a call to C, and C transfers the bytes directly from
 // or to A.
+#include "forward_parties.hpp"
 #include "ways.hpp"
 
 #include <cinnabar/cinnabar.hpp>
@@ -9,74 +10,13 @@
 
 #include <algorithm>
 #include <future>
-#include <vector>
 
 using namespace std::chrono_literals;
 
 namespace cinnabar {
 namespace {
 
-struct Piece {
-    std::string name;
-    Bulk data;
-};
-struct Lent {
-    Piece from;
-    Bulk into;
-};
-constexpr Rpc<std::uint64_t(Piece)> put{"put"};
-constexpr Rpc<std::uint64_t(Piece)> store{"store"};
-constexpr Rpc<std::uint64_t(Lent)> copy{"copy"};
-constexpr Rpc<std::uint64_t(Lent)> copy_at{"copy_at"};
-
-constexpr std::size_t mib = std::size_t{1} << 20;
-
-std::vector<std::byte> pattern(std::size_t bytes) {
-    std::vector<std::byte> made(bytes);
-    for (std::size_t i = 0; i < bytes; ++i) made[i] = static_cast<std::byte>(i * 31 >> 3);
-    return made;
-}
-
-// Pulls the memory that it is given and stores it.
-struct Store {
-    Node node;
-    bool follow = true;
-    std::vector<std::byte> kept;
-
-    Store(const std::vector<std::string>& uris, bool follow_owner = true)
-        : node(Node::listen(uris).value()), follow(follow_owner) {
-        (void)node.serve(store, [this](Request<Piece> request) -> Task<Result<std::uint64_t>> {
-            kept.assign(request->data.size(), std::byte{0});
-            co_return co_await request->data.pull(Bytes(kept), {.follow_owner = follow});
-        });
-        (void)node.serve(copy_at, [](Request<Lent> request) -> Task<Result<std::uint64_t>> {
-            CINNABAR_CO_TRY(auto buffer, request.node().buffers().take(request->from.data.size()));
-            CINNABAR_CO_TRY(const auto pulled, co_await request->from.data.pull(buffer, {.follow_owner = true}));
-            CINNABAR_CO_TRY(const auto pushed, co_await request->into.push(buffer, {.follow_owner = true}));
-            co_return pulled + pushed;
-        });
-    }
-};
-
-// Forwards the memory that it is asked to store.
-struct Gateway {
-    Node node;
-    Addr next;
-
-    Gateway(const std::vector<std::string>& uris, const std::string& to)
-        : node(Node::listen(uris).value()), next(node.lookup(to).value()) {
-        (void)node.serve(put, [this](Request<Piece> request) -> Task<Result<std::uint64_t>> {
-            co_return co_await request.node().call(store, next, *request);
-        });
-        (void)node.serve(copy, [this](Request<Lent> request) -> Task<Result<std::uint64_t>> {
-            co_return co_await request.node().call(copy_at, next, *request);
-        });
-        // Also forwards `store`, for a chain of two gateways.
-        (void)node.serve(store, [this](Request<Piece> request) -> Task<Result<std::uint64_t>> {
-            co_return co_await request.node().call(store, next, *request);
-        });
-    }
-};
+using namespace test;
 
 class Forward : public testing::TestWithParam<test::Way> {};
 

@@ -21,6 +21,10 @@ class Gate {
         std::unique_lock lock(mutex_);
         return opened_.wait_for(lock, limit_, [this] { return open_; });
     }
+    [[nodiscard]] bool is_open() {
+        const std::lock_guard lock(mutex_);
+        return open_;
+    }
 
   private:
     const std::chrono::seconds limit_;
