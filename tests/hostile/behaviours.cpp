@@ -81,6 +81,22 @@ void sends_one_way(RudePeer& peer, unsigned) {
     }
 }
 
+// Of memory that is lent to it, the whole of it again and again, and takes none of the answers. It reads until one
+// came, since some networks connect once more for it.
+void reads_and_takes_nothing(RudePeer& peer, unsigned) {
+    peer.remember();
+    if (peer.results().empty()) {
+        if (peer.credits() != 0) (void)peer.request(large_result, {}, rpc::flag_hungry);
+        return peer.look();
+    }
+    const ConstBytes descriptor = peer.results().back().descriptor;
+    if (peer.reads_ended() == 0) {
+        if (!peer.is_reading()) peer.read(descriptor, [](Errc) {});
+        return peer.look();
+    }
+    for (int i = 0; i < 4; ++i) peer.read(descriptor, [](Errc) {});
+}
+
 constexpr Behaviour all[] = {
     {"FloodsUnread", false, floods_unread},
     {"AsksForEverything", true, asks_for_everything},
@@ -94,6 +110,7 @@ constexpr Behaviour all[] = {
     {"FetchesNoResults", true, fetches_no_results},
     {"LendsAndIsSilent", false, lends_and_is_silent, true},
     {"SendsOneWay", true, sends_one_way},
+    {"ReadsAndTakesNothing", false, reads_and_takes_nothing},
 };
 
 }  // namespace

@@ -15,17 +15,30 @@
 
 namespace cinnabar::hostile {
 
-class Crowd {
+// Who does something to the target, a step at a time.
+class Others {
+  public:
+    Others() = default;
+    virtual ~Others() = default;
+    Others(const Others&) = delete;
+    Others& operator=(const Others&) = delete;
+    // The next one of them does its worst once.
+    virtual void step() = 0;
+    // Each of them has met the target and done something.
+    [[nodiscard]] virtual bool began() const noexcept = 0;
+};
+
+class Crowd final : public Others {
   public:
     struct Place {
         std::shared_ptr<na::Transport> transport;
         na::ContextId context = 0;
     };
     Crowd(std::vector<Place> places, na::Addr target, const Behaviour& behaviour);
-    // The next one of them does its worst once.
-    void step();
-    // Each of them has met the target and done something.
-    [[nodiscard]] bool began() const noexcept { return began_.load(std::memory_order_relaxed) == members_.size(); }
+    void step() override;
+    [[nodiscard]] bool began() const noexcept override {
+        return began_.load(std::memory_order_relaxed) == members_.size();
+    }
 
   private:
     struct Member {
@@ -46,12 +59,12 @@ class Crowd {
     std::atomic<std::size_t> began_{0};
 };
 
-// Has a crowd step, as fast as it can, in a thread of its own.
+// Has them step, as fast as it can, in a thread of its own.
 class CrowdThread {
   public:
-    explicit CrowdThread(Crowd& crowd)
-        : thread_([&crowd](const std::stop_token& stop) {
-              while (!stop.stop_requested()) crowd.step();
+    explicit CrowdThread(Others& others)
+        : thread_([&others](const std::stop_token& stop) {
+              while (!stop.stop_requested()) others.step();
           }) {}
 
   private:

@@ -13,15 +13,13 @@ namespace {
 
 constexpr std::size_t remembered_max = 32;
 constexpr std::size_t results_max = 8;
-constexpr std::size_t read_bytes = 4'096;
+constexpr std::size_t read_bytes_max = 1u << 20;
 
 }  // namespace
 
 struct RudePeer::Read {
     na::Op op;
     std::vector<std::byte> key;
-    std::vector<std::byte> memory = std::vector<std::byte>(read_bytes);
-    std::unique_ptr<na::Memory> registered;
     std::function<void(Errc)> ended;
     bool over = false;
 };
@@ -193,15 +191,21 @@ void RudePeer::read(ConstBytes descriptor, std::function<void(Errc)> ended) {
     auto made = std::make_unique<Read>();
     const ConstBytes key = remote.key_for(transport_->scheme());
     made->key.assign(key.begin(), key.end());
-    const na::Segment segment{made->memory.data(), made->memory.size()};
-    made->registered = transport_->register_memory({&segment, 1}, na::Access::read_write).value();
-    made->ended = std::move(ended);
+    if (!sink_registered_) {
+        sink_.resize(read_bytes_max);
+        const na::Segment segment{sink_.data(), sink_.size()};
+        sink_registered_ = transport_->register_memory({&segment, 1}, na::Access::read_write).value();
+    }
+    made->ended = [this, ended = std::move(ended)](Errc result) {
+        ++reads_ended_;
+        ended(result);
+    };
     na::Op& op = made->op;
     op.kind = na::OpKind::get;
     op.peer = peer_;
-    op.local = made->registered.get();
+    op.local = sink_registered_.get();
     op.remote = {made->key, remote.bytes()};
-    op.bytes = std::min<std::uint64_t>(remote.bytes(), read_bytes);
+    op.bytes = std::min<std::uint64_t>(remote.bytes(), read_bytes_max);
     op.user = made.get();
     op.complete = [](na::Op& over) noexcept {
         auto& read = *static_cast<Read*>(over.user);
@@ -209,7 +213,12 @@ void RudePeer::read(ConstBytes descriptor, std::function<void(Errc)> ended) {
         read.ended(over.result);
     };
     if (const Errc refused = context_->post(op); refused != Errc::ok) return made->ended(refused);
+    ++frames_;
     reads_.push_back(std::move(made));
+}
+
+bool RudePeer::is_reading() const noexcept {
+    return std::ranges::any_of(reads_, [](const auto& read) { return !read->over; });
 }
 
 ConstBytes RudePeer::lend(std::size_t bytes, Bytes room) {

@@ -75,8 +75,11 @@ class RudePeer {
     [[nodiscard]] std::deque<Result>& results() noexcept { return results_; }
     // Says that it is done with it. False: as control().
     bool give_back(Result& result);
-    // Reads by such a descriptor, of whomever and however old. `ended` runs once, at the latest when this goes.
+    // Reads all of it (1 MiB at most) by such a descriptor, of whomever and however old. `ended` runs once, at the
+    // latest when this goes.
     void read(ConstBytes descriptor, std::function<void(Errc)> ended);
+    [[nodiscard]] std::uint64_t reads_ended() const noexcept { return reads_ended_; }
+    [[nodiscard]] bool is_reading() const noexcept;
 
     // Lends `bytes` of memory and encodes the descriptor into `room`. Gives the encoded part.
     [[nodiscard]] ConstBytes lend(std::size_t bytes, Bytes room);
@@ -113,6 +116,9 @@ class RudePeer {
     std::uint64_t calls_from_others_ = 0;
     std::deque<Result> results_;
     std::vector<std::unique_ptr<Read>> reads_;
+    std::uint64_t reads_ended_ = 0;
+    std::vector<std::byte> sink_;  // of what is read, which nobody looks at
+    std::unique_ptr<na::Memory> sink_registered_;
     std::vector<std::byte> memory_;
     std::unique_ptr<na::Memory> registered_;
     na::Lease lease_;

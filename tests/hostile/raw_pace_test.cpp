@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Beside peers that are made of bytes. What has a meaning on which network:
+//
+// - half greetings: tcp, and libfabric, whose greetings go over tcp. A greeting of shm is one packet.
+// - half messages, half transfers: tcp. A record of shm is published when it is whole, and a message of a fabric is as
+//   well; puts of libfabric whose chunks do not come are in tests/unit/ofi/silent_peers_test.cpp.
+// - lanes and their tokens: tcp alone has them.
+// - accesses whose answers nobody takes: tcp here; all others by BesideHostile.ReadsAndTakesNothing, up to the number
+//   that a transport of ours has under way at once.
+#include "pace_fixture.hpp"
+#include "raw_crowd.hpp"
+
+#include <memory>
+#include <string>
+
+namespace cinnabar::rpc {
+namespace {
+
+using hostile::RawCrowd;
+using support::NetworkKind;
+
+constexpr unsigned members = 3;
+
+class BesideBytes : public PaceTest {
+  protected:
+    void keep_pace_beside(RawCrowd::Does does) {
+        const bool is_tcp = network_.kind() == NetworkKind::tcp;
+        const bool greets_over_tcp = is_tcp || network_.is_ofi();
+        if (!(does == RawCrowd::Does::half_greetings ? greets_over_tcp : is_tcp)) {
+            GTEST_SKIP() << "it has no meaning there";
+        }
+        const std::string target = target_.transport->endpoints().front();
+        keep_pace([&] { return std::make_unique<RawCrowd>(members, target, does); });
+    }
+};
+
+TEST_P(BesideBytes, HalfGreetings) { keep_pace_beside(RawCrowd::Does::half_greetings); }
+TEST_P(BesideBytes, HalfMessages) { keep_pace_beside(RawCrowd::Does::half_messages); }
+TEST_P(BesideBytes, HalfPuts) { keep_pace_beside(RawCrowd::Does::half_puts); }
+TEST_P(BesideBytes, WrongTokens) { keep_pace_beside(RawCrowd::Does::wrong_tokens); }
+TEST_P(BesideBytes, RepeatedTokens) { keep_pace_beside(RawCrowd::Does::repeated_tokens); }
+TEST_P(BesideBytes, UnreadGets) { keep_pace_beside(RawCrowd::Does::unread_gets); }
+
+CINNABAR_OVER_ALL(BesideBytes);
+
+}  // namespace
+}  // namespace cinnabar::rpc
