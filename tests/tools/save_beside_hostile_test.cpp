@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An honest client saves a folder, half of it with --push, and fetches it back while peers that follow the format and
-// break the manners attack the same server. Its files are whole, it takes at most twice as long as beside peers that
-// are as busy and honest, and the server keeps nothing of the others when they are gone: no memory, file or descriptor.
+// break the manners attack the same server, or clients the sessions of its service. Its files are whole, it takes at
+// most twice as long as beside peers that are as busy and honest, and the server keeps nothing of the others when they
+// are gone: no memory, file or descriptor.
 //
 // The time is that of a clock on the wall: the crowd, the server and its disk each have threads. Saves beside both
 // kinds take turns, and one pair in bounds is enough: noise only ever adds.
 #include "../hostile/crowd.hpp"
 #include "process.hpp"
+#include "session_crowd.hpp"
 #include "support/content.hpp"
 #include "support/log_watch.hpp"
 #include "support/network.hpp"
@@ -26,10 +28,13 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace cinnabar::tools {
@@ -92,10 +97,21 @@ hl::Task<Result<void>> save_and_fetch(files::Client& session, const fs::path& fo
     co_return result;
 }
 
+struct SessionAttack {
+    const char* name;
+    SessionCrowd::Does does;
+};
+constexpr SessionAttack session_attacks[] = {
+    {"LogsInHalves", SessionCrowd::Does::half_logins},
+    {"LogsInWrong", SessionCrowd::Does::wrong_logins},
+    {"OpensAndIsSilent", SessionCrowd::Does::opens_and_silent},
+};
+
 // Where the crowd's peers come from, and what they attack.
 struct Attack {
     NetworkKind network;
     const char* behaviour;
+    const SessionAttack* session = nullptr;  // null: a behaviour of rude peers
 };
 std::ostream& operator<<(std::ostream& out, const Attack& attack) {
     return out << attack.behaviour << '_' << attack.network;
@@ -111,7 +127,7 @@ class SaveBesideHostile : public testing::TestWithParam<Attack> {
             const auto seed = static_cast<unsigned>(i);
             (void)folder_.put("here/file-" + std::to_string(i), pattern(sizes[i], seed));
         }
-        server_ = files::Server::make(files::Root::serve(folder_.at("root")).value(), std::nullopt).value();
+        server_ = files::Server::make(files::Root::serve(folder_.at("root")).value(), key()).value();
         hl::NodeOptions options;
         options.rpc.context.initial_credits = 8;  // also for one that never reads of more
         options.rpc.stall_max = options.rpc.bulk.stall_max = std::chrono::seconds(1);
@@ -144,24 +160,48 @@ class SaveBesideHostile : public testing::TestWithParam<Attack> {
         ASSERT_TRUE(there_->serve(held, hold).ok());
         ASSERT_TRUE(there_->serve(hl::Rpc<std::string()>{"large result"}, give).ok());
     }
+    [[nodiscard]] static files::Key key() { return files::Key::from("a key of at least 16 bytes").value(); }
     [[nodiscard]] bool tcp() const { return GetParam().network == NetworkKind::tcp; }
     [[nodiscard]] std::string uri() const { return there_->endpoints().front(); }
 
+    [[nodiscard]] std::string own() const { return tcp() ? "tcp://" : "shm://"; }
+
     // The seconds that a client needs for the folder, there and back.
-    double move(const hostile::Behaviour& behaviour) {
+    double move_beside_rude(const hostile::Behaviour& behaviour) {
+        return move(
+            [&] { return std::make_unique<hostile::Crowd>(places_, na::Addr::parse(uri()).value(), behaviour); });
+    }
+    double move_beside_attacked_sessions(SessionCrowd::Does does) {
+        SessionCrowd* made = nullptr;
+        return move(
+            [&] {
+                auto crowd = std::make_unique<SessionCrowd>(crowd_members, own(), uri(), key_, does);
+                made = crowd.get();
+                return crowd;
+            },
+            [&] {
+                EXPECT_GT(made->served(), 0u);
+                EXPECT_EQ(made->refused() > 0, does == SessionCrowd::Does::wrong_logins) << made->refused();
+            });
+    }
+    double move(
+        const std::function<std::unique_ptr<hostile::Others>()>& make_others,
+        const std::function<void()>& look_at_them = [] {}) {
         const std::string prefix = std::to_string(saves_++) + "-";
-        const auto here = hl::Node::open(tcp() ? "tcp://" : "shm://", {.progress_thread = false}).value();
-        files::Client session(here, here.lookup(uri()).value(), nullptr);
+        const auto here = hl::Node::open(own(), {.progress_thread = false}).value();
+        files::Client session(here, here.lookup(uri()).value(), &key_);
         // Before they come: a crowd that dials without end may keep others from the listener.
         EXPECT_TRUE(hl::sync_wait(session.open()).ok());
-        hostile::Crowd crowd(places_, na::Addr::parse(uri()).value(), behaviour);
-        const hostile::CrowdThread thread(crowd);
-        EXPECT_TRUE(eventually([&] { return crowd.began(); })) << "no peer of the crowd connects";
+        const std::unique_ptr<hostile::Others> others = make_others();
+        std::optional<hostile::CrowdThread> thread(std::in_place, *others);
+        EXPECT_TRUE(eventually([&] { return others->began(); })) << "no peer of the crowd connects";
         const auto begin = std::chrono::steady_clock::now();
         const auto moved = hl::sync_wait(save_and_fetch(session, here_, prefix, back_));
         const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
         EXPECT_TRUE(moved.ok()) << moved.error().message();
         EXPECT_LT(took, save_limit);
+        thread.reset();
+        look_at_them();
         for (std::size_t i = 0; i < std::size(sizes); ++i) {
             const std::string name = "file-" + std::to_string(i);
             const std::string saved = folder_.get("root/" + prefix + name);
@@ -192,6 +232,7 @@ class SaveBesideHostile : public testing::TestWithParam<Attack> {
 
     support::LogWatch log_;
     Folder folder_;
+    const files::Key key_ = key();
     fs::path here_ = folder_.at("here");
     support::Network network_{GetParam().network};
     std::unique_ptr<files::Server> server_;
@@ -205,7 +246,7 @@ class SaveBesideHostile : public testing::TestWithParam<Attack> {
 };
 
 TEST_P(SaveBesideHostile, EndsWellInTime) {
-    const hostile::Behaviour& behaviour = *hostile::behaviour(GetParam().behaviour);
+    const SessionAttack* const session = GetParam().session;
     double calm = 0;
     double hostile = 0;
     bool in_bounds = false;
@@ -213,10 +254,11 @@ TEST_P(SaveBesideHostile, EndsWellInTime) {
     std::size_t memory = 0;
     for (unsigned pair = 0; pair < pairs_max && !(in_bounds && pair > 1) && !HasFailure(); ++pair) {
         if (!in_bounds) {  // else once more only to see what stays
-            calm = move(hostile::busy_and_honest());
+            calm = move_beside_rude(hostile::busy_and_honest());
             wait_until_all_is_gone();
         }
-        hostile = move(behaviour);
+        hostile = session ? move_beside_attacked_sessions(session->does)
+                          : move_beside_rude(*hostile::behaviour(GetParam().behaviour));
         wait_until_all_is_gone();
         in_bounds = in_bounds || hostile <= std::max(floor_seconds.count(), times_calm * calm);
         if (pair != 0) continue;
@@ -224,7 +266,7 @@ TEST_P(SaveBesideHostile, EndsWellInTime) {
         memory = memory_resident();
     }
     EXPECT_TRUE(in_bounds) << hostile << " s beside hostile peers, " << calm << " s beside busy ones";
-    const std::string_view name = behaviour.name;
+    const std::string_view name = GetParam().behaviour;
     EXPECT_TRUE(asked_ != 0 || (name != "CancelsWhatItAsks" && name != "FetchesNoResults" && name != "SendsOneWay"));
     EXPECT_TRUE(eventually([&] { return descriptors_open() <= descriptors; })) << descriptors_open() << " descriptors";
     if (!support::thread_sanitizer && !support::address_sanitizer) {  // they keep what is freed
@@ -242,6 +284,7 @@ std::vector<Attack> attacks() {
     for (const NetworkKind network : {NetworkKind::tcp, NetworkKind::shm}) {
         if (!std::ranges::count(built, network)) continue;
         for (const hostile::Behaviour& behaviour : hostile::behaviours()) all.push_back({network, behaviour.name});
+        for (const SessionAttack& attack : session_attacks) all.push_back({network, attack.name, &attack});
     }
     return all;
 }
