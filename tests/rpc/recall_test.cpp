@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rpc_fixture.hpp"
+#include "support/sanitizers.hpp"
 
 namespace cinnabar::rpc {
 namespace {
@@ -13,7 +14,7 @@ class RecallTest : public RpcTest {
     // Far more calls than there are credits, so that the peer asks for more and more.
     void flood(Side& from) { flood(from, pump_of({&origin_, &other_, &target_})); }
     void flood(Side& from, support::Pump pump) {
-        constexpr int calls = 4000;
+        constexpr int calls = support::thread_sanitizer ? 1000 : 4000;
         std::vector<Ending> endings(calls);
         for (Ending& ending : endings) {
             Errc why = Errc::ok;
