@@ -120,7 +120,7 @@ Pace PaceTest::beside(hostile::Others& others, bool lends) {
     others_us_ = 0;
     began_us_ = now_us();
     EXPECT_TRUE(drive(others, [&] { return others.began(); })) << "no hostile peer connects";
-    // Where memory is read without its owner, nobody can keep it back.
+    // Where memory is read without its owner, nobody can keep it back, and the hostile ones are those who move most.
     if (lends && !network_.is_one_sided() && !network_.is_sim()) {
         const auto holds = [&] {
             const Context::Counts now = target_.context->counts();

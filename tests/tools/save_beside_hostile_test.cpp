@@ -260,7 +260,9 @@ TEST_P(SaveBesideHostile, EndsWellInTime) {
         hostile = session ? move_beside_attacked_sessions(session->does)
                           : move_beside_rude(*hostile::behaviour(GetParam().behaviour));
         wait_until_all_is_gone();
-        in_bounds = in_bounds || hostile <= std::max(floor_seconds.count(), times_calm * calm);
+        // ThreadSanitizer looks at each byte that is moved: it says nothing about the pace of those who move others.
+        in_bounds =
+            in_bounds || support::thread_sanitizer || hostile <= std::max(floor_seconds.count(), times_calm * calm);
         if (pair != 0) continue;
         descriptors = descriptors_open();  // threads and pools have theirs from now on
         memory = memory_resident();

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <map>
+#include <mutex>
 
 namespace cinnabar::tools {
 namespace {
@@ -198,10 +199,12 @@ TEST_F(TreeProcess, AListingThatFailsIsToldAndIsNoFile) {
     fs::create_directories(root + "/good/d");
     (void)folder.put("root/good/d/file", "content");
     (void)folder.put("root/file", "content");
+    std::mutex mutex;
     std::string refused;
     Errc code = Errc::ok;
     files::ServerHooks hooks;
     hooks.may_access = [&](const files::AccessRequest& access) -> Result<void> {
+        const std::lock_guard lock(mutex);
         if (access.kind == files::AccessRequest::Kind::list && access.name == refused) return code;
         return {};
     };
@@ -209,8 +212,11 @@ TEST_F(TreeProcess, AListingThatFailsIsToldAndIsNoFile) {
     const auto node = hl::Node::listen("tcp://127.0.0.1:0").value();
     ASSERT_TRUE(server->serve_on(node).ok());
     const auto fetch = [&](const std::string& name, const std::string& without, Errc why, const std::string& to) {
-        refused = without;
-        code = why;
+        {
+            const std::lock_guard lock(mutex);
+            refused = without;
+            code = why;
+        }
         return run({"fetch", "--insecure", node.endpoints().front() + name, "-o", folder.at(to)});
     };
     EXPECT_EQ(fetch("/file", "file", Errc::permission, "may").exit, 0) << "it may be a file, and is one";
