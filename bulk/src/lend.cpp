@@ -49,6 +49,11 @@ void Lend::on_lease_fenced(Work& work) noexcept {
     lend.fenced.run(lend.fenced);
 }
 
+bool Lend::is_accessed() const noexcept {
+    CINNABAR_ASSERT(quarantined());
+    return lease_.memory->transport().is_accessed(lease_);
+}
+
 void Lend::forget() noexcept {
     CINNABAR_ASSERT(!granted());
     if (lease_.fence_failed) region_.end_quarantine(quarantine_);

@@ -63,6 +63,8 @@ std::recursive_mutex& ContextCore::after_close() noexcept {
 }
 
 Result<void> ContextCore::open() {
+    quarantine_look.user = this;
+    quarantine_look.fire = [](Timer& timer) noexcept { static_cast<ContextCore*>(timer.user)->look_at_quarantine(); };
     first_deadline.user = this;
     first_deadline.fire = [](Timer& timer) noexcept { static_cast<ContextCore*>(timer.user)->look_at_deadlines(); };
     std::vector<na::Transport*> transports;
@@ -170,6 +172,7 @@ void ContextCore::close() noexcept {
     closed_ = true;
     na->disarm(debts);
     na->disarm(first_deadline);
+    na->disarm(quarantine_look);
     books.for_each([this](PeerBook& book) {
         while (Work* reply = book.unsent_replies.pop_front()) reply->run(*reply);
         na->disarm(book.account.starved);

@@ -31,7 +31,7 @@ struct Loan : bulk::Lend {
     ContextCore* core = nullptr;
     void* holder = nullptr;        // whom `ended` tells
     Ended ended = nullptr;         // null: nobody waits for it any more
-    PeerBook* peer = nullptr;      // who knows of it; also while it is in quarantine
+    PeerBook* peer = nullptr;      // who knows of it; also while it is in quarantine, unless that is gone
     std::uint32_t connection = 0;  // of the peer, when it was told
     bool fencing = false;
     Work over;  // when it has ended
@@ -116,7 +116,10 @@ class ContextCore final : public na::Receiver {
     void fence_ended(Loan& loan) noexcept;
     void end_loans() noexcept;
     void abandon_fences() noexcept;
-    void end_quarantine(const PeerBook* peer) noexcept;
+    void begin_quarantine(Loan& loan) noexcept;
+    void end_quarantine(PeerBook* peer) noexcept;
+    void leave_without_peer(Loan& loan) noexcept;
+    void look_at_quarantine() noexcept;
     void forget_loan(Loan& loan) noexcept;
     void give_loan(Loan& loan) noexcept { loans.release(loan); }
 
@@ -328,7 +331,9 @@ class ContextCore final : public na::Receiver {
     std::atomic<Context::PeerFunction> peer_function{nullptr};
     std::atomic<void*> peer_user{nullptr};
 
-    Loan* quarantined = nullptr;  // a list: those that a peer may still write to, until it is gone
+    // A list: those that a peer may still access, until it is gone, or others to whom it has handed them on.
+    Loan* quarantined = nullptr;
+    Timer quarantine_look;  // runs while there are some without a peer
     std::uint32_t quarantined_count = 0;
     std::uint32_t fences = 0;  // loans whose fence is under way
 

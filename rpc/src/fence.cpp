@@ -9,6 +9,11 @@
 #include <utility>
 
 namespace cinnabar::rpc {
+namespace {
+
+constexpr Microseconds quarantine_look_interval{200'000};
+
+}  // namespace
 
 void ContextCore::begin_fence(Call& call) noexcept {
     if (!call.lends_ && !call.forwards_) return;
@@ -79,20 +84,17 @@ void ContextCore::fence_ended(Loan& loan) noexcept {
     const std::shared_ptr<ContextCore> alive = keep_alive;  // what ends may be the last that held it
     const PeerBook* const peer = loan.peer;
     const Loan::Ended ended = std::exchange(loan.ended, nullptr);
-    // A peer whose connection of then is gone, or who was never told, cannot write to it any more.
+    // A peer whose connection of then is gone, or who was never told, cannot write to it any more. Others to whom it
+    // was handed on can, which only the transport knows.
     const bool gone = !peer || peer->connection != loan.connection;
-    const bool safe = !loan.quarantined() || gone;
+    const bool safe = !loan.quarantined() || (gone && !loan.is_accessed());
     loan.fencing = false;
     --fences;
     if (safe || !ended) {
         forget_loan(loan);
     } else {
-        static constinit LogLimit lines;
-        log_limited(lines, LogLevel::warning, "memory lent to %s stays in quarantine: the peer may still write to it",
-                    peer->peer->addr().log_name().c_str());
-        loan.next = quarantined;
-        quarantined = &loan;
-        ++quarantined_count;
+        begin_quarantine(loan);
+        if (gone) leave_without_peer(loan);
     }
     if (ended) ended(loan.holder, safe);
     go_if_over();
@@ -134,11 +136,46 @@ void ContextCore::abandon_fences() noexcept {
     });
 }
 
-// Of one peer, or of all.
-void ContextCore::end_quarantine(const PeerBook* peer) noexcept {
+void ContextCore::begin_quarantine(Loan& loan) noexcept {
+    static constinit LogLimit lines;
+    log_limited(lines, LogLevel::warning, "memory lent to %s stays in quarantine: the peer may still write to it",
+                loan.peer ? loan.peer->peer->addr().log_name().c_str() : "nobody");
+    loan.next = quarantined;
+    quarantined = &loan;
+    ++quarantined_count;
+}
+
+// Of one peer, unless somebody else accesses it; or of all, whoever does.
+void ContextCore::end_quarantine(PeerBook* peer) noexcept {
     for (Loan** at = &quarantined; *at;) {
         Loan& loan = **at;
+        const bool handed_on = peer && loan.peer == peer && loan.is_accessed();
+        if (handed_on) leave_without_peer(loan);
         if (peer && loan.peer != peer) {
+            at = &loan.next;
+            continue;
+        }
+        *at = std::exchange(loan.next, nullptr);
+        --quarantined_count;
+        forget_loan(loan);
+    }
+}
+
+// Nothing tells when the last access is over: it is looked for now and then.
+void ContextCore::leave_without_peer(Loan& loan) noexcept {
+    if (PeerBook* peer = std::exchange(loan.peer, nullptr)) {
+        --peer->users;
+        drop_book_if_idle(*peer);
+    }
+    if (closed_ || quarantine_look.armed()) return;
+    na->arm(quarantine_look, after(na->now_us(), quarantine_look_interval));
+}
+
+void ContextCore::look_at_quarantine() noexcept {
+    for (Loan** at = &quarantined; *at;) {
+        Loan& loan = **at;
+        if (loan.peer || loan.is_accessed()) {
+            if (!loan.peer) leave_without_peer(loan);  // until the next look
             at = &loan.next;
             continue;
         }

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <functional>
 #include <future>
+#include <optional>
 #include <utility>
 
 using namespace std::chrono_literals;
@@ -86,7 +87,7 @@ std::vector<Way> quick_ways() {
 
 class ForwardFence : public testing::TestWithParam<Way> {
   protected:
-    enum class End : std::uint8_t { cancel, deadline };
+    enum class End : std::uint8_t { cancel, deadline, middle_gone };
     // False: A's deadline was over before C had begun.
     [[nodiscard]] static bool end_in_the_middle(Access access, End end, Microseconds deadline);
     // A slow machine gets more time.
@@ -101,17 +102,22 @@ class ForwardFence : public testing::TestWithParam<Way> {
 bool ForwardFence::end_in_the_middle(Access access, End end, Microseconds deadline) {
     std::vector<std::byte> memory(bytes, lent);
     StubbornStore c(GetParam().listen, access);
-    Gateway b({GetParam().listen}, c.node.address());
+    std::optional<Gateway> b;
+    b.emplace(std::vector{GetParam().listen}, c.node.address());
     Node a = Node::listen(GetParam().listen).value();
     const auto region = a.expose(std::span<std::byte>(memory)).value();
-    const Addr to = a.lookup(b.node.address()).value();
+    const Addr to = a.lookup(b->node.address()).value();
     auto call = a.call(put, to, {"x", Bulk(region, access)}, deadline).future();
-    if (end == End::cancel) {
+    if (end != End::deadline) {
         EXPECT_TRUE(c.in_the_middle.wait());
         call.cancel();
     }
-    EXPECT_EQ(call.get().code(), end == End::cancel ? Errc::canceled : Errc::timed_out);
+    EXPECT_EQ(call.get().code(), end == End::deadline ? Errc::timed_out : Errc::canceled);
     if (!c.in_the_middle.is_open()) return false;
+    if (end == End::middle_gone) {
+        b.reset();
+        EXPECT_FALSE(a.call(put, to, {"x", {}}, 60s).wait().ok());  // A has heard of it
+    }
 
     // A fabric that has taken bytes for C and cannot take them back says so, and A leaves its memory alone.
     if (region.quarantined()) {
@@ -126,12 +132,21 @@ bool ForwardFence::end_in_the_middle(Access access, End end, Microseconds deadli
     } else {
         EXPECT_EQ(std::ranges::count(memory, pushed), 0) << "bytes were written after the end of the call";
     }
+    if (end == End::middle_gone) {
+        for (int i = 0; i < 20'000 && region.quarantined(); ++i) (void)a.run_for(1ms);
+        EXPECT_FALSE(region.quarantined());
+    }
     return true;
 }
 
 TEST_P(ForwardFence, a_cancel_ends_a_pull) { EXPECT_TRUE(end_in_the_middle(Access::read, End::cancel, 60s)); }
 
 TEST_P(ForwardFence, a_cancel_ends_a_push) { EXPECT_TRUE(end_in_the_middle(Access::write, End::cancel, 60s)); }
+
+// Of what is in quarantine while C still reads, B's end says nothing.
+TEST_P(ForwardFence, it_holds_where_the_middle_is_gone) {
+    EXPECT_TRUE(end_in_the_middle(Access::read, End::middle_gone, 60s));
+}
 
 TEST_P(ForwardFence, a_deadline_ends_a_pull) { end_by_deadline(Access::read); }
 

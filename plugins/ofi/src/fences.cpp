@@ -32,6 +32,11 @@ Errc Fences::revoke(na::Lease& lease, TimeUs now) noexcept {
     return Errc::ok;
 }
 
+bool Fences::is_accessed(const na::Lease& lease) noexcept {
+    const std::lock_guard lock(mutex_);
+    return na::PendingFences::has_failed(leases_.fence_of(lease)) && leases_.pinned(lease.slot);
+}
+
 void Fences::check(WorkQueue& ended, TimeUs now) noexcept {
     const std::lock_guard lock(mutex_);
     fences_.check(

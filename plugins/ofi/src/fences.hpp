@@ -22,6 +22,8 @@ class Fences {
 
     // As Transport::revoke.
     [[nodiscard]] Errc revoke(na::Lease& lease, TimeUs now) noexcept;
+    // As Transport::is_accessed.
+    [[nodiscard]] bool is_accessed(const na::Lease& lease) noexcept;
     // Whether check() has to be called now and then. In one order with what wakes the contexts.
     [[nodiscard]] bool pending() const noexcept { return pending_.load(std::memory_order_seq_cst); }
     // Puts Lease::fenced of those that are over into `ended`.

@@ -34,6 +34,7 @@ class OfiTransport final : public na::SocketTransport {
     [[nodiscard]] bool reaches(std::string_view endpoint) const noexcept override;
     [[nodiscard]] Result<std::unique_ptr<na::Port>> open_port(na::PortHost& host) override;
     [[nodiscard]] Errc revoke(na::Lease& lease) noexcept override;
+    [[nodiscard]] bool is_accessed(const na::Lease& lease) noexcept override { return fences_.is_accessed(lease); }
     [[nodiscard]] std::string diagnosis() const override;
 
     // For the ports.

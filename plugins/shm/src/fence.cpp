@@ -123,6 +123,13 @@ Errc ShmTransport::revoke(na::Lease& lease) noexcept {
     return Errc::ok;
 }
 
+bool ShmTransport::is_accessed(const na::Lease& lease) noexcept {
+    const std::uint32_t slot = slot_of(lease);
+    if (slot == LeaseBoard::no_slot) return false;
+    const std::lock_guard lock(fence_mutex_);
+    return na::PendingFences::has_failed(board_.fence_of(slot)) && board_.pinned(slot) && held(slot);
+}
+
 unsigned ShmTransport::check_fences(na::PortHost& host) noexcept {
     const std::lock_guard lock(fence_mutex_);
     const TimeUs now = steady_clock().now_us();

@@ -38,6 +38,8 @@ class CINNABAR_API Lend : public PoolSlot {
 
     // True if the fence failed: the peer may still write, so the region is held, and quarantined(), until forget().
     [[nodiscard]] bool quarantined() const noexcept { return lease_.fence_failed; }
+    // As na::Transport::is_accessed. Requires: quarantined.
+    [[nodiscard]] bool is_accessed() const noexcept;
     // Ends the quarantine; to be called once the peer can no longer write, because it has let go or died.
     void forget() noexcept;
 

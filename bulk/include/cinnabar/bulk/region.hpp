@@ -53,8 +53,9 @@ class CINNABAR_API Region {
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
     [[nodiscard]] na::Access access() const noexcept;
     // True while a peer may still access some of these bytes, though the call that lent them has ended: the peer did
-    // not let go, and the transport could not take the memory from it. It ends when the connection to that peer does.
-    // Until then neither read, write, lend nor free the memory.
+    // not let go, and the transport could not take the memory from it. It ends when the connection to that peer does,
+    // and the access of a third party to whom the peer handed the memory on. Until then neither read, write, lend nor
+    // free the memory.
     [[nodiscard]] bool quarantined() const noexcept;
     [[nodiscard]] std::span<const na::Segment> segments() const noexcept;        // of the whole region
     [[nodiscard]] std::span<const std::uint64_t> segment_ends() const noexcept;  // cumulative sums of their sizes

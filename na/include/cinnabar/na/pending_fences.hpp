@@ -54,6 +54,10 @@ class PendingFences {
         while (const PendingFence* fence = fences_.pop_front()) give_back(fence->slot);
         waiting_ = 0;
     }
+    // That it has failed, and was not over at the last check.
+    [[nodiscard]] static bool has_failed(const PendingFence& fence) noexcept {
+        return List::linked(fence) && !fence.lease;
+    }
     [[nodiscard]] bool empty() const noexcept { return fences_.empty(); }
     // Those whose lender waits.
     [[nodiscard]] std::uint32_t waiting() const noexcept { return waiting_; }

@@ -173,6 +173,9 @@ class Transport {
     // Takes it back: `ok` means that no byte is read or written through it any more; `again` that lease.fenced will
     // run. Requires: granted.
     [[nodiscard]] virtual Errc revoke(Lease& lease) noexcept = 0;
+    // Of a lease whose fence has failed: whether an access that began before is known to be under way still, whoever
+    // makes it. False: it is over, or it ends with the connection of the peer that the memory was lent to.
+    [[nodiscard]] virtual bool is_accessed(const Lease&) noexcept { return false; }
     // Writes the key that a peer needs (RemoteMemory::key); fails the writer when it does not fit.
     virtual void describe(const Lease& lease, Writer& writer) const noexcept = 0;
     [[nodiscard]] virtual std::size_t described_bytes(const Lease& lease) const noexcept = 0;
