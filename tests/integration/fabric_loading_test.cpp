@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libfabric is loaded only when a fabric address is opened, and never changes the program's signal handlers.
+// libfabric and rdma-core are loaded only when one of their addresses is opened, and never change the program's signal
+// handlers.
 #include <cinnabar/cinnabar.hpp>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -47,11 +49,38 @@ int status_of_abort(const char* address) {
     return status;
 }
 
+// Of a child that finds no descriptor for another library. 77: this build has no such network.
+int status_without_library(const char* address) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        const rlimit none{3, 3};
+        (void)::setrlimit(RLIMIT_NOFILE, &none);
+        const auto node = Node::listen(address);
+        if (node || node.code() != Errc::unsupported) std::_Exit(1);
+        const std::string why = node.error().message();
+        if (why.find("no plugin of that scheme") != std::string::npos) std::_Exit(77);
+        std::_Exit(why.find("cannot be loaded: install it") != std::string::npos ? 0 : 2);
+    }
+    int status = 0;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    return status;
+}
+
 TEST(FabricLoading, OtherTransportsDoNotLoadIt) {
     for (const char* address : {"tcp://127.0.0.1:0", "shm://"}) {
         const auto node = Node::listen(address);
         ASSERT_TRUE(node) << node.error().message();
-        EXPECT_FALSE(is_mapped("libfabric")) << address;
+        for (const char* library : {"libfabric", "libibverbs", "librdmacm"}) {
+            EXPECT_FALSE(is_mapped(library)) << library << " for " << address;
+        }
+    }
+}
+
+TEST(FabricLoading, ALibraryThatCannotBeLoadedIsTold) {
+    for (const char* address : {"ofi+tcp://127.0.0.1:0", "verbs://127.0.0.1:0"}) {
+        const int status = status_without_library(address);
+        if (WIFEXITED(status) && WEXITSTATUS(status) == 77) continue;
+        EXPECT_EQ(status, 0) << address;
     }
 }
 

@@ -3,6 +3,7 @@
 // them.
 #include "completion.hpp"
 #include "port.hpp"
+#include "rdma_library.hpp"
 
 #include <cinnabar/base/log.hpp>
 
@@ -52,7 +53,7 @@ void VerbsPort::arrived(const ibv_wc& done) noexcept {
         slots_.free(slot);
         static constinit LogLimit lines;
         log_limited(lines, LogLevel::debug, "verbs: a receive failed, and with it a session: %s",
-                    ::ibv_wc_status_str(done.status));
+                    rdma().wc_status_str(done.status));
         return lost(*connection, session_error(done.status));
     }
     if (connection->stage() == Stage::open) return deliver(*connection, done);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cm_events.hpp"
 
+#include "rdma_library.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -41,12 +43,12 @@ Errc connect_error(int status, Errc otherwise) noexcept {
 
 bool next_event(rdma_event_channel* channel, CmNews& out) noexcept {
     rdma_cm_event* event = nullptr;
-    if (::rdma_get_cm_event(channel, &event) != 0) return false;
+    if (rdma().get_cm_event(channel, &event) != 0) return false;
     const rdma_conn_param& conn = event->param.conn;
     out = {event->event, event->status, conn.responder_resources, conn.initiator_depth, event->id};
     out.bytes_count = std::min<std::size_t>(conn.private_data_len, out.bytes.size());
     if (conn.private_data) std::memcpy(out.bytes.data(), conn.private_data, out.bytes_count);
-    (void)::rdma_ack_cm_event(event);
+    (void)rdma().ack_cm_event(event);
     return true;
 }
 

@@ -2,6 +2,7 @@
 #include "completion_queue.hpp"
 
 #include "completion.hpp"
+#include "rdma_library.hpp"
 
 #include <fcntl.h>
 #include <sys/epoll.h>
@@ -19,10 +20,10 @@ constexpr unsigned events_max = 256;
 }  // namespace
 
 Result<void> CompletionQueue::open(const Device& device, std::uint32_t entries, void* owner) {
-    channel_ = ::ibv_create_comp_channel(device.context());
+    channel_ = rdma().create_comp_channel(device.context());
     if (!channel_) return Error(errc_from_errno(errno), "making a completion channel", {}, errno);
     (void)::fcntl(channel_->fd, F_SETFL, ::fcntl(channel_->fd, F_GETFL) | O_NONBLOCK);
-    queue_ = ::ibv_create_cq(device.context(), static_cast<int>(entries), owner, channel_, 0);
+    queue_ = rdma().create_cq(device.context(), static_cast<int>(entries), owner, channel_, 0);
     if (!queue_) return Error(errc_from_errno(errno), "making a completion queue", {}, errno);
     fetched_.reserve(entries);
     if (!host_.watch(channel_->fd, EPOLLIN, *this)) {
@@ -34,12 +35,12 @@ Result<void> CompletionQueue::open(const Device& device, std::uint32_t entries, 
 void CompletionQueue::close() noexcept {
     if (queue_) {
         on_ready(0);
-        ::ibv_ack_cq_events(queue_, events_);
-        (void)::ibv_destroy_cq(queue_);
+        rdma().ack_cq_events(queue_, events_);
+        (void)rdma().destroy_cq(queue_);
     }
     if (channel_) {
         host_.unwatch(channel_->fd);
-        (void)::ibv_destroy_comp_channel(channel_);
+        (void)rdma().destroy_comp_channel(channel_);
     }
     queue_ = nullptr;
     channel_ = nullptr;
@@ -95,9 +96,9 @@ void CompletionQueue::on_ready(std::uint32_t) noexcept {
     if (!queue_) return;
     ibv_cq* queue = nullptr;
     void* owner = nullptr;
-    while (::ibv_get_cq_event(channel_, &queue, &owner) == 0) {
+    while (rdma().get_cq_event(channel_, &queue, &owner) == 0) {
         armed_ = false;
-        if (++events_ == events_max) ::ibv_ack_cq_events(queue_, std::exchange(events_, 0u));
+        if (++events_ == events_max) rdma().ack_cq_events(queue_, std::exchange(events_, 0u));
     }
 }
 

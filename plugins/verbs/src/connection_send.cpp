@@ -5,6 +5,7 @@
 #include "memory.hpp"
 #include "message_header.hpp"
 #include "port.hpp"
+#include "rdma_library.hpp"
 
 #include <cinnabar/base/log.hpp>
 
@@ -173,7 +174,7 @@ void Connection::completed(std::uint32_t place, ibv_wc_status status) noexcept {
         if (stage_ == Stage::open) {
             static constinit LogLimit lines;
             log_limited(lines, LogLevel::debug, "verbs: a request failed, and with it a session: %s",
-                        ::ibv_wc_status_str(status));
+                        rdma().wc_status_str(status));
             port_->lost(*this, session_error(status));
         }
         return;

@@ -4,6 +4,7 @@
 #include "connection.hpp"
 #include "port.hpp"
 #include "process_ports.hpp"
+#include "rdma_library.hpp"
 #include "system_errors.hpp"
 
 #include <cinnabar/base/log.hpp>
@@ -97,7 +98,7 @@ void Connection::dial_next(Errc why) noexcept {
         const std::size_t targets_left = targets_.left() + 1;
         port_->host().arm(timer_, now + share_of(dial_until_ - std::min(now, dial_until_), targets_left));
         rdma_cm_id* id = nullptr;
-        if (::rdma_create_id(port_->channel(), &id, this, RDMA_PS_TCP) != 0) {
+        if (rdma().create_id(port_->channel(), &id, this, RDMA_PS_TCP) != 0) {
             const int failed = errno;
             if (!port_->with_memory([&] { why = refused_by_system(failed); })) why = Errc::out_of_memory;
             continue;
@@ -106,7 +107,7 @@ void Connection::dial_next(Errc why) noexcept {
         SocketAddress source = port_->device().address();
         source.set_port(0);
         stage_ = Stage::resolving_address;
-        if (::rdma_resolve_addr(id, plain(source), plain(target_), time_left_ms()) == 0) return;
+        if (rdma().resolve_addr(id, plain(source), plain(target_), time_left_ms()) == 0) return;
         why = Errc::unreachable;
     }
 }
@@ -153,7 +154,7 @@ void Connection::on_cm_event(const CmNews& news) noexcept {
         case CmAction::resolve_route: {
             stage_ = Stage::resolving_route;
             const bool own_device = id_->verbs == port_->device().context();
-            if (!own_device || ::rdma_resolve_route(id_.get(), time_left_ms()) != 0) dial_next(Errc::unreachable);
+            if (!own_device || rdma().resolve_route(id_.get(), time_left_ms()) != 0) dial_next(Errc::unreachable);
             return;
         }
         case CmAction::request:
@@ -195,7 +196,7 @@ void Connection::limit_retries() noexcept {
     const std::int64_t patience_us = std::max<std::int64_t>(port_->options().keepalive.count(), 1'000'000);
     std::uint8_t exponent = 12;  // of 4.096 us
     while (exponent < 18 && (std::int64_t{8} * 4096 << (exponent + 1)) / 1000 <= patience_us / 2) ++exponent;
-    (void)::rdma_set_option(id_.get(), RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &exponent, sizeof exponent);
+    (void)rdma().set_option(id_.get(), RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &exponent, sizeof exponent);
 }
 
 Errc Connection::make_queue_pair() noexcept {
@@ -219,7 +220,7 @@ Errc Connection::try_queue_pair() {
         wanted.srq = port_->slots().queue();
         wanted.qp_type = IBV_QPT_RC;
         wanted.cap = {depth, 0, device.traits().send_pieces_max, 1, inline_bytes};
-        if (::rdma_create_qp(id_.get(), device.pd(), &wanted) != 0) continue;
+        if (rdma().create_qp(id_.get(), device.pd(), &wanted) != 0) continue;
         inline_max_ = wanted.cap.max_inline_data;
         queue_pair_ = id_->qp->qp_num;
         sent_.open(depth);
@@ -249,7 +250,7 @@ Errc Connection::request() noexcept {
     const auto bytes = own.encode();
     const std::uint32_t reads = port_->device().traits().read_depth_max;
     rdma_conn_param wanted = parameters(bytes, reads, reads);
-    if (::rdma_connect(id_.get(), &wanted) == 0) {
+    if (rdma().connect(id_.get(), &wanted) == 0) {
         unanswered_ = true;
         return Errc::ok;
     }
@@ -271,7 +272,7 @@ bool Connection::accept(VerbsPort& port, Incoming& incoming) noexcept {
         announce(own);
         const auto bytes = own.encode();
         rdma_conn_param wanted = parameters(bytes, std::min<std::uint32_t>(most, incoming.reads_asked), read_depth_);
-        if (::rdma_accept(id_.get(), &wanted) == 0) {
+        if (rdma().accept(id_.get(), &wanted) == 0) {
             port.host().arm(timer_, after(steady_clock().now_us(), port.options().hello_timeout));
             return true;
         }
@@ -300,7 +301,7 @@ void Connection::drain(Errc why) noexcept {
     peer_ = nullptr;
     fail_queue_pair();
     failed_at_ = port_->times_emptied();
-    (void)::rdma_disconnect(id_.get());
+    (void)rdma().disconnect(id_.get());
     drained_by = port_->host().now_us() + drain_us_max;
 }
 
@@ -322,7 +323,7 @@ bool Connection::leave_unanswered() noexcept {
 void Connection::fail_queue_pair() noexcept {
     ibv_qp_attr failed{};
     failed.qp_state = IBV_QPS_ERR;
-    (void)::ibv_modify_qp(id_->qp, &failed, IBV_QP_STATE);
+    (void)rdma().modify_qp(id_->qp, &failed, IBV_QP_STATE);
 }
 
 void Connection::destroy_queue_pair() noexcept {
@@ -333,7 +334,7 @@ void Connection::destroy_queue_pair() noexcept {
         // away, and is left alone while it connects.
         if (stage_ != Stage::draining && !port_->device().traits().iwarp) fail_queue_pair();
         port_->fetch_completions();
-        ::rdma_destroy_qp(id_.get());
+        rdma().destroy_qp(id_.get());
         port_->remove_queue_pair(*this);
         ++life_;
     }
@@ -344,7 +345,7 @@ void Connection::close(Errc why) noexcept {
     end_why_ = why;
     targets_.abandon();
     port_->host().disarm(timer_);
-    if (stage_ == Stage::open) (void)::rdma_disconnect(id_.get());
+    if (stage_ == Stage::open) (void)rdma().disconnect(id_.get());
     destroy_queue_pair();
     sent_.flush([this](const Sent& sent, ibv_wc_status status) { ended(sent, status); });
     id_.reset();

@@ -21,13 +21,13 @@ constexpr std::uint32_t vendor_of_siw = 0x62'6d74;
 
 // libibverbs passes over devices that it may not open. Empty: it may open all.
 std::string forbidden_device() {
-    ibv_device** list = ::ibv_get_device_list(nullptr);
+    ibv_device** list = rdma().get_device_list(nullptr);
     std::string found;
     for (int i = 0; list && list[i] && found.empty(); ++i) {
         const std::string path = std::string("/dev/infiniband/") + list[i]->dev_name;
         if (::eaccess(path.c_str(), R_OK | W_OK) != 0 && (errno == EACCES || errno == EPERM)) found = path;
     }
-    if (list) ::ibv_free_device_list(list);
+    if (list) rdma().free_device_list(list);
     return found;
 }
 
@@ -56,7 +56,7 @@ std::string gid_of(const rdma_cm_id& id, const ibv_port_attr& port) {
     const ibv_gid& chosen = id.route.addr.addr.ibaddr.sgid;
     for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(port.gid_tbl_len); ++i) {
         ibv_gid_entry entry{};
-        if (::ibv_query_gid_ex(id.verbs, id.port_num, i, &entry, 0) != 0) continue;
+        if (rdma().query_gid_ex(id.verbs, id.port_num, i, &entry, 0, sizeof entry) != 0) continue;
         if (std::memcmp(&entry.gid, &chosen, sizeof chosen) != 0) continue;
         // The same address stands there once for each RoCE; rdma_cm takes v2 where there is one.
         if (entry.gid_type == IBV_GID_TYPE_ROCE_V1) continue;
@@ -74,8 +74,14 @@ std::string joined(const std::string& first, const std::string& second) {
     return first.empty() || second.empty() ? first + second : first + "; " + second;
 }
 
+// Of what is exported, the first part of ibv_port_attr: all but port_cap_flags2, which nobody asks for here.
+bool query_port(ibv_context& context, std::uint8_t number, ibv_port_attr& out) {
+    out = {};
+    return rdma().query_port(&context, number, reinterpret_cast<_compat_ibv_port_attr*>(&out)) == 0;
+}
+
 void keep_from_children() {
-    const int why = ::ibv_fork_init();
+    const int why = rdma().fork_init();
     if (why == 0) return;
     log(LogLevel::warning,
         "verbs: memory of the user is not kept from forked children (%s): after a fork the device may write where this "
@@ -87,15 +93,15 @@ void keep_from_children() {
 
 std::vector<std::string> device_names() {
     int count = 0;
-    ibv_device** list = ::ibv_get_device_list(&count);
+    ibv_device** list = rdma().get_device_list(&count);
     std::vector<std::string> names;
-    for (int i = 0; i < count; ++i) names.emplace_back(::ibv_get_device_name(list[i]));
-    if (list) ::ibv_free_device_list(list);
+    for (int i = 0; i < count; ++i) names.emplace_back(rdma().get_device_name(list[i]));
+    if (list) rdma().free_device_list(list);
     return names;
 }
 
 Result<EventChannel> make_event_channel() {
-    EventChannel channel(::rdma_create_event_channel());
+    EventChannel channel(rdma().create_event_channel());
     if (!channel) {
         const int why = errno;
         if (why == EACCES || why == EPERM) {
@@ -109,11 +115,12 @@ Result<EventChannel> make_event_channel() {
 }
 
 Result<std::shared_ptr<Device>> Device::open(const na::Uri& uri) {
+    CINNABAR_TRY_VOID(RdmaLibrary::load());
     const std::vector<std::string> names = device_names();
     if (names.empty()) return no_device();
     // Where the kernel does not copy pinned pages for a child, libibverbs keeps them from it. Before the first
     // registration of the process; it fails when another library called it before, which then decided.
-    if (::ibv_is_fork_initialized() == IBV_FORK_DISABLED) keep_from_children();
+    if (rdma().is_fork_initialized() == IBV_FORK_DISABLED) keep_from_children();
     CINNABAR_TRY(const Wish wish, wish_of(uri, names));
     if (!wish.device.empty() && std::find(names.begin(), names.end(), wish.device) == names.end()) {
         return Error(Errc::bad_address, "no RDMA device of that name: see `rdma link`", wish.device);
@@ -131,7 +138,7 @@ Result<std::shared_ptr<Device>> Device::open(const na::Uri& uri) {
             if (bound.code() != Errc::unreachable) failure = std::move(bound).error();
             continue;
         }
-        const std::string name = ::ibv_get_device_name(device->context()->device);
+        const std::string name = rdma().get_device_name(device->context()->device);
         if (!wish.device.empty() && wish.device != name) {
             pass_over(address, name + ", not " + wish.device);
             continue;
@@ -149,20 +156,20 @@ Result<std::shared_ptr<Device>> Device::open(const na::Uri& uri) {
 }
 
 Device::~Device() {
-    if (pd_) (void)::ibv_dealloc_pd(pd_);
+    if (pd_) (void)rdma().dealloc_pd(pd_);
 }
 
 Result<void> Device::bind(const SocketAddress& address) {
     address_ = address;
     CINNABAR_TRY(channel_, make_event_channel());
     rdma_cm_id* id = nullptr;
-    if (::rdma_create_id(channel_.get(), &id, nullptr, RDMA_PS_TCP) != 0) {
+    if (rdma().create_id(channel_.get(), &id, nullptr, RDMA_PS_TCP) != 0) {
         return Error(Errc::io, "making an RDMA connection id", {}, errno);
     }
     anchor_.reset(id);
     SocketAddress any_port = address;
     any_port.set_port(0);
-    if (::rdma_bind_addr(id, plain(any_port)) != 0) {
+    if (rdma().bind_addr(id, plain(any_port)) != 0) {
         return Error(Errc::unreachable, "no RDMA device has that address", address.host(), errno);
     }
     if (!id->verbs) return Error(Errc::unreachable, "no RDMA device has that address", address.host());
@@ -170,14 +177,14 @@ Result<void> Device::bind(const SocketAddress& address) {
 }
 
 Result<void> Device::read_limits() {
-    if (::ibv_query_device(context(), &limits_) != 0 || ::ibv_query_port(context(), anchor_->port_num, &port_) != 0) {
+    if (rdma().query_device(context(), &limits_) != 0 || !query_port(*context(), anchor_->port_num, port_)) {
         return Error(Errc::io, "asking the RDMA device for its limits", {}, errno);
     }
     if (port_.state != IBV_PORT_ACTIVE) {
         return Error(Errc::unreachable, "the port of the RDMA device is down: is the cable plugged, the link up?",
-                     ::ibv_get_device_name(context()->device));
+                     rdma().get_device_name(context()->device));
     }
-    pd_ = ::ibv_alloc_pd(context());
+    pd_ = rdma().alloc_pd(context());
     if (!pd_) return Error(errc_from_errno(errno), "making a protection domain", {}, errno);
     const auto at_least_one = [](int limit) { return static_cast<std::uint32_t>(std::max(limit, 1)); };
     traits_.iwarp = context()->device->transport_type == IBV_TRANSPORT_IWARP;
@@ -200,7 +207,7 @@ Result<void> Device::read_limits() {
 
 std::string Device::describe() const {
     const bool has_gid = !traits_.iwarp;
-    std::string text = ::ibv_get_device_name(context()->device);
+    std::string text = rdma().get_device_name(context()->device);
     text += " port " + std::to_string(anchor_->port_num) + " (" + fabric_of(*context(), port_);
     if (has_gid) text += gid_of(*anchor_, port_);
     text += ") at " + address_.host();

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "address.hpp"
+#include "rdma_library.hpp"
 #include "work_request.hpp"
 
 #include <cinnabar/base/result.hpp>
@@ -18,14 +19,14 @@
 namespace cinnabar::verbs {
 
 struct ChannelDeleter {
-    void operator()(rdma_event_channel* channel) const noexcept { ::rdma_destroy_event_channel(channel); }
+    void operator()(rdma_event_channel* channel) const noexcept { rdma().destroy_event_channel(channel); }
 };
 using EventChannel = std::unique_ptr<rdma_event_channel, ChannelDeleter>;
 // Its descriptor does not block and is not inherited.
 [[nodiscard]] Result<EventChannel> make_event_channel();
 
 struct IdDeleter {
-    void operator()(rdma_cm_id* id) const noexcept { (void)::rdma_destroy_id(id); }
+    void operator()(rdma_cm_id* id) const noexcept { (void)rdma().destroy_id(id); }
 };
 using CmId = std::unique_ptr<rdma_cm_id, IdDeleter>;
 

@@ -2,6 +2,7 @@
 #include "memory.hpp"
 
 #include "pin_ranges.hpp"
+#include "rdma_library.hpp"
 #include "system_errors.hpp"
 
 #include <cinnabar/base/clock.hpp>
@@ -25,9 +26,9 @@ constexpr TimeUs take_back_us_max = 1'000'000;
 // mapped so that it cannot be written.
 ibv_mr* pin_range(const Device& device, const PinRange& range, na::Access access) noexcept {
     void* const base = reinterpret_cast<void*>(range.begin);
-    ibv_mr* made = ::ibv_reg_mr(device.pd(), base, range.end - range.begin, IBV_ACCESS_LOCAL_WRITE);
+    ibv_mr* made = rdma().reg_mr(device.pd(), base, range.end - range.begin, IBV_ACCESS_LOCAL_WRITE);
     if (!made && access == na::Access::read && errno != ENOMEM) {
-        made = ::ibv_reg_mr(device.pd(), base, range.end - range.begin, 0);
+        made = rdma().reg_mr(device.pd(), base, range.end - range.begin, 0);
     }
     return made;
 }
@@ -117,7 +118,7 @@ std::unique_ptr<LentMemory> lend(const Device& device, const na::Lease& lease) n
         const std::uint64_t take = std::min(memory.segments()[i].bytes - skip, lease.bytes - done);
         std::byte* const base = memory.segments()[i].base + skip;
         const std::uint64_t address = device.traits().picks_addresses ? lent_address(base) : own_address(base);
-        Registration made(::ibv_reg_mr_iova(device.pd(), base, take, address, flags));
+        Registration made(rdma().reg_mr_iova(device.pd(), base, take, address, static_cast<int>(flags)));
         if (!made) return nullptr;
         lent->segments.push_back({address, take, made->rkey});
         lent->registrations.push_back(std::move(made));
@@ -133,7 +134,7 @@ bool take_back(const Device& device, LentMemory& lent) noexcept {
     const TimeUs until = steady_clock().now_us() + take_back_us_max;
     while (!lent.registrations.empty()) {
         // The device waits, for some time, until the message that is under way has gone by.
-        if (::ibv_dereg_mr(lent.registrations.back().get()) == 0) {
+        if (rdma().dereg_mr(lent.registrations.back().get()) == 0) {
             (void)lent.registrations.back().release();
             lent.registrations.pop_back();
         } else if (steady_clock().now_us() > until) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pinned.hpp"
 
+#include "rdma_library.hpp"
 #include "system_errors.hpp"
 
 #include <cinnabar/base/log.hpp>
@@ -14,7 +15,7 @@
 namespace cinnabar::verbs {
 
 void RegistrationDeleter::operator()(ibv_mr* registration) const noexcept {
-    if (const int why = ::ibv_dereg_mr(registration); why != 0) {
+    if (const int why = rdma().dereg_mr(registration); why != 0) {
         log(LogLevel::warning, "verbs: the device does not give a registration back: %s", std::strerror(why));
     }
 }
@@ -25,7 +26,7 @@ Result<Pinned> Pinned::make(const Device& device, std::size_t bytes, int access)
     Pinned pinned;
     pinned.bytes_ = {static_cast<std::byte*>(room), bytes};
     (void)::madvise(room, bytes, MADV_DONTFORK);
-    pinned.registration_.reset(::ibv_reg_mr(device.pd(), room, bytes, access));
+    pinned.registration_.reset(rdma().reg_mr(device.pd(), room, bytes, access));
     if (!pinned.registration_) return registration_error(errno);
     return pinned;
 }

@@ -2,6 +2,7 @@
 #include "receive_slots.hpp"
 
 #include "completion.hpp"
+#include "rdma_library.hpp"
 
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/base/log.hpp>
@@ -26,13 +27,13 @@ Result<void> ReceiveSlots::open() {
     ibv_srq_init_attr wanted{};
     wanted.attr.max_wr = posted_max_;
     wanted.attr.max_sge = 1;
-    queue_ = ::ibv_create_srq(device_.pd(), &wanted);
+    queue_ = rdma().create_srq(device_.pd(), &wanted);
     if (!queue_) return Error(errc_from_errno(errno), "making a shared receive queue", {}, errno);
     return {};
 }
 
 void ReceiveSlots::close() noexcept {
-    if (queue_) (void)::ibv_destroy_srq(queue_);
+    if (queue_) (void)rdma().destroy_srq(queue_);
     queue_ = nullptr;
 }
 

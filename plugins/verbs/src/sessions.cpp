@@ -3,6 +3,7 @@
 #include "device_events.hpp"
 #include "port.hpp"
 #include "process_ports.hpp"
+#include "rdma_library.hpp"
 
 #include <cinnabar/base/log.hpp>
 
@@ -30,9 +31,9 @@ void VerbsPort::cm_ready() noexcept {
 // connection that it names.
 void VerbsPort::device_ready() noexcept {
     ibv_async_event event{};
-    while (::ibv_get_async_event(device().context(), &event) == 0) {
+    while (rdma().get_async_event(device().context(), &event) == 0) {
         const DeviceStep step = device_step_of(event.event_type, device().traits().iwarp);
-        const char* const name = ::ibv_get_device_name(device().context()->device);
+        const char* const name = rdma().get_device_name(device().context()->device);
         switch (step.action) {
             case DeviceAction::ignore:
                 break;
@@ -47,7 +48,7 @@ void VerbsPort::device_ready() noexcept {
             case DeviceAction::end_port:
             case DeviceAction::end_ports:
                 log(LogLevel::error, "verbs: %s: %s: what uses it is over", name,
-                    ::ibv_event_type_str(event.event_type));
+                    rdma().event_type_str(event.event_type));
                 ProcessPorts::get().each([&](VerbsPort& port) {
                     if (port.is_hit_by(event, *device().context())) port.fail(step.why);
                 });
@@ -57,7 +58,7 @@ void VerbsPort::device_ready() noexcept {
                     event.element.port_num, name);
                 break;
         }
-        ::ibv_ack_async_event(&event);
+        rdma().ack_async_event(&event);
     }
 }
 
@@ -82,7 +83,7 @@ void VerbsPort::reject(const Incoming& incoming, Errc why) noexcept {
     Greeting own;
     own.hello = reject_hello(incoming.greeting.hello, why);
     const auto bytes = own.encode();
-    (void)::rdma_reject(incoming.id.get(), bytes.data(), static_cast<std::uint8_t>(bytes.size()));
+    (void)rdma().reject(incoming.id.get(), bytes.data(), static_cast<std::uint8_t>(bytes.size()));
 }
 
 // A request does not tell which process made it: never the own one.

@@ -2,6 +2,7 @@
 #include "transport.hpp"
 
 #include "port.hpp"
+#include "rdma_library.hpp"
 #include "system_errors.hpp"
 
 #include <cinnabar/base/log.hpp>
@@ -70,12 +71,12 @@ Result<void> VerbsTransport::listen() {
     constexpr int backlog = 1024;
     CINNABAR_TRY(listen_channel_, make_event_channel());
     rdma_cm_id* id = nullptr;
-    if (::rdma_create_id(listen_channel_.get(), &id, nullptr, RDMA_PS_TCP) != 0) {
+    if (rdma().create_id(listen_channel_.get(), &id, nullptr, RDMA_PS_TCP) != 0) {
         return Error(Errc::io, "making an RDMA connection id", {}, errno);
     }
     listener_.reset(id);
     const SocketAddress& address = device_->address();
-    if (::rdma_bind_addr(id, plain(address)) != 0 || ::rdma_listen(id, backlog) != 0) {
+    if (rdma().bind_addr(id, plain(address)) != 0 || rdma().listen(id, backlog) != 0) {
         return Error(errc_from_errno(errno), "listening for RDMA connections", address.endpoint("verbs"), errno);
     }
     return {};
@@ -84,7 +85,7 @@ Result<void> VerbsTransport::listen() {
 std::vector<std::string> VerbsTransport::endpoints() const {
     if (!listener_) return {};
     SocketAddress address = device_->address();
-    address.set_port(ntohs(::rdma_get_src_port(listener_.get())));
+    address.set_port(ntohs(rdma().get_src_port(listener_.get())));
     return {address.endpoint("verbs")};
 }
 
@@ -121,10 +122,10 @@ void VerbsTransport::requested(const CmNews& news) noexcept {
         static constinit LogLimit lines;
         log_limited(lines, LogLevel::info, "verbs: %s is not a Cinnabar peer: rejected",
                     SocketAddress(::rdma_get_peer_addr(news.id)).log_name("verbs").c_str());
-        (void)::rdma_reject(news.id, nullptr, 0);
+        (void)rdma().reject(news.id, nullptr, 0);
         return;
     }
-    const auto migrate = [&](VerbsPort& port) { return ::rdma_migrate_id(incoming.id.get(), port.channel()) == 0; };
+    const auto migrate = [&](VerbsPort& port) { return rdma().migrate_id(incoming.id.get(), port.channel()) == 0; };
     ports_.choose(incoming.greeting.hello);
     const Errc refused = wrong == Errc::ok ? ports_.hand_over(incoming, migrate) : wrong;
     if (refused != Errc::ok) reject(incoming, refused);
@@ -137,7 +138,7 @@ void VerbsTransport::reject(const Incoming& incoming, Errc why) noexcept {
     answer.hello.incarnation = incarnation();
     answer.hello.context = incoming.greeting.hello.peer_context;
     const auto bytes = answer.encode();
-    (void)::rdma_reject(incoming.id.get(), bytes.data(), static_cast<std::uint8_t>(bytes.size()));
+    (void)rdma().reject(incoming.id.get(), bytes.data(), static_cast<std::uint8_t>(bytes.size()));
 }
 
 Result<std::unique_ptr<na::Memory>> VerbsTransport::register_memory(std::span<const na::Segment> segments,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Slots of a queue whose device refuses what is posted. What libibverbs would do is done here: no hardware is asked.
+// Slots of a queue whose device refuses what is posted. What rdma-core would do is done here: no hardware is asked.
 #include "receive_slots.hpp"
+
+#include "rdma_library.hpp"
 
 #include <gtest/gtest.h>
 
@@ -21,25 +23,26 @@ ibv_context context{};
 ibv_srq queue{};
 ibv_mr registration{};
 
+RdmaLibrary without_hardware() {
+    RdmaLibrary library;
+    library.create_srq = [](ibv_pd*, ibv_srq_init_attr*) {
+        context.ops.post_srq_recv = &post;
+        queue.context = &context;
+        return &queue;
+    };
+    library.destroy_srq = [](ibv_srq*) { return 0; };
+    library.reg_mr = [](ibv_pd*, void*, std::size_t, int) { return &registration; };
+    library.dereg_mr = [](ibv_mr*) { return 0; };
+    return library;
+}
+
 }  // namespace
-}  // namespace cinnabar::verbs
 
-extern "C" {
-ibv_srq* ibv_create_srq(ibv_pd*, ibv_srq_init_attr*) {
-    using namespace cinnabar::verbs;
-    context.ops.post_srq_recv = &post;
-    queue.context = &context;
-    return &queue;
-}
-int ibv_destroy_srq(ibv_srq*) { return 0; }
-ibv_mr*(ibv_reg_mr)(ibv_pd*, void*, std::size_t, int) { return &cinnabar::verbs::registration; }
-ibv_mr* ibv_reg_mr_iova2(ibv_pd*, void*, std::size_t, std::uint64_t, unsigned) {
-    return &cinnabar::verbs::registration;
-}
-int ibv_dereg_mr(ibv_mr*) { return 0; }
+const RdmaLibrary& rdma() noexcept {
+    static const RdmaLibrary library = without_hardware();
+    return library;
 }
 
-namespace cinnabar::verbs {
 namespace {
 
 TEST(ReceiveSlotsTest, WhatTheDeviceRefusesIsPromisedToNobody) {
