@@ -88,6 +88,7 @@ bool RudePeer::replay(const Frame& frame) {
     if (frame.bytes.size() > peer_->message_bytes_max()) return false;
     if (keeps_to_slots_ && (!was_connected_ || credits_ == 0)) return false;
     if (!send(frame.kind, frame.bytes, frame.tag)) return false;
+    replayed_.insert(frame.tag);
     if (credits_ != 0) --credits_;
     return true;
 }

@@ -13,6 +13,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -75,6 +76,8 @@ class RudePeer {
     [[nodiscard]] std::deque<Result>& results() noexcept { return results_; }
     // Says that it is done with it. False: as control().
     bool give_back(Result& result);
+    // Whether several requests may have gone out by that tag, so that what is given back may be another one's.
+    [[nodiscard]] bool is_ambiguous(na::Tag tag) const noexcept { return replayed_.contains(tag); }
     // Reads all of it (1 MiB at most) by such a descriptor, of whomever and however old. `ended` runs once, at the
     // latest when this goes.
     void read(ConstBytes descriptor, std::function<void(Errc)> ended);
@@ -115,6 +118,7 @@ class RudePeer {
     std::deque<Frame> remembered_;
     std::uint64_t calls_from_others_ = 0;
     std::deque<Result> results_;
+    std::set<na::Tag> replayed_;
     std::vector<std::unique_ptr<Read>> reads_;
     std::uint64_t reads_ended_ = 0;
     std::vector<std::byte> sink_;  // of what is read, which nobody looks at

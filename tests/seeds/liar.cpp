@@ -114,6 +114,7 @@ void Liar::dig_up(hostile::RudePeer& end, const Process& target) {
     for (const auto& result : end.results()) {
         // A device may take a moment to forget it.
         if (!result.given_back || end.awaits_ack() || mesh_.climate().strict()) continue;
+        if (end.is_ambiguous(result.tag)) continue;
         return end.read(result.descriptor, is_refused);
     }
     if (relics_.empty()) return;

@@ -85,10 +85,10 @@ TEST_F(FencesTest, WhatTheFabricKeepsFailsTheFenceAndStaysOutOfUse) {
 }
 
 TEST_F(FencesTest, NeedsNoMemory) {
-    if (!support::NoMemory::works()) GTEST_SKIP() << "a sanitizer owns malloc";
     auto held = std::make_unique<na::LeaseTable::Pin>(pin());
     {
-        const support::NoMemory out;
+        std::optional<support::NoMemory> out;
+        if (support::NoMemory::works()) out.emplace();  // else a sanitizer owns malloc
         EXPECT_EQ(fences_->revoke(lease_, begun), Errc::again);
     }
     held.reset();

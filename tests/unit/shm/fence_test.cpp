@@ -3,6 +3,8 @@
 #include "raw_peer.hpp"
 #include "support/allocation_count.hpp"
 
+#include <optional>
+
 namespace cinnabar::shm {
 namespace {
 
@@ -76,11 +78,11 @@ TEST_F(Fence, of_what_a_peer_does_not_let_go_fails) {
 }
 
 TEST_F(Fence, needs_no_memory) {
-    if (!support::NoMemory::works()) GTEST_SKIP() << "a sanitizer owns malloc";
     RawPeer peer;
     ASSERT_NO_FATAL_FAILURE(pin(peer));
     {
-        const support::NoMemory out;
+        std::optional<support::NoMemory> out;
+        if (support::NoMemory::works()) out.emplace();  // else a sanitizer owns malloc
         EXPECT_EQ(transport_->revoke(lease_), Errc::again);
     }
     unpin(peer);
