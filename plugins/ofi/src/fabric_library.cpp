@@ -2,6 +2,7 @@
 #include "fabric_library.hpp"
 
 #include <cinnabar/base/assert.hpp>
+#include <cinnabar/base/loader_text.hpp>
 
 #include <dlfcn.h>
 
@@ -17,11 +18,6 @@ struct Loaded {
     FabricLibrary functions;
     std::string failure;  // the loader's text; empty: loaded
 };
-
-std::string loader_text() {
-    const char* const text = ::dlerror();
-    return text ? text : "no reason given";
-}
 
 // The version is that of the headers: structures have other layouts in other versions. CMake reads it from the library
 // that is built against; where it cannot, the newest is taken.

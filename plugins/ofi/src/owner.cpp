@@ -127,8 +127,12 @@ Sent Owner::serve() noexcept {
     while (served_ < served_max) {
         PeerRequest* request = to_serve_.pop_front();
         if (!request) break;
-        const Sent sent = request->is_put ? grant_put(*request) : serve_get(*request);
-        if (sent == Sent::stalled) return sent;
+        const bool is_put = request->is_put;
+        const Sent sent = is_put ? grant_put(*request) : serve_get(*request);
+        if (sent == Sent::stalled) {
+            if (is_put) session_.port().pools().end_silent_writer(session_);
+            return sent;
+        }
         if (!session_.live()) break;
     }
     return Sent::all;
@@ -205,17 +209,12 @@ Sent Owner::grant_put(PeerRequest& request) noexcept {
     if (!chunk || !session_.chunks().stage(*chunk)) {
         if (chunk) session_.chunks().give(*chunk);
         to_serve_.push_front(request);
-        session_.port().pools().end_silent_writer(session_);
         return Sent::stalled;
     }
     const iovec piece{chunk->staging->bytes.get(), chunk->bytes};
     const Errc why = session_.port().endpoint().receive_tagged(
         &piece, 1, chunk->staging->memory, request.tag + chunk->number, session_.fabric_address(), *chunk);
-    if (why != Errc::ok) {
-        const Sent sent = not_taken(request, *chunk, why);
-        if (sent == Sent::stalled) session_.port().pools().end_silent_writer(session_);
-        return sent;
-    }
+    if (why != Errc::ok) return not_taken(request, *chunk, why);
     chunk->request = &request;
     session_.chunks().posted(*chunk, request.with_fabric);
     if (granted_++ == 0) granted_since_ = session_.port().host().now_us();

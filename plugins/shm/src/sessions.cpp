@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How sessions begin and end.
 #include "channel.hpp"
+#include "peer_fd.hpp"
 #include "port.hpp"
 
 #include <cinnabar/base/log.hpp>
 #include <cinnabar/na/session/socket.hpp>
 
 #include <unistd.h>
+
+#include <optional>
 
 namespace cinnabar::shm {
 namespace {
@@ -71,7 +74,8 @@ void ShmPort::accept(Incoming incoming) noexcept {
     ShmPeer* const peer = add_incoming([&] {
         const std::string from =
             "shm of process " + std::to_string(sender.pid) + ", user " + std::to_string(sender.uid);
-        const na::HostProcess process{sender.pid, sender.uid, sender.gid};
+        std::optional<na::HostProcess> process;
+        if (sender.uid != anybody) process = {sender.pid, sender.uid, sender.gid};
         const na::Addr addr = na::Addr::of_connection("shm", host().context_id(), identity.context,
                                                       identity.incarnation, own, from, process);
         return std::make_unique<ShmPeer>(*this, addr, transport_, DialTarget());

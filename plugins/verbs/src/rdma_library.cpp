@@ -2,6 +2,7 @@
 #include "rdma_library.hpp"
 
 #include <cinnabar/base/assert.hpp>
+#include <cinnabar/base/loader_text.hpp>
 
 #include <dlfcn.h>
 
@@ -19,11 +20,6 @@ struct Loaded {
     RdmaLibrary functions;
     std::string failure;  // the loader's text; empty: loaded
 };
-
-std::string loader_text() {
-    const char* const text = ::dlerror();
-    return text ? text : "no reason given";
-}
 
 Loaded load_libraries() {
     Loaded loaded;

@@ -116,14 +116,34 @@ class SilentPeers : public testing::TestWithParam<NetworkKind> {
         EXPECT_TRUE(get.op.result != Errc::ok || std::equal(get.here.begin(), get.here.end(), lent_.begin()));
         return get.op.result;
     }
-    // How a put into all of that lease ends.
-    Errc put(Side& side, const na::Lease& lease, std::size_t bytes) {
+    // Lends memory of that size, and gives a transfer of all of it.
+    [[nodiscard]] TransferBody lend_large(std::size_t bytes, na::Access access) {
+        large_.resize(bytes);
+        const na::Segment segment{large_.data(), bytes};
+        large_memory_ = server_.transport->register_memory({&segment, 1}, access).value();
+        large_lease_.memory = large_memory_.get();
+        large_lease_.bytes = bytes;
+        large_lease_.access = access;
+        large_lease_.fenced.run = [](Work&) noexcept {};
+        EXPECT_EQ(server_.transport->grant(large_lease_), Errc::ok);
+        TransferBody body;
+        body.key = {large_lease_.slot, large_lease_.generation, large_lease_.key};
+        body.bytes = bytes;
+        return body;
+    }
+    void take_large_back() {
+        (void)server_.transport->revoke(large_lease_);
+        EXPECT_TRUE(pump_.until([&] { return !large_lease_.granted(); }));
+    }
+    // How a put into all of it ends.
+    Errc put_large(Side& side) {
+        const std::size_t bytes = large_.size();
         std::vector<std::byte> from(bytes, std::byte{5});
         const na::Segment segment{from.data(), from.size()};
         const auto memory = side.transport->register_memory({&segment, 1}, na::Access::read).value();
         std::array<std::byte, na::LeaseKey::wire_bytes> key{};
         Writer writer(key);
-        server_.transport->describe(lease, writer);
+        server_.transport->describe(large_lease_, writer);
         na::Op op;
         bool done = false;
         op.kind = na::OpKind::put;
@@ -185,6 +205,8 @@ class SilentPeers : public testing::TestWithParam<NetworkKind> {
     std::vector<std::byte> lent_ = std::vector<std::byte>(lent_bytes, std::byte{9});
     std::unique_ptr<na::Memory> memory_;
     na::Lease lease_;
+    std::vector<std::byte> large_;
+    std::unique_ptr<na::Memory> large_memory_;
     na::Lease large_lease_;
     std::deque<Stranger> strangers_;
     std::deque<Get> gets_;  // with their memory, for as long as contexts
@@ -249,18 +271,7 @@ TEST_P(SilentPeers, WhoAnswersNoStopsIsEnded) {
 // Large gets of memory that is lent, whose chunks find no receives.
 TEST_P(SilentPeers, WhoAsksForMoreThanItTakesIsEnded) {
     ASSERT_NO_FATAL_FAILURE(invite(1, false));
-    std::vector<std::byte> lent(1024 * 1024);
-    const na::Segment segment{lent.data(), lent.size()};
-    const auto memory = server_.transport->register_memory({&segment, 1}, na::Access::read).value();
-    na::Lease& lease = large_lease_;
-    lease.memory = memory.get();
-    lease.bytes = lent.size();
-    lease.access = na::Access::read;
-    lease.fenced.run = [](Work&) noexcept {};
-    ASSERT_EQ(server_.transport->grant(lease), Errc::ok);
-    TransferBody body;
-    body.key = {lease.slot, lease.generation, lease.key};
-    body.bytes = lent.size();
+    TransferBody body = lend_large(1024 * 1024, na::Access::read);
     body.chunk = small_bytes_max;
     const auto lost = [&] { return server_.receiver.count(na::PeerEvent::lost) > 0; };
     for (std::uint64_t id = 0; id < 2 * Owner::requests_max && !lost(); ++id) {
@@ -275,29 +286,17 @@ TEST_P(SilentPeers, WhoAsksForMoreThanItTakesIsEnded) {
     }));
     EXPECT_EQ(server_.receiver.events.back().why, Errc::overloaded);
     strangers_.clear();  // else the provider keeps what it was given to send
-    (void)server_.transport->revoke(lease);
-    EXPECT_TRUE(pump_.until([&] { return !lease.granted(); }));
+    take_large_back();
 }
 
 // Large puts whose chunks never come, until the server, or its provider, has no room for more.
 TEST_P(SilentPeers, WhoSendsNoChunksMakesRoomForWhoDoes) {
     constexpr std::uint32_t chunk = 2 * small_bytes_max;
-    std::vector<std::byte> lent(std::size_t{2} * Owner::served_max * chunk);
-    const na::Segment segment{lent.data(), lent.size()};
-    const auto memory = server_.transport->register_memory({&segment, 1}, na::Access::write).value();
-    na::Lease& lease = large_lease_;
-    lease.memory = memory.get();
-    lease.bytes = lent.size();
-    lease.access = na::Access::write;
-    lease.fenced.run = [](Work&) noexcept {};
-    ASSERT_EQ(server_.transport->grant(lease), Errc::ok);
+    TransferBody body = lend_large(std::size_t{2} * Owner::served_max * chunk, na::Access::write);
+    body.chunk = chunk;
 
     EXPECT_NO_FATAL_FAILURE(invite(1, false));
     Stranger& stranger = strangers_.front();
-    TransferBody body;
-    body.key = {lease.slot, lease.generation, lease.key};
-    body.bytes = lent.size();
-    body.chunk = chunk;
     const auto takes_its_share = [&](std::size_t session) {
         stranger.heard.clear();
         stranger.say(session, FrameKind::put, session, body);
@@ -313,13 +312,12 @@ TEST_P(SilentPeers, WhoSendsNoChunksMakesRoomForWhoDoes) {
     EXPECT_LE(session, Pools::staging_max / Owner::served_max);
 
     friend_.open(network_, pump_, "friend", false);
-    EXPECT_EQ(put(friend_, lease, lent.size()), Errc::ok);
-    EXPECT_EQ(lent.back(), std::byte{5});
+    EXPECT_EQ(put_large(friend_), Errc::ok);
+    EXPECT_EQ(large_.back(), std::byte{5});
     EXPECT_GE(server_.receiver.count(na::PeerEvent::lost), 1u);
     EXPECT_LE(server_.receiver.count(na::PeerEvent::lost), 4u) << "more than there was need for";
     EXPECT_EQ(server_.receiver.events.back().why, Errc::timed_out);
-    (void)server_.transport->revoke(lease);
-    EXPECT_TRUE(pump_.until([&] { return !lease.granted(); }));
+    take_large_back();
 }
 
 INSTANTIATE_TEST_SUITE_P(On, SilentPeers, testing::Values(NetworkKind::ofi_tcp_rxm, NetworkKind::ofi_net),
