@@ -198,7 +198,13 @@ TEST_P(CrowdedTest, EachPeerHoldsWhatAllLeaveFree) {
         request->respond(0);
         request->release();
     }
-    ASSERT_TRUE(all.until([&] { return origin_.context->counts().calls == 0; }));
+    ASSERT_TRUE(all.until([&] {
+        return origin_.context->counts().calls == 0 &&
+               std::ranges::all_of(others_, [](const Side& side) { return side.context->counts().calls == 0; });
+    }));
+    for (const auto& ended : endings) {
+        for (const Ending& ending : ended) EXPECT_EQ(ending.count, 1);
+    }
 }
 
 CINNABAR_OVER_ALL(CrowdedTest);
