@@ -91,7 +91,7 @@ unsigned BulkLane::receive() noexcept {
             budget -= static_cast<std::size_t>(std::min<std::uint64_t>(budget, placed + came));
             ++did;
         }
-        port().touched(*this);
+        port().hot_connections().add(*this);
         if (came > 0) did += parse(staging.first(came));
         if (came < asked) break;
     }

@@ -49,7 +49,7 @@ void BulkLane::end(Errc why) noexcept {
     close();
 }
 
-void BulkLane::access_to_send() noexcept { port().dirty(*this); }
+void BulkLane::access_to_send() noexcept { port().output().add(*this); }
 
 void BulkLane::access_over(na::PostedOp& posted, Errc result) noexcept { port().end(posted, result); }
 
@@ -119,7 +119,7 @@ void BulkLane::begin_get_frame(na::PendingAnswer& get) noexcept {
 void BulkLane::transmit() noexcept {
     if (peer().ending()) return;
     for (std::size_t budget = port().bulk_slice(); refill();) {
-        if (budget == 0) return port().dirty(*this);
+        if (budget == 0) return port().output().add(*this);
         std::array<iovec, written_pieces_max> pieces;
         const std::size_t head = out_end_ - out_begin_;
         pieces[0] = iovec{out_head_.data() + out_begin_, head};
@@ -146,7 +146,7 @@ void BulkLane::transmit() noexcept {
             }
             const na::Moved moved = na::send_some(fd(), pieces.data(), count);
             sent(moved.bytes);
-            if (moved.bytes < head + data) return port().blocked(*this);
+            if (moved.bytes < head + data) return port().output().block(*this);
         }
         budget -= static_cast<std::size_t>(data);
     }

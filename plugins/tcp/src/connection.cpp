@@ -19,7 +19,8 @@ bool Connection::open(TcpPort& port, TcpPeer& peer, UniqueFd fd) noexcept {
 
 void Connection::close() noexcept {
     CINNABAR_ASSERT(is_open());
-    port_->closing(*this);
+    port_->output().remove(*this);
+    port_->hot_connections().remove(*this);
     // Unread bytes would make the kernel reset the connection, and drop what is on its way to the peer.
     na::discard_received(fd_.get());
     port_->host().unwatch(fd_.get());
@@ -37,7 +38,7 @@ void Connection::on_ready(std::uint32_t epoll_events) noexcept {
     if (!is_open()) return;
     TcpPort& port = *port_;
     if ((epoll_events & EPOLLOUT) != 0) {
-        port.unlist(*this);
+        port.output().remove(*this);
         transmit();
         if (is_open() && !blocked) watch_room(false);
     }

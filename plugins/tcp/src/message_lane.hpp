@@ -2,6 +2,7 @@
 // Lane 0 of a session: messages, and nothing that could delay them.
 #pragma once
 
+#include "batch_pool.hpp"
 #include "connection.hpp"
 #include "framing.hpp"
 
@@ -14,8 +15,6 @@ namespace cinnabar::tcp {
 
 class MessageLane final : public Connection {
   public:
-    static constexpr std::uint32_t batch_bytes = 16 * 1024;
-
     // Takes the socket of a session whose Hello is done.
     [[nodiscard]] bool start(TcpPort& port, TcpPeer& peer, UniqueFd fd) noexcept;
     // Closes the socket. What waits to be sent stays with the peer.
@@ -26,7 +25,7 @@ class MessageLane final : public Connection {
     [[nodiscard]] bool urgent() const noexcept override { return true; }
 
     // The rest of a message is overdue: reads what is there, and ends the session if the message is still not whole.
-    void look_for_rest() noexcept;
+    void end_if_late() noexcept;
     [[nodiscard]] TimeUs rest_due() const noexcept { return rest_due_; }
 
     // Asks the dialler of the session for lane 1.
@@ -37,7 +36,7 @@ class MessageLane final : public Connection {
     // Writes the header in front of a message, and the zeros behind it.
     static void encode(const na::Op& op) noexcept;
 
-    ListLink<MessageLane> half_link;  // in the port's list of those that hold half a message
+    ListLink<MessageLane> partial_link;  // in PartialMessages
 
   private:
     struct Batch;
@@ -53,7 +52,7 @@ class MessageLane final : public Connection {
     unsigned deliver_partial() noexcept;
 
     // Whole frames that leave before everything else; null: none.
-    std::unique_ptr<std::byte[]> batch_;
+    BatchBuffer batch_;
     std::uint32_t batch_begin_ = 0;  // what is before it is with the kernel
     std::uint32_t batch_end_ = 0;
     TimeUs batch_shown_ = 0;  // when show_batch() last did

@@ -27,7 +27,7 @@ bool MessageLane::start(TcpPort& port, TcpPeer& peer, UniqueFd fd) noexcept {
 }
 
 void MessageLane::end() noexcept {
-    port().half_done(*this);
+    port().partial_messages().remove(*this);
     if (partial_) port().blocks().unreference(*partial_);
     partial_ = nullptr;
     drop_batch();
@@ -46,7 +46,7 @@ unsigned MessageLane::receive() noexcept {
             if (moved.why == Errc::peer_lost) fail(Errc::peer_lost);
             return did;
         }
-        port().touched(*this);
+        port().hot_connections().add(*this);
         std::size_t left = moved.bytes;
         if (partial_) {
             const std::size_t part = std::min(left, partial_need_ - partial_have_);
@@ -118,12 +118,12 @@ bool MessageLane::store_rest(ConstBytes rest) noexcept {
     partial_have_ = rest.size();
     // A peer that is silent for so long counts as dead; on a slow network a large message takes its time.
     rest_due_ = after(port().host().now_us(), port().options().keepalive) + partial_need_ / bytes_per_us_min;
-    port().half_came(*this);
+    port().partial_messages().add(*this);
     return true;
 }
 
 unsigned MessageLane::deliver_partial() noexcept {
-    port().half_done(*this);
+    port().partial_messages().remove(*this);
     na::ReceiveBlock& block = *std::exchange(partial_, nullptr);
     Frame frame;
     const Errc wrong =
@@ -134,7 +134,7 @@ unsigned MessageLane::deliver_partial() noexcept {
     return did;
 }
 
-void MessageLane::look_for_rest() noexcept {
+void MessageLane::end_if_late() noexcept {
     const TimeUs due = rest_due_;
     (void)receive();  // this context may not have been driven for a while
     if (partial_ && rest_due_ == due) fail(Errc::timed_out);
@@ -146,7 +146,7 @@ unsigned MessageLane::deliver(const Frame& frame, const std::byte* payload, na::
         if (peer().dialled) port().want_bulk(peer());
         return 1;
     }
-    port().small_traffic();
+    port().small_traffic().note();
     na::Arrival arrival{{payload, frame.bytes}, &peer(), frame.id, &port(), &block, 0};
     if (frame.kind == FrameKind::unexpected) {
         port().host().receiver().on_unexpected(arrival);

@@ -62,7 +62,7 @@ struct MessageLane::Batch {
 
 void MessageLane::want_bulk() noexcept {
     want_left_ = frame_header_bytes;
-    port().dirty(*this);
+    port().output().add_first(*this);
 }
 
 void MessageLane::encode(const na::Op& op) noexcept {
@@ -75,8 +75,9 @@ void MessageLane::encode(const na::Op& op) noexcept {
 
 bool MessageLane::send_now(na::OpKind kind, na::Tag tag, ConstBytes message) noexcept {
     const std::size_t size = frame_header_bytes + padded(message.size());
-    if (blocked || want_left_ > 0 || size > copied_bytes_max || size > batch_bytes - batch_end_) return false;
-    if (!batch_ && !(batch_ = port().take_batch())) return false;
+    if (blocked || want_left_ > 0 || size > copied_bytes_max || size > BatchPool::batch_bytes - batch_end_)
+        return false;
+    if (!batch_ && !(batch_ = port().batches().take())) return false;
     std::byte* const to = batch_.get() + batch_end_;
     const auto bytes = static_cast<std::uint32_t>(message.size());
     const FrameKind frame = kind == na::OpKind::send_unexpected ? FrameKind::unexpected : FrameKind::expected;
@@ -84,12 +85,12 @@ bool MessageLane::send_now(na::OpKind kind, na::Tag tag, ConstBytes message) noe
     Frame{frame, 0, Errc::ok, bytes, tag}.encode(std::span<std::byte, frame_header_bytes>(to, frame_header_bytes));
     std::memcpy(to + frame_header_bytes, message.data(), bytes);
     batch_end_ += static_cast<std::uint32_t>(size);
-    port().dirty(*this);
+    port().output().add_first(*this);
     return true;
 }
 
 void MessageLane::drop_batch() noexcept {
-    if (batch_) port().give_batch(std::move(batch_));
+    if (batch_) port().batches().give(std::move(batch_));
     batch_begin_ = batch_end_ = 0;
 }
 
@@ -124,7 +125,7 @@ void MessageLane::transmit() noexcept {
     if (peer().delayed && batch_) show_batch();
     for (unsigned calls = 0; batch_ || !waiting.empty() || want_left_ > 0; ++calls) {
         peer().delayed |= calls == calls_max;
-        if (calls == calls_max) return port().dirty(*this);
+        if (calls == calls_max) return port().output().add_first(*this);
         Batch batch;
         batch.copies = port().scratch();
         const std::size_t asked = gather(batch);
@@ -134,7 +135,7 @@ void MessageLane::transmit() noexcept {
         sent(moved.bytes);
         if (moved.bytes < asked) {
             peer().delayed = true;
-            return port().blocked(*this);
+            return port().output().block(*this);
         }
     }
     peer().delayed = false;
@@ -148,7 +149,7 @@ void MessageLane::show_batch() noexcept {
     Frame frame;
     for (std::size_t at = 0; at < batch_end_; at += frame_header_bytes + padded(frame.bytes)) {
         const Bytes rest(batch_.get() + at, batch_end_ - at);
-        if (decode_header(rest, Lane::messages, batch_bytes, frame) != Errc::ok) return;
+        if (decode_header(rest, Lane::messages, BatchPool::batch_bytes, frame) != Errc::ok) return;
         if (at < batch_begin_) continue;
         const na::OpKind kind =
             frame.kind == FrameKind::unexpected ? na::OpKind::send_unexpected : na::OpKind::send_expected;
@@ -158,7 +159,7 @@ void MessageLane::show_batch() noexcept {
 
 void MessageLane::sent(std::size_t bytes) noexcept {
     if (bytes == 0) return;
-    port().small_traffic();
+    port().small_traffic().note();
     if (batch_) {
         const auto part = static_cast<std::uint32_t>(std::min<std::size_t>(bytes, batch_end_ - batch_begin_));
         batch_begin_ += part;

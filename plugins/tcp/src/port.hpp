@@ -3,19 +3,21 @@
 // of the context only, but for messages and inbox.
 #pragma once
 
+#include "batch_pool.hpp"
 #include "bulk_lane.hpp"
+#include "hot_connections.hpp"
 #include "message_lane.hpp"
+#include "partial_messages.hpp"
 #include "peer.hpp"
 #include "transport.hpp"
 
-#include <cinnabar/base/timer_of.hpp>
 #include <cinnabar/na/session/message_pool.hpp>
+#include <cinnabar/na/session/output_lists.hpp>
+#include <cinnabar/na/session/small_traffic.hpp>
 #include <cinnabar/na/session/socket_port.hpp>
 
-#include <array>
 #include <memory>
 #include <unordered_map>
-#include <vector>
 
 namespace cinnabar::tcp {
 
@@ -27,9 +29,9 @@ class TcpPort final : public na::SocketPort<TcpPort, na::IncomingHandshake<TcpPo
     // na::Port
     [[nodiscard]] Errc post(na::Op& op) noexcept override;
     [[nodiscard]] bool send_now(na::Peer& peer, na::OpKind kind, na::Tag tag, ConstBytes message) noexcept override;
-    [[nodiscard]] bool holds_unsent() const noexcept override { return batches_out_ != 0; }
+    [[nodiscard]] bool holds_unsent() const noexcept override { return batches_.taken() != 0; }
     unsigned poll() noexcept override;
-    [[nodiscard]] bool hot() const noexcept override { return hot_count_ > 0; }
+    [[nodiscard]] bool hot() const noexcept override { return !hot_connections_.empty(); }
     void flush() noexcept override;
     [[nodiscard]] bool prepare_wait() noexcept override;
     [[nodiscard]] na::Message* take_message() noexcept override { return messages_.take(*this); }
@@ -40,21 +42,15 @@ class TcpPort final : public na::SocketPort<TcpPort, na::IncomingHandshake<TcpPo
     // Working room for one system call: coalesced sends, discarded data.
     [[nodiscard]] Bytes scratch() noexcept { return {scratch_.get(), scratch_bytes}; }
 
-    // Where a connection gathers frames until they have left; null when memory is short.
-    [[nodiscard]] std::unique_ptr<std::byte[]> take_batch() noexcept;
-    void give_batch(std::unique_ptr<std::byte[]> batch) noexcept;
-
-    // What the connections report (port.cpp).
-    void dirty(Connection& connection) noexcept;    // it has something to write
-    void blocked(Connection& connection) noexcept;  // it has, and the kernel has no room
-    void unlist(Connection& connection) noexcept;   // it is about to write: neither dirty nor blocked
-    void closing(Connection& connection) noexcept;  // it is about to close: forget it
-    void touched(Connection& connection) noexcept;  // something came: look at it first for a while
-    void small_traffic() noexcept { small_at_ = host().now_us(); }
-    void half_came(MessageLane& lane) noexcept;  // it holds half a message: not for ever
-    void half_done(MessageLane& lane) noexcept;  // it does not, or not any more
-    // How much a bulk lane may move in one go: less while small messages are about.
-    [[nodiscard]] std::size_t bulk_slice() const noexcept;
+    // For the connections.
+    using Connections = na::OutputLists<Connection>::List;
+    [[nodiscard]] BatchPool& batches() noexcept { return batches_; }
+    [[nodiscard]] na::OutputLists<Connection>& output() noexcept { return output_; }
+    [[nodiscard]] HotConnections& hot_connections() noexcept { return hot_connections_; }
+    [[nodiscard]] PartialMessages& partial_messages() noexcept { return partial_messages_; }
+    [[nodiscard]] na::SmallTraffic& small_traffic() noexcept { return small_; }
+    // How much a bulk lane may move in one go: less while small messages come and go.
+    [[nodiscard]] std::size_t bulk_slice() noexcept;
 
     // Sessions (sessions.cpp).
     void accept(Incoming incoming) noexcept;
@@ -66,8 +62,6 @@ class TcpPort final : public na::SocketPort<TcpPort, na::IncomingHandshake<TcpPo
 
   private:
     static constexpr std::size_t scratch_bytes = 64 * 1024;
-    static constexpr std::size_t batches_kept_max = 256;
-    static constexpr std::size_t hot_max = 4;
 
     // na::SessionPort
     [[nodiscard]] Result<std::unique_ptr<na::SessionPeer>> make_peer(const na::Addr& addr) override {
@@ -88,16 +82,11 @@ class TcpPort final : public na::SocketPort<TcpPort, na::IncomingHandshake<TcpPo
     // On a socket on which both have greeted.
     void begin_session(TcpPeer& peer, UniqueFd fd, const na::Hello& theirs) noexcept;
     void begin_bulk(TcpPeer& peer, UniqueFd fd) noexcept;
-    unsigned look_at_hot() noexcept;
-    unsigned try_blocked() noexcept;
-    void cool(std::size_t index) noexcept;
-    void look_at_halves() noexcept;
 
     TcpTransport& transport_;
     na::MessagePool messages_;
     std::unique_ptr<std::byte[]> scratch_;
-    std::vector<std::unique_ptr<std::byte[]>> batches_;  // not in use
-    std::uint32_t batches_out_ = 0;
+    BatchPool batches_;
 
     std::unordered_map<LaneToken, TcpPeer*, LaneTokenHash> by_token_;  // whose session was accepted here
     SlotPool<MessageLane> lanes_;
@@ -105,19 +94,10 @@ class TcpPort final : public na::SocketPort<TcpPort, na::IncomingHandshake<TcpPo
     SlotPool<Dial> dials_;
     na::AccessPools access_pools_;
 
-    using Connections = IntrusiveList<Connection, &Connection::output_link>;
-    Connections dirty_;
-    Connections blocked_;
-
-    using Halves = IntrusiveList<MessageLane, &MessageLane::half_link>;
-    Halves halves_;
-    std::size_t halves_count_ = 0;
-    TimerOf<TcpPort> halves_timer_;  // armed while there are any
-
-    std::array<Connection*, hot_max> hot_{};
-    std::size_t hot_count_ = 0;
-    std::uint32_t wide_rounds_ = 0;  // more connections are active than hot_ holds: leave them all to the kernel
-    TimeUs small_at_ = 0;
+    na::OutputLists<Connection> output_;
+    PartialMessages partial_messages_;
+    HotConnections hot_connections_;
+    na::SmallTraffic small_;
 };
 
 }  // namespace cinnabar::tcp

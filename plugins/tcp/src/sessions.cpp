@@ -50,7 +50,7 @@ void TcpPort::begin_session(TcpPeer& peer, UniqueFd fd, const na::Hello& theirs)
     }
     peer.lane = lane;
     opened(peer, theirs);
-    if (!peer.messages.empty()) dirty(*lane);
+    if (!peer.messages.empty()) output_.add_first(*lane);
     if (!peer.rma.empty()) want_bulk(peer);
 }
 
@@ -77,7 +77,7 @@ void TcpPort::begin_bulk(TcpPeer& peer, UniqueFd fd) noexcept {
     }
     peer.bulk = bulk;
     peer.bulk_wanted = false;
-    if (!peer.rma.empty()) dirty(*bulk);
+    if (!peer.rma.empty()) output_.add(*bulk);
 }
 
 void TcpPort::want_bulk(TcpPeer& peer) noexcept {

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The connections of a port that have something to send: some are written by the next flush, others wait because their
+// last write found no room. Owner of the context only.
+#pragma once
+
+#include <cinnabar/base/intrusive_queue.hpp>
+
+namespace cinnabar::na {
+
+// T has `ListLink<T> output_link`, `bool blocked` and transmit(), which sends what it can and then lists it again here
+// if something is left.
+template <typename T>
+class OutputLists {
+  public:
+    using List = IntrusiveList<T, &T::output_link>;
+
+    // Nothing is ready. Others may be blocked.
+    [[nodiscard]] bool empty() const noexcept { return ready_.empty(); }
+    [[nodiscard]] const List& blocked() const noexcept { return blocked_; }
+
+    // It has something to send. One that is blocked stays so.
+    void add(T& each) noexcept {
+        if (!List::linked(each)) ready_.push_back(each);
+    }
+    void add_first(T& each) noexcept {
+        if (!List::linked(each)) ready_.push_front(each);
+    }
+    // The same for one that is to try again though it was blocked.
+    void retry(T& each) noexcept {
+        if (each.blocked) remove(each);
+        add(each);
+    }
+    // It has something to send, and there is no room for it.
+    void block(T& each) noexcept {
+        remove(each);
+        each.blocked = true;
+        blocked_.push_back(each);
+    }
+    // It has nothing to send, or is about to send.
+    void remove(T& each) noexcept {
+        if (List::linked(each)) (each.blocked ? blocked_ : ready_).remove(each);
+        each.blocked = false;
+    }
+
+    void retry_all() noexcept {
+        for (T* each = blocked_.front(); each; each = List::next(*each)) each->blocked = false;
+        ready_.splice_back(blocked_);
+    }
+    // Those that are ready send. What gets ready meanwhile is left for the next call.
+    void transmit() noexcept {
+        List now;
+        now.splice_back(ready_);
+        while (T* each = now.pop_front()) each->transmit();
+    }
+    // At most so many of those that are blocked try again, each in its turn. Returns how many have room.
+    unsigned transmit_blocked(unsigned tries_max) noexcept {
+        unsigned did = 0;
+        const T* const last = blocked_.back();
+        for (unsigned i = 0; i < tries_max && !blocked_.empty(); ++i) {
+            T& each = *blocked_.pop_front();
+            each.blocked = false;
+            each.transmit();
+            did += each.blocked ? 0 : 1;
+            if (&each == last) break;
+        }
+        return did;
+    }
+
+  private:
+    List ready_;
+    List blocked_;
+};
+
+}  // namespace cinnabar::na

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The few connections that are read in every round, without asking the kernel first whether there is anything. Owner of
+// the context only.
+#pragma once
+
+#include "connection.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace cinnabar::tcp {
+
+class HotConnections {
+  public:
+    explicit HotConnections(const na::PortHost& host) noexcept : host_(host) {}
+
+    [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
+    // Something came on the connection: it is hot for a while. When more are active than fit, none is for some rounds.
+    void add(Connection& connection) noexcept;
+    void remove(Connection& connection) noexcept;
+    // Reads each once; returns how much they did.
+    unsigned receive() noexcept;
+
+  private:
+    static constexpr std::size_t count_max = 4;
+    void cool(std::size_t index) noexcept;
+
+    const na::PortHost& host_;
+    std::array<Connection*, count_max> hot_{};
+    std::size_t count_ = 0;
+    std::uint32_t rounds_off_ = 0;  // rounds for which none gets hot
+};
+
+}  // namespace cinnabar::tcp
