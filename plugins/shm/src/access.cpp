@@ -11,37 +11,19 @@ void Session::admit_waiting() noexcept {
         if (copier_.takes(*posted->op)) {
             waiting.remove(*posted);
             copier_.add(*posted);
-            port_->copying(*this);
         } else if (!admit_next()) {
             return;
         }
     }
 }
 
-void Session::access_to_send() noexcept { port_->dirty(*this); }
+void Session::access_to_send() noexcept { port_->output().retry(*this); }
 
 void Session::access_over(na::PostedOp& posted, Errc result) noexcept { port_->end(posted, result); }
 
-void Session::copied(na::PostedOp& posted, Errc result) noexcept {
-    if (result != Errc::ok || posted.op->kind != na::OpKind::put_notify) {
-        port_->end(posted, result);
-    } else {
-        posted.place = na::OpPlace::notifies;
-        notifies_.push_back(posted);
-        port_->dirty(*this);
-    }
-    if (result == Errc::peer_lost) fail(result);  // its socket may be open still, in a process that it forked
-}
-
 void Session::cancel(na::PostedOp& posted) noexcept {
-    if (posted.place != na::OpPlace::copying && posted.place != na::OpPlace::notifies)
-        return RemoteAccess::cancel(posted);
-    if (posted.place == na::OpPlace::copying) {
-        copier_.remove(posted);
-    } else {
-        notifies_.remove(posted);
-    }
-    port_->end(posted, Errc::canceled);
+    if (Copier::has(posted)) return copier_.cancel(posted);
+    RemoteAccess::cancel(posted);
 }
 
 Errc Session::get_data_came(const na::AccessHead& head) noexcept {

@@ -151,7 +151,7 @@ Errc Copier::copy_window(na::PostedOp& posted, std::uint64_t bytes_max, std::uin
     const std::uint32_t slot = board_slot_of(op.remote.key);
     Reader reader(op.remote.key);
     const auto key = na::LeaseKey::decode(reader);
-    std::atomic<std::uint64_t>& holding = session_.holding();
+    auto& holding = reinterpret_cast<RingHeader*>(channel_.peer_ring.base())->holding;
     holding.store(std::uint64_t{slot} + 1, std::memory_order_seq_cst);
     BoardView::Pinned pinned;
     Errc why = channel_.board.pin(slot, key, op.remote_offset, op.bytes,
@@ -174,6 +174,29 @@ bool Copier::takes(const na::Op& op) const noexcept {
 void Copier::add(na::PostedOp& posted) noexcept {
     posted.place = na::OpPlace::copying;
     copying_.push_back(posted);
+    session_.port().copies().add(session_);
+}
+
+void Copier::cancel(na::PostedOp& posted) noexcept {
+    (posted.place == na::OpPlace::copying ? copying_ : notifies_).remove(posted);
+    session_.port().end(posted, Errc::canceled);
+}
+
+void Copier::end(Errc why) noexcept {
+    while (na::PostedOp* posted = copying_.pop_front()) session_.port().end(*posted, why);
+    while (na::PostedOp* posted = notifies_.pop_front()) session_.port().end(*posted, why);
+}
+
+void Copier::copied(na::PostedOp& posted, Errc result) noexcept {
+    ShmPort& port = session_.port();
+    if (result != Errc::ok || posted.op->kind != na::OpKind::put_notify) {
+        port.end(posted, result);
+    } else {
+        posted.place = na::OpPlace::notifies;
+        notifies_.push_back(posted);
+        port.output().retry(session_);
+    }
+    if (result == Errc::peer_lost) session_.fail(result);  // its socket may still be open in a process that it forked
 }
 
 std::uint64_t Copier::copy_next(std::uint64_t bytes_max) noexcept {
@@ -189,10 +212,10 @@ std::uint64_t Copier::copy_next(std::uint64_t bytes_max) noexcept {
             each->place = na::OpPlace::rma;
             session_.peer().rma.push_back(*each);
         }
-        session_.wants_to_write();
+        session_.port().output().retry(session_);
     } else if (why != Errc::ok || posted->moved == posted->op->bytes) {
         copying_.remove(*posted);
-        session_.copied(*posted, why);
+        copied(*posted, why);
     }
     return done;
 }

@@ -20,9 +20,16 @@ class Copier {
     // Whether the peer's memory that the op names can be copied from here.
     [[nodiscard]] bool takes(const na::Op& op) const noexcept;
     void add(na::PostedOp& posted) noexcept;
-    void remove(na::PostedOp& posted) noexcept { copying_.remove(posted); }
-    [[nodiscard]] na::PostedOp* pop() noexcept { return copying_.pop_front(); }
-    [[nodiscard]] bool any() const noexcept { return !copying_.empty(); }
+    // It has begun the operation and not ended it.
+    [[nodiscard]] static bool has(const na::PostedOp& posted) noexcept {
+        return posted.place == na::OpPlace::copying || posted.place == na::OpPlace::notifies;
+    }
+    void cancel(na::PostedOp& posted) noexcept;
+    // All its operations end with `why`.
+    void end(Errc why) noexcept;
+    [[nodiscard]] bool copies() const noexcept { return !copying_.empty(); }
+    // Puts that are copied, whose notification the session sends.
+    [[nodiscard]] na::PostedOps& notifies() noexcept { return notifies_; }
     // The next window of the first operation, at most `bytes_max`. Returns the bytes.
     [[nodiscard]] std::uint64_t copy_next(std::uint64_t bytes_max) noexcept;
 
@@ -38,9 +45,12 @@ class Copier {
                                    std::uint64_t& copied) noexcept;
     [[nodiscard]] Errc copy_window(na::PostedOp& posted, std::uint64_t bytes_max, std::uint64_t& copied) noexcept;
 
+    void copied(na::PostedOp& posted, Errc result) noexcept;
+
     Session& session_;
     Channel& channel_;
     na::PostedOps copying_;
+    na::PostedOps notifies_;
 };
 
 }  // namespace cinnabar::shm

@@ -23,9 +23,7 @@ constexpr std::uint32_t misses_max = 4096;
 // So long after something came, the kernel is asked only now and then (incoming connections, cold sessions, the ends of
 // sockets). One that looks seldom must not wait for many rounds.
 constexpr TimeUs hot_us = 200;
-// While small messages were about this recently, copies move in small steps between them. Messages that follow each
-// other come closer than that.
-constexpr TimeUs small_traffic_us = 100;
+// What one round copies while small messages come and go, and else.
 constexpr std::uint64_t copy_bytes_small = 128 * 1024;
 constexpr std::uint64_t copy_bytes_large = 1024 * 1024;
 
@@ -66,7 +64,7 @@ Errc ShmPort::post(na::Op& op) noexcept {
     if (!na::is_message(op.kind) && op.remote.key.size() != key_bytes) {
         end(posted, Errc::invalid_argument);
     } else if (enqueue(peer, posted) && peer.session) {
-        dirty(*peer.session);
+        output_.retry(*peer.session);
     }
     return Errc::ok;
 }
@@ -80,35 +78,14 @@ void ShmPort::cancel_begun(na::SessionPeer& peer, na::PostedOp& posted) noexcept
     static_cast<ShmPeer&>(peer).session->cancel(posted);
 }
 
-void ShmPort::dirty(Session& session) noexcept {
-    // What is new may be smaller, or go first, than what the ring has no room for.
-    if (session.blocked) unlist(session);
-    if (!Outputs::linked(session)) dirty_.push_back(session);
-}
-
-void ShmPort::blocked(Session& session) noexcept {
-    unlist(session);
-    session.blocked = true;
-    blocked_.push_back(session);
-}
-
-void ShmPort::unlist(Session& session) noexcept {
-    if (Outputs::linked(session)) (session.blocked ? blocked_ : dirty_).remove(session);
-    session.blocked = false;
-}
-
 void ShmPort::wrote(Session& session) noexcept {
     if (!Announcements::linked(session)) announcing_.push_back(session);
 }
 
-void ShmPort::copying(Session& session) noexcept {
-    if (!Copies::linked(session)) copying_.push_back(session);
-}
-
 void ShmPort::closing(Session& session) noexcept {
-    unlist(session);
+    output_.remove(session);
     if (Announcements::linked(session)) announcing_.remove(session);
-    if (Copies::linked(session)) copying_.remove(session);
+    copies_.remove(session);
     if (session.hot_at != 0) forget_hot(session);
 }
 
@@ -158,26 +135,11 @@ unsigned ShmPort::look_at_hot() noexcept {
 
 unsigned ShmPort::retry_blocked() noexcept {
     unsigned did = 0;
-    for (Session* session = blocked_.front(); session;) {
+    for (Session* session = output_.blocked().front(); session;) {
         Session& now = *std::exchange(session, Outputs::next(*session));
         if (!now.room_came()) continue;
-        dirty(now);
+        output_.retry(now);
         ++did;
-    }
-    return did;
-}
-
-unsigned ShmPort::copy_some() noexcept {
-    if (std::exchange(small_came_, false)) small_at_ = host().now_us();
-    const bool small = host().now_us() - small_at_ < small_traffic_us;
-    std::uint64_t left = small ? copy_bytes_small : copy_bytes_large;
-    unsigned did = 0;
-    for (; left > 0; ++did) {
-        Session* session = copying_.pop_front();
-        if (!session) break;
-        // Each takes its turn; an operation of no bytes counts for a little as well.
-        left -= std::min(left, std::max<std::uint64_t>(session->copier().copy_next(left), 4096));
-        if (session->copier().any()) copying_.push_back(*session);
     }
     return did;
 }
@@ -185,12 +147,12 @@ unsigned ShmPort::copy_some() noexcept {
 unsigned ShmPort::poll() noexcept {
     unsigned did = take_inbox();
     did += look_at_hot();
-    if (!blocked_.empty()) did += retry_blocked();
-    if (!copying_.empty()) did += copy_some();
+    if (!output_.blocked().empty()) did += retry_blocked();
+    if (!copies_.empty()) did += copies_.copy(small_.recent(host().now_us()) ? copy_bytes_small : copy_bytes_large);
     if (transport_.fences_pending()) did += transport_.check_fences(host());
     did += settle();
     // What arrivals and completions posted. It completes before anything else comes: the peer may answer at once.
-    if (!dirty_.empty() || !announcing_.empty()) {
+    if (!output_.empty() || !announcing_.empty()) {
         write_out();
         did += settle();
     }
@@ -199,9 +161,7 @@ unsigned ShmPort::poll() noexcept {
 }
 
 void ShmPort::write_out() noexcept {
-    Outputs now;
-    now.splice_back(dirty_);
-    while (Session* session = now.pop_front()) session->transmit();
+    output_.transmit();
     if (announcing_.empty()) return;
     // Between the writing and the look at who sleeps; pairs with the fence of prepare_wait().
     full_fence();
@@ -214,18 +174,19 @@ void ShmPort::flush() noexcept {
 }
 
 bool ShmPort::prepare_wait() noexcept {
-    if (!dirty_.empty() || has_deferred_work() || !copying_.empty() || !announcing_.empty()) {
+    if (!output_.empty() || has_deferred_work() || !copies_.empty() || !announcing_.empty()) {
         return false;
     }
     if (transport_.fences_pending()) return false;
     for (Session* session : hot_) session->arm(Session::Bell::context);
-    for (Session* session = blocked_.front(); session; session = Outputs::next(*session)) session->await_room();
+    for (Session* session = output_.blocked().front(); session; session = Outputs::next(*session))
+        session->await_room();
     // Between the wish to be rung and the last look; pairs with the fence of flush() and of Session::receive().
     full_fence();
     for (const Session* session : hot_) {
         if (session->missed()) return false;
     }
-    for (const Session* session = blocked_.front(); session; session = Outputs::next(*session)) {
+    for (const Session* session = output_.blocked().front(); session; session = Outputs::next(*session)) {
         if (session->room_came()) return false;
     }
     return true;

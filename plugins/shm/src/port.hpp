@@ -3,12 +3,15 @@
 // the context only, but for messages and inbox.
 #pragma once
 
+#include "copy_queue.hpp"
 #include "handshake.hpp"
 #include "peer.hpp"
 #include "session.hpp"
 #include "transport.hpp"
 
 #include <cinnabar/na/session/message_pool.hpp>
+#include <cinnabar/na/session/output_lists.hpp>
+#include <cinnabar/na/session/small_traffic.hpp>
 #include <cinnabar/na/session/socket_port.hpp>
 
 #include <memory>
@@ -57,20 +60,15 @@ class ShmPort final : public na::SocketPort<ShmPort, Handshake, Incoming> {
     [[nodiscard]] bool may_accept() const noexcept;
 
     // What the sessions report (port.cpp).
-    void dirty(Session& session) noexcept;    // it has something to write
-    void blocked(Session& session) noexcept;  // it has, and the ring has no room
-    void unlist(Session& session) noexcept;   // neither of both
+    [[nodiscard]] na::OutputLists<Session>& output() noexcept { return output_; }
+    [[nodiscard]] CopyQueue& copies() noexcept { return copies_; }
     void wrote(Session& session) noexcept;    // its peer has to be told, if it sleeps
-    void copying(Session& session) noexcept;  // it has operations that copy
     void closing(Session& session) noexcept;  // it is about to close: forget it
     void touched(Session& session) noexcept;  // something came: look at it in each round
-    void small_traffic() noexcept { small_came_ = true; }
+    void small_traffic() noexcept { small_.note(); }
     unsigned look_at_hot() noexcept;
 
     // Sessions (sessions.cpp).
-    // What a peer is told and given in the greeting: the lease board, and where to probe, only if it is of the own
-    // user.
-    [[nodiscard]] Terms terms(const Credentials& peer) const noexcept;
     [[nodiscard]] OwnFds own_fds(int ring, const Credentials& peer) const noexcept;
     void accept(Incoming incoming) noexcept;
     void reject(const Incoming& incoming, Errc why) noexcept;
@@ -95,7 +93,6 @@ class ShmPort final : public na::SocketPort<ShmPort, Handshake, Incoming> {
     void forget_hot(Session& session) noexcept;
     void cool(Session& session) noexcept;
     unsigned retry_blocked() noexcept;
-    unsigned copy_some() noexcept;
 
     ShmTransport& transport_;
     na::MessagePool messages_;
@@ -105,17 +102,14 @@ class ShmPort final : public na::SocketPort<ShmPort, Handshake, Incoming> {
     na::AccessPools access_pools_;
     ContextBell bell_;
 
-    using Outputs = IntrusiveList<Session, &Session::output_link>;
+    using Outputs = na::OutputLists<Session>::List;
     using Announcements = IntrusiveList<Session, &Session::announce_link>;
-    using Copies = IntrusiveList<Session, &Session::copy_link>;
-    Outputs dirty_;
-    Outputs blocked_;
+    na::OutputLists<Session> output_;
     Announcements announcing_;
-    Copies copying_;
+    CopyQueue copies_;
+    na::SmallTraffic small_;
 
     std::vector<Session*> hot_;  // looked at in each round; room for all is reserved
-    bool small_came_ = false;    // a message came or went since small_at_ was set
-    TimeUs small_at_ = 0;        // when one last did
     TimeUs active_at_ = 0;       // when a hot session last brought something
 };
 

@@ -44,8 +44,7 @@ bool Session::start(ShmPort& port, ShmPeer& peer, Channel channel) noexcept {
 
 void Session::end(Errc why) noexcept {
     CINNABAR_ASSERT(is_open());
-    while (na::PostedOp* posted = copier_.pop()) port_->end(*posted, why);
-    while (na::PostedOp* posted = notifies_.pop_front()) port_->end(*posted, why);
+    copier_.end(why);
     end_access(why);
     // Sooner seen than the end of the socket, by a peer that does not ask the kernel in every round.
     if (!peer_closed_ && writer_.reserve(0)) writer_.publish({RecordKind::bye, 0, 0, 0, 0});

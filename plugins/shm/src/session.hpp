@@ -31,6 +31,7 @@ class Session final : public PoolSlot, public na::FdEvents, public na::RemoteAcc
     void end(Errc why) noexcept;
     [[nodiscard]] bool is_open() const noexcept { return peer_ != nullptr; }
     [[nodiscard]] ShmPeer& peer() const noexcept { return *peer_; }
+    [[nodiscard]] ShmPort& port() const noexcept { return *port_; }
 
     void on_ready(std::uint32_t epoll_events) noexcept override;
 
@@ -52,11 +53,8 @@ class Session final : public PoolSlot, public na::FdEvents, public na::RemoteAcc
     [[nodiscard]] bool room_came() const noexcept { return writer_.room_came(); }
 
     [[nodiscard]] Copier& copier() noexcept { return copier_; }
-    // What the copier reports: an operation is done; something else is to be written.
-    void copied(na::PostedOp& posted, Errc result) noexcept;
-    void wants_to_write() noexcept { access_to_send(); }
-    // In the peer's ring: which lease this side has pinned.
-    [[nodiscard]] std::atomic<std::uint64_t>& holding() noexcept { return writer_.header().holding; }
+    // Ends the session with `why`, once the stack has unwound.
+    void fail(Errc why) noexcept;
 
     // As na::Port::view.
     [[nodiscard]] Result<std::unique_ptr<na::View>> view(const na::RemoteMemory& memory, std::uint64_t offset,
@@ -73,7 +71,6 @@ class Session final : public PoolSlot, public na::FdEvents, public na::RemoteAcc
     std::uint32_t misses = 0;         // looks in a row that found nothing, while hot
 
   private:
-    void fail(Errc why) noexcept;
     void ring_bell(std::uint64_t armed) noexcept;
     void lost() noexcept;
     [[nodiscard]] unsigned deliver(const Record& record) noexcept;
@@ -115,7 +112,6 @@ class Session final : public PoolSlot, public na::FdEvents, public na::RemoteAcc
     std::size_t message_bytes_max_ = 0;
 
     Copier copier_{*this, channel_};
-    na::PostedOps notifies_;
 };
 
 }  // namespace cinnabar::shm

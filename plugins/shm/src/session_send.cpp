@@ -23,7 +23,7 @@ void Session::transmit() noexcept {
     if (writer_.broken()) {
         nonsense();
     } else if (!all) {
-        port_->blocked(*this);
+        port_->output().block(*this);
     }
 }
 
@@ -63,11 +63,12 @@ bool Session::send_messages() noexcept {
 }
 
 bool Session::send_notifies() noexcept {
-    while (na::PostedOp* posted = notifies_.front()) {
+    na::PostedOps& waiting = copier_.notifies();
+    while (na::PostedOp* posted = waiting.front()) {
         if (!writer_.reserve(0)) return false;
         writer_.publish({RecordKind::notify, 0, 0, 0, posted->op->notify});
         port_->wrote(*this);
-        notifies_.remove(*posted);
+        waiting.remove(*posted);
         port_->end(*posted, Errc::ok);
     }
     return true;

@@ -36,20 +36,6 @@ Result<std::unique_ptr<na::SessionPeer>> ShmPort::make_peer(const na::Addr& addr
     return std::unique_ptr<na::SessionPeer>(std::make_unique<ShmPeer>(*this, addr, transport_, std::move(target)));
 }
 
-// The board holds the keys of all leases, and a process that can write it can send the peers that believe it anywhere
-// in this process: only one that could copy across address spaces anyway may have it.
-Terms ShmPort::terms(const Credentials& peer) const noexcept {
-    Terms terms;
-    terms.ring_bytes = transport_.ring_bytes();
-    terms.record_bytes_max = transport_.record_bytes_max();
-    terms.name = TransportName(transport_.name());
-    if (!is_own_user(peer)) return terms;
-    terms.lease_slots = transport_.board().slots();
-    terms.probe_address = reinterpret_cast<std::uintptr_t>(&transport_.probe_word());
-    terms.probe_value = transport_.probe_word();
-    return terms;
-}
-
 OwnFds ShmPort::own_fds(int ring, const Credentials& peer) const noexcept {
     return {ring, bell_.fd(), is_own_user(peer) ? transport_.board().fd() : -1};
 }
@@ -83,7 +69,7 @@ void ShmPort::accept(Incoming incoming) noexcept {
     if (!peer) return reject(incoming, Errc::overloaded);
     const OwnFds fds = own_fds(ring.get(), sender);
     const int socket = incoming.fd.get();
-    if (!send_greeting(socket, hello(na::HelloKind::accept, identity), terms(sender), &fds)) {
+    if (!send_greeting(socket, hello(na::HelloKind::accept, identity), transport_.terms(sender), &fds)) {
         return end_session(*peer, Errc::peer_lost);
     }
     channel.socket = std::move(incoming.fd);
@@ -102,7 +88,7 @@ void ShmPort::begin_session(ShmPeer& peer, Channel channel) noexcept {
     transport_.count_session(copies);
     peer.session = session;
     touched(*session);
-    dirty(*session);
+    output_.retry(*session);
     opened(peer, theirs);
 }
 

@@ -100,6 +100,20 @@ bool ShmTransport::reaches(std::string_view endpoint) const noexcept {
     }
 }
 
+// The board holds the keys of all leases, and a process that can write to it can send the peers that trust it anywhere
+// in this process: only one that could copy across address spaces anyway may have it.
+Terms ShmTransport::terms(const Credentials& peer) const noexcept {
+    Terms terms;
+    terms.ring_bytes = ring_bytes_;
+    terms.record_bytes_max = record_bytes_max_;
+    terms.name = TransportName(name());
+    if (!is_own_user(peer)) return terms;
+    terms.lease_slots = board_.slots();
+    terms.probe_address = reinterpret_cast<std::uintptr_t>(&probe_word_);
+    terms.probe_value = probe_word_;
+    return terms;
+}
+
 bool ShmTransport::welcome(int fd, const Credentials& sender) const noexcept {
     return may_be_peer(fd, sender, directory_->audience().group);
 }

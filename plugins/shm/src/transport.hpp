@@ -75,7 +75,8 @@ class ShmTransport final : public na::SessionTransport {
     [[nodiscard]] std::uint32_t ring_bytes() const noexcept { return ring_bytes_; }
     // Whether accesses of ours may be copies across address spaces at all ("?copy=buffers" says no).
     [[nodiscard]] bool copies_across() const noexcept { return copies_across_; }
-    [[nodiscard]] const volatile std::uint64_t& probe_word() const noexcept { return probe_word_; }
+    // What a greeting tells that peer. Only a process of the own user learns of the lease board and of where to probe.
+    [[nodiscard]] Terms terms(const Credentials& peer) const noexcept;
     // Whether that process, at that socket, may be a peer.
     [[nodiscard]] bool welcome(int fd, const Credentials& sender) const noexcept;
     [[nodiscard]] na::PortTable<ShmPort>& ports() noexcept { return ports_; }
