@@ -34,7 +34,7 @@ void Chunks::unstage(Chunk& chunk) noexcept {
 void Chunks::give(Chunk& chunk) noexcept {
     unstage(chunk);
     chunk.pin.reset();
-    if (chunk.sends) session_.port().sends(-1);
+    if (chunk.sends) session_.port().send_room().give();
     if (chunk.served) {
         session_.owner().chunk_given();
     } else if (chunk.sends) {
@@ -50,7 +50,7 @@ void Chunks::posted(Chunk& chunk, ChunkList& list) noexcept {
 
 void Chunks::posted_send(Chunk& chunk) noexcept {
     chunk.sends = true;
-    session_.port().sends(1);
+    session_.port().send_room().take();
 }
 
 void Chunks::revoke(Chunk& chunk) noexcept {

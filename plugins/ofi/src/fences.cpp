@@ -37,13 +37,4 @@ bool Fences::is_accessed(const na::Lease& lease) noexcept {
     return na::PendingFences::has_failed(leases_.fence_of(lease)) && leases_.pinned(lease.slot);
 }
 
-void Fences::check(WorkQueue& ended, TimeUs now) noexcept {
-    const std::lock_guard lock(mutex_);
-    fences_.check(
-        now, [this](std::uint32_t slot) noexcept { return !leases_.pinned(slot); },
-        [&ended](na::Lease& lease) noexcept { ended.push_back(lease.fenced); },
-        [this](std::uint32_t slot) noexcept { leases_.give_back(slot); });
-    pending_.store(!fences_.empty(), std::memory_order_seq_cst);
-}
-
 }  // namespace cinnabar::ofi

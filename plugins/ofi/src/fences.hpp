@@ -26,8 +26,18 @@ class Fences {
     [[nodiscard]] bool is_accessed(const na::Lease& lease) noexcept;
     // Whether check() has to be called now and then. In one order with what wakes the contexts.
     [[nodiscard]] bool pending() const noexcept { return pending_.load(std::memory_order_seq_cst); }
-    // Puts Lease::fenced of those that are over into `ended`.
-    void check(WorkQueue& ended, TimeUs now) noexcept;
+    // Gives Lease::fenced of each fence that is over to `ended(Work&)`; returns how many.
+    template <typename F>
+    unsigned check(TimeUs now, F&& ended) noexcept {
+        const std::lock_guard lock(mutex_);
+        unsigned did = 0;
+        fences_.check(
+            now, [this](std::uint32_t slot) noexcept { return !leases_.pinned(slot); },
+            [&](na::Lease& lease) noexcept { ended(lease.fenced), ++did; },
+            [this](std::uint32_t slot) noexcept { leases_.give_back(slot); });
+        pending_.store(!fences_.empty(), std::memory_order_seq_cst);
+        return did;
+    }
 
   private:
     na::LeaseTable& leases_;

@@ -44,7 +44,7 @@ Errc FrameSender::send(Buffer& buffer, std::byte* frame) noexcept {
     why = endpoint.send(frame, bytes, buffer.memory, session_.fabric_address(), buffer);
     if (why != Errc::ok) return why;
     buffer.confirms = std::exchange(injected_, 0) + 1;
-    port.sends(1);
+    port.send_room().take();
     ++unconfirmed_;
     if (buffer.posted) buffer.posted->place = na::OpPlace::sending;
     sending_.push_back(buffer);
@@ -71,15 +71,15 @@ void FrameSender::sent(Buffer& buffer, const Done& done) noexcept {
 
 // Where nothing with a completion is under way, one goes: else nothing would tell of room.
 bool FrameSender::may_send() noexcept {
-    refused_ = unconfirmed_ >= session_.port().unconfirmed_allowed() && unconfirmed_ > injected_;
+    refused_ = unconfirmed_ >= session_.port().send_room().for_session() && unconfirmed_ > injected_;
     return !refused_;
 }
 
 // Frames of one session leave in their order: what was injected before one that has left has left as well.
 void FrameSender::confirmed(std::uint32_t frames) noexcept {
     unconfirmed_ -= frames;
-    session_.port().sends(-1);
-    if (std::exchange(refused_, false) && session_.live()) session_.port().dirty(session_);
+    session_.port().send_room().give();
+    if (std::exchange(refused_, false) && session_.live()) session_.port().output().add(session_);
 }
 
 Sent FrameSender::send_controls() noexcept {
@@ -91,7 +91,7 @@ Sent FrameSender::send_controls() noexcept {
         if (why == Errc::again || why == Errc::overloaded) {
             controls_.push_front(*buffer);
             ++controls_count_;
-            return why == Errc::again ? Sent::stalled : Sent::unconfirmed;
+            return why == Errc::again ? Sent::blocked : Sent::unconfirmed;
         }
         session_.port().pools().controls.give(*buffer);
         session_.fail(why);
@@ -119,7 +119,7 @@ Sent FrameSender::send_messages() noexcept {
         buffer.posted = nullptr;
         if (why == Errc::again || why == Errc::overloaded) {
             waiting.push_front(*posted);
-            return why == Errc::again ? Sent::stalled : Sent::unconfirmed;
+            return why == Errc::again ? Sent::blocked : Sent::unconfirmed;
         }
         session_.port().end(*posted, why);
         session_.fail(why);
@@ -144,7 +144,7 @@ Buffer* FrameSender::queue_control(const Frame& frame, const TransferBody& body,
     buffer->frame_bytes = static_cast<std::uint32_t>(head + padded(data_bytes));
     controls_.push_back(*buffer);
     ++controls_count_;
-    session_.port().dirty(session_);
+    session_.port().output().add(session_);
     return buffer;
 }
 

@@ -13,7 +13,7 @@ class Session;
 // What became of something that was to be sent.
 enum class Sent : std::uint8_t {
     all,
-    stalled,      // the provider has no room: it is asked again
+    blocked,      // the provider has no room: it is tried again
     unconfirmed,  // may_send() is false: a completion of this session goes on with it
 };
 

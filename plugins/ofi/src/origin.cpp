@@ -54,12 +54,12 @@ FrameKind frame_kind(na::OpKind kind) noexcept {
 
 }  // namespace
 
-// stalled: the port has no room for another transfer.
+// blocked: the port has no room for another transfer.
 Sent Origin::admit_waiting() noexcept {
     const auto chunk_bytes = static_cast<std::uint32_t>(session_.port().provider().chunk_bytes);
     while (admitted_ < admitted_max && !session_.peer().rma.empty()) {
         Transfer* transfer = session_.port().pools().take_transfer(session_);
-        if (!transfer) return Sent::stalled;
+        if (!transfer) return Sent::blocked;
         auto& posted = static_cast<Posted&>(*session_.peer().rma.pop_front());
         const na::Op& op = *posted.op;
         const bool moves = op.kind == na::OpKind::get || na::is_put(op.kind);
@@ -96,16 +96,16 @@ Sent Origin::post_transfers() noexcept {
 // receives at a time: two could each hold a part of what there is, and wait for the rest for ever.
 Sent Origin::post_chunks(Transfer& transfer) noexcept {
     const bool get = is_get(transfer);
-    if (get && transfer.chunks > 0 && !session_.port().pools().may_post_get(transfer)) return Sent::stalled;
+    if (get && transfer.chunks > 0 && !session_.port().pools().may_post_get(transfer)) return Sent::blocked;
     if (!get && !transfer.asked) ask(transfer);
     while (transfer.next < transfer.allowed) {
         if (!get && put_chunks_ >= put_chunks_max) return Sent::unconfirmed;  // goes on with the end of one
         Chunk* chunk = session_.chunks().take();
-        if (!chunk) return Sent::stalled;
+        if (!chunk) return Sent::blocked;
         const Errc why = post_chunk(transfer, *chunk);
         if (why == Errc::ok) continue;
         session_.chunks().give(*chunk);
-        if (why == Errc::again) return Sent::stalled;
+        if (why == Errc::again) return Sent::blocked;
         session_.fail(why);
         return Sent::all;
     }
@@ -220,7 +220,7 @@ void Origin::put_go(const Frame& frame, const TransferBody& body) noexcept {
     transfer->tag = body.tag;
     transfer->allowed = std::max(transfer->allowed, static_cast<std::uint32_t>(body.bytes));
     if (!PostQueue::linked(*transfer)) to_post_.push_back(*transfer);
-    session_.port().dirty(session_);
+    session_.port().output().add(session_);
 }
 
 void Origin::put_done(const Frame& frame) noexcept {
@@ -345,7 +345,7 @@ void Origin::settle(Transfer& transfer) noexcept {
         if (moved || transfer.failed != Errc::ok) {
             leave_posting(transfer);
             end_op(transfer);
-            if (session_.has_peer() && !session_.peer().rma.empty()) session_.port().dirty(session_);
+            if (session_.has_peer() && !session_.peer().rma.empty()) session_.port().output().add(session_);
         }
     }
     if (transfer.posted || transfer.awaits_answer || !transfer.with_fabric.empty()) return;

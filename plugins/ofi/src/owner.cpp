@@ -48,7 +48,7 @@ PeerRequest* Owner::add(const Frame& frame, const TransferBody& body) noexcept {
     request->next = request->placed = 0;
     requests_.push_back(*request);
     to_serve_.push_back(*request);
-    session_.port().dirty(session_);
+    session_.port().output().add(session_);
     return request;
 }
 
@@ -129,7 +129,7 @@ Sent Owner::serve() noexcept {
         if (!request) break;
         const bool is_put = request->is_put;
         const Sent sent = is_put ? grant_put(*request) : serve_get(*request);
-        if (sent == Sent::stalled) {
+        if (sent == Sent::blocked) {
             if (is_put) session_.port().pools().end_silent_writer(session_);
             return sent;
         }
@@ -154,7 +154,7 @@ Chunk* Owner::next_chunk(const PeerRequest& request) noexcept {
 Sent Owner::not_taken(PeerRequest& request, Chunk& chunk, Errc why) noexcept {
     session_.chunks().give(chunk);
     to_serve_.push_front(request);
-    if (why == Errc::again) return Sent::stalled;
+    if (why == Errc::again) return Sent::blocked;
     session_.fail(why);
     return Sent::all;
 }
@@ -164,7 +164,7 @@ Sent Owner::serve_get(PeerRequest& request) noexcept {
     Chunk* chunk = next_chunk(request);
     if (!chunk) {
         to_serve_.push_front(request);
-        return Sent::stalled;
+        return Sent::blocked;
     }
     auto pin = pin_lease(request.key, at, chunk->bytes, na::Access::read);
     if (!pin.ok()) {
@@ -209,7 +209,7 @@ Sent Owner::grant_put(PeerRequest& request) noexcept {
     if (!chunk || !session_.chunks().stage(*chunk)) {
         if (chunk) session_.chunks().give(*chunk);
         to_serve_.push_front(request);
-        return Sent::stalled;
+        return Sent::blocked;
     }
     const iovec piece{chunk->staging->bytes.get(), chunk->bytes};
     const Errc why = session_.port().endpoint().receive_tagged(

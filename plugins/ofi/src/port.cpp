@@ -63,7 +63,8 @@ OfiPort::OfiPort(OfiTransport& transport, na::PortHost& host, std::unique_ptr<En
       receives_(*this, largest_frame(options())),
       sessions_(Threads::one, options().connections_max),
       dials_(Threads::one, options().connections_max),
-      watch_(*this) {
+      watch_(*this),
+      send_room_(endpoint_->sends_max()) {
     tick_.owner = this;
     tick_.fire = [](Timer&) noexcept {};  // being awake is enough
 }
@@ -111,7 +112,7 @@ Errc OfiPort::post(na::Op& op) noexcept {
     if (!na::is_message(op.kind) && op.remote.key.size() != na::LeaseKey::wire_bytes) {
         end(posted, Errc::invalid_argument);
     } else if (enqueue(peer, posted) && peer.session_state() == na::SessionState::open) {
-        dirty(*peer.session);
+        output_.add(*peer.session);
     }
     return Errc::ok;
 }
@@ -121,31 +122,6 @@ void OfiPort::cancel_begun(na::SessionPeer&, na::PostedOp& posted) noexcept {
     if (posted.place == na::OpPlace::sending) return;
     auto& own = static_cast<Posted&>(posted);
     own.transfer->session->cancel(own);
-}
-
-void OfiPort::dirty(Session& session) noexcept {
-    if (!Sessions::linked(session)) dirty_.push_back(session);
-}
-
-void OfiPort::stalled(Session& session) noexcept {
-    unlist(session);
-    session.stalled = true;
-    stalled_.push_back(session);
-}
-
-void OfiPort::unlist(Session& session) noexcept {
-    if (Sessions::linked(session)) (session.stalled ? stalled_ : dirty_).remove(session);
-    session.stalled = false;
-}
-
-void OfiPort::transmit_all(bool with_stalled) noexcept {
-    Sessions now;
-    now.splice_back(dirty_);
-    if (with_stalled) {
-        for (Session* session = stalled_.front(); session; session = Sessions::next(*session)) session->stalled = false;
-        now.splice_back(stalled_);
-    }
-    while (Session* session = now.pop_front()) session->transmit();
 }
 
 void OfiPort::frame_came(ConstBytes bytes, na::ReceiveBlock& block, fi_addr_t source) noexcept {
@@ -188,25 +164,20 @@ unsigned OfiPort::poll() noexcept {
     unsigned did = take_inbox();
     did += poll_endpoint();
     if (!receives_.complete()) (void)receives_.repost();
-    if (!stalled_.empty() || !dirty_.empty()) transmit_all(true);
+    output_.retry_all();
+    output_.transmit();
     did += settle();
     peers_.forget_spares();
-    if (transport_.fences().pending()) did += check_fences();
+    if (transport_.fences().pending()) {
+        did += transport_.fences().check(host().now_us(), [this](Work& fenced) noexcept { host().submit(fenced); });
+    }
     keep_awake();
-    return did;
-}
-
-unsigned OfiPort::check_fences() noexcept {
-    WorkQueue ended;
-    transport_.fences().check(ended, host().now_us());
-    unsigned did = 0;
-    for (; Work* fenced = ended.pop_front(); ++did) host().submit(*fenced);
     return did;
 }
 
 // Something goes on only when the provider is asked.
 bool OfiPort::wants_asking() const noexcept {
-    return !stalled_.empty() || connecting_ > 0 || !receives_.complete() || transport_.fences().pending();
+    return !output_.blocked().empty() || connecting_ > 0 || !receives_.complete() || transport_.fences().pending();
 }
 
 // While the provider has to be asked now and then, the context does not sleep for long.
@@ -220,12 +191,12 @@ void OfiPort::keep_awake() noexcept {
 }
 
 void OfiPort::flush() noexcept {
-    if (!dirty_.empty()) transmit_all(false);
+    output_.transmit();
     (void)settle();
 }
 
 bool OfiPort::prepare_wait() noexcept {
-    if (!dirty_.empty() || has_deferred_work()) return false;
+    if (!output_.empty() || has_deferred_work()) return false;
     // Since the last poll: a poster's flush, on `many`, finds no room as well.
     if (wants_asking() && !tick_.armed()) return false;
     if (endpoint_->wait_fd() >= 0) return endpoint_->may_sleep();

@@ -8,12 +8,13 @@
 #include "peer.hpp"
 #include "pools.hpp"
 #include "receives.hpp"
+#include "send_room.hpp"
 #include "session.hpp"
 #include "transport.hpp"
 
+#include <cinnabar/na/session/output_lists.hpp>
 #include <cinnabar/na/session/socket_port.hpp>
 
-#include <algorithm>
 #include <memory>
 
 namespace cinnabar::ofi {
@@ -59,17 +60,9 @@ class OfiPort final : public na::SocketPort<OfiPort, na::IncomingHandshake<OfiPo
     [[nodiscard]] Pools& pools() noexcept { return pools_; }
     [[nodiscard]] SlotPool<Session>& sessions() noexcept { return sessions_; }
 
-    void dirty(Session& session) noexcept;    // it has something to send
-    void stalled(Session& session) noexcept;  // it has, and the provider has no room
-    void unlist(Session& session) noexcept;   // neither of both
+    [[nodiscard]] na::OutputLists<Session>& output() noexcept { return output_; }
+    [[nodiscard]] SendRoom& send_room() noexcept { return send_room_; }
     void connecting(int change) noexcept { connecting_ += change; }
-    // What sessions have with the provider, whose room they share (fi_tx_attr::size): each may have half of what the
-    // others leave, so that those which do not go on cannot take all of it.
-    void sends(int change) noexcept { sends_ += change; }
-    [[nodiscard]] std::uint32_t unconfirmed_allowed() const noexcept {
-        const auto room = static_cast<std::int64_t>(endpoint_->sends_max()) - sends_;
-        return static_cast<std::uint32_t>(std::clamp<std::int64_t>(room / 2, 1, FrameSender::unconfirmed_max));
-    }
     void frame_came(ConstBytes bytes, na::ReceiveBlock& block, fi_addr_t source) noexcept;
     // Asks the provider; returns how much came of it.
     unsigned poll_endpoint() noexcept;
@@ -104,10 +97,8 @@ class OfiPort final : public na::SocketPort<OfiPort, na::IncomingHandshake<OfiPo
 
     void drop_dial(OfiPeer& peer) noexcept;
     void begin_session(OfiPeer& peer, Session& session, UniqueFd fd, const Greeting& theirs, bool dialled) noexcept;
-    void transmit_all(bool with_stalled) noexcept;
     void keep_awake() noexcept;
     [[nodiscard]] bool wants_asking() const noexcept;
-    unsigned check_fences() noexcept;
 
     OfiTransport& transport_;
     std::unique_ptr<Endpoint> endpoint_;
@@ -120,10 +111,8 @@ class OfiPort final : public na::SocketPort<OfiPort, na::IncomingHandshake<OfiPo
     QueueWatch watch_;
     TimerOf<OfiPort> tick_;
 
-    using Sessions = IntrusiveList<Session, &Session::output_link>;
-    Sessions dirty_;
-    Sessions stalled_;
-    int sends_ = 0;
+    na::OutputLists<Session> output_;
+    SendRoom send_room_;
     int connecting_ = 0;  // sessions that the fabric has not carried anything of
     unsigned idle_rounds_ = hot_rounds;
     TimeUs active_at_ = 0;  // when something last came of the endpoint

@@ -28,7 +28,7 @@ void Session::reserve(OfiPort& port) noexcept {
     check_ = secret_u64();
     open_ = false;
     draining_ = false;
-    stalled = false;
+    blocked = false;
     sender_.reset();
 }
 
@@ -63,7 +63,7 @@ void Session::close_socket() noexcept {
 
 void Session::end(Errc why) noexcept {
     CINNABAR_ASSERT(peer_);
-    port_->unlist(*this);
+    port_->output().remove(*this);
     port_->host().disarm(timer_);
     if (!open_) port_->connecting(-1);
     close_socket();
@@ -104,7 +104,7 @@ void Session::abandon() noexcept {
     close_socket();
     const bool in_use = peer_ || draining_;
     peer_ = nullptr;
-    port_->unlist(*this);
+    port_->output().remove(*this);
     sender_.abandon();
     owner_.end();
     chunks_.abandon_strays();
@@ -223,11 +223,11 @@ void Session::transmit() noexcept {
     if (open_ && sent == Sent::all) sent = origin_.post_transfers();
     // What these two have queued.
     if (sent == Sent::all) sent = sender_.send_controls();
-    if (sent == Sent::stalled && live()) port_->stalled(*this);
+    if (sent == Sent::blocked && live()) port_->output().block(*this);
 }
 
 void Session::go_on() noexcept {
-    if (peer_ && (owner_.has_work() || origin_.has_work())) port_->dirty(*this);
+    if (peer_ && (owner_.has_work() || origin_.has_work())) port_->output().add(*this);
 }
 
 }  // namespace cinnabar::ofi

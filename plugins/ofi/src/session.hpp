@@ -47,11 +47,11 @@ class Session final : public PoolSlot, public na::FdEvents {
     // Begun and not ending.
     [[nodiscard]] bool live() const noexcept;
     // The provider has no more room for it, or the peer has not taken what that has.
-    [[nodiscard]] bool waits_for_peer() const noexcept { return stalled || sender_.waits_for_peer(); }
+    [[nodiscard]] bool waits_for_peer() const noexcept { return blocked || sender_.waits_for_peer(); }
 
     // A frame for this session came.
     void receive(const Frame& frame, const TransferBody& body, ConstBytes payload, na::Arrival& arrival) noexcept;
-    // Sends what waits, within a bound. Afterwards the session has nothing to send, or is stalled.
+    // Sends what waits, within a bound. Afterwards the session has nothing to send, or is blocked.
     void transmit() noexcept;
     void cancel(Posted& posted) noexcept { origin_.cancel(posted); }
     // Ends the session and gives what it holds of shared pools back at once.
@@ -75,8 +75,8 @@ class Session final : public PoolSlot, public na::FdEvents {
     void go_on() noexcept;
 
     // The port's books.
-    ListLink<Session> output_link;  // in the port's dirty or stalled list
-    bool stalled = false;           // in the latter: the provider had no room
+    ListLink<Session> output_link;  // in OutputLists
+    bool blocked = false;           // the provider had no room
 
   private:
     void probed(const Frame& frame) noexcept;

@@ -69,7 +69,7 @@ void OfiPort::begin_session(OfiPeer& peer, Session& session, UniqueFd fd, const 
 
 void OfiPort::session_open(Session& session, const na::Hello& theirs) noexcept {
     opened(session.peer(), theirs);
-    dirty(session);
+    output_.add(session);
 }
 
 void OfiPort::begin_dial(na::SessionPeer& peer) noexcept {

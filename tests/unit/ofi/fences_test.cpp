@@ -30,12 +30,9 @@ class FencesTest : public testing::Test {
     na::LeaseTable::Pin pin() { return table_.pin(key_, 0, bytes_.size(), na::Access::read); }
     // Whether the fence ended.
     bool check(TimeUs now) {
-        WorkQueue ended;
-        fences_->check(ended, now);
-        Work* const first = ended.pop_front();
-        EXPECT_TRUE(!first || first == &lease_.fenced);
-        EXPECT_EQ(ended.pop_front(), nullptr);
-        return first != nullptr;
+        const unsigned ended = fences_->check(now, [&](Work& fenced) { EXPECT_EQ(&fenced, &lease_.fenced); });
+        EXPECT_LE(ended, 1u);
+        return ended == 1;
     }
 
     support::Network network_{support::NetworkKind::self};
