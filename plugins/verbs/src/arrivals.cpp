@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the completion queue brings: sends that are done, messages and notifications that came, and the slots behind
-// them.
+#include "arrivals.hpp"
+
 #include "completion.hpp"
 #include "port.hpp"
 #include "rdma_library.hpp"
@@ -19,19 +19,28 @@ constexpr unsigned batches_max = 8;  // in one poll
 
 }  // namespace
 
-unsigned VerbsPort::poll_completions() noexcept {
+Arrivals::Arrivals(VerbsPort& port) noexcept : port_(port), queue_(port.host()) {}
+
+void Arrivals::add(Connection& connection) { by_queue_pair_[connection.queue_pair()] = &connection; }
+
+void Arrivals::remove(Connection& connection) noexcept {
+    by_queue_pair_.erase(connection.queue_pair());
+    queue_.forget(connection.queue_pair());
+}
+
+unsigned Arrivals::poll() noexcept {
     unsigned did = 0;
     for (unsigned i = 0; i < batches_max; ++i) {
         std::array<ibv_wc, batch> done;
-        const std::size_t count = completions_.poll(done);
+        const std::size_t count = queue_.poll(done);
         for (std::size_t k = 0; k < count; ++k) {
             const WorkId id(done[k].wr_id);
             if (id.is_receive()) {
-                slots_.taken(id.slot());
-                arrived(done[k]);
+                port_.slots().taken(id.slot());
+                received(done[k]);
                 continue;
             }
-            Connection* connection = connections_.at(id.connection());
+            Connection* connection = port_.connections().at(id.connection());
             if (connection && connection->stage() != Stage::closed && connection->life() == id.life()) {
                 connection->completed(id.place(), done[k].status);
             }
@@ -44,85 +53,73 @@ unsigned VerbsPort::poll_completions() noexcept {
     return did;
 }
 
-void VerbsPort::arrived(const ibv_wc& done) noexcept {
+void Arrivals::received(const ibv_wc& done) noexcept {
     const std::uint32_t slot = WorkId(done.wr_id).slot();
     const auto at = by_queue_pair_.find(done.qp_num);
     Connection* connection = at == by_queue_pair_.end() ? nullptr : at->second;
-    if (!connection || connection->stage() == Stage::draining) return slots_.free(slot);
+    if (!connection || connection->stage() == Stage::draining) return port_.slots().free(slot);
     if (done.status != IBV_WC_SUCCESS) {
-        slots_.free(slot);
+        port_.slots().free(slot);
         static constinit LogLimit lines;
         log_limited(lines, LogLevel::debug, "verbs: a receive failed, and with it a session: %s",
                     rdma().wc_status_str(done.status));
-        return lost(*connection, session_error(done.status));
+        return port_.lost(*connection, session_error(done.status));
     }
     if (connection->stage() == Stage::open) return deliver(*connection, done);
     // It came before the session was begun. From a dialler that was answered it is the sign that both sides know.
     if (connection->held.size() >= connection->promised()) {  // beyond its window
-        slots_.free(slot);
-        return lost(*connection, Errc::protocol);
+        port_.slots().free(slot);
+        return port_.lost(*connection, Errc::protocol);
     }
     connection->held.push_back(done);
-    if (connection->stage() == Stage::accepted) accept_done(*connection);
+    if (connection->stage() == Stage::accepted) port_.accept_done(*connection);
 }
 
-void VerbsPort::deliver(Connection& connection, const ibv_wc& done) noexcept {
+void Arrivals::deliver(Connection& connection, const ibv_wc& done) noexcept {
     const std::uint32_t slot = WorkId(done.wr_id).slot();
     VerbsPeer& peer = *connection.peer();
-    if (peer.ending()) return slots_.free(slot);
-    connection.alive_at = host().now_us();
+    if (peer.ending()) return port_.slots().free(slot);
+    connection.alive_at = port_.host().now_us();
     MessageHeader header;
-    const ConstBytes bytes(slots_.bytes(slot), done.byte_len);
+    const ConstBytes bytes(port_.slots().bytes(slot), done.byte_len);
     const bool immediate = (done.wc_flags & IBV_WC_WITH_IMM) != 0;
     if (immediate) {
         header.kind = MessageKind::notify;
         header.value = ntohl(done.imm_data);
     } else if (!MessageHeader::decode(bytes, header)) {
-        slots_.free(slot);
-        return lost(connection, Errc::protocol);
+        port_.slots().free(slot);
+        return port_.lost(connection, Errc::protocol);
     }
     const bool told_nothing = header.kind == MessageKind::credit && header.credits == 0;
     const bool paid = header.kind == MessageKind::credit || connection.receives.came();
     if (told_nothing || !paid || !connection.sends.give_back(header.credits)) {
-        slots_.free(slot);
-        return lost(connection, Errc::protocol);
+        port_.slots().free(slot);
+        return port_.lost(connection, Errc::protocol);
     }
-    if (header.credits > 0 && !(peer.messages.empty() && peer.rma.empty())) dirty(connection);
-    if (header.kind == MessageKind::credit) return slots_.free(slot);
+    if (header.credits > 0 && !(peer.messages.empty() && peer.rma.empty())) port_.dirty(connection);
+    if (header.kind == MessageKind::credit) return port_.slots().free(slot);
     connection.receives.posted_again();
-    if (connection.receives.must_tell()) dirty(connection);
+    if (connection.receives.must_tell()) port_.dirty(connection);
     if (header.kind == MessageKind::notify) {
-        slots_.free(slot);
-        return host().receiver().on_notify(peer, header.value);
+        port_.slots().free(slot);
+        return port_.host().receiver().on_notify(peer, header.value);
     }
-    na::Arrival arrival{bytes.subspan(message_header_bytes), &peer, header.tag, this, nullptr, slot};
+    na::Arrival arrival{bytes.subspan(message_header_bytes), &peer, header.tag, &port_, nullptr, slot};
     in_hand_ = true;
     if (header.kind == MessageKind::expected) {
-        host().receiver().on_expected(arrival);
+        port_.host().receiver().on_expected(arrival);
     } else {
-        host().receiver().on_unexpected(arrival);
+        port_.host().receiver().on_unexpected(arrival);
     }
-    if (std::exchange(in_hand_, false)) slots_.free(slot);
+    if (std::exchange(in_hand_, false)) port_.slots().free(slot);
 }
 
-Errc VerbsPort::keep(na::Arrival& arrival, na::Kept& out) noexcept {
+Errc Arrivals::keep(na::Arrival& arrival, na::Kept& out) noexcept {
     CINNABAR_ASSERT(in_hand_);
-    if (const Errc full = slots_.keep(); full != Errc::ok) return full;
+    if (const Errc full = port_.slots().keep(); full != Errc::ok) return full;
     in_hand_ = false;
-    out = na::Kept{arrival.bytes, this, nullptr, arrival.index, false};
+    out = na::Kept{arrival.bytes, &port_, nullptr, arrival.index, false};
     return Errc::ok;
-}
-
-// Another slot was posted when it was kept.
-Errc VerbsPort::detach(na::Kept& kept) noexcept {
-    kept.detached = true;
-    return Errc::ok;
-}
-
-void VerbsPort::release(na::Kept& kept) noexcept {
-    CINNABAR_ASSERT(kept.port == this);
-    slots_.release(kept.index);
-    kept = {};
 }
 
 }  // namespace cinnabar::verbs

@@ -32,6 +32,9 @@ struct Incoming {
     Greeting greeting;
     std::uint8_t read_depth = 1;   // reads that the other side can answer at once
     std::uint8_t reads_asked = 1;  // and that it wants answered
+
+    // Answers with a Hello that rejects it.
+    void reject(const na::Hello& why) const noexcept;
 };
 
 class Connection final : public PoolSlot {
@@ -53,9 +56,6 @@ class Connection final : public PoolSlot {
     // Gives up a dial that is not answered, where that cannot be closed now; false: close it. On iWARP the kernel
     // does not let it be destroyed before it has its answer, or has waited for one long enough itself.
     [[nodiscard]] bool leave_unanswered() noexcept;
-
-    // Closes what never became a session; nothing is told.
-    void abandon() noexcept { close(Errc::canceled); }
 
     // Data (connection_send.cpp). Sends what waits, as far as credits and the send queue allow.
     void transmit() noexcept;
@@ -102,8 +102,6 @@ class Connection final : public PoolSlot {
     [[nodiscard]] Errc try_queue_pair();
     void set_read_depth(std::uint32_t answered) noexcept;
     void answered(const CmNews& news) noexcept;
-    void limit_retries() noexcept;
-    void fail_queue_pair() noexcept;
     void destroy_queue_pair() noexcept;
     static void time_out(Timer& timer) noexcept;
 
@@ -138,7 +136,7 @@ class Connection final : public PoolSlot {
     std::uint32_t rma_out_ = 0;
     SentWork sent_;
     SignOfLife sign_of_life_;
-    std::uint64_t failed_at_ = 0;  // VerbsPort::times_emptied() as its queue pair was; takes_in: it takes in messages
+    std::uint64_t failed_at_ = 0;  // Arrivals::times_emptied() as its queue pair was; takes_in: it takes in messages
 };
 
 }  // namespace cinnabar::verbs

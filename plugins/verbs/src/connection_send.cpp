@@ -186,7 +186,7 @@ void Connection::completed(std::uint32_t place, ibv_wc_status status) noexcept {
 }
 
 void Connection::ended(const Sent& sent, ibv_wc_status status) noexcept {
-    port_->left_queue();
+    port_->room().give([this](Connection& waiter) noexcept { port_->dirty(waiter); });
     if (!sent.posted) return;
     Posted& posted = *sent.posted;
     if (status != IBV_WC_SUCCESS && posted.result == Errc::ok) {

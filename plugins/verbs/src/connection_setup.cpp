@@ -4,6 +4,7 @@
 #include "connection.hpp"
 #include "port.hpp"
 #include "process_ports.hpp"
+#include "queue_pair.hpp"
 #include "rdma_library.hpp"
 #include "system_errors.hpp"
 
@@ -18,9 +19,6 @@
 namespace cinnabar::verbs {
 namespace {
 
-constexpr std::uint32_t send_queue_wanted = 256;
-// Small messages go to the device with their bytes. What a device allows is tried, the most first.
-constexpr std::array<std::uint32_t, 5> inline_bytes_wanted{256, 128, 64, 32, inline_bytes_min};
 constexpr TimeUs drain_us_max = 500'000;
 // Longer than any kernel waits for the answer to a request on iWARP.
 constexpr TimeUs unanswered_us_max = 60'000'000;
@@ -98,7 +96,7 @@ void Connection::dial_next(Errc why) noexcept {
         const std::size_t targets_left = targets_.left() + 1;
         port_->host().arm(timer_, now + share_of(dial_until_ - std::min(now, dial_until_), targets_left));
         rdma_cm_id* id = nullptr;
-        if (rdma().create_id(port_->channel(), &id, this, RDMA_PS_TCP) != 0) {
+        if (rdma().create_id(port_->manager().channel(), &id, this, RDMA_PS_TCP) != 0) {
             const int failed = errno;
             if (!port_->with_memory([&] { why = refused_by_system(failed); })) why = Errc::out_of_memory;
             continue;
@@ -123,7 +121,7 @@ void Connection::time_out(Timer& timer) noexcept {
     Connection& self = TimerOf<Connection>::owner_of(timer);
     VerbsPort& port = *self.port_;
     if (self.stage_ == Stage::accepted) {
-        port.accept_failed(self);
+        port.discard(self, Errc::peer_lost);
     } else {
         self.target_is_silent();
     }
@@ -190,15 +188,6 @@ void Connection::set_read_depth(std::uint32_t answered) noexcept {
     read_depth_ = std::clamp(answered, 1u, port_->device().traits().read_depth_max);
 }
 
-// Bounds how long the device tries to reach the other side: eight times this, and up to four times as long where it
-// rounds up.
-void Connection::limit_retries() noexcept {
-    const std::int64_t patience_us = std::max<std::int64_t>(port_->options().keepalive.count(), 1'000'000);
-    std::uint8_t exponent = 12;  // of 4.096 us
-    while (exponent < 18 && (std::int64_t{8} * 4096 << (exponent + 1)) / 1000 <= patience_us / 2) ++exponent;
-    (void)rdma().set_option(id_.get(), RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &exponent, sizeof exponent);
-}
-
 Errc Connection::make_queue_pair() noexcept {
     Errc why = Errc::out_of_memory;
     (void)port_->with_memory([&] { why = try_queue_pair(); });
@@ -207,26 +196,19 @@ Errc Connection::make_queue_pair() noexcept {
 
 // Where it throws bad_alloc, destroy_queue_pair() undoes what it has done.
 Errc Connection::try_queue_pair() {
-    window_ = port_->window_for_next();
+    window_ = port_->slots().window_for_next();
     if (const Errc full = port_->slots().promise(window_ + control_slots); full != Errc::ok) return full;
     promised_ = window_ + control_slots;
     held.reserve(promised_);
     receives.open(window_);
-    const Device& device = port_->device();
-    const auto depth = std::min(send_queue_wanted, static_cast<std::uint32_t>(device.limits().max_qp_wr));
-    for (const std::uint32_t inline_bytes : inline_bytes_wanted) {
-        ibv_qp_init_attr wanted{};
-        wanted.send_cq = wanted.recv_cq = port_->completions();
-        wanted.srq = port_->slots().queue();
-        wanted.qp_type = IBV_QPT_RC;
-        wanted.cap = {depth, 0, device.traits().send_pieces_max, 1, inline_bytes};
-        if (rdma().create_qp(id_.get(), device.pd(), &wanted) != 0) continue;
-        inline_max_ = wanted.cap.max_inline_data;
+    QueuePairSize size;
+    if (verbs::make_queue_pair(*id_, port_->device(), port_->arrivals().queue().get(), port_->slots().queue(), size)) {
+        inline_max_ = size.inline_bytes_max;
         queue_pair_ = id_->qp->qp_num;
-        sent_.open(depth);
-        port_->add_queue_pair(*this);
+        sent_.open(size.depth);
+        port_->arrivals().add(*this);
         ProcessQueuePairs::get().add(id_->qp, *this);
-        limit_retries();
+        limit_retries(*id_, port_->options().keepalive);
         return Errc::ok;
     }
     // A request that its sender has given up has no state to make a queue pair for.
@@ -282,7 +264,7 @@ bool Connection::accept(VerbsPort& port, Incoming& incoming) noexcept {
     destroy_queue_pair();
     id_->context = nullptr;
     incoming.id = std::move(id_);
-    abandon();
+    close(Errc::canceled);
     return false;
 }
 
@@ -299,14 +281,14 @@ void Connection::drain(Errc why) noexcept {
     end_why_ = why;
     stage_ = Stage::draining;
     peer_ = nullptr;
-    fail_queue_pair();
-    failed_at_ = port_->times_emptied();
+    fail_queue_pair(*id_->qp);
+    failed_at_ = port_->arrivals().times_emptied();
     (void)rdma().disconnect(id_.get());
     drained_by = port_->host().now_us() + drain_us_max;
 }
 
 void Connection::give_slots_back() noexcept {
-    if (port_->times_emptied() <= failed_at_ || promised_ == 0) return;
+    if (port_->arrivals().times_emptied() <= failed_at_ || promised_ == 0) return;
     port_->slots().withdraw(std::exchange(promised_, 0u));
 }
 
@@ -319,23 +301,16 @@ bool Connection::leave_unanswered() noexcept {
     return true;
 }
 
-// The device lets go of what it holds, and takes nothing more in.
-void Connection::fail_queue_pair() noexcept {
-    ibv_qp_attr failed{};
-    failed.qp_state = IBV_QPS_ERR;
-    (void)rdma().modify_qp(id_->qp, &failed, IBV_QP_STATE);
-}
-
 void Connection::destroy_queue_pair() noexcept {
     if (id_ && id_->qp) {
         ProcessQueuePairs::get().remove(id_->qp);  // before another gets its place in memory
         // mlx5 and others throw away what a queue pair has left in the completion queue when it goes, and with it the
         // numbers of receive slots: it takes in nothing more, and what came is fetched, before that. siw throws nothing
         // away, and is left alone while it connects.
-        if (stage_ != Stage::draining && !port_->device().traits().iwarp) fail_queue_pair();
-        port_->fetch_completions();
+        if (stage_ != Stage::draining && !port_->device().traits().iwarp) fail_queue_pair(*id_->qp);
+        port_->arrivals().queue().fetch_all();
         rdma().destroy_qp(id_.get());
-        port_->remove_queue_pair(*this);
+        port_->arrivals().remove(*this);
         ++life_;
     }
     if (promised_ > 0) port_->slots().withdraw(std::exchange(promised_, 0u));

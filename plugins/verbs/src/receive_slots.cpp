@@ -2,6 +2,7 @@
 #include "receive_slots.hpp"
 
 #include "completion.hpp"
+#include "credits.hpp"
 #include "rdma_library.hpp"
 
 #include <cinnabar/base/assert.hpp>
@@ -70,6 +71,10 @@ Errc ReceiveSlots::promise(std::uint32_t count) noexcept {
     if (refill()) return Errc::ok;
     promised_ -= count;
     return Errc::io;
+}
+
+std::uint32_t ReceiveSlots::window_for_next() const noexcept {
+    return std::clamp((kept_max_ - std::min(kept_max_, promised_)) / 4, window_min, window_max);
 }
 
 void ReceiveSlots::taken(std::uint32_t) noexcept { --posted_; }

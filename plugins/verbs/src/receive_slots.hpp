@@ -36,6 +36,8 @@ class ReceiveSlots {
     // That connection is gone. Slots that come free are not posted in its place.
     void withdraw(std::uint32_t count) noexcept { promised_ -= count; }
     [[nodiscard]] std::uint32_t promised() const noexcept { return promised_; }
+    // Slots for the messages of the next connection: a part of those that are left.
+    [[nodiscard]] std::uint32_t window_for_next() const noexcept;
     [[nodiscard]] std::uint32_t posted_max() const noexcept { return posted_max_; }
 
     // A completion took it out of the queue.

@@ -109,7 +109,7 @@ void VerbsTransport::take_requests() noexcept {
 void VerbsTransport::device_is_gone() noexcept {
     log(LogLevel::error, "verbs: the device at %s was taken out: nobody can connect to it any more",
         device_->address().endpoint("verbs").c_str());
-    ports_.each([](VerbsPort& port) { port.fail(Errc::unreachable); });
+    ports_.each([](VerbsPort& port) { port.failure().fail(Errc::unreachable); });
 }
 
 void VerbsTransport::requested(const CmNews& news) noexcept {
@@ -125,20 +125,25 @@ void VerbsTransport::requested(const CmNews& news) noexcept {
         (void)rdma().reject(news.id, nullptr, 0);
         return;
     }
-    const auto migrate = [&](VerbsPort& port) { return rdma().migrate_id(incoming.id.get(), port.channel()) == 0; };
+    const auto migrate = [&](VerbsPort& port) {
+        return rdma().migrate_id(incoming.id.get(), port.manager().channel()) == 0;
+    };
     ports_.choose(incoming.greeting.hello);
     const Errc refused = wrong == Errc::ok ? ports_.hand_over(incoming, migrate) : wrong;
-    if (refused != Errc::ok) reject(incoming, refused);
+    if (refused == Errc::ok) return;
+    na::Hello answer;
+    answer.kind = na::HelloKind::reject;
+    answer.reason = static_cast<std::uint8_t>(refused);
+    answer.incarnation = incarnation();
+    answer.context = incoming.greeting.hello.peer_context;
+    incoming.reject(answer);
 }
 
-void VerbsTransport::reject(const Incoming& incoming, Errc why) noexcept {
+void Incoming::reject(const na::Hello& why) const noexcept {
     Greeting answer;
-    answer.hello.kind = na::HelloKind::reject;
-    answer.hello.reason = static_cast<std::uint8_t>(why);
-    answer.hello.incarnation = incarnation();
-    answer.hello.context = incoming.greeting.hello.peer_context;
+    answer.hello = why;
     const auto bytes = answer.encode();
-    (void)rdma().reject(incoming.id.get(), bytes.data(), static_cast<std::uint8_t>(bytes.size()));
+    (void)rdma().reject(id.get(), bytes.data(), static_cast<std::uint8_t>(bytes.size()));
 }
 
 Result<std::unique_ptr<na::Memory>> VerbsTransport::register_memory(std::span<const na::Segment> segments,

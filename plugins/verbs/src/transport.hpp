@@ -51,7 +51,6 @@ class VerbsTransport final : public na::SessionTransport {
     VerbsTransport(std::shared_ptr<Device> device, const na::TransportOptions& options);
     [[nodiscard]] Result<void> listen();
     void requested(const CmNews& news) noexcept;
-    void reject(const Incoming& incoming, Errc why) noexcept;
     void device_is_gone() noexcept;
 
     const std::shared_ptr<Device> device_;

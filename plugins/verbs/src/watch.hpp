@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A descriptor that a port watches and does not own. Owner of the context only.
+// A descriptor in a context's epoll set, whose owner has a member function to call when it is ready. The descriptor is
+// not owned. Owner of the context only.
 #pragma once
 
 #include <cinnabar/na/transport.hpp>
 
-#include <sys/epoll.h>
+#include <cstdint>
 
 namespace cinnabar::verbs {
 
 template <typename Owner>
 class Watch final : public na::FdEvents {
   public:
-    Watch(Owner& owner, void (Owner::*ready)() noexcept) noexcept : owner_(owner), ready_(ready) {}
+    Watch(na::PortHost& host, Owner& owner, void (Owner::*ready)() noexcept) noexcept
+        : host_(host), owner_(owner), ready_(ready) {}
 
     // False, with errno, when the kernel refuses.
     [[nodiscard]] bool start(int fd, std::uint32_t epoll_events) noexcept {
-        if (!owner_.host().watch(fd, epoll_events, *this)) return false;
+        if (!host_.watch(fd, epoll_events, *this)) return false;
         fd_ = fd;
         return true;
     }
     void stop() noexcept {
-        if (fd_ >= 0) owner_.host().unwatch(fd_);
+        if (fd_ >= 0) host_.unwatch(fd_);
         fd_ = -1;
     }
     void on_ready(std::uint32_t) noexcept override {
@@ -28,6 +30,7 @@ class Watch final : public na::FdEvents {
     }
 
   private:
+    na::PortHost& host_;
     Owner& owner_;
     void (Owner::*ready_)() noexcept;
     int fd_ = -1;

@@ -46,6 +46,15 @@ class Inbox {
         return std::exchange(handovers_, {});
     }
 
+    // Gives each to `visit`; returns how many.
+    template <typename F>
+    unsigned take_each(F&& visit) {
+        if (seems_empty()) return 0;
+        unsigned did = 0;
+        for (Handover& each : take_all()) visit(std::move(each)), ++did;
+        return did;
+    }
+
   private:
     mutable std::mutex mutex_;
     std::atomic<bool> filled_{false};

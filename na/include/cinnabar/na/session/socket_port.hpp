@@ -61,10 +61,7 @@ class SocketPort : public SessionPort {
           handshakes_(own, host, transport.scheme().data()) {}
 
     unsigned take_inbox() noexcept {
-        if (inbox_.seems_empty()) return 0;
-        unsigned did = 0;
-        for (Incoming& incoming : inbox_.take_all()) own().accept(std::move(incoming)), ++did;
-        return did;
+        return inbox_.take_each([this](Incoming incoming) { own().accept(std::move(incoming)); });
     }
     // There is something to poll.
     [[nodiscard]] bool has_deferred_work() const noexcept { return anything_deferred() || !inbox_.empty(); }

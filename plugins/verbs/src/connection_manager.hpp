@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A port's event channel of the connection manager (rdma_cm). Passes each event to its connection. Owner of the context
+// only.
+#pragma once
+
+#include "device.hpp"
+#include "watch.hpp"
+
+namespace cinnabar::verbs {
+
+class VerbsPort;
+
+class ConnectionManager {
+  public:
+    explicit ConnectionManager(VerbsPort& port) noexcept;
+
+    // unsupported, permission: as make_event_channel(); or why the kernel does not watch it.
+    [[nodiscard]] Result<void> open();
+    // No event comes any more.
+    void stop() noexcept { watch_.stop(); }
+    // Requires: no id uses the channel any more.
+    void close() noexcept { channel_.reset(); }
+    [[nodiscard]] rdma_event_channel* channel() const noexcept { return channel_.get(); }
+
+  private:
+    void ready() noexcept;
+
+    VerbsPort& port_;
+    EventChannel channel_;
+    Watch<ConnectionManager> watch_;
+};
+
+}  // namespace cinnabar::verbs

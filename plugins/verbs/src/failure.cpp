@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "failure.hpp"
+
+#include "port.hpp"
+
+#include <cinnabar/base/log.hpp>
+
+namespace cinnabar::verbs {
+
+unsigned Failure::end_sessions(VerbsPort& port) noexcept {
+    // Read before the connections: what another thread breaks from here on is for the next call.
+    if (!pending_.exchange(false, std::memory_order_acq_rel)) return 0;
+    const Errc failed = why();
+    unsigned did = 0;
+    port.connections().for_each([&](Connection& connection) {
+        VerbsPeer* const peer = connection.peer();
+        if (!peer) return;
+        Errc ends = connection.stage() == Stage::open ? connection.broken.exchange(Errc::ok) : Errc::ok;
+        if (failed != Errc::ok) ends = failed;
+        if (ends == Errc::ok) return;
+        static constinit LogLimit lines;
+        log_limited(lines, LogLevel::debug, "verbs: the device broke a session");
+        port.end_session(*peer, ends);
+        ++did;
+    });
+    return did;
+}
+
+}  // namespace cinnabar::verbs

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "liveness.hpp"
+
+#include "port.hpp"
+
+#include <cinnabar/base/log.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace cinnabar::verbs {
+namespace {
+
+// How often connections that drain are looked at.
+constexpr TimeUs drain_look_us = 100'000;
+
+}  // namespace
+
+Liveness::Liveness(VerbsPort& port) noexcept : port_(port) {
+    timer_.owner = this;
+    timer_.fire = [](Timer& timer) noexcept { TimerOf<Liveness>::owner_of(timer).beat(); };
+}
+
+void Liveness::arm() noexcept {
+    if (timer_.armed() || port_.closed()) return;
+    const TimeUs keepalive = static_cast<TimeUs>(port_.options().keepalive.count());
+    const TimeUs now = port_.host().now_us();
+    if (any_drains()) return port_.host().arm(timer_, now + drain_look_us);
+    if (port_.hot() && keepalive > 0) port_.host().arm(timer_, now + std::max<TimeUs>(keepalive / 4, 1));
+}
+
+void Liveness::drain(Connection& connection) noexcept {
+    draining_.push_back(connection);
+    arm();
+}
+
+unsigned Liveness::close_drained() noexcept {
+    unsigned did = 0;
+    const TimeUs now = port_.host().now_us();
+    for (Connection* connection = draining_.front(); connection;) {
+        Connection& each = *std::exchange(connection, draining_.next(*connection));
+        each.give_slots_back();
+        if (!each.idle() && now < each.drained_by) continue;
+        draining_.remove(each);
+        port_.discard(each, Errc::peer_lost);
+        ++did;
+    }
+    return did;
+}
+
+void Liveness::stop() noexcept { port_.host().disarm(timer_); }
+
+void Liveness::forget_all() noexcept {
+    while (!draining_.empty()) (void)draining_.pop_front();
+}
+
+void Liveness::beat() noexcept {
+    (void)close_drained();
+    const TimeUs keepalive = static_cast<TimeUs>(port_.options().keepalive.count());
+    // First reads all completions: a process that was stopped has not read what came meanwhile.
+    const std::uint64_t emptied = port_.arrivals().times_emptied();
+    (void)port_.arrivals().poll();
+    if (keepalive > 0 && port_.arrivals().times_emptied() != emptied) probe_sessions(keepalive);
+    arm();
+    (void)port_.settle();
+}
+
+void Liveness::probe_sessions(TimeUs keepalive) noexcept {
+    const TimeUs now = port_.host().now_us();
+    const TimeUs since = now - std::min(now, keepalive / 4);
+    port_.connections().for_each([&](Connection& connection) {
+        if (connection.stage() != Stage::open || connection.peer()->ending()) return;
+        if (connection.probe(since, keepalive / 2)) return;
+        static constinit LogLimit lines;
+        log_limited(lines, LogLevel::debug, "verbs: a peer gave no sign of life: its session ends");
+        port_.end_session(*connection.peer(), Errc::peer_lost);
+    });
+}
+
+}  // namespace cinnabar::verbs
