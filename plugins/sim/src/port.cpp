@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "port.hpp"
 
-#include <cinnabar/base/assert.hpp>
-#include <cinnabar/na/uri.hpp>
+#include "rma.hpp"
+
+#include <cinnabar/na/session/posted.hpp>
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 #include <utility>
 
 namespace cinnabar::sim {
 namespace {
 
 constexpr unsigned items_per_poll = 64;
-constexpr unsigned completions_per_poll = 256;
-
-SimOp& sim_op_of(na::Op& op) noexcept { return *std::launder(reinterpret_cast<SimOp*>(op.private_bytes)); }
 
 }  // namespace
 
@@ -23,90 +20,24 @@ SimPort::SimPort(SimTransport& transport, na::PortHost& host)
     : transport_(transport),
       world_(transport.world()),
       host_(host),
-      context_(host.context_id()),
       messages_(host.threads(), transport.options().send_slots_max, transport.limits().message_bytes_max) {}
 
 void SimPort::close() noexcept {
     if (std::exchange(closed_, true)) return;
-    transport_.close_port(context_);
-    for (const auto& peer : peers_) {
-        if (peer->dial_) {
-            peer->dial_->from = nullptr;
-            give_up_dial(*peer);
-        }
-        if (LinkPtr link = std::exchange(peer->link_, nullptr)) {
-            close_end(link, peer->end_);
-            peer->release();
-        }
-        peer->state_ = na::PeerState::idle;
-        end_all(*peer, Errc::canceled);
-    }
-    // What was accepted for a connection that is not told yet: its other end hears that we are gone.
+    transport_.close_port(host_.context_id());
+    sessions_.close();
     for (Item& item : std::exchange(inbox_, {})) {
-        if (item.kind == Item::Kind::dial) answer_failure(item.dial, Errc::refused);
-        if (item.kind == Item::Kind::accepted) close_end(item.link, 0);
+        Sessions::refuse(item);
         if (item.kind == Item::Kind::told_lost) item.peer->release();
     }
-    blocked_.clear();
-    while (SimOp* sim_op = done_.pop_front()) host_.complete(*sim_op->op, sim_op->result);
-    for (const auto& peer : peers_) host_.peer_gone(*peer);
+    slots_.drop_blocked();
+    ops_.complete_rest();
+    sessions_.report_gone();
 }
 
 void SimPort::die() {
-    for (const auto& peer : peers_) {
-        if (peer->dial_) peer->dial_->settled = true;
-        if (!peer->link_) continue;
-        tell_other_end(peer->link_, peer->end_);
-        peer->link_->ends[peer->end_].up = false;
-    }
-    for (Item& item : inbox_) {
-        if (item.kind == Item::Kind::dial) answer_failure(item.dial, Errc::refused);
-        if (item.kind == Item::Kind::accepted) close_end(item.link, 0);
-    }
-}
-
-SimPeer& SimPort::make_peer(na::Addr addr, std::string name) {
-    peers_.push_back(std::make_unique<SimPeer>(*this, std::move(addr), std::move(name)));
-    SimPeer& peer = *peers_.back();
-    peer.message_bytes_max_ = static_cast<std::uint32_t>(transport_.limits().message_bytes_max);
-    return peer;
-}
-
-Result<na::Peer*> SimPort::peer(const na::Addr& addr) {
-    const na::AddrBody& body = addr.body();
-    for (const auto& peer : peers_) {
-        if (peer->addr() == addr) return static_cast<na::Peer*>(peer.get());
-    }
-    std::string name;
-    for (const std::string& endpoint : body.endpoints) {
-        if (!transport_.reaches(endpoint)) continue;
-        CINNABAR_TRY(const na::Uri uri, na::Uri::parse(endpoint));
-        name = uri.host;
-        break;
-    }
-    if (name.empty()) return Error(Errc::unreachable, "not a host of this world, nor a session of it");
-    for (const auto& peer : peers_) {
-        const na::AddrBody& other = peer->addr().body();
-        const bool same = other.context == body.context && other.incarnation == body.incarnation;
-        if (same && peer->name_ == name) return static_cast<na::Peer*>(peer.get());
-    }
-    return static_cast<na::Peer*>(&make_peer(addr, std::move(name)));
-}
-
-void SimPort::unreferenced(na::Peer& any_peer) noexcept {
-    auto& peer = static_cast<SimPeer&>(any_peer);
-    if (closed_ || std::exchange(peer.unreferenced_, true)) return;
-    unreferenced_.push_back(&peer);
-}
-
-// Peers that were not used again since their last reference went.
-void SimPort::reap_peers() {
-    for (SimPeer* peer : std::exchange(unreferenced_, {})) {
-        peer->unreferenced_ = false;
-        if (peer->references() != 0 || peer->dial_ || peer->link_) continue;
-        host_.peer_gone(*peer);
-        std::erase_if(peers_, [peer](const auto& each) { return each.get() == peer; });
-    }
+    sessions_.die();
+    for (Item& item : inbox_) Sessions::refuse(item);
 }
 
 void SimPort::push(Item item) {
@@ -122,57 +53,63 @@ Errc SimPort::post(na::Op& op) noexcept {
         return Errc::invalid_argument;
     }
     if (!dead() && world_.random().chance(world_.options().again_one_in)) return Errc::again;
-    auto& sim_op = na::make_posted<SimOp>(op);
-    sim_op.id = world_.next_id();
-    peer.waiting_.push_back(sim_op);
+    SimOp& sim_op = ops_.add(op, peer);
     if (dead()) return Errc::ok;
-    if (peer.link_) {
+    if (peer.link) {
         transmit(sim_op, peer);
-    } else if (!peer.dial_) {
-        dial(peer);
+    } else {
+        sessions_.dial(peer);
     }
     return Errc::ok;
 }
 
 bool SimPort::send_now(na::Peer& to, na::OpKind kind, na::Tag tag, ConstBytes message) noexcept {
     auto& peer = static_cast<SimPeer&>(to);
-    const bool takes = !closed_ && !dead() && !world_.strict() && peer.link_ && peer.waiting_.empty();
+    const bool takes = !closed_ && !dead() && !world_.strict() && peer.link && peer.waiting.empty();
     if (!takes || world_.random().chance(world_.options().again_one_in)) return false;
     idle_until_ = 0;
-    fly(peer, kind, tag, message, 0);
+    send(peer, kind, tag, message, 0);
     return true;
 }
 
-SimOp* SimPort::flying(std::uint64_t id) noexcept {
-    const auto found = flying_.find(id);
-    return found == flying_.end() ? nullptr : found->second;
+void SimPort::transmit(SimOp& sim_op, SimPeer& peer) {
+    ops_.launch(sim_op, peer);
+    const na::Op& op = *sim_op.op;
+    if (!na::is_message(op.kind)) return access(*this, sim_op, peer);
+    send(peer, op.kind, op.tag, {op.message->payload, op.message_bytes}, world_.strict() ? sim_op.id : 0);
+    if (!world_.strict()) ops_.finish(sim_op, Errc::ok);  // it went into the socket, whether it arrives or not
 }
 
-void SimPort::finish(SimOp& sim_op, Errc result) noexcept {
-    auto& peer = static_cast<SimPeer&>(*sim_op.op->peer);
-    CINNABAR_ASSERT(sim_op.state != SimOp::State::done);
-    if (sim_op.state == SimOp::State::waiting) {
-        peer.waiting_.remove(sim_op);
-    } else {
-        peer.flying_.remove(sim_op);
-        flying_.erase(sim_op.id);
+// Where an op waits for the arrival, its buffer is read only then.
+void SimPort::send(SimPeer& peer, na::OpKind kind, na::Tag tag, ConstBytes message, std::uint64_t op) {
+    const LinkPtr link = peer.link;
+    const unsigned to = 1 - peer.end;
+    if (world_.random().chance(world_.options().reset_one_in)) {
+        for (unsigned end : {0u, 1u}) link->reset_later(end);
+        return;
     }
-    sim_op.state = SimOp::State::done;
-    sim_op.result = result;
-    done_.push_back(sim_op);
-    idle_until_ = 0;
-}
-
-void SimPort::end_all(SimPeer& peer, Errc result) noexcept {
-    while (SimOp* sim_op = peer.flying_.front()) finish(*sim_op, result);
-    while (SimOp* sim_op = peer.waiting_.front()) finish(*sim_op, result);
-}
-
-void SimPort::cancel(na::Op& op) noexcept {
-    SimOp& sim_op = sim_op_of(op);
-    if (sim_op.state == SimOp::State::done) return;
-    const bool recalled = sim_op.state == SimOp::State::waiting || !world_.strict() || dead();
-    if (recalled) finish(sim_op, Errc::canceled);
+    TimeUs when = world_.now_us() + world_.travel_us(message.size());
+    auto packet = std::make_shared<Packet>();
+    packet->kind = kind == na::OpKind::send_expected ? Packet::Kind::expected : Packet::Kind::unexpected;
+    packet->link = link;
+    packet->to = to;
+    packet->tag = tag;
+    packet->count = static_cast<std::uint32_t>(message.size());
+    packet->bytes = std::make_unique<std::byte[]>(message.size());
+    packet->op = op;
+    if (op == 0) {
+        std::memcpy(packet->bytes.get(), message.data(), message.size());
+        when = link->ends[to].last_arrival = std::max(when, link->ends[to].last_arrival);
+    }
+    link->through(when, EventKind::message, [packet] {
+        if (packet->op != 0) {
+            SimPort* origin = packet->link->port_up(1 - packet->to);
+            const SimOp* sent = origin ? origin->ops().find(packet->op) : nullptr;
+            if (!sent) return;  // its connection is lost
+            std::memcpy(packet->bytes.get(), sent->op->message->payload, packet->count);
+        }
+        arrive(std::move(*packet));
+    });
 }
 
 unsigned SimPort::poll() noexcept {
@@ -183,66 +120,29 @@ unsigned SimPort::poll() noexcept {
         handle(item);
         ++done;
     }
-    done += poll_done();
-    if (!unreferenced_.empty()) reap_peers();
+    done += ops_.complete_some();
+    sessions_.forget_unused();
     return done;
 }
 
 void SimPort::handle(Item& item) {
-    switch (item.kind) {
-        case Item::Kind::packet:
-            hand_out(item.packet);
-            break;
-        case Item::Kind::dial:
-            on_dial(item);
-            break;
-        case Item::Kind::accepted:
-            on_accepted(item);
-            break;
-        case Item::Kind::dial_failed:
-            on_dial_failed(item);
-            break;
-        case Item::Kind::reset:
-            if (SimPeer* peer = item.link->ends[item.end].peer; peer && peer->link_ == item.link) {
-                lose_and_tell(*peer, item.why);
-            }
-            break;
-        case Item::Kind::told_lost:
-            host_.receiver().on_peer(*item.peer, na::PeerEvent::lost, item.why);
-            item.peer->release();
-            break;
-        case Item::Kind::op_done:
-            if (SimOp* sim_op = flying(item.op)) finish(*sim_op, item.why);
-            break;
+    if (item.kind == Item::Kind::packet) {
+        slots_.hand_out(item.packet);
+    } else if (item.kind == Item::Kind::op_done) {
+        if (SimOp* sim_op = ops_.find(item.op)) ops_.finish(*sim_op, item.why);
+    } else {
+        sessions_.handle(item);
     }
-}
-
-unsigned SimPort::poll_done() noexcept {
-    // What the completions post is for the next poll.
-    SimOps round;
-    round.splice_back(done_);
-    unsigned done = 0;
-    while (SimOp* sim_op = round.pop_front()) {
-        world_.trace(EventKind::poll, static_cast<std::uint64_t>(sim_op->op->kind),
-                     static_cast<std::uint64_t>(sim_op->result) << 48 | sim_op->id);
-        host_.complete(*sim_op->op, sim_op->result);
-        if (++done == completions_per_poll) break;
-    }
-    round.splice_back(done_);
-    done_.splice_back(round);
-    return done;
 }
 
 void SimPort::idle(TimeUs until) noexcept {
-    if (inbox_.empty() && done_.empty()) world_.idle(*this, until);
+    if (nothing_to_do()) world_.idle(*this, until);
 }
 
 void SimPort::add_to(World::HostCounts& counts) const noexcept {
-    counts.slots += slots_used_;
-    counts.detached += spares_used_ + copies_;
+    slots_.add_to(counts);
     counts.messages += messages_.taken();
-    counts.peers += static_cast<std::uint32_t>(peers_.size());
-    counts.connections += connections_;
+    sessions_.add_to(counts);
 }
 
 }  // namespace cinnabar::sim

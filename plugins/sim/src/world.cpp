@@ -110,7 +110,7 @@ void WorldState::partition(const std::string& a, const std::string& b) {
     for (SimTransport* host : hosts_) {
         if (!host->alive() || (host->name() != a && host->name() != b)) continue;
         for (SimPort* port : host->ports()) {
-            if (port) port->watch_cut_links(host->name() == a ? b : a, id);
+            if (port) port->sessions().watch_cut_links(host->name() == a ? b : a, id);
         }
     }
 }
@@ -141,7 +141,7 @@ void WorldState::reset_connections(const std::string& a, const std::string& b) {
     trace(EventKind::fault, 3, 0);
     SimTransport* host = find(a);
     for (SimPort* port : host ? host->ports() : std::vector<SimPort*>{}) {
-        if (port) port->break_links_to(b);
+        if (port) port->sessions().break_links_to(b);
     }
 }
 

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The operations of a port, from their post to their completion.
+#pragma once
+
+#include <cinnabar/base/intrusive_queue.hpp>
+#include <cinnabar/na/op.hpp>
+
+#include <cstdint>
+#include <map>
+
+namespace cinnabar::sim {
+
+class SimPeer;
+class SimPort;
+
+// Lives in Op::private_bytes while the op is posted.
+struct SimOp {
+    enum class State : std::uint8_t { waiting, flying, done };
+    ListLink<SimOp> link;
+    na::Op* op = nullptr;
+    std::uint64_t id = 0;
+    std::uint32_t pieces_left = 0;
+    Errc result = Errc::ok;
+    State state = State::waiting;
+};
+using SimOps = IntrusiveList<SimOp, &SimOp::link>;
+
+class Ops {
+  public:
+    explicit Ops(SimPort& port) noexcept : port_(port) {}
+
+    // A posted op, which waits with its peer.
+    SimOp& add(na::Op& op, SimPeer& peer);
+    // It is on its way from now on.
+    void launch(SimOp& sim_op, SimPeer& peer);
+    // The op on its way with that id, or null.
+    [[nodiscard]] SimOp* find(std::uint64_t id) noexcept;
+    // Its result is known; it completes in complete_some().
+    void finish(SimOp& sim_op, Errc result) noexcept;
+    void finish_all(SimPeer& peer, Errc result) noexcept;
+    void cancel(na::Op& op) noexcept;
+    [[nodiscard]] bool none_done() const noexcept { return done_.empty(); }
+    // Completes those that are done, within a bound; returns how many.
+    unsigned complete_some() noexcept;
+    // Completes all that are done, without an entry in the trace: the port closes.
+    void complete_rest() noexcept;
+
+  private:
+    SimPort& port_;
+    std::map<std::uint64_t, SimOp*> flying_;
+    SimOps done_;
+};
+
+}  // namespace cinnabar::sim

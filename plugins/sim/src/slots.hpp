@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The receive slots of a port: packets take one when they arrive, and hold it until their arrival is over, or is
+// detached or released.
+#pragma once
+
+#include "link.hpp"
+
+#include <cinnabar/na/arrival.hpp>
+
+#include <deque>
+
+namespace cinnabar::sim {
+
+class Slots {
+  public:
+    explicit Slots(SimPort& port) noexcept : port_(port) {}
+
+    // A packet arrives. With no slot free it waits (friendly), or is tried again and then breaks its connection
+    // (rdma_strict).
+    void take_in(Packet packet);
+    // Gives a packet to the receiver.
+    void hand_out(Packet& packet);
+    // As na::Port.
+    [[nodiscard]] Errc keep(na::Arrival& arrival, na::Kept& out) noexcept;
+    [[nodiscard]] Errc detach(na::Kept& kept) noexcept;
+    void release(na::Kept& kept) noexcept;
+    // Drops the packets that wait for a slot.
+    void drop_blocked() noexcept { blocked_.clear(); }
+    void add_to(World::HostCounts& counts) const noexcept {
+        counts.slots += used_;
+        counts.detached += spares_used_ + copies_;
+    }
+
+  private:
+    [[nodiscard]] std::uint32_t slots_max() const noexcept;
+    void give_to_port(Packet packet);
+    void freed();
+
+    SimPort& port_;
+    std::deque<Packet> blocked_;  // friendly: came while no slot was free
+    std::uint32_t used_ = 0;
+    std::uint32_t spares_used_ = 0;
+    std::uint32_t copies_ = 0;
+    Packet* in_hand_ = nullptr;  // the arrival being handed out
+};
+
+}  // namespace cinnabar::sim
