@@ -13,6 +13,7 @@
 #include "staging.hpp"
 
 #include <cinnabar/base/intrusive_queue.hpp>
+#include <cinnabar/base/timer_of.hpp>
 #include <cinnabar/bulk/transfer.hpp>
 
 #include <array>
@@ -39,18 +40,15 @@ enum class Phase : std::uint8_t {
 };
 
 struct TransferSlot final : Transfer {
-    struct OwnTimer : Timer {
-        TransferSlot* slot = nullptr;
-    };
     TransferSlot() noexcept {
         work.user = this;
         cancel_work.user = this;
-        timer.slot = this;
+        timer.owner = this;
     }
 
     Mover::Impl* mover = nullptr;
-    Work work;       // runs on_begin, later on_deliver
-    OwnTimer timer;  // for the deadline and the stall check, later for on_finish
+    Work work;                    // runs on_begin, later on_deliver
+    TimerOf<TransferSlot> timer;  // for the deadline and the stall check, later for on_finish
     TransferArgs args;
     TransferDone done = nullptr;
     TransferProgress progress = nullptr;
@@ -132,9 +130,6 @@ class Mover::Impl {
 
   private:
     enum class Posted : std::uint8_t { taken, failed, peer_full, stalled, context_full };
-    struct OwnTimer : Timer {
-        Impl* mover = nullptr;
-    };
 
     void begin(TransferSlot& slot) noexcept;
     // These three may throw std::bad_alloc.
@@ -161,7 +156,6 @@ class Mover::Impl {
     // Peers (pump.cpp).
     [[nodiscard]] PeerBook* join_book(TransferSlot& slot, na::Peer& peer, std::size_t port_index) noexcept;
     void leave_book(TransferSlot& slot) noexcept;
-    [[nodiscard]] static std::size_t bucket_of(const na::Peer& peer) noexcept;
 
     // Posting (pump.cpp).
     void pump() noexcept;
@@ -194,7 +188,7 @@ class Mover::Impl {
     Ring& ring_ = rings_[0];
     Ring& stalled_ = rings_[1];
     Ring& full_ = rings_[2];
-    OwnTimer retry_;                              // armed while a peer is stalled
+    TimerOf<Impl> retry_;                         // armed while a peer is stalled
     Microseconds retry_after_ = retry_after_min;  // doubles until a chunk can be posted
     Work close_work_;
     std::atomic<bool> closed_{false};  // shared

@@ -16,11 +16,11 @@ bool connection_gone(Errc result) noexcept {
     return result == Errc::peer_lost || result == Errc::refused || result == Errc::unreachable;
 }
 
-}  // namespace
-
-std::size_t Mover::Impl::bucket_of(const na::Peer& peer) noexcept {
+std::size_t bucket_of(const na::Peer& peer) noexcept {
     return (reinterpret_cast<std::uintptr_t>(&peer) * 0x9e3779b97f4a7c15u) >> 56;
 }
+
+}  // namespace
 
 PeerBook* Mover::Impl::find_book(const na::Peer& peer) const noexcept {
     PeerBook* book = table_[bucket_of(peer)];
@@ -91,7 +91,7 @@ void Mover::Impl::stall(PeerBook& book) noexcept {
 }
 
 void Mover::Impl::on_retry(Timer& timer) noexcept {
-    Impl& mover = *static_cast<OwnTimer&>(timer).mover;
+    Impl& mover = TimerOf<Impl>::owner_of(timer);
     while (PeerBook* book = mover.stalled_.front()) {
         mover.leave(*book);
         mover.enter(*book, PeerBook::Place::ring);

@@ -51,7 +51,7 @@ Mover::Impl::Impl(na::Context& context, std::vector<std::shared_ptr<na::Transpor
       chunks_(Threads::one, options_.chunks_max + peers_max),
       books_(Threads::one, peers_max) {
     CINNABAR_ASSERT(transports_.size() == context.ports().size());
-    retry_.mover = this;
+    retry_.owner = this;
     retry_.fire = &on_retry;
     close_work_.user = this;
     close_work_.run = &on_close;
@@ -218,7 +218,7 @@ void Mover::Impl::finish_later(TransferSlot& slot) noexcept {
 }
 
 void Mover::Impl::on_finish(Timer& timer) noexcept {
-    TransferSlot& slot = *static_cast<TransferSlot::OwnTimer&>(timer).slot;
+    TransferSlot& slot = TimerOf<TransferSlot>::owner_of(timer);
     if (slot.copy_eager) {
         const TransferArgs& args = slot.args;
         args.local.copy_in(0, args.remote->eager().subspan(args.remote_offset, args.bytes));
@@ -257,7 +257,7 @@ void Mover::Impl::watch(TransferSlot& slot) noexcept {
 
 // A transfer that waits for its turn has nothing in flight and does not count as stalled.
 void Mover::Impl::on_watch(Timer& timer) noexcept {
-    TransferSlot& slot = *static_cast<TransferSlot::OwnTimer&>(timer).slot;
+    TransferSlot& slot = TimerOf<TransferSlot>::owner_of(timer);
     Impl& mover = *slot.mover;
     const TimeUs now = mover.context_.now_us();
     if (slot.args.deadline <= now) return mover.fail(slot, Errc::timed_out);
