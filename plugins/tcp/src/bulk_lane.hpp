@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lane 1 of a session: put, get and atomics as frames. Data go straight between the socket and registered memory; only
-// headers, and what comes in one read behind them, pass through a staging buffer of the port.
+// Lane 1 of a session: put, get and atomics as frames. Data move directly between the socket and registered memory.
+// Only headers, and the bytes that the same read returns after them, pass through a staging buffer of the port.
 //
-// Memory is looked up anew before each system call (na::RemoteAccess): what still comes for a revoked lease or a
-// canceled operation goes to discard, what was promised in a frame's header goes out as zeros.
+// The memory is looked up again before each system call (na::RemoteAccess). Data for a revoked lease or a canceled
+// operation are discarded; in the other direction, zeros are sent for the bytes that a frame's header has announced.
 #pragma once
 
 #include "connection.hpp"
@@ -28,8 +28,8 @@ class BulkLane final : public Connection, public na::RemoteAccess {
     [[nodiscard]] bool urgent() const noexcept override { return false; }
 
   private:
-    enum class Source : std::uint8_t { none, put, get, zeros };  // of the data that go out
-    enum class Sink : std::uint8_t { discard, get, put };        // of the data that come in
+    enum class Source : std::uint8_t { none, put, get, zeros };  // of outgoing data
+    enum class Sink : std::uint8_t { discard, get, put };        // of incoming data
 
     // bulk_send.cpp
     [[nodiscard]] bool refill() noexcept;
@@ -56,14 +56,14 @@ class BulkLane final : public Connection, public na::RemoteAccess {
     void access_failed(Errc why) noexcept override { fail(why); }
     void access_abandoned(na::PostedOp& posted) noexcept override;
 
-    // Output: a few encoded frames, of which the last may be followed by data.
+    // Output: encoded frames. Data may follow the last one.
     std::array<std::byte, 512> out_head_{};
     std::uint16_t out_begin_ = 0;
     std::uint16_t out_end_ = 0;
     Source source_ = Source::none;
     na::PostedOp* put_ = nullptr;       // Source::put
     na::PendingAnswer* get_ = nullptr;  // Source::get; in no list
-    std::uint64_t out_left_ = 0;        // data bytes of the frame that are not with the kernel
+    std::uint64_t out_left_ = 0;        // data bytes of the frame that the kernel has not taken
 
     // Input.
     std::array<std::byte, frame_header_bytes + frame_body_bytes_max> in_head_{};
@@ -72,7 +72,7 @@ class BulkLane final : public Connection, public na::RemoteAccess {
     Sink sink_ = Sink::discard;
     Frame in_;
     FrameBody body_;
-    std::uint64_t in_left_ = 0;  // data bytes of the frame that did not come
+    std::uint64_t in_left_ = 0;  // data bytes of the frame that are still to come
 };
 
 }  // namespace cinnabar::tcp

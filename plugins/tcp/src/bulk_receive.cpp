@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Input of lane 1: one read takes the rest of a frame's data in place, and the next headers into staging.
+// Input of lane 1. One read puts the rest of a frame's data in place and the next headers into staging.
 #include "bulk_lane.hpp"
 #include "port.hpp"
 
@@ -12,15 +12,15 @@ namespace cinnabar::tcp {
 namespace {
 
 constexpr std::size_t read_pieces_max = 512;
-// Into many segments: a read seldom brings more, and the pieces of what it does not bring were gathered for nothing.
+// The most that is read into scattered memory at once: a read seldom returns more, and gathering pieces costs time.
 constexpr std::uint64_t scattered_bytes_max = 256 * 1024;
 constexpr std::size_t few_segments = 16;
-// What one read may take beyond the data that it places: the part of a chunk that is copied once more.
+// The most that one read takes beyond the data that it puts in place. These bytes are copied once more.
 constexpr std::size_t staging_bytes = 4096;
 
 }  // namespace
 
-// Where data go in the next system call. Holds the lease while it lives.
+// Where the next system call puts data. Pins the lease.
 struct BulkLane::Destination {
     std::optional<na::LeaseTable::Pin> pin;
     std::array<iovec, read_pieces_max + 1> pieces;
@@ -38,7 +38,7 @@ void gather_into(const na::Memory& memory, std::uint64_t offset, std::uint64_t w
 
 }  // namespace
 
-// The place of the next data, at most `bytes_max` of them; changes the sink to discard when it is gone.
+// Where the next data go, at most `bytes_max` of them. If that memory is gone, the sink becomes `discard`.
 void BulkLane::find_destination(std::uint64_t bytes_max, Destination& to) noexcept {
     const std::uint64_t want = std::min(in_left_, bytes_max);
     const std::uint64_t came = in_.bytes - in_left_;
@@ -80,7 +80,7 @@ unsigned BulkLane::receive() noexcept {
                 asked += staging.size();
             }
             const na::Moved moved = na::receive_some(fd(), to.pieces.data(), to.count);
-            to.pin.reset();  // what follows may run code that revokes
+            to.pin.reset();  // the code below may revoke the lease
             if (moved.why == Errc::peer_lost) fail(Errc::peer_lost);
             if (moved.why != Errc::ok) return did;
             came = moved.bytes;
@@ -98,7 +98,7 @@ unsigned BulkLane::receive() noexcept {
     return did;
 }
 
-// They lie where they belong already.
+// The bytes are already in place.
 void BulkLane::data_came(std::uint64_t bytes) noexcept {
     in_left_ -= bytes;
     if (sink_ == Sink::get) got(*find(in_.id), bytes);
@@ -119,7 +119,7 @@ unsigned BulkLane::parse(ConstBytes bytes) noexcept {
     return did;
 }
 
-// Takes header and body, which may come in parts; returns the bytes behind them.
+// Takes a header and its body, which may come in parts. Returns the bytes that follow.
 ConstBytes BulkLane::parse_head(ConstBytes bytes, unsigned& did) noexcept {
     const std::size_t need = frame_header_bytes + (header_known_ ? body_bytes(in_.kind) : 0);
     const std::size_t part = std::min(bytes.size(), need - in_have_);
@@ -162,7 +162,7 @@ void BulkLane::copy_in(ConstBytes bytes) noexcept {
     }
 }
 
-// Header and body are there.
+// Requires: header and body are complete.
 Errc BulkLane::take_frame() noexcept {
     body_ = {};
     const na::AccessHead head = access_of(in_);
@@ -172,7 +172,7 @@ Errc BulkLane::take_frame() noexcept {
     in_left_ = in_.bytes;
     sink_ = Sink::discard;
     if (in_.kind == FrameKind::put) {
-        // The whole rest of the operation is checked, so that one which does not fit writes nothing at all.
+        // Checks the rest of the operation as a whole: an operation that does not fit writes nothing.
         if (!refused(in_.id) && pin_for_put(in_.id, body_.key, body_.offset, body_.left).ok()) sink_ = Sink::put;
     } else if (in_.kind == FrameKind::get_data) {
         na::PostedOp* posted = nullptr;

@@ -21,7 +21,7 @@ void Connection::close() noexcept {
     CINNABAR_ASSERT(is_open());
     port_->output().remove(*this);
     port_->hot_connections().remove(*this);
-    // Unread bytes would make the kernel reset the connection, and drop what is on its way to the peer.
+    // If bytes were left unread, the kernel would reset the connection and drop data on its way to the peer.
     na::discard_received(fd_.get());
     port_->host().unwatch(fd_.get());
     fd_.reset();
@@ -42,7 +42,7 @@ void Connection::on_ready(std::uint32_t epoll_events) noexcept {
         transmit();
         if (is_open() && !blocked) watch_room(false);
     }
-    // An error or a hang-up is told by the read, after what came before it.
+    // The read reports an error or a hang-up, after the bytes that came before it.
     if ((epoll_events & ~std::uint32_t{EPOLLOUT}) != 0 && is_open()) (void)receive();
     (void)port.settle();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The socket of one lane of a session: what both lanes share. It lives in a pool of its port whose memory stays, so
-// that an event which the kernel gave out before the socket was closed finds a closed object, which does nothing.
+// The socket of one lane of a session, with all that both lanes share. It lives in a pool whose memory is never freed
+// before the port: epoll may still report an event after the socket is closed, which a closed object ignores.
 #pragma once
 
 #include <cinnabar/base/slot_pool.hpp>
@@ -25,22 +25,22 @@ class Connection : public PoolSlot, public na::FdEvents {
 
     void on_ready(std::uint32_t epoll_events) noexcept final;
 
-    // Reads what is there, within a bound, and hands it out; returns how much it did.
+    // Reads and delivers a bounded amount; returns how much it did.
     virtual unsigned receive() noexcept = 0;
-    // Writes what waits, within a bound. Afterwards the connection is dirty again, blocked, or has nothing to send.
-    // Requires: it is in no list of the port's.
+    // Writes a bounded amount of what waits. If something is left, the connection is in an output list again. Requires:
+    // it is in none.
     virtual void transmit() noexcept = 0;
 
-    // Looked at and written before those that move much at a time.
+    // Read and written before the connections that move bulk data.
     [[nodiscard]] virtual bool urgent() const noexcept = 0;
 
-    // Whether the kernel tells when there is room to write.
+    // Whether epoll reports room to write.
     void watch_room(bool wanted) noexcept;
 
-    // The port's books.
-    ListLink<Connection> output_link;  // in the port's dirty or blocked list
-    bool blocked = false;              // in the latter: the kernel had no room at the last write
-    bool hot = false;                  // in the port's hot list
+    // For the port.
+    ListLink<Connection> output_link;  // in OutputLists
+    bool blocked = false;              // the last write found no room
+    bool hot = false;                  // in HotConnections
     std::uint16_t misses = 0;          // reads in a row that found nothing, while hot
 
   protected:
@@ -49,7 +49,7 @@ class Connection : public PoolSlot, public na::FdEvents {
     [[nodiscard]] bool open(TcpPort& port, TcpPeer& peer, UniqueFd fd) noexcept;
     void close() noexcept;
     [[nodiscard]] TcpPort& port() const noexcept { return *port_; }
-    // A read or write failed, or the bytes made no sense: the session ends once the stack has unwound.
+    // Ends the session once the stack has unwound: a read or write failed, or the bytes are malformed.
     void fail(Errc why) noexcept;
 
   private:

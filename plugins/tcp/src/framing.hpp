@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The frames of a tcp connection as docs/wire-format-tcp.md gives them: bytes to values and back. Pure, no I/O; the
-// bytes are hostile input. A decoder says `protocol` or fills a value that is safe to act on, within the limits given.
+// The frames of a tcp connection as docs/wire-format-tcp.md gives them: bytes to values and back. Pure, no I/O. The
+// bytes are untrusted: a decoder either returns `protocol` or fills in a value that respects the given limits.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -16,7 +16,7 @@ enum class FrameKind : std::uint8_t {
     // Lane 0.
     unexpected = 1,
     expected = 2,
-    lane_wanted = 3,  // asks the dialler of the session to dial lane 1
+    lane_wanted = 3,  // asks the side that dialled the session to dial lane 1
     // Lane 1: na::AccessKind.
     get = 16,
     get_data = 17,
@@ -33,14 +33,14 @@ enum class Lane : std::uint8_t { messages = 0, bulk = 1 };
 
 inline constexpr std::size_t frame_header_bytes = 16;
 inline constexpr std::size_t frame_body_bytes_max = na::access_body_bytes_max;
-// The data of one get_data or put frame: what a revoked or canceled transfer still has to carry, at most.
+// Data of one get_data or put frame at most. A revoked or canceled transfer has to finish the frame that it has begun.
 inline constexpr std::uint32_t frame_data_bytes_max = 1024 * 1024;
 
 // flags of a put
 inline constexpr std::uint8_t flag_notify = na::access_notify;
 
-// {u8 kind, u8 flags, u8 status, u8 0, u32 bytes, u64 id}. `bytes` counts the payload or the data behind the body; a
-// message is followed by zeros up to a multiple of 8. `id` is the tag of a message.
+// {u8 kind, u8 flags, u8 status, u8 0, u32 bytes, u64 id}. `bytes` counts the payload of a message, or the data after
+// the body. A message is padded with zeros to a multiple of 8. `id` is the tag of a message.
 struct Frame {
     FrameKind kind = FrameKind::unexpected;
     std::uint8_t flags = 0;
@@ -67,8 +67,8 @@ using FrameBody = na::AccessBody;
     return na::access_body_bytes(static_cast<na::AccessKind>(kind));
 }
 
-// protocol: a kind that the lane does not carry, flags, status or length that the kind does not have.
-// `message_bytes_max` is the own limit, announced in the Hello. Requires: at least frame_header_bytes.
+// protocol: a kind that does not belong on the lane, or flags, a status or a length that the kind does not allow.
+// `message_bytes_max`: this side's limit, as announced in its Hello. Requires: at least frame_header_bytes.
 [[nodiscard]] Errc decode_header(ConstBytes in, Lane lane, std::size_t message_bytes_max, Frame& out) noexcept;
 
 // Header and body of a lane 1 frame; returns how many bytes. Requires: room for both.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is said first on a lane: the Hello, and the token that leads further lanes to their session. 56 bytes,
-// docs/wire-format-tcp.md, "Greeting". Pure; the bytes are hostile input.
+// The first bytes on a lane: the Hello, and the token by which further lanes find their session. 56 bytes,
+// docs/wire-format-tcp.md, "Greeting". Pure. The bytes are untrusted.
 #pragma once
 
 #include <cinnabar/na/hello.hpp>
@@ -10,7 +10,7 @@
 
 namespace cinnabar::tcp {
 
-// 128 random bits: cannot be guessed.
+// 128 random bits, so that it cannot be guessed.
 using LaneToken = std::array<std::byte, 16>;
 struct LaneTokenHash {
     [[nodiscard]] std::size_t operator()(const LaneToken& token) const noexcept {
@@ -25,7 +25,7 @@ struct Greeting {
     static constexpr std::size_t wire_bytes = na::hello_bytes + sizeof(LaneToken);
 
     na::Hello hello;
-    LaneToken token{};  // accept: of the session that begins; lane: of the session that is meant; else zeros
+    LaneToken token{};  // accept: of the new session; lane: of the session that it belongs to; else zeros
 
     [[nodiscard]] std::array<std::byte, wire_bytes> encode() const noexcept;
     // As Hello::decode; unsupported: a token in a kind that has none.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lane 0 of a session: messages, and nothing that could delay them.
+// Lane 0 of a session. It carries messages only, so that bulk data cannot delay them.
 #pragma once
 
 #include "batch_pool.hpp"
@@ -15,7 +15,7 @@ namespace cinnabar::tcp {
 
 class MessageLane final : public Connection {
   public:
-    // Takes the socket of a session whose Hello is done.
+    // Takes the socket of a session after the handshake.
     [[nodiscard]] bool start(TcpPort& port, TcpPeer& peer, UniqueFd fd) noexcept;
     // Closes the socket. What waits to be sent stays with the peer.
     void end() noexcept;
@@ -28,7 +28,7 @@ class MessageLane final : public Connection {
     void end_if_late() noexcept;
     [[nodiscard]] TimeUs rest_due() const noexcept { return rest_due_; }
 
-    // Asks the dialler of the session for lane 1.
+    // Asks the side that dialled the session to dial lane 1.
     void want_bulk() noexcept;
     // Puts a message into the batch that leaves with the next flush. False: it is large, the batch is full, or the
     // kernel has no room.
@@ -51,22 +51,22 @@ class MessageLane final : public Connection {
     unsigned deliver(const Frame& frame, const std::byte* payload, na::ReceiveBlock& block) noexcept;
     unsigned deliver_partial() noexcept;
 
-    // Whole frames that leave before everything else; null: none.
+    // Whole frames that are sent before everything else; null: none.
     BatchBuffer batch_;
-    std::uint32_t batch_begin_ = 0;  // what is before it is with the kernel
+    std::uint32_t batch_begin_ = 0;  // the kernel has taken the bytes before it
     std::uint32_t batch_end_ = 0;
     TimeUs batch_shown_ = 0;  // when show_batch() last did
 
-    std::size_t front_sent_ = 0;  // bytes of the first waiting message that are with the kernel
-    std::uint8_t want_left_ = 0;  // bytes of a lane_wanted frame that are not
+    std::size_t front_sent_ = 0;  // bytes of the first waiting message that the kernel has taken
+    std::uint8_t want_left_ = 0;  // bytes of a lane_wanted frame that it has not taken
 
-    // A frame that came in parts: at first within head_, then, once its length is known, in a block of its own.
+    // A frame that comes in parts: its header is gathered in head_, then the frame in a block of its own.
     std::array<std::byte, frame_header_bytes> head_{};
     std::uint8_t head_have_ = 0;
     na::ReceiveBlock* partial_ = nullptr;
     std::size_t partial_have_ = 0;
     std::size_t partial_need_ = 0;
-    TimeUs rest_due_ = 0;  // when it has to be whole
+    TimeUs rest_due_ = 0;  // when it has to be complete
 };
 
 }  // namespace cinnabar::tcp

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads into the port's shared block, and hands messages out where they lie. Only a message that comes in parts is
-// moved, once, to a block of its own.
+// Reads into the port's shared block and delivers messages from there. Only a message that comes in parts is copied,
+// once, to a block of its own.
 #include "message_lane.hpp"
 #include "port.hpp"
 
@@ -12,8 +12,8 @@
 namespace cinnabar::tcp {
 namespace {
 
-constexpr unsigned reads_max = 4;  // in a row, of one connection
-// What the rest of a message takes at most, beyond `keepalive`.
+constexpr unsigned reads_max = 4;  // of one connection, before others have their turn
+// The slowest rate at which the rest of a message may come, beyond `keepalive`.
 constexpr std::size_t bytes_per_us_min = 1;
 
 }  // namespace
@@ -38,7 +38,7 @@ unsigned MessageLane::receive() noexcept {
     unsigned did = 0;
     for (unsigned reads = 0; reads < reads_max && !peer().ending(); ++reads) {
         const Bytes room = port().blocks().room();
-        // Out of memory: what is there waits in the kernel until some comes back.
+        // Out of memory: the bytes stay in the kernel until memory is free again.
         if (room.empty()) return did;
         std::size_t asked = 0;
         const na::Moved moved = receive_into(room, asked);
@@ -64,8 +64,8 @@ unsigned MessageLane::receive() noexcept {
     return did;
 }
 
-// One system call; behind the rest of a partial message, if there is one, or behind the bytes of a partial header,
-// which are put back in front.
+// One system call. It completes a partial message, if there is one, and then fills `room`; the bytes of a partial
+// header are put back in front.
 na::Moved MessageLane::receive_into(Bytes room, std::size_t& asked) noexcept {
     if (partial_) {
         const std::size_t missing = partial_need_ - partial_have_;
@@ -116,7 +116,7 @@ bool MessageLane::store_rest(ConstBytes rest) noexcept {
     if (!partial_) return false;
     std::memcpy(partial_->bytes(), rest.data(), rest.size());
     partial_have_ = rest.size();
-    // A peer that is silent for so long counts as dead; on a slow network a large message takes its time.
+    // A peer that is silent for `keepalive` counts as dead. A large message on a slow network may take longer.
     rest_due_ = after(port().host().now_us(), port().options().keepalive) + partial_need_ / bytes_per_us_min;
     port().partial_messages().add(*this);
     return true;
@@ -136,13 +136,13 @@ unsigned MessageLane::deliver_partial() noexcept {
 
 void MessageLane::end_if_late() noexcept {
     const TimeUs due = rest_due_;
-    (void)receive();  // this context may not have been driven for a while
+    (void)receive();  // this context may have made no progress for a while
     if (partial_ && rest_due_ == due) fail(Errc::timed_out);
 }
 
 unsigned MessageLane::deliver(const Frame& frame, const std::byte* payload, na::ReceiveBlock& block) noexcept {
     if (frame.kind == FrameKind::lane_wanted) {
-        // Only the side that dialled the session dials its lanes; from another the frame means nothing.
+        // Only the side that dialled the session dials its lanes. The other ignores the frame.
         if (peer().dialled) port().want_bulk(peer());
         return 1;
     }

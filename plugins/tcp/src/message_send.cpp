@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What was posted in one round leaves in one system call: several small messages are copied side by side, large ones
-// are gathered from where they are.
+// The messages of one round are sent with one system call. Small ones are copied into one buffer, large ones are
+// gathered from where they are.
 #include "message_lane.hpp"
 #include "port.hpp"
 
@@ -11,7 +11,7 @@
 namespace cinnabar::tcp {
 namespace {
 
-// Copying this much costs less than one more piece for the kernel to walk.
+// Copying so much costs less than one more element of an iovec.
 constexpr std::size_t copied_bytes_max = 2048;
 constexpr std::size_t batch_max = 64;
 constexpr std::size_t call_bytes_max = 256 * 1024;
@@ -22,10 +22,10 @@ std::size_t frame_bytes(const na::PostedOp& posted) noexcept {
     return frame_header_bytes + padded(posted.op->message_bytes);
 }
 
-// The header lies in front of the payload since the post.
+// The header has been in front of the payload since the post.
 std::byte* frame_begin(const na::PostedOp& posted) noexcept { return posted.op->message->payload - frame_header_bytes; }
 
-// Every lane_wanted frame is this one.
+// All lane_wanted frames are the same.
 std::array<std::byte, frame_header_bytes> lane_wanted_bytes() noexcept {
     std::array<std::byte, frame_header_bytes> bytes{};
     Frame{FrameKind::lane_wanted}.encode(bytes);
@@ -40,7 +40,7 @@ struct MessageLane::Batch {
     std::array<iovec, batch_max> pieces;
     std::size_t count = 0;
     std::size_t bytes = 0;
-    Bytes copies;  // room for those that are copied
+    Bytes copies;  // room for messages that are copied
     std::size_t copied = 0;
 
     void add(const std::byte* from, std::size_t size) noexcept {
@@ -97,7 +97,7 @@ void MessageLane::drop_batch() noexcept {
 std::size_t MessageLane::gather(Batch& batch) noexcept {
     const na::PostedOps& waiting = peer().messages;
     if (batch_) batch.add(batch_.get() + batch_begin_, batch_end_ - batch_begin_);
-    // A lane_wanted frame goes between two messages, never into one.
+    // A lane_wanted frame is sent between two messages, never inside one.
     if (want_left_ > 0 && front_sent_ == 0) {
         batch.add(lane_wanted.data() + frame_header_bytes - want_left_, want_left_);
     }
@@ -131,7 +131,7 @@ void MessageLane::transmit() noexcept {
         const std::size_t asked = gather(batch);
         const na::Moved moved = batch.count == 1 ? na::send_some(fd(), batch.pieces[0].iov_base, asked)
                                                  : na::send_some(fd(), batch.pieces.data(), batch.count);
-        // A connection that is gone is told by the read, after what came before the end.
+        // If the connection is lost, the read reports it, after the bytes that came before.
         sent(moved.bytes);
         if (moved.bytes < asked) {
             peer().delayed = true;
@@ -141,7 +141,7 @@ void MessageLane::transmit() noexcept {
     peer().delayed = false;
 }
 
-// As SessionPort::show_delayed, for what the batch holds. Not at each of many tries.
+// As SessionPort::show_delayed, for the messages of the batch. Not at every attempt.
 void MessageLane::show_batch() noexcept {
     const TimeUs now = port().host().now_us();
     if (now - batch_shown_ < batch_shown_us) return;
@@ -180,7 +180,7 @@ void MessageLane::sent(std::size_t bytes) noexcept {
         waiting.remove(*posted);
         port().end(*posted, Errc::ok);
     }
-    // From now on it cannot be taken back.
+    // It is partly sent and can no longer be canceled.
     if (front_sent_ > 0) waiting.front()->place = na::OpPlace::sending;
 }
 

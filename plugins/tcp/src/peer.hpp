@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The pair of this context and a remote one. Owner of the context only.
+// A remote context as this port knows it. Owner of the context only.
 #pragma once
 
 #include "framing.hpp"
@@ -15,7 +15,7 @@ class MessageLane;
 class TcpPeer;
 class TcpPort;
 
-// Of one lane.
+// A dial of one lane.
 using Dial = na::OutgoingHandshake<TcpPort, TcpPeer, Lane>;
 
 class TcpPeer final : public na::SocketPeer {
@@ -23,15 +23,15 @@ class TcpPeer final : public na::SocketPeer {
     using SocketPeer::SocketPeer;
 
     // Of the present session, or of the last one.
-    LaneToken token{};     // leads further lanes to the session
-    bool dialled = false;  // by this side, which then dials the further lanes too
+    LaneToken token{};     // by which further lanes find the session
+    bool dialled = false;  // this side dialled the session, and so dials its further lanes
 
     MessageLane* lane = nullptr;
     BulkLane* bulk = nullptr;
-    Dial* dial = nullptr;           // a session is being made
-    Dial* bulk_dial = nullptr;      // lane 1 is being made
-    na::SocketAddress bulk_target;  // where lane 0 went
-    bool bulk_wanted = false;       // the dialler of the session was asked for lane 1
+    Dial* dial = nullptr;           // of lane 0
+    Dial* bulk_dial = nullptr;      // of lane 1
+    na::SocketAddress bulk_target;  // the remote address of lane 0
+    bool bulk_wanted = false;       // the other side was asked to dial lane 1
 };
 
 }  // namespace cinnabar::tcp

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Posts, and progress: which connections are read and which are written.
+// Posting and progress: which connections are read and written.
 #include "port.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace cinnabar::tcp {
 namespace {
 
-// Connections without room that one round tries; when the context sleeps, the kernel watches all of them.
+// Blocked connections that are tried in one round. When the context sleeps, epoll watches all of them.
 constexpr unsigned blocked_tries_max = 8;
 // What a bulk lane moves in one go while small messages come and go, and else.
 constexpr std::size_t bulk_slice_small = 8 * 1024;
@@ -61,7 +61,7 @@ bool TcpPort::send_now(na::Peer& to, na::OpKind kind, na::Tag tag, ConstBytes me
 }
 
 void TcpPort::cancel_begun(na::SessionPeer& peer, na::PostedOp& posted) noexcept {
-    // Half a message cannot be taken back: it ends as it would have.
+    // A message that is partly sent cannot be canceled: it completes normally.
     if (!na::is_message(posted.op->kind)) static_cast<TcpPeer&>(peer).bulk->cancel(posted);
 }
 

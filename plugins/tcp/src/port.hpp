@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A context's port on a tcp network: its peers, their connections, and which of these are read and written next. Owner
-// of the context only, but for messages and inbox.
+// A context's port on a tcp network: its peers, their connections, and which of them are read and written next. Owner
+// of the context only, except messages and inbox: any thread.
 #pragma once
 
 #include "batch_pool.hpp"
@@ -39,7 +39,7 @@ class TcpPort final : public na::SocketPort<TcpPort, na::IncomingHandshake<TcpPo
 
     [[nodiscard]] TcpTransport& transport() const noexcept { return transport_; }
     [[nodiscard]] na::AccessPools& access_pools() noexcept { return access_pools_; }
-    // Working room for one system call: coalesced sends, discarded data.
+    // Scratch memory for one system call: messages that are sent together, data that are discarded.
     [[nodiscard]] Bytes scratch() noexcept { return {scratch_.get(), scratch_bytes}; }
 
     // For the connections.
@@ -79,7 +79,7 @@ class TcpPort final : public na::SocketPort<TcpPort, na::IncomingHandshake<TcpPo
     void drop_dial(Dial*& dial) noexcept;
     void accept_session(Incoming incoming) noexcept;
     void accept_lane(Incoming incoming) noexcept;
-    // On a socket on which both have greeted.
+    // The handshake on the socket is done.
     void begin_session(TcpPeer& peer, UniqueFd fd, const na::Hello& theirs) noexcept;
     void begin_bulk(TcpPeer& peer, UniqueFd fd) noexcept;
 
@@ -88,7 +88,7 @@ class TcpPort final : public na::SocketPort<TcpPort, na::IncomingHandshake<TcpPo
     std::unique_ptr<std::byte[]> scratch_;
     BatchPool batches_;
 
-    std::unordered_map<LaneToken, TcpPeer*, LaneTokenHash> by_token_;  // whose session was accepted here
+    std::unordered_map<LaneToken, TcpPeer*, LaneTokenHash> by_token_;  // the peers whose session this side accepted
     SlotPool<MessageLane> lanes_;
     SlotPool<BulkLane> bulk_lanes_;
     SlotPool<Dial> dials_;

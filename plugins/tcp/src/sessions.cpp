@@ -15,7 +15,7 @@ void TcpPort::accept(Incoming incoming) noexcept {
         case na::HelloKind::lane:
             return accept_lane(std::move(incoming));
         default:
-            return;  // an answer to nothing: dropped
+            return;  // not a request: dropped
     }
 }
 

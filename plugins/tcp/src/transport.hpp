@@ -15,7 +15,7 @@ namespace cinnabar::tcp {
 class TcpPort;
 using na::SocketAddress;
 
-// A connection that came in and has greeted.
+// An incoming connection whose greeting is read.
 struct Incoming {
     UniqueFd fd;
     Greeting greeting;
