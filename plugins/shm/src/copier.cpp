@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that the peer's library allocated is mapped and copied here; the kernel copies any other. Each window stands
-// between a pin of the lease and its end; the ring says which lease that is, for the case that this process dies in it.
+// Memory that the peer's library allocated is mapped and copied with memcpy; the kernel copies any other. The lease is
+// pinned while a window is copied, and the ring says which lease that is, in case this process dies meanwhile.
 #include "copier.hpp"
 
 #include "port.hpp"
@@ -26,9 +26,9 @@ Errc errc_of_copy(int os_errno) noexcept {
         case ENOMEM:
             return Errc::out_of_memory;
         case EPERM:
-            return Errc::unsupported;  // the kernel has changed its mind
+            return Errc::unsupported;  // the kernel no longer allows it
         default:
-            return Errc::io;  // EFAULT: memory that is not there, here or at the peer
+            return Errc::io;  // EFAULT: memory that is not mapped, here or at the peer
     }
 }
 
@@ -40,7 +40,7 @@ bool read_from(pid_t pid, std::uint64_t address, void* to, std::size_t bytes) no
 
 }  // namespace
 
-// The pieces of both sides that one system call copies.
+// What one system call copies: pieces of memory on both sides.
 struct Copier::Window {
     std::array<iovec, pieces_max> here;
     std::array<iovec, pieces_read_max> there;
@@ -55,14 +55,14 @@ struct Copier::Window {
     }
 };
 
-// The owner's segments from `position` of its registration on, read from the owner's memory.
+// Finds the owner's segments from `position` of its registration on. Their table is read from the owner's memory.
 Errc Copier::find_pieces(const BoardView::Pinned& pinned, std::uint64_t position, std::uint64_t bytes,
                          Window& out) noexcept {
     const auto read = [&](std::uint32_t index, BoardPiece* to, std::uint32_t count) {
         return read_from(channel_.process.pid(), pinned.address + std::uint64_t{index} * sizeof(BoardPiece), to,
                          count * sizeof(BoardPiece));
     };
-    // The first piece that ends behind `position` is in [low, high).
+    // The first piece that ends after `position` is in [low, high).
     std::uint32_t low = 0;
     std::uint32_t high = pinned.pieces;
     while (high - low > pieces_read_max - 1) {
@@ -75,7 +75,7 @@ Errc Copier::find_pieces(const BoardView::Pinned& pinned, std::uint64_t position
     const auto count = std::min<std::uint32_t>(pinned.pieces - first, pieces_read_max);
     std::array<BoardPiece, pieces_read_max> pieces;
     if (!read(first, pieces.data(), count)) return errc_of_copy(errno);
-    std::uint64_t begin = 0;  // known for the first piece, else for those behind it
+    std::uint64_t begin = 0;  // known for the first piece of all, and for each that follows another
     for (std::uint32_t i = 0; i < count && out.bytes < bytes; ++i) {
         const std::uint64_t end = pieces[i].end;
         const bool begin_known = i > 0 || first == 0;
@@ -100,7 +100,7 @@ Errc Copier::find_window(const na::Op& op, std::uint64_t moved, std::uint64_t by
     }
     want = out.bytes;
     out.here_count = op.local->gather(op.local_offset + moved, want, out.here.data(), out.here.size(), out.bytes);
-    // What the own side cannot take in one call waits for the next one.
+    // If the local memory has too many pieces for one call, the rest waits for the next.
     for (std::uint64_t over = want - out.bytes; over > 0;) {
         iovec& last = out.there[out.there_count - 1];
         const std::uint64_t cut = std::min<std::uint64_t>(over, last.iov_len);
@@ -126,7 +126,7 @@ Errc Copier::copy_across(na::PostedOp& posted, std::uint64_t bytes_max, const Bo
     return Errc::ok;
 }
 
-// Memory that the peer's library allocated. unsupported: it cannot be mapped.
+// Copies memory that the peer's library allocated. unsupported: it cannot be mapped.
 Errc Copier::copy_mapped(na::PostedOp& posted, std::uint64_t bytes_max, const BoardView::Pinned& pinned,
                          std::uint64_t& copied) noexcept {
     const na::Op& op = *posted.op;
@@ -145,7 +145,7 @@ Errc Copier::copy_mapped(na::PostedOp& posted, std::uint64_t bytes_max, const Bo
     return Errc::ok;
 }
 
-// ok: `copied` more bytes are in place.
+// Copies the next window. ok: `copied` more bytes are in place.
 Errc Copier::copy_window(na::PostedOp& posted, std::uint64_t bytes_max, std::uint64_t& copied) noexcept {
     const na::Op& op = *posted.op;
     const std::uint32_t slot = board_slot_of(op.remote.key);
@@ -206,7 +206,7 @@ std::uint64_t Copier::copy_next(std::uint64_t bytes_max) noexcept {
     const Errc why = copy_window(*posted, bytes_max, done);
     posted->moved += done;
     if (why == Errc::unsupported) {
-        // The peer carries them out from now on, from their begin.
+        // From now on the peer carries them out; these begin again.
         channel_.copies = false;
         while (na::PostedOp* each = copying_.pop_front()) {
             each->place = na::OpPlace::rma;

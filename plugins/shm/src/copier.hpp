@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operations that this side copies across address spaces by itself, window by window, so that progress goes on in
-// between. Owner of the context only.
+// Put and get that this side carries out by copying across address spaces, one window at a time, so that other work
+// goes on in between. Owner of the context only.
 #pragma once
 
 #include "channel.hpp"
@@ -17,7 +17,7 @@ class Copier {
   public:
     Copier(Session& session, Channel& channel) noexcept : session_(session), channel_(channel) {}
 
-    // Whether the peer's memory that the op names can be copied from here.
+    // Whether this side can copy the memory that the op names.
     [[nodiscard]] bool takes(const na::Op& op) const noexcept;
     void add(na::PostedOp& posted) noexcept;
     // It has begun the operation and not ended it.
@@ -30,7 +30,7 @@ class Copier {
     [[nodiscard]] bool copies() const noexcept { return !copying_.empty(); }
     // Puts that are copied, whose notification the session sends.
     [[nodiscard]] na::PostedOps& notifies() noexcept { return notifies_; }
-    // The next window of the first operation, at most `bytes_max`. Returns the bytes.
+    // Copies the next window of the first operation, at most `bytes_max`. Returns how many bytes.
     [[nodiscard]] std::uint64_t copy_next(std::uint64_t bytes_max) noexcept;
 
   private:

@@ -31,10 +31,10 @@ namespace {
 
 constexpr std::string_view lock_ending = ".lock";
 constexpr std::string_view socket_ending = ".sock";
-// Transports of one process that take their names from the process id.
+// The most transports of one process that are named by its process id.
 constexpr unsigned own_names_max = 4096;
 
-// Not the runtime directory of a login: a service that was started before it would not be found there.
+// Not XDG_RUNTIME_DIR: services that run outside of the login session do not have it.
 std::string root_path() {
     const char* chosen = ::secure_getenv("CINNABAR_SHM_DIR");
     return chosen && *chosen ? chosen : "/dev/shm";
@@ -45,9 +45,9 @@ std::string folder_of(const Audience& audience) {
     return audience.group ? begin + "group-" + std::to_string(*audience.group) : begin + std::to_string(audience.user);
 }
 
-// Empty, with errno: EWOULDBLOCK when somebody keeps the lock, as each member of a group may.
+// Empty, with errno: EWOULDBLOCK when another process does not give up the lock, as any member of a group may do.
 UniqueFd lock_folder(const std::string& path) noexcept {
-    constexpr TimeUs patience_us = 1'000'000;  // its holders are done within milliseconds
+    constexpr TimeUs patience_us = 1'000'000;  // a process holds it for milliseconds
     constexpr int pause_ms = 2;
     UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
     const TimeUs until = steady_clock().now_us() + patience_us;
@@ -63,7 +63,7 @@ UniqueFd lock_folder(const std::string& path) noexcept {
     return fd;
 }
 
-// A lock file that no process holds.
+// Whether no process holds the lock file.
 bool is_dead(const std::string& lock_path) noexcept {
     const UniqueFd fd(::open(lock_path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
     return fd && ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0;
@@ -89,11 +89,11 @@ std::vector<std::string> names_in(const std::string& path) {
 
 constexpr std::size_t group_bytes_max = 16 * 1024;
 
-// Names of groups that transports were opened with, so that a peer among them is dialled without asking anybody.
+// The groups that transports were opened with, so that dialling one of their members needs no look-up.
 class KnownGroups {
   public:
     static KnownGroups& of_process() {
-        static auto* all = new KnownGroups;  // outlives every static transport
+        static auto* all = new KnownGroups;  // never destroyed: static transports may use it
         return *all;
     }
     void add(const std::string& name, gid_t number) {
@@ -179,11 +179,11 @@ NameHolder& NameHolder::operator=(NameHolder&& other) noexcept {
 
 void NameHolder::reset() noexcept {
     socket_.reset();
-    // A forked child that ends takes nothing from its parent.
+    // A forked child must not remove its parent's files.
     if (lock_ && owner_ == ::getpid()) {
-        // A process that takes the name meanwhile would hold a lock on a file that no other finds.
+        // Without the lock on the folder, another process could lock the file just before it is removed.
         const UniqueFd folder = lock_folder(base_.substr(0, base_.rfind('/')));
-        if (folder) remove_both(base_);  // else the next that listens does: nobody holds them
+        if (folder) remove_both(base_);  // else the next listener removes them: nobody holds their lock
     }
     lock_.reset();
 }
@@ -211,11 +211,11 @@ Result<void> Directory::make() const {
     struct stat status {};
     if (::lstat(path_.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
         return Error(Errc::permission,
-                     "what stands in the place of the folder of shared memory is no folder: remove it, or let "
-                     "CINNABAR_SHM_DIR name another place",
+                     "the folder of shared memory is not a folder: remove it, or let CINNABAR_SHM_DIR name another "
+                     "place",
                      path_);
     }
-    // The first process has the name: on a host whose users do not trust each other, that may be one of another user.
+    // Any user may have made the folder first.
     const bool ours = audience_.group ? status.st_gid == *audience_.group : status.st_uid == audience_.user;
     if (!ours) {
         return Error(Errc::permission,
@@ -225,8 +225,8 @@ Result<void> Directory::make() const {
     }
     const mode_t others = audience_.group ? S_IRWXO : S_IRWXG | S_IRWXO;
     if ((status.st_mode & others) != 0) {
-        return Error(Errc::permission, "the folder of shared memory is open to others: take their permissions away",
-                     path_);
+        return Error(Errc::permission,
+                     "other users have access to the folder of shared memory: remove their permissions", path_);
     }
     return {};
 }
@@ -258,7 +258,7 @@ Errc Directory::take(std::string_view name, NameHolder& out) const {
     out.base_ = base;
     out.name_ = name;
     out.lock_ = std::move(lock);
-    // Of a group: any member may be in its queue, with descriptors that close with it.
+    // Any member of a group may be in the queue of the socket, with descriptors that are closed with it.
     out.socket_ = PeerFd::passed(std::move(socket), audience_.group ? anybody : ::geteuid());
     return Errc::ok;
 }

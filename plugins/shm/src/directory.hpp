@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where processes of one host find each other: a folder of sockets, one for each name, that belongs to a user, or to a
-// group. Next to each socket lies a file that its process keeps locked for as long as it lives, so that what a dead one
-// left is told from what is in use, without disturbing anybody. Any thread.
+// Where processes of one host find each other: a folder with a socket for each name. The folder belongs to a user or to
+// a group. Next to each socket is a file that its process keeps locked while it lives, which tells sockets in use from
+// those that dead processes left. Any thread.
 #pragma once
 
 #include "peer_fd.hpp"
@@ -19,22 +19,22 @@
 
 namespace cinnabar::shm {
 
-// Who may reach what lies in a folder.
+// Who may use the sockets of a folder.
 struct Audience {
     uid_t user = 0;
-    std::optional<gid_t> group;  // its members too
-    std::string group_name;      // as it was written
+    std::optional<gid_t> group;  // its members may, too
+    std::string group_name;      // as the address has it
 
-    // The user of this process, or the members of "?group=NAME" of an address. bad_address: no such group. Blocks while
-    // the system looks a name up, maybe over the network: only where a transport is opened.
+    // The user of this process, or the members of "?group=NAME" of an address. bad_address: no such group. May block
+    // while the system looks a name up: only for opening a transport.
     [[nodiscard]] static Result<Audience> of(const na::Uri& uri);
-    // The same without asking anybody, for threads that drive a context: a group by its number, by a name that of()
-    // has met in this process, or by its name in /etc/group.
+    // The same without blocking, for threads that drive a context. It knows groups by number, by a name that of() has
+    // looked up before, and by a name in /etc/group.
     [[nodiscard]] static Result<Audience> of_known(const na::Uri& uri);
 };
 
-// A name that this process listens under. Gives it up when destroyed; its files stay for the next that listens where
-// another process keeps the folder locked for a second.
+// A name that this process listens under, until destruction. If another process keeps the folder locked then, the files
+// are left for the next listener to remove.
 class NameHolder {
   public:
     NameHolder() = default;
@@ -50,7 +50,7 @@ class NameHolder {
     friend class Directory;
     void reset() noexcept;
     pid_t owner_ = 0;
-    std::string base_;  // of both files, without their endings
+    std::string base_;  // the path of both files, without their endings
     std::string name_;
     UniqueFd lock_;
     PeerFd socket_;
@@ -60,17 +60,17 @@ class Directory {
   public:
     explicit Directory(Audience audience);
 
-    // Makes the folder if need be, removes what dead processes left in it, and takes a name; an empty one stands for
-    // the process id, followed by a number where that is taken. address_in_use; permission: the folder belongs to
-    // somebody else; busy: another process keeps it locked, for a second; io.
+    // Makes the folder if it does not exist, removes what dead processes left in it, and takes a name. An empty name
+    // stands for the process id, with a number after it if that is taken. address_in_use; permission: the folder
+    // belongs to another user or group; busy: another process kept it locked for a second; io.
     [[nodiscard]] Result<NameHolder> listen(std::string_view name);
-    // Where to dial that name.
+    // The path of the socket of that name.
     [[nodiscard]] std::string socket_path(std::string_view name) const;
 
-    // Tells this folder from those of other hosts, users and file systems, for as long as this host is up: hex digits
-    // of the boot and of the folder. Empty when it is not there.
+    // Identifies this folder among those of all hosts, users and boots: a hash in hex digits. Empty when there is no
+    // folder.
     [[nodiscard]] std::string tag() const;
-    // Whether somebody has a socket of that name there that this process may open.
+    // Whether there is a socket of that name which this process may open.
     [[nodiscard]] bool has(std::string_view name) const;
 
     struct Entry {
@@ -79,14 +79,14 @@ class Directory {
     };
     // Every name in the folder, in order.
     [[nodiscard]] std::vector<Entry> entries() const;
-    // How many dead processes' leftovers listen() removed.
+    // How many dead processes listen() cleaned up after.
     [[nodiscard]] unsigned swept() const noexcept { return swept_; }
     [[nodiscard]] const Audience& audience() const noexcept { return audience_; }
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
   private:
     [[nodiscard]] Result<void> make() const;
-    // Both: the folder is locked.
+    // Both require that the folder is locked.
     void sweep();
     [[nodiscard]] Errc take(std::string_view name, NameHolder& out) const;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a lease is taken back from peers that copy by themselves. The board's slot is closed, so that no peer begins an
-// access any more; then the pins have to go. They go within one system call, unless their holder was stopped or killed
-// in it: what a dead one left is told by the rings, in which each peer says what it holds.
+// How a lease is revoked that peers access by copying. First the slot on the lease board is closed, so that no new
+// access begins; then the pins have to go. A pin lasts for one system call, unless its holder is stopped or killed in
+// it. The pins of dead processes are recognised by the rings, in which each peer says which slot it holds.
 #include "port.hpp"
 #include "transport.hpp"
 
@@ -15,13 +15,12 @@
 namespace cinnabar::shm {
 namespace {
 
-// How long a revocation waits in place. A system call takes a fraction of a millisecond, but its thread may have lost
-// its core in it.
+// How long revoke() itself waits. A system call takes less than a millisecond, but its thread may be preempted.
 constexpr TimeUs patience_us = 100'000;
-// Afterwards the fence has so long, then it has failed: the memory stays with its lender until the peer moves or dies.
+// After so long the fence has failed: the lender must not reuse the memory until the peer goes on or dies.
 constexpr TimeUs fence_us = 200'000;
 constexpr unsigned yields_per_look = 32;
-// Calls of the kernel that a process may have under way for sessions that are over.
+// Ended sessions of one process that are remembered because it may still be in a system call.
 constexpr std::ptrdiff_t lingering_per_process_max = 64;
 
 std::uint64_t holding(const RingHeader& ring) noexcept { return ring.holding.load(std::memory_order_seq_cst); }
@@ -67,12 +66,12 @@ void ShmTransport::unwatch(const RingHeader& ring) noexcept {
     std::erase(rings_, &ring);
 }
 
-// The peer may be within a system call, if its end of the session is open still.
+// The peer may be in a system call if its end of the session is still open.
 void ShmTransport::linger(const RingHeader& ring, Segment memory, pid_t pid) noexcept {
     const std::lock_guard lock(fence_mutex_);
     std::erase(rings_, &ring);
     forget_lingering();
-    // A process with so many does not tell the truth: the oldest makes room.
+    // An honest process never has so many: the oldest is dropped.
     const auto same = [pid](const Lingering& one) { return one.pid == pid; };
     if (std::count_if(lingering_.begin(), lingering_.end(), same) >= lingering_per_process_max) {
         lingering_.erase(std::find_if(lingering_.begin(), lingering_.end(), same));
@@ -80,7 +79,7 @@ void ShmTransport::linger(const RingHeader& ring, Segment memory, pid_t pid) noe
     lingering_.push_back({std::move(memory), pid});
 }
 
-// Those that hold nothing any more. Requires: the lock.
+// Forgets the sessions that hold nothing any more. Requires: the lock.
 void ShmTransport::forget_lingering() noexcept {
     std::erase_if(lingering_, [](const Lingering& one) {
         const bool dead = one.pid == 0 || (::kill(one.pid, 0) != 0 && errno == ESRCH);
@@ -88,7 +87,7 @@ void ShmTransport::forget_lingering() noexcept {
     });
 }
 
-// Whether a process that lives holds it. Requires: it is closed, and the lock.
+// Whether a living process holds the slot. Requires: it is closed, and the lock.
 bool ShmTransport::held(std::uint32_t slot) noexcept {
     forget_lingering();
     const std::uint64_t sought = std::uint64_t{slot} + 1;
@@ -111,7 +110,7 @@ Errc ShmTransport::revoke(na::Lease& lease) noexcept {
             if (!held(slot)) break;
             const TimeUs now = steady_clock().now_us();
             if (now - begun > patience_us) {
-                lease.key = key;  // granted until the fence is done
+                lease.key = key;  // the lease is granted until the fence is done
                 fences_.add(board_.fence_of(slot), lease, slot, now + fence_us);
                 fences_wait_.store(true, std::memory_order_seq_cst);
                 return Errc::again;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fence between "I have written" and "does anybody sleep", and between "I am about to sleep" and "was anything
-// written": of two sides that do this at once, one sees the other.
+// The fence between writing a record and checking whether the reader sleeps, and between going to sleep and checking
+// for records. If two sides do this at the same time, at least one sees the other.
 #pragma once
 
 #include <atomic>
 
 namespace cinnabar::shm {
 
-// The thread sanitizer knows no fences, nor that two mappings, of a writer and a reader in one process, are the same
-// memory: a word that all touch in their place. Nothing in other builds.
+// The thread sanitizer does not understand fences, nor that a writer and a reader in one process map the same memory
+// twice. A shared word that both access stands in for that. Nothing in other builds.
 inline void order_for_sanitizer() noexcept {
 #ifdef __SANITIZE_THREAD__
     static std::atomic<unsigned> word{0};

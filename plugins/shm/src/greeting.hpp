@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The first message on a session's socket, each way: na's Hello, what is particular to shared memory, and descriptors.
-// docs/wire-format-shm.md, "Greeting". The bytes are hostile input.
+// The first message on a session's socket in each direction: the Hello, the terms of shared memory, and descriptors.
+// docs/wire-format-shm.md, "Greeting". The bytes are untrusted.
 #pragma once
 
 #include "peer_fd.hpp"
@@ -17,7 +17,7 @@ namespace cinnabar::shm {
 
 inline constexpr std::size_t name_bytes_max = 63;
 
-// At most name_bytes_max of text, in place: a greeting takes no memory.
+// At most name_bytes_max characters, stored in place: a greeting needs no allocation.
 class TransportName {
   public:
     TransportName() = default;
@@ -32,23 +32,23 @@ class TransportName {
     std::uint8_t bytes_ = 0;
 };
 
-// What the sender tells of itself.
+// What the sender says about its side.
 struct Terms {
     std::uint32_t ring_bytes = 0;        // of the ring that the receiver of this writes into
-    std::uint32_t record_bytes_max = 0;  // in it, behind the header
-    std::uint32_t lease_slots = 0;       // of the lease board; 0: it is not handed out
-    std::uint64_t probe_address = 0;     // where 8 bytes lie ...
-    std::uint64_t probe_value = 0;  // ... that hold this: a process that can read them can read everything; 0: nowhere
-    TransportName name;             // under which the sender listens; may be empty
+    std::uint32_t record_bytes_max = 0;  // of a record in it, without its header
+    std::uint32_t lease_slots = 0;       // of the lease board; 0: the board is not shared
+    std::uint64_t probe_address = 0;     // of 8 bytes in the sender's memory ...
+    std::uint64_t probe_value = 0;  // ... with this value: who can read them may copy across address spaces; 0: none
+    TransportName name;             // that the sender listens under; may be empty
 };
 
 inline constexpr std::size_t greeting_bytes_max = na::hello_bytes + 32 + 1 + name_bytes_max;
 
-// The descriptors, in this order; none comes with a reject.
+// The descriptors, in this order. A reject has none.
 struct GreetingFds {
     PeerFd ring;   // the ring that the receiver of this writes into
     PeerFd bell;   // an eventfd
-    PeerFd board;  // the lease board; only where Terms::lease_slots is not 0
+    PeerFd board;  // the lease board; only if Terms::lease_slots is not 0
     static constexpr std::size_t count_max = 3;
     [[nodiscard]] bool all_of(const Terms& terms) const noexcept {
         return ring && bell && (board || terms.lease_slots == 0);
@@ -61,14 +61,13 @@ struct Greeting {
     GreetingFds fds;
 };
 
-// Returns the length.
+// Returns how many bytes.
 [[nodiscard]] std::size_t encode_greeting(const na::Hello& hello, const Terms& terms,
                                           std::span<std::byte, greeting_bytes_max> out) noexcept;
-// As Hello::decode. protocol: also sizes that no ring has, a name with other characters than a name has; unsupported:
-// also a byte that is to be zero.
+// As Hello::decode. protocol: also an invalid ring size or name; unsupported: also a reserved byte that is not zero.
 [[nodiscard]] Errc decode_greeting(ConstBytes in, na::Hello& hello, Terms& terms) noexcept;
 
-// 1 to 63 letters, digits, '.', '-' and '_', of which the first is not '.'.
+// Whether it is 1 to 63 letters, digits, '.', '-' and '_', and does not begin with '.'.
 [[nodiscard]] bool good_name(std::string_view name) noexcept;
 
 }  // namespace cinnabar::shm

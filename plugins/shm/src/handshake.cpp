@@ -15,15 +15,15 @@
 namespace cinnabar::shm {
 namespace {
 
-// A listener whose queue is full is asked again after this.
+// When a listener's queue is full, the dial tries again after so long.
 constexpr TimeUs retry_us = 1000;
 
 bool keeps_too_many(uid_t user) noexcept {
     if (!LateCloses::of_process().crowded_by(user)) return false;
     static constinit LogLimit lines;
     log_limited(lines, LogLevel::warning,
-                "shm: no session with processes of user %u: %zu descriptors of theirs wait to be closed; see what they "
-                "are (/proc/%d/fd), and end the process that holds them up",
+                "shm: connections of user %u are rejected: %zu descriptors from that user wait to be closed; see which "
+                "(/proc/%d/fd), and end the process that blocks them",
                 user, LateCloses::of_user_max, ::getpid());
     return true;
 }
@@ -37,13 +37,13 @@ void Dial::start(ShmPort& port, ShmPeer& peer) noexcept {
     stage_ = Stage::connecting;
     timer_.owner = this;
     timer_.fire = &Dial::time_out;
-    // The round's time may be as old as the context's last look at its network.
+    // host().now_us() may be as old as the context's last round.
     until_ = after(steady_clock().now_us(), port.options().connect_timeout);
     failed_ = make_ring(port.transport(), ring_, ring_fd_);
     if (failed_ == Errc::ok) failed_ = go();
     if (failed_ == Errc::again) failed_ = Errc::ok;
     if (failed_ == Errc::ok && stage_ == Stage::greeted) return port.host().arm(timer_, until_);
-    // A failure is told after this call, and a full queue is tried again.
+    // The timer reports a failure after this call, or tries again when the queue was full.
     port.host().arm(timer_, port.host().now_us() + (failed_ == Errc::ok ? retry_us : 0));
 }
 
@@ -55,8 +55,8 @@ Errc Dial::go() noexcept {
     fd_ = PeerFd::socket(std::move(socket), listener.uid);
     if (!may_be_peer(fd_.get(), listener, peer_->target.group)) {
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::warning, "shm: a process of user %u listens at %s: it is not greeted",
-                    listener.uid, peer_->target.path.c_str());
+        log_limited(lines, LogLevel::warning, "shm: a process of user %u listens at %s: the dial fails", listener.uid,
+                    peer_->target.path.c_str());
         return Errc::permission;
     }
     if (keeps_too_many(listener.uid)) return Errc::overloaded;
@@ -131,7 +131,7 @@ void Handshake::start(ShmPort& port, UniqueFd fd) noexcept {
     timer_.fire = &Handshake::time_out;
     port.host().arm(timer_, after(steady_clock().now_us(), port.options().hello_timeout));
     if (!port.host().watch(fd_.get(), EPOLLIN, *this)) return drop();
-    on_ready(EPOLLIN);  // callers greet as soon as they are in the queue
+    on_ready(EPOLLIN);  // the greeting is often there already
 }
 
 void Handshake::stop_watching() noexcept {

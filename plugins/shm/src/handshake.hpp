@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pending handshakes: dials and incoming connections. Both live in pools of the port whose memory stays, so that an
-// event which the kernel gave out before finds a closed object that does nothing. Owner of the context only.
+// Pending handshakes: dials and incoming connections. Both live in pools whose memory is never freed before the port:
+// epoll may still report an event after the socket is closed, which a closed object ignores. Owner of the context only.
 #pragma once
 
 #include "transport.hpp"
@@ -14,7 +14,7 @@ namespace cinnabar::shm {
 class ShmPeer;
 class ShmPort;
 
-// A session with one peer in the making.
+// A dial of a peer.
 class Dial final : public PoolSlot, public na::FdEvents {
   public:
     // The outcome goes to ShmPort::dial_done or ShmPort::dial_failed, never from inside this call.
@@ -38,13 +38,13 @@ class Dial final : public PoolSlot, public na::FdEvents {
     Segment ring_;
     UniqueFd ring_fd_;
     bool watched_ = false;
-    Errc failed_ = Errc::ok;  // from inside start(): told by the timer
+    Errc failed_ = Errc::ok;  // start() failed; the timer reports it
     enum class Stage : std::uint8_t { connecting, greeted } stage_ = Stage::connecting;
     TimeUs until_ = 0;
     TimerOf<Dial> timer_;
 };
 
-// An incoming connection that has not greeted.
+// An incoming connection whose greeting has not come.
 class Handshake final : public PoolSlot, public na::FdEvents {
   public:
     void start(ShmPort& port, UniqueFd fd) noexcept;

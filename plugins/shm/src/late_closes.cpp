@@ -12,7 +12,7 @@
 
 namespace cinnabar::shm {
 
-// Needs no memory: what brings descriptors comes also when there is none.
+// Needs no memory: descriptors have to be closed when there is none, too.
 LateCloses& LateCloses::of_process() noexcept {
     alignas(LateCloses) static std::byte place[sizeof(LateCloses)];
     static LateCloses& made = []() -> LateCloses& {
@@ -63,7 +63,7 @@ void* LateCloses::run(void* self) {
 
 void LateCloses::serve(Account& account, std::unique_lock<std::mutex>& lock) noexcept {
     while (!account.waiting.empty()) {
-        UniqueFd& fd = account.waiting.front();  // stays where it is while others come behind it
+        UniqueFd& fd = account.waiting.front();  // push_back does not move it
         lock.unlock();
         fd.reset();
         lock.lock();

@@ -13,12 +13,12 @@ namespace {
 
 std::uint64_t name_of(const na::LeaseKey& key) noexcept { return std::uint64_t{key.generation} << 32 | key.slot; }
 
-// Where the size of files is limited (ulimit -f).
+// If the size of files is limited (ulimit -f).
 constexpr std::uint32_t slots_few = 1024;
 
 }  // namespace
 
-// Pages that no lease reaches are never touched, and cost nothing.
+// Pages of unused slots are never touched and cost nothing.
 Errc LeaseBoard::open() noexcept {
     const Errc made = Segment::make("cinnabar-leases", sizeof(BoardSlot) * slots_max, segment_, fd_);
     if (made != Errc::out_of_memory) return made;
@@ -84,7 +84,7 @@ Errc BoardView::attach(int fd, std::uint32_t slots) noexcept {
 
 bool BoardView::stands(const Segment& board, std::uint32_t slot, const na::LeaseKey& key) noexcept {
     const BoardSlot& shared = reinterpret_cast<const BoardSlot*>(board.base())[slot];
-    full_fence();  // the reading comes first
+    full_fence();  // after the caller's reads
     return (shared.pins.load(std::memory_order_relaxed) & BoardSlot::closed) == 0 &&
            shared.key.load(std::memory_order_relaxed) == key.key;
 }
@@ -97,7 +97,7 @@ Errc BoardView::pin(std::uint32_t slot, const na::LeaseKey& key, std::uint64_t o
     do {
         if ((pins & BoardSlot::closed) != 0) return Errc::permission;
     } while (!shared.pins.compare_exchange_weak(pins, pins + 1, std::memory_order_seq_cst, std::memory_order_relaxed));
-    // While it is pinned the owner does not change it.
+    // The owner does not change a pinned slot.
     const std::uint64_t lease_bytes = shared.bytes;
     const auto access = static_cast<na::Access>(shared.access & 3);
     Errc why = Errc::ok;

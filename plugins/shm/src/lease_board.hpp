@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Leases as peers see them that copy across address spaces by themselves: a table in shared memory, one slot a lease,
-// with where its bytes lie and a word of pins. Whoever accesses a lease adds a pin by compare-and-swap, unless the word
-// says closed, and takes it off after the system call; the owner closes the word, and then waits for the pins.
+// Leases for peers that copy across address spaces: a table in shared memory with one slot a lease, which says where
+// the lease's bytes are and how many pins it has. A peer adds a pin by compare-and-swap, unless the slot is closed, and
+// removes it after the system call. The owner closes the slot and then waits for the pins to go.
 //
-// Permissions on it bind only peers that cooperate: a process that may copy across address spaces needs no lease to do
+// The board protects only against honest mistakes: a process that may copy across address spaces needs no lease to do
 // so.
 #pragma once
 
@@ -28,23 +28,23 @@ struct BoardSlot {
     std::uint32_t access;
     std::atomic<std::uint64_t> key;
     std::uint64_t bytes;    // of the lease
-    std::uint64_t address;  // of its first byte; of an array of BoardPiece where `pieces` is not 0
-    std::uint64_t offset;   // of the lease within that array, or of its first byte within the file
+    std::uint64_t address;  // of its first byte; of an array of BoardPiece if `pieces` is not 0
+    std::uint64_t offset;   // of the lease within that array, or within the file
     std::uint64_t name;     // slot | generation << 32 of the LeaseKey
     std::uint32_t pieces;
-    std::uint32_t file;    // FilePlace, of memory that peers can map; 0: it is in none
+    std::uint32_t file;    // FilePlace::file, of memory that peers can map; else 0
     std::uint64_t serial;  // of that file
 };
 static_assert(sizeof(BoardSlot) == 64);
 
-// Of a registration of several segments: where a segment lies, and the sum of all sizes up to its end. In the owner's
-// own memory, read across address spaces.
+// A segment of a registration that has several: its address, and the sum of all sizes up to its end. In the owner's
+// memory, read across address spaces.
 struct BoardPiece {
     std::uint64_t address = 0;
     std::uint64_t end = 0;
 };
 
-// The owner's side. Any thread, but for what is said at fence().
+// The owner's side. Any thread.
 class LeaseBoard {
   public:
     static constexpr std::uint32_t slots_max = 64 * 1024;
@@ -52,22 +52,21 @@ class LeaseBoard {
 
     LeaseBoard() : places_(Threads::many, slots_max) {}
 
-    // Makes the shared memory, smaller where files may not be large. unsupported, out_of_memory, overloaded.
+    // Makes the shared memory, a smaller one if the size of files is limited. unsupported, out_of_memory, overloaded.
     [[nodiscard]] Errc open() noexcept;
     [[nodiscard]] std::uint32_t slots() const noexcept {
         return static_cast<std::uint32_t>(segment_.bytes() / sizeof(BoardSlot));
     }
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
 
-    // Lays a lease open; no_slot when all slots are out, and its peers will not copy by themselves. `pieces`: of a
-    // registration of several segments; it must live until the slot is given back. `place`: of one with a single
-    // segment.
+    // Puts a lease on the board. no_slot when all slots are taken: peers then ask the owner. `pieces`: the segments, if
+    // there are several; they must live until the slot is given back. `place`: of a single segment.
     [[nodiscard]] std::uint32_t show(const na::Lease& lease, const BoardPiece* pieces, std::size_t count,
                                      const FilePlace& place) noexcept;
-    // No access may begin any more.
+    // No new access can begin.
     void close(std::uint32_t slot) noexcept;
     [[nodiscard]] bool pinned(std::uint32_t slot) const noexcept;
-    // Makes a closed slot free for another lease; whatever pins it still has belong to the dead.
+    // Frees a closed slot for another lease. Pins that it still has are those of dead processes.
     void give_back(std::uint32_t slot) noexcept;
     [[nodiscard]] na::PendingFence& fence_of(std::uint32_t slot) noexcept { return places_.at(slot)->fence; }
 
@@ -83,15 +82,15 @@ class LeaseBoard {
     SlotPool<Place> places_;
 };
 
-// A peer's board, mapped here. Its content is hostile input: it can only name memory of the peer's own.
+// A peer's board, mapped here. Its content is untrusted, but can only name memory of that peer.
 class BoardView {
   public:
     [[nodiscard]] Errc attach(int fd, std::uint32_t slots) noexcept;
     [[nodiscard]] const std::shared_ptr<const Segment>& segment() const noexcept { return segment_; }
-    // Whether a lease that was pinned once still stands. What was read before counts if it does.
+    // Whether a lease that was pinned before is still granted. If so, what was read before the call is valid.
     [[nodiscard]] static bool stands(const Segment& board, std::uint32_t slot, const na::LeaseKey& key) noexcept;
 
-    // What an access needs to know, copied once.
+    // What an access needs to know, copied out of the slot.
     struct Pinned {
         std::uint64_t address = 0;
         std::uint64_t offset = 0;
@@ -106,7 +105,7 @@ class BoardView {
     void unpin(std::uint32_t slot) noexcept;
 
   private:
-    std::shared_ptr<const Segment> segment_;  // views keep it as well
+    std::shared_ptr<const Segment> segment_;  // shared with views
     std::uint32_t slots_ = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The pair of this context and a remote one. Owner of the context only.
+// A remote context as this port knows it. Owner of the context only.
 #pragma once
 
 #include <cinnabar/na/session/session_port.hpp>
@@ -17,8 +17,8 @@ class Session;
 // Where a peer listens.
 struct DialTarget {
     std::string name;
-    std::string path;            // of its socket; empty for a peer that was accepted
-    std::optional<gid_t> group;  // whose members may listen there
+    std::string path;            // of its socket; empty for an accepted peer
+    std::optional<gid_t> group;  // its members may listen there
 };
 
 class ShmPeer final : public na::SessionPeer {
@@ -29,7 +29,7 @@ class ShmPeer final : public na::SessionPeer {
           target(std::move(dialled_at)) {}
 
     Session* session = nullptr;
-    Dial* dial = nullptr;  // a session is being made
+    Dial* dial = nullptr;  // while it is dialled
 
     const DialTarget target;
 };

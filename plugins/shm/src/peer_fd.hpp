@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Owns a descriptor that a peer had a hand in, and closes it without waiting for that peer: at once if it is of the own
-// user, who could do worse, else by LateCloses.
+// Owns a descriptor that came from a peer, and closes it without waiting for the peer: at once if the peer runs as this
+// user, whom it has to trust anyway, else by LateCloses.
 #pragma once
 
 #include "late_closes.hpp"
@@ -14,16 +14,16 @@
 
 namespace cinnabar::shm {
 
-// Where it cannot be said who had a hand in it.
+// The descriptor may have come from any user.
 inline constexpr uid_t anybody = static_cast<uid_t>(-1);
 
 class PeerFd {
   public:
     PeerFd() = default;
-    // What a process of that user passed.
+    // A descriptor that a process of that user passed.
     [[nodiscard]] static PeerFd passed(UniqueFd fd, uid_t user) noexcept { return {std::move(fd), user, false}; }
-    // A socket of which one of that user has the other end, and may have passed descriptors that nobody has read. The
-    // other end sees the end at once.
+    // A socket to a process of that user, which may have sent descriptors that are unread. The other end is shut down
+    // at once.
     [[nodiscard]] static PeerFd socket(UniqueFd fd, uid_t user) noexcept { return {std::move(fd), user, true}; }
     PeerFd(PeerFd&& other) noexcept = default;
     PeerFd& operator=(PeerFd&& other) noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that a peer's library allocated, mapped here: its descriptor is fetched from the peer at the first use, which
-// the kernel allows to whoever may copy across address spaces. Owner of the context only.
+// Maps memory that a peer's library allocated. The descriptor is fetched from the peer's process at the first use,
+// which the kernel allows if this process may copy across address spaces. Owner of the context only.
 #pragma once
 
 #include "peer_process.hpp"
@@ -14,12 +14,11 @@ namespace cinnabar::shm {
 
 class PeerFiles {
   public:
-    // Mappings that are kept; the one that was used least recently makes room.
+    // Mappings that are kept. The least recently used one is dropped.
     static constexpr std::size_t files_max = 64;
 
-    // The file behind descriptor `file` - 1 of that process, if it is the one with this serial number. Null when it
-    // cannot be had: the process is dead, the kernel is too old, or denies it. The reference is good until the next
-    // call.
+    // The file of descriptor `file` - 1 in that process, if it has this serial number. Null when it cannot be mapped:
+    // the process is dead, or the kernel is too old or denies it. The reference is valid until the next call.
     [[nodiscard]] const std::shared_ptr<const Segment>& map(const PeerProcess& process, std::uint32_t file,
                                                             std::uint64_t serial) noexcept;
 
@@ -27,10 +26,10 @@ class PeerFiles {
     struct Known {
         std::uint32_t file = 0;
         std::uint64_t serial = 0;
-        std::shared_ptr<const Segment> segment;  // null: it cannot be had
+        std::shared_ptr<const Segment> segment;  // null: it cannot be mapped
     };
-    std::vector<Known> known_;             // the one used last at the end
-    std::shared_ptr<const Segment> none_;  // what is returned when there is no memory to remember by
+    std::vector<Known> known_;             // the most recently used one is last
+    std::shared_ptr<const Segment> none_;  // returned when memory is short
 };
 
 }  // namespace cinnabar::shm

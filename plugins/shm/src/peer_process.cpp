@@ -10,7 +10,7 @@
 
 namespace cinnabar::shm {
 
-// The C library knows pidfd_open by name later than the kernel does.
+// The C library has a wrapper for pidfd_open only in later versions.
 bool PeerProcess::open(pid_t pid) noexcept {
     pid_ = pid;
     seen_at_ = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The process at the other end of a session, for copies across its address space. Those name it by its number, which
-// another process may have once it is dead: so the kernel is asked, by a descriptor that never means another process,
-// whether it is still there. Owner of the context only.
+// The process at the other end of a session, for copies across address spaces. The system calls for that take a process
+// id, which another process may get after the first has died. So a pidfd, which always names the same process, tells
+// whether it still lives. Owner of the context only.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -13,13 +13,13 @@ namespace cinnabar::shm {
 
 class PeerProcess {
   public:
-    // How long an answer of the kernel is believed: far less than it takes until a number is given out again.
+    // How long a check counts: far less than it takes until a process id is used again.
     static constexpr TimeUs fresh_us = 100;
 
-    // False when there is no such process, or the kernel has no such descriptors (Linux 5.3) or denies them.
+    // False when there is no such process, or the kernel has no pidfds (Linux 5.3) or denies it.
     [[nodiscard]] bool open(pid_t pid) noexcept;
-    // Whether it runs, and its end of `socket` is open: a process that executes another program closes that. -1: does
-    // not look at a socket. Requires: open.
+    // Whether it lives and its end of `socket` is open; exec closes that end. -1: does not look at a socket. Requires:
+    // open.
     [[nodiscard]] bool is_there(int socket) noexcept;
 
     [[nodiscard]] pid_t pid() const noexcept { return pid_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Posts, and progress: which sessions are read and which are written.
+// Posting and progress: which sessions are read and written.
 #include "port.hpp"
 
 #include "full_fence.hpp"
@@ -14,14 +14,14 @@
 namespace cinnabar::shm {
 namespace {
 
-// So few sessions are looked at in every round whether they are active or not: a look costs next to nothing.
+// Up to so many sessions are polled in every round, active or not.
 constexpr std::size_t always_hot = 8;
-// More than this are looked at only while they are the most active.
+// The most sessions that are polled in every round.
 constexpr std::size_t hot_max = 64;
-// Looks in a row that find nothing before one of more than that cools.
+// Polls in a row that find nothing before a session beyond always_hot cools.
 constexpr std::uint32_t misses_max = 4096;
-// So long after something came, the kernel is asked only now and then (incoming connections, cold sessions, the ends of
-// sockets). One that looks seldom must not wait for many rounds.
+// For so long after something came, epoll is asked only now and then (incoming connections, cold sessions, closed
+// sockets).
 constexpr TimeUs hot_us = 200;
 // What one round copies while small messages come and go, and else.
 constexpr std::uint64_t copy_bytes_small = 128 * 1024;
@@ -31,7 +31,7 @@ constexpr std::uint64_t copy_bytes_large = 1024 * 1024;
 
 bool ContextBell::open() noexcept {
     fd_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    return fd_ && port_.host().watch(fd_.get(), EPOLLIN | EPOLLET, *this);  // never read: each ring is an edge
+    return fd_ && port_.host().watch(fd_.get(), EPOLLIN | EPOLLET, *this);  // never read: each write is an edge
 }
 
 void ContextBell::close() noexcept {
@@ -100,7 +100,7 @@ void ShmPort::forget_hot(Session& session) noexcept {
 void ShmPort::cool(Session& session) noexcept {
     session.arm(Session::Bell::socket);
     full_fence();
-    // The peer has not rung for what came in between.
+    // The peer does not ring for what it wrote before the bell was armed.
     if (!session.missed()) forget_hot(session);
 }
 
@@ -126,7 +126,7 @@ unsigned ShmPort::look_at_hot() noexcept {
         if (came != 0) {
             session.misses = 0;
         } else if (++session.misses > misses_max && hot_.size() > always_hot) {
-            cool(session);  // the last one takes its place, and is looked at in the next round
+            cool(session);  // the last one takes its place, and is polled in the next round
         }
     }
     if (did != 0) active_at_ = host().now_us();
@@ -151,7 +151,8 @@ unsigned ShmPort::poll() noexcept {
     if (!copies_.empty()) did += copies_.copy(small_.recent(host().now_us()) ? copy_bytes_small : copy_bytes_large);
     if (transport_.fences_pending()) did += transport_.check_fences(host());
     did += settle();
-    // What arrivals and completions posted. It completes before anything else comes: the peer may answer at once.
+    // Sends what arrivals and completions have posted, and completes it before the next arrival: the peer may answer at
+    // once.
     if (!output_.empty() || !announcing_.empty()) {
         write_out();
         did += settle();
@@ -163,7 +164,7 @@ unsigned ShmPort::poll() noexcept {
 void ShmPort::write_out() noexcept {
     output_.transmit();
     if (announcing_.empty()) return;
-    // Between the writing and the look at who sleeps; pairs with the fence of prepare_wait().
+    // Between writing records and checking which peers sleep. Pairs with the fence of prepare_wait().
     full_fence();
     while (Session* session = announcing_.pop_front()) session->announce();
 }
@@ -181,7 +182,7 @@ bool ShmPort::prepare_wait() noexcept {
     for (Session* session : hot_) session->arm(Session::Bell::context);
     for (Session* session = output_.blocked().front(); session; session = Outputs::next(*session))
         session->await_room();
-    // Between the wish to be rung and the last look; pairs with the fence of flush() and of Session::receive().
+    // Between arming the bells and the last check. Pairs with the fences of write_out() and Session::give_room_back().
     full_fence();
     for (const Session* session : hot_) {
         if (session->missed()) return false;

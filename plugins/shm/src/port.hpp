@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A context's port to shared memory: its peers, their sessions, and which of these are read and written next. Owner of
-// the context only, but for messages and inbox.
+// A context's port to shared memory: its peers, their sessions, and which of them are read and written next. Owner of
+// the context only, except messages and inbox: any thread.
 #pragma once
 
 #include "copy_queue.hpp"
@@ -19,7 +19,7 @@
 
 namespace cinnabar::shm {
 
-// The context's own bell: rung by peers whose rings it looks at while it is awake.
+// The context's own bell, an eventfd. The peers of hot sessions ring it while the context sleeps.
 class ContextBell final : public na::FdEvents {
   public:
     explicit ContextBell(ShmPort& port) noexcept : port_(port) {}
@@ -56,15 +56,15 @@ class ShmPort final : public na::SocketPort<ShmPort, Handshake, Incoming> {
     [[nodiscard]] ShmTransport& transport() const noexcept { return transport_; }
     [[nodiscard]] na::AccessPools& access_pools() noexcept { return access_pools_; }
 
-    // False: too many descriptors wait to be closed, and who is let in may leave more.
+    // False: too many descriptors of other users wait to be closed.
     [[nodiscard]] bool may_accept() const noexcept;
 
-    // What the sessions report (port.cpp).
+    // For the sessions (port.cpp).
     [[nodiscard]] na::OutputLists<Session>& output() noexcept { return output_; }
     [[nodiscard]] CopyQueue& copies() noexcept { return copies_; }
-    void wrote(Session& session) noexcept;    // its peer has to be told, if it sleeps
+    void wrote(Session& session) noexcept;    // it wrote: its peer has to be woken if it sleeps
     void closing(Session& session) noexcept;  // it is about to close: forget it
-    void touched(Session& session) noexcept;  // something came: look at it in each round
+    void touched(Session& session) noexcept;  // something came: poll it in every round
     void small_traffic() noexcept { small_.note(); }
     unsigned look_at_hot() noexcept;
 
@@ -109,7 +109,7 @@ class ShmPort final : public na::SocketPort<ShmPort, Handshake, Incoming> {
     CopyQueue copies_;
     na::SmallTraffic small_;
 
-    std::vector<Session*> hot_;  // looked at in each round; room for all is reserved
+    std::vector<Session*> hot_;  // polled in every round; room for all is reserved
     TimeUs active_at_ = 0;       // when a hot session last brought something
 };
 

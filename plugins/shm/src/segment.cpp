@@ -13,7 +13,7 @@
 namespace cinnabar::shm {
 namespace {
 
-// Kernels before 6.3 do not know it, later ones want it said that the memory holds no code.
+// Kernels from 6.3 on warn if it is missing, earlier ones do not know it.
 constexpr unsigned no_exec_seal = 0x0008U;
 
 UniqueFd make_file(const char* name) noexcept {
@@ -23,7 +23,7 @@ UniqueFd make_file(const char* name) noexcept {
     return fd;
 }
 
-// Beyond the limit ftruncate would end the process by a signal, unless that is ignored.
+// Beyond the limit ftruncate sends SIGXFSZ, which ends the process.
 bool within_size_limit(std::size_t bytes) noexcept {
     rlimit limit{};
     return ::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur;
@@ -54,7 +54,7 @@ bool Segment::map(int fd, std::size_t bytes) noexcept {
     if (at == MAP_FAILED) return false;
     base_ = static_cast<std::byte*>(at);
     bytes_ = bytes;
-    // A forked child does not inherit it.
+    // Forked children do not inherit it.
     (void)::madvise(base_, bytes_, MADV_DONTFORK);
     return true;
 }
@@ -71,7 +71,7 @@ Errc Segment::make(const char* name, std::size_t bytes, Segment& out, UniqueFd& 
 
 Errc Segment::attach(int fd, std::size_t bytes, Segment& out) noexcept {
     out.reset();
-    // A file that shrinks would kill a process that touches the part that is gone.
+    // If the file could shrink, touching the part that is gone would kill this process.
     struct stat status {};
     const int seals = ::fcntl(fd, F_GET_SEALS);
     if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) return Errc::protocol;

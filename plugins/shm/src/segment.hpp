@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A piece of memory that processes share: an anonymous file, sealed so that nobody can shrink it under a mapping, which
-// is handed over as a descriptor. It has no name: nothing is left of it when the last process that mapped it is gone.
+// Memory that processes share: an anonymous file, passed as a descriptor and sealed so that nobody can shrink it. It
+// has no name, so nothing is left of it after the last process that maps it.
 #pragma once
 
 #include <cinnabar/base/error.hpp>
@@ -17,10 +17,10 @@ class Segment {
     Segment& operator=(Segment&& other) noexcept;
     ~Segment() { reset(); }
 
-    // Makes one, all zeros, of whole pages, and gives the descriptor to hand over. unsupported, out_of_memory,
-    // overloaded (no descriptor is left).
+    // Makes one of whole pages, all zeros; `fd` is the descriptor to pass on. unsupported, out_of_memory, overloaded:
+    // no descriptor is left.
     [[nodiscard]] static Errc make(const char* name, std::size_t bytes, Segment& out, UniqueFd& fd) noexcept;
-    // Maps what a peer handed over. protocol: no sealed segment of that size; out_of_memory.
+    // Maps a descriptor that a peer passed. protocol: not a sealed segment of that size; out_of_memory.
     [[nodiscard]] static Errc attach(int fd, std::size_t bytes, Segment& out) noexcept;
 
     [[nodiscard]] std::byte* base() const noexcept { return base_; }

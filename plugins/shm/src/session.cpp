@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Begin and end of a session, its bells, and what comes out of its ring.
+// How a session begins and ends, its bells, and the records that it receives.
 #include "session.hpp"
 
 #include "full_fence.hpp"
@@ -46,11 +46,11 @@ void Session::end(Errc why) noexcept {
     CINNABAR_ASSERT(is_open());
     copier_.end(why);
     end_access(why);
-    // Sooner seen than the end of the socket, by a peer that does not ask the kernel in every round.
+    // The peer sees this record before the end of the socket, since it does not ask epoll in every round.
     if (!peer_closed_ && writer_.reserve(0)) writer_.publish({RecordKind::bye, 0, 0, 0, 0});
     port_->closing(*this);
     port_->host().unwatch(channel_.socket.get());
-    // Whoever has no lease board holds nothing, whatever its ring says.
+    // A peer without the lease board holds nothing, whatever its ring says.
     const bool sees_leases = is_own_user(channel_.credentials);
     if (!peer_closed_ && sees_leases && reader_.header().holding.load(std::memory_order_seq_cst) != 0) {
         port_->transport().linger(reader_.header(), std::move(channel_.own_ring), channel_.credentials.pid);
@@ -70,7 +70,7 @@ void Session::on_ready(std::uint32_t) noexcept {
     if (heard == Heard::end) {
         lost();
     } else if (heard == Heard::descriptors) {
-        nonsense("descriptors that come with a wake-up");
+        malformed("descriptors with a wake-up");
     } else if (heard == Heard::bell) {
         port.touched(*this);
         (void)receive();
@@ -78,7 +78,7 @@ void Session::on_ready(std::uint32_t) noexcept {
     (void)port.settle();
 }
 
-// The process at the other end is gone, or is done with this session. What it wrote before counts.
+// The peer's process has died or closed the session. What it wrote before is delivered first.
 void Session::lost() noexcept {
     peer_closed_ = true;
     const std::size_t looks_max = port_->transport().ring_bytes() / record_header_bytes / records_max + 1;
@@ -112,7 +112,7 @@ void Session::ring_bell(std::uint64_t armed) noexcept {
 
 void Session::give_room_back() noexcept {
     reader_.give_back();
-    // Between giving room and looking whether the peer waits for it; pairs with the fence of ShmPort::prepare_wait().
+    // Between giving room and checking whether the peer waits for it. Pairs with the fence of ShmPort::prepare_wait().
     full_fence();
     const std::uint64_t wanted = reader_.header().room_wanted.load(std::memory_order_relaxed);
     if (wanted == room_served_) return;
@@ -131,7 +131,7 @@ unsigned Session::receive() noexcept {
         const RingReader::Look look = reader_.next(record);
         if (look == RingReader::Look::none) break;
         if (look == RingReader::Look::broken) {
-            nonsense();
+            malformed();
             break;
         }
         if (record.is_message() ? !deliver_message(record) : deliver(record) == 0) break;
@@ -141,18 +141,18 @@ unsigned Session::receive() noexcept {
     return did;
 }
 
-void Session::nonsense(const char* what) noexcept {
+void Session::malformed(const char* what) noexcept {
     static constinit LogLimit lines;
     log_limited(lines, LogLevel::warning, "shm: %s from %s: its session is closed", what,
                 peer().addr().log_name().c_str());
     fail(Errc::protocol);
 }
 
-// 0: it stays in the ring, for want of memory, or because it ends the session.
+// 0: the record stays in the ring; memory is short, or the session ends.
 unsigned Session::deliver(const Record& record) noexcept {
     if (na::is_access(static_cast<std::uint8_t>(record.kind))) {
         if (deliver_access(record) == Errc::ok) return 1;
-        nonsense();
+        malformed();
         return 0;
     }
     const bool plain = record.flags == 0 && record.status == 0;
@@ -169,11 +169,11 @@ unsigned Session::deliver(const Record& record) noexcept {
         default:
             break;
     }
-    nonsense();
+    malformed();
     return 0;
 }
 
-// protocol: it makes no sense. The body is copied before it is looked at.
+// protocol: it is malformed. The body is copied before it is checked.
 Errc Session::deliver_access(const Record& record) noexcept {
     const auto kind = static_cast<na::AccessKind>(record.kind);
     const std::size_t size = na::access_body_bytes(kind);
@@ -190,10 +190,10 @@ Errc Session::deliver_access(const Record& record) noexcept {
     return Errc::ok;
 }
 
-// Copied out at once: the ring is free again, and the peer cannot change the bytes any more.
+// Copied at once: this frees the ring, and the peer can no longer change the bytes.
 bool Session::deliver_message(const Record& record) noexcept {
     if (record.bytes > message_bytes_max_) {
-        nonsense();
+        malformed();
         return false;
     }
     na::ReceiveBlocks& blocks = port_->blocks();

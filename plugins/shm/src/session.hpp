@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A connection of two contexts: a ring each way, a socket that tells the end of the peer and rings its bell, and what
-// is under way of either side's memory. It lives in a pool of its port whose memory stays, so that an event which the
-// kernel gave out before the socket was closed finds a closed object that does nothing. Owner of the context only.
+// A connection of two contexts: a ring in each direction, a socket that reports the end of the peer and carries bells,
+// and the put and get of both sides. It lives in a pool whose memory is never freed before the port: epoll may still
+// report an event after the socket is closed, which a closed object ignores. Owner of the context only.
 //
-// Bells. While a context looks at a ring in every round (the session is hot) its peer does not ring. Before it stops
-// looking, it writes into the ring's `armed` how it wants to be rung, and looks once more: an even number for the
-// socket, which says whose ring it is (the session cools), an odd one for the context's eventfd (the context goes to
-// sleep and will look at all hot sessions). A writer looks at `armed` after it has published, and rings once for each
-// number.
+// Bells. While a context polls a ring in every round (the session is hot), its peer does not ring. Before it stops
+// polling, it writes into the ring's `armed` how it wants to be rung, and checks the ring once more. An even number
+// means the socket: the session cools, and the socket says which one to read. An odd number means the context's
+// eventfd: the context goes to sleep and will poll all hot sessions. A writer checks `armed` after it has published a
+// record, and rings once for each number.
 #pragma once
 
 #include "channel.hpp"
@@ -27,7 +27,7 @@ class Session final : public PoolSlot, public na::FdEvents, public na::RemoteAcc
   public:
     // False when the kernel refuses to watch the socket.
     [[nodiscard]] bool start(ShmPort& port, ShmPeer& peer, Channel channel) noexcept;
-    // Operations of this side that were begun end with `why`; what waits to be sent stays with the peer.
+    // Operations that this side has begun end with `why`. Those that wait to be sent stay with the peer.
     void end(Errc why) noexcept;
     [[nodiscard]] bool is_open() const noexcept { return peer_ != nullptr; }
     [[nodiscard]] ShmPeer& peer() const noexcept { return *peer_; }
@@ -35,19 +35,19 @@ class Session final : public PoolSlot, public na::FdEvents, public na::RemoteAcc
 
     void on_ready(std::uint32_t epoll_events) noexcept override;
 
-    // Hands out records, within a bound, and returns how many. While it is looked at, the peer does not have to ring.
+    // Delivers a bounded number of records; returns how many. Disarms the bell.
     unsigned receive() noexcept;
     // Writes a message into the ring. False: it has no room, or the peer has broken it.
     [[nodiscard]] bool write_message(na::OpKind kind, na::Tag tag, ConstBytes message) noexcept;
-    // Writes what waits into the ring. Afterwards the session is blocked, or has nothing to write.
+    // Writes what waits into the ring. Afterwards nothing is left, or the session is blocked.
     void transmit() noexcept;
-    // Rings the peer if it sleeps and something was written. Requires: a full fence after the writing.
+    // Rings the peer if it sleeps. Requires: a full fence after writing.
     void announce() noexcept;
 
     // Says how this side wants to be rung from now on.
     enum class Bell : std::uint8_t { socket = 0, context = 1 };
     void arm(Bell bell) noexcept;
-    // Whether there is something to do in spite of it. Requires: a full fence after arm() and await_room().
+    // Whether a record came before the bell was armed. Requires: a full fence after arm().
     [[nodiscard]] bool missed() const noexcept { return !reader_.empty(); }
     void await_room() noexcept;
     [[nodiscard]] bool room_came() const noexcept { return writer_.room_came(); }
@@ -62,13 +62,13 @@ class Session final : public PoolSlot, public na::FdEvents, public na::RemoteAcc
 
     void cancel(na::PostedOp& posted) noexcept;
 
-    // The port's books.
-    ListLink<Session> output_link;    // in the port's dirty or blocked list
-    ListLink<Session> announce_link;  // in the port's list of those whose peer has to be told
-    ListLink<Session> copy_link;      // in the port's list of those that copy
-    bool blocked = false;             // in the former, the latter: the ring had no room
+    // For the port.
+    ListLink<Session> output_link;    // in OutputLists
+    ListLink<Session> announce_link;  // its peer has to be woken if it sleeps
+    ListLink<Session> copy_link;      // in CopyQueue
+    bool blocked = false;             // the ring had no room
     std::size_t hot_at = 0;           // index in the port's hot list + 1; 0: cold
-    std::uint32_t misses = 0;         // looks in a row that found nothing, while hot
+    std::uint32_t misses = 0;         // polls in a row that found nothing, while hot
 
   private:
     void ring_bell(std::uint64_t armed) noexcept;
@@ -76,7 +76,7 @@ class Session final : public PoolSlot, public na::FdEvents, public na::RemoteAcc
     [[nodiscard]] unsigned deliver(const Record& record) noexcept;
     [[nodiscard]] bool deliver_message(const Record& record) noexcept;
     [[nodiscard]] Errc deliver_access(const Record& record) noexcept;
-    void nonsense(const char* what = "malformed record") noexcept;
+    void malformed(const char* what = "malformed record") noexcept;
     void give_room_back() noexcept;
 
     // session_send.cpp
@@ -103,11 +103,11 @@ class Session final : public PoolSlot, public na::FdEvents, public na::RemoteAcc
     Channel channel_;
     RingReader reader_;
     RingWriter writer_;
-    std::uint64_t armed_ = 0;        // what the ring says
-    std::uint64_t arms_ = 0;         // the last number
-    std::uint64_t rung_ = 0;         // the peer's number that was answered
-    std::uint64_t room_asked_ = 0;   // how often this side began to wait for room
-    std::uint64_t room_served_ = 0;  // the peer's count of that, when last looked at
+    std::uint64_t armed_ = 0;        // what the ring has
+    std::uint64_t arms_ = 0;         // the last number that was used
+    std::uint64_t rung_ = 0;         // the peer's number for which it was rung
+    std::uint64_t room_asked_ = 0;   // how often this side has waited for room
+    std::uint64_t room_served_ = 0;  // how often the peer had, when it was last rung for that
     bool peer_closed_ = false;
     std::size_t message_bytes_max_ = 0;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What goes into the ring, and in which order: messages first, then small answers and questions, then data, which
-// leaves half of the ring to the others.
+// What is written into the ring, and in which order: messages, then answers and requests, then data, which leave half
+// of the ring to the others.
 #include "port.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ void Session::transmit() noexcept {
     const bool all = send_messages() && send_notifies() && send_answers() && send_requests() && send_data();
     peer().delayed = !all;
     if (writer_.broken()) {
-        nonsense();
+        malformed();
     } else if (!all) {
         port_->output().block(*this);
     }
@@ -94,7 +94,7 @@ bool Session::send_requests() noexcept {
     return true;
 }
 
-// Bytes of data that the next record may have; 0 when messages should have what room there is.
+// How many bytes of data the next record may have. 0: the room that is left is for messages.
 std::uint32_t Session::data_room() noexcept {
     if (writer_.used() > writer_.ring_bytes() / 2) return 0;
     return channel_.peer_record_bytes_max - static_cast<std::uint32_t>(na::access_body_bytes_max);
@@ -104,7 +104,7 @@ bool Session::send_data() noexcept {
     while (!puts_.empty() || !gets_.empty()) {
         if (!(get_has_turn() ? send_get(*gets_.front()) : send_put(*puts_.front()))) return false;
     }
-    return send_answers();  // of gets whose memory was taken back
+    return send_answers();  // to gets whose lease was revoked
 }
 
 bool Session::send_put(na::PostedOp& posted) noexcept {

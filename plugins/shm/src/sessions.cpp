@@ -14,7 +14,7 @@
 namespace cinnabar::shm {
 namespace {
 
-// Where the first endpoint of an address that is ours can be dialled.
+// Where to dial the first endpoint of the address that this transport reaches.
 Result<DialTarget> dial_target(const na::AddrBody& body, const na::Transport& transport) {
     for (const std::string& endpoint : body.endpoints) {
         if (!transport.reaches(endpoint)) continue;
@@ -55,7 +55,7 @@ void ShmPort::accept(Incoming incoming) noexcept {
     if (why == Errc::ok) why = open_channel(transport_, incoming, channel);
     if (why != Errc::ok) return reject(incoming, why);
     const Credentials& sender = incoming.credentials;
-    // The kernel tells the process, which claims one of its transports.
+    // The kernel gives the process; which of its transports it is, is a claim.
     const bool own = sender.pid == ::getpid() && identity.incarnation == transport_.incarnation();
     ShmPeer* const peer = add_incoming([&] {
         const std::string from =
@@ -95,10 +95,11 @@ void ShmPort::begin_session(ShmPeer& peer, Channel channel) noexcept {
 bool ShmPort::may_accept() const noexcept {
     if (!LateCloses::of_process().crowded()) return true;
     static constinit LogLimit lines;
-    log_limited(lines, LogLevel::warning,
-                "shm: nobody is let in for now: %zu descriptors of other users wait to be closed; see what they are "
-                "(/proc/%d/fd), and end the processes that hold them up",
-                LateCloses::waiting_max, ::getpid());
+    log_limited(
+        lines, LogLevel::warning,
+        "shm: all connections are rejected for now: %zu descriptors from other users wait to be closed; see which "
+        "(/proc/%d/fd), and end the processes that block them",
+        LateCloses::waiting_max, ::getpid());
     return false;
 }
 

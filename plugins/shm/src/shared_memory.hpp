@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that the library allocates for its users (na::Transport::allocate_memory): each piece is a file without a name
-// that peers can map, so that they move its bytes by memcpy, or read them in place. Any thread.
+// Memory that the library allocates for its users (na::Transport::allocate_memory). Each piece is an anonymous file
+// that peers can map, so that they move its bytes by memcpy or read them in place. Any thread.
 #pragma once
 
 #include "segment.hpp"
@@ -12,20 +12,20 @@
 
 namespace cinnabar::shm {
 
-// Where bytes lie in such a file, as a peer finds them.
+// Where bytes are in such a file, as a peer finds them.
 struct FilePlace {
-    std::uint32_t file = 0;      // 1 + the number of its descriptor in the owner; 0: in none
-    std::uint64_t serial = 0;    // of the file: a number of a descriptor may be given to another one
+    std::uint32_t file = 0;      // 1 + its descriptor in the owner; 0: in no file
+    std::uint64_t serial = 0;    // of the file, since a descriptor's number may be used again
     std::uint64_t position = 0;  // in the file
 };
 
 class SharedMemory {
   public:
-    // Whole pages, all zeros, kept out of forked children; null when descriptors or memory are short.
+    // Whole pages, all zeros, not inherited by forked children. Null when descriptors or memory are short.
     [[nodiscard]] void* allocate(std::size_t bytes) noexcept;
-    // What peers have mapped stays there and reads as zeros: nothing of the memory is held. Requires: no lease.
+    // Peers that still map the memory see zeros, and hold none of it. Requires: no lease.
     void free(void* memory) noexcept;
-    // Where a segment lies, if it lies in one piece.
+    // Where a segment is, if it is within one piece.
     [[nodiscard]] FilePlace find(const std::byte* base, std::size_t bytes) const noexcept;
 
   private:
@@ -35,7 +35,7 @@ class SharedMemory {
         std::uint64_t serial = 0;
     };
     mutable std::mutex mutex_;
-    std::map<const std::byte*, Piece> pieces_;  // by their first byte
+    std::map<const std::byte*, Piece> pieces_;  // by address
 };
 
 }  // namespace cinnabar::shm

@@ -16,11 +16,11 @@
 namespace cinnabar::shm {
 namespace {
 
-// Copies run one after the other; more in flight only wait for each other.
+// Copies run one after the other, so more in flight gains nothing.
 constexpr std::uint32_t rma_inflight_max = 16;
-// A ring holds three of the largest messages, so these have a limit of their own.
+// A ring holds three of the largest messages, which bounds these.
 constexpr std::size_t message_bytes_limit = 4 * 1024 * 1024;
-// Data that a peer carries for us travel in pieces of this at least.
+// The least that a record of data has to hold.
 constexpr std::size_t data_bytes = 8 * 1024;
 
 }  // namespace
@@ -64,7 +64,7 @@ Result<std::unique_ptr<na::Transport>> ShmTransport::open(const na::Uri& uri, co
     CINNABAR_TRY(Audience audience, Audience::of(uri));
     std::unique_ptr<ShmTransport> transport(new ShmTransport(options));
     transport->copies_across_ = transport->caps_.views = copy != "buffers";
-    // Yama's ptrace_scope 1 lets only a parent copy, unless the process itself allows more. It is for its owner to say.
+    // With Yama's ptrace_scope 1 only a parent may copy, unless the process itself allows more. The user asks for that.
     if (copy == "across") (void)::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
     if (const Errc why = transport->board_.open(); why != Errc::ok) {
         return Error(why, "making shared memory: memfd_create", {}, errno);
@@ -84,7 +84,7 @@ std::vector<std::string> ShmTransport::endpoints() const {
     return {std::move(endpoint)};
 }
 
-// An endpoint that a process gave out, perhaps among others, says whose folder it is in.
+// An endpoint that a process gave out has `place`, which identifies its folder.
 bool ShmTransport::reaches(std::string_view endpoint) const noexcept {
     if (!endpoint.starts_with("shm://")) return false;
     try {

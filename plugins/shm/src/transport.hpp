@@ -23,7 +23,7 @@ namespace cinnabar::shm {
 
 class ShmPort;
 
-// A connection that came in and has greeted.
+// An incoming connection whose greeting is read.
 struct Incoming {
     PeerFd fd;
     Greeting greeting;
@@ -34,9 +34,9 @@ class ShmMemory final : public na::CountedMemory {
   public:
     ShmMemory(na::Transport& transport, std::span<const na::Segment> segments, na::Access access,
               const SharedMemory& shared, std::shared_ptr<na::Registrations> count);
-    // Where the segments are, for peers that copy by themselves; empty for a single one.
+    // The segments, for peers that copy; empty if there is only one.
     [[nodiscard]] const std::vector<BoardPiece>& pieces() const noexcept { return pieces_; }
-    // Where a single segment lies, if peers can map it.
+    // Where a single segment is, if peers can map it.
     [[nodiscard]] const FilePlace& place() const noexcept { return place_; }
 
   private:
@@ -70,25 +70,25 @@ class ShmTransport final : public na::SessionTransport {
     [[nodiscard]] const LeaseBoard& board() const noexcept { return board_; }
     [[nodiscard]] int listener() const noexcept { return holder_.socket(); }
     [[nodiscard]] const std::string& name() const noexcept { return holder_.name(); }
-    // What a peer may have in one record of a ring of ours.
+    // The most bytes that a peer may put into one record of this side's rings.
     [[nodiscard]] std::uint32_t record_bytes_max() const noexcept { return record_bytes_max_; }
     [[nodiscard]] std::uint32_t ring_bytes() const noexcept { return ring_bytes_; }
-    // Whether accesses of ours may be copies across address spaces at all ("?copy=buffers" says no).
+    // Whether this side may copy across address spaces at all ("?copy=buffers": no).
     [[nodiscard]] bool copies_across() const noexcept { return copies_across_; }
     // What a greeting tells that peer. Only a process of the own user learns of the lease board and of where to probe.
     [[nodiscard]] Terms terms(const Credentials& peer) const noexcept;
-    // Whether that process, at that socket, may be a peer.
+    // Whether the process at the other end of that socket may be a peer.
     [[nodiscard]] bool welcome(int fd, const Credentials& sender) const noexcept;
     [[nodiscard]] na::PortTable<ShmPort>& ports() noexcept { return ports_; }
 
-    // The rings that peers with the lease board write into say which lease they access (fence.cpp). False: memory is
-    // out. One that is watched can be left to linger without any.
+    // Rings of peers that have the lease board, which say which lease the peer accesses (fence.cpp). False: memory is
+    // out.
     [[nodiscard]] bool watch(const RingHeader& ring) noexcept;
     void unwatch(const RingHeader& ring) noexcept;
-    // Instead, of a session that this side ended while its peer held a lease.
+    // Instead of unwatch(), for a session that ended while the peer held a lease. Needs no memory.
     void linger(const RingHeader& ring, Segment memory, pid_t pid) noexcept;
     [[nodiscard]] bool fences_pending() const noexcept { return fences_wait_.load(std::memory_order_seq_cst); }
-    // Looks whether pending fences are done; what is done is submitted to `host`.
+    // Submits the pending fences that are done to `host`; returns how many.
     unsigned check_fences(na::PortHost& host) noexcept;
     void count_session(bool copies) noexcept {
         (copies ? copying_sessions_ : buffered_sessions_).fetch_add(1, std::memory_order_relaxed);

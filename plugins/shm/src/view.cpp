@@ -21,7 +21,7 @@ Result<std::unique_ptr<na::View>> Session::view(const na::RemoteMemory& memory, 
     const std::uint32_t slot = board_slot_of(memory.key);
     BoardView::Pinned pinned;
     if (const Errc why = channel_.board.pin(slot, key, offset, bytes, na::Access::read, pinned); why != Errc::ok) {
-        return Error(why, "the lease does not stand, or not for that");
+        return Error(why, "the lease is revoked, or does not allow it");
     }
     std::shared_ptr<const Segment> file;
     if (pinned.file != 0) file = channel_.files.map(channel_.process, pinned.file, pinned.serial);
