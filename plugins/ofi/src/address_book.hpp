@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fabric addresses of an endpoint's peers, each inserted once for however many sessions use it. Some providers give
-// the same handle for the same address and forget it when it is first removed (rxd_av_insert, rxd_av_remove of 1.17): a
-// session that is over would take the address from the one that came after it. Owner of the context only.
+// The fabric addresses of an endpoint's peers. Each is inserted once, however many sessions use it: some providers
+// return the same handle for the same address and drop it at the first removal (rxd_av_insert, rxd_av_remove of 1.17),
+// so a session that ends would remove the address of its successor. Owner of the context only.
 #pragma once
 
 #include "libfabric.hpp"
@@ -18,10 +18,10 @@ class AddressBook {
     explicit AddressBook(Fid<fid_av> table) noexcept : table_(std::move(table)) {}
 
     [[nodiscard]] fid_av& table() const noexcept { return *table_; }
-    // unreachable: the provider does not take it; overloaded: it has handles for no more, and gave that of another
+    // unreachable: the provider refuses the address; overloaded: it has no more handles, and returned that of another
     // address; out_of_memory.
     [[nodiscard]] Errc insert(ConstBytes address, fi_addr_t& out) noexcept;
-    // Once for each insert().
+    // Call it once for each insert().
     void remove(fi_addr_t handle) noexcept;
 
   private:

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that frames are sent from. It is allocated for a whole block of buffers at a time, so that the most that are
-// ever with the fabric at once costs nothing when it is first reached, and stays.
-// Take and give back: any thread of a `many` context; the rest: owner of the context only.
+// Buffers that frames are sent from. Memory is allocated for a block of buffers at a time and then stays. Take and
+// give: any thread of a `many` context. The rest: owner of the context only.
 #pragma once
 
 #include "endpoint.hpp"
@@ -20,19 +19,20 @@ namespace cinnabar::ofi {
 
 class FrameSender;
 
-// A message of the layers above, or a control frame: one of the plugin's own, which no op waits for. While it is with
-// the fabric, its FabricOp is what was posted.
+// A message of the layers above, or a control frame of the plugin, which belongs to no op. Its FabricOp is what is
+// posted to the fabric.
 struct Buffer final : FabricOp, na::Message {
     std::byte* storage = nullptr;
-    Registration memory;             // where the provider wants it
-    FrameSender* sender = nullptr;   // while it is with the fabric
-    na::PostedOp* posted = nullptr;  // the op that waits for it, if there is one
-    ListLink<Buffer> link;           // in its sender's list of control frames to send, or of buffers with the fabric
+    Registration memory;             // if the provider needs it
+    FrameSender* sender = nullptr;   // while the fabric has it
+    na::PostedOp* posted = nullptr;  // the op of the message; null for a control frame
+    ListLink<Buffer> link;  // in its sender's list of control frames to send, or of buffers that the fabric has
     std::uint32_t frame_bytes = 0;
-    std::uint32_t confirms = 0;  // frames of its session that have left when this one has, itself included
+    std::uint32_t confirms = 0;  // frames of its session that are sent when this one completes, itself included
     bool control = false;
-    std::unique_ptr<std::byte[]> block;  // of the first buffer of each block: the memory of all in it
-    // The op has ended before the fabric gave the buffer back: 2 until either its holder or the fabric did, then 1.
+    std::unique_ptr<std::byte[]> block;  // first buffer of a block only: the memory of the block
+    // If the op ended before the fabric gave the buffer back: how many of the op's holder and the fabric still have it.
+    // Else 0.
     std::atomic<std::uint8_t> holders{0};
 
     [[nodiscard]] std::byte* frame(std::size_t head) const noexcept { return payload - head; }
@@ -49,11 +49,11 @@ class BufferPool {
           controls_(controls) {}
     ~BufferPool() { unregister(); }
 
-    // Null when all slots are out or memory is short.
+    // Null when all slots are taken or memory is short.
     [[nodiscard]] Buffer* take(na::Port& port) noexcept {
         return pool_.acquire([&](Buffer* first) noexcept { return fill(first, port); });
     }
-    // By its holder, or by the fabric: the last of both gives it back.
+    // By the message's holder or the fabric: the buffer is free when both have given it.
     void give(Buffer& buffer) noexcept {
         if (buffer.holders.load(std::memory_order_acquire) != 0 &&
             buffer.holders.fetch_sub(1, std::memory_order_acq_rel) == 2) {
@@ -65,7 +65,7 @@ class BufferPool {
         if (!endpoint.registrar().wants_local() || buffer.memory) return Errc::ok;
         return endpoint.registrar().local({buffer.storage, header_room_ + payload_bytes_max_}, buffer.memory);
     }
-    // Before the endpoint's domain goes.
+    // Before the endpoint's domain is closed.
     void unregister() noexcept {
         pool_.for_each([](Buffer& buffer) { buffer.memory.reset(); });
     }
@@ -74,7 +74,7 @@ class BufferPool {
   private:
     bool fill(Buffer* first, na::Port& port) const noexcept {
         const std::size_t bytes = header_room_ + payload_bytes_max_;
-        // Not written: pages that no message reaches are never touched.
+        // Not initialised: pages that no message reaches are never touched.
         first->block.reset(new (std::nothrow) std::byte[bytes * SlotPool<Buffer>::block_slots]);
         if (!first->block) return false;
         for (std::uint32_t i = 0; i < SlotPool<Buffer>::block_slots; ++i) {

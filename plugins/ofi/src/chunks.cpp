@@ -75,7 +75,7 @@ void Chunks::done(FabricOp& op, const Done& done) noexcept {
 
 void Chunks::ended(Chunk& chunk, const Done& given) noexcept {
     Done done = given;
-    // Canceled without being revoked here: the provider's connection broke.
+    // Canceled, but not by revoke(): the provider's connection broke.
     if (done.result == Errc::canceled && !chunk.revoked) done.result = Errc::peer_lost;
     if (chunk.transfer) {
         session_.origin().chunk_ended(chunk, done);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The chunks of one session: taken from the port's pool, with the fabric, and back. Owner of the context only.
+// The chunks of one session, from the port's pool to the fabric and back. Owner of the context only.
 #pragma once
 
 #include "transfer.hpp"
@@ -10,21 +10,21 @@ class Chunks {
   public:
     explicit Chunks(Session& session) noexcept : session_(session) {}
 
-    // Null when all are out.
+    // Null when all are taken.
     [[nodiscard]] Chunk* take() noexcept;
-    // Gives it room in staging. False: there is none.
+    // Gives it staging memory. False: there is none.
     [[nodiscard]] bool stage(Chunk& chunk) noexcept;
     void unstage(Chunk& chunk) noexcept;
     // Requires: the fabric does not have it.
     void give(Chunk& chunk) noexcept;
 
-    // The fabric has it, and it is in that list.
+    // The fabric has it. It is added to that list.
     void posted(Chunk& chunk, ChunkList& list) noexcept;
     void posted(Chunk& chunk) noexcept { posted(chunk, stray_); }
     void posted_send(Chunk& chunk) noexcept;
-    // Nothing waits for it any more.
+    // The fabric has it, and no transfer or request waits for it any more.
     void add_stray(Chunk& chunk) noexcept { stray_.push_back(chunk); }
-    // Asks the fabric to give it back, or those from number `from` on.
+    // Asks the fabric to give back a chunk, or those from number `from` on.
     void revoke(Chunk& chunk) noexcept;
     void revoke(ChunkList& chunks, std::uint64_t from) noexcept;
 
@@ -36,7 +36,7 @@ class Chunks {
     void ended(Chunk& chunk, const Done& given) noexcept;
 
     Session& session_;
-    ChunkList stray_;  // with the fabric, and nothing waits for them
+    ChunkList stray_;  // the fabric has them, nothing waits for them
 };
 
 }  // namespace cinnabar::ofi

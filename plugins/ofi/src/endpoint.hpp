@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One endpoint of the fabric with its queue and its table of addresses, in a domain of its own. Owner of the context
-// only; nothing here blocks.
+// One endpoint of the fabric with its completion queue and address table, in a domain of its own. Owner of the context
+// only. Nothing here blocks.
 #pragma once
 
 #include "address_book.hpp"
@@ -23,13 +23,13 @@ namespace cinnabar::ofi {
 struct Done {
     Errc result = Errc::ok;
     std::size_t bytes = 0;                // received
-    const char* words = nullptr;          // the provider's own, of a failure; until `done` returns
-    fi_addr_t source = FI_ADDR_NOTAVAIL;  // of a message, where the provider tells it and the address was inserted
+    const char* words = nullptr;          // the provider's text for a failure; valid until `done` returns
+    fi_addr_t source = FI_ADDR_NOTAVAIL;  // of a message, if the provider reports it and the address was inserted
 };
 
-// What is posted: libfabric has its place in it until `done` runs, once, from Endpoint::poll.
+// A posted operation. libfabric uses it until `done` runs, once, from Endpoint::poll.
 struct FabricOp {
-    fi_context2 context{};  // first: libfabric gives this address back
+    fi_context2 context{};  // first member: libfabric returns its address
     void (*done)(FabricOp& self, const Done& done) noexcept = nullptr;
 };
 
@@ -37,47 +37,48 @@ class Endpoint {
   public:
     [[nodiscard]] static Result<std::unique_ptr<Endpoint>> open(fid_fabric& fabric, const Selection& selection);
 
-    // The address that others insert, in the provider's own form.
+    // The address for others to insert, in the provider's format.
     [[nodiscard]] ConstBytes address() const noexcept { return address_; }
-    // For one session, until it is removed. As AddressBook::insert; protocol: it is no address of this provider;
-    // permission: it names memory that others than the own user may write to.
+    // For one session, until remove(). As AddressBook::insert; protocol: not an address of this provider; permission:
+    // it names memory that other users can write to.
     [[nodiscard]] Errc insert(ConstBytes address, fi_addr_t& out) noexcept;
     void remove(fi_addr_t address) noexcept { addresses_->remove(address); }
 
-    // Hands out what has ended, at most about `most`; returns how much. It may be called from no `done`.
+    // Runs `done` of about `most` ended operations at most; returns how many. Not to be called from a `done`.
     unsigned poll(unsigned most) noexcept;
-    // The descriptor that is readable when poll() has something to do; -1 where the provider has none.
+    // Readable when poll() has something to do; -1 if the provider has no descriptor.
     [[nodiscard]] int wait_fd() const noexcept { return wait_fd_; }
-    // Before sleeping on it: false when poll() has something to do already, or may have.
+    // To be asked before sleeping on it. False when poll() may have something to do.
     [[nodiscard]] bool may_sleep() noexcept;
 
-    // Each of them: ok (one `done` later), again (the provider has no room, or is connecting), or why it never will.
+    // Each returns ok: `done` will run once; again: the provider has no room, or is connecting; or why it fails for
+    // good.
     [[nodiscard]] Errc send(const std::byte* from, std::size_t bytes, const Registration& memory, fi_addr_t to,
                             FabricOp& op) noexcept;
-    // Copied at once: no `done` comes. Requires: at most inject_bytes_max().
+    // Copies the bytes at once; no `done` runs. Requires: at most inject_bytes_max().
     [[nodiscard]] Errc inject(const std::byte* from, std::size_t bytes, fi_addr_t to) noexcept;
     [[nodiscard]] Errc receive(std::byte* to, std::size_t bytes, const Registration& memory, FabricOp& op) noexcept;
     [[nodiscard]] Errc send_tagged(const iovec* pieces, std::size_t count, const Registration& memory,
                                    std::uint64_t tag, fi_addr_t to, FabricOp& op) noexcept;
-    // From `from` only, where the provider can tell.
+    // From `from` only, if the provider can tell.
     [[nodiscard]] Errc receive_tagged(const iovec* pieces, std::size_t count, const Registration& memory,
                                       std::uint64_t tag, fi_addr_t from, FabricOp& op) noexcept;
-    // Its `done` still comes, once.
+    // Its `done` still runs, once.
     void cancel(FabricOp& op) noexcept;
 
-    // Ends everything posted without a `done`.
+    // Ends all posted operations without running `done`.
     void close() noexcept;
 
-    // Whether Done::source of a message is that of an address that was inserted, or NOTAVAIL for one that was not.
+    // Whether Done::source of a message is set for every address that was inserted.
     [[nodiscard]] bool tells_source() const noexcept { return tells_source_; }
     [[nodiscard]] std::size_t inject_bytes_max() const noexcept { return inject_bytes_max_; }
-    // Operations that the provider has room for, over all peers.
+    // Operations that the provider has room for, for all peers together.
     [[nodiscard]] std::size_t sends_max() const noexcept { return sends_max_; }
     [[nodiscard]] std::size_t pieces_max() const noexcept { return pieces_max_; }
     [[nodiscard]] const Registrar& registrar() const noexcept { return *registrar_; }
-    // Whether chunks must not go straight into or out of an op's memory.
+    // Whether chunks have to go through staging instead of an op's memory.
     [[nodiscard]] bool stages() const noexcept { return stages_; }
-    // Whether chunks may go straight out of leased memory.
+    // Whether chunks may be sent directly from leased memory.
     [[nodiscard]] bool sends_leased() const noexcept { return sends_leased_; }
 
   private:
@@ -86,7 +87,7 @@ class Endpoint {
     [[nodiscard]] bool hand_out_failure() noexcept;
     [[nodiscard]] Errc sent(ssize_t outcome) noexcept;
 
-    // In the order of their making: closed the other way round.
+    // In the order in which they are made. They are closed in reverse.
     fid_fabric* fabric_ = nullptr;
     Fid<fid_domain> domain_;
     std::optional<AddressBook> addresses_;

@@ -16,11 +16,11 @@ constexpr const char* library_name = "libfabric.so.1";
 
 struct Loaded {
     FabricLibrary functions;
-    std::string failure;  // the loader's text; empty: loaded
+    std::string failure;  // the loader's message; empty: loaded
 };
 
-// The version is that of the headers: structures have other layouts in other versions. CMake reads it from the library
-// that is built against; where it cannot, the newest is taken.
+// The symbol version has to fit the headers, since structures differ between versions. CMake reads it from the library
+// at build time; if it cannot, the default version is used.
 template <typename F>
 bool find(void* object, const char* name, const char* version, F& function) noexcept {
     void* const found = *version ? ::dlvsym(object, name, version) : ::dlsym(object, name);
@@ -43,7 +43,7 @@ Loaded load_library() {
                        find(object, "fi_fabric", CINNABAR_FABRIC_fabric_VERSION, library.fabric) &&
                        find(object, "fi_strerror", "", library.strerror);
     if (!whole) loaded.failure = loader_text();
-    return loaded;  // stays loaded either way: providers have threads that may run in it
+    return loaded;  // never unloaded: providers have threads that may run in it
 }
 
 const Loaded& loaded_once() {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libfabric itself, loaded when the first ofi address is opened: a program that uses other transports neither needs the
-// library nor pays for its start. Only functions that a process calls by name are here; all others are reached through
-// the objects that these return.
+// libfabric, loaded when the first ofi address is opened: a program that uses other transports does not need it. These
+// are the functions that are found by name. All others are reached through the objects that these return.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -15,7 +14,7 @@ namespace cinnabar::ofi {
 
 struct FabricLibrary {
     // Loads the library on the first call and keeps it for the life of the process. unsupported: it cannot be loaded;
-    // the subject holds the loader's own text. Any thread.
+    // the subject has the loader's message. Any thread.
     [[nodiscard]] static Result<const FabricLibrary*> load();
 
     decltype(&::fi_getinfo) getinfo = nullptr;
@@ -28,8 +27,8 @@ struct FabricLibrary {
 // The library after a successful load(). Any thread.
 [[nodiscard]] const FabricLibrary& fabric_library() noexcept;
 
-// Restores on destruction every signal disposition that changed in its life. Some of the libraries below libfabric
-// install handlers when they are loaded; a program's crashes and its own handlers are not theirs to take.
+// Restores, on destruction, every signal disposition that has changed since construction: some libraries that libfabric
+// loads install handlers of their own.
 class SignalDispositions {
   public:
     SignalDispositions() noexcept;

@@ -6,9 +6,9 @@
 namespace cinnabar::ofi {
 namespace {
 
-// A copy or a system call of another thread is over within so many yields, unless that has lost its core.
+// A copy or system call of another thread is over within so many yields, unless that thread is preempted.
 constexpr unsigned yields_max = 64;
-// What the fabric has left then stays with it for as long as the peer does not read.
+// What the fabric still has then, it keeps until the peer reads.
 constexpr TimeUs fence_us = 200'000;
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How leases are taken back whose memory the fabric may be sending from: no access begins any more, and what is
-// with the fabric has to come back. With a peer that reads it does so in milliseconds, with one that died as soon as
-// its session is over; with one that is stopped it does not, and the fence fails. Any thread.
+// Revokes leases whose memory the fabric may be sending from. No new access begins, and sends that the fabric has must
+// complete: within milliseconds if the peer reads, at the end of the session if it died. If the peer is stopped they do
+// not, and the fence fails. Any thread.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -17,14 +17,14 @@ namespace cinnabar::ofi {
 class Fences {
   public:
     explicit Fences(na::LeaseTable& leases) noexcept : leases_(leases) {}
-    // Requires: nothing is with the fabric.
+    // Requires: the fabric has nothing.
     ~Fences();
 
     // As Transport::revoke.
     [[nodiscard]] Errc revoke(na::Lease& lease, TimeUs now) noexcept;
     // As Transport::is_accessed.
     [[nodiscard]] bool is_accessed(const na::Lease& lease) noexcept;
-    // Whether check() has to be called now and then. In one order with what wakes the contexts.
+    // Whether check() has to be called now and then. seq_cst: pairs with the wake of the contexts.
     [[nodiscard]] bool pending() const noexcept { return pending_.load(std::memory_order_seq_cst); }
     // Gives Lease::fenced of each fence that is over to `ended(Work&)`; returns how many.
     template <typename F>

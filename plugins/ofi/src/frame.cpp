@@ -28,7 +28,7 @@ std::size_t bytes_max(FrameKind kind, std::size_t message_bytes_max) noexcept {
     }
 }
 
-// A get or a put: how its data will travel.
+// Whether a get or a put says correctly how its data are sent.
 bool well_formed(const Frame& frame, const TransferBody& body) noexcept {
     const bool small = body.chunk == 0;
     if (frame.kind == FrameKind::put && frame.bytes != (small ? body.bytes : 0)) return false;
@@ -93,7 +93,7 @@ Errc decode(ConstBytes in, std::size_t message_bytes_max, Frame& frame, Transfer
         const bool asks = frame.kind == FrameKind::get || frame.kind == FrameKind::put;
         if (asks && !well_formed(frame, body)) return Errc::protocol;
     }
-    // Padded to 8 bytes, so that frames which share a buffer begin aligned.
+    // Padded to a multiple of 8 bytes.
     if (reader.left() != padded(frame.bytes)) return Errc::protocol;
     payload = reader.view(frame.bytes);
     return Errc::ok;

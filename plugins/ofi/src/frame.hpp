@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The frames that go over the fabric as docs/wire-format-ofi.md gives them: bytes to values and back. Pure; the bytes
-// are hostile input. A decoder says `protocol` or fills a value that is safe to act on, within the limits given.
+// The frames that go over the fabric as docs/wire-format-ofi.md gives them: bytes to values and back. Pure. The bytes
+// are untrusted: a decoder either returns `protocol` or fills in a value that respects the given limits.
 #pragma once
 
 #include "greeting.hpp"
@@ -15,18 +15,18 @@
 namespace cinnabar::ofi {
 
 enum class FrameKind : std::uint8_t {
-    probe = 1,   // the dialler asks whether the fabric carries what the sockets have agreed
-    answer = 2,  // it does
+    probe = 1,   // the dialler checks that the fabric carries messages
+    answer = 2,  // the answer to a probe
     unexpected = 3,
     expected = 4,
-    // Transfers. `id` is chosen by the origin of the operation and comes back in the answers.
-    get = 16,        // `tag`: of the messages that bring the data, `chunk` bytes each; chunk 0: in the get_data frame
+    // Transfers. The origin of an operation chooses `id`, and the answers repeat it.
+    get = 16,        // `tag`: of the chunks, `chunk` bytes each; chunk 0: the data come in a get_data frame
     get_data = 17,   // the data of a small get
-    get_ended = 18,  // no more chunks than `bytes` were sent: the lease failed, or a stop
-    put = 19,        // `chunk` 0: the data follow in the frame
-    put_go = 20,     // chunks up to number `bytes` may be sent under `tag`
+    get_ended = 18,  // only `bytes` chunks were sent: the lease does not allow more, or a stop came
+    put = 19,        // `chunk` 0: the data are in this frame
+    put_go = 20,     // the first `bytes` chunks may be sent, with `tag`
     put_done = 21,
-    stop = 22,  // the origin wants no more of it; `bytes`: chunks of a put that it sent
+    stop = 22,  // the origin gives up; `bytes`: chunks of a put that it has sent
     fetch_add = 23,
     compare_swap = 24,
     atomic_done = 25,
@@ -34,12 +34,12 @@ enum class FrameKind : std::uint8_t {
 
 inline constexpr std::size_t frame_header_bytes = 32;
 inline constexpr std::size_t transfer_body_bytes = 64;
-// The data of a small transfer, which go in the frame.
+// The most data of a small transfer, which are part of the frame.
 inline constexpr std::uint32_t small_bytes_max = 4096;
-// Chunks of one transfer: their number is in the low bits of the tag.
+// Chunks of one transfer. The low bits of a tag are the chunk's number.
 inline constexpr unsigned chunk_number_bits = 8;
 inline constexpr std::uint32_t chunks_max = 1u << chunk_number_bits;
-// The tags of chunks fit every provider (cxi carries 48 bits).
+// Tags of chunks fit every provider (cxi has 48 bits).
 inline constexpr unsigned chunk_tag_bits = 48;
 inline constexpr std::uint32_t chunk_bytes_max = 16 * 1024 * 1024;
 
@@ -50,19 +50,19 @@ struct Frame {
     FrameKind kind = FrameKind::unexpected;
     std::uint8_t flags = 0;
     Errc status = Errc::ok;   // get_ended, put_done, atomic_done
-    std::uint32_t bytes = 0;  // of the message, or of the data behind the body
+    std::uint32_t bytes = 0;  // of the message, or of the data after the body
     SessionName session;      // the receiver's
     std::uint64_t id = 0;     // the tag of a message
 };
 
-// {lease key, u64 offset, u64 bytes, u64 tag, u64 operand, u64 compare, u32 notify, u32 chunk}; 64 bytes behind the
+// {lease key, u64 offset, u64 bytes, u64 tag, u64 operand, u64 compare, u32 notify, u32 chunk}; 64 bytes after the
 // header of every transfer frame.
 struct TransferBody {
     na::LeaseKey key;
     std::uint64_t offset = 0;
     std::uint64_t bytes = 0;  // of the whole operation; get_ended, put_go, stop: a number of chunks
     std::uint64_t tag = 0;
-    std::uint64_t operand = 0;  // atomics; atomic_done: what was there before
+    std::uint64_t operand = 0;  // atomics; atomic_done: the old value
     std::uint64_t compare = 0;
     std::uint32_t notify = 0;
     std::uint32_t chunk = 0;
@@ -80,8 +80,8 @@ struct TransferBody {
 // Header and, for a transfer, body. Requires: room for head_bytes(frame.kind).
 void encode(const Frame& frame, const TransferBody& body, Bytes out) noexcept;
 
-// One whole frame as it came. protocol: unknown kind, flags, status or lengths that the kind does not have, a message
-// over `message_bytes_max`, a transfer of more than chunks_max chunks. `payload`: what follows the head.
+// Decodes a whole frame. protocol: an unknown kind; flags, a status or lengths that the kind does not allow; a message
+// over `message_bytes_max`; a transfer of more than chunks_max chunks. `payload`: the bytes after the head.
 [[nodiscard]] Errc decode(ConstBytes in, std::size_t message_bytes_max, Frame& frame, TransferBody& body,
                           ConstBytes& payload) noexcept;
 

@@ -14,8 +14,8 @@ void FrameSender::reset() noexcept {
     refused_ = false;
 }
 
-// ok: taken; again: the provider has no room; overloaded: may_send() is false. After ok the buffer is with the fabric,
-// or given back already.
+// ok: the fabric has the buffer, or has given it back already; again: the provider has no room; overloaded: may_send()
+// is false.
 Errc FrameSender::send(Buffer& buffer, std::byte* frame) noexcept {
     if (!may_send()) return Errc::overloaded;
     OfiPort& port = session_.port();
@@ -64,18 +64,18 @@ void FrameSender::sent(Buffer& buffer, const Done& done) noexcept {
     } else {
         port.messages().give(buffer);
     }
-    // A message that did not arrive leaves the books of both sides wrong.
+    // After a lost message the state of both sides differs.
     if (why != Errc::ok) session_.fail(why);
     session_.given_back();
 }
 
-// Where nothing with a completion is under way, one goes: else nothing would tell of room.
+// If no frame with a completion is on its way, one may be sent: else no completion would tell of room.
 bool FrameSender::may_send() noexcept {
     refused_ = unconfirmed_ >= session_.port().send_room().for_session() && unconfirmed_ > injected_;
     return !refused_;
 }
 
-// Frames of one session leave in their order: what was injected before one that has left has left as well.
+// Frames of one session are sent in order, so frames that were injected before a completed one are sent as well.
 void FrameSender::confirmed(std::uint32_t frames) noexcept {
     unconfirmed_ -= frames;
     session_.port().send_room().give();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The greeting on the socket at which two contexts meet: the Hello, and where and how each is reached on the fabric.
-// 312 bytes, docs/wire-format-ofi.md, "Greeting". Pure; the bytes are hostile input.
+// The greeting on the socket between two contexts: the Hello, and the sender's address on the fabric. 312 bytes,
+// docs/wire-format-ofi.md, "Greeting". Pure. The bytes are untrusted.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -12,10 +12,10 @@
 
 namespace cinnabar::ofi {
 
-// Names a session in messages for the sender of this.
+// The name of a session. The peer puts it into each frame for this side.
 struct SessionName {
     std::uint32_t index = 0;
-    std::uint64_t check = 0;  // random: cannot be guessed
+    std::uint64_t check = 0;  // random, so that it cannot be guessed
     friend bool operator==(const SessionName&, const SessionName&) = default;
 };
 
@@ -26,7 +26,7 @@ struct Greeting {
 
     na::Hello hello;
     SessionName session;                                   // of the sender
-    std::uint16_t address_bytes = 0;                       // of its endpoint, in the provider's own form
+    std::uint16_t address_bytes = 0;                       // of its endpoint, in the provider's format
     std::array<std::byte, address_bytes_max> address{};    // zeros behind it
     std::array<char, provider_bytes_max> provider_name{};  // zeros behind it
 
@@ -34,8 +34,7 @@ struct Greeting {
     void set_provider(std::string_view name) noexcept;
 
     [[nodiscard]] std::array<std::byte, wire_bytes> encode() const noexcept;
-    // As Hello::decode; protocol: also an address that is longer than its room; unsupported: also a byte that is to be
-    // zero.
+    // As Hello::decode. protocol: also an address that is too long; unsupported: also a reserved byte that is not zero.
     [[nodiscard]] static Errc decode(ConstBytes in, Greeting& out) noexcept;
 };
 

@@ -43,7 +43,7 @@ Errc errc_of(long fi_error) noexcept {
         case FI_EINVAL:
             return Errc::invalid_argument;
         default:
-            return Errc::peer_lost;  // the connection below is gone, in one of many words
+            return Errc::peer_lost;  // providers have many codes for a lost connection
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What libfabric gives, owned; and its errors as ours.
+// Owning pointers to libfabric's objects, and its errors as Errc.
 #pragma once
 
 #include "fabric_library.hpp"
@@ -35,10 +35,10 @@ struct FreeInfo {
 };
 using Info = std::unique_ptr<fi_info, FreeInfo>;
 
-// What a provider's error, positive or negative, means to the operations that get it.
+// The error code of a failed operation. `fi_error` may be positive or negative.
 [[nodiscard]] Errc errc_of(long fi_error) noexcept;
 
-// An error of set-up: what failed, in the provider's own words.
+// An error of set-up, with libfabric's text.
 [[nodiscard]] Error error_of(long fi_error, std::string_view hint, std::string_view detail = {});
 
 }  // namespace cinnabar::ofi

@@ -16,7 +16,7 @@ std::uint64_t id_of(const Transfer& transfer) noexcept {
     return std::uint64_t{transfer.generation} << 32 | transfer.slot_index;
 }
 
-// A peer that does not know it cannot send into what waits for it.
+// Random: a peer that does not know the tag cannot send data for it.
 std::uint64_t secret_tag() noexcept {
     constexpr std::uint64_t tags = (std::uint64_t{1} << chunk_tag_bits) - 1;
     return secret_u64() & tags & ~std::uint64_t{chunks_max - 1};
@@ -92,14 +92,14 @@ Sent Origin::post_transfers() noexcept {
     return admitted;
 }
 
-// All chunks of a get are posted before it is asked for. Only one get that was not asked for may hold chunks and
-// receives at a time: two could each hold a part of what there is, and wait for the rest for ever.
+// All chunks of a get are posted before the request is sent. Only one get that has not sent its request may hold chunks
+// at a time: two could each hold a part of the pool and deadlock.
 Sent Origin::post_chunks(Transfer& transfer) noexcept {
     const bool get = is_get(transfer);
     if (get && transfer.chunks > 0 && !session_.port().pools().may_post_get(transfer)) return Sent::blocked;
     if (!get && !transfer.asked) ask(transfer);
     while (transfer.next < transfer.allowed) {
-        if (!get && put_chunks_ >= put_chunks_max) return Sent::unconfirmed;  // goes on with the end of one
+        if (!get && put_chunks_ >= put_chunks_max) return Sent::unconfirmed;  // goes on when one has ended
         Chunk* chunk = session_.chunks().take();
         if (!chunk) return Sent::blocked;
         const Errc why = post_chunk(transfer, *chunk);
@@ -113,7 +113,7 @@ Sent Origin::post_chunks(Transfer& transfer) noexcept {
     return Sent::all;
 }
 
-// The next chunk of it; where that begins in the operation.
+// Fills in the next chunk; returns its offset in the operation.
 std::uint64_t Origin::begin_chunk(const Transfer& transfer, Chunk& chunk) const noexcept {
     const std::uint64_t size = session_.port().provider().chunk_bytes;
     const std::uint64_t at = std::uint64_t{transfer.next} * size;
@@ -122,8 +122,8 @@ std::uint64_t Origin::begin_chunk(const Transfer& transfer, Chunk& chunk) const 
     return at;
 }
 
-// The memory of an operation for a chunk that begins at `at`; or staging, where it is in more pieces than the provider
-// takes, or the provider does not know it. 0: memory is short.
+// The pieces of an operation's memory for a chunk at offset `at`. Staging instead, if there are more pieces than the
+// provider takes, or it needs registered memory. 0: memory is short.
 std::size_t Origin::local_pieces(const na::Op& op, std::uint64_t at, Chunk& chunk,
                                  std::array<iovec, pieces_limit>& out) noexcept {
     const Endpoint& endpoint = session_.port().endpoint();
@@ -178,13 +178,13 @@ void Origin::ask(Transfer& transfer) noexcept {
     }
 }
 
-// The operation that an answer names, if it is one of this session.
+// The operation that an answer is for, if it belongs to this session.
 Transfer* Origin::find(std::uint64_t id) noexcept {
     Transfer* transfer = session_.port().pools().transfers.at(static_cast<std::uint32_t>(id));
     return transfer && transfer->session == &session_ && id_of(*transfer) == id ? transfer : nullptr;
 }
 
-// The same, if its op still waits for it.
+// The same, if its op has not ended.
 Transfer* Origin::find_wanted(std::uint64_t id) noexcept {
     Transfer* transfer = find(id);
     return transfer && transfer->posted && transfer->failed == Errc::ok ? transfer : nullptr;
@@ -227,7 +227,7 @@ void Origin::put_done(const Frame& frame) noexcept {
     Transfer* transfer = find_wanted(frame.id);
     if (!transfer) return;
     if (!na::is_put(transfer->posted->op->kind)) return session_.fail(Errc::protocol);
-    // An owner that says "placed" before it has everything is not to be believed.
+    // An owner must not report success before it has all chunks.
     const bool early = frame.status == Errc::ok && transfer->next < transfer->chunks;
     transfer->answered = true;
     if (early || frame.status != Errc::ok) return stop(*transfer, early ? Errc::protocol : frame.status);
@@ -268,7 +268,7 @@ void Origin::chunk_ended(Chunk& chunk, const Done& done) noexcept {
     }
     const Errc why = done.result == Errc::canceled ? Errc::peer_lost : session_.reason(done);
     if (transfer.failed == Errc::ok) transfer.failed = why;
-    // The fabric has given it back, but data for it may still be on their way.
+    // The fabric has given the chunk back, but data for it may still come.
     if (done.result == Errc::canceled && transfer.awaits_answer && session_.has_peer()) {
         discard(chunk);
     } else {
@@ -293,7 +293,7 @@ void Origin::discard(Chunk& chunk) noexcept {
     session_.chunks().posted(chunk, transfer.with_fabric);
 }
 
-// Ends it as soon as the fabric touches the op's memory no more.
+// Ends the operation as soon as the fabric no longer uses its memory.
 void Origin::stop(Transfer& transfer, Errc why) noexcept {
     leave_posting(transfer);
     const bool first = transfer.failed == Errc::ok && transfer.posted;
@@ -309,12 +309,12 @@ void Origin::stop(Transfer& transfer, Errc why) noexcept {
         session_.sender().queue_control(frame, body);
         if (is_get(transfer)) await_answer(transfer);
     }
-    // Sends go to their end; receives can be taken back.
+    // Receives can be canceled; sends complete.
     if (over || (transfer.posted && is_get(transfer))) session_.chunks().revoke(transfer.with_fabric, 0);
     settle(transfer);
 }
 
-// Its slot and its chunks stay until the peer has said what it sent.
+// The slot and the chunks are kept until the peer has said how many chunks it sent.
 void Origin::await_answer(Transfer& transfer) noexcept {
     transfer.awaits_answer = true;
     if (++unanswered_ > unanswered_max) session_.fail(Errc::timed_out);
@@ -331,13 +331,13 @@ void Origin::end_op(Transfer& transfer) noexcept {
     --admitted_;
 }
 
-// It has nothing to post, or posts no more.
+// It has nothing more to post.
 void Origin::leave_posting(Transfer& transfer) noexcept {
     if (PostQueue::linked(transfer)) to_post_.remove(transfer);
     session_.port().pools().posted_get(transfer);
 }
 
-// Completes the op, and gives the slot back, as soon as both may be.
+// Completes the op, and frees the slot, when that is possible.
 void Origin::settle(Transfer& transfer) noexcept {
     if (transfer.posted && transfer.touching == 0) {
         const bool moved = transfer.chunks > 0 && is_get(transfer) ? transfer.ended == transfer.chunks  //

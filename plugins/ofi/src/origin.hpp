@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// This side's own operations on the peer's memory: from the peer's waiting list through admission to their answers.
-// Owner of the context only.
+// This side's operations on the peer's memory, from admission to the answer. Owner of the context only.
 #pragma once
 
 #include "frame_sender.hpp"
@@ -14,11 +13,12 @@ namespace cinnabar::ofi {
 
 class Origin {
   public:
-    // Operations that the peer carries out for this side, at most; others wait.
+    // Operations that are admitted at a time. Others wait.
     static constexpr std::uint32_t admitted_max = 64;
-    // Chunks of this side's puts that are with the fabric, at most.
+    // Chunks of puts that the fabric may have at a time.
     static constexpr std::uint32_t put_chunks_max = 16;
-    // Gets that were stopped and whose peer has not said how many chunks it sent; more, and it does not answer.
+    // Stopped gets for which the peer has not said how many chunks it sent. With more, the session ends: the peer does
+    // not answer.
     static constexpr std::uint32_t unanswered_max = 256;
 
     explicit Origin(Session& session) noexcept : session_(session) {}
@@ -38,11 +38,11 @@ class Origin {
     void chunk_ended(Chunk& chunk, const Done& done) noexcept;
     void put_chunk_given() noexcept { --put_chunks_; }
 
-    // The session ends: everything that is admitted ends with `why`, as soon as the fabric does not touch it any more.
+    // The session ends: admitted operations end with `why`, each as soon as the fabric no longer uses its memory.
     void end(Errc why) noexcept;
-    // The provider has not given back what it was asked to: the operations end all the same.
+    // The provider does not give chunks back: the operations end all the same.
     void force_end() noexcept;
-    // The endpoint is closed: the fabric has forgotten everything.
+    // The endpoint is closed: the fabric has nothing any more.
     void abandon() noexcept;
     [[nodiscard]] bool empty() const noexcept { return transfers_.empty(); }
     [[nodiscard]] std::uint32_t unanswered() const noexcept { return unanswered_; }
@@ -72,8 +72,8 @@ class Origin {
     Transfers transfers_;
     PostQueue to_post_;
     std::uint32_t admitted_ = 0;
-    std::uint32_t put_chunks_ = 0;  // with the fabric
-    std::uint32_t unanswered_ = 0;  // transfers that are stopped and await their answer
+    std::uint32_t put_chunks_ = 0;  // that the fabric has
+    std::uint32_t unanswered_ = 0;  // stopped gets that wait for the answer
 };
 
 }  // namespace cinnabar::ofi

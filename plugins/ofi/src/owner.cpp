@@ -26,7 +26,7 @@ void Owner::answer(FrameKind kind, std::uint64_t id, Errc status, std::uint64_t 
     session_.sender().queue_control(frame, body);
 }
 
-// Null when the peer has more pending than it may, which ends the session.
+// Null when the peer has too many requests pending: the session ends.
 PeerRequest* Owner::add(const Frame& frame, const TransferBody& body) noexcept {
     PeerRequest* request = requests_count_ < requests_max ? session_.port().pools().take_request(session_) : nullptr;
     if (!request) {
@@ -83,7 +83,7 @@ void Owner::get(const Frame& frame, const TransferBody& body) noexcept {
 }
 
 void Owner::put(const Frame& frame, const TransferBody& body, ConstBytes data) noexcept {
-    // The whole operation is checked, so that one which does not fit writes nothing at all.
+    // Checks the operation as a whole: an operation that does not fit writes nothing.
     const auto pin = pin_lease(body.key, body.offset, body.bytes, na::Access::write);
     const bool fits = body.chunk <= session_.port().provider().chunk_bytes;
     if (!pin.ok() || !fits) return answer(FrameKind::put_done, frame.id, fits ? pin.why() : Errc::too_large);
@@ -110,7 +110,7 @@ void Owner::atomic(const Frame& frame, const TransferBody& body) noexcept {
 void Owner::stop(const Frame& frame, const TransferBody& body) noexcept {
     PeerRequest* request = requests_.front();
     while (request && request->id != frame.id) request = Requests::next(*request);
-    // All chunks of a get that is not known any more are on their way.
+    // The get is done: all its chunks are sent.
     if (!request) return answer(FrameKind::get_ended, frame.id, Errc::canceled, chunks_max);
     if (!request->is_put) {
         answer(FrameKind::get_ended, frame.id, Errc::canceled, request->next);
@@ -122,7 +122,6 @@ void Owner::stop(const Frame& frame, const TransferBody& body) noexcept {
     if (request->with_fabric.empty()) release(*request);
 }
 
-// A chunk of each in turn, while there are not too many with the fabric and the provider has room.
 Sent Owner::serve() noexcept {
     while (served_ < served_max) {
         PeerRequest* request = to_serve_.pop_front();
@@ -138,7 +137,7 @@ Sent Owner::serve() noexcept {
     return Sent::all;
 }
 
-// The next chunk of it; null when there is none to be had.
+// The next chunk of a request; null when no chunk is free.
 Chunk* Owner::next_chunk(const PeerRequest& request) noexcept {
     Chunk* chunk = session_.chunks().take();
     if (!chunk) return nullptr;
@@ -150,7 +149,7 @@ Chunk* Owner::next_chunk(const PeerRequest& request) noexcept {
     return chunk;
 }
 
-// The provider did not take a chunk.
+// The provider did not take the chunk.
 Sent Owner::not_taken(PeerRequest& request, Chunk& chunk, Errc why) noexcept {
     session_.chunks().give(chunk);
     to_serve_.push_front(request);
@@ -185,7 +184,8 @@ Sent Owner::serve_get(PeerRequest& request) noexcept {
     return Sent::all;
 }
 
-// Straight from the memory, whose lease stays pinned until the fabric has sent it; or a copy, and the pin ends here.
+// Sends directly from the leased memory, which stays pinned until the fabric has sent it; or copies, and the pin ends
+// here.
 Errc Owner::send_leased(const PeerRequest& request, Chunk& chunk, na::LeaseTable::Pin pin) noexcept {
     Endpoint& endpoint = session_.port().endpoint();
     std::array<iovec, pieces_limit> pieces;
@@ -257,7 +257,7 @@ void Owner::chunk_ended(Chunk& chunk, const Done& done) noexcept {
     }
 }
 
-// Copies the data of a put into place, or tells the origin why not.
+// Copies the data of a put into place, or answers why not.
 void Owner::place(PeerRequest& request, const Chunk& chunk) noexcept {
     const std::uint64_t at = std::uint64_t{chunk.number} * request.chunk;
     const auto pin = pin_lease(request.key, request.offset + at, chunk.bytes, na::Access::write);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the peer asks of this side's memory. Every access goes through a lease's key, bounds and permission. Owner of
-// the context only.
+// Carries out the peer's operations on this side's memory. Every access is checked by the key, bounds and permission of
+// a lease. Owner of the context only.
 #pragma once
 
 #include "frame_sender.hpp"
@@ -12,9 +12,9 @@ namespace cinnabar::ofi {
 
 class Owner {
   public:
-    // Large operations that a peer may have pending: more than it can ask for while it keeps to Origin::admitted_max.
+    // Large operations that a peer may have pending: more than Origin::admitted_max allows it.
     static constexpr std::uint32_t requests_max = 256;
-    // Chunks for the peer that are with the fabric, at most.
+    // Chunks for the peer that the fabric may have at a time.
     static constexpr std::uint32_t served_max = 8;
 
     explicit Owner(Session& session) noexcept : session_(session) {}
@@ -25,16 +25,16 @@ class Owner {
     void atomic(const Frame& frame, const TransferBody& body) noexcept;
     void stop(const Frame& frame, const TransferBody& body) noexcept;
 
-    // A chunk of each request in turn, while there are not too many with the fabric and the provider has room.
+    // Sends or grants one chunk of each request in turn, up to served_max and while the provider has room.
     [[nodiscard]] Sent serve() noexcept;
     [[nodiscard]] bool has_work() const noexcept { return !to_serve_.empty(); }
     void chunk_ended(Chunk& chunk, const Done& done) noexcept;
     void chunk_given() noexcept { --served_; }
-    // Nothing of it is served any more; its chunks that are with the fabric are stray.
+    // Drops all requests. Chunks that the fabric has become strays.
     void end() noexcept;
 
     [[nodiscard]] std::uint32_t requests() const noexcept { return requests_count_; }
-    // When the peer last sent a chunk that it has room for here; time_never: it has no such room.
+    // Since when chunks that were granted to the peer have not come; time_never: none is granted.
     [[nodiscard]] TimeUs put_waits_since() const noexcept { return granted_ > 0 ? granted_since_ : time_never; }
 
   private:
@@ -58,8 +58,8 @@ class Owner {
     WorkQueue to_serve_;
     std::uint32_t requests_count_ = 0;
     std::uint32_t served_ = 0;   // chunks for the peer
-    std::uint32_t granted_ = 0;  // of them, of puts: the peer sends
-    TimeUs granted_since_ = 0;   // when the first was granted, or the last came
+    std::uint32_t granted_ = 0;  // of them, those of puts, which the peer sends
+    TimeUs granted_since_ = 0;   // when the first was granted, or the last one came
 };
 
 }  // namespace cinnabar::ofi

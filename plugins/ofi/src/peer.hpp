@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The pair of this context and a remote one. Owner of the context only.
+// A remote context as this port knows it. Owner of the context only.
 #pragma once
 
 #include <cinnabar/na/session/dial_targets.hpp>
@@ -11,15 +11,15 @@ class OfiPeer;
 class OfiPort;
 class Session;
 
-// Of a session, which is named in the greeting, so that the peer can answer on the fabric.
+// A dial has a session already, whose name is in the greeting, so that the peer can send frames for it.
 using Dial = na::OutgoingHandshake<OfiPort, OfiPeer, Session*>;
 
 class OfiPeer final : public na::SocketPeer {
   public:
     using SocketPeer::SocketPeer;
 
-    Session* session = nullptr;  // both have greeted
-    Dial* dial = nullptr;        // a session is being made
+    Session* session = nullptr;  // after the handshake
+    Dial* dial = nullptr;        // while it is dialled
 };
 
 }  // namespace cinnabar::ofi

@@ -9,14 +9,14 @@
 namespace cinnabar::ofi {
 namespace {
 
-// Over all peers: own operations that peers know of, large operations of peers, and messages of both on the fabric.
+// For all peers together: own operations that are admitted, large operations of peers, and chunks of both.
 constexpr std::uint32_t transfers_max = 16 * 1024;
 constexpr std::uint32_t requests_max = 64 * 1024;
 constexpr std::uint32_t chunks_slots_max = 256 * 1024;
 static_assert(Pools::staging_max > 2 * chunks_max);
 constexpr std::uint32_t controls_max = 64 * 1024;
 
-// How long a peer may keep room for chunks that it does not send while others wait for such room.
+// How long a peer may hold granted chunks without sending them while others wait for chunks.
 constexpr TimeUs writer_silence_us = 5'000'000;
 
 }  // namespace
@@ -30,8 +30,8 @@ Pools::Pools(OfiPort& port)
       staging_(Threads::one, staging_max),
       served_staging_(Threads::one, staging_max) {}
 
-// False: no other session holds more than the session that asks. Those that wait for the provider come first: a peer
-// that takes what it asked for holds much for a moment only.
+// Ends the session that holds the most. Sessions that wait for their peer come first: a peer that reads holds much only
+// for a moment. False: the session that asks holds the most.
 bool Pools::end_largest(std::uint32_t (*held)(const Session&) noexcept, Session& asks) noexcept {
     Session* largest = nullptr;
     const auto before = [held](const Session& one, const Session& other) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pools that all sessions of a port share. When one is used up, the session that holds the most of it ends, not the one
-// that asks next (docs/limits.md). Owner of the context only.
+// Pools that all sessions of a port share. When one is used up, the session that holds the most of it ends
+// (docs/limits.md). Owner of the context only.
 #pragma once
 
 #include "buffers.hpp"
@@ -15,28 +15,28 @@ class Session;
 
 class Pools {
   public:
-    // Chunks that there is room for, on each side; holds the largest operation several times.
+    // Staging memory, in chunks, for each side's operations: enough for several of the largest.
     static constexpr std::uint32_t staging_max = 2048;
 
     explicit Pools(OfiPort& port);
 
-    // For one session. Null: no other session holds more, or memory is short; of transfers also until those of the
-    // other come back.
+    // Null: no other session holds more, or memory is short. take_transfer() also returns null until the ended session
+    // has given its transfers back.
     [[nodiscard]] Buffer* take_control(Session& asks) noexcept;
     [[nodiscard]] PeerRequest* take_request(Session& asks) noexcept;
     [[nodiscard]] Transfer* take_transfer(Session& asks) noexcept;
-    // There is no room for a chunk of a put, here or with the provider: ends the session of the other peer that has
-    // room and has sent nothing for longest, if that is more than writer_silence_us.
+    // There is no room for a chunk of a put. Ends the session, other than `asks`, that has held granted chunks for
+    // longest without sending any, if that is longer than writer_silence_us.
     void end_silent_writer(const Session& asks) noexcept;
 
-    // Room for a chunk; null when memory is out. What is `served` to peers has its own: they wait for it, and each may
-    // be waited for by the other.
+    // Memory for a chunk; null when there is none. Chunks that are `served` to peers have a pool of their own: two
+    // sides that served each other from one pool could deadlock.
     [[nodiscard]] Staging* take_staging(bool served) noexcept;
     static void give_staging(Staging& staging) noexcept { staging.pool->release(staging); }
-    // Where chunks go that nothing waits for any more.
+    // Where chunks are received that nothing waits for any more.
     [[nodiscard]] Staging* sink() noexcept;
 
-    // Whether a large get may post its chunks: it has begun to, or none has.
+    // Whether a large get may post its chunks: no other get has begun to.
     [[nodiscard]] bool may_post_get(Transfer& transfer) noexcept {
         if (!posting_get_) posting_get_ = &transfer;
         return posting_get_ == &transfer;
@@ -45,7 +45,7 @@ class Pools {
         if (posting_get_ == &transfer) posting_get_ = nullptr;
     }
 
-    // The endpoint is closed, and all sessions have given back what they had.
+    // The endpoint is closed, and all sessions have given everything back.
     void close() noexcept;
 
     BufferPool controls;
@@ -57,8 +57,8 @@ class Pools {
     [[nodiscard]] bool end_largest(std::uint32_t (*held)(const Session&) noexcept, Session& asks) noexcept;
 
     OfiPort& port_;
-    SlotPool<Staging> staging_;         // of this side's operations
-    SlotPool<Staging> served_staging_;  // of the peers'
+    SlotPool<Staging> staging_;         // for this side's operations
+    SlotPool<Staging> served_staging_;  // for those of peers
     Staging* sink_ = nullptr;
     Transfer* posting_get_ = nullptr;
     TimeUs silent_looked_at_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Posts, and progress: what the provider brings, and which sessions send.
+// Posting and progress: completions of the provider, and which sessions send.
 #include "port.hpp"
 
 #include <cinnabar/base/log.hpp>
@@ -11,10 +11,11 @@
 namespace cinnabar::ofi {
 namespace {
 
-constexpr unsigned completions_max = 256;  // that one round hands out
-// A provider goes on with connections, and with what it had no room for, only when it is asked.
+constexpr unsigned completions_max = 256;  // in one round
+// A provider makes connections, and sends what it had no room for, only while it is polled.
 constexpr TimeUs tick_us = 500;
-// Without a descriptor: how long a context looks without a pause after something came, and the pauses then.
+// Without a descriptor: how long a context polls without a pause after something came, and the length of the pauses
+// then.
 constexpr TimeUs watchful_us = 20'000;
 constexpr TimeUs pause_us = 1000;
 
@@ -37,8 +38,8 @@ void QueueWatch::stop() noexcept {
     fd_ = -1;
 }
 
-// Some providers leave their descriptor readable although there is nothing to do: watched for changes only, it lets
-// the context sleep.
+// Some providers leave their descriptor readable although there is nothing to do. It is then watched edge-triggered, so
+// that the context can sleep.
 void QueueWatch::on_ready(std::uint32_t) noexcept {
     constexpr TimeUs patience_us = 5000;
     if (fd_ < 0) return;
@@ -66,7 +67,7 @@ OfiPort::OfiPort(OfiTransport& transport, na::PortHost& host, std::unique_ptr<En
       watch_(*this),
       send_room_(endpoint_->sends_max()) {
     tick_.owner = this;
-    tick_.fire = [](Timer&) noexcept {};  // being awake is enough
+    tick_.fire = [](Timer&) noexcept {};  // waking the context is enough
 }
 
 Result<void> OfiPort::open() {
@@ -87,7 +88,7 @@ void OfiPort::stop_events() noexcept {
 }
 
 void OfiPort::end_connections() noexcept {
-    // From here on the fabric touches nothing of what was posted, and gives nothing back.
+    // From here on the fabric uses nothing that was posted, and gives nothing back.
     endpoint_->close();
     peers_.each([this](na::SessionPeer& each) {
         auto& peer = static_cast<OfiPeer&>(each);
@@ -118,7 +119,7 @@ Errc OfiPort::post(na::Op& op) noexcept {
 }
 
 void OfiPort::cancel_begun(na::SessionPeer&, na::PostedOp& posted) noexcept {
-    // The fabric takes no message back: it ends as it would have.
+    // The fabric cannot cancel a message: it completes normally.
     if (posted.place == na::OpPlace::sending) return;
     auto& own = static_cast<Posted&>(posted);
     own.transfer->session->cancel(own);
@@ -131,19 +132,19 @@ void OfiPort::frame_came(ConstBytes bytes, na::ReceiveBlock& block, fi_addr_t so
     const Errc wrong = decode(bytes, options().message_bytes_max, frame, body, payload);
     Session* session = wrong == Errc::ok ? sessions_.at(frame.session.index) : nullptr;
     if (!session || !session->is(frame.session)) {
-        // Of a session that is over, or of none: its sender is not known.
+        // For a session that has ended, or for none. The sender is not known.
         transport_.count_stray();
         if (wrong != Errc::ok) {
             static constinit LogLimit lines;
-            log_limited(lines, LogLevel::info, "ofi: a malformed frame came: dropped");
+            log_limited(lines, LogLevel::info, "ofi: malformed frame: dropped");
         }
         return;
     }
-    // The greeting may name any address: nothing is sent there before something came from there.
+    // The greeting may name any address, so nothing is sent to it before something came from it.
     if (frame.kind == FrameKind::probe && endpoint_->tells_source() && source != session->fabric_address()) {
         static constinit LogLimit lines;
         return log_limited(lines, LogLevel::info,
-                           "ofi: a probe came from another address than that of its session: dropped");
+                           "ofi: a probe came from an address that is not that of its session: dropped");
     }
     na::Arrival arrival{payload, &session->peer(), frame.id, this, &block, 0};
     session->receive(frame, body, payload, arrival);
@@ -175,12 +176,12 @@ unsigned OfiPort::poll() noexcept {
     return did;
 }
 
-// Something goes on only when the provider is asked.
+// Something needs the provider to be polled.
 bool OfiPort::wants_asking() const noexcept {
     return !output_.blocked().empty() || connecting_ > 0 || !receives_.complete() || transport_.fences().pending();
 }
 
-// While the provider has to be asked now and then, the context does not sleep for long.
+// While the provider has to be polled, the context does not sleep for long.
 void OfiPort::keep_awake() noexcept {
     if (tick_.armed()) return;
     if (wants_asking()) {
@@ -197,7 +198,7 @@ void OfiPort::flush() noexcept {
 
 bool OfiPort::prepare_wait() noexcept {
     if (!output_.empty() || has_deferred_work()) return false;
-    // Since the last poll: a poster's flush, on `many`, finds no room as well.
+    // Since the last poll: a flush of another thread may have found no room.
     if (wants_asking() && !tick_.armed()) return false;
     if (endpoint_->wait_fd() >= 0) return endpoint_->may_sleep();
     return sessions_.taken() == 0 || host().now_us() - active_at_ >= watchful_us;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A context's port on a fabric: its endpoint, its peers, and which sessions send next. Owner of the context only, but
-// for messages and inbox.
+// A context's port on a fabric: its endpoint, its peers, and which sessions send next. Owner of the context only,
+// except messages and inbox: any thread.
 #pragma once
 
 #include "buffers.hpp"
@@ -25,7 +25,7 @@ class OfiPort;
 class QueueWatch final : public na::FdEvents {
   public:
     explicit QueueWatch(OfiPort& port) noexcept : port_(port) {}
-    // False, with errno, when the kernel refuses. Below 0: there is none.
+    // False, with errno, when the kernel refuses. fd -1: there is none.
     [[nodiscard]] bool watch(int fd) noexcept;
     void stop() noexcept;
     void on_ready(std::uint32_t epoll_events) noexcept override;
@@ -34,14 +34,14 @@ class QueueWatch final : public na::FdEvents {
     OfiPort& port_;
     int fd_ = -1;
     bool by_edges_ = false;
-    TimeUs fruitless_since_ = 0;  // 0: the last event was of use
+    TimeUs fruitless_since_ = 0;  // since when events brought nothing; 0: the last one did
 };
 
 class OfiPort final : public na::SocketPort<OfiPort, na::IncomingHandshake<OfiPort>, Incoming> {
   public:
     OfiPort(OfiTransport& transport, na::PortHost& host, std::unique_ptr<Endpoint> endpoint);
     ~OfiPort() override { close(); }
-    // Posts the receives and watches what there is to watch.
+    // Posts the receives and watches the descriptors.
     [[nodiscard]] Result<void> open();
 
     // na::Port
@@ -64,7 +64,7 @@ class OfiPort final : public na::SocketPort<OfiPort, na::IncomingHandshake<OfiPo
     [[nodiscard]] SendRoom& send_room() noexcept { return send_room_; }
     void connecting(int change) noexcept { connecting_ += change; }
     void frame_came(ConstBytes bytes, na::ReceiveBlock& block, fi_addr_t source) noexcept;
-    // Asks the provider; returns how much came of it.
+    // Polls the provider; returns how much it did.
     unsigned poll_endpoint() noexcept;
 
     // Sessions (sessions.cpp).
@@ -113,9 +113,9 @@ class OfiPort final : public na::SocketPort<OfiPort, na::IncomingHandshake<OfiPo
 
     na::OutputLists<Session> output_;
     SendRoom send_room_;
-    int connecting_ = 0;  // sessions that the fabric has not carried anything of
+    int connecting_ = 0;  // sessions of which the fabric has not carried anything yet
     unsigned idle_rounds_ = hot_rounds;
-    TimeUs active_at_ = 0;  // when something last came of the endpoint
+    TimeUs active_at_ = 0;  // when the endpoint last had a completion
 };
 
 }  // namespace cinnabar::ofi

@@ -8,7 +8,7 @@
 namespace cinnabar::ofi {
 namespace {
 
-// What is named in brackets without more is a function of libfabric 1.17; NAME(7) is its manual page fi_NAME.
+// Names in brackets are functions of libfabric 1.17; NAME(7) is its manual page fi_NAME.
 
 // RxM over tcp. Its rendezvous protocols fail under load: the one by writes finds what has ended by a number that each
 // peer counts for itself (rxm_rndv_handle_wr_done), so that with several peers transfers never end or end too early;

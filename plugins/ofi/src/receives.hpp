@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The receives that an endpoint has posted for messages from anybody, each into a block. A small message is copied out
-// of it into a block of its size, so that keeping it keeps no more; so is every message where the provider must
-// know the memory, which then is a slot that is registered once. Owner of the context only.
+// The receives that an endpoint has posted for messages, each with a block to receive into. A small message is copied
+// to a block of its own size, so that a kept message does not hold a large block. If the provider needs registered
+// memory, messages are received into registered slots and always copied. Owner of the context only.
 #pragma once
 
 #include "endpoint.hpp"
@@ -19,21 +19,21 @@ class Receives {
   public:
     Receives(OfiPort& port, std::size_t frame_bytes_max);
     ~Receives();
-    // Posts all. Why the provider took none.
+    // Posts all receives. An error if the provider took none.
     [[nodiscard]] Errc open(Endpoint& endpoint) noexcept;
-    // Posts again what could not be posted when it came back. False: some still cannot.
+    // Posts the receives that could not be posted before. False: some still cannot.
     bool repost() noexcept;
     [[nodiscard]] bool complete() const noexcept { return waiting_ == nullptr; }
-    // Before the endpoint's domain goes; it has ended its receives.
+    // Requires: the endpoint has ended its receives; its domain is open.
     void close() noexcept;
 
   private:
     struct Receive final : FabricOp {
         Receives* owner = nullptr;
         na::ReceiveBlock* block = nullptr;  // what is received into; null until it is posted
-        std::unique_ptr<std::byte[]> slot;  // or this, where memory is registered
+        std::unique_ptr<std::byte[]> slot;  // or this, if memory has to be registered
         Registration memory;
-        Receive* next = nullptr;  // that waits to be posted
+        Receive* next = nullptr;  // the next one that waits to be posted
     };
     static void came(FabricOp& op, const Done& done) noexcept;
     void hand_out(Receive& receive, const Done& done) noexcept;
@@ -43,7 +43,7 @@ class Receives {
     OfiPort& port_;
     Endpoint* endpoint_ = nullptr;
     const std::size_t frame_bytes_max_;
-    std::vector<Receive> receives_;  // never moves once open
+    std::vector<Receive> receives_;  // elements never move after open()
     Receive* waiting_ = nullptr;
 };
 

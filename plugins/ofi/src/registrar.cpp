@@ -8,7 +8,7 @@
 namespace cinnabar::ofi {
 namespace {
 
-// A random key is taken already: never, or they are short.
+// A random key is taken already only if keys are short.
 constexpr unsigned keys_tried_max = 64;
 
 std::uint64_t bits_of(std::size_t key_bytes) noexcept {
@@ -29,7 +29,7 @@ Errc Registrar::local(const iovec& memory, Registration& out) const noexcept {
     const bool own_keys = (mode_ & FI_MR_PROV_KEY) == 0;
     fid_mr* made = nullptr;
     int failed = 0;
-    // A provider that leaves the choice of the key to the caller refuses one that is taken: ours are random.
+    // If the caller chooses the key, the provider refuses one that is taken. So keys are random, and tried again.
     for (unsigned tries = 0; tries < keys_tried_max; ++tries) {
         const std::uint64_t key = own_keys ? secret_u64() & keys_ : 0;
         failed = ::fi_mr_reg(domain_, memory.iov_base, memory.iov_len, FI_SEND | FI_RECV, 0, key, 0, &made, nullptr);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How local memory is made known to a fabric, where its provider wants that: under keys of the provider or our own,
-// bound to the endpoint or not. Peers get no keys. Owner of the context only.
+// Registers local memory with a provider that needs it. Keys are the provider's or random; peers do not get them. Owner
+// of the context only.
 #pragma once
 
 #include "libfabric.hpp"
@@ -14,7 +14,7 @@
 
 namespace cinnabar::ofi {
 
-// A registration. Empty where the provider needs none.
+// A registration. Empty if the provider needs none.
 using Registration = Fid<fid_mr>;
 
 class Registrar {
@@ -22,16 +22,16 @@ class Registrar {
     // Domain and endpoint outlive every registration.
     Registrar(fid_domain& domain, fid_ep& endpoint, const fi_domain_attr& attributes) noexcept;
 
-    // Whether memory has to be registered before the provider may send from it or receive into it.
+    // Whether memory has to be registered before it is sent from or received into.
     [[nodiscard]] bool wants_local() const noexcept;
-    // For that. Requires: wants_local().
+    // Registers memory for that. Requires: wants_local().
     [[nodiscard]] Errc local(const iovec& memory, Registration& out) const noexcept;
 
   private:
     fid_domain* domain_;
     fid_ep* endpoint_;
     std::uint64_t mode_;  // FI_MR_...
-    std::uint64_t keys_;  // which bits a key may have
+    std::uint64_t keys_;  // the bits that a key may have
 };
 
 }  // namespace cinnabar::ofi

@@ -16,7 +16,7 @@ namespace {
 
 using na::SocketAddress;
 
-// Nothing of the plugin depends on a later one.
+// The plugin uses nothing of later versions.
 constexpr std::uint32_t api_version = FI_VERSION(1, 14);
 
 Info make_hints(const Provider& provider, const Wanted& wanted) {
@@ -27,10 +27,10 @@ Info make_hints(const Provider& provider, const Wanted& wanted) {
     hints->ep_attr->type = FI_EP_RDM;
     hints->tx_attr->msg_order = FI_ORDER_SAS;
     hints->rx_attr->msg_order = FI_ORDER_SAS;
-    // Registrations are local only, so every way in which others would name them is welcome.
+    // Registrations are local, so the provider may use any kind of key.
     hints->domain_attr->mr_mode =
         FI_MR_LOCAL | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_VIRT_ADDR | FI_MR_ENDPOINT | FI_MR_RAW;
-    // Each port has a domain of its own, and one thread at a time in it.
+    // Each port has its own domain, used by one thread at a time.
     hints->domain_attr->threading = FI_THREAD_DOMAIN;
     const fi_progress progress = provider.own_progress ? FI_PROGRESS_AUTO : FI_PROGRESS_MANUAL;
     hints->domain_attr->control_progress = progress;
@@ -41,7 +41,7 @@ Info make_hints(const Provider& provider, const Wanted& wanted) {
     return hints;
 }
 
-// The bytes of an address, as they go over a wire, that are compared with those of another.
+// A subnet, in network byte order.
 struct Subnet {
     int family = AF_UNSPEC;  // any
     std::array<std::uint8_t, 16> network{};
@@ -78,7 +78,7 @@ Result<Subnet> parse_subnet(const std::string& text) {
     return subnet;
 }
 
-// Others can use it without naming one of their own interfaces; the loopback only where nothing else is.
+// How good an address is for others to connect to; 0 is best. The loopback only if there is nothing else.
 int rank(const fi_info& info) noexcept {
     if (!info.src_addr || (info.addr_format != FI_SOCKADDR_IN && info.addr_format != FI_SOCKADDR_IN6)) return 1;
     const SocketAddress address(static_cast<const sockaddr*>(info.src_addr));
@@ -106,7 +106,7 @@ std::string asked_of(const Provider& provider, const Wanted& wanted) {
     return text;
 }
 
-// The text of the first address of an interface or a host.
+// The first address of an interface or a host, as text.
 Result<std::string> numeric(const Wanted& wanted) {
     na::Uri uri;
     uri.scheme = "tcp";
@@ -118,7 +118,7 @@ Result<std::string> numeric(const Wanted& wanted) {
 Result<Selection> select_from(const Provider& provider, const Wanted& wanted) {
     CINNABAR_TRY(const Subnet subnet, parse_subnet(wanted.subnet));
     if (const Setting* low = setting_too_low(provider)) {
-        return Error(Errc::unsupported, "the environment has a limit of libfabric's that is too low: leave it out",
+        return Error(Errc::unsupported, "an environment variable of libfabric is too low: unset it",
                      low->variable + ("=" + std::string(std::getenv(low->variable))) + ", at least " +
                          std::to_string(low->at_least));
     }
@@ -131,26 +131,26 @@ Result<Selection> select_from(const Provider& provider, const Wanted& wanted) {
     fi_info* found = nullptr;
     int failed = 0;
     {
-        const SignalDispositions keep;  // providers start up in here
+        const SignalDispositions keep;  // this initialises providers
         failed = fabric_library().getinfo(api_version, node.empty() ? nullptr : node.c_str(), nullptr,
                                           node.empty() ? 0 : FI_SOURCE | FI_NUMERICHOST, hints.get(), &found);
     }
     const Info list(found);
     if (failed != 0) {
-        return error_of(failed, "libfabric has nothing here that fits", asked_of(provider, wanted));
+        return error_of(failed, "libfabric has no provider here that fits", asked_of(provider, wanted));
     }
     const fi_info* best = nullptr;
     unsigned count = 0;
     for (const fi_info* info = list.get(); info; info = info->next) {
-        // Asked for a core provider, libfabric names what it would put on top as well.
+        // libfabric also returns providers that are layered on the one asked for.
         if (std::string_view(info->fabric_attr->prov_name) != provider.name || !subnet.holds(*info)) continue;
-        // Not every provider looks at the domain that it is asked for.
+        // Not every provider honours the domain of the hints.
         if (!wanted.domain.empty() && (!info->domain_attr->name || wanted.domain != info->domain_attr->name)) continue;
         ++count;
         if (!best || rank(*info) < rank(*best)) best = info;
     }
     if (!best) {
-        return Error(Errc::unsupported, "libfabric has nothing here that fits", asked_of(provider, wanted));
+        return Error(Errc::unsupported, "libfabric has no provider here that fits", asked_of(provider, wanted));
     }
     Selection selection{Info(fabric_library().dupinfo(best)), &provider, provider.wait_fd && !wanted.busy, {}};
     if (!selection.info) return Error(Errc::out_of_memory);
@@ -222,7 +222,7 @@ Result<Selection> select(const Wanted& wanted) {
         if (provider.standing == Standing::untested) known += " (UNTESTED)";
         if (!means(wanted.uri->scheme, provider)) continue;
         if (provider.on_request && !wanted.untested) {
-            return Error(Errc::unsupported, "this provider is off: add ?untested=yes to use it all the same",
+            return Error(Errc::unsupported, "this provider is off: add ?untested=yes to use it",
                          provider.name + (": " + std::string(provider.note)));
         }
         auto selection = select_from(provider, wanted);

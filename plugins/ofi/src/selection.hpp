@@ -12,34 +12,34 @@
 
 namespace cinnabar::ofi {
 
-// Where this process meets others, and on what.
+// The provider, device and socket that an address asks for.
 struct Wanted {
     const na::Uri* uri = nullptr;
     std::string interface;  // a host, its address or an interface's name; empty: any
     std::string domain;     // libfabric's name of a device; empty: any
     std::string subnet;     // "10.1.0.0/16", "fd00:1::/32"; empty: any
-    bool busy = false;      // the queue has no descriptor to sleep on
-    bool untested = false;  // providers that are off may be used
+    bool busy = false;      // poll always: no descriptor to sleep on
+    bool untested = false;  // untested providers may be used
 };
 
 // ofi+PROVIDER://[INTERFACE[:PORT]][?domain=...&interface=...&subnet=...&busy=yes&untested=yes], or
 // ofi+PROVIDER://DOMAIN/INTERFACE[:PORT]. bad_address: an unknown option.
 [[nodiscard]] Result<Wanted> read_address(const na::Uri& uri);
 
-// The uri of the socket on which peers greet: the interface and the port.
+// The interface and port of the socket for handshakes, as a uri.
 [[nodiscard]] Result<na::Uri> handshake_address(const Wanted& wanted);
 
 struct Selection {
     Info info;
     const Provider* provider = nullptr;
     bool wait_fd = true;  // the queue has a descriptor to sleep on
-    std::string why;      // what was chosen, from what; one line
+    std::string why;      // what was chosen, and from how many; one line
 };
 
-// bad_address: no such provider here; unsupported: libfabric has nothing that fits, the hint says what was asked.
+// bad_address: an unknown provider; unsupported: libfabric has nothing that fits.
 [[nodiscard]] Result<Selection> select(const Wanted& wanted);
 
-// The providers of the table, which of them libfabric has here, and which are untested; one line.
+// The providers of the table: which of them this machine has, and which are untested. One line.
 [[nodiscard]] std::string survey();
 
 }  // namespace cinnabar::ofi

@@ -12,7 +12,7 @@
 namespace cinnabar::ofi {
 namespace {
 
-// How long a provider may take to give back what it has of a session that is over.
+// How long a provider may take to give back what it has of an ended session.
 constexpr TimeUs drain_us = 2'000'000;
 
 }  // namespace
@@ -72,7 +72,7 @@ void Session::end(Errc why) noexcept {
     owner_.end();
     origin_.end(why);
     peer_ = nullptr;
-    taken();  // not before all of the above
+    taken();  // keeps the session from being released inside the calls above
     port_->host().arm(timer_, port_->host().now_us() + drain_us);
     given_back();
 }
@@ -81,7 +81,7 @@ bool Session::live() const noexcept { return peer_ && !peer_->ending(); }
 
 void Session::forfeit(Errc why) noexcept {
     static constinit LogLimit lines;
-    log_limited(lines, LogLevel::info, "ofi: %s holds the most of a shared pool, and does not go on: %s",
+    log_limited(lines, LogLevel::info, "ofi: %s holds the most of a shared pool that is used up: its session ends: %s",
                 peer_->addr().log_name().c_str(), std::string(to_string(why)).c_str());
     fail(why);
     sender_.drop_controls();
@@ -119,7 +119,7 @@ void Session::on_ready(std::uint32_t) noexcept {
     if (!peer_) return;
     std::byte nothing{};
     const na::Moved moved = na::receive_some(fd_.get(), &nothing, 1);
-    // Nothing follows the greetings on the socket.
+    // No bytes may follow the greetings on the socket.
     if (moved.why != Errc::again) fail(moved.why == Errc::ok ? Errc::protocol : Errc::peer_lost);
     (void)port_->settle();
 }
@@ -157,7 +157,7 @@ void Session::time_out(Timer& timer) noexcept {
     OfiPort& port = *self.port_;
     if (self.draining_) {
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::info, "ofi: %s keeps %u operations of a session that is over",
+        log_limited(lines, LogLevel::info, "ofi: %s has not given back %u operations of an ended session",
                     port.provider().name, self.with_fabric_);
         self.origin_.force_end();
     } else if (!self.open_) {
@@ -213,7 +213,7 @@ void Session::receive(const Frame& frame, const TransferBody& body, ConstBytes p
     }
 }
 
-// Until the provider has no room: control frames first, then messages, then transfers.
+// Sends control frames first, then messages, then transfers, until the provider has no room.
 void Session::transmit() noexcept {
     if (!live()) return;
     Sent sent = sender_.send_controls();
@@ -221,7 +221,7 @@ void Session::transmit() noexcept {
     if (live()) peer_->delayed = !peer_->messages.empty();
     if (open_ && sent == Sent::all) sent = owner_.serve();
     if (open_ && sent == Sent::all) sent = origin_.post_transfers();
-    // What these two have queued.
+    // Control frames of the transfers.
     if (sent == Sent::all) sent = sender_.send_controls();
     if (sent == Sent::blocked && live()) port_->output().block(*this);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A connection of two contexts: the socket on which they greeted, whose end is the death of the peer, and its side of
-// the fabric. It lives in a pool of its port whose memory stays, and keeps its slot until the fabric has given back all
-// that was posted for it. Owner of the context only.
+// A connection of two contexts: the socket of the handshake, which stays open so that its end shows the end of the
+// peer, and what is sent over the fabric. It lives in a pool whose memory is never freed before the port, and keeps its
+// slot until the fabric has given back everything. Owner of the context only.
 #pragma once
 
 #include "chunks.hpp"
@@ -24,16 +24,16 @@ class Session final : public PoolSlot, public na::FdEvents {
   public:
     Session() noexcept;
 
-    // A name for the peer to use, before it is known how to reach it.
+    // Before the handshake: gives the session a name, which goes into the greeting.
     void reserve(OfiPort& port) noexcept;
     void end_reserved() noexcept;
-    // Both have greeted; `dialled`: by this side, which then asks whether the fabric carries messages. unreachable,
-    // protocol: the peer's fabric address is invalid; overloaded: the kernel does not watch the socket.
+    // After the handshake. `dialled`: by this side, which then probes the fabric. unreachable, protocol: the peer's
+    // fabric address is invalid; overloaded: the socket cannot be watched.
     [[nodiscard]] Errc begin(OfiPeer& peer, UniqueFd fd, const Greeting& theirs, bool dialled) noexcept;
-    // What waits to be sent stays with the peer; what is with the fabric ends with `why`. The session leaves the pool
-    // as soon as the fabric has given everything back.
+    // Operations that the fabric has end with `why`; those that wait stay with the peer. The session is released once
+    // the fabric has given everything back.
     void end(Errc why) noexcept;
-    // The endpoint is closed: ends everything with `canceled`, and leaves the pool if it is in use.
+    // The endpoint is closed: ends everything with `canceled`, and releases the session.
     void abandon() noexcept;
 
     void on_ready(std::uint32_t epoll_events) noexcept override;
@@ -46,18 +46,18 @@ class Session final : public PoolSlot, public na::FdEvents {
     [[nodiscard]] bool has_peer() const noexcept { return peer_ != nullptr; }
     // Begun and not ending.
     [[nodiscard]] bool live() const noexcept;
-    // The provider has no more room for it, or the peer has not taken what that has.
+    // The provider has no room for it, or the peer does not read.
     [[nodiscard]] bool waits_for_peer() const noexcept { return blocked || sender_.waits_for_peer(); }
 
     // A frame for this session came.
     void receive(const Frame& frame, const TransferBody& body, ConstBytes payload, na::Arrival& arrival) noexcept;
-    // Sends what waits, within a bound. Afterwards the session has nothing to send, or is blocked.
+    // Sends a bounded amount of what waits. Afterwards nothing is left, or the session is blocked.
     void transmit() noexcept;
     void cancel(Posted& posted) noexcept { origin_.cancel(posted); }
-    // Ends the session and gives what it holds of shared pools back at once.
+    // Ends the session and gives back at once what it holds of shared pools.
     void forfeit(Errc why) noexcept;
 
-    // Its parts, and what they report.
+    // Its parts, and for its parts.
     [[nodiscard]] FrameSender& sender() noexcept { return sender_; }
     [[nodiscard]] const FrameSender& sender() const noexcept { return sender_; }
     [[nodiscard]] Chunks& chunks() noexcept { return chunks_; }
@@ -66,15 +66,15 @@ class Session final : public PoolSlot, public na::FdEvents {
     [[nodiscard]] Owner& owner() noexcept { return owner_; }
     [[nodiscard]] const Owner& owner() const noexcept { return owner_; }
     void fail(Errc why) noexcept;
-    // Of something that the fabric has not carried.
+    // The error for a failed operation.
     [[nodiscard]] Errc reason(const Done& done) const noexcept;
-    // The fabric has one buffer or chunk more, or one less.
+    // The fabric has taken, or given back, a buffer or chunk.
     void taken() noexcept { ++with_fabric_; }
     void given_back() noexcept;
-    // A chunk has ended: others may go.
+    // A chunk has ended: others may be sent.
     void go_on() noexcept;
 
-    // The port's books.
+    // For the port.
     ListLink<Session> output_link;  // in OutputLists
     bool blocked = false;           // the provider had no room
 
@@ -89,11 +89,11 @@ class Session final : public PoolSlot, public na::FdEvents {
     fi_addr_t address_ = FI_ADDR_UNSPEC;
     std::uint64_t check_ = 0;
     na::Hello hello_;
-    bool open_ = false;  // the fabric has carried something from the peer
+    bool open_ = false;  // something came from the peer over the fabric
     bool dialled_ = false;
     bool draining_ = false;
-    std::uint32_t with_fabric_ = 0;  // buffers and chunks
-    TimerOf<Session> timer_;         // until it is open; after its end, until the fabric has given back everything
+    std::uint32_t with_fabric_ = 0;  // buffers and chunks that the fabric has
+    TimerOf<Session> timer_;         // until it is open; after its end, until everything is given back
 
     FrameSender sender_{*this};
     Chunks chunks_{*this};

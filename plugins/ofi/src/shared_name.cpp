@@ -12,8 +12,8 @@
 namespace cinnabar::ofi {
 
 Errc may_map(ConstBytes address) noexcept {
-    // "fi_shm://PROCESS:USER:NUMBER" and one zero (smr_endpoint_name): libfabric reads no further than that, and two
-    // addresses that differ behind it would be one to it.
+    // "fi_shm://PROCESS:USER:NUMBER" and one zero byte (smr_endpoint_name). libfabric ignores bytes after it, so an
+    // address must not have any.
     constexpr std::string_view prefix = "fi_shm://";
     constexpr std::string_view folder = "/dev/shm/";  // SMR_DIR
     constexpr std::size_t name_max = 64;
@@ -21,7 +21,7 @@ Errc may_map(ConstBytes address) noexcept {
     if (!text.starts_with(prefix) || text.back() != '\0') return Errc::protocol;
     const std::string_view name = text.substr(prefix.size(), text.size() - prefix.size() - 1);
     if (name.empty() || name.size() > name_max) return Errc::protocol;
-    // Memory of the own user that is something else has another name.
+    // Only names of endpoints: other shared memory of this user has other names.
     if (name.find_first_not_of("0123456789:") != std::string_view::npos) return Errc::protocol;
     std::array<char, folder.size() + name_max + 1> path{};
     std::copy(name.begin(), name.end(), std::copy(folder.begin(), folder.end(), path.begin()));

@@ -10,7 +10,7 @@
 namespace cinnabar::ofi {
 namespace {
 
-constexpr std::size_t message_bytes_limit = 1024 * 1024;  // below what goes eagerly everywhere
+constexpr std::size_t message_bytes_limit = 1024 * 1024;  // below the eager limit of every provider
 
 }  // namespace
 

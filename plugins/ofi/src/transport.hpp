@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One opened fabric: what was selected, the socket on which peers greet, and the leases. Any thread.
+// One opened fabric: the selected provider, the socket for handshakes, and the leases. Any thread.
 #pragma once
 
 #include "fences.hpp"
@@ -18,7 +18,7 @@ namespace cinnabar::ofi {
 class Endpoint;
 class OfiPort;
 
-// A connection that came in and has greeted.
+// An incoming connection whose greeting is read.
 struct Incoming {
     UniqueFd fd;
     Greeting greeting;
@@ -41,7 +41,7 @@ class OfiTransport final : public na::SocketTransport {
     [[nodiscard]] const Provider& provider() const noexcept { return *selection_.provider; }
     [[nodiscard]] Fences& fences() noexcept { return fences_; }
     [[nodiscard]] na::PortTable<OfiPort>& ports() noexcept { return ports_; }
-    // A frame came that names no session: late, or a guess. diagnosis() tells how many.
+    // A frame came that names no session: late, or forged. diagnosis() says how many.
     void count_stray() noexcept { strays_.fetch_add(1, std::memory_order_relaxed); }
 
   private:
