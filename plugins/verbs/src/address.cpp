@@ -8,7 +8,7 @@
 namespace cinnabar::verbs {
 namespace {
 
-// The loopback is never an interface of a device.
+// The loopback has no RDMA device.
 std::vector<SocketAddress> of_interfaces(std::string_view name, std::uint16_t port) {
     std::vector<SocketAddress> found = na::interface_addresses(name, port);
     std::erase_if(found, [](const SocketAddress& address) { return address.is_loopback(); });
@@ -24,7 +24,7 @@ Result<std::uint16_t> port_of_path(std::string_view path, std::string& interface
     const char* const end = path.data() + path.size();
     const auto [read, wrong] = std::from_chars(path.data() + colon + 1, end, port);
     if (wrong != std::errc() || read != end) {
-        return Error(Errc::bad_address, "verbs://DEVICE/INTERFACE:PORT is what a device is named by",
+        return Error(Errc::bad_address, "write the address of a device as verbs://DEVICE/INTERFACE:PORT",
                      std::string(path));
     }
     return port;

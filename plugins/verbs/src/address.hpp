@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From address strings to socket addresses. RDMA devices are found by the address of their interface.
+// From address strings to socket addresses. A device is found by the address of its interface.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -13,15 +13,15 @@ namespace cinnabar::verbs {
 
 using na::SocketAddress;
 
-// rdma_cm takes addresses that it does not write to by a plain pointer.
+// rdma_cm takes addresses by pointers to non-const, but does not write to them.
 [[nodiscard]] inline sockaddr* plain(const SocketAddress& address) noexcept {
     return const_cast<sockaddr*>(address.get());
 }
 
-// What an address string asks for, where this side is meant.
+// The device and the addresses that an address string asks for on this side.
 struct Wish {
     std::string device;                    // empty: any
-    std::vector<SocketAddress> addresses;  // best first; their ports are that of the string, or 0
+    std::vector<SocketAddress> addresses;  // best first, with the port of the string or 0
 };
 
 // `devices`: the names of this machine's RDMA devices. bad_address: no such host or interface.

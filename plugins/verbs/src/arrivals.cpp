@@ -61,13 +61,13 @@ void Arrivals::received(const ibv_wc& done) noexcept {
     if (done.status != IBV_WC_SUCCESS) {
         port_.slots().free(slot);
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::debug, "verbs: a receive failed, and with it a session: %s",
+        log_limited(lines, LogLevel::debug, "verbs: a receive failed, its session ends: %s",
                     rdma().wc_status_str(done.status));
         return port_.lost(*connection, session_error(done.status));
     }
     if (connection->stage() == Stage::open) return deliver(*connection, done);
-    // It came before the session was begun. From a dialler that was answered it is the sign that both sides know.
-    if (connection->held.size() >= connection->promised()) {  // beyond its window
+    // It came before the session has begun. If this side has accepted, it shows that the answer has arrived.
+    if (connection->held.size() >= connection->promised()) {  // more than its window
         port_.slots().free(slot);
         return port_.lost(*connection, Errc::protocol);
     }

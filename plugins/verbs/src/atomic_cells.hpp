@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the device writes what an atomic operation found. Owner of the context only.
+// Where the device writes the old values of atomic operations. Owner of the context only.
 #pragma once
 
 #include "pinned.hpp"
@@ -16,21 +16,21 @@ class AtomicCells {
   public:
     explicit AtomicCells(const Device& device) noexcept : device_(device) {}
 
-    // out_of_memory, with a hint. Before anything else.
+    // out_of_memory, with a hint. Call it first.
     [[nodiscard]] Result<void> open() {
         CINNABAR_TRY(memory_, Pinned::make(device_, (cells + 1) * sizeof(std::uint64_t)));
         CINNABAR_TRY(beacon_, Pinned::make(device_, sizeof(std::uint64_t), IBV_ACCESS_REMOTE_READ));
         for (std::uint32_t i = cells; i > 0; --i) free_.push_back(i - 1);
         return {};
     }
-    // False: all are out.
+    // False: all are taken.
     [[nodiscard]] bool take(std::uint32_t& cell) noexcept {
         if (free_.empty()) return false;
         cell = free_.back();
         free_.pop_back();
         return true;
     }
-    // Returns what is in it.
+    // Returns its value.
     std::uint64_t give_back(std::uint32_t cell) noexcept {
         free_.push_back(cell);
         std::uint64_t value = 0;
@@ -41,7 +41,7 @@ class AtomicCells {
         const std::byte* const at = memory_.bytes().data() + cell * sizeof(std::uint64_t);
         return {reinterpret_cast<std::uintptr_t>(at), sizeof(std::uint64_t), memory_.lkey()};
     }
-    // Where a word that is read for its answer alone goes.
+    // Where the word goes that is read only to get an answer.
     [[nodiscard]] ibv_sge bin() const noexcept { return piece(cells); }
     // A word that every peer may read.
     [[nodiscard]] const Pinned& beacon() const noexcept { return beacon_; }

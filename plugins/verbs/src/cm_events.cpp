@@ -10,7 +10,7 @@
 namespace cinnabar::verbs {
 namespace {
 
-// Of the InfiniBand specification: nobody listens at that service id.
+// InfiniBand specification: nobody listens at that service id.
 constexpr int reject_no_service = 8;
 
 bool is_dial(Stage stage) noexcept {
@@ -41,7 +41,7 @@ Errc connect_error(int status, Errc otherwise) noexcept {
     }
 }
 
-bool next_event(rdma_event_channel* channel, CmNews& out) noexcept {
+bool next_event(rdma_event_channel* channel, CmEvent& out) noexcept {
     rdma_cm_event* event = nullptr;
     if (rdma().get_cm_event(channel, &event) != 0) return false;
     const rdma_conn_param& conn = event->param.conn;
@@ -61,7 +61,7 @@ CmStep step_of(Stage stage, rdma_cm_event_type event, int status) noexcept {
         case RDMA_CM_EVENT_ESTABLISHED:
             return stage == Stage::dialling || stage == Stage::accepted ? CmStep{CmAction::established} : CmStep{};
         case RDMA_CM_EVENT_REJECTED:
-            // Without words of ours it was a process that closed before it answered, or is no peer.
+            // No greeting came with it: the process closed before it answered, or is no Cinnabar peer.
             if (stage == Stage::dialling) return {CmAction::rejected, connect_error(status, Errc::peer_lost)};
             return end_of(stage, Errc::peer_lost);
         case RDMA_CM_EVENT_ADDR_ERROR:
@@ -74,7 +74,7 @@ CmStep step_of(Stage stage, rdma_cm_event_type event, int status) noexcept {
             return end_of(stage, Errc::peer_lost);
         case RDMA_CM_EVENT_DEVICE_REMOVAL:
             return end_of(stage, Errc::unreachable);
-        default:  // the end of a time-wait, a change of address: no matter of a connection that stands
+        default:  // the end of time-wait, a change of address: an established connection goes on
             return {};
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a connection is made and ends, as a table: what an event of the connection manager means at each stage. Pure:
-// needs no device, but for next_event().
+// How a connection is made and ends, as a table: what an event of the connection manager means at each stage. Pure,
+// except next_event().
 #pragma once
 
 #include "greeting.hpp"
@@ -18,22 +18,22 @@ namespace cinnabar::verbs {
 
 enum class Stage : std::uint8_t {
     closed,             // not in use
-    resolving_address,  // this side dials: which device, which route
+    resolving_address,  // this side dials: device and route are looked up
     resolving_route,
-    dialling,  // the request is out
-    accepted,  // the other side dialled and was answered; it has not shown that it knows
+    dialling,  // the request is sent
+    accepted,  // the other side dialled and was answered; it has not confirmed that
     open,
-    draining,  // over; the device still holds work requests
+    draining,  // ended; the device still holds work requests
 };
 
 enum class CmAction : std::uint8_t {
     ignore,
     resolve_route,
-    request,      // make the queue pair, send the request
-    established,  // both sides know
-    rejected,     // the other side, or its host, said no: its greeting may say why, else `why` does
-    failed,       // this way does not lead there, for `why`
-    lost,         // it was open, or about to be
+    request,      // make the queue pair and send the request
+    established,  // both sides know of the connection
+    rejected,     // the other side, or its host, rejected it; the reason is in its greeting, else in `why`
+    failed,       // this address cannot be reached
+    lost,         // an open or accepted connection ended
 };
 
 struct CmStep {
@@ -41,9 +41,8 @@ struct CmStep {
     Errc why = Errc::ok;
 };
 
-// One event, copied, so that it can be given back before anything is done about it: an id whose events are out cannot
-// be destroyed.
-struct CmNews {
+// A copy of an event. The event itself is acknowledged first: an id with unacknowledged events cannot be destroyed.
+struct CmEvent {
     rdma_cm_event_type type = RDMA_CM_EVENT_TIMEWAIT_EXIT;
     int status = 0;
     std::uint8_t reads_in = 0;   // reads that the other side wants answered
@@ -54,13 +53,14 @@ struct CmNews {
 
     [[nodiscard]] ConstBytes private_data() const noexcept { return ConstBytes(bytes).first(bytes_count); }
 };
-// The next of a channel; false when there is none.
-[[nodiscard]] bool next_event(rdma_event_channel* channel, CmNews& out) noexcept;
+// The next event of a channel. False when there is none.
+[[nodiscard]] bool next_event(rdma_event_channel* channel, CmEvent& out) noexcept;
 
-// What a failed connect means: `status` is a reject reason of InfiniBand, or an errno below 0.
+// The error of a failed connect. `status` is a reject reason of InfiniBand, or a negative errno.
 [[nodiscard]] Errc connect_error(int status, Errc otherwise) noexcept;
 
-// What the next of so many places may take of the time that is left: one that says nothing leaves the others theirs.
+// How much of the time that is left the next of so many addresses may use: a silent one must not use up the time of the
+// others.
 [[nodiscard]] constexpr TimeUs share_of(TimeUs left, std::size_t places) noexcept {
     return left / std::max<std::size_t>(places, 1);
 }

@@ -7,8 +7,8 @@ Errc operation_error(ibv_wc_status status) noexcept {
     switch (status) {
         case IBV_WC_SUCCESS:
             return Errc::ok;
-        case IBV_WC_REM_ACCESS_ERR:  // the key is void, or not for that
-        case IBV_WC_LOC_PROT_ERR:    // the own memory is not what it was registered as
+        case IBV_WC_REM_ACCESS_ERR:  // the key is revoked, or does not allow it
+        case IBV_WC_LOC_PROT_ERR:    // the own memory is not registered for it
         case IBV_WC_LOC_ACCESS_ERR:
         case IBV_WC_MW_BIND_ERR:
             return Errc::permission;
@@ -21,7 +21,7 @@ Errc operation_error(ibv_wc_status status) noexcept {
         case IBV_WC_FATAL_ERR:
         case IBV_WC_GENERAL_ERR:
             return Errc::io;
-        default:  // flushed, or retries exhausted; on iWARP also a stream that broke while it was written to
+        default:  // flushed, or retries exhausted; on iWARP also a stream that broke during a write
             return Errc::peer_lost;
     }
 }

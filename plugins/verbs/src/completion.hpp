@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a work completion says: whose it is, and why it failed. Pure.
+// What a work completion says: what it belongs to, and why it failed. Pure.
 #pragma once
 
 #include <cinnabar/base/error.hpp>
@@ -10,8 +10,8 @@
 
 namespace cinnabar::verbs {
 
-// ibv_wc::wr_id. A send names its connection, the number of the queue pair's life, and its place in the send queue; a
-// receive names its slot.
+// ibv_wc::wr_id. A send has its connection, the number of the queue pair among those of this slot, and its place in the
+// send queue. A receive has its slot.
 class WorkId {
   public:
     explicit WorkId(std::uint64_t raw) noexcept : raw_(raw) {}
@@ -32,9 +32,9 @@ class WorkId {
     std::uint64_t raw_;
 };
 
-// What the operation behind a failed work request ends with. peer_lost for a flushed one: something before it failed.
+// The result of the operation whose work request failed. peer_lost for a flushed one: something before it failed.
 [[nodiscard]] Errc operation_error(ibv_wc_status status) noexcept;
-// What the session ends with, for all that waits on it.
+// The error with which the session ends.
 [[nodiscard]] Errc session_error(ibv_wc_status status) noexcept;
 
 }  // namespace cinnabar::verbs

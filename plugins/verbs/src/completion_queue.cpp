@@ -14,7 +14,7 @@
 namespace cinnabar::verbs {
 namespace {
 
-// Acknowledging takes a lock of libibverbs: done for many at once.
+// Acknowledging takes a lock of libibverbs, so it is done for many events at once.
 constexpr unsigned events_max = 256;
 
 }  // namespace
@@ -62,7 +62,8 @@ std::size_t CompletionQueue::poll(std::span<ibv_wc> out) noexcept {
     return more > 0 ? count + static_cast<std::size_t>(more) : count;
 }
 
-// There is room for as many as the queue holds: their slots and work requests come free only when they are handed out.
+// There is room for as many as the queue holds: slots and work requests become free only when their completions are
+// handed out.
 void CompletionQueue::fetch_all() noexcept {
     fetched_.erase(fetched_.begin(), fetched_.begin() + static_cast<std::ptrdiff_t>(std::exchange(fetched_begin_, 0u)));
     std::array<ibv_wc, 32> some;
@@ -75,7 +76,7 @@ void CompletionQueue::fetch_all() noexcept {
 bool CompletionQueue::arm() noexcept {
     if (fetched_begin_ < fetched_.size()) return false;
     if (!armed_) armed_ = ::ibv_req_notify_cq(queue_, 0) == 0;
-    // The device does not tell of what came between the last poll and the request.
+    // The device does not report what came between the last poll and the request.
     fetch_all();
     return armed_ && fetched_.empty();
 }

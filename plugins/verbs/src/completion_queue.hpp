@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The completion queue of a port, polled or slept on. Owner of the context only.
+// The completion queue of a port, to be polled or waited for. Owner of the context only.
 #pragma once
 
 #include "device.hpp"
@@ -21,13 +21,13 @@ class CompletionQueue final : public na::FdEvents {
     void close() noexcept;
     [[nodiscard]] ibv_cq* get() const noexcept { return queue_; }
 
-    // How many there are, at most out.size(); if they are less, there were no more.
+    // Takes completions; returns how many. Fewer than out.size(): the queue is empty.
     [[nodiscard]] std::size_t poll(std::span<ibv_wc> out) noexcept;
-    // Asks the device to tell of the next completion; false when there is one already.
+    // Asks the device to report the next completion. False when there is one already.
     [[nodiscard]] bool arm() noexcept;
-    // A queue pair is about to be destroyed, which may take what it left in the queue away: keeps that.
+    // Before a queue pair is destroyed: copies all completions, since that may drop those of the queue pair.
     void fetch_all() noexcept;
-    // It is destroyed: what it left loses its number, before another gets the same.
+    // After it is destroyed: completions that are left no longer refer to its number, which another may get.
     void forget(std::uint32_t queue_pair) noexcept;
 
     void on_ready(std::uint32_t epoll_events) noexcept override;

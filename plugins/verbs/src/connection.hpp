@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One connection and its queue pair, from the dial or the request that came in to the last work request that the device
-// gives back. It lives in a pool of its port whose memory stays. Owner of the context only.
+// One connection and its queue pair, from the dial or the incoming request until the device has given back the last
+// work request. It lives in a pool whose memory is never freed before the port. Owner of the context only.
 #pragma once
 
 #include "cm_events.hpp"
@@ -26,12 +26,12 @@ namespace cinnabar::verbs {
 class VerbsPeer;
 class VerbsPort;
 
-// A connection request that came in and is not answered yet.
+// An incoming connection that is not answered yet.
 struct Incoming {
     CmId id;
     Greeting greeting;
-    std::uint8_t read_depth = 1;   // reads that the other side can answer at once
-    std::uint8_t reads_asked = 1;  // and that it wants answered
+    std::uint8_t read_depth = 1;   // reads that the other side answers at a time
+    std::uint8_t reads_asked = 1;  // reads that it wants answered at a time
 
     // Answers with a Hello that rejects it.
     void reject(const na::Hello& why) const noexcept;
@@ -39,53 +39,52 @@ struct Incoming {
 
 class Connection final : public PoolSlot {
   public:
-    // Set-up (connection_setup.cpp). A dial tries the peer's addresses in turn; its outcome goes to
-    // VerbsPort::dial_done or dial_failed, never from inside this call.
+    // Set-up (connection_setup.cpp). Dials the peer's addresses in turn. Ends in VerbsPort::dial_done or dial_failed,
+    // never inside this call.
     void dial(VerbsPort& port, VerbsPeer& peer) noexcept;
-    // Answers a request with the own greeting. False: nothing was sent, the request is as it was, and the connection is
-    // closed again.
+    // Answers an incoming connection. False: nothing was sent, `incoming` is unchanged, and this is closed again.
     [[nodiscard]] bool accept(VerbsPort& port, Incoming& incoming) noexcept;
-    void on_cm_event(const CmNews& news) noexcept;
-    // Both sides know of it. The peer is who the session is with from now on.
+    void on_cm_event(const CmEvent& event) noexcept;
+    // Both sides know of the connection: the session with `peer` begins.
     void open(VerbsPeer& peer) noexcept;
-    // Ends it: the device gives back what it holds, then the port closes it.
+    // Ends it. The port closes it once the device has given back what it holds.
     void drain(Errc why) noexcept;
-    // Closes it now: the device has let go of everything when this returns; what it held ends with `why`.
+    // Closes it now. The device holds nothing any more when this returns; operations that it held end with `why`.
     void close(Errc why) noexcept;
 
-    // Gives up a dial that is not answered, where that cannot be closed now; false: close it. On iWARP the kernel
-    // does not let it be destroyed before it has its answer, or has waited for one long enough itself.
+    // Gives up a dial without an answer, if it cannot be closed now. False: close it. On iWARP the kernel blocks in
+    // destroying the id until the answer comes or its own time is over.
     [[nodiscard]] bool leave_unanswered() noexcept;
 
     // Data (connection_send.cpp). Sends what waits, as far as credits and the send queue allow.
     void transmit() noexcept;
     // The work requests up to `place` are done, the last one with `status`.
     void completed(std::uint32_t place, ibv_wc_status status) noexcept;
-    // Asks the other side's device for a sign of life, unless one is owed already or there was one since `since`; false
-    // when one is owed for longer than `patience`.
+    // Sends a probe to the other side's device, unless one is under way or something came since `since`. False when an
+    // answer is overdue by more than `patience`.
     [[nodiscard]] bool probe(TimeUs since, TimeUs patience) noexcept;
 
     [[nodiscard]] Stage stage() const noexcept { return stage_; }
     [[nodiscard]] VerbsPort& port() const noexcept { return *port_; }
     [[nodiscard]] VerbsPeer* peer() const noexcept { return peer_; }
     [[nodiscard]] const Greeting& greeting() const noexcept { return greeting_; }
-    // Of the other side. Requires: dialled, or accepted.
+    // Of the other side. Requires: dialled or accepted.
     [[nodiscard]] SocketAddress remote_address() const noexcept;
     [[nodiscard]] std::uint8_t life() const noexcept { return life_; }
     [[nodiscard]] std::uint32_t queue_pair() const noexcept { return queue_pair_; }
     [[nodiscard]] std::uint32_t promised() const noexcept { return promised_; }
     [[nodiscard]] bool idle() const noexcept { return sent_.empty() && !unanswered_; }
-    // While it drains: others may have its receive slots as soon as all is read that it took before.
+    // While it drains: frees its receive slots for others once all completions from before have been read.
     void give_slots_back() noexcept;
 
     SendCredits sends;
     ReceiveCredits receives;
-    TimeUs alive_at = 0;                 // something came, or the device said that something arrived
-    std::vector<ibv_wc> held;            // arrivals before the session was begun, at most promised()
-    std::atomic<Errc> broken{Errc::ok};  // why, as an asynchronous event said; set by any thread
+    TimeUs alive_at = 0;                 // when something came, or a send was completed
+    std::vector<ibv_wc> held;            // arrivals before the session, at most promised()
+    std::atomic<Errc> broken{Errc::ok};  // set by an asynchronous event, on any thread
 
-    ListLink<Connection> link;       // in the port's dirty or draining list
-    ListLink<Connection> room_link;  // it waits for what all connections share
+    ListLink<Connection> link;       // in the port's list of those that send, or of those that drain
+    ListLink<Connection> room_link;  // waits for room in the completion queue, or an atomic cell
     TimeUs drained_by = 0;
 
   private:
@@ -101,7 +100,7 @@ class Connection final : public PoolSlot {
     [[nodiscard]] Errc make_queue_pair() noexcept;
     [[nodiscard]] Errc try_queue_pair();
     void set_read_depth(std::uint32_t answered) noexcept;
-    void answered(const CmNews& news) noexcept;
+    void answered(const CmEvent& event) noexcept;
     void destroy_queue_pair() noexcept;
     static void time_out(Timer& timer) noexcept;
 
@@ -120,10 +119,10 @@ class Connection final : public PoolSlot {
     Stage stage_ = Stage::closed;
     Greeting greeting_;  // of the other side
     na::TargetWalk targets_{&Connection::names_answered, this};
-    TimeUs dial_until_ = 0;  // all addresses together; the timer is for the present one
+    TimeUs dial_until_ = 0;  // for all addresses together; the timer is for the present one
     SocketAddress target_;
     bool dialled_ = false;
-    bool unanswered_ = false;  // the kernel waits for what the other side says to a request
+    bool unanswered_ = false;  // a request is sent, and the kernel waits for the answer
     TimerOf<Connection> timer_;
     Errc end_why_ = Errc::peer_lost;
 
@@ -136,7 +135,7 @@ class Connection final : public PoolSlot {
     std::uint32_t rma_out_ = 0;
     SentWork sent_;
     SignOfLife sign_of_life_;
-    std::uint64_t failed_at_ = 0;  // Arrivals::times_emptied() as its queue pair was; takes_in: it takes in messages
+    std::uint64_t failed_at_ = 0;  // Arrivals::times_emptied() when its queue pair was failed; takes_in: it was not
 };
 
 }  // namespace cinnabar::verbs

@@ -20,10 +20,10 @@ Result<void> ConnectionManager::open() {
 
 void ConnectionManager::ready() noexcept {
     constexpr unsigned events_max = 64;  // in one go
-    CmNews news;
-    for (unsigned i = 0; i < events_max && next_event(channel_.get(), news); ++i) {
+    CmEvent event;
+    for (unsigned i = 0; i < events_max && next_event(channel_.get(), event); ++i) {
         // The id of an incoming connection that is not answered yet belongs to no connection.
-        if (auto* connection = static_cast<Connection*>(news.id->context)) connection->on_cm_event(news);
+        if (auto* connection = static_cast<Connection*>(event.id->context)) connection->on_cm_event(event);
     }
     (void)port_.settle();
 }

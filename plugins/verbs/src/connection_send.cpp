@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Work requests into the send queue and out of it.
+// Posting work requests, and their completions.
 #include "completion.hpp"
 #include "connection.hpp"
 #include "memory.hpp"
@@ -17,7 +17,8 @@ namespace cinnabar::verbs {
 namespace {
 
 constexpr std::uint32_t batch_max = 32;
-// Operations of the bulk kind in the send queue: enough to keep a line busy, few enough for a message behind them.
+// Put, get and atomics in the send queue at a time: enough to keep the link busy, few enough not to delay a message
+// much.
 constexpr std::uint32_t rma_out_max = 16;
 
 using HeaderBytes = std::array<std::byte, message_header_bytes>;
@@ -34,11 +35,11 @@ ibv_sge piece_of(const HeaderBytes& bytes) noexcept {
 
 }  // namespace
 
-// Messages that leave with one call.
+// Messages that are posted with one call.
 struct Connection::Batch {
     std::array<ibv_send_wr, batch_max> requests;
     std::array<ibv_sge, batch_max> pieces;
-    std::array<Posted*, batch_max> copied;  // the device has their bytes as soon as they are posted
+    std::array<Posted*, batch_max> copied;  // inline: they complete when they are posted
     HeaderBytes credit;
     std::uint32_t count = 0;
     bool wants_signal = false;
@@ -58,14 +59,14 @@ struct Connection::Batch {
     }
 };
 
-// Takes the next place of the send queue.
+// Takes the next place in the send queue.
 ibv_send_wr& Connection::enter(ibv_send_wr& request, const Sent& sent) noexcept {
     request.wr_id = WorkId::of_send(slot_index, life_, sent_.enter(sent)).raw();
     port_->room().take();
     return request;
 }
 
-// False: the device refused the request at `refused` and those behind it; the connection is lost.
+// False: the device refused a request and those after it; the session ends.
 bool Connection::post(ibv_send_wr* first) noexcept {
     ibv_send_wr* refused = nullptr;
     if (::ibv_post_send(id_->qp, first, &refused) == 0) return true;
@@ -127,7 +128,7 @@ void Connection::send_messages() noexcept {
     if (left && !port_->room().any()) port_->room().wait(*this);
 }
 
-// Takes the next operation that waits; false when there is none, or it has to wait.
+// Posts the next put, get or atomic. False when there is none, or it has to wait.
 bool Connection::send_rma() noexcept {
     auto* const posted = static_cast<Posted*>(peer_->rma.front());
     if (!posted || rma_out_ == rma_out_max || sent_.room() < op_requests_max) return false;
@@ -173,7 +174,7 @@ void Connection::completed(std::uint32_t place, ibv_wc_status status) noexcept {
     if (status != IBV_WC_SUCCESS) {
         if (stage_ == Stage::open) {
             static constinit LogLimit lines;
-            log_limited(lines, LogLevel::debug, "verbs: a request failed, and with it a session: %s",
+            log_limited(lines, LogLevel::debug, "verbs: a work request failed, its session ends: %s",
                         rdma().wc_status_str(status));
             port_->lost(*this, session_error(status));
         }
@@ -211,7 +212,7 @@ bool Connection::probe(TimeUs since, TimeUs patience) noexcept {
     enter(request, sent).send_flags = IBV_SEND_SIGNALED;
     sent_.signalled();
     sign_of_life_.owed(now);
-    (void)post(&request);  // a refusal ends the session by itself
+    (void)post(&request);  // on failure the session ends
     return true;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a connection comes about and how it goes.
+// How a connection is made and closed.
 #include "completion.hpp"
 #include "connection.hpp"
 #include "port.hpp"
@@ -20,13 +20,12 @@ namespace cinnabar::verbs {
 namespace {
 
 constexpr TimeUs drain_us_max = 500'000;
-// Longer than any kernel waits for the answer to a request on iWARP.
+// Longer than the kernel waits for the answer to a request on iWARP.
 constexpr TimeUs unanswered_us_max = 60'000'000;
 
-// How often the other side's device tries a message again that finds no receive slot here: for ever. A slot is posted
-// for every credit, but some devices say "not ready" for a moment while they fetch what is posted, and a peer that
-// breaks the rules may take the slots of all. What is tried for too long ends the session that it is of
-// (Connection::probe).
+// How often a device retries a message that finds no receive slot: 7 means without end. A slot is posted for every
+// credit, but some devices report "not ready" for a moment while they fetch posted slots, and a misbehaving peer may
+// use the slots of others. Connection::probe ends a session whose messages are retried for too long.
 constexpr std::uint8_t not_ready_retries = 7;
 constexpr std::uint8_t retries = 7;
 
@@ -43,7 +42,7 @@ rdma_conn_param parameters(const std::array<std::byte, greeting_bytes>& greeting
     return parameters;
 }
 
-// Says in the log what to do about it: a dial that fails has only a code. Throws bad_alloc.
+// Logs what to do about it, since a failed dial reports only a code. Throws bad_alloc.
 Errc refused_by_system(int os_errno) {
     const Error why = connection_error(os_errno);
     static constinit LogLimit lines;
@@ -73,12 +72,12 @@ void Connection::dial(VerbsPort& port, VerbsPeer& peer) noexcept {
     dialled_ = true;
     targets_.begin(peer.targets.known, peer.targets.names);
     target_ = {};
-    // The round's time may be as old as the context's last look at its network.
+    // host().now_us() may be as old as the context's last round.
     dial_until_ = after(steady_clock().now_us(), port.options().connect_timeout);
     dial_next(Errc::unreachable);
 }
 
-// Goes on with the next address; with none left, `why` is the outcome.
+// Dials the next address. If none is left, the dial fails with `why`.
 void Connection::dial_next(Errc why) noexcept {
     for (;;) {
         port_->host().disarm(timer_);
@@ -131,7 +130,7 @@ void Connection::time_out(Timer& timer) noexcept {
 void Connection::target_is_silent() noexcept {
     const Errc why = stage_ == Stage::dialling ? Errc::timed_out : Errc::unreachable;
     if (!unanswered_ || !port_->device().traits().iwarp) return dial_next(why);
-    // It cannot be given up for another one before it has its answer, and so has the time of all.
+    // The dial of this address cannot be given up before it is answered, so it gets all the time that is left.
     if (steady_clock().now_us() >= dial_until_) return port_->dial_failed(*this, why);
     port_->host().arm(timer_, dial_until_);
 }
@@ -143,9 +142,9 @@ int Connection::time_left_ms() const noexcept {
     return static_cast<int>(std::clamp<TimeUs>(left_ms, 1, std::numeric_limits<int>::max()));
 }
 
-void Connection::on_cm_event(const CmNews& news) noexcept {
+void Connection::on_cm_event(const CmEvent& event) noexcept {
     unanswered_ = false;
-    const CmStep step = step_of(stage_, news.type, news.status);
+    const CmStep step = step_of(stage_, event.type, event.status);
     switch (step.action) {
         case CmAction::ignore:
             return;
@@ -160,12 +159,12 @@ void Connection::on_cm_event(const CmNews& news) noexcept {
             if (const Errc wrong = request(); wrong != Errc::ok) dial_next(wrong);
             return;
         case CmAction::established:
-            if (dialled_) return answered(news);
+            if (dialled_) return answered(event);
             set_read_depth(read_depth_);
             return port_->accept_done(*this);
         case CmAction::rejected: {
             Greeting answer;
-            const bool theirs = Greeting::decode(news.private_data(), answer) == Errc::ok;
+            const bool theirs = Greeting::decode(event.private_data(), answer) == Errc::ok;
             if (!theirs || answer.hello.kind != na::HelloKind::reject) return dial_next(step.why);
             greeting_ = answer;
             return port_->dial_done(*this);
@@ -177,13 +176,14 @@ void Connection::on_cm_event(const CmNews& news) noexcept {
     }
 }
 
-void Connection::answered(const CmNews& news) noexcept {
-    if (const Errc wrong = Greeting::decode(news.private_data(), greeting_); wrong != Errc::ok) return dial_next(wrong);
-    set_read_depth(news.reads_out);
+void Connection::answered(const CmEvent& event) noexcept {
+    if (const Errc wrong = Greeting::decode(event.private_data(), greeting_); wrong != Errc::ok)
+        return dial_next(wrong);
+    set_read_depth(event.reads_out);
     port_->dial_done(*this);
 }
 
-// What the other side says, which a fabric without that negotiation leaves at 0.
+// `answered`: what the other side says; 0 on a fabric that does not negotiate it.
 void Connection::set_read_depth(std::uint32_t answered) noexcept {
     read_depth_ = std::clamp(answered, 1u, port_->device().traits().read_depth_max);
 }
@@ -194,7 +194,7 @@ Errc Connection::make_queue_pair() noexcept {
     return why;
 }
 
-// Where it throws bad_alloc, destroy_queue_pair() undoes what it has done.
+// If it throws bad_alloc, destroy_queue_pair() undoes what is done.
 Errc Connection::try_queue_pair() {
     window_ = port_->slots().window_for_next();
     if (const Errc full = port_->slots().promise(window_ + control_slots); full != Errc::ok) return full;
@@ -211,12 +211,12 @@ Errc Connection::try_queue_pair() {
         limit_retries(*id_, port_->options().keepalive);
         return Errc::ok;
     }
-    // A request that its sender has given up has no state to make a queue pair for.
+    // The sender has given up its request: no queue pair can be made for it.
     if (stage_ == Stage::accepted && errno == EINVAL) return Errc::peer_lost;
     return refused_by_system(errno);
 }
 
-// What the other side may send to, and read.
+// Fills in what the other side may send and read.
 void Connection::announce(Greeting& own) const noexcept {
     const Pinned& word = port_->cells().beacon();
     own.window = static_cast<std::uint16_t>(window_);
@@ -236,7 +236,7 @@ Errc Connection::request() noexcept {
         unanswered_ = true;
         return Errc::ok;
     }
-    // Some devices make their connection inside the call.
+    // Some devices connect inside the call.
     return connect_error(-errno, Errc::unreachable);
 }
 
@@ -303,10 +303,10 @@ bool Connection::leave_unanswered() noexcept {
 
 void Connection::destroy_queue_pair() noexcept {
     if (id_ && id_->qp) {
-        ProcessQueuePairs::get().remove(id_->qp);  // before another gets its place in memory
-        // mlx5 and others throw away what a queue pair has left in the completion queue when it goes, and with it the
-        // numbers of receive slots: it takes in nothing more, and what came is fetched, before that. siw throws nothing
-        // away, and is left alone while it connects.
+        ProcessQueuePairs::get().remove(id_->qp);  // another may get the same address afterwards
+        // mlx5 and others drop the completions of a queue pair when it is destroyed, and with them the numbers of
+        // receive slots. So the queue pair is failed first, and all completions are copied. siw drops none, and must
+        // not be failed while it connects.
         if (stage_ != Stage::draining && !port_->device().traits().iwarp) fail_queue_pair(*id_->qp);
         port_->arrivals().queue().fetch_all();
         rdma().destroy_qp(id_.get());

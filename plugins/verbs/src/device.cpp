@@ -14,12 +14,12 @@
 namespace cinnabar::verbs {
 namespace {
 
-// Of one operation: more would make its end by cancel or loss coarse.
+// Of one operation: a larger one would delay cancel and loss.
 constexpr std::size_t rma_bytes_wanted = 4 * 1024 * 1024;
 constexpr std::uint32_t read_depth_wanted = 16;
 constexpr std::uint32_t vendor_of_siw = 0x62'6d74;
 
-// libibverbs passes over devices that it may not open. Empty: it may open all.
+// The path of a device that this process may not open, and that libibverbs skips. Empty: it may open all.
 std::string forbidden_device() {
     ibv_device** list = rdma().get_device_list(nullptr);
     std::string found;
@@ -51,14 +51,14 @@ const char* fabric_of(const ibv_context& context, const ibv_port_attr& port) {
 
 unsigned mtu_bytes(ibv_mtu mtu) { return 128u << static_cast<unsigned>(mtu); }
 
-// Where the GID that rdma_cm chose stands in the table, and which RoCE it means.
+// The index of the GID that rdma_cm chose, and which version of RoCE it is for.
 std::string gid_of(const rdma_cm_id& id, const ibv_port_attr& port) {
     const ibv_gid& chosen = id.route.addr.addr.ibaddr.sgid;
     for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(port.gid_tbl_len); ++i) {
         ibv_gid_entry entry{};
         if (rdma().query_gid_ex(id.verbs, id.port_num, i, &entry, 0, sizeof entry) != 0) continue;
         if (std::memcmp(&entry.gid, &chosen, sizeof chosen) != 0) continue;
-        // The same address stands there once for each RoCE; rdma_cm takes v2 where there is one.
+        // The table has the same address once for each version; rdma_cm takes v2 if there is one.
         if (entry.gid_type == IBV_GID_TYPE_ROCE_V1) continue;
         return std::string(entry.gid_type == IBV_GID_TYPE_ROCE_V2 ? " v2" : "") + ", GID index " + std::to_string(i);
     }
@@ -74,7 +74,7 @@ std::string joined(const std::string& first, const std::string& second) {
     return first.empty() || second.empty() ? first + second : first + "; " + second;
 }
 
-// Of what is exported, the first part of ibv_port_attr: all but port_cap_flags2, which nobody asks for here.
+// The exported function fills in all of ibv_port_attr but port_cap_flags2, which is not used here.
 bool query_port(ibv_context& context, std::uint8_t number, ibv_port_attr& out) {
     out = {};
     return rdma().query_port(&context, number, reinterpret_cast<_compat_ibv_port_attr*>(&out)) == 0;
@@ -84,8 +84,9 @@ void keep_from_children() {
     const int why = rdma().fork_init();
     if (why == 0) return;
     log(LogLevel::warning,
-        "verbs: memory of the user is not kept from forked children (%s): after a fork the device may write where this "
-        "process does not read. Open the network before anything else registers memory, or do not fork meanwhile",
+        "verbs: registered memory is not protected from fork (%s): after a fork the device may write to pages that "
+        "this "
+        "process no longer has. Open the network before other code registers memory, or do not fork",
         std::strerror(why));
 }
 
@@ -118,8 +119,8 @@ Result<std::shared_ptr<Device>> Device::open(const na::Uri& uri) {
     CINNABAR_TRY_VOID(RdmaLibrary::load());
     const std::vector<std::string> names = device_names();
     if (names.empty()) return no_device();
-    // Where the kernel does not copy pinned pages for a child, libibverbs keeps them from it. Before the first
-    // registration of the process; it fails when another library called it before, which then decided.
+    // If the kernel does not copy pinned pages for a forked child, libibverbs keeps them from the child. This has to be
+    // asked for before the first registration of the process, and fails if another library has decided before.
     if (rdma().is_fork_initialized() == IBV_FORK_DISABLED) keep_from_children();
     CINNABAR_TRY(const Wish wish, wish_of(uri, names));
     if (!wish.device.empty() && std::find(names.begin(), names.end(), wish.device) == names.end()) {
@@ -188,7 +189,7 @@ Result<void> Device::read_limits() {
     if (!pd_) return Error(errc_from_errno(errno), "making a protection domain", {}, errno);
     const auto at_least_one = [](int limit) { return static_cast<std::uint32_t>(std::max(limit, 1)); };
     traits_.iwarp = context()->device->transport_type == IBV_TRANSPORT_IWARP;
-    // siw takes the address and then looks for the memory's own; other iWARP devices were not tried.
+    // siw accepts another address but then uses the memory's own. Other iWARP devices were not tried.
     traits_.picks_addresses = !traits_.iwarp;
     traits_.lets_go_late = limits_.vendor_id == vendor_of_siw;
     traits_.atomics = limits_.atomic_cap != IBV_ATOMIC_NONE;
@@ -200,7 +201,7 @@ Result<void> Device::read_limits() {
     const std::size_t message_max = port_.max_msg_sz ? port_.max_msg_sz : rma_bytes_wanted;
     traits_.rma_bytes_max = std::min(rma_bytes_wanted, message_max);
     if (limits_.max_mr_size > 0) traits_.registration_bytes_max = limits_.max_mr_size;
-    // The other half is for those that are being made or are draining.
+    // The other half is for connections that are being made or drain.
     if (limits_.max_qp > 0) traits_.connections_max = std::max(at_least_one(limits_.max_qp) / 2, 1u);
     return {};
 }

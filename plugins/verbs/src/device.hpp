@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The RDMA device that a transport uses: found by address or name, its limits read, kept open while anything is
-// registered on it. Any thread.
+// The RDMA device that a transport uses. It is found by address or name, and stays open while anything is registered on
+// it. Any thread.
 #pragma once
 
 #include "address.hpp"
@@ -22,7 +22,7 @@ struct ChannelDeleter {
     void operator()(rdma_event_channel* channel) const noexcept { rdma().destroy_event_channel(channel); }
 };
 using EventChannel = std::unique_ptr<rdma_event_channel, ChannelDeleter>;
-// Its descriptor does not block and is not inherited.
+// Its descriptor is non-blocking and closed on exec.
 [[nodiscard]] Result<EventChannel> make_event_channel();
 
 struct IdDeleter {
@@ -32,9 +32,9 @@ using CmId = std::unique_ptr<rdma_cm_id, IdDeleter>;
 
 class Device {
   public:
-    // The first device that fits the uri and has an active port. unsupported: this machine has none; permission: it
-    // may not be used; unreachable: none of them has such an address. The hint says what to do, the subject which
-    // addresses were passed over and why.
+    // The first device that fits the uri and has an active port. unsupported: this machine has no device; permission:
+    // this process may not use it; unreachable: no device has such an address. The hint says what to do, the subject
+    // which addresses were skipped and why.
     [[nodiscard]] static Result<std::shared_ptr<Device>> open(const na::Uri& uri);
     ~Device();
     Device(const Device&) = delete;
@@ -44,7 +44,7 @@ class Device {
     [[nodiscard]] ibv_pd* pd() const noexcept { return pd_; }
     [[nodiscard]] const ibv_device_attr& limits() const noexcept { return limits_; }
     [[nodiscard]] const DeviceTraits& traits() const noexcept { return traits_; }
-    // Of the interface; the port is what the uri asked for.
+    // Of the interface, with the port of the uri.
     [[nodiscard]] const SocketAddress& address() const noexcept { return address_; }
     // "rxe1 port 1 (RoCE v2, GID index 1) at 10.0.0.2, MTU 4096, chosen by its name; passed over: 10.0.0.1 (rxe0, not
     // rxe1)"
@@ -52,18 +52,18 @@ class Device {
 
   private:
     Device() = default;
-    // unreachable: no RDMA device is behind that address.
+    // unreachable: no RDMA device has that address.
     [[nodiscard]] Result<void> bind(const SocketAddress& address);
     [[nodiscard]] Result<void> read_limits();
 
     EventChannel channel_;
-    CmId anchor_;  // keeps the device of librdmacm open
+    CmId anchor_;  // keeps librdmacm's device open
     ibv_pd* pd_ = nullptr;
     ibv_device_attr limits_{};
     ibv_port_attr port_{};
     DeviceTraits traits_;
     SocketAddress address_;
-    std::string why_;  // this device
+    std::string why_;  // why this device was chosen
 };
 
 // The names of the RDMA devices here; empty when there are none.

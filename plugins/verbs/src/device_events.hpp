@@ -12,10 +12,10 @@ namespace cinnabar::verbs {
 
 enum class DeviceAction : std::uint8_t {
     ignore,
-    end_session,  // of the queue pair that it names, for `why`
-    end_port,     // whose queue it names, for good: all sessions, and those to come
-    end_ports,    // all on that device, for good
-    tell,         // in the log
+    end_session,  // of the queue pair that it names
+    end_port,     // the port whose queue it names has failed for good
+    end_ports,    // all ports on that device have failed for good
+    tell,         // a line in the log
 };
 
 struct DeviceStep {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What travels in the private data of rdma_cm: the Hello, and how many messages its receiver may send at once. 56 bytes
-// are what a connection request holds on InfiniBand. Pure; the bytes are hostile input.
+// The private data of a connection request or its answer: the Hello, and how many messages its receiver may send. A
+// request holds 56 bytes on InfiniBand. Pure. The bytes are untrusted.
 #pragma once
 
 #include <cinnabar/na/hello.hpp>
@@ -14,14 +14,15 @@ inline constexpr std::size_t greeting_bytes = 56;
 
 struct Greeting {
     na::Hello hello;
-    std::uint16_t window = 0;  // messages that may be under way to the sender of this; see credits.hpp
-    // A word of the sender's that anybody may read, to see that what went before it is placed, and its key.
+    std::uint16_t window = 0;  // messages that may be sent before a credit is returned; see credits.hpp
+    // A word that peers may read, and its key. The answer shows that earlier writes are placed, and that the device is
+    // alive.
     std::uint64_t beacon = 0;
     std::uint32_t beacon_key = 0;
 
     [[nodiscard]] std::array<std::byte, greeting_bytes> encode() const noexcept;
-    // As Hello::decode; protocol: also no window; unsupported: also a byte that is to be zero. What follows the 56
-    // bytes is padding.
+    // As Hello::decode. protocol: also a window that is too small; unsupported: also a reserved byte that is not zero.
+    // Bytes after the 56 are padding.
     [[nodiscard]] static Errc decode(ConstBytes in, Greeting& out) noexcept;
 };
 

@@ -4,7 +4,7 @@
 namespace cinnabar::verbs {
 namespace {
 
-// FNV-1a, by words.
+// FNV-1a over 64-bit words.
 class Checksum {
   public:
     void add(std::uint64_t word) noexcept { sum_ = (sum_ ^ word) * 0x100000001b3u; }
@@ -58,7 +58,7 @@ Errc find_place(ConstBytes key, std::uint64_t offset, std::uint64_t bytes, Remot
             (offset - begin < segment.bytes || (last && offset - begin == segment.bytes))) {
             found = true;
             crosses = bytes > segment.bytes - (offset - begin);
-            // Over the end of the last one is over the end of the lease.
+            // Beyond the last segment is beyond the lease.
             if (crosses && last) found = crosses = false;
             out = {segment.address + (offset - begin), segment.rkey};
         }

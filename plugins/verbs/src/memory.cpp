@@ -22,8 +22,7 @@ namespace {
 
 constexpr TimeUs take_back_us_max = 1'000'000;
 
-// For the own device: readable by it, and writable where the memory is. Memory that is only lent for reading may be
-// mapped so that it cannot be written.
+// Registers a range for local use, writable if possible: memory that is only lent for reading may be mapped read-only.
 ibv_mr* pin_range(const Device& device, const PinRange& range, na::Access access) noexcept {
     void* const base = reinterpret_cast<void*>(range.begin);
     ibv_mr* made = rdma().reg_mr(device.pd(), base, range.end - range.begin, IBV_ACCESS_LOCAL_WRITE);
@@ -41,9 +40,9 @@ unsigned access_flags(na::Access access, bool atomics) noexcept {
     return flags;
 }
 
-// A driver in software places what came where the kernel cannot be preempted: this returns when all of that is over. To
-// change the queue pair would wait for it as well, but siw forgets work that it cannot go on with meanwhile
-// (siw_sq_resume), and the session stands still for good.
+// siw, a software driver, places incoming bytes in a kernel section that cannot be preempted. This returns when all
+// such sections are over. Changing the state of the queue pair would wait for them as well, but siw then loses work
+// that it had to defer (siw_sq_resume), and the session hangs.
 void wait_for_placing() noexcept { (void)::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0); }
 
 }  // namespace
@@ -97,12 +96,12 @@ namespace {
 
 std::uint64_t own_address(const std::byte* base) noexcept { return reinterpret_cast<std::uintptr_t>(base); }
 
-// Remote keys are small numbers that devices give out in turn, and any connected peer may try them. So the address that
-// goes with a key is secret: 42 random bits above those that the device's pages, also large ones, need to have in
-// common with the memory. Each wrong guess costs the guesser its connection.
+// Remote keys are small numbers that devices give out in order, so a connected peer may guess them. So the address that
+// goes with a key is secret: it has 42 random bits; the low bits have to be those of the memory, for devices with large
+// pages. Each wrong guess breaks the guesser's connection.
 std::uint64_t lent_address(const std::byte* base) noexcept {
     constexpr std::uint64_t page = std::uint64_t{1} << 21;
-    constexpr std::uint64_t top = std::uint64_t{1} << 63;  // no lease reaches over the end of the address space
+    constexpr std::uint64_t top = std::uint64_t{1} << 63;  // so that no lease wraps around the end of the address space
     return (secret_u64() & (top - page)) | (own_address(base) & (page - 1));
 }
 
@@ -133,7 +132,7 @@ std::unique_ptr<LentMemory> lend(const Device& device, const na::Lease& lease) n
 bool take_back(const Device& device, LentMemory& lent) noexcept {
     const TimeUs until = steady_clock().now_us() + take_back_us_max;
     while (!lent.registrations.empty()) {
-        // The device waits, for some time, until the message that is under way has gone by.
+        // Deregistering waits for some time until the device has finished the present message.
         if (rdma().dereg_mr(lent.registrations.back().get()) == 0) {
             (void)lent.registrations.back().release();
             lent.registrations.pop_back();

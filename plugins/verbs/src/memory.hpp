@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Registered memory, and what of it is lent. A registration of the user's memory is for the own device alone: its key
-// never leaves the process. What is lent is registered once more, for exactly the bytes and the access of the lease, so
-// that the key that peers get is worth nothing beyond it, and void when that registration is given back.
+// Registered memory, and leases of it. The registration of the user's memory is for local use: its key never leaves the
+// process. A lease is a registration of its own, of exactly its bytes and its access. So its key gives access to
+// nothing else, and is invalid once that registration is gone.
 #pragma once
 
 #include "lease_key.hpp"
@@ -25,7 +25,7 @@ class VerbsMemory final : public na::CountedMemory {
                                                                   na::Access access,
                                                                   std::shared_ptr<na::Registrations> count);
 
-    // The pieces of [offset, offset + bytes) for the device; returns how many. Requires: they fit `out`.
+    // The pieces of [offset, offset + bytes) for a work request; returns how many. Requires: room for them in `out`.
     [[nodiscard]] std::size_t pieces(std::uint64_t offset, std::uint64_t bytes, std::span<ibv_sge> out) const noexcept;
     [[nodiscard]] std::size_t pieces_count(std::uint64_t offset, std::uint64_t bytes) const noexcept;
 
@@ -34,23 +34,23 @@ class VerbsMemory final : public na::CountedMemory {
                 na::Access access, std::shared_ptr<na::Registrations> count);
     [[nodiscard]] Result<void> pin(na::Access access);
 
-    const std::shared_ptr<Device> device_;  // a registration may outlive its transport
+    const std::shared_ptr<Device> device_;  // memory may outlive its transport
     std::vector<Registration> registrations_;
-    std::vector<std::uint32_t> lkeys_;  // by segment
+    std::vector<std::uint32_t> lkeys_;  // one per segment
 };
 
-// What a lease's `registration` points to.
+// Lease::registration points to one of these.
 struct LentMemory {
     std::vector<KeySegment> segments;
     std::vector<Registration> registrations;
-    std::unique_ptr<LentMemory> next;  // where the device does not give it back
+    std::unique_ptr<LentMemory> next;  // in the list of those that could not be deregistered
 };
 
-// Registers what the lease covers for its access. Null, with errno, when the system refuses, or there is no memory.
+// Registers the memory of the lease for its access. Null, with errno, when the system refuses or memory is short.
 [[nodiscard]] std::unique_ptr<LentMemory> lend(const Device& device, const na::Lease& lease) noexcept;
 
-// Takes it back: afterwards the device gives no peer access. False: the device did not give it back within a second,
-// because a peer is in the middle of a write.
+// Deregisters it: afterwards no peer has access. False: that did not succeed within a second, because a peer is in the
+// middle of a write.
 [[nodiscard]] bool take_back(const Device& device, LentMemory& lent) noexcept;
 
 }  // namespace cinnabar::verbs

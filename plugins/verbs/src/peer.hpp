@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The pair of this context and a remote one. Owner of the context only.
+// A remote context as this port knows it. Owner of the context only.
 #pragma once
 
 #include <cinnabar/na/session/dial_targets.hpp>
@@ -12,8 +12,8 @@ class VerbsPeer final : public na::SocketPeer {
   public:
     using SocketPeer::SocketPeer;
 
-    Connection* connection = nullptr;  // of the present session
-    Connection* dial = nullptr;        // a session is being made
+    Connection* connection = nullptr;  // of the session
+    Connection* dial = nullptr;        // while it is dialled
 };
 
 }  // namespace cinnabar::verbs

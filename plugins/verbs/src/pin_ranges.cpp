@@ -25,7 +25,7 @@ bool neighbours(const PinRange& a, const PinRange& b) noexcept {
 Result<PinRange> first_range(std::span<const na::Segment> segments, std::uint64_t bytes_max) {
     PinRange range = range_of(segments.front());
     if (range.end - range.begin > bytes_max) {
-        return Error(Errc::too_large, "the device does not register so much at once: use more segments, each smaller",
+        return Error(Errc::too_large, "a segment is larger than the device can register: split it",
                      std::to_string(range.end - range.begin) + " of " + std::to_string(bytes_max) + " bytes");
     }
     for (const na::Segment& segment : segments.subspan(1)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which ranges of memory are registered for the segments of the user: those on the same pages, or on pages that follow
-// each other, share one, as far as the device takes so much at once. Pure: needs no device.
+// Which ranges of memory are registered for the user's segments. Segments on the same or on neighbouring pages share a
+// range, up to what the device registers at once. Pure.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -15,11 +15,11 @@ namespace cinnabar::verbs {
 struct PinRange {
     std::uintptr_t begin = 0;
     std::uintptr_t end = 0;
-    std::size_t segments = 0;  // that lie in it
+    std::size_t segments = 0;  // how many are in it
 };
 
-// The one for the first segments of `segments`. too_large: the device does not take the first at once.
-// Requires: `segments` is not empty, and none of them is.
+// The range for the first segments of `segments`. too_large: the device does not register the first segment at once.
+// Requires: `segments` has elements, and none of them is empty.
 [[nodiscard]] Result<PinRange> first_range(std::span<const na::Segment> segments, std::uint64_t bytes_max);
 
 }  // namespace cinnabar::verbs

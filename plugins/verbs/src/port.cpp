@@ -13,9 +13,9 @@
 namespace cinnabar::verbs {
 namespace {
 
-// Work requests of all connections of a port together, for which its completion queue has room.
+// Room in the completion queue for the work requests of all connections of a port.
 constexpr std::uint32_t in_queue_wanted = 8192;
-// Connections that are being made or are draining, beside those that may be open.
+// Connections that are being made or drain, in addition to those that may be open.
 constexpr std::uint32_t connections_extra = 1024;
 
 std::size_t slot_bytes(const na::TransportOptions& options) noexcept {
@@ -122,7 +122,7 @@ void VerbsPort::flush() noexcept {
     if (closed()) return;
     if (!slots_.refill()) {
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::error, "verbs: the device takes no more receive slots");
+        log_limited(lines, LogLevel::error, "verbs: posting receive slots failed");
     }
     if (dirty_.empty() && !anything_deferred()) return;
     Connections now;

@@ -58,7 +58,7 @@ class VerbsPort final : public na::SessionPort {
     [[nodiscard]] const ConnectionManager& manager() const noexcept { return manager_; }
     [[nodiscard]] Failure& failure() noexcept { return failure_; }
 
-    // What connections use.
+    // For the connections.
     [[nodiscard]] ReceiveSlots& slots() noexcept { return slots_; }
     [[nodiscard]] AtomicCells& cells() noexcept { return cells_; }
     [[nodiscard]] Arrivals& arrivals() noexcept { return arrivals_; }
@@ -83,7 +83,7 @@ class VerbsPort final : public na::SessionPort {
     [[nodiscard]] Errc session_limit() const noexcept override;
     void begin_dial(na::SessionPeer& peer) noexcept override;
     void end_connection(na::SessionPeer& ending, Errc why) noexcept override;
-    // The device has it: it ends as it would have.
+    // The device has the operation: it completes normally.
     void cancel_begun(na::SessionPeer&, na::PostedOp&) noexcept override {}
     void stop_events() noexcept override;
     void end_connections() noexcept override;

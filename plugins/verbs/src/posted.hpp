@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this plugin keeps in an op between its post and its completion.
+// What this plugin keeps in an op from its post to its completion.
 #pragma once
 
 #include "lease_key.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ports and queue pairs of this plugin in this process. All share the context of their device, which belongs to
-// librdmacm: whichever port reads its asynchronous events reads those of all, and of others in the process. Any thread.
+// All ports and queue pairs of this plugin in the process. They share their device's context, which belongs to
+// librdmacm, so a port that reads asynchronous events reads those of all. Any thread.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -24,7 +24,7 @@ class ProcessPorts {
         const std::lock_guard lock(mutex_);
         all_.push_back(&port);
     }
-    // Nothing is asked of it any more when this returns.
+    // Nobody visits the port any more when this returns.
     void remove(VerbsPort& port) noexcept {
         const std::lock_guard lock(mutex_);
         std::erase(all_, &port);
@@ -54,7 +54,7 @@ class ProcessQueuePairs {
         const std::lock_guard lock(mutex_);
         all_.erase(queue_pair);
     }
-    // Null: it is not one of this plugin's.
+    // Null: the queue pair is not of this plugin.
     [[nodiscard]] Connection* find(ibv_qp* queue_pair) noexcept {
         const std::lock_guard lock(mutex_);
         const auto at = all_.find(queue_pair);

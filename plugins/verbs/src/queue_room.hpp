@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The room that a completion queue has for the work requests of all connections of a port together, and who waits for
-// some. Each request counts, told of or not: if its queue pair fails, there is a completion for it. Pure. Owner of the
+// The room of a completion queue for the work requests of all connections of a port, and the connections that wait for
+// room. Every request counts, signalled or not: if its queue pair fails, it has a completion. Pure. Owner of the
 // context only.
 #pragma once
 
@@ -16,13 +16,13 @@ template <typename Waiter, ListLink<Waiter> Waiter::*Link>
 class QueueRoom {
   public:
     void open(std::uint32_t max) noexcept { max_ = max; }
-    // For one more operation.
+    // Whether there is room for one more operation.
     [[nodiscard]] bool any() const noexcept { return taken_ + op_requests_max <= max_; }
-    // From here on the device must tell of everything. What it does not tell of gives its room back only behind a later
-    // request of the same connection, and if all of the room went that way, there would never be a later one.
+    // From here on every request has to be signalled. An unsignalled one frees its room only when a later request of
+    // its connection completes, and without room there would be no later one.
     [[nodiscard]] bool low() const noexcept { return taken_ >= max_ / 2; }
     void take() noexcept { ++taken_; }
-    // Whoever waits is given to `wake`, and has to look for itself whether there is what it needs.
+    // Frees the room of one request and passes all that wait to `wake`. They have to check again.
     template <typename F>
     void give(F&& wake) noexcept {
         --taken_;

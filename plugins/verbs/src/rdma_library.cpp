@@ -12,13 +12,13 @@
 namespace cinnabar::verbs {
 namespace {
 
-// librdmacm itself needs libibverbs, whose devices' drivers are found by this name.
+// librdmacm needs libibverbs, and the drivers of devices look for it by this name.
 constexpr const char* verbs_name = "libibverbs.so.1";
 constexpr const char* manager_name = "librdmacm.so.1";
 
 struct Loaded {
     RdmaLibrary functions;
-    std::string failure;  // the loader's text; empty: loaded
+    std::string failure;  // the loader's message; empty: loaded
 };
 
 Loaded load_libraries() {

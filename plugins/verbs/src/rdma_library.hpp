@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rdma-core (libibverbs and librdmacm), loaded when the first verbs address is opened: a program that uses other
-// transports neither needs the libraries nor pays for their start. Here are the functions that are called by name; what
-// the headers reach through a device's own table (posting and polling) is called as the headers have it.
+// transports does not need the libraries. These are the functions that are found by name. Posting and polling go
+// through the table of the device, as the headers have it.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-// F(prefix, name), of the exported symbol prefix_name.
+// F(prefix, name) for the exported symbol prefix_name.
 #define CINNABAR_RDMA_FUNCTIONS(F) \
     F(ibv, ack_async_event)        \
     F(ibv, ack_cq_events)          \
@@ -63,7 +63,7 @@ namespace cinnabar::verbs {
 
 struct RdmaLibrary {
     // Loads the libraries on the first call and keeps them for the life of the process. unsupported: they cannot be
-    // loaded; the subject holds the loader's own text. Any thread.
+    // loaded; the subject has the loader's message. Any thread.
     [[nodiscard]] static Result<void> load();
 
 #define CINNABAR_RDMA_MEMBER(prefix, name) decltype(&(::prefix##_##name)) name = nullptr;

@@ -54,7 +54,7 @@ bool ReceiveSlots::grow() noexcept {
         free_.reserve(first + block_slots);
         blocks_.push_back(*std::move(block));
     } catch (const std::bad_alloc&) {
-        log_limited(lines, LogLevel::warning, "verbs: no more receive slots: memory is out");
+        log_limited(lines, LogLevel::warning, "verbs: no more receive slots: out of memory");
         return false;
     }
     for (std::uint32_t i = block_slots; i > 0; --i) free_.push_back(first + i - 1);
@@ -106,7 +106,7 @@ bool ReceiveSlots::post_free() noexcept {
 
 Errc ReceiveSlots::keep() noexcept {
     if (kept_ == kept_max_) return Errc::overloaded;
-    // The slot in hand is in neither count.
+    // The slot of the present arrival is in neither count.
     if (posted_ + free_.size() < promised_ && !grow()) return Errc::overloaded;
     ++kept_;
     return Errc::ok;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The work requests that the device holds of one queue pair, in the order in which it got them, and which of them are
-// done when it tells of one. Those that it was not asked to tell of are done when a later one is. Reads are an
-// exception: on iWARP a message behind a read may be done before it, so that only a read tells of reads. Pure: needs no
-// device. Owner of the context only.
+// The work requests of one queue pair that the device holds, in the order of their posts, and which of them a
+// completion ends. An unsignalled request is done when a later one completes. Reads are an exception: on iWARP a
+// message may complete before a read that was posted earlier, so reads end only with a read. Pure. Owner of the context
+// only.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -16,13 +16,13 @@ namespace cinnabar::verbs {
 struct Posted;
 
 struct Sent {
-    Posted* posted = nullptr;  // null: no op waits for it
-    bool last = false;         // of its operation
+    Posted* posted = nullptr;  // null: of no operation
+    bool last = false;         // the last one of its operation
     bool read = false;         // a read or an atomic
     bool done = false;
 };
 
-// What is done is given to `ended(const Sent&, ibv_wc_status)`, each once.
+// Each request that is done is passed to `ended(const Sent&, ibv_wc_status)`, once.
 class SentWork {
   public:
     // Requires: empty.
@@ -33,24 +33,24 @@ class SentWork {
     [[nodiscard]] std::uint32_t room() const noexcept { return depth() - (head_ - tail_); }
     [[nodiscard]] bool empty() const noexcept { return head_ == tail_; }
     [[nodiscard]] std::uint32_t reads_out() const noexcept { return reads_out_; }
-    // The device holds something that it was asked to tell of.
+    // The device holds a signalled request.
     [[nodiscard]] bool owed() const noexcept { return head_ - tail_ > unsignalled_; }
 
-    // Returns its place. Requires: room.
+    // Adds a request; returns its place. Requires: room.
     std::uint32_t enter(const Sent& sent) noexcept {
         at(head_) = sent;
         ++unsignalled_;
         if (sent.read) ++reads_out_;
         return head_++;
     }
-    // Whether the device must be asked to tell of the last one.
+    // Whether the last request has to be signalled.
     [[nodiscard]] bool must_signal(bool room_is_low) const noexcept {
         return room_is_low || unsignalled_ >= depth() / 4;
     }
-    // It was asked.
+    // The last request is signalled.
     void signalled() noexcept { unsignalled_ = 0; }
 
-    // The device tells of a place. False: it holds no such request.
+    // A completion came. False: there is no request at that place.
     template <typename F>
     [[nodiscard]] bool completed(std::uint32_t place, ibv_wc_status status, F&& ended) noexcept {
         if (place - tail_ >= head_ - tail_ || at(place).done) return false;
@@ -63,8 +63,8 @@ class SentWork {
         while (tail_ != head_ && at(tail_).done) ++tail_;
         return true;
     }
-    // The device did not take that one and those behind it. An operation of which it has taken a part goes on until
-    // that is done: its memory is in use.
+    // The device did not take that request and those after it. An operation that it has taken in part ends when that
+    // part is done: its memory is in use.
     template <typename F>
     void refused(std::uint32_t place, F&& ended) noexcept {
         Posted* const begun = place == tail_ || at(place - 1).last ? nullptr : at(place - 1).posted;
@@ -76,7 +76,7 @@ class SentWork {
         }
         head_ = place;
     }
-    // The queue pair is gone.
+    // The queue pair is destroyed.
     template <typename F>
     void flush(F&& ended) noexcept {
         while (tail_ != head_) leave(at(tail_++), IBV_WC_WR_FLUSH_ERR, ended);
@@ -93,8 +93,8 @@ class SentWork {
     }
 
     std::vector<Sent> ring_;
-    std::uint32_t head_ = 0;  // where the next one goes
-    std::uint32_t tail_ = 0;  // the oldest that is not done
+    std::uint32_t head_ = 0;  // the next place
+    std::uint32_t tail_ = 0;  // the oldest request that is not done
     std::uint32_t unsignalled_ = 0;
     std::uint32_t reads_out_ = 0;
 };

@@ -21,11 +21,11 @@ void VerbsPort::accept(Incoming incoming) noexcept {
     Connection* const connection = connections_.acquire();
     if (connection && connection->accept(*this, incoming)) return;
     if (connection) connections_.release(*connection);
-    // The log of this side says what it lacks.
+    // This side's log says what it lacks.
     incoming.reject(reject_hello(incoming.greeting.hello, Errc::overloaded));
 }
 
-// A request does not tell which process made it: never the own one.
+// A request does not say which process made it, so it never counts as the own one.
 void VerbsPort::accept_done(Connection& connection) noexcept {
     const na::Identity identity = na::sender_of(connection.greeting().hello);
     VerbsPeer* const peer = add_incoming([&] {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For how long the device has owed word of work that it was asked to tell of, as it does while the other side's device
-// does not answer, or has no receive slot for a message. What the other side sends does not count: of one that sends
-// and has no slots, no other sign would come. Pure. Owner of the context only.
+// For how long signalled work has not completed. That happens while the other side's device does not answer, or has no
+// receive slot for a message. Messages from the other side do not count: a peer may send and have no slots. Pure. Owner
+// of the context only.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -13,11 +13,11 @@ namespace cinnabar::verbs {
 class SignOfLife {
   public:
     void open() noexcept { owed_since_ = told_at_ = 0; }
-    // It is owed now, and perhaps was before.
+    // A completion is owed.
     void owed(TimeUs now) noexcept {
         if (owed_since_ == 0) owed_since_ = now;
     }
-    // The device told of something. `all`: nothing more is owed.
+    // A completion came. `all`: no other is owed.
     void told(TimeUs now, bool all) noexcept {
         told_at_ = now;
         if (all) owed_since_ = 0;
@@ -27,7 +27,7 @@ class SignOfLife {
     }
 
   private:
-    TimeUs owed_since_ = 0;  // 0: nothing is
+    TimeUs owed_since_ = 0;  // 0: none is
     TimeUs told_at_ = 0;
 };
 

@@ -45,7 +45,7 @@ Error connection_error(int os_errno) {
         case ENFILE:
         case ENOSPC:
         case EBUSY:
-            return Error(Errc::overloaded, "no more RDMA connections from the device: lower connections_max", {},
+            return Error(Errc::overloaded, "the device has no more RDMA connections: lower connections_max", {},
                          os_errno);
         case EINVAL:
         case EOPNOTSUPP:
@@ -55,7 +55,7 @@ Error connection_error(int os_errno) {
                          "the device makes no queue pair with a shared receive queue and 16 bytes inline", {},
                          os_errno);
         default:
-            return Error(Errc::io, "the RDMA device makes no connection", {}, os_errno);
+            return Error(Errc::io, "the RDMA device cannot make a connection", {}, os_errno);
     }
 }
 

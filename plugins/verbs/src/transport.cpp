@@ -16,11 +16,11 @@
 namespace cinnabar::verbs {
 namespace {
 
-// Of one registration; each piece that does not touch its neighbour is one more for the device.
+// Segments of one registration. Each that is not next to another is a registration for the device.
 constexpr std::size_t pieces_max = 4096;
 constexpr std::size_t message_bytes_limit = 1024 * 1024;
 constexpr std::uint32_t rma_inflight_worth = 16;
-// Of one port's receive queue: what the queue itself takes for each, whether used or not, is 64 bytes or so.
+// Slots of one port's receive queue. The queue takes about 64 bytes for each, used or not.
 constexpr std::uint32_t posted_max_wanted = 16 * 1024;
 constexpr std::uint32_t slots_per_connection_min = window_min + control_slots;
 
@@ -29,7 +29,7 @@ std::uint32_t positive(int limit) noexcept { return static_cast<std::uint32_t>(s
 std::uint32_t posted_max_of(const Device& device, const na::TransportOptions& options) noexcept {
     const std::uint64_t asked =
         std::uint64_t{options.receive_slots} + std::uint64_t{options.connections_max} * slots_per_connection_min;
-    // Half of a completion queue is for receives.
+    // Half of the completion queue is for receives.
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(
         {asked, posted_max_wanted, positive(device.limits().max_srq_wr), positive(device.limits().max_cqe) / 2}));
 }
@@ -99,30 +99,30 @@ Result<std::unique_ptr<na::Port>> VerbsTransport::open_port(na::PortHost& host) 
 void VerbsTransport::take_requests() noexcept {
     constexpr unsigned requests_max = 32;  // in one go
     const std::lock_guard lock(listen_mutex_);
-    CmNews news;
-    for (unsigned i = 0; i < requests_max && next_event(listen_channel_.get(), news); ++i) {
-        if (news.type == RDMA_CM_EVENT_CONNECT_REQUEST) requested(news);
-        if (news.type == RDMA_CM_EVENT_DEVICE_REMOVAL) device_is_gone();
+    CmEvent event;
+    for (unsigned i = 0; i < requests_max && next_event(listen_channel_.get(), event); ++i) {
+        if (event.type == RDMA_CM_EVENT_CONNECT_REQUEST) requested(event);
+        if (event.type == RDMA_CM_EVENT_DEVICE_REMOVAL) device_is_gone();
     }
 }
 
 void VerbsTransport::device_is_gone() noexcept {
-    log(LogLevel::error, "verbs: the device at %s was taken out: nobody can connect to it any more",
+    log(LogLevel::error, "verbs: the device at %s was removed: no connection can be made to it any more",
         device_->address().endpoint("verbs").c_str());
     ports_.each([](VerbsPort& port) { port.failure().fail(Errc::unreachable); });
 }
 
-void VerbsTransport::requested(const CmNews& news) noexcept {
+void VerbsTransport::requested(const CmEvent& event) noexcept {
     Incoming incoming;
-    incoming.id.reset(news.id);
-    incoming.read_depth = news.reads_out;
-    incoming.reads_asked = news.reads_in;
-    const Errc wrong = Greeting::decode(news.private_data(), incoming.greeting);
+    incoming.id.reset(event.id);
+    incoming.read_depth = event.reads_out;
+    incoming.reads_asked = event.reads_in;
+    const Errc wrong = Greeting::decode(event.private_data(), incoming.greeting);
     if (wrong == Errc::protocol || incoming.greeting.hello.kind != na::HelloKind::dial) {
         static constinit LogLimit lines;
         log_limited(lines, LogLevel::info, "verbs: %s is not a Cinnabar peer: rejected",
-                    SocketAddress(::rdma_get_peer_addr(news.id)).log_name("verbs").c_str());
-        (void)rdma().reject(news.id, nullptr, 0);
+                    SocketAddress(::rdma_get_peer_addr(event.id)).log_name("verbs").c_str());
+        (void)rdma().reject(event.id, nullptr, 0);
         return;
     }
     const auto migrate = [&](VerbsPort& port) {
@@ -164,7 +164,7 @@ Errc VerbsTransport::grant(na::Lease& lease) noexcept {
         const Error why = registration_error(errno);
         leases_.give();
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::warning, "verbs: nothing is lent: %s", why.message().c_str());
+        log_limited(lines, LogLevel::warning, "verbs: memory cannot be lent: %s", why.message().c_str());
         return why.code;
     }
     lease.registration = lent.release();
@@ -178,7 +178,7 @@ Errc VerbsTransport::revoke(na::Lease& lease) noexcept {
     lease.key = 0;
     leases_.give();
     if (take_back(*device_, *lent)) return Errc::ok;
-    // A peer is in the middle of a write that does not end: the lender must not use the memory again.
+    // A peer is in the middle of a write that does not end: the lender must not reuse the memory.
     {
         const std::lock_guard lock(stuck_mutex_);
         lent->next = std::move(stuck_);
@@ -193,7 +193,7 @@ void VerbsTransport::describe(const na::Lease& lease, Writer& writer) const noex
 }
 
 std::size_t VerbsTransport::described_bytes(const na::Lease& lease) const noexcept {
-    // Asked before it is granted, too.
+    // May be called before the lease is granted.
     return key_bytes(static_cast<const VerbsMemory&>(*lease.memory).pieces_count(lease.offset, lease.bytes));
 }
 

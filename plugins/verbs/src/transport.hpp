@@ -39,18 +39,18 @@ class VerbsTransport final : public na::SessionTransport {
 
     // For the ports.
     [[nodiscard]] const Device& device() const noexcept { return *device_; }
-    // Below 0: it does not listen.
+    // -1: it does not listen.
     [[nodiscard]] int listener_fd() const noexcept { return listen_channel_ ? listen_channel_->fd : -1; }
     [[nodiscard]] na::PortTable<VerbsPort>& ports() noexcept { return ports_; }
-    // Takes the connection requests at the listener, and hands them to the ports that they are for.
+    // Reads the connection requests at the listener and passes each to its port.
     void take_requests() noexcept;
-    // Slots that a port's receive queue holds at most.
+    // The most slots that a port's receive queue holds.
     [[nodiscard]] std::uint32_t posted_max() const noexcept { return posted_max_; }
 
   private:
     VerbsTransport(std::shared_ptr<Device> device, const na::TransportOptions& options);
     [[nodiscard]] Result<void> listen();
-    void requested(const CmNews& news) noexcept;
+    void requested(const CmEvent& event) noexcept;
     void device_is_gone() noexcept;
 
     const std::shared_ptr<Device> device_;
@@ -63,7 +63,7 @@ class VerbsTransport final : public na::SessionTransport {
 
     na::PortTable<VerbsPort> ports_;
     std::mutex stuck_mutex_;
-    std::unique_ptr<LentMemory> stuck_;  // a list of what the device did not give back when it was asked
+    std::unique_ptr<LentMemory> stuck_;  // a list of those that could not be deregistered
 };
 
 }  // namespace cinnabar::verbs
