@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The part of a port that makes and ends connections. A connection has a number; two contexts that dial each other at
-// once share both numbers, and a disconnect ends only what was dialled before it.
+// The part of a port that makes and ends connections. A connection has a number. If two contexts dial each other at
+// once, both numbers mean the same connection. A disconnect ends only connections that were dialled before it.
 #include "port.hpp"
 
 #include <cinnabar/base/assert.hpp>
@@ -54,13 +54,13 @@ void SelfPort::connected(SelfPeer& peer, std::shared_ptr<Mailbox> mailbox, std::
     peer.state_ = na::PeerState::connected;
     ++peer.epoch_;
     peer.acquire();
-    if (peer.lost_why_ != Errc::ok) tell_lost(peer);  // of the connection before
+    if (peer.lost_why_ != Errc::ok) tell_lost(peer);  // of the previous connection
     host_.receiver().on_peer(peer, na::PeerEvent::connected, Errc::ok);
 }
 
 void SelfPort::tell_disconnect(Mailbox& mailbox, std::uint64_t connection, std::unique_ptr<Letter> letter) noexcept {
     Mailbox::Visit visit(mailbox);
-    if (!visit.ok()) return;  // it has told us, or its letters are gone with it
+    if (!visit.ok()) return;  // the peer has told this side, or has closed
     letter->kind = LetterKind::disconnect;
     letter->control = true;
     letter->source = mailbox_->context();
@@ -69,7 +69,7 @@ void SelfPort::tell_disconnect(Mailbox& mailbox, std::uint64_t connection, std::
     visit.push(*letter.release());
 }
 
-// The end of a connection or of a dial.
+// Ends a connection or a dial.
 void SelfPort::lost(SelfPeer& peer, Errc why) noexcept {
     peer.farewell_.reset();
     const bool was_connected = std::exchange(peer.mailbox_, nullptr) != nullptr;
@@ -99,7 +99,7 @@ void SelfPort::disconnect(na::Peer& any_peer) noexcept {
 
 void SelfPort::stop_accepting() noexcept { mailbox_->stop_accepting(); }
 
-// The letter stays, as the farewell that may be needed.
+// The letter is kept for the disconnect.
 void SelfPort::on_connect(SelfPeer& peer, std::unique_ptr<Letter> letter) noexcept {
     const std::uint64_t connection = letter->connection;
     std::shared_ptr<Mailbox> from = std::move(letter->from);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a context of this process receives: any context's thread puts letters in, its owner takes them out. Shared by
-// the port and by those who are connected to it, so that it outlives a port that closes while others post to it.
+// Where a context receives from other contexts of this process. Any thread puts letters in, the owner of the context
+// takes them out. Shared by the port and by the ports that are connected to it, so that it outlives a port that closes
+// while others post.
 #pragma once
 
 #include <cinnabar/base/slot_pool.hpp>
@@ -20,9 +21,10 @@ class Mailbox;
 
 enum class LetterKind : std::uint8_t { unexpected, expected, notify, connect, disconnect };
 
-// Connect and disconnect are made one by one (`control`); the others live in the mailbox's pool and are its receive
-// slots. A slot's buffer is made at its first use and stays with it, so memory follows the messages that wait at once.
-struct Letter : PoolSlot, Work {  // a Work that is never run: it is the link of the queue
+// Letters that connect and disconnect are allocated one by one (`control`). All others are the receive slots of the
+// mailbox's pool. A slot's buffer is allocated at its first use and then stays, so memory grows with the messages that
+// wait at the same time.
+struct Letter : PoolSlot, Work {  // a Work that is never run: the link of the queue
     LetterKind kind = LetterKind::unexpected;
     bool control = false;
     na::ContextId source = 0;
@@ -31,7 +33,7 @@ struct Letter : PoolSlot, Work {  // a Work that is never run: it is the link of
     std::uint64_t connection = 0;
     na::Tag tag = 0;  // of a message; the value of a notification
     std::unique_ptr<std::byte[]> buffer;
-    std::shared_ptr<Mailbox> from;  // connect only: where the dialler receives
+    std::shared_ptr<Mailbox> from;  // connect only: the dialler's mailbox
 };
 
 // What the mailboxes of one transport have in common.
@@ -60,10 +62,10 @@ class Mailbox {
     [[nodiscard]] std::size_t message_bytes_max() const noexcept { return message_bytes_max_; }
     [[nodiscard]] std::uint32_t initial_credits() const noexcept { return initial_credits_; }
 
-    // For those who post, any thread: a visit keeps the mailbox's owner from closing.
+    // For posting, any thread: a visit keeps the owner from closing the mailbox.
     class Visit;
 
-    // Owner: waits for the visits in progress; no later one succeeds. Any thread may still hold the mailbox itself.
+    // Owner: waits for visits that are in progress; later ones fail. Other threads may still hold the mailbox itself.
     void close() noexcept;
     void stop_accepting() noexcept { accepting_.store(false, std::memory_order_relaxed); }
     [[nodiscard]] bool accepting() const noexcept { return accepting_.load(std::memory_order_relaxed); }
@@ -83,7 +85,7 @@ class Mailbox {
     const std::size_t message_bytes_max_;
     const na::ContextId context_;
     const std::uint32_t initial_credits_;
-    na::PortHost& host_;  // used inside visits only
+    na::PortHost& host_;  // used only during visits
 };
 
 class Mailbox::Visit {
@@ -94,7 +96,7 @@ class Mailbox::Visit {
     Visit& operator=(const Visit&) = delete;
 
     [[nodiscard]] bool ok() const noexcept { return ok_; }
-    // Null when all receive slots are out or memory is short.
+    // Null when all receive slots are taken or memory is short.
     [[nodiscard]] Letter* take(LetterKind kind) noexcept;
     void push(Letter& letter) noexcept;
 

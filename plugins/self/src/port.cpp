@@ -52,7 +52,7 @@ SelfPeer* SelfPort::peer_of(na::ContextId context) noexcept {
     return peer.get();
 }
 
-// Of another transport: found by its name, also after that was opened anew.
+// A context of another transport, found by its name, even if that transport was opened again.
 SelfPeer& SelfPort::peer_at(const std::string& endpoint, na::ContextId context) {
     const na::Addr addr = na::Addr::make({endpoint}, context, 0);
     for (auto& peer : others_) {
@@ -63,7 +63,7 @@ SelfPeer& SelfPort::peer_at(const std::string& endpoint, na::ContextId context) 
     return *made;
 }
 
-// Null for letters of a connection that has ended.
+// Null for a letter of a connection that has ended.
 SelfPeer* SelfPort::sender_of(const Letter& letter) noexcept {
     if (letter.network == transport_.incarnation()) return peer_of(letter.source);
     if (letter.kind == LetterKind::connect) return &peer_at(letter.from->network().endpoint, letter.source);
@@ -196,7 +196,7 @@ unsigned SelfPort::poll_busy() noexcept {
     BusyPeers round;
     round.splice_back(busy_);
     while (SelfPeer* peer = round.pop_front()) {
-        // Back at once: what follows may post, and takes the peer out by itself when nothing waits any more.
+        // Listed again at once: the calls below may post, and remove the peer when nothing waits any more.
         busy_.push_back(*peer);
         if (peer->state() == na::PeerState::idle) peer->state_ = na::PeerState::connecting;
         if (peer->state() == na::PeerState::connecting) {
@@ -236,7 +236,7 @@ unsigned SelfPort::poll_inbox() noexcept {
 }
 
 unsigned SelfPort::poll_done() noexcept {
-    // What the completions post is for the next poll.
+    // What completions post is for the next poll.
     SelfOps round;
     round.splice_back(done_);
     unsigned done = 0;
@@ -262,7 +262,7 @@ Errc SelfPort::keep(na::Arrival& arrival, na::Kept& out) noexcept {
 
 Errc SelfPort::detach(na::Kept& kept) noexcept {
     if (kept.detached || closed_) return Errc::ok;
-    // The letter goes back to be a receive slot; its buffer stays with the message, and the slot makes a new one.
+    // The receive slot is free again. Its buffer stays with the message, and the slot allocates a new one.
     if (detached_ == transport_.options().receive_slots) return Errc::overloaded;
     auto* letter = static_cast<Letter*>(kept.token);
     kept.token = letter->buffer.release();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A context's end of a `self` network. An op is carried out when it is posted, on the thread that posts it, and
-// completes at the next poll; it waits while its peer is being connected or has no receive slot left.
+// A context's port on a `self` network. An op is carried out by the thread that posts it and completes at the next
+// poll. It waits while its peer is being connected or has no receive slot left.
 #pragma once
 
 #include "mailbox.hpp"
@@ -20,12 +20,12 @@ struct SelfOp {
     ListLink<SelfOp> link;
     na::Op* op = nullptr;
     Errc result = Errc::ok;
-    bool waiting = false;  // in its peer's list; else in the port's list of what is done
+    bool waiting = false;  // in its peer's list; else in the port's list of ops that are done
 };
 using SelfOps = IntrusiveList<SelfOp, &SelfOp::link>;
 
-// Never forgotten before its port: there are contexts_max of its own transport, and those of other nodes of this
-// process that it has met, one for each name.
+// Lives as long as its port. There are at most contexts_max of its own transport, and one for each name of other
+// transports of this process that was used.
 class SelfPeer final : public na::Peer {
   public:
     SelfPeer(na::Port& port, na::Addr addr) noexcept : Peer(port, std::move(addr)) {}
@@ -35,12 +35,12 @@ class SelfPeer final : public na::Peer {
   private:
     friend class SelfPort;
     std::shared_ptr<Mailbox> mailbox_;  // null unless connected
-    std::unique_ptr<Letter> farewell_;  // kept ready; null while connected to oneself
-    std::uint64_t connection_ = 0;      // when both dialled at once, the later of the two
-    std::uint64_t refuse_below_ = 0;    // connections dialled before the last disconnect are dead
+    std::unique_ptr<Letter> farewell_;  // the letter for a disconnect; null if the peer is this context itself
+    std::uint64_t connection_ = 0;      // if both dialled at once, the later of the two numbers
+    std::uint64_t refuse_below_ = 0;    // connections with smaller numbers were ended by a disconnect
     SelfOps waiting_;
     ListLink<SelfPeer> busy_link_;  // in SelfPort::busy_ while ops wait
-    Errc lost_why_ = Errc::ok;      // an event that poll has yet to tell
+    Errc lost_why_ = Errc::ok;      // of a loss that poll() has yet to report
 };
 
 class SelfPort final : public na::Port {
@@ -102,15 +102,16 @@ class SelfPort final : public na::Port {
     na::PortHost& host_;
     const std::shared_ptr<Mailbox> mailbox_;
     na::MessagePool messages_;
-    std::vector<std::unique_ptr<SelfPeer>> peers_;   // of its own transport, by context id
-    std::vector<std::unique_ptr<SelfPeer>> others_;  // of others of this process; their addresses have no incarnation
+    std::vector<std::unique_ptr<SelfPeer>> peers_;  // of its own transport, by context id
+    std::vector<std::unique_ptr<SelfPeer>>
+        others_;  // of other transports of this process; their addresses have no incarnation
     BusyPeers busy_;
-    WorkQueue inbox_;  // taken from the mailbox, not handed out yet
+    WorkQueue inbox_;  // taken from the mailbox, not delivered yet
     SelfOps done_;
     std::uint32_t detached_ = 0;
     bool closed_ = false;
     unsigned events_ = 0;        // peers whose lost_why_ is set
-    bool arrival_kept_ = false;  // the one being handed out
+    bool arrival_kept_ = false;  // the one that is being delivered
 };
 
 }  // namespace cinnabar::self_

@@ -24,14 +24,14 @@ std::string endpoint_of(const std::string& name, na::Incarnation incarnation) {
     return text;
 }
 
-// The transports of this process that find each other, by endpoint.
+// The transports of this process that can reach each other, by endpoint.
 struct Directory {
     std::mutex mutex;
     std::map<std::string, SelfTransport*, std::less<>> transports;
 };
 
 Directory& directory() {
-    static auto* all = new Directory;  // outlives every static transport
+    static auto* all = new Directory;  // never destroyed: static transports may use it
     return *all;
 }
 
@@ -83,11 +83,11 @@ bool SelfTransport::reaches(std::string_view endpoint) const noexcept {
 
 Result<std::unique_ptr<na::Port>> SelfTransport::open_port(na::PortHost& host) {
     const na::ContextId context = host.context_id();
-    if (context >= mailboxes_.size()) return Error(Errc::too_large, "a context id is below contexts_max");
+    if (context >= mailboxes_.size()) return Error(Errc::too_large, "the context id is not below contexts_max");
     auto mailbox = std::make_shared<Mailbox>(network_, host, options_.receive_slots, options_.message_bytes_max);
     {
         const std::lock_guard lock(mutex_);
-        if (mailboxes_[context]) return Error(Errc::exists, "a context of that id is open already");
+        if (mailboxes_[context]) return Error(Errc::exists, "a context with that id is open already");
         mailboxes_[context] = mailbox;
     }
     return std::unique_ptr<na::Port>(std::make_unique<SelfPort>(*this, host, std::move(mailbox)));

@@ -25,8 +25,7 @@ na::Hello through_bytes(const na::Hello& sent) {
 
 }  // namespace
 
-Dial::Dial(SimPort& port, SimPeer& to)
-    : from(&port), peer(&to), world(port.world()), host(port.transport().name()) {}
+Dial::Dial(SimPort& port, SimPeer& to) : from(&port), peer(&to), world(port.world()), host(port.transport().name()) {}
 
 void Dial::fail(Errc why) {
     if (std::exchange(settled, true)) return;
@@ -81,7 +80,7 @@ Result<na::Peer*> Sessions::peer(const na::Addr& addr) {
         host = uri.host;
         break;
     }
-    if (host.empty()) return Error(Errc::unreachable, "not a host of this world, nor a session of it");
+    if (host.empty()) return Error(Errc::unreachable, "no such host or session in this world");
     for (const auto& peer : peers_) {
         const na::AddrBody& other = peer->addr().body();
         const bool same = other.context == body.context && other.incarnation == body.incarnation;

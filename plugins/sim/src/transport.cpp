@@ -56,8 +56,7 @@ class SimMemory final : public na::CountedMemory {
 
 }  // namespace
 
-// A revocation under way. `copy` is what the lease table knows; `lease` is the lender's, untouched until the fence is
-// done and after it.
+// A revocation in progress. `copy` is for the lease table; the lender's `lease` is written only when the fence is done.
 struct SimTransport::Fence {
     na::Lease* lease = nullptr;
     na::Lease copy;
@@ -99,8 +98,8 @@ std::string SimTransport::diagnosis() const {
 
 Result<std::unique_ptr<na::Port>> SimTransport::open_port(na::PortHost& host) {
     const na::ContextId context = host.context_id();
-    if (context >= ports_.size()) return Error(Errc::too_large, "a context id is below contexts_max");
-    if (ports_[context]) return Error(Errc::exists, "a context of that id is open already");
+    if (context >= ports_.size()) return Error(Errc::too_large, "the context id is not below contexts_max");
+    if (ports_[context]) return Error(Errc::exists, "a context with that id is open already");
     auto made = std::make_unique<SimPort>(*this, host);
     ports_[context] = made.get();
     return std::unique_ptr<na::Port>(std::move(made));
@@ -113,7 +112,7 @@ SimPort* SimTransport::port(na::ContextId context) noexcept {
 void SimTransport::close_port(na::ContextId context) {
     const bool last = std::count(ports_.begin(), ports_.end(), nullptr) + 1 == static_cast<long>(ports_.size());
     if (last) {
-        // No port could run the endings later.
+        // No port could finish the fences later.
         for (const auto& fence : std::exchange(fences_, {})) finish_fence(fence);
     }
     ports_[context] = nullptr;
@@ -178,7 +177,7 @@ Errc SimTransport::revoke(na::Lease& lease) noexcept {
     return Errc::again;
 }
 
-// Runs while a port is open: close_port() sees to the rest.
+// Requires: a port is open. close_port() finishes the others.
 void SimTransport::finish_fence(const std::shared_ptr<Fence>& fence) {
     fence->done = true;
     std::erase(fences_, fence);
@@ -187,7 +186,7 @@ void SimTransport::finish_fence(const std::shared_ptr<Fence>& fence) {
     const auto open = std::find_if(ports_.begin(), ports_.end(), [](const SimPort* port) { return port != nullptr; });
     CINNABAR_ASSERT(open != ports_.end());
     if (fence->failed) {
-        // The memory is quarantined by its lender; the table keeps it open for the stragglers of a while.
+        // The lender puts the memory into quarantine. For a while late accesses still reach it.
         failed_fences_.push_back(fence);
         world_->schedule(world_->now_us() + failed_fence_lasts_us, EventKind::fence,
                          [world = world_.get(), name = name_, life = incarnation_, fence] {

@@ -18,7 +18,7 @@ namespace cinnabar::sim {
 
 class SimTransport final : public na::Transport {
   public:
-    // `claimed`: its incarnation; 0: one of its own.
+    // `claimed`: its incarnation; 0: its own.
     SimTransport(std::shared_ptr<WorldState> world, std::string name, const na::TransportOptions& options,
                  na::Incarnation claimed);
     ~SimTransport() override;
@@ -73,16 +73,16 @@ class SimTransport final : public na::Transport {
     na::LeaseTable leases_;
     std::vector<SimPort*> ports_;  // by context id; null where none is open
     const std::shared_ptr<na::Registrations> registrations_ = std::make_shared<na::Registrations>(options_);
-    std::set<const na::Memory*> memories_;  // asked for membership only
+    std::set<const na::Memory*> memories_;  // used only for look-ups
     std::vector<std::shared_ptr<Fence>> fences_;
-    std::vector<std::shared_ptr<Fence>> failed_fences_;  // whose memory is still open to stragglers
+    std::vector<std::shared_ptr<Fence>> failed_fences_;  // late accesses still reach their memory
     std::vector<std::function<void()>> stalled_;
     bool alive_ = true;
     bool stopped_ = false;
 };
 
-// The key of a lease under rdma_strict, behind the LeaseKey: {u32 count, count x u64 bytes}, one for each segment that
-// the lease touches. Reads it; false when `offset` and `bytes` are not inside one of them.
+// Whether `offset` and `bytes` are inside one segment of a lease. Under rdma_strict the key has, after the LeaseKey,
+// the sizes of the segments that the lease touches: {u32 count, count x u64 bytes}.
 [[nodiscard]] bool inside_one_segment(ConstBytes key, std::uint64_t offset, std::uint64_t bytes) noexcept;
 
 }  // namespace cinnabar::sim

@@ -35,7 +35,7 @@ void WorldState::trace(EventKind kind, std::uint64_t a, std::uint64_t b) noexcep
 }
 
 void WorldState::run_to(TimeUs when) {
-    CINNABAR_ASSERT(!running_);  // an event must not call back into a context that moves time
+    CINNABAR_ASSERT(!running_);  // an event must not move time
     running_ = true;
     while (!events_.empty() && events_.front().when <= when) {
         std::pop_heap(events_.begin(), events_.end(), &WorldState::later);
@@ -121,7 +121,7 @@ void WorldState::heal(const std::string& a, const std::string& b) {
     std::vector<Held> still;
     for (Held& held : std::exchange(held_, {})) {
         if (in_order(held.a, held.b) == in_order(a, b)) {
-            // All at one time, in the order in which they were held.
+            // All now, in the order in which they were held back.
             schedule(now_, held.kind, std::move(held.run));
         } else {
             still.push_back(std::move(held));
@@ -198,7 +198,7 @@ std::uint64_t World::events_run() const noexcept { return state_->events_run(); 
 Result<std::unique_ptr<na::Transport>> open_host(const std::shared_ptr<WorldState>& world, std::string_view name,
                                                  const na::TransportOptions& options, na::Incarnation claimed) {
     if (name.empty()) return Error(Errc::bad_address, "a simulated host has a name: sim://NAME");
-    if (world->find(name)) return Error(Errc::exists, "a process lives on that host already", std::string(name));
+    if (world->find(name)) return Error(Errc::exists, "that host has a process already", std::string(name));
     return std::unique_ptr<na::Transport>(std::make_unique<SimTransport>(world, std::string(name), options, claimed));
 }
 

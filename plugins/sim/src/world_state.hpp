@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is behind a World: time, the events to come, the hosts. Nothing in it depends on pointers, on the order of a
-// hash table or on the machine's clock.
+// The state of a World: time, future events, hosts. Nothing depends on pointers, on the order of a hash table or on the
+// machine's clock.
 #pragma once
 
 #include <cinnabar/base/random.hpp>
@@ -31,7 +31,7 @@ enum class EventKind : std::uint8_t {
     reset,
     keepalive,
     fence,
-    poll,  // not an event of the queue: what a port tells its context
+    poll,  // not an event of the queue: what a port delivers to its context
     fault,
 };
 
@@ -45,13 +45,13 @@ class WorldState final : public TimeSource, public std::enable_shared_from_this<
     [[nodiscard]] bool strict() const noexcept { return options_.profile == Profile::rdma_strict; }
     [[nodiscard]] Random& random() noexcept { return random_; }
 
-    // How long so many bytes take, one way; random.
+    // How long so many bytes travel, one way; random.
     [[nodiscard]] TimeUs travel_us(std::size_t bytes) noexcept;
     void schedule(TimeUs when, EventKind kind, std::function<void()> run);
     [[nodiscard]] TimeUs next_event_us() const noexcept { return events_.empty() ? time_never : events_.front().when; }
     void run_to(TimeUs when);
     bool advance();
-    // Mixes a decision into the trace.
+    // Adds to the trace.
     void trace(EventKind kind, std::uint64_t a, std::uint64_t b) noexcept;
     [[nodiscard]] std::uint64_t trace_hash() const noexcept { return trace_hash_; }
     [[nodiscard]] std::uint64_t events_run() const noexcept { return events_run_; }
@@ -64,11 +64,10 @@ class WorldState final : public TimeSource, public std::enable_shared_from_this<
     // The living process of that name, or null.
     [[nodiscard]] SimTransport* find(std::string_view name) const noexcept;
 
-    // A context waits until then. May move time.
+    // The port has nothing to do until then. May move time.
     void idle(SimPort& port, TimeUs until);
 
-    // Partitions.
-    // A number of the partition between the two that is there now; 0 for none.
+    // Partitions. The number of the present partition between the two hosts; 0: none.
     [[nodiscard]] std::uint64_t cut(const std::string& a, const std::string& b) const;
     void hold(std::string a, std::string b, EventKind kind, std::function<void()> run) {
         held_.push_back({std::move(a), std::move(b), kind, std::move(run)});
