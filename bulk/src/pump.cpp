@@ -235,9 +235,9 @@ void Mover::Impl::chunk_done(ChunkOp& op) noexcept {
     if (book.chunks == 0 && Ring::linked(book) && book.place == PeerBook::Place::full) leave(book);
     if (!book.ready.empty() && !Ring::linked(book)) enter(book, PeerBook::Place::ring);
     // A port has room again: one stalled peer may try again.
-    if (PeerBook* turned_away = stalled_.front()) {
-        leave(*turned_away);
-        enter(*turned_away, PeerBook::Place::ring);
+    if (PeerBook* peer = stalled_.front()) {
+        leave(*peer);
+        enter(*peer, PeerBook::Place::ring);
     }
 
     if (result == Errc::ok) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Forwarded memory whose call ends while the third party is in the middle of a transfer: once A's call has ended, C
-// neither reads nor writes that memory, though it was asked by B and does not let go.
+// neither reads nor writes that memory, although B has asked it to and C does not stop.
 #include "forward_parties.hpp"
 #include "patience.hpp"
 #include "ways.hpp"
@@ -21,7 +21,7 @@ namespace cinnabar::test {
 namespace {
 
 constexpr std::size_t bytes = 48 * mib;
-// While the call runs; what A has there once it has ended; what C pushes.
+// Contents while the call runs; after it has ended; and what C pushes.
 constexpr std::byte lent{0x11};
 constexpr std::byte own{0xee};
 constexpr std::byte pushed{0x77};
@@ -34,8 +34,8 @@ NodeOptions with_much_in_flight() {
     return options;
 }
 
-// Transfers what it is given in a task of its own, which no cancel and no deadline reaches. The thread that drives it
-// is held up after the first chunk until it may go on.
+// Transfers the memory in a task that ignores cancel and deadline. The thread that drives it blocks after the first
+// chunk until it may go on.
 struct StubbornStore {
     Gate in_the_middle;
     Gate may_go_on;
@@ -119,7 +119,7 @@ bool ForwardFence::end_in_the_middle(Access access, End end, Microseconds deadli
         EXPECT_FALSE(a.call(put, to, {"x", {}}, 60s).wait().ok());  // A has heard of it
     }
 
-    // A fabric that has taken bytes for C and cannot take them back says so, and A leaves its memory alone.
+    // A fabric that cannot take back bytes for C reports that, and A does not reuse the memory.
     if (region.quarantined()) {
         EXPECT_TRUE(GetParam().name.starts_with("ofi_"));
     } else {
@@ -143,7 +143,7 @@ TEST_P(ForwardFence, a_cancel_ends_a_pull) { EXPECT_TRUE(end_in_the_middle(Acces
 
 TEST_P(ForwardFence, a_cancel_ends_a_push) { EXPECT_TRUE(end_in_the_middle(Access::write, End::cancel, 60s)); }
 
-// Of what is in quarantine while C still reads, B's end says nothing.
+// B's end does not end the quarantine while C still reads.
 TEST_P(ForwardFence, it_holds_where_the_middle_is_gone) {
     EXPECT_TRUE(end_in_the_middle(Access::read, End::middle_gone, 60s));
 }
@@ -157,7 +157,7 @@ INSTANTIATE_TEST_SUITE_P(Over, ForwardFence, testing::ValuesIn(quick_ways()),
 
 class ForwardKept : public testing::TestWithParam<Way> {};
 
-// C lets go in time, and uses what it has kept of the descriptor when A's call has ended.
+// C releases the memory in time, and uses a copy of the descriptor after A's call has ended.
 TEST_P(ForwardKept, a_descriptor_is_worth_nothing_after_the_call) {
     std::vector<std::byte> memory(8 * mib, lent);
     std::vector<std::byte> got(memory.size(), std::byte{0});
@@ -196,7 +196,7 @@ TEST_P(ForwardKept, a_descriptor_is_worth_nothing_after_the_call) {
 
 CINNABAR_ON_EACH_WAY(ForwardKept);
 
-// B's call ends when C is done with the memory, and not when B hears of A's cancel.
+// B's call ends when C is done with the memory, not when A's cancel reaches B.
 TEST(ForwardChain, the_call_in_the_middle_waits_until_the_third_party_lets_go) {
     static constexpr const char* uri = "tcp://127.0.0.1:0";
     static constexpr Rpc<int()> ping{"ping"};
@@ -224,7 +224,7 @@ TEST(ForwardChain, the_call_in_the_middle_waits_until_the_third_party_lets_go) {
     ASSERT_TRUE(in_the_middle.wait());
     call.cancel();
     EXPECT_EQ(call.get().code(), Errc::canceled);
-    // B has passed the cancel on when it answers what came later.
+    // B has passed the cancel on before it answers a later request.
     for (int i = 0; i < 100; ++i) ASSERT_TRUE(a.call(ping, to).wait().ok());
     EXPECT_FALSE(b.store_ended);
     may_go_on.open();

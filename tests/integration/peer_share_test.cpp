@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a node has for all peers together: one that takes all that it can get leaves some to the others.
+// Resources that a node has for all peers together: a peer that takes all that it can leaves some to the others.
 #include "patience.hpp"
 
 #include <cinnabar/cinnabar.hpp>
@@ -93,7 +93,7 @@ TEST_P(PeerShare, of_the_queue_of_a_pool_is_what_a_peer_leaves_free) {
     EXPECT_EQ(greedy_.call(work, to_).wait().value(), 1) << "it may ask again";
 }
 
-// Bytes of the heap that are in use; a sanitizer has one of its own, of which this says nothing.
+// Bytes of the heap in use. Not meaningful under a sanitizer, which has a heap of its own.
 std::size_t heap_bytes() {
     const auto info = ::mallinfo2();
     return info.uordblks + info.hblkhd;

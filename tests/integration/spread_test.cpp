@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A node with several contexts shares those who connect out among them, and finds each connection again.
+// A node with several contexts spreads incoming connections over them, and finds each connection again.
 #include "patience.hpp"
 
 #include <cinnabar/cinnabar.hpp>
@@ -34,7 +34,7 @@ class Spread : public testing::TestWithParam<std::string> {
     void SetUp() override {
         if (Node::listen(GetParam()).code() == Errc::unsupported) GTEST_SKIP() << "not on this host";
     }
-    // A server that notes which loop serves whom, and the addresses of all who came.
+    // A server that records which loop serves which client, and the addresses of all clients.
     [[nodiscard]] Node listen(const std::string& at = GetParam()) {
         Node server = Node::listen(at, {.contexts = loops}).value();
         const auto serves = [this](Request<int> request) {
@@ -107,7 +107,7 @@ TEST_P(Spread, who_names_a_context_gets_that_one) {
         EXPECT_EQ(crowds(), (std::multiset<std::size_t>{3})) << "context " << context;
         EXPECT_EQ(sources().back().body().held_by, context);
     }
-    // Those who name none go to where there are fewest.
+    // Connections that name no context go to the context with the fewest.
     forget();
     ASSERT_NO_FATAL_FAILURE(visit_all(server.rpc_context(2).self_addr(), 2));
     forget();
@@ -153,7 +153,7 @@ TEST_P(Spread, a_saved_source_is_called_over_the_loop_that_has_its_connection) {
     EXPECT_EQ(why, Errc::unreachable);
 }
 
-// Over tcp bytes in bulk have a connection of their own, which must come to the same loop.
+// Over tcp bulk data have a connection of their own, which must be served by the same loop.
 TEST_P(Spread, memory_that_is_lent_is_reached_over_each_loop) {
     Node server = listen();
     server
@@ -192,7 +192,7 @@ TEST_P(Spread, clients_of_a_server_that_starts_again_are_shared_out_again) {
     forget();
     server = listen(there.body().endpoints.front().substr(0, there.body().endpoints.front().find('?')));
     for (unsigned i = 0; i < clients; ++i) {
-        // What they send before they notice the loss is lost.
+        // Messages that they send before they notice the loss are lost.
         Result<int> answer = Errc::peer_lost;
         for (int tries = 0; tries < 1000 && !answer.ok(); ++tries) {
             answer = clients_[i].call(visit, there, static_cast<int>(i), 20s).wait();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ways to make the operating system refuse: a small disk, a size limit, another user.
+// Limits of the operating system: a small disk, a size limit, another user.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -53,7 +53,7 @@ class FileSizeLimit {
     void (*handler_)(int) = nullptr;
 };
 
-// Permission bits do not bind root: for the time of this it is somebody else.
+// Makes the process another user while it exists, since permission bits do not bind root.
 class AsNobody {
   public:
     AsNobody() {

@@ -29,8 +29,11 @@ const std::array retired_words{
     Retired{"loan", false, "lease", {"rpc", "tests/hostile", "tests/seeds"}},
     Retired{"meeting", false, "handshake", {"tests/bench"}},
     Retired{"met", false, "connected", {}},
+    Retired{"news", false, "event", {"rpc"}},
     Retired{"newcomer", true, "incoming connection, or pending handshake", {}},
-    Retired{"put_off", false, "deferred", {"tests/unit/bulk"}},
+    Retired{"nonsense", false, "malformed", {"tests/tools"}},
+    Retired{"put_off", false, "deferred", {}},
+    Retired{"turned_away", false, "rejected", {"tests/rpc"}},
     Retired{"untaken", false, "pending", {}},
 };
 

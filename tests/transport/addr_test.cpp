@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Addresses: several ways to name a peer, what cannot be reached, what a stranger's address is worth.
+// Addresses: several names of one peer, addresses that cannot be reached, and addresses of processes that do not
+// listen.
 #include "contract.hpp"
 
 namespace cinnabar::contract {
@@ -34,7 +35,7 @@ TEST_P(AddrContract, TheSameAddressIsTheSamePeer) {
     EXPECT_EQ(&once, &peer_of(a, b));
 }
 
-TEST_P(AddrContract, OfASourceIsGoodForAReply) {
+TEST_P(AddrContract, OfASourceCanBeUsedForAReply) {
     Node& a = make_node("a");
     Node& b = make_node("b");
     (void)send(a, peer_of(a, b), 1, 8);
@@ -45,7 +46,7 @@ TEST_P(AddrContract, OfASourceIsGoodForAReply) {
     ASSERT_TRUE(run_until([&] { return a.receiver.messages.size() == 1; }));
 }
 
-TEST_P(AddrContract, OfAProcessThatDoesNotListenIsWorthNothingToOthers) {
+TEST_P(AddrContract, OfAProcessThatDoesNotListenIsUselessToOthers) {
     Node& b = make_node("b");
     CINNABAR_NEEDS("processes that do not listen", !network_.one_process());
     na::TransportOptions silent;
@@ -58,7 +59,7 @@ TEST_P(AddrContract, OfAProcessThatDoesNotListenIsWorthNothingToOthers) {
     na::Peer& source = *b.receiver.messages.front().source;
     EXPECT_FALSE(source.addr().listens());
     EXPECT_EQ(third.context->peer(source.addr()).code(), Errc::unreachable);
-    // When its connection goes, so does the way to it.
+    // Without its connection the peer cannot be reached.
     source.acquire();
     held_peers_.emplace_back(&b, &source);
     kill(a);
@@ -83,7 +84,7 @@ TEST_P(AddrContract, OfAnotherTransportIsUnreachable) {
     EXPECT_NE(a.context->route(a.addr()), nullptr);
 }
 
-TEST_P(AddrContract, WithTheIncarnationOfAnotherProcessIsNotThatPeer) {
+TEST_P(AddrContract, WithAnotherIncarnationIsAnotherPeer) {
     Node& a = make_node("a");
     Node& b = make_node("b");
     const na::Addr stale =
@@ -101,14 +102,14 @@ TEST_P(AddrContract, WithTheIncarnationOfAnotherProcessIsNotThatPeer) {
     EXPECT_TRUE(b.receiver.messages.empty());
 }
 
-TEST_P(AddrContract, NobodyThereIsRefusedAtOnce) {
+TEST_P(AddrContract, WithoutAListenerIsRefusedAtOnce) {
     Node& a = make_node("a");
     TestOp& op = send(a, peer_at(a, na::Addr::parse(network_.nobody()).value()), 1, 8);
     const auto started = std::chrono::steady_clock::now();
     ASSERT_TRUE(run_until_done(op));
     EXPECT_EQ(op.result, Errc::refused) << to_string(op.result);
     EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds(5));
-    // The layer above may hold calls of its own back for that peer: it is told as well.
+    // The layer above may hold back calls for that peer, so it gets the event, too.
     ASSERT_TRUE(run_until([&] { return !a.receiver.events.empty(); }));
     EXPECT_EQ(a.receiver.events.size(), 1u);
     EXPECT_EQ(a.receiver.events.front().event, na::PeerEvent::lost);

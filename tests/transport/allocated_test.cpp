@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that a transport allocates: moved like any other, and, where peers can map it, read in place.
+// Memory that a transport allocates: it is transferred like any other and, if peers can map it, read in place.
 #include "contract.hpp"
 
 #include <cstring>
@@ -9,7 +9,7 @@ namespace cinnabar::contract {
 class AllocatedContract : public ContractTest {
   protected:
     static constexpr std::size_t memory_bytes = 3 * 4096;
-    // Of pattern `seed`; null where the transport has no preference.
+    // Filled with pattern `seed`; null if the transport does not allocate.
     Bytes allocate(Node& node, std::uint64_t seed) {
         void* memory = node.transport->allocate_memory(memory_bytes);
         if (!memory) return {};
@@ -35,7 +35,7 @@ class AllocatedContract : public ContractTest {
 };
 CINNABAR_CONTRACT(AllocatedContract);
 
-TEST_P(AllocatedContract, PutAndGetReachEveryByteOfIt) {
+TEST_P(AllocatedContract, PutAndGetReachEveryByte) {
     Node& a = make_node("a");
     Node& b = make_node("b");
     na::Peer& peer = peer_of(a, b);
@@ -67,8 +67,8 @@ TEST_P(AllocatedContract, PutAndGetReachEveryByteOfIt) {
     free(b, remote, there);
 }
 
-// What is freed gives its descriptor back, which another piece may get.
-TEST_P(AllocatedContract, PiecesThatFollowEachOtherAreNotMistaken) {
+// Freed memory returns its descriptor, which other memory may get.
+TEST_P(AllocatedContract, ReusedMemoryIsNotMistakenForTheOldOne) {
     Node& a = make_node("a");
     Node& b = make_node("b");
     na::Peer& peer = peer_of(a, b);
@@ -110,7 +110,7 @@ TEST_P(AllocatedContract, MorePiecesThanAPeerKeepsMapped) {
     for (auto& [there, lent] : all) free(b, *lent, there);
 }
 
-TEST_P(AllocatedContract, AViewShowsItInPlaceForAsLongAsTheLeaseStands) {
+TEST_P(AllocatedContract, AViewIsValidUntilTheLeaseIsRevoked) {
     Node& a = make_node("a");
     Node& b = make_node("b");
     CINNABAR_NEEDS("views", caps().views);

@@ -28,7 +28,7 @@ class Atomics : public ContractTest {
 };
 CINNABAR_CONTRACT(Atomics);
 
-TEST_P(Atomics, FetchAddGivesTheOldValue) {
+TEST_P(Atomics, FetchAddReturnsTheOldValue) {
     Node& a = make_node("a");
     Node& b = make_node("b");
     CINNABAR_NEEDS("atomics", caps().atomics);
@@ -77,7 +77,7 @@ TEST_P(Atomics, EachOldValueIsSeenOnce) {
     EXPECT_EQ(words_[0], 1 + count);
 }
 
-TEST_P(Atomics, WhatIsNotAlignedOrNotThereIsRefusedBeforeItIsPosted) {
+TEST_P(Atomics, UnalignedOrMissingMemoryIsRefusedAtThePost) {
     Node& a = make_node("a");
     Node& b = make_node("b");
     CINNABAR_NEEDS("atomics", caps().atomics);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Back-pressure: a receiver that does not take what comes loses nothing within its slots; `again` means that nothing
-// was taken; buffers and slots run out and come back.
+// Back-pressure: a receiver that does not read loses no message within its slots; `again` means that nothing was taken;
+// buffers and slots run out and come back.
 #include "contract.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace cinnabar::contract {
 class BackPressure : public ContractTest {};
 CINNABAR_CONTRACT(BackPressure);
 
-TEST_P(BackPressure, WhatFitsTheSlotsWaitsUnread) {
+TEST_P(BackPressure, MessagesWithinTheSlotsWaitUnread) {
     na::TransportOptions options = listening();
     options.receive_slots = 64;
     Node& a = make_node("a", options);
@@ -39,7 +39,7 @@ TEST_P(BackPressure, AgainMeansThatNothingWasTaken) {
     na::Peer* back = nullptr;
     connect(a, b, there, back);
     pump_.remove(*b.context);
-    // Until it is full, or for so long that a queue without an end is not needed to be proven.
+    // Until it is full. Some networks queue without limit, so not for ever.
     std::vector<TestOp*> taken;
     for (na::Tag tag = 0; tag < 2000; ++tag) {
         TestOp& op = make_message(*there, tag, 1000);
@@ -57,12 +57,12 @@ TEST_P(BackPressure, AgainMeansThatNothingWasTaken) {
     pump_.add(*b.context);
     ASSERT_TRUE(run_until([&] { return b.receiver.messages.size() == taken.size(); }));
     for (std::size_t i = 0; i < taken.size(); ++i) EXPECT_EQ(b.receiver.count_tag(i), 1u);
-    // And on it goes.
+    // Afterwards everything works again.
     (void)send(a, *there, 5000, 8);
     ASSERT_TRUE(run_until([&] { return b.receiver.count_tag(5000) == 1; }));
 }
 
-TEST_P(BackPressure, MessagesRunOutAndComeBack) {
+TEST_P(BackPressure, BuffersRunOutAndComeBack) {
     na::TransportOptions options = listening();
     options.send_slots_max = 64;
     Node& a = make_node("a", options);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two peers that move a lot from and to each other at the same time: each has to serve the other while it waits for it.
+// Two peers that transfer much from and to each other at the same time: each has to serve the other while it waits.
 #include "contract.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ class BothWays : public ContractTest {
   protected:
     static constexpr std::size_t ops_each = 6;
 
-    // Every op is posted before either side has seen any of the other's.
+    // All ops are posted before either side has seen any of the other's.
     void move(na::OpKind kind) {
         Node& a = make_node("a");
         Node& b = make_node("b");
@@ -22,7 +22,7 @@ class BothWays : public ContractTest {
         struct Side {
             Node& node;
             na::Peer& peer;
-            GuardedBuffer own;  // what the other reads or writes
+            GuardedBuffer own;  // the other reads or writes it
             std::vector<GuardedBuffer> here;
             std::unique_ptr<na::Memory> local;
             Lent* lent;
@@ -73,8 +73,8 @@ TEST_P(BothWays, LargeGetsDoNotWaitForEachOther) { move(na::OpKind::get); }
 
 TEST_P(BothWays, LargePutsDoNotWaitForEachOther) { move(na::OpKind::put); }
 
-// Whoever is read from all the time is heard all the same.
-TEST_P(BothWays, AMessagePassesWhatIsReadWithoutAPause) {
+// A peer whose memory is read all the time can still send messages.
+TEST_P(BothWays, AMessageIsNotBlockedByConstantReads) {
     constexpr std::size_t at_once = 8;
     constexpr std::size_t gets_max = 64;  // until the message has come
     Node& a = make_node("a");

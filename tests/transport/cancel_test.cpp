@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cancel only asks: exactly one completion comes, with `canceled` or as it would have been.
+// A cancel is a request: exactly one completion comes, with `canceled` or with another result.
 #include "contract.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ class Cancel : public ContractTest {
 };
 CINNABAR_CONTRACT(Cancel);
 
-TEST_P(Cancel, OfWhatIsNotPostedDoesNothing) {
+TEST_P(Cancel, OfAnOpThatIsNotPostedDoesNothing) {
     Node& a = make_node("a");
     Node& b = make_node("b");
     TestOp& op = make_message(peer_of(a, b), 1, 8);
@@ -42,7 +42,7 @@ TEST_P(Cancel, CompletesOnceAndNotInsideTheCall) {
         ASSERT_TRUE(run_until_done(op));
         EXPECT_TRUE(ended_well(op)) << to_string(op.result);
     }
-    // A message that was cancelled may have gone out all the same, but never twice.
+    // A canceled message may arrive all the same, but only once.
     TestOp& last = send(a, peer, 1000, 1);
     ASSERT_TRUE(run_until([&] { return last.done() && b.receiver.count_tag(1000) == 1; }));
     for (na::Tag tag = 0; tag < 50; ++tag) EXPECT_LE(b.receiver.count_tag(tag), 1u);
@@ -62,7 +62,7 @@ TEST_P(Cancel, WhileItWaitsForTheConnection) {
     EXPECT_EQ(b.receiver.count_tag(1), 0u);
 }
 
-TEST_P(Cancel, OfATransferLeavesTheMemoryAloneAfterItsCompletion) {
+TEST_P(Cancel, OfATransferEndsAllAccessAtItsCompletion) {
     Node& a = make_node("a");
     Node& b = make_node("b");
     na::Peer* peer = nullptr;
@@ -89,7 +89,7 @@ TEST_P(Cancel, OfATransferLeavesTheMemoryAloneAfterItsCompletion) {
         if (network_.is_sim()) pump_.run_for(Microseconds(20'000));
         EXPECT_TRUE(here.holds(7)) << "written after the completion, round " << rounds;
     }
-    // The connection is as good as before.
+    // The connection still works.
     TestOp& last = make_rma(na::OpKind::get, *peer, *local, remote, bytes);
     post(a, last);
     ASSERT_TRUE(run_until_done(last));
@@ -97,8 +97,8 @@ TEST_P(Cancel, OfATransferLeavesTheMemoryAloneAfterItsCompletion) {
     EXPECT_TRUE(here.holds(2));
 }
 
-// Where chunks go by way of staging, nothing of an op is with the fabric.
-TEST_P(Cancel, OfATransferToAStoppedPeerEndsWhereItIsStaged) {
+// If chunks go through staging, the fabric does not use the memory of an op.
+TEST_P(Cancel, OfAStagedTransferToAStoppedPeerCompletes) {
     CINNABAR_NEEDS("staged transfers", network_.kind() == NetworkKind::ofi_udp_rxd);
     Node& a = make_node("a");
     Node& b = make_node("b");

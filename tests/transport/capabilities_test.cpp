@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What each transport can do, in a table: the other tests of the contract leave out what a transport says it cannot,
-// and a capability that got lost must not pass for one that was never there.
+// A table of what each transport can do. The other contract tests skip capabilities that a transport does not declare,
+// so they would not notice one that was lost.
 #include "contract.hpp"
 
 #include <map>
@@ -52,7 +52,7 @@ na::Caps over_cable(const na::Transport& transport) {
 
 class Capabilities : public testing::TestWithParam<NetworkKind> {};
 
-TEST_P(Capabilities, AreThoseOfTheTable) {
+TEST_P(Capabilities, MatchTheTable) {
     support::Network network(GetParam());
     if (const std::string missing = network.missing(); !missing.empty()) GTEST_SKIP() << missing;
     const auto transport = network.open("a", {});

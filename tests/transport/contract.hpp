@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fixture of the contract: two or more nodes on one network, driven by a pump, and ops that write down how they
-// ended. Every op has to have ended, every lease to be taken back and nothing unannounced to be in the log when a test
-// is over.
+// The fixture of the contract tests: two or more nodes on one network, driven by a pump, and ops that record how they
+// end. At the end of a test every op has ended, every lease is revoked, and the log has no unexpected line.
 #pragma once
 
 #include "support/log_watch.hpp"
@@ -53,7 +52,7 @@ struct TestOp {
 
 // Registered memory with a lease on it.
 struct Lent {
-    bool fence_over = true;  // false while lease.fenced is still to run
+    bool fence_over = true;  // false until lease.fenced has run
     Node* owner = nullptr;
     std::unique_ptr<na::Memory> memory;
     na::Lease lease;
@@ -88,12 +87,12 @@ class ContractTest : public testing::TestWithParam<NetworkKind> {
         return options;
     }
 
-    // With a reference that is given back at the end of the test.
+    // Holds a reference until the end of the test.
     [[nodiscard]] na::Peer& peer_of(Node& from, Node& to, bool with_incarnation = false);
     [[nodiscard]] na::Peer& peer_at(Node& from, const na::Addr& addr);
     // A message of `bytes` of pattern `tag`, not posted.
     TestOp& make_message(na::Peer& peer, na::Tag tag, std::size_t bytes, na::OpKind kind = na::OpKind::send_unexpected);
-    // The same, posted. `again` is tried again while the pump runs.
+    // The same, posted. `again` is retried while the pump runs.
     TestOp& send(Node& from, na::Peer& peer, na::Tag tag, std::size_t bytes,
                  na::OpKind kind = na::OpKind::send_unexpected);
     TestOp& make_rma(na::OpKind kind, na::Peer& peer, na::Memory& local, const Lent& remote, std::uint64_t bytes,
@@ -103,20 +102,20 @@ class ContractTest : public testing::TestWithParam<NetworkKind> {
 
     [[nodiscard]] std::unique_ptr<na::Memory> register_memory(Node& node, std::vector<na::Segment> segments,
                                                               na::Access access = na::Access::read_write);
-    // Leases the whole of it unless told otherwise.
+    // Leases all of it by default.
     Lent& lend(Node& owner, std::vector<na::Segment> segments, na::Access access = na::Access::read_write);
     Lent& lend_part(Node& owner, std::vector<na::Segment> segments, na::Access access, std::uint64_t offset,
                     std::uint64_t bytes);
-    // Takes it back and waits for the fence.
+    // Revokes the lease and waits for the fence.
     void revoke(Lent& lent);
 
     [[nodiscard]] testing::AssertionResult run_until(const std::function<bool()>& done);
     [[nodiscard]] testing::AssertionResult run_until_done(const TestOp& op) {
         return run_until([&op] { return op.done(); });
     }
-    // Both have seen the connection; one message each way has passed.
+    // Connects both: one message has arrived in each direction.
     void connect(Node& from, Node& to, na::Peer*& there, na::Peer*& back);
-    // A large RMA of this network, small enough to be copied many times over.
+    // The size of a large RMA on this network.
     [[nodiscard]] std::size_t large_rma() {
         return std::min<std::size_t>(nodes_.front()->transport->limits().rma_bytes_max, 1024 * 1024);
     }
@@ -136,7 +135,7 @@ class ContractTest : public testing::TestWithParam<NetworkKind> {
     INSTANTIATE_TEST_SUITE_P(On, suite, testing::ValuesIn(::cinnabar::support::networks()), \
                              [](const auto& i) { return std::string(::cinnabar::support::to_string(i.param)); })
 
-// Leaves a test of something that this transport does not do, and says so.
+// Skips a test of a capability that the transport does not have.
 #define CINNABAR_NEEDS(what, ...)                                                       \
     do {                                                                                \
         if (!(__VA_ARGS__)) GTEST_SKIP() << "this transport does not have: " << (what); \

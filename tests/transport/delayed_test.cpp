@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages that have to wait are shown to the receiver of their side before they leave, which may still change them.
+// Messages that had to wait are shown to the sender's Receiver before they are sent (on_delayed), which may still
+// change them.
 #include "contract.hpp"
 
 #include <algorithm>
@@ -14,14 +15,14 @@ constexpr std::byte changed{0xc1};
 
 class Delayed : public ContractTest {
   protected:
-    // Changes the first byte of all that are shown.
+    // Changes the first byte of each message that it is shown.
     static void change_what_is_late(Node& node) {
         node.receiver.on_late = [](na::Tag, Bytes message) { message.front() = changed; };
     }
 };
 CINNABAR_CONTRACT(Delayed);
 
-TEST_P(Delayed, WhatWaitsForTheConnectionIsShown) {
+TEST_P(Delayed, MessagesThatWaitForTheConnectionAreShown) {
     Node& a = make_node("a");
     Node& b = make_node("b");
     change_what_is_late(a);
@@ -32,8 +33,8 @@ TEST_P(Delayed, WhatWaitsForTheConnectionIsShown) {
     for (const auto& got : b.receiver.messages) EXPECT_EQ(got.bytes.front(), changed) << got.tag;
 }
 
-// Those that the network has taken are as they were, and from one on all are changed.
-TEST_P(Delayed, WhatWaitsForRoomIsShown) {
+// The first messages are unchanged; from one on, all are changed.
+TEST_P(Delayed, MessagesThatWaitForRoomAreShown) {
     constexpr na::Tag messages_max = 20'000;
     constexpr std::size_t bytes = 1'000;
     na::TransportOptions options = listening();
@@ -48,7 +49,7 @@ TEST_P(Delayed, WhatWaitsForRoomIsShown) {
     pump_.remove(*b.context);
     na::Tag sent = 0;
     TestOp* last = nullptr;
-    // Until one that was posted has waited for more others than libfabric takes at once.
+    // Until a posted message has waited for more others than libfabric takes at once.
     for (na::Tag waits = 0; waits < 300 && sent < messages_max; ++sent) {
         std::vector<std::byte> small(bytes);
         support::fill_pattern(small, sent);

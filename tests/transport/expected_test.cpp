@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Expected messages: told apart from unexpected ones, with the tag that matches them.
+// Expected messages: delivered as such, with the tag that matches them.
 #include "contract.hpp"
 
 namespace cinnabar::contract {
@@ -7,7 +7,7 @@ namespace cinnabar::contract {
 class Expected : public ContractTest {};
 CINNABAR_CONTRACT(Expected);
 
-TEST_P(Expected, IsToldApartFromAnUnexpectedOne) {
+TEST_P(Expected, IsNotDeliveredAsUnexpected) {
     Node& a = make_node("a");
     Node& b = make_node("b");
     na::Peer& peer = peer_of(a, b);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A process that was held up, or stopped, for longer than an incoming connection may be silent, accepts those that came
-// meanwhile.
+// A process makes no progress for longer than the hello_timeout. Then it accepts the connections that came meanwhile.
 #include "contract.hpp"
 
 #include <cinnabar/base/clock.hpp>
@@ -21,7 +20,7 @@ TEST_P(HeldUp, ConnectionsThatCameMeanwhileAreAccepted) {
     na::Peer* back = nullptr;
     connect(a, b, there, back);
     bool held_up = false;
-    // In the midst of a round.
+    // During a round.
     b.receiver.on_arrival = [&](na::Arrival&) {
         if (std::exchange(held_up, true)) return;
         const TimeUs until = steady_clock().now_us() + 2 * static_cast<TimeUs>(silent_max.count());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whom a connection is with: a peer that is dialled has what its own dials bring, and nothing that comes in. The
-// identity that an incoming connection claims makes it no other peer (decision 0027). Claims that are lies need bytes
-// made by hand: tests/unit/tcp, shm and ofi have those.
+// Which peer a connection belongs to. A dialled peer uses only connections that were dialled. An incoming connection is
+// always a new peer, whatever identity it claims (decision 0027). False claims need hand-made bytes: see
+// tests/unit/tcp, shm and ofi.
 #include "contract.hpp"
 
 namespace cinnabar::contract {
@@ -16,7 +16,7 @@ class IdentityContract : public ContractTest {
 };
 CINNABAR_CONTRACT(IdentityContract);
 
-TEST_P(IdentityContract, APeerThatWasDialledIsNotServedByAnIncomingConnection) {
+TEST_P(IdentityContract, ADialledPeerNeverUsesAnIncomingConnection) {
     Node& a = make_node("a");
     Node& b = make_node("b");
     CINNABAR_NEEDS("a connection for each dial", !network_.one_process());
@@ -24,13 +24,13 @@ TEST_P(IdentityContract, APeerThatWasDialledIsNotServedByAnIncomingConnection) {
     na::Peer* back = nullptr;
     connect(a, b, there, back);
     ASSERT_NO_FATAL_FAILURE(lose(a, b, *there));
-    // The same process, with the same claims; it could be anybody who has heard them.
+    // The same process with the same claims. Any process could make them.
     (void)send(b, peer_of(b, a), 70, 8);
     ASSERT_TRUE(run_until([&] { return a.receiver.count_tag(70) == 1; }));
     EXPECT_NE(a.receiver.messages.back().source, there);
     EXPECT_EQ(there->state(), na::PeerState::idle);
     EXPECT_EQ(there->epoch(), 1u);
-    // Neither by the address with the incarnation that the incoming connection claims.
+    // Nor by the address with the incarnation that the incoming connection claims.
     na::Peer& exact = peer_of(a, b, true);
     EXPECT_NE(&exact, a.receiver.messages.back().source);
     TestOp& op = send(a, *there, 71, 8);
@@ -54,7 +54,7 @@ TEST_P(IdentityContract, EachIncomingConnectionHasAnAddressOfItsOwn) {
     const na::Addr second = b.receiver.messages.back().source->addr();
     EXPECT_TRUE(second.is_connection());
     EXPECT_FALSE(first == second) << "the same process has connected again: another connection";
-    // The old one reaches nobody, least of all who came after it.
+    // The old address reaches nobody, and not the new process.
     TestOp& late = send(b, *back, 71, 8);
     ASSERT_TRUE(run_until_done(late));
     EXPECT_EQ(late.result, Errc::unreachable) << to_string(late.result);

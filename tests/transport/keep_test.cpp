@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Arrivals that outlive their delivery: kept for a while, detached for long.
+// Arrivals that are used after their delivery: kept for a short time, or detached for a long one.
 #include "contract.hpp"
 
 #include <cinnabar/base/random.hpp>
@@ -65,7 +65,7 @@ TEST_P(Keep, DetachedBytesStayWhileManyOthersCome) {
         EXPECT_EQ(kept.port->detach(kept), Errc::ok);
         EXPECT_TRUE(kept.detached);
     }
-    // All receive slots are there again: far more messages pass than there would be slots left.
+    // All receive slots are free again: more messages arrive than there are slots.
     b.receiver.record = true;
     b.receiver.on_arrival = nullptr;
     for (na::Tag tag = 100; tag < 200; ++tag) {
@@ -124,7 +124,7 @@ TEST_P(Keep, ReleasedInAnyOrder) {
     }
 }
 
-TEST_P(Keep, WhatIsStillKeptAtTheCloseMayBeReleasedAfterIt) {
+TEST_P(Keep, KeptArrivalsMayBeReleasedAfterTheClose) {
     Node& a = make_node("a");
     Node& b = make_node("b");
     keep_all(b);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Leases: after a revocation is done nobody reads or writes through them, whatever was under way.
+// Leases: once a revocation is complete, nobody reads or writes through them, even if transfers were running.
 #include "contract.hpp"
 
 #include <algorithm>
@@ -61,7 +61,7 @@ TEST_P(LeaseContract, NoByteIsWrittenAfterARevocationInMidTransfer) {
     GuardedBuffer here(bytes, 1);
     GuardedBuffer there(bytes);
     auto local = register_memory(a, {here.segment()});
-    // Stopped after more and more rounds, so that some fall before, some into and some behind the transfer.
+    // Revoked after more and more rounds, so that it happens before, during and after the transfer.
     for (unsigned rounds = 0; rounds < 24; ++rounds) {
         there.fill(2);
         Lent& remote = lend(b, {there.segment()});
@@ -74,7 +74,7 @@ TEST_P(LeaseContract, NoByteIsWrittenAfterARevocationInMidTransfer) {
             if (network_.is_sim()) (void)network_.world().advance();
         }
         revoke(remote);
-        // It is ours again: whatever comes now would show.
+        // The memory is the owner's again: a late write would be noticed.
         there.fill(7);
         ASSERT_TRUE(run_until_done(op)) << rounds;
         if (network_.is_sim()) pump_.run_for(Microseconds(20'000));
@@ -103,7 +103,7 @@ TEST_P(LeaseContract, NoByteIsReadAfterARevocation) {
     EXPECT_EQ(here.bytes()[4095], std::byte{0});
 }
 
-TEST_P(LeaseContract, ALeaseIsTakenBackThoughTheOriginReadsNothing) {
+TEST_P(LeaseContract, ALeaseIsRevokedWhileTheOriginDoesNotRead) {
     Node& a = make_node("a");
     Node& b = make_node("b");
     na::Peer* peer = nullptr;
@@ -123,7 +123,7 @@ TEST_P(LeaseContract, ALeaseIsTakenBackThoughTheOriginReadsNothing) {
     pump_.remove(*a.context);  // stopped
     for (int i = 0; i < 100; ++i) (void)pump_.round();
     revoke(remote);
-    // A fence that failed leaves the memory with whoever lent it, as it was, until the origin moves.
+    // After a failed fence the lender keeps the memory as it is until the origin makes progress.
     const bool ours = !remote.lease.fence_failed;
     if (ours) std::fill(there.begin(), there.end(), secret);
     pump_.add(*a.context);
@@ -154,7 +154,7 @@ TEST_P(LeaseContract, GrantsNoMoreThanWasRegistered) {
     EXPECT_FALSE(lease.granted());
 }
 
-TEST_P(LeaseContract, ManyAtOnceAreToldApart) {
+TEST_P(LeaseContract, ManyLeasesHaveDifferentKeys) {
     Node& a = make_node("a");
     Node& b = make_node("b");
     na::Peer& peer = peer_of(a, b);
@@ -188,7 +188,7 @@ TEST_P(LeaseContract, ManyAtOnceAreToldApart) {
     for (Lent& lent : leases) revoke(lent);
 }
 
-TEST_P(LeaseContract, ADescriptionThatDoesNotFitFailsItsWriter) {
+TEST_P(LeaseContract, AKeyThatDoesNotFitFailsTheWriter) {
     Node& b = make_node("b");
     GuardedBuffer there(64);
     Lent& lent = lend(b, {there.segment()});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What na checks once for all transports: state, capability, limits. Nothing is taken and no completion comes.
+// What na checks for all transports: state, capabilities, limits. An op that fails these is not taken and has no
+// completion.
 #include "contract.hpp"
 
 #include <sys/mman.h>
@@ -46,7 +47,7 @@ TEST_P(LimitsContract, AMessageTooLarge) {
     a.port().give_message(*op.op.message);
 }
 
-TEST_P(LimitsContract, TheSmallerMessageLimitOfBothHolds) {
+TEST_P(LimitsContract, TheSmallerMessageLimitApplies) {
     na::TransportOptions small = listening();
     small.message_bytes_max = 1024;
     na::TransportOptions large = listening();
@@ -66,7 +67,7 @@ TEST_P(LimitsContract, TheSmallerMessageLimitOfBothHolds) {
     ASSERT_TRUE(run_until([&] { return b.receiver.count_tag(2) == 1; }));
 }
 
-TEST_P(LimitsContract, WhatWasPostedBeforeThePeersLimitWasKnownEndsWithTooLarge) {
+TEST_P(LimitsContract, AMessageOverThePeersLimitFailsOnceTheLimitIsKnown) {
     na::TransportOptions small = listening();
     small.message_bytes_max = 1024;
     na::TransportOptions large = listening();
@@ -102,7 +103,7 @@ TEST_P(LimitsContract, AnRmaTooLarge) {
     Node& b = make_node("b");
     const std::size_t bytes = a.transport->limits().rma_bytes_max + 1;
     CINNABAR_NEEDS("an RMA limit below a terabyte", bytes < std::size_t{1} << 40);
-    // Room that nobody touches, but for a device that pins what is registered.
+    // Memory that is touched only by devices that pin registered memory.
     void* room = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     ASSERT_NE(room, MAP_FAILED);
     const na::Segment segment{static_cast<std::byte*>(room), bytes};
@@ -171,7 +172,7 @@ TEST_P(LimitsContract, MemoryOfAnotherTransport) {
     EXPECT_EQ(post_now(a, make_rma(na::OpKind::put, peer_of(a, b), *foreign, remote, 64)), Errc::invalid_argument);
 }
 
-TEST_P(LimitsContract, ACapabilityThatIsNotThere) {
+TEST_P(LimitsContract, AMissingCapability) {
     Node& a = make_node("a");
     Node& b = make_node("b");
     CINNABAR_NEEDS("a missing capability", !caps().put_notify || !caps().atomics);
@@ -249,7 +250,7 @@ TEST_P(LimitsContract, ConnectionsBeyondTheLimitAreRefused) {
         Node& spoke = make_node("spoke" + std::to_string(i));
         sent.push_back(&send(spoke, peer_of(spoke, hub), static_cast<na::Tag>(i), 8));
         ASSERT_TRUE(run_until_done(*sent.back()));
-        // What was posted went out; whether it was taken shows in what came.
+        // The message was sent; whether it was accepted shows in what arrived.
         if (i < 2) {
             ASSERT_TRUE(run_until([&] { return hub.receiver.messages.size() == static_cast<std::size_t>(i + 1); }));
         }
@@ -259,8 +260,8 @@ TEST_P(LimitsContract, ConnectionsBeyondTheLimitAreRefused) {
     log_.allow("connections_max");
 }
 
-// However slowly a network lets go of them.
-TEST_P(LimitsContract, ConnectionsThatEndedTakeNothingFromThoseToCome) {
+// Some networks free them slowly.
+TEST_P(LimitsContract, EndedConnectionsDoNotCountForTheLimit) {
     CINNABAR_NEEDS("several processes", !network_.one_process());
     na::TransportOptions few = listening();
     few.connections_max = 2;

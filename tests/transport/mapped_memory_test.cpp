@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of the user that the kernel treats in its own way: in huge pages, and while a forked child has it as well.
+// User memory that the kernel treats specially: huge pages, and memory that a forked child shares.
 #include "contract.hpp"
 
 #include <sys/mman.h>
@@ -14,8 +14,8 @@ namespace {
 
 enum class Pages : std::uint8_t { common, huge };
 
-// Memory of its own. Huge pages are those that were set aside (vm.nr_hugepages), as in the machine of tests/vm; where
-// none are, those that the kernel makes by itself.
+// A mapping with reserved huge pages (vm.nr_hugepages), as in the machine of tests/vm; else with transparent huge
+// pages.
 class Mapping {
   public:
     Mapping(std::size_t bytes, Pages pages) : bytes_(bytes), room_(map(pages == Pages::huge ? MAP_HUGETLB : 0)) {
@@ -39,7 +39,7 @@ class Mapping {
     void* room_;
 };
 
-// A child that was forked with all memory of this process, and does nothing.
+// A forked child that does nothing.
 class IdleChild {
   public:
     IdleChild() : child_(::fork()) {
@@ -97,7 +97,7 @@ TEST_P(MappedMemory, InHugePages) {
     memory_.reset();
 }
 
-// What the network writes is what this process reads, whichever of the two has written to a page first since the fork.
+// This process reads what the network writes, whichever process first wrote to the page after the fork.
 TEST_P(MappedMemory, IsNotLostToAForkedChild) {
     const Mapping local(256 * 1024, Pages::common);
     const Mapping remote(256 * 1024, Pages::common);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Somebody connects, or this side dials, while memory is out: that costs this connection or dial, and nothing else. A
-// program of its own, because its malloc is replaced.
+// An incoming connection or a dial while no memory is left: only that connection or dial fails. A program of its own,
+// because its malloc is replaced.
 #include "contract.hpp"
 #include "support/allocation_count.hpp"
 
@@ -19,7 +19,7 @@ constexpr std::uint64_t plenty = 1'000'000;
 // How many allocations are left.
 struct Left {
     std::uint64_t here = plenty;
-    std::uint64_t resolver = plenty;  // from when a name is asked for until the next one is
+    std::uint64_t resolver = plenty;  // from one look-up of a name to the next
 };
 Left left;
 
@@ -37,10 +37,10 @@ class NoMemoryContract : public ContractTest {
     void SetUp() override {
         if (!support::NoMemory::works()) GTEST_SKIP() << "a sanitizer owns malloc";
         log_.allow("memory is out");
-        log_.allow("carries nothing to");  // its bytes wait until there is memory for them
+        log_.allow("carries nothing to");  // its bytes wait for memory
         ContractTest::SetUp();
     }
-    // Some things cannot be told without memory, and are waited for.
+    // Some things need memory to be reported, and come later.
     static na::TransportOptions impatient() {
         na::TransportOptions options = listening();
         options.connect_timeout = Microseconds{1'000'000};
@@ -49,7 +49,7 @@ class NoMemoryContract : public ContractTest {
     static std::ptrdiff_t descriptors() {
         return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
     }
-    // The target's process makes progress while it has so many allocations left, all others as usual.
+    // The target's process makes progress with so many allocations left, all others without a limit.
     void round_short(std::uint64_t& spared) {
         for (Node* node : process_) pump_.remove(*node->context);
         {
@@ -59,7 +59,7 @@ class NoMemoryContract : public ContractTest {
         (void)pump_.round();
         for (Node* node : process_) pump_.add(*node->context);
     }
-    // `handed_over`: another context of its process accepts what comes in.
+    // `handed_over`: another context of its process accepts connections.
     [[nodiscard]] Node& make_target(bool handed_over) {
         process_ = {&make_node("target", impatient())};
         if (handed_over) process_.push_back(&make_sibling(*process_.front(), 1));
@@ -70,7 +70,7 @@ class NoMemoryContract : public ContractTest {
         came_ = 0;
         return target;
     }
-    // Somebody dials while the target has so many allocations left, and leaves. Whether they were let in.
+    // A process dials while the target has so many allocations left, and closes. Whether it was accepted.
     [[nodiscard]] bool comes_in(Node& target, std::uint64_t& spared) {
         Node& stranger = make_node("stranger", impatient());
         const TestOp& op = send(stranger, peer_of(stranger, target), 1, 8);
@@ -82,13 +82,13 @@ class NoMemoryContract : public ContractTest {
         const bool in = is_in();
         close(stranger);
         for (unsigned i = 0; i < 100; ++i) round_short(spared);
-        // What has to be read to see that they are gone may wait for memory.
+        // Reading the end of a connection may wait for memory.
         EXPECT_TRUE(run_until([&] {
             return target.receiver.count(na::PeerEvent::lost) >= target.receiver.count(na::PeerEvent::connected);
         }));
         return in;
     }
-    // One after the other of the allocations of an incoming connection fails, and all behind it.
+    // For each allocation of an incoming connection: that one and all after it fail.
     void fail_each(bool handed_over) {
         for (std::uint64_t kept = 0;; ++kept) {
             SCOPED_TRACE(kept);
@@ -108,7 +108,7 @@ class NoMemoryContract : public ContractTest {
         }
     }
 
-    // Nothing is left of those that were turned away.
+    // Nothing is left of rejected connections.
     void fail_each_and_look_for_leaks(bool handed_over) {
         fail_each(handed_over);
         const auto open = descriptors();
@@ -118,7 +118,7 @@ class NoMemoryContract : public ContractTest {
         EXPECT_EQ(support::blocks_in_use(), blocks);
     }
 
-    // Who dials then. Each dial is the first of its node, and asks for its name anew.
+    // The dialling process. Each dial is the first of its node, and looks its name up again.
     [[nodiscard]] Node& make_dialler() {
         Node& dialler = make_node("dialler", impatient());
         dialler.receiver.events.reserve(1000);
@@ -126,7 +126,7 @@ class NoMemoryContract : public ContractTest {
         na::set_host_lookup(&look_up);
         return dialler;
     }
-    // What comes of a message while memory is short, from the address on.
+    // The result of a message, including making the address, while memory is short.
     [[nodiscard]] Errc sends(Node& from, const na::Addr& to) {
         na::Peer* peer = nullptr;
         {
@@ -149,8 +149,8 @@ class NoMemoryContract : public ContractTest {
         EXPECT_TRUE(op.done()) << "the dial has no end";
         return op.result;
     }
-    // One after the other of the allocations of a dial fails, here or in the thread that looks names up, and all behind
-    // it. Afterwards the same address is reached.
+    // For each allocation of a dial, here or in the resolver's thread: that one and all after it fail. Afterwards the
+    // same address is reached.
     void fail_each_dial(bool by_name, std::uint64_t Left::*where) {
         Node& target = make_node("target", listening());
         target.receiver.record = false;
@@ -163,7 +163,7 @@ class NoMemoryContract : public ContractTest {
             left.*where = kept;
             const Errc why = sends(dialler, addr);
             const bool expected = why == Errc::ok || why == Errc::out_of_memory || why == Errc::overloaded;
-            // Whether a place in shared memory is this host's cannot be told then.
+            // Without memory it is not known whether an endpoint of shared memory is on this host.
             EXPECT_TRUE(expected || (is_shm() && why == Errc::unreachable)) << to_string(why);
             const bool enough = why == Errc::ok && left.*where > 0;
             left = {};
@@ -183,27 +183,27 @@ class NoMemoryContract : public ContractTest {
         return na::Addr::make({endpoint}, target.context->options().id, 0);
     }
 
-    std::vector<Node*> process_;  // the one that is short of memory; who is dialled, or dials, comes last
+    std::vector<Node*> process_;  // the one that is short of memory; the other side is last
     int came_ = 0;
 };
 
-TEST_P(NoMemoryContract, WhoConnectsMeanwhileIsTurnedAway) { fail_each_and_look_for_leaks(false); }
+TEST_P(NoMemoryContract, AnIncomingConnectionIsRejected) { fail_each_and_look_for_leaks(false); }
 
-TEST_P(NoMemoryContract, WhoIsHandedOverMeanwhileIsTurnedAway) { fail_each_and_look_for_leaks(true); }
+TEST_P(NoMemoryContract, AConnectionForAnotherContextIsRejected) { fail_each_and_look_for_leaks(true); }
 
-TEST_P(NoMemoryContract, ADialEndsAlone) { fail_each_dial(false, &Left::here); }
+TEST_P(NoMemoryContract, ADialFailsAlone) { fail_each_dial(false, &Left::here); }
 
-TEST_P(NoMemoryContract, ADialByNameEndsAlone) {
+TEST_P(NoMemoryContract, ADialByNameFailsAlone) {
     CINNABAR_NEEDS("names of hosts", !is_shm());
     fail_each_dial(true, &Left::here);
 }
 
-TEST_P(NoMemoryContract, ADialEndsAloneWhereItsNameIsLookedUpWithoutMemory) {
+TEST_P(NoMemoryContract, ADialFailsAloneWhenItsNameCannotBeLookedUp) {
     CINNABAR_NEEDS("names of hosts", !is_shm());
     fail_each_dial(true, &Left::resolver);
 }
 
-// Not libfabric's `net`, which leaks some of each connection itself.
+// Not libfabric's `net`, which leaks memory at each connection.
 bool is_tried(NetworkKind kind) { return kind >= NetworkKind::tcp && kind <= NetworkKind::ofi_tcp_rxm; }
 
 INSTANTIATE_TEST_SUITE_P(On, NoMemoryContract, testing::ValuesIn([] {

@@ -94,7 +94,7 @@ TEST_P(Notify, ARefusedPutDoesNotNotify) {
     post(a, op);
     ASSERT_TRUE(run_until_done(op));
     EXPECT_NE(op.result, Errc::ok);
-    // Whatever the refused one left under way has come before this.
+    // Anything that the refused put has sent arrives before this.
     TestOp& marker = send(a, peer, 1, 1);
     ASSERT_TRUE(run_until([&] { return marker.done() && !b.receiver.messages.empty(); }));
     EXPECT_TRUE(b.receiver.notified.empty());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The loss of a peer is told once and ends everything that waits on it.
+// The loss of a peer is reported once and ends everything that waits for the peer.
 #include "contract.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace cinnabar::contract {
 class PeerLoss : public ContractTest {};
 CINNABAR_CONTRACT(PeerLoss);
 
-TEST_P(PeerLoss, IsToldOnceWhenTheProcessDies) {
+TEST_P(PeerLoss, IsReportedOnceWhenTheProcessDies) {
     Node& a = make_node("a");
     Node& b = make_node("b");
     na::Peer* there = nullptr;
@@ -24,7 +24,7 @@ TEST_P(PeerLoss, IsToldOnceWhenTheProcessDies) {
     EXPECT_EQ(a.receiver.count(na::PeerEvent::lost), 1u);
 }
 
-TEST_P(PeerLoss, EndsATransferInTheMiddle) {
+TEST_P(PeerLoss, EndsARunningTransfer) {
     Node& a = make_node("a");
     const std::size_t bytes = large_rma();
     for (unsigned rounds = 0; rounds < 8; ++rounds) {
@@ -81,12 +81,12 @@ TEST_P(PeerLoss, DisconnectWhileConnecting) {
     EXPECT_EQ(op.completions, 0u) << "a completion from inside the call";
     ASSERT_TRUE(run_until_done(op));
     EXPECT_EQ(op.result, Errc::peer_lost) << to_string(op.result);
-    // And again, after it.
+    // And again after the event.
     TestOp& second = send(a, peer, 2, 8);
     ASSERT_TRUE(run_until([&] { return second.done() && b.receiver.count_tag(2) == 1; }));
 }
 
-TEST_P(PeerLoss, DisconnectOfWhatIsIdleDoesNothing) {
+TEST_P(PeerLoss, DisconnectOfAnIdlePeerDoesNothing) {
     Node& a = make_node("a");
     Node& b = make_node("b");
     a.port().disconnect(peer_of(a, b));
@@ -94,7 +94,7 @@ TEST_P(PeerLoss, DisconnectOfWhatIsIdleDoesNothing) {
     EXPECT_TRUE(a.receiver.events.empty());
 }
 
-TEST_P(PeerLoss, OfOnePeerLeavesTheOthersAlone) {
+TEST_P(PeerLoss, OfOnePeerDoesNotAffectOthers) {
     Node& hub = make_node("hub");
     Node& one = make_node("one");
     Node& two = make_node("two");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// After a loss the next operation dials again; a process that was restarted is told from the one before it.
+// After a loss the next operation dials again. A restarted process is distinguished from the one before.
 #include "contract.hpp"
 
 namespace cinnabar::contract {
@@ -38,14 +38,14 @@ TEST_P(Reconnect, MessagesOfTheOldConnectionDoNotComeOnTheNew) {
     na::Peer* there = nullptr;
     na::Peer* back = nullptr;
     connect(a, b, there, back);
-    // While the connection is broken and dialled again, everything comes once at most.
+    // While connections break and are dialled again, each message arrives at most once.
     na::Tag tag = 100;
     for (int round = 0; round < 20; ++round) {
         for (int i = 0; i < 5; ++i) (void)send(a, *there, tag++, 32);
         for (int i = 0; i < round % 4; ++i) (void)pump_.round();
         a.port().disconnect(*there);
     }
-    // What is posted before the last loss is told may go with it.
+    // Messages that are posted before the last loss is reported may be lost.
     ASSERT_TRUE(run_until([&] { return a.context->ops_posted() == 0 && there->state() == na::PeerState::idle; }));
     for (int i = 0; i < 20; ++i) (void)pump_.round();
     TestOp& last = send(a, *there, 1, 8);
@@ -53,7 +53,7 @@ TEST_P(Reconnect, MessagesOfTheOldConnectionDoNotComeOnTheNew) {
     for (na::Tag each = 100; each < tag; ++each) EXPECT_LE(b.receiver.count_tag(each), 1u) << each;
 }
 
-TEST_P(Reconnect, ARestartedProcessIsToldFromTheOneBefore) {
+TEST_P(Reconnect, ARestartedProcessIsDistinguished) {
     Node& a = make_node("a");
     CINNABAR_NEEDS("processes that restart at their address", network_.is_sim());
     Node& b = make_node("b");
@@ -72,7 +72,7 @@ TEST_P(Reconnect, ARestartedProcessIsToldFromTheOneBefore) {
     EXPECT_EQ(there->epoch(), 2u);
 }
 
-TEST_P(Reconnect, AnAddressWithItsIncarnationDoesNotReachTheNextProcess) {
+TEST_P(Reconnect, AnAddressWithAnIncarnationDoesNotReachTheNextProcess) {
     Node& a = make_node("a");
     CINNABAR_NEEDS("processes that restart at their address", network_.is_sim());
     Node& b = make_node("b");
@@ -88,7 +88,7 @@ TEST_P(Reconnect, AnAddressWithItsIncarnationDoesNotReachTheNextProcess) {
     EXPECT_TRUE(again.receiver.messages.empty());
 }
 
-TEST_P(Reconnect, AfterARefusalTheNextOpTriesAgain) {
+TEST_P(Reconnect, AfterARefusalTheNextOpDialsAgain) {
     Node& a = make_node("a");
     CINNABAR_NEEDS("processes that start later", network_.is_sim());
     na::Peer& peer = peer_at(a, na::Addr::parse("sim://late").value());
@@ -100,7 +100,7 @@ TEST_P(Reconnect, AfterARefusalTheNextOpTriesAgain) {
     ASSERT_TRUE(run_until([&] { return op.done() && late.receiver.count_tag(2) == 1; }));
 }
 
-TEST_P(Reconnect, WithoutAnAnswerADialTimesOut) {
+TEST_P(Reconnect, ADialWithoutAnAnswerTimesOut) {
     Node& a = make_node("a");
     CINNABAR_NEEDS("partitions", network_.is_sim());
     (void)make_node("b");

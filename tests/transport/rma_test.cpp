@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Put and get: the right bytes to the right place and nothing beside them; what is refused and how.
+// Put and get: the right bytes at the right place and nowhere else; which accesses are refused, and how.
 #include "contract.hpp"
 
 #include <cinnabar/na/lease_table.hpp>
@@ -10,7 +10,7 @@ namespace cinnabar::contract {
 
 class Rma : public ContractTest {
   protected:
-    // A refused access is told with its own code, or, where it breaks the connection, as the loss that it is.
+    // A refused access has its own error code, or breaks the connection.
     static bool refused(const TestOp& op) {
         return op.result == Errc::permission || op.result == Errc::too_large || op.result == Errc::protocol ||
                op.result == Errc::invalid_argument || op.result == Errc::peer_lost;
@@ -39,7 +39,7 @@ TEST_P(Rma, PutPlacesEveryByteBeforeItCompletes) {
     }
 }
 
-TEST_P(Rma, GetBringsEveryByteBeforeItCompletes) {
+TEST_P(Rma, GetFetchesEveryByteBeforeItCompletes) {
     Node& a = make_node("a");
     Node& b = make_node("b");
     na::Peer& peer = peer_of(a, b);
@@ -135,7 +135,7 @@ TEST_P(Rma, LocalSegmentsAreGatheredAndScattered) {
     }
 }
 
-TEST_P(Rma, CrossesThePeersSegmentsWhereOffsetsAreResolvedThere) {
+TEST_P(Rma, CrossesThePeersSegmentsIfItResolvesOffsets) {
     Node& a = make_node("a");
     Node& b = make_node("b");
     CINNABAR_NEEDS("offset_addressing", caps().offset_addressing);
@@ -162,7 +162,7 @@ TEST_P(Rma, CrossesThePeersSegmentsWhereOffsetsAreResolvedThere) {
     EXPECT_TRUE(here.holds(6, 0, 500, 0));
 }
 
-TEST_P(Rma, StaysInsideOneSegmentWhereItMust) {
+TEST_P(Rma, StaysInsideOneSegmentIfItMust) {
     Node& a = make_node("a");
     Node& b = make_node("b");
     CINNABAR_NEEDS("per-segment keys", !caps().offset_addressing);
@@ -194,7 +194,7 @@ TEST_P(Rma, ManyInFlight) {
     Lent& remote = lend(b, {to.segment()});
     std::vector<TestOp*> puts;
     for (std::size_t i = 0; i < count; ++i) {
-        // Backwards, so that order by chance would show.
+        // Backwards, so that a wrong order would be noticed.
         const std::size_t at = (count - 1 - i) * each;
         puts.push_back(&make_rma(na::OpKind::put, peer, *local, remote, each, at, at));
         post(a, *puts.back());
@@ -212,7 +212,7 @@ TEST_P(Rma, AWrongKeyIsRefusedAndWritesNothing) {
     GuardedBuffer there(64, 2);
     auto local = register_memory(a, {here.segment()});
     Lent& remote = lend(b, {there.segment()});
-    // Each byte of the key in turn; those that say which segments there are may be refused at the post.
+    // Each byte of the key in turn. Bytes that describe segments may be refused at the post.
     for (std::size_t i = 0; i < remote.key.size(); ++i) {
         std::vector<std::byte> key = remote.key;
         key[i] ^= std::byte{0x41};
@@ -222,7 +222,7 @@ TEST_P(Rma, AWrongKeyIsRefusedAndWritesNothing) {
             const Errc taken = post_now(a, op);
             if (taken != Errc::ok) continue;
             ASSERT_TRUE(run_until_done(op)) << i;
-            // A forged length of a segment alone harms nobody: the owner has its own.
+            // A forged length of a segment is harmless: the owner uses its own.
             if (op.result == Errc::ok) {
                 EXPECT_GE(i, na::LeaseKey::wire_bytes) << "byte " << i << " of the key does not matter";
                 there.fill(2);
@@ -234,14 +234,14 @@ TEST_P(Rma, AWrongKeyIsRefusedAndWritesNothing) {
             EXPECT_TRUE(here.holds(1)) << i;
         }
     }
-    // The network is none the worse for it.
+    // The network still works.
     TestOp& good = make_rma(na::OpKind::put, peer, *local, remote, 64);
     post(a, good);
     ASSERT_TRUE(run_until_done(good));
     EXPECT_EQ(good.result, Errc::ok) << to_string(good.result);
 }
 
-TEST_P(Rma, AKeyCutShortIsRefused) {
+TEST_P(Rma, ATruncatedKeyIsRefused) {
     Node& a = make_node("a");
     Node& b = make_node("b");
     na::Peer& peer = peer_of(a, b);
@@ -310,7 +310,7 @@ TEST_P(Rma, BeyondTheLeaseIsRefusedByItsOwner) {
                                         {150, 50},
                                         {~std::uint64_t{0} - 49, 50}}) {
         TestOp& op = make_rma(na::OpKind::put, peer, *local, remote, bytes, 0, offset);
-        op.op.remote.bytes = ~std::uint64_t{0};  // a liar: na has nothing to check it by
+        op.op.remote.bytes = ~std::uint64_t{0};  // false, but na cannot check it
         const Errc taken = post_now(a, op);
         if (taken == Errc::ok) {
             ASSERT_TRUE(run_until_done(op)) << offset;

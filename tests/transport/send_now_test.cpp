@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The short way of a message: sent without an op, behind everything before it, or not taken at all.
+// send_now(): a message is sent without an op, after all earlier messages, or not taken at all.
 #include "contract.hpp"
 
 #include <algorithm>
@@ -7,12 +7,12 @@
 namespace cinnabar::contract {
 namespace {
 
-// Of sizes that a transport may treat differently; the largest does not go the short way everywhere.
+// Sizes that transports may treat differently. Some do not take the largest.
 constexpr std::array<std::size_t, 5> sizes{0, 8, 61, 1000, 3000};
 
 std::vector<std::byte> message_of(na::Tag tag) {
     std::vector<std::byte> bytes;
-    bytes.reserve(1);  // also one without bytes lies somewhere
+    bytes.reserve(1);  // not null without bytes, either
     bytes.resize(sizes[tag % sizes.size()]);
     support::fill_pattern(bytes, tag);
     return bytes;
@@ -22,7 +22,7 @@ std::vector<std::byte> message_of(na::Tag tag) {
 
 class SendNow : public ContractTest {
   protected:
-    // By name, so that one that lost it would be seen.
+    // Named, so that a transport that has lost the capability is noticed.
     [[nodiscard]] static bool has_short_way(const Node& node) {
         const std::string_view scheme = node.transport->scheme();
         return scheme == "self" || scheme == "tcp" || scheme == "shm" || GetParam() == NetworkKind::sim_friendly;
@@ -31,16 +31,16 @@ class SendNow : public ContractTest {
                                        na::OpKind kind = na::OpKind::send_unexpected) {
         std::vector<std::byte> bytes = message_of(tag);
         const bool taken = from.context->send_now(to, kind, tag, bytes);
-        std::fill(bytes.begin(), bytes.end(), std::byte{0xee});  // they are the caller's again
+        std::fill(bytes.begin(), bytes.end(), std::byte{0xee});  // the caller may reuse them
         return taken;
     }
 };
 CINNABAR_CONTRACT(SendNow);
 
-TEST_P(SendNow, WhatIsNotTakenIsPostedAndAllArriveInOrder) {
+TEST_P(SendNow, MessagesThatAreNotTakenArePostedAndArriveInOrder) {
     constexpr na::Tag messages = 4000;
     na::TransportOptions options = listening();
-    if (network_.one_process()) options.receive_slots = 2 * messages;  // its posts answer `again` beyond them
+    if (network_.one_process()) options.receive_slots = 2 * messages;  // posts beyond them return `again`
     Node& a = make_node("a", options);
     Node& b = make_node("b", options);
     CINNABAR_NEEDS("flow control of its own", !caps().counted_slots);
@@ -76,7 +76,7 @@ TEST_P(SendNow, WhatIsNotTakenIsPostedAndAllArriveInOrder) {
     }
 }
 
-TEST_P(SendNow, ExpectedMessagesAreToldApart) {
+TEST_P(SendNow, ExpectedMessagesAreMatchedByTag) {
     Node& a = make_node("a");
     Node& b = make_node("b");
     CINNABAR_NEEDS("a short way", has_short_way(a));
@@ -90,7 +90,7 @@ TEST_P(SendNow, ExpectedMessagesAreToldApart) {
     EXPECT_EQ(b.receiver.messages.front().bytes, message_of(7));
 }
 
-TEST_P(SendNow, TakesNothingForWhoIsNotConnected) {
+TEST_P(SendNow, TakesNothingWithoutAConnection) {
     Node& a = make_node("a");
     Node& b = make_node("b");
     na::Peer& stranger = peer_of(a, b);
@@ -104,7 +104,7 @@ TEST_P(SendNow, TakesNothingForWhoIsNotConnected) {
     EXPECT_EQ(b.receiver.count_tag(1) + b.receiver.count_tag(2), 0u);
 }
 
-TEST_P(SendNow, TakesNothingThatIsLargerThanThePeerTakes) {
+TEST_P(SendNow, TakesNothingOverThePeersLimit) {
     Node& a = make_node("a");
     Node& b = make_node("b");
     na::Peer* there = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Both dial at once: each side's messages go over its own dial, everything arrives, once, and nobody sees a loss. A
-// loss that comes then is told once.
+// Both sides dial at the same time: each side's messages use its own dial, every message arrives once, and nobody sees
+// a loss. A later loss is reported once.
 #include "contract.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ class SimultaneousConnect : public ContractTest {
             Node& b = make_node("b" + std::to_string(round));
             na::Peer& to_b = peer_of(a, b, with_incarnation);
             na::Peer& to_a = peer_of(b, a, with_incarnation);
-            // Both have dialled before either can hear of the other; the second a little later each round.
+            // Both dial before either can know of the other's dial; the second a little later each time.
             std::vector<TestOp*> sent;
             for (na::Tag tag = 0; tag < each; ++tag) sent.push_back(&send(a, to_b, tag, 100));
             for (int i = 0; i < round % 4; ++i) (void)a.context->progress(Microseconds(0));
@@ -42,7 +42,7 @@ class SimultaneousConnect : public ContractTest {
             close(b);
         }
     }
-    // Nothing comes over the connection that it dialled, and all by the one that it was dialled by.
+    // No message arrives on the dialled connection, all arrive on the accepted one.
     static void expect_own_dials(Node& node, const na::Peer& dialled) {
         EXPECT_EQ(node.receiver.count(na::PeerEvent::connected), 2u);
         EXPECT_EQ(dialled.epoch(), 1u);
@@ -57,7 +57,7 @@ CINNABAR_CONTRACT(SimultaneousConnect);
 TEST_P(SimultaneousConnect, ByAddressAlone) { meet(false); }
 TEST_P(SimultaneousConnect, ByAddressAndIncarnation) { meet(true); }
 
-TEST_P(SimultaneousConnect, AnAnswerGoesBackTheWayTheQuestionCame) {
+TEST_P(SimultaneousConnect, AnAnswerUsesTheConnectionOfItsRequest) {
     Node& a = make_node("a");
     Node& b = make_node("b");
     na::Peer& to_b = peer_of(a, b);
@@ -70,7 +70,7 @@ TEST_P(SimultaneousConnect, AnAnswerGoesBackTheWayTheQuestionCame) {
     EXPECT_EQ(a.receiver.messages.back().source, &to_b);
 }
 
-TEST_P(SimultaneousConnect, ALossOfOneIsToldOnceAndLeavesTheOther) {
+TEST_P(SimultaneousConnect, LossOfOneSessionIsReportedOnceAndKeepsTheOther) {
     Node& a = make_node("a");
     Node& b = make_node("b");
     CINNABAR_NEEDS("a connection for each dial", !network_.one_process());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Closing at any moment: everything posted ends, with `canceled`, and nothing leaks or is touched afterwards.
+// Closing at any moment: all posted ops end with `canceled`, and nothing leaks or is accessed afterwards.
 #include "contract.hpp"
 
 #include <algorithm>
@@ -61,7 +61,7 @@ TEST_P(Teardown, PostsAfterTheCloseAnswerClosed) {
     a.port().give_message(*op.op.message);
 }
 
-TEST_P(Teardown, TheOtherSideHearsOfIt) {
+TEST_P(Teardown, TheOtherSideSeesALoss) {
     Node& a = make_node("a");
     Node& b = make_node("b");
     na::Peer* there = nullptr;
@@ -83,7 +83,7 @@ TEST_P(Teardown, InTheMiddleOfAConnect) {
         }
         close(rounds % 2 ? a : b);
         ASSERT_TRUE(run_until_done(op));
-        // unreachable: the context is gone, and the transport that says so is not yet.
+        // unreachable: the context is closed, but its transport still answers.
         EXPECT_TRUE(op.result == Errc::ok || op.result == Errc::canceled || op.result == Errc::peer_lost ||
                     op.result == Errc::refused || op.result == Errc::unreachable)
             << to_string(op.result);
@@ -105,7 +105,7 @@ TEST_P(Teardown, WithUnreadMessages) {
     ASSERT_TRUE(run_until([&] { return a.receiver.count(na::PeerEvent::lost) == 1; }));
 }
 
-TEST_P(Teardown, StopAcceptingKeepsWhatIsConnected) {
+TEST_P(Teardown, StopAcceptingKeepsConnections) {
     Node& a = make_node("a");
     Node& b = make_node("b");
     Node& late = make_node("late");
@@ -124,7 +124,7 @@ TEST_P(Teardown, StopAcceptingKeepsWhatIsConnected) {
     EXPECT_EQ(b.receiver.count_tag(9), 0u);
 }
 
-TEST_P(Teardown, OnePeerMayGoWhileTheOtherContextOfItsProcessGoesOn) {
+TEST_P(Teardown, AnotherContextOfTheProcessGoesOn) {
     Node& a = make_node("a");
     Node& sibling = make_sibling(a, 9);
     Node& b = make_node("b");

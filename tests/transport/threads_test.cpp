@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::chrono::seconds limit{60};
 
-// Counts arrivals; called by the owner of its context, whichever thread that is.
+// Counts arrivals. Called by the owner of its context, on any thread.
 class CountingReceiver final : public na::Receiver {
   public:
     std::atomic<unsigned> arrived{0};
@@ -52,7 +52,7 @@ struct ManyNode {
     }
     void join() {
         stop = true;
-        // A ring reaches one sleeper; each of them has to wake.
+        // Each ring wakes one sleeper, and all of them have to wake.
         for (std::thread& loop : loops) {
             std::atomic<bool> joined{false};
             std::thread ringer([&] {
@@ -69,7 +69,7 @@ struct ManyNode {
     }
 };
 
-// A message that is posted by its thread and ends on the completion queue of its context.
+// A message that its thread posts and that completes on its context's completion queue.
 struct QueuedSend {
     na::Op op;
     Work node;
@@ -211,7 +211,7 @@ TEST_P(ThreadsContract, SubmittedWorkRunsOnceWhoeverSubmits) {
 
 TEST_P(ThreadsContract, OwnedSectionsExcludeEachOther) {
     a_.run(1);
-    unsigned inside = 0;  // not atomic on purpose: ownership has to guard it
+    unsigned inside = 0;  // not atomic on purpose: ownership has to protect it
     std::atomic<unsigned> overlaps{0};
     std::vector<std::thread> owners;
     for (int t = 0; t < 4; ++t) {
@@ -268,7 +268,7 @@ TEST_P(ThreadsContract, RevocationAgainstTransfers) {
         ASSERT_FALSE(lease.fence_failed);
         there.fill(7);
         ASSERT_TRUE(wait_for([&] { return put.done.load(); }));
-        // On iWARP the loss of the connection is all that a refused access is told by.
+        // On iWARP a refused access only breaks the connection.
         const bool refused = put.op.result == Errc::permission || put.op.result == Errc::peer_lost;
         EXPECT_TRUE(put.op.result == Errc::ok || refused) << to_string(put.op.result);
         EXPECT_TRUE(there.holds(7)) << "written after the revocation, round " << round;

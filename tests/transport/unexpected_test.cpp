@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Unexpected messages: whole, once, from the right source, whatever their size and number.
+// Unexpected messages of any size and number arrive complete, once, and from the right source.
 #include "contract.hpp"
 
 #include <cinnabar/base/clock.hpp>
@@ -27,8 +27,8 @@ TEST_P(Unexpected, ArrivesWithItsBytesTagAndSource) {
     EXPECT_EQ(got.source->addr().body().context, a.context->options().id);
 }
 
-// A program may compute for as long as it likes; a connect is given its time from when it begins.
-TEST_P(Unexpected, AfterAPauseThatIsLongerThanAConnectMayTake) {
+// A program may pause for long: the time of a dial counts from its beginning.
+TEST_P(Unexpected, AfterAPauseLongerThanTheConnectTimeout) {
     constexpr TimeUs allowed_us = 700'000;
     na::TransportOptions hasty = listening();
     hasty.connect_timeout = Microseconds(allowed_us);
@@ -59,7 +59,7 @@ TEST_P(Unexpected, BytesAreAligned) {
     EXPECT_EQ(misaligned, 0u);
 }
 
-TEST_P(Unexpected, EverySizeFromNothingToTheLimit) {
+TEST_P(Unexpected, EverySizeUpToTheLimit) {
     Node& a = make_node("a");
     Node& b = make_node("b");
     na::Peer& peer = peer_of(a, b);
@@ -75,7 +75,7 @@ TEST_P(Unexpected, EverySizeFromNothingToTheLimit) {
     }
 }
 
-TEST_P(Unexpected, ManyArriveOnceAndInOrderWhereThatIsPromised) {
+TEST_P(Unexpected, ManyArriveOnceAndInOrderIfPromised) {
     Node& a = make_node("a");
     Node& b = make_node("b");
     na::Peer& peer = peer_of(a, b);
@@ -121,7 +121,7 @@ TEST_P(Unexpected, ToOneself) {
     EXPECT_EQ(op.result, Errc::ok);
     ASSERT_EQ(a.receiver.messages.size(), 1u);
     EXPECT_TRUE(support::holds_pattern(a.receiver.messages.front().bytes, 5));
-    // And back to where it came from, which is here.
+    // And back to its source, which is this context.
     TestOp& reply = send(a, *a.receiver.messages.front().source, 6, 50, na::OpKind::send_expected);
     ASSERT_TRUE(run_until([&] { return reply.done() && a.receiver.messages.size() == 2; }));
     EXPECT_TRUE(a.receiver.messages.back().expected);
@@ -151,7 +151,7 @@ TEST_P(Unexpected, FromManySenders) {
     EXPECT_EQ(hub.receiver.count(na::PeerEvent::connected), 8u);
 }
 
-TEST_P(Unexpected, TheBufferIsTheSendersAgainAfterCompletion) {
+TEST_P(Unexpected, TheBufferMayBeReusedAfterCompletion) {
     Node& a = make_node("a");
     Node& b = make_node("b");
     na::Peer& peer = peer_of(a, b);

@@ -19,7 +19,7 @@ na::ContextOptions sleepy(na::ContextId id, Threads threads) {
     return options;
 }
 
-// Answers each unexpected message with one of the same tag, at once or (foreign) when told to.
+// Answers each unexpected message with one of the same tag, at once or on request.
 struct Side {
     support::RecordingReceiver receiver;
     std::shared_ptr<na::Transport> transport;
@@ -48,7 +48,7 @@ struct Side {
         in_flight = true;
         while (context->post_owned(op) == Errc::again) (void)context->progress(Microseconds(0));
     }
-    // One message at a time is answered; the next may come before it is known that the last answer has left.
+    // Answers one message at a time. The next may come before the last answer has completed.
     void expect_questions() {
         receiver.on_arrival = [this](na::Arrival& arrival) {
             EXPECT_EQ(asked_by, nullptr);
@@ -89,7 +89,7 @@ class WakeUp : public testing::TestWithParam<NetworkKind> {
 };
 CINNABAR_CONTRACT(WakeUp);
 
-TEST_P(WakeUp, APingPongOfSleepersNeverStalls) {
+TEST_P(WakeUp, APingPongOfSleepingContextsNeverStalls) {
     a_.open(0, Threads::one);
     b_.open(id_of_b(), Threads::one);
     const na::Addr addr = addr_of_b();
@@ -113,7 +113,7 @@ TEST_P(WakeUp, APingPongOfSleepersNeverStalls) {
     for (na::Tag tag = 0; tag < rounds && std::chrono::steady_clock::now() < end; ++tag) {
         a_.send(peer, tag);
         while ((answered == tag || a_.in_flight) && std::chrono::steady_clock::now() < end) {
-            // A lost wake-up would show as one of these, whole.
+            // A lost wake-up would take this long.
             const auto started = std::chrono::steady_clock::now();
             (void)a_.context->progress(Microseconds(10'000'000));
             ASSERT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds(9)) << tag;

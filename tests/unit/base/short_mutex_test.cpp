@@ -11,7 +11,7 @@
 namespace cinnabar {
 namespace {
 
-TEST(ShortMutex, OneAtATimeAndNobodyIsForgotten) {
+TEST(ShortMutex, OneOwnerAtATimeAndEveryWaiterRuns) {
     constexpr int threads = 4;
     constexpr int rounds = 20'000;
     ShortMutex mutex;
@@ -29,7 +29,7 @@ TEST(ShortMutex, OneAtATimeAndNobodyIsForgotten) {
     EXPECT_EQ(count, threads * rounds);
 }
 
-TEST(ShortMutex, WhoFindsItTakenGoesOnWhenItIsLeft) {
+TEST(ShortMutex, AWaiterContinuesAfterTheUnlock) {
     ShortMutex mutex;
     std::atomic<int> inside{0};
     mutex.lock();

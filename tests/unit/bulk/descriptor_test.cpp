@@ -75,7 +75,7 @@ constexpr unsigned bound = 1;
 constexpr unsigned segments = 2;
 constexpr unsigned eager = 4;
 
-TEST_F(DescriptorTest, WhatIsDescribedComesBack) {
+TEST_F(DescriptorTest, DescriptorsRoundTrip) {
     Scattered memory({10, 20, 30}, na::Access::read_write);
     const na::Addr owner = na::Addr::make({"tcp://10.0.0.1:7", "verbs://[::1]:8"}, 3, 77);
     const Lent lent(memory.region.slice(5, 40), {resolving, direct}, na::Access::read_write, owner);
@@ -93,14 +93,14 @@ TEST_F(DescriptorTest, WhatIsDescribedComesBack) {
     EXPECT_EQ(remote.segment_bytes(2), 15u);
 }
 
-TEST_F(DescriptorTest, SegmentsAreToldOnlyWhereTheyAreNeeded) {
+TEST_F(DescriptorTest, SegmentsAreDescribedOnlyIfNeeded) {
     Scattered memory({10, 20, 30}, na::Access::read_write);
     EXPECT_EQ(Lent(memory.region, {resolving}).remote.segment_count(), 0u);
     EXPECT_EQ(Lent(memory.region.slice(10, 20), {direct}).remote.segment_count(), 0u) << "it lies within one";
     EXPECT_EQ(Lent(memory.region.slice(10, 21), {direct}).remote.segment_count(), 2u);
 }
 
-TEST_F(DescriptorTest, BytesMayComeAlong) {
+TEST_F(DescriptorTest, SmallMemoryIsPartOfTheDescriptor) {
     Scattered memory({10, 20}, na::Access::read);
     memory.fill(3);
     const std::vector<std::byte> bytes = memory.bytes();
@@ -181,7 +181,7 @@ TEST_F(DescriptorTest, AWriterWithoutRoomFails) {
     EXPECT_EQ(lend.revoke(), Errc::ok);
 }
 
-TEST_F(DescriptorTest, MoreSegmentsThanMayBeToldFail) {
+TEST_F(DescriptorTest, TooManySegmentsFail) {
     direct->limits_.segments_max = 1 << 20;
     std::vector<std::byte> memory(descriptor_segments_max + 1);
     std::vector<na::Segment> parts;
@@ -286,7 +286,7 @@ TEST_F(DescriptorTest, MalformedEagerBytes) {
     EXPECT_EQ(decode(large), Errc::protocol) << "over the limit of a descriptor";
 }
 
-TEST_F(DescriptorTest, EveryCutIsNoticed) {
+TEST_F(DescriptorTest, TruncatedDescriptorsAreRefused) {
     Scattered memory({10, 20, 30}, na::Access::read);
     memory.fill(1);
     const std::vector<std::byte> bytes = memory.bytes();

@@ -271,7 +271,7 @@ TEST_F(MoverTest, OneBadDescriptorDoesNotEndTheOthers) {
     EXPECT_EQ(outcomes[1].result, Errc::ok);
 }
 
-TEST_F(MoverTest, WhoHearsOfALossMayTell) {
+TEST_F(MoverTest, ALossMayBeReportedFromOutside) {
     open({.inflight_bytes_max = 100});
     Scattered there(100);
     Scattered here(100);

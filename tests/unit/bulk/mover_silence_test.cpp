@@ -80,7 +80,7 @@ TEST_F(MoverSilence, TwoThatHoldTheChunksDoNotStopAThird) {
 }
 
 // Silent peers that could post more wait in front of those that come later.
-TEST_F(MoverSilence, WhoWaitsForTheBudgetStopsNobody) {
+TEST_F(MoverSilence, APeerThatWaitsForTheBudgetDoesNotBlockOthers) {
     open_and_lend({.chunk_bytes = 10, .window = 8, .inflight_bytes_max = 60});
     outcomes.resize(4);
     start(from("silent"), outcomes[0]);
@@ -102,7 +102,7 @@ TEST_F(MoverSilence, WhoWaitsForTheBudgetStopsNobody) {
     EXPECT_EQ(posted_to("also silent").size(), 6u) << "up to the budget";
 }
 
-TEST_F(MoverSilence, WhoIsSilentTimesOut) {
+TEST_F(MoverSilence, ASilentPeerTimesOut) {
     open_and_lend({.chunk_bytes = 10, .window = 4, .stall_max = seconds(8)});
     Outcome& outcome = outcomes.emplace_back();
     start(from("silent"), outcome);
@@ -144,7 +144,7 @@ TEST_F(MoverSilence, OneChunkNowAndThenIsNoSilence) {
     EXPECT_EQ(outcome.result, Errc::ok);
 }
 
-TEST_F(MoverSilence, WhoWaitsForItsTurnIsNotSilent) {
+TEST_F(MoverSilence, ATransferThatWaitsForItsTurnIsNotSilent) {
     open_and_lend({.chunk_bytes = 100, .window = 1, .peer_inflight_bytes_max = 100, .stall_max = seconds(8)});
     outcomes.resize(8);
     for (Outcome& outcome : outcomes) start(from("slow"), outcome);
@@ -158,7 +158,7 @@ TEST_F(MoverSilence, WhoWaitsForItsTurnIsNotSilent) {
     for (const Outcome& outcome : outcomes) EXPECT_EQ(outcome.result, Errc::ok);
 }
 
-TEST_F(MoverSilence, TheDeadlineIsNotPutOff) {
+TEST_F(MoverSilence, TheDeadlineIsNotExtended) {
     open_and_lend({.chunk_bytes = 10, .window = 4, .stall_max = seconds(8)});
     TransferArgs args = from("silent");
     args.deadline = clock.now + 3'000'000;

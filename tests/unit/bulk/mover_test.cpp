@@ -93,7 +93,7 @@ TEST_F(MoverTest, EagerBytesAreCopiedFromAnyOffset) {
     EXPECT_TRUE(std::equal(got.begin(), got.end(), bytes.begin() + 40));
 }
 
-TEST_F(MoverTest, WhatCannotBeIsRefusedAtOnce) {
+TEST_F(MoverTest, InvalidArgumentsAreRefusedAtOnce) {
     open();
     Scattered there(100);
     Scattered here(100);

@@ -146,7 +146,7 @@ TEST(Addr, WireForm) {
     EXPECT_EQ(reader.left(), 0u);
 }
 
-TEST(Addr, BytesCutShortAnywhereAreRefused) {
+TEST(Addr, TruncatedBytesAreRefused) {
     const auto bytes = encoded(Addr::make({"tcp://host:1", "shm://x"}, 1, 2));
     for (std::size_t count = 0; count < bytes.size(); ++count) {
         Reader reader(ConstBytes(bytes).first(count));
@@ -154,7 +154,7 @@ TEST(Addr, BytesCutShortAnywhereAreRefused) {
     }
 }
 
-TEST(Addr, TooManyEndpointsAndNonsenseAreRefused) {
+TEST(Addr, TooManyEndpointsAndMalformedBytesAreRefused) {
     std::vector<std::byte> bytes(4096);
     Writer writer(bytes);
     writer.u8(9);

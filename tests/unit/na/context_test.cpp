@@ -203,7 +203,7 @@ TEST_F(ContextTest, RunOwnedRunsAtOnceWhenNobodyOwns) {
     }
 }
 
-TEST_F(ContextTest, WhoHasMoreToComeLeavesItToTheDriver) {
+TEST_F(ContextTest, AThreadWithMoreToPostLeavesTheFlushToTheDriver) {
     open(Threads::many);
     std::string order;
     Step first([&] { order += 'a'; });
@@ -251,7 +251,7 @@ TEST_F(ContextTest, AnOpHoldsItsPeer) {
     send.give_back();
 }
 
-// A stranger's post while the context is owned is handed over: what the port answers comes as the completion.
+// A post by another thread while the context is owned is handed over: the port's result comes as the completion.
 TEST_F(ContextTest, HandedOverOpsAreRetriedNotReportedWhenThePortHasNoRoom) {
     open(Threads::many);
     Send warm;
@@ -330,7 +330,7 @@ TEST_F(ContextTest, AWakeBeforeTheSleepIsNotLost) {
     EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds(4));
 }
 
-TEST_F(ContextTest, NobodyIsRungWhoIsAwake) {
+TEST_F(ContextTest, AnAwakeContextIsNotRung) {
     open(Threads::one);
     Step step([] {});
     for (int i = 0; i < 100; ++i) {
@@ -464,7 +464,7 @@ class Queue {
     std::vector<std::thread> threads_;
 };
 
-TEST_F(ContextTest, WhoWaitsForTheContextComesBeforeWhoAsksLater) {
+TEST_F(ContextTest, ThreadsOwnTheContextInTheOrderOfTheirWaiting) {
     open(Threads::many);
     Queue queue(*context_);
     for (unsigned phase = 0; phase < 100; ++phase) {
@@ -477,7 +477,7 @@ TEST_F(ContextTest, WhoWaitsForTheContextComesBeforeWhoAsksLater) {
     }
 }
 
-TEST_F(ContextTest, ALoopThatOnlyLooksLeavesTheContextToThoseWhoWait) {
+TEST_F(ContextTest, APollingLoopLeavesTheContextToWaitingThreads) {
     open(Threads::many);
     Queue queue(*context_);
     for (unsigned phase = 0; phase < 100; ++phase) {

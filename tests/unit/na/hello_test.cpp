@@ -42,7 +42,7 @@ TEST(Hello, IsNotMistakenForMercury) {
     EXPECT_NE(bytes[0], std::byte{0xd7});
 }
 
-TEST(Hello, CutShortAnywhereIsRefused) {
+TEST(Hello, TruncatedIsRefused) {
     std::array<std::byte, hello_bytes> bytes;
     sample().encode(bytes);
     for (std::size_t count = 0; count < hello_bytes; ++count) {
@@ -71,8 +71,8 @@ TEST(Hello, UnknownKindsAreRefused) {
     }
 }
 
-// Whoever says it can be answered, and is told why.
-TEST(Hello, WhatIsNotKnownAndMayNotBePassedOverIsUnsupported) {
+// The sender can be answered with the reason.
+TEST(Hello, UnknownFieldsThatMustNotBeIgnoredAreUnsupported) {
     const auto spoilt = [](std::size_t at, std::uint8_t value) {
         std::array<std::byte, hello_bytes> bytes;
         sample().encode(bytes);
@@ -91,7 +91,7 @@ TEST(Hello, WhatIsNotKnownAndMayNotBePassedOverIsUnsupported) {
     EXPECT_EQ(spoilt(7, 9), Errc::protocol) << "a reason in what is no reject";
 }
 
-// Only who dials may leave the context to the other side.
+// Only a dial may leave the choice of the context to the other side.
 TEST(Hello, AnyContextIsForDialsAlone) {
     const auto decoded = [](HelloKind kind, ContextId sender, ContextId meant) {
         Hello hello = sample();
@@ -121,7 +121,7 @@ TEST(Hello, NobodyAndNoRoomAreRefused) {
     no_room.message_bytes_max = message_bytes_min - 1;
     no_room.encode(bytes);
     EXPECT_EQ(Hello::decode(bytes, hello), Errc::protocol);
-    // A reject needs neither: it may come before anything is known.
+    // A reject needs neither: it may be sent before anything is known.
     nobody.kind = HelloKind::reject;
     nobody.message_bytes_max = 0;
     nobody.encode(bytes);

@@ -131,8 +131,8 @@ TEST_F(LeaseTableTest, KeyOnTheWire) {
     EXPECT_EQ(key.key, 0x1112131415161718u);
 }
 
-// After revoke() returns, no pin of the lease is held and none succeeds: writers that go by their pins never write
-// what the owner has back.
+// After revoke() returns, no pin of the lease is held and none succeeds: writers that respect their pins never write to
+// revoked memory.
 TEST_F(LeaseTableTest, RevokeWaitsForPinsAndIsAbsolute) {
     std::atomic<bool> stop{false};
     std::array<std::atomic<std::uint64_t>, 3> published{};  // slot, generation, key; torn reads are forgeries

@@ -55,14 +55,14 @@ TEST(Loader, TheSameSchemeTwiceIsRefused) {
     EXPECT_EQ(registry.plugins().size(), 1u);
 }
 
-TEST(Loader, WhatIsNotThereIsNotFound) {
+TEST(Loader, AMissingFileIsNotFound) {
     Registry registry;
     const auto loaded = registry.load("/nonexistent/plugin.so");
     EXPECT_EQ(loaded.code(), Errc::not_found);
     EXPECT_NE(loaded.error().message().find("nonexistent"), std::string::npos);
 }
 
-TEST(Loader, WhatIsNoPluginIsUnsupported) {
+TEST(Loader, AFileThatIsNoPluginIsUnsupported) {
     Registry registry;
     EXPECT_EQ(registry.load(LOADABLE_NOTHING).code(), Errc::unsupported);
     EXPECT_TRUE(registry.plugins().empty());

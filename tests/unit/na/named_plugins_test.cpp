@@ -45,7 +45,7 @@ TEST_F(NamedPlugins, ArePreferredToThoseThatAreCompiledIn) {
     EXPECT_EQ(said_, "");
 }
 
-TEST_F(NamedPlugins, WhatCannotBeLoadedIsToldAndTheRestIsThere) {
+TEST_F(NamedPlugins, PluginsThatCannotBeLoadedAreReportedAndSkipped) {
     EXPECT_NE(opener("/nowhere/plugin.so:" LOADABLE_SELF), self_::plugin_info.open);
     EXPECT_NE(said_.find("CINNABAR_PLUGINS: not found"), std::string::npos) << said_;
     EXPECT_NE(said_.find("/nowhere/plugin.so"), std::string::npos) << said_;

@@ -82,7 +82,7 @@ TEST_F(Spread, TakesTurnsWhereSeveralHaveAsFew) {
     EXPECT_EQ(chosen(), 0);
 }
 
-TEST_F(Spread, ObeysWhoNamesAContext) {
+TEST_F(Spread, FollowsAConnectionThatNamesAContext) {
     open(true);
     ports_[0].has = 100;
     for (int i = 0; i < 3; ++i) EXPECT_EQ(chosen(0), 0);
@@ -91,7 +91,7 @@ TEST_F(Spread, ObeysWhoNamesAContext) {
     for (int i = 0; i < 6; ++i) EXPECT_NE(chosen(), 1) << "it is closed";
 }
 
-TEST_F(Spread, IsTheFirstContextWhereNobodyAskedForMore) {
+TEST_F(Spread, IsTheFirstContextWithoutTheOption) {
     open(false);
     ports_[0].has = 100;
     for (int i = 0; i < 3; ++i) EXPECT_EQ(chosen(), 0);
@@ -99,7 +99,7 @@ TEST_F(Spread, IsTheFirstContextWhereNobodyAskedForMore) {
     EXPECT_EQ(connects(), Errc::unreachable);
 }
 
-TEST_F(Spread, AContextThatDoesNotTakeItsCrowdIsPassedOver) {
+TEST_F(Spread, AContextWithAFullInboxIsSkipped) {
     open(true);
     constexpr std::size_t waiting_max = Inbox<Greeted>::waiting_max;
     ports_[0].has = ports_[2].has = 10 * waiting_max;
@@ -113,7 +113,7 @@ TEST_F(Spread, AContextThatDoesNotTakeItsCrowdIsPassedOver) {
     EXPECT_EQ(ports_[2].own_inbox.waiting(), 1u);
     for (std::size_t i = 2; i < 2 * waiting_max; ++i) ASSERT_EQ(connects(), Errc::ok);
     EXPECT_EQ(connects(), Errc::overloaded) << "all are full";
-    // What waits counts, and is over when it is taken.
+    // Waiting connections count until they are taken.
     EXPECT_EQ(ports_[1].own_inbox.take_all().size(), waiting_max);
     EXPECT_EQ(chosen(), 1);
 }

@@ -17,7 +17,7 @@ TEST(ReceiveBlocks, TheSameMemoryAgainWhileNobodyKeepsAny) {
     EXPECT_EQ(blocks.room().data(), first);
 }
 
-TEST(ReceiveBlocks, WhatIsKeptIsNotWrittenOver) {
+TEST(ReceiveBlocks, KeptBytesAreNotOverwritten) {
     ReceiveBlocks blocks(frame_max, 8);
     const Bytes room = blocks.room();
     ReceiveBlock& kept = *blocks.reading();

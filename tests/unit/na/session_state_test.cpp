@@ -38,7 +38,7 @@ TEST(SessionState, ADialThatFailsIsNotOneThatIsDropped) {
     EXPECT_EQ(walk({dial, disconnect, unwound}), (std::vector{idle, dialling, dial_dropped, idle}));
 }
 
-// The first reason is the one that is told; nothing but the unwinding of the stack leads out.
+// The first reason is reported; only the unwinding of the stack ends this state.
 TEST(SessionState, AnEndingSessionIgnoresEverythingButTheEnd) {
     for (const SessionState ending : {dial_failed, dial_dropped, closing}) {
         EXPECT_TRUE(is_ending(ending));

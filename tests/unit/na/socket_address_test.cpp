@@ -47,7 +47,7 @@ TEST(Address, NoHostIsTheLoopbackToDialAndAllInterfacesToListenOn) {
     EXPECT_EQ(listen.back(), "tcp://0.0.0.0:7");
 }
 
-TEST(Address, WhatCannotBeDialledSaysSo) {
+TEST(Address, AddressesThatCannotBeDialledAreReported) {
     EXPECT_EQ(failure("tcp://127.0.0.1"), Errc::bad_address);
     EXPECT_EQ(failure("tcp://127.0.0.1:0"), Errc::bad_address);
     EXPECT_EQ(failure("tcp://no-such-host.invalid:7"), Errc::bad_address);

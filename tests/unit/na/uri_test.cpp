@@ -42,7 +42,7 @@ TEST(Uri, SchemesOfOtherLibraries) {
     EXPECT_EQ(Uri::parse("na-sm://1.2").value().scheme, "na-sm");
 }
 
-TEST(Uri, WhatDoesNotParse) {
+TEST(Uri, MalformedUris) {
     const std::string too_long = "tcp://" + std::string(1100, 'a');
     for (const std::string& text : {std::string(""),
                                     std::string("tcp"),

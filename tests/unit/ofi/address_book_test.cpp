@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A book on a table that gives one handle for all addresses, as a provider may that runs out of them.
+// An address book on a table that returns one handle for all addresses, as a provider that runs out of handles may.
 #include "address_book.hpp"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ struct OneHandle {
     unsigned removed = 0;
 };
 
-TEST(AddressBook, AHandleThatIsAnotherAddressAlreadyIsRefusedAndStaysWhoseItIs) {
+TEST(AddressBook, AHandleOfAnotherAddressIsRefusedAndStaysValid) {
     OneHandle provider;
     AddressBook book{Fid<fid_av>(&provider.table)};
     const std::array<std::byte, 4> first{};
@@ -47,7 +47,7 @@ TEST(AddressBook, AHandleThatIsAnotherAddressAlreadyIsRefusedAndStaysWhoseItIs) 
     EXPECT_EQ(book.insert(second, again), Errc::overloaded);
     EXPECT_EQ(again, FI_ADDR_UNSPEC);
     EXPECT_EQ(provider.removed, 0u);
-    // The first one has the same two users as without it.
+    // The first address still has two users.
     ASSERT_EQ(book.insert(first, again), Errc::ok);
     book.remove(again);
     EXPECT_EQ(provider.removed, 0u);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The provider's own connection breaks while the socket on which the peers met lives: the session ends on both sides.
+// The provider's connection breaks while the socket of the handshake stays open: the session ends on both sides.
 #include "support/missing_here.hpp"
 #include "support/network.hpp"
 #include "support/pump.hpp"
@@ -41,8 +41,8 @@ class BrokenFabric : public testing::TestWithParam<NetworkKind> {
         }
     }
 
-    // Of every connection of this process that is not one on which peers met, its ends read that it is over; how many.
-    // A provider that only writes then would be told of it by an error; one that reads takes back what it has to send.
+    // Shuts down all connections of this process that are not sockets of a handshake; returns how many. A provider that
+    // only writes then gets an error; one that reads gives back its sends.
     unsigned shut_down_what_the_provider_has() {
         unsigned count = 0;
         for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
@@ -69,7 +69,7 @@ class BrokenFabric : public testing::TestWithParam<NetworkKind> {
     std::set<std::uint16_t> handshake_ports_;
 };
 
-TEST_P(BrokenFabric, EndsTheSessionInTheMiddleOfATransfer) {
+TEST_P(BrokenFabric, EndsTheSessionDuringATransfer) {
     const std::size_t size = a_.transport->limits().rma_bytes_max;
     std::vector<std::byte> here(size);
     std::vector<std::byte> there(size, std::byte{1});
@@ -98,7 +98,7 @@ TEST_P(BrokenFabric, EndsTheSessionInTheMiddleOfATransfer) {
     ASSERT_EQ(a_.context->post_owned(op), Errc::ok);
     EXPECT_TRUE(pump_.until([&] { return a_.receiver.count(na::PeerEvent::connected) == 1; }));
     EXPECT_FALSE(done);
-    // Its reader stands still, so that what the owner has sent is with the provider.
+    // The reader makes no progress, so the provider has what the owner has sent.
     pump_.remove(*a_.context);
     for (int i = 0; i < 100; ++i) (void)pump_.round();
     EXPECT_GE(shut_down_what_the_provider_has(), 2u);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a provider says of an operation that failed, and whose address it keeps.
+// How a provider reports a failed operation, and how long it keeps addresses.
 #include "own_end.hpp"
 #include "provider_table.hpp"
 #include "support/missing_here.hpp"
@@ -31,7 +31,7 @@ class EndpointTest : public testing::TestWithParam<const char*> {
         from_.emplace(chosen().value());
         to_.emplace(chosen().value());
     }
-    // Sends `sent` of some bytes to where there is room for `room`; until that has ended.
+    // Sends `sent` bytes to a receive of `room` bytes and waits until both have ended.
     void send(fi_addr_t there, std::size_t sent, std::size_t room) {
         constexpr std::uint64_t tag = 7;
         ASSERT_EQ(to_->endpoint->receive_tagged(std::array{iovec{bytes_.data(), room}}.data(), 1, {}, tag,
@@ -59,7 +59,7 @@ class EndpointTest : public testing::TestWithParam<const char*> {
 class WordsTest : public EndpointTest {};
 INSTANTIATE_TEST_SUITE_P(Of, WordsTest, testing::Values("tcp;ofi_rxm", "net"), name_of);
 
-TEST_P(WordsTest, AMessageThatIsLongerThanItsReceiveEndsThatWithTheWordsOfTheProvider) {
+TEST_P(WordsTest, AMessageTooLongForItsReceiveFailsWithTheProvidersText) {
     fi_addr_t there = FI_ADDR_UNSPEC;
     ASSERT_EQ(from_->endpoint->insert(to_->endpoint->address(), there), Errc::ok);
     ASSERT_NO_FATAL_FAILURE(send(there, bytes_.size(), 8));
@@ -72,7 +72,7 @@ class AddressesTest : public EndpointTest {};
 INSTANTIATE_TEST_SUITE_P(Of, AddressesTest, testing::Values("tcp;ofi_rxm", "net", "sockets", "udp;ofi_rxd"), name_of);
 
 // A session that ends after the next one with the same peer has begun.
-TEST_P(AddressesTest, AnAddressStaysUntilAllWhoInsertedItAreGone) {
+TEST_P(AddressesTest, AnAddressStaysUntilItsLastUserRemovesIt) {
     fi_addr_t before = FI_ADDR_UNSPEC;
     fi_addr_t there = FI_ADDR_UNSPEC;
     ASSERT_EQ(from_->endpoint->insert(to_->endpoint->address(), before), Errc::ok);
@@ -83,12 +83,12 @@ TEST_P(AddressesTest, AnAddressStaysUntilAllWhoInsertedItAreGone) {
     from_->endpoint->remove(there);
 }
 
-TEST_P(AddressesTest, BytesThatAreNoAddressAreRefused) {
+TEST_P(AddressesTest, InvalidAddressesAreRefused) {
     fi_addr_t there = FI_ADDR_UNSPEC;
     EXPECT_EQ(from_->endpoint->insert(to_->endpoint->address().subspan(1), there), Errc::protocol);
 }
 
-// The names of libfabric's shm have the numbers of process and endpoint in them.
+// The addresses of libfabric's shm contain the numbers of the process and the endpoint.
 TEST(ShmAddresses, ALongerOneIsTaken) {
     apply_settings();
     const auto uri = na::Uri::parse("ofi+shm://127.0.0.1:0").value();

@@ -6,7 +6,7 @@
 namespace cinnabar::ofi {
 namespace {
 
-TEST(Errors, OfLibfabricAreOurs) {
+TEST(Errors, OfLibfabricHaveCodes) {
     EXPECT_EQ(errc_of(FI_SUCCESS), Errc::ok);
     EXPECT_EQ(errc_of(-FI_EAGAIN), Errc::again);
     EXPECT_EQ(errc_of(FI_ECANCELED), Errc::canceled);
@@ -26,7 +26,7 @@ TEST(Errors, OfLibfabricAreOurs) {
     }
 }
 
-TEST(Errors, OfSetUpHaveTheWordsOfLibfabric) {
+TEST(Errors, OfSetUpHaveTheTextOfLibfabric) {
     const Error error = error_of(-FI_ENODATA, "nothing fits", "of what was asked");
     EXPECT_EQ(error.code, Errc::unsupported);
     const std::string said = error.message();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Leases that are taken back while the fabric has what was sent from their memory: the pins stand for that.
+// Leases that are revoked while the fabric sends from their memory, for which pins stand in.
 #include "fences.hpp"
 
 #include "support/allocation_count.hpp"
@@ -45,14 +45,14 @@ class FencesTest : public testing::Test {
     na::LeaseKey key_;
 };
 
-TEST_F(FencesTest, WhatNobodyHoldsIsTakenBackAtOnce) {
+TEST_F(FencesTest, AnUnusedLeaseIsRevokedAtOnce) {
     EXPECT_EQ(fences_->revoke(lease_, begun), Errc::ok);
     EXPECT_FALSE(lease_.granted());
     EXPECT_FALSE(fences_->pending());
     EXPECT_EQ(table_.granted(), 0u);
 }
 
-TEST_F(FencesTest, WhatTheFabricHasIsAwaited) {
+TEST_F(FencesTest, MemoryThatTheFabricHasIsWaitedFor) {
     auto held = std::make_unique<na::LeaseTable::Pin>(pin());
     ASSERT_EQ(fences_->revoke(lease_, begun), Errc::again);
     EXPECT_TRUE(lease_.granted());
@@ -67,7 +67,7 @@ TEST_F(FencesTest, WhatTheFabricHasIsAwaited) {
     EXPECT_EQ(table_.granted(), 0u);
 }
 
-TEST_F(FencesTest, WhatTheFabricKeepsFailsTheFenceAndStaysOutOfUse) {
+TEST_F(FencesTest, MemoryThatTheFabricKeepsFailsTheFence) {
     auto held = std::make_unique<na::LeaseTable::Pin>(pin());
     ASSERT_EQ(fences_->revoke(lease_, begun), Errc::again);
     EXPECT_TRUE(check(long_after));
@@ -92,7 +92,7 @@ TEST_F(FencesTest, NeedsNoMemory) {
     EXPECT_TRUE(check(begun + 1));
 }
 
-TEST_F(FencesTest, AFailedFenceGoesWithItsTransport) {
+TEST_F(FencesTest, AFailedFenceEndsWithItsTransport) {
     auto held = std::make_unique<na::LeaseTable::Pin>(pin());
     ASSERT_EQ(fences_->revoke(lease_, begun), Errc::again);
     EXPECT_TRUE(check(long_after));

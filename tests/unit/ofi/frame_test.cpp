@@ -38,7 +38,7 @@ TransferBody large(std::uint64_t bytes) {
     return body;
 }
 
-TEST(OfiFrame, AMessageComesBackAsItWas) {
+TEST(OfiFrame, AMessageRoundTrips) {
     auto bytes = bytes_of(Frame{FrameKind::expected, 0, Errc::ok, 5, {7, 8}, 99});
     std::memcpy(bytes.data() + frame_header_bytes, "hello", 5);
     const Decoded out = decoded(bytes);
@@ -49,7 +49,7 @@ TEST(OfiFrame, AMessageComesBackAsItWas) {
     EXPECT_EQ(as_text(out.payload), "hello");
 }
 
-TEST(OfiFrame, ATransferComesBackAsItWas) {
+TEST(OfiFrame, ATransferRoundTrips) {
     TransferBody body = large(3 << 20);
     body.key = {1, 2, 3};
     body.offset = 4;
@@ -68,7 +68,7 @@ TEST(OfiFrame, ATransferComesBackAsItWas) {
     EXPECT_EQ(out.body.chunk, body.chunk);
 }
 
-TEST(OfiFrame, WhatMakesNoSenseIsRefused) {
+TEST(OfiFrame, MalformedFramesAreRefused) {
     const auto refused = [](const Frame& frame, const TransferBody& body = {}) {
         return decoded(bytes_of(frame, body)).outcome == Errc::protocol;
     };
@@ -79,7 +79,7 @@ TEST(OfiFrame, WhatMakesNoSenseIsRefused) {
     EXPECT_TRUE(refused(Frame{FrameKind::unexpected, 0, Errc::refused}));
     EXPECT_TRUE(refused(Frame{FrameKind::unexpected, 0, Errc::ok, message_bytes_max + 1}));
     EXPECT_TRUE(refused(Frame{FrameKind::put_done, 0, Errc::ok, 8}));
-    // More chunks than a tag numbers, a tag that is no first one or too long, chunks of nothing.
+    // More chunks than a tag can number; a tag that is not that of chunk 0, or too long; empty chunks.
     EXPECT_TRUE(refused(Frame{FrameKind::get}, large(std::uint64_t{chunks_max} * 256 * 1024 + 1)));
     TransferBody body = large(1 << 20);
     body.tag |= 1;
@@ -89,7 +89,7 @@ TEST(OfiFrame, WhatMakesNoSenseIsRefused) {
     body = large(1 << 20);
     body.chunk = 1;
     EXPECT_TRUE(refused(Frame{FrameKind::get}, body));
-    // Small ones: too much for a frame, or another amount than announced.
+    // Small ones: too large for a frame, or not of the announced size.
     body = {};
     body.bytes = small_bytes_max + 1;
     EXPECT_TRUE(refused(Frame{FrameKind::get}, body));
@@ -97,7 +97,7 @@ TEST(OfiFrame, WhatMakesNoSenseIsRefused) {
     EXPECT_TRUE(refused(Frame{FrameKind::put, 0, Errc::ok, 16}, body));
 }
 
-TEST(OfiFrame, EveryCutIsRefused) {
+TEST(OfiFrame, TruncatedFramesAreRefused) {
     const auto whole = bytes_of(Frame{FrameKind::get}, large(1 << 20));
     for (std::size_t size = 0; size < whole.size(); ++size) {
         EXPECT_EQ(decoded(ConstBytes(whole).first(size)).outcome, Errc::protocol) << size;

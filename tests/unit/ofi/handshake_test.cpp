@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who calls at the socket of a fabric transport, and what a peer without a working fabric comes to.
+// Connections at the handshake socket of a fabric, and peers whose fabric does not work.
 #include "greeting.hpp"
 #include "stranger.hpp"
 #include "support/network.hpp"
@@ -58,7 +58,7 @@ class Handshake : public testing::Test {
         greeting.set_provider("tcp;ofi_rxm");
         return greeting;
     }
-    // again: it is silent; peer_lost: it has hung up.
+    // again: no answer yet; peer_lost: it has hung up.
     Errc listen(const UniqueFd& fd, Greeting& out) {
         na::GreetingReader reader;
         reader.expect(Greeting::wire_bytes);
@@ -74,7 +74,7 @@ class Handshake : public testing::Test {
     std::unique_ptr<na::Context> context_;
 };
 
-TEST_F(Handshake, ACallerOnAnotherProviderIsTurnedAway) {
+TEST_F(Handshake, ADialFromAnotherProviderIsRejected) {
     const UniqueFd fd = call();
     Greeting greeting = stranger();
     greeting.set_provider("sockets");
@@ -86,7 +86,7 @@ TEST_F(Handshake, ACallerOnAnotherProviderIsTurnedAway) {
     EXPECT_EQ(answer.provider(), "tcp;ofi_rxm");
 }
 
-TEST_F(Handshake, ACallerForAContextThatIsNotThereIsTurnedAway) {
+TEST_F(Handshake, ADialOfAMissingContextIsRejected) {
     const UniqueFd fd = call();
     Greeting greeting = stranger();
     greeting.hello.peer_context = 9;
@@ -96,7 +96,7 @@ TEST_F(Handshake, ACallerForAContextThatIsNotThereIsTurnedAway) {
     EXPECT_EQ(answer.hello.reason, static_cast<std::uint8_t>(Errc::unreachable));
 }
 
-TEST_F(Handshake, ACallerForAnEarlierProcessIsToldThatItIsGone) {
+TEST_F(Handshake, ADialOfAnEarlierProcessIsLost) {
     const UniqueFd fd = call();
     Greeting greeting = stranger();
     greeting.hello.peer_incarnation = transport_->incarnation() ^ 1;
@@ -106,7 +106,7 @@ TEST_F(Handshake, ACallerForAnEarlierProcessIsToldThatItIsGone) {
     EXPECT_EQ(answer.hello.reason, static_cast<std::uint8_t>(Errc::peer_lost));
 }
 
-TEST_F(Handshake, ACallerWhoWantsWhatIsNotKnownIsToldSo) {
+TEST_F(Handshake, UnknownFieldsAreRejectedAsUnsupported) {
     for (const std::size_t at : {4u, 8u, 38u, 39u, 46u, 47u, 95u, 96u, 303u, 304u, 311u}) {
         auto bytes = stranger().encode();
         bytes[at] ^= std::byte{7};
@@ -119,7 +119,7 @@ TEST_F(Handshake, ACallerWhoWantsWhatIsNotKnownIsToldSo) {
     }
 }
 
-TEST_F(Handshake, SilenceAndNonsenseAreDropped) {
+TEST_F(Handshake, SilentAndMalformedConnectionsAreDropped) {
     const UniqueFd silent = call();
     const UniqueFd noisy = call();
     const std::array<std::byte, Greeting::wire_bytes> nonsense{};
@@ -129,7 +129,7 @@ TEST_F(Handshake, SilenceAndNonsenseAreDropped) {
     EXPECT_EQ(listen(silent, answer), Errc::peer_lost);
 }
 
-TEST_F(Handshake, AFabricAddressThatIsNoneEndsTheSession) {
+TEST_F(Handshake, AnInvalidFabricAddressEndsTheSession) {
     const UniqueFd fd = call();
     Greeting greeting = stranger();
     greeting.address_bytes = 3;
@@ -140,20 +140,20 @@ TEST_F(Handshake, AFabricAddressThatIsNoneEndsTheSession) {
     EXPECT_EQ(listen(fd, answer), Errc::peer_lost);
 }
 
-TEST_F(Handshake, WhoNeverComesByTheFabricIsDropped) {
+TEST_F(Handshake, APeerThatNeverUsesTheFabricIsDropped) {
     const UniqueFd fd = call();
     Greeting greeting = stranger();
     say(fd, greeting);
     Greeting answer;
     ASSERT_EQ(listen(fd, answer), Errc::ok);
-    // The socket met; the fabric carries nothing within the connect timeout.
+    // The handshake succeeds, but the fabric carries nothing within the connect timeout.
     greeting.address_bytes = answer.address_bytes;
     EXPECT_EQ(listen(fd, answer), Errc::peer_lost);
     EXPECT_EQ(receiver_.count(na::PeerEvent::connected), 0u);
 }
 
-// An incarnation is no secret: whoever calls is told it.
-TEST_F(Handshake, WhoClaimsToBeALostServerGetsNothingThatIsMeantForIt) {
+// An incarnation is no secret: every dialler learns it.
+TEST_F(Handshake, AClaimToBeALostServerGetsNoneOfItsMessages) {
     na::TransportOptions options;
     options.listen = true;
     const std::unique_ptr<na::Transport> server = network_.open("other", options).value();
@@ -207,8 +207,8 @@ struct LinesOfProbes {
     unsigned count = 0;
 };
 
-// A greeting may name the address of somebody else.
-TEST_F(Handshake, NobodyIsSpokenToWhoHasNotSpoken) {
+// A greeting may contain the address of another process.
+TEST_F(Handshake, NothingIsSentBeforeAPeersProbe) {
     const std::string target = transport_->endpoints().front();
     Stranger liar(target);
     Stranger victim(target);
@@ -227,13 +227,13 @@ TEST_F(Handshake, NobodyIsSpokenToWhoHasNotSpoken) {
     EXPECT_EQ(receiver_.count(na::PeerEvent::connected), 0u);
     EXPECT_GT(lines.count, 0u);
     EXPECT_LT(lines.count, probes / 2) << "a stranger writes as much as it likes";
-    // Whoever has the address that it says is met.
+    // The peer that really has the address is connected.
     (void)liar.connect(pump_);
     EXPECT_EQ(receiver_.count(na::PeerEvent::connected), 1u);
 }
 
-// Who guesses the index of a session has not guessed its name: one bit of the check is wrong, whichever it is.
-TEST_F(Handshake, AMessageInAWrongNameDoesNotArrive) {
+// The index of a session does not suffice: each bit of the check is wrong in turn.
+TEST_F(Handshake, AMessageWithAWrongSessionNameIsDropped) {
     Stranger honest(transport_->endpoints().front());
     const std::size_t session = honest.connect(pump_);
     const auto arrives_as = [&](const SessionName& name, na::Tag tag) {
@@ -253,7 +253,7 @@ TEST_F(Handshake, AMessageInAWrongNameDoesNotArrive) {
     EXPECT_FALSE(honest.ended(session));
 }
 
-TEST_F(Handshake, WordsBehindTheGreetingEndTheSession) {
+TEST_F(Handshake, BytesAfterTheGreetingEndTheSession) {
     const UniqueFd fd = call();
     Greeting greeting = stranger();
     say(fd, greeting);
@@ -297,7 +297,7 @@ class ShmHandshake : public Handshake {
         Greeting none;
         EXPECT_EQ(listen(fd, none), Errc::peer_lost);
     }
-    // The server takes an address that is good: its own.
+    // The server accepts a valid address: its own.
     void expect_alive() {
         Greeting answer;
         const UniqueFd fd = greet(server(), answer);
@@ -308,7 +308,7 @@ class ShmHandshake : public Handshake {
     }
 };
 
-TEST_F(ShmHandshake, TwoAddressesThatAreOneNameToLibfabricEndTheirSessionsAlone) {
+TEST_F(ShmHandshake, TwoAddressesWithOneNameEndOnlyTheirSessions) {
     std::array<std::string, 2> addresses;
     for (std::string& address : addresses) {
         address = std::string("fi_shm://777") + '\0';
@@ -322,7 +322,7 @@ TEST_F(ShmHandshake, TwoAddressesThatAreOneNameToLibfabricEndTheirSessionsAlone)
     expect_alive();
 }
 
-TEST_F(ShmHandshake, ManyNamesOfNobodyEndTheirSessionsAlone) {
+TEST_F(ShmHandshake, ManyUnknownNamesEndOnlyTheirSessions) {
     std::vector<UniqueFd> callers;
     Greeting answer;
     for (unsigned i = 0; i < 300; ++i) callers.push_back(greet(nobody(100 + i), answer));
@@ -330,7 +330,7 @@ TEST_F(ShmHandshake, ManyNamesOfNobodyEndTheirSessionsAlone) {
     expect_alive();
 }
 
-// The memory of an endpoint is mapped and its words are obeyed, before it has said any.
+// libfabric maps and trusts the memory of an endpoint before anything came from it.
 class ForeignMemory : public ShmHandshake {
   protected:
     ~ForeignMemory() override {
@@ -351,13 +351,13 @@ class ForeignMemory : public ShmHandshake {
     std::string path_;
 };
 
-TEST_F(ForeignMemory, WhatOthersMayWriteToIsNotMapped) {
+TEST_F(ForeignMemory, MemoryThatOthersMayWriteToIsNotMapped) {
     const std::string address = nobody(1);
     put(address, 0666);
     expect_refused(address);
 }
 
-TEST_F(ForeignMemory, WhatIsOfAnotherUserIsNotMapped) {
+TEST_F(ForeignMemory, MemoryOfAnotherUserIsNotMapped) {
     if (::geteuid() != 0) GTEST_SKIP() << "only root gives a file away";
     const std::string address = nobody(1);
     put(address, 0600);
@@ -365,7 +365,7 @@ TEST_F(ForeignMemory, WhatIsOfAnotherUserIsNotMapped) {
     expect_refused(address);
 }
 
-TEST_F(ForeignMemory, WhatIsNotNamedLikeAnEndpointIsNotMapped) {
+TEST_F(ForeignMemory, MemoryWithAnotherKindOfNameIsNotMapped) {
     std::string address = nobody(1);
     address[address.size() - 2] = 'x';
     put(address, 0600);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An endpoint of the test's own, beside those of the plugin, and operations that say how they ended.
+// An endpoint of the test, and operations that record how they ended.
 #pragma once
 
 #include "endpoint.hpp"

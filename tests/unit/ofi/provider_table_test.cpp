@@ -62,7 +62,7 @@ TEST(ProviderTable, RowsDoNotContradictEachOther) {
     }
 }
 
-// Asked of libfabric itself: other tests skip a provider that does not open, and would hide that it should.
+// Asks libfabric itself: other tests skip a provider that does not open, even if it should.
 TEST(ProviderTable, EveryTestedProviderThatLibfabricHasOpens) {
     unsigned here = 0;
     for (const Provider& provider : providers()) {
@@ -82,7 +82,7 @@ TEST(ProviderTable, EveryTestedProviderThatLibfabricHasOpens) {
     EXPECT_GE(here, 1u);
 }
 
-TEST(ProviderTable, WhatIsOffIsOffUntilAskedFor) {
+TEST(ProviderTable, DisabledProvidersNeedAnOption) {
     unsigned off = 0;
     for (const Provider& provider : providers()) {
         EXPECT_TRUE(provider.standing == Standing::tested || !provider.note.empty()) << provider.name;
@@ -90,7 +90,7 @@ TEST(ProviderTable, WhatIsOffIsOffUntilAskedFor) {
         ++off;
         const std::string uri = std::string(provider.scheme) + "://";
         EXPECT_NE(message_of(uri).find("?untested=yes"), std::string::npos) << message_of(uri);
-        // Asked for, it is libfabric that does not have it.
+        // If it is asked for, the error is that libfabric does not have it.
         const std::string asked = message_of(uri + "?untested=yes");
         EXPECT_EQ(asked.find("is off"), std::string::npos) << asked;
     }
@@ -111,7 +111,7 @@ TEST(ProviderTable, AnUnknownProviderIsABadAddress) {
     }
 }
 
-TEST(ProviderTable, ALimitOfTheEnvironmentThatIsTooLowIsNamed) {
+TEST(ProviderTable, AnEnvironmentVariableThatIsTooLowIsNamed) {
     const char* const variable = "FI_OFI_RXM_EAGER_LIMIT";
     apply_settings();
     const std::string before = std::getenv(variable);
@@ -123,7 +123,7 @@ TEST(ProviderTable, ALimitOfTheEnvironmentThatIsTooLowIsNamed) {
     EXPECT_EQ(opening("ofi+tcp;ofi_rxm://127.0.0.1:0"), Errc::ok);
 }
 
-TEST(ProviderTable, WithoutAProviderTheFirstThatIsHereIsTaken) {
+TEST(ProviderTable, WithoutAProviderTheFirstAvailableOneIsUsed) {
     na::Registry registry;
     ASSERT_TRUE(registry.add(plugin_info).ok());
     const auto opened = registry.open("ofi://", {});
@@ -133,7 +133,7 @@ TEST(ProviderTable, WithoutAProviderTheFirstThatIsHereIsTaken) {
     EXPECT_NE(found.find("cxi (UNTESTED)"), std::string::npos) << found;
 }
 
-TEST(ProviderTable, OptionsThatAreNoneAreBadAddresses) {
+TEST(ProviderTable, UnknownOptionsAreBadAddresses) {
     EXPECT_EQ(opening("ofi+tcp://127.0.0.1:0?colour=red"), Errc::bad_address);
     EXPECT_EQ(opening("ofi+tcp;ofi_rxm://127.0.0.1:0?reads=fabric"), Errc::bad_address);
     EXPECT_EQ(opening("ofi+tcp://127.0.0.1:0?subnet=10.0.0"), Errc::bad_address);
@@ -144,13 +144,13 @@ TEST(ProviderTable, OptionsThatAreNoneAreBadAddresses) {
     EXPECT_EQ(opening("ofi+tcp://no-such-host.invalid:0"), Errc::bad_address);
 }
 
-TEST(ProviderTable, ADomainOrASubnetThatIsNotHereIsUnsupported) {
+TEST(ProviderTable, AMissingDomainOrSubnetIsUnsupported) {
     EXPECT_EQ(opening("ofi+tcp://127.0.0.1:0?domain=mlx5_77"), Errc::unsupported);
     EXPECT_EQ(opening("ofi+tcp://mlx5_77/127.0.0.1:0"), Errc::unsupported);
     EXPECT_EQ(opening("ofi+tcp://?subnet=203.0.113.0/24"), Errc::unsupported);
 }
 
-TEST(ProviderTable, ADomainAnInterfaceOrASubnetThatIsHereIsTaken) {
+TEST(ProviderTable, AnAvailableDomainInterfaceOrSubnetIsUsed) {
     for (const char* fits : {"?domain=lo", "?interface=lo", "lo/lo:0", "lo/127.0.0.1:0", "127.0.0.1:0?domain=lo",
                              "?subnet=127.0.0.0/8", "?subnet=127.0.0.1/32", "?subnet=126.0.0.0/7"}) {
         const std::string found = diagnosis_of("ofi+tcp;ofi_rxm://" + std::string(fits));
@@ -159,7 +159,7 @@ TEST(ProviderTable, ADomainAnInterfaceOrASubnetThatIsHereIsTaken) {
     EXPECT_EQ(opening("ofi+tcp;ofi_rxm://?subnet=126.0.0.0/8"), Errc::unsupported);
 }
 
-TEST(ProviderTable, ASubnetMayBeOfTheSixthVersion) {
+TEST(ProviderTable, ASubnetMayBeIPv6) {
     EXPECT_EQ(opening("ofi+tcp;ofi_rxm://?subnet=::2/128"), Errc::unsupported);
     if (std::ifstream addresses("/proc/net/if_inet6"); addresses.peek() == std::ifstream::traits_type::eof()) {
         GTEST_SKIP() << "there is no IPv6 here";
@@ -170,7 +170,7 @@ TEST(ProviderTable, ASubnetMayBeOfTheSixthVersion) {
     }
 }
 
-TEST(ProviderTable, WhoPollsAllTheTimeNeedsNoDescriptor) {
+TEST(ProviderTable, BusyPollingNeedsNoDescriptor) {
     na::Registry registry;
     ASSERT_TRUE(registry.add(plugin_info).ok());
     const auto sleeps = registry.open("ofi+tcp;ofi_rxm://127.0.0.1:0", {});
@@ -182,8 +182,8 @@ TEST(ProviderTable, WhoPollsAllTheTimeNeedsNoDescriptor) {
     EXPECT_NE((*polls)->diagnosis().find("busy"), std::string::npos) << (*polls)->diagnosis();
 }
 
-// What a killed process leaves in shared memory bears its number, which may be this one's by now.
-TEST(ProviderTable, WhatAnEarlierProcessLeftBehindIsPassedBy) {
+// A killed process leaves shared memory named after its process id, which this process may have now.
+TEST(ProviderTable, LeftoversOfAnEarlierProcessAreSkipped) {
     namespace fs = std::filesystem;
     constexpr int taken = 3;
     na::Registry registry;
@@ -217,7 +217,7 @@ TEST(ProviderTable, WhatAnEarlierProcessLeftBehindIsPassedBy) {
     for (const fs::path& path : left) fs::remove(path);
 }
 
-TEST(ProviderTable, AShortSchemeMeansTheProviderWithWhatItNeedsOnTop) {
+TEST(ProviderTable, AShortSchemeMeansTheProviderWithItsLayer) {
     na::Registry registry;
     ASSERT_TRUE(registry.add(plugin_info).ok());
     const auto opened = registry.open("ofi+tcp://127.0.0.1:0", {});

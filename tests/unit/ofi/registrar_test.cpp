@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ways in which providers want local memory made known to them. Those that bind memory to an endpoint are hardware:
-// a domain made by hand stands for them and writes down what it is asked.
+// The ways in which providers want local memory to be registered. Those that bind memory to an endpoint need hardware:
+// a hand-made domain stands in for them and records its calls.
 #include "registrar.hpp"
 
 #include <gtest/gtest.h>
@@ -107,27 +107,27 @@ TEST_F(RegistrarTest, OwnKeysAreRandomAndFit) {
     EXPECT_EQ(domain_.open, 0);
 }
 
-TEST_F(RegistrarTest, AKeyThatIsTakenIsNotTakenAgain) {
+TEST_F(RegistrarTest, AUsedKeyIsNotTriedAgain) {
     domain_.refuse_once = true;
     Registration made;
     EXPECT_EQ(domain_.registrar(FI_MR_LOCAL).local(memory_, made), Errc::ok);
     EXPECT_EQ(domain_.asked_keys.size(), 2u);
 }
 
-TEST_F(RegistrarTest, ThatNoKeyIsLeftIsSaid) {
+TEST_F(RegistrarTest, RunningOutOfKeysIsReported) {
     for (std::uint64_t key = 0; key < 256; ++key) domain_.refused_keys.insert(key);
     Registration made;
     EXPECT_NE(domain_.registrar(FI_MR_LOCAL, 1).local(memory_, made), Errc::ok);
     EXPECT_FALSE(made);
 }
 
-TEST_F(RegistrarTest, TheProvidersKeyIsTakenWhereItPicksThem) {
+TEST_F(RegistrarTest, TheProvidersKeyIsUsedIfItChoosesKeys) {
     Registration made;
     EXPECT_EQ(domain_.registrar(FI_MR_LOCAL | FI_MR_PROV_KEY).local(memory_, made), Errc::ok);
     EXPECT_EQ(domain_.asked_keys, std::vector<std::uint64_t>{0});
 }
 
-TEST_F(RegistrarTest, MemoryIsBoundToTheEndpointAndEnabledWhereItHasToBe) {
+TEST_F(RegistrarTest, MemoryIsBoundToTheEndpointIfNecessary) {
     Registration made;
     ASSERT_EQ(domain_.registrar(FI_MR_LOCAL).local(memory_, made), Errc::ok);
     EXPECT_EQ(domain_.bound_to, nullptr);
@@ -137,7 +137,7 @@ TEST_F(RegistrarTest, MemoryIsBoundToTheEndpointAndEnabledWhereItHasToBe) {
     EXPECT_EQ(domain_.enabled, 1u);
 }
 
-TEST_F(RegistrarTest, MemoryThatIsNotBoundIsNotRegistered) {
+TEST_F(RegistrarTest, MemoryThatCannotBeBoundIsNotRegistered) {
     domain_.binding_fails = -FI_EINVAL;
     Registration made;
     EXPECT_EQ(domain_.registrar(FI_MR_ENDPOINT).local(memory_, made), Errc::invalid_argument);
@@ -145,7 +145,7 @@ TEST_F(RegistrarTest, MemoryThatIsNotBoundIsNotRegistered) {
     EXPECT_EQ(domain_.open, 0);
 }
 
-TEST_F(RegistrarTest, MemorySendsAndReceivesAndPeersDoNothingWithIt) {
+TEST_F(RegistrarTest, MemoryIsOnlyForSendingAndReceiving) {
     Registration made;
     ASSERT_EQ(domain_.registrar(FI_MR_LOCAL).local(memory_, made), Errc::ok);
     EXPECT_EQ(domain_.access, std::vector<std::uint64_t>{FI_SEND | FI_RECV});

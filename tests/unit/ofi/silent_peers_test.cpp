@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Peers that ask and take no answers: what they hold of what all sessions share is theirs to pay for.
+// Peers that send requests and read no answers: when a shared pool is used up, the sessions that hold the most of it
+// end.
 #include "pools.hpp"
 #include "session.hpp"
 #include "stranger.hpp"
@@ -51,8 +52,7 @@ std::uint16_t fabric_port(ConstBytes address) {
     return port_of(name);
 }
 
-// What is sent from `from` to `to`, or was dialled the other way round, finds little room in the kernel, so that little
-// is needed to fill it.
+// Reduces the socket buffers from `from` to `to`, so that little data fills them.
 void shrink_sockets(std::uint16_t from, std::uint16_t to) {
     constexpr int little = 4096;
     for (int fd = 3; fd < 4096; ++fd) {
@@ -97,7 +97,7 @@ class SilentPeers : public testing::TestWithParam<NetworkKind> {
         if (lease_.granted()) (void)server_.transport->revoke(lease_);
     }
     [[nodiscard]] std::string target() const { return server_.transport->endpoints().front(); }
-    // How a get of what the server lends ends.
+    // The result of a get from the server.
     Errc get(Side& side) {
         Get& get = gets_.emplace_back();
         get.op.kind = na::OpKind::get;
@@ -116,7 +116,7 @@ class SilentPeers : public testing::TestWithParam<NetworkKind> {
         EXPECT_TRUE(get.op.result != Errc::ok || std::equal(get.here.begin(), get.here.end(), lent_.begin()));
         return get.op.result;
     }
-    // Lends memory of that size, and gives a transfer of all of it.
+    // Lends memory of that size; returns the body of a transfer of all of it.
     [[nodiscard]] TransferBody lend_large(std::size_t bytes, na::Access access) {
         large_.resize(bytes);
         const na::Segment segment{large_.data(), bytes};
@@ -135,7 +135,7 @@ class SilentPeers : public testing::TestWithParam<NetworkKind> {
         (void)server_.transport->revoke(large_lease_);
         EXPECT_TRUE(pump_.until([&] { return !large_lease_.granted(); }));
     }
-    // How a put into all of it ends.
+    // The result of a put into all of it.
     Errc put_large(Side& side) {
         const std::size_t bytes = large_.size();
         std::vector<std::byte> from(bytes, std::byte{5});
@@ -157,7 +157,7 @@ class SilentPeers : public testing::TestWithParam<NetworkKind> {
         EXPECT_TRUE(pump_.until([&] { return done; }));
         return op.result;
     }
-    // So many strangers, each with a session; what is sent to them finds `little` room.
+    // So many strangers with a session each; `little`: with small socket buffers.
     void invite(std::size_t count, bool little = true) {
         for (std::size_t i = 0; i < count; ++i) {
             Stranger& stranger = strangers_.emplace_back(target());
@@ -166,12 +166,11 @@ class SilentPeers : public testing::TestWithParam<NetworkKind> {
             shrink_sockets(fabric_port(stranger.theirs(0)), fabric_port(stranger.endpoint().address()));
         }
     }
-    // That many frames of each of them, a few at a time, so that the server reads them; fewer where it has ended the
-    // session.
+    // Each sends so many frames, a few at a time so that the server reads them; fewer if its session ends.
     void flood(FrameKind kind, std::size_t frames) {
         constexpr std::size_t at_once = 8;
         TransferBody body;
-        body.bytes = 8;  // of a lease that there is not
+        body.bytes = 8;  // of an unknown lease
         for (std::size_t i = 0; i < frames; ++i) {
             for (Stranger& stranger : strangers_) {
                 if (i % at_once == 0 && stranger.ended(0)) continue;
@@ -182,7 +181,7 @@ class SilentPeers : public testing::TestWithParam<NetworkKind> {
             }
         }
     }
-    // They go on to ask, and read a little: their kernel has next to no room.
+    // They send more requests and read a little: their socket buffers are small.
     bool until_paid(std::size_t sessions) {
         return pump_.until([&] {
             for (Stranger& stranger : strangers_) stranger.poll();
@@ -191,7 +190,7 @@ class SilentPeers : public testing::TestWithParam<NetworkKind> {
                    }) >= static_cast<std::ptrdiff_t>(sessions);
         });
     }
-    // A peer that was here before, and one that comes now, are served.
+    // A peer from before and a new one are served.
     void others_are_served() {
         EXPECT_EQ(get(friend_), Errc::ok);
         EXPECT_EQ(friend_.receiver.count(na::PeerEvent::lost), 0u);
@@ -209,14 +208,14 @@ class SilentPeers : public testing::TestWithParam<NetworkKind> {
     std::unique_ptr<na::Memory> large_memory_;
     na::Lease large_lease_;
     std::deque<Stranger> strangers_;
-    std::deque<Get> gets_;  // with their memory, for as long as contexts
+    std::deque<Get> gets_;  // with their memory, which has to outlive contexts
     Side server_;
     Side friend_;
     Side latecomer_;
 };
 
-// Together they could hold every note of the server, and all that its provider has room for.
-TEST_P(SilentPeers, WhoTakesNoAnswersPaysForIt) {
+// Together they could hold all control frames of the server, and all the room of its provider.
+TEST_P(SilentPeers, APeerThatReadsNoAnswersIsEnded) {
     friend_.open(network_, pump_, "friend", false);
     ASSERT_EQ(get(friend_), Errc::ok);
     ASSERT_NO_FATAL_FAILURE(invite(20));
@@ -225,8 +224,8 @@ TEST_P(SilentPeers, WhoTakesNoAnswersPaysForIt) {
     others_are_served();
 }
 
-// What a provider copies and queues is memory as well: also those pay whose answers it takes without a limit.
-TEST_P(SilentPeers, WhoTakesNoShortAnswersPaysForIt) {
+// Some providers queue answers without limit, which is memory, too: these peers are ended as well.
+TEST_P(SilentPeers, APeerThatReadsNoSmallAnswersIsEnded) {
     friend_.open(network_, pump_, "friend", false);
     ASSERT_EQ(get(friend_), Errc::ok);
     ASSERT_NO_FATAL_FAILURE(invite(4));
@@ -235,8 +234,8 @@ TEST_P(SilentPeers, WhoTakesNoShortAnswersPaysForIt) {
     others_are_served();
 }
 
-// Of a get that was stopped the peer has to say what it sent. This one hears all and says nothing.
-TEST_P(SilentPeers, WhoAnswersNoStopsIsEnded) {
+// After a stop the peer has to say how many chunks of the get it sent. This one reads everything and does not answer.
+TEST_P(SilentPeers, APeerThatAnswersNoStopsIsEnded) {
     constexpr std::size_t large = 2 * small_bytes_max;
     ASSERT_NO_FATAL_FAILURE(invite(1, false));
     na::Peer* const peer = server_.receiver.events.back().peer;
@@ -257,7 +256,7 @@ TEST_P(SilentPeers, WhoAnswersNoStopsIsEnded) {
         ASSERT_EQ(server_.context->post_owned(get.op), Errc::ok);
         ASSERT_TRUE(pump_.until([&] {
             strangers_.front().poll();
-            return strangers_.front().heard.size() > 2 * stopped;  // all asks and stops so far
+            return strangers_.front().heard.size() > 2 * stopped;  // all requests and stops so far
         }));
         (void)pump_.round();
         server_.context->cancel_owned(get.op);
@@ -268,8 +267,8 @@ TEST_P(SilentPeers, WhoAnswersNoStopsIsEnded) {
     EXPECT_EQ(server_.receiver.events.back().why, Errc::timed_out);
 }
 
-// Large gets of memory that is lent, whose chunks find no receives.
-TEST_P(SilentPeers, WhoAsksForMoreThanItTakesIsEnded) {
+// Large gets of lent memory, without receives for their chunks.
+TEST_P(SilentPeers, APeerThatRequestsMoreThanItReadsIsEnded) {
     ASSERT_NO_FATAL_FAILURE(invite(1, false));
     TransferBody body = lend_large(1024 * 1024, na::Access::read);
     body.chunk = small_bytes_max;
@@ -285,12 +284,12 @@ TEST_P(SilentPeers, WhoAsksForMoreThanItTakesIsEnded) {
         return lost();
     }));
     EXPECT_EQ(server_.receiver.events.back().why, Errc::overloaded);
-    strangers_.clear();  // else the provider keeps what it was given to send
+    strangers_.clear();  // else the provider keeps its sends
     take_large_back();
 }
 
-// Large puts whose chunks never come, until the server, or its provider, has no room for more.
-TEST_P(SilentPeers, WhoSendsNoChunksMakesRoomForWhoDoes) {
+// Large puts whose chunks never come, until the server or its provider has no more room.
+TEST_P(SilentPeers, APeerThatSendsNoChunksIsEndedForOthers) {
     constexpr std::uint32_t chunk = 2 * small_bytes_max;
     TransferBody body = lend_large(std::size_t{2} * Owner::served_max * chunk, na::Access::write);
     body.chunk = chunk;

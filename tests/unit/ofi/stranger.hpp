@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A peer that is not the library: it greets by hand, with greetings of its own making, and says and hears every frame
-// itself. One endpoint may have several sessions with the library. It hears something only while it is polled.
+// A hand-made peer: it sends its own greetings, and sends and receives every frame itself. One endpoint may have
+// several sessions with the library. It receives only while it is polled.
 #pragma once
 
 #include "frame.hpp"
@@ -33,7 +33,7 @@ class Stranger {
   public:
     static constexpr std::uint32_t message_bytes_max = 4096;
 
-    // For the transport that listens at that address.
+    // To connect to the transport that listens at that address.
     explicit Stranger(std::string target, std::size_t receives = 16)
         : target_(std::move(target)), end_(chosen(target_)), ears_(receives) {
         for (Ear& ear : ears_) {
@@ -46,7 +46,7 @@ class Stranger {
         }
     }
 
-    // A greeting for one more session. Each has another identity.
+    // A greeting for a new session. Each has another identity.
     Greeting greeting() {
         Greeting greeting;
         greeting.hello.incarnation = 77 + sessions_made_;
@@ -79,7 +79,7 @@ class Stranger {
         EXPECT_EQ(end_.endpoint->insert({theirs.address.data(), theirs.address_bytes}, joined.there), Errc::ok);
         return joined_.size() - 1;
     }
-    // Greets and waits until the fabric carries messages.
+    // Connects and waits until the fabric carries messages.
     std::size_t connect(support::Pump& pump) {
         const std::size_t session = meet(pump, greeting());
         say(session, FrameKind::probe);
@@ -98,14 +98,14 @@ class Stranger {
         return na::receive_some(joined_[session].socket.get(), &nothing, 1).why != Errc::again;
     }
 
-    // Where the library's side of it is on the fabric.
+    // The library's address on the fabric.
     [[nodiscard]] ConstBytes theirs(std::size_t session) const { return joined_[session].address; }
 
     // Queued until the provider takes it.
     void say(std::size_t session, FrameKind kind, std::uint64_t id = 0, const TransferBody& body = {}) {
         say_as(name(session), session, kind, id, body);
     }
-    // The same over that session's way, in the name of any.
+    // The same over that session's address, with any session name.
     void say_as(const SessionName& name, std::size_t session, FrameKind kind, std::uint64_t id = 0,
                 const TransferBody& body = {}) {
         Word& word = words_.emplace_back();
@@ -113,9 +113,9 @@ class Stranger {
         word.bytes.resize(head_bytes(kind));
         encode({kind, 0, Errc::ok, 0, name, id}, body, word.bytes);
     }
-    // What the library calls that session.
+    // The library's name of that session.
     [[nodiscard]] const SessionName& name(std::size_t session) const { return joined_[session].session; }
-    // At once, and without ever taking anything that came: false when the provider has no room.
+    // At once, and without reading anything. False when the provider has no room.
     bool shout(std::size_t session, FrameKind kind, std::uint64_t id, const TransferBody& body) {
         std::array<std::byte, frame_header_bytes + transfer_body_bytes> bytes;
         encode({kind, 0, Errc::ok, 0, joined_[session].session, id}, body, bytes);

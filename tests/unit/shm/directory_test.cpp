@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Names: taken once, found, given up, and taken from the dead.
+// Names: taken once, found, given up, and taken over from dead processes.
 #include "directory.hpp"
 
 #include "local_socket.hpp"
@@ -49,7 +49,7 @@ class Names : public testing::Test {
     const support::Folder root_;
 };
 
-TEST_F(Names, are_for_their_user_alone) {
+TEST_F(Names, are_only_for_their_user) {
     Directory place = directory();
     const NameHolder held = place.listen("one").value();
     EXPECT_EQ(mode_of(place.path()), 0700u);
@@ -65,7 +65,7 @@ TEST_F(Names, are_taken_once) {
     EXPECT_TRUE(directory().listen("two").ok());
 }
 
-TEST_F(Names, go_with_their_holder) {
+TEST_F(Names, are_free_after_their_holder) {
     Directory place = directory();
     { const NameHolder held = place.listen("one").value(); }
     UniqueFd caller;
@@ -74,7 +74,7 @@ TEST_F(Names, go_with_their_holder) {
     EXPECT_TRUE(place.listen("one").ok());
 }
 
-TEST_F(Names, of_ones_own_come_from_the_process_id) {
+TEST_F(Names, default_to_the_process_id) {
     const std::string pid = std::to_string(::getpid());
     const NameHolder first = directory().listen("").value();
     const NameHolder second = directory().listen("").value();
@@ -82,7 +82,7 @@ TEST_F(Names, of_ones_own_come_from_the_process_id) {
     EXPECT_EQ(second.name(), pid + "-2");
 }
 
-TEST_F(Names, of_the_dead_are_told_and_removed_by_the_next) {
+TEST_F(Names, of_dead_processes_are_listed_and_removed_by_the_next) {
     die_with("late");
     Directory place = directory();
     ASSERT_EQ(place.entries().size(), 1u);
@@ -97,20 +97,20 @@ TEST_F(Names, of_the_dead_are_told_and_removed_by_the_next) {
     EXPECT_NE(::access(place.socket_path("late").c_str(), F_OK), 0);
 }
 
-TEST_F(Names, of_the_dead_can_be_taken) {
+TEST_F(Names, of_dead_processes_can_be_taken) {
     die_with("again");
     const NameHolder held = directory().listen("again").value();
     UniqueFd caller;
     EXPECT_EQ(connect_to(directory().socket_path("again"), caller), Errc::ok);
 }
 
-TEST_F(Names, in_a_folder_that_others_may_enter_are_refused) {
+TEST_F(Names, in_a_folder_open_to_others_are_refused) {
     ASSERT_EQ(::mkdir(directory().path().c_str(), 0755), 0);
     ASSERT_EQ(::chmod(directory().path().c_str(), 0755), 0);
     EXPECT_EQ(directory().listen("one").code(), Errc::permission);
 }
 
-// Any user can make it first. Who is kept out is told by whom, and what to do.
+// Any user can make the folder first. The error names that user and says what to do.
 TEST_F(Names, in_a_folder_that_another_user_made_are_refused) {
     ASSERT_EQ(::mkdir(directory().path().c_str(), 0700), 0);
     if (::chown(directory().path().c_str(), 65534, 65534) != 0) GTEST_SKIP() << "needs root, to give a folder away";
@@ -128,8 +128,8 @@ TEST_F(Names, behind_a_link_are_refused) {
     EXPECT_EQ(directory().listen("one").code(), Errc::permission);
 }
 
-// Whoever may enter a group's folder can hold its lock, and keep it.
-TEST_F(Names, in_a_folder_whose_lock_another_process_keeps_are_neither_taken_nor_waited_for) {
+// Any member of the group can hold the folder's lock.
+TEST_F(Names, in_a_locked_folder_are_not_waited_for_for_long) {
     Directory place = directory();
     auto held = std::make_unique<NameHolder>(place.listen("one").value());
     const UniqueFd folder(::open(place.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -149,7 +149,7 @@ TEST_F(Names, in_a_folder_whose_lock_another_process_keeps_are_neither_taken_nor
     ASSERT_EQ(::flock(folder.get(), LOCK_UN), 0);
     waits.join();
     EXPECT_EQ(code.get(), Errc::busy);
-    // Its files are those of a dead process, and go with the next that listens.
+    // Its files are those of a dead process: the next listener removes them.
     const NameHolder next = place.listen("two").value();
     EXPECT_EQ(place.swept(), 1u);
     EXPECT_NE(::access(place.socket_path("one").c_str(), F_OK), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Leases that a peer holds while they are taken back: it lets go, it does not, it dies.
+// Leases that a peer has pinned while they are revoked: it unpins them, it does not, it dies.
 #include "raw_peer.hpp"
 #include "support/allocation_count.hpp"
 
@@ -46,7 +46,7 @@ class Fence : public ShmTest {
     int fenced_ = 0;
 };
 
-TEST_F(Fence, of_what_nobody_holds_is_done_at_once) {
+TEST_F(Fence, of_an_unused_lease_is_done_at_once) {
     RawPeer peer;
     ASSERT_NO_FATAL_FAILURE(pin(peer));
     unpin(peer);
@@ -56,7 +56,7 @@ TEST_F(Fence, of_what_nobody_holds_is_done_at_once) {
     EXPECT_EQ(peer.view.pin(slot_, key_, 0, 8, na::Access::write, pinned), Errc::permission);
 }
 
-TEST_F(Fence, of_what_a_peer_holds_is_done_when_it_lets_go) {
+TEST_F(Fence, of_a_pinned_lease_is_done_when_the_pin_goes) {
     RawPeer peer;
     ASSERT_NO_FATAL_FAILURE(pin(peer));
     EXPECT_EQ(transport_->revoke(lease_), Errc::again);
@@ -68,7 +68,7 @@ TEST_F(Fence, of_what_a_peer_holds_is_done_when_it_lets_go) {
     EXPECT_FALSE(lease_.fence_failed);
 }
 
-TEST_F(Fence, of_what_a_peer_does_not_let_go_fails) {
+TEST_F(Fence, of_a_lease_that_stays_pinned_fails) {
     RawPeer peer;
     ASSERT_NO_FATAL_FAILURE(pin(peer));
     EXPECT_EQ(transport_->revoke(lease_), Errc::again);
@@ -90,7 +90,7 @@ TEST_F(Fence, needs_no_memory) {
     EXPECT_FALSE(lease_.fence_failed);
 }
 
-TEST_F(Fence, of_what_the_dead_held_is_done_at_once) {
+TEST_F(Fence, of_a_lease_pinned_by_a_dead_process_is_done_at_once) {
     RawPeer peer;
     ASSERT_NO_FATAL_FAILURE(pin(peer));
     peer.socket.reset();
@@ -98,8 +98,8 @@ TEST_F(Fence, of_what_the_dead_held_is_done_at_once) {
     EXPECT_EQ(transport_->revoke(lease_), Errc::ok);
 }
 
-// The peer is cut off, but it is a process that lives, and may be within a system call.
-TEST_F(Fence, of_what_is_held_beyond_a_session_that_this_side_ended_waits) {
+// The session is over, but the process lives and may be in a system call.
+TEST_F(Fence, of_a_lease_pinned_beyond_its_session_waits) {
     RawPeer peer;
     ASSERT_NO_FATAL_FAILURE(pin(peer));
     na::Peer& known = *receiver_.events.front().peer;
@@ -111,8 +111,8 @@ TEST_F(Fence, of_what_is_held_beyond_a_session_that_this_side_ended_waits) {
     EXPECT_FALSE(lease_.fence_failed);
 }
 
-// What a peer says that it holds is kept until it lets go; a process has no more than so many calls under way.
-TEST_F(Fence, of_a_process_that_holds_something_at_the_end_of_each_session_keeps_few_rings) {
+// Rings in which a peer says that it holds a lease are kept until it does not, up to a limit for each process.
+TEST_F(Fence, of_many_sessions_that_end_with_a_pin_keeps_few_rings) {
     constexpr std::size_t kept_max = 64;
     log_.allow("malformed record");
     const std::size_t before = rings_mapped();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Greetings: whole or not at all.
+// Greetings are decoded completely or not at all.
 #include "greeting.hpp"
 
 #include "ring.hpp"
@@ -35,7 +35,7 @@ class GreetingBytes : public testing::Test {
     Terms out_;
 };
 
-TEST_F(GreetingBytes, come_back_as_they_were) {
+TEST_F(GreetingBytes, round_trip) {
     ASSERT_EQ(decoded(), Errc::ok);
     EXPECT_EQ(hello_out_.incarnation, 77u);
     EXPECT_EQ(out_.ring_bytes, terms_.ring_bytes);
@@ -46,14 +46,14 @@ TEST_F(GreetingBytes, come_back_as_they_were) {
     EXPECT_EQ(out_.name.view(), "worker-3");
 }
 
-TEST_F(GreetingBytes, cut_short_are_refused_at_every_length) {
+TEST_F(GreetingBytes, truncated_are_refused_at_every_length) {
     ASSERT_EQ(decoded(), Errc::ok);
     for (std::size_t i = 0; i < bytes_; ++i) {
         EXPECT_EQ(decode_greeting(ConstBytes(room_).first(i), hello_out_, out_), Errc::protocol) << i;
     }
 }
 
-TEST_F(GreetingBytes, with_what_is_not_known_are_unsupported) {
+TEST_F(GreetingBytes, with_unknown_fields_are_unsupported) {
     ASSERT_EQ(decoded(), Errc::ok);
     for (const std::size_t at : {4u, 6u, 8u, 38u, 39u, 52u, 55u}) {
         auto bytes = room_;
@@ -62,7 +62,7 @@ TEST_F(GreetingBytes, with_what_is_not_known_are_unsupported) {
     }
 }
 
-TEST_F(GreetingBytes, with_sizes_that_no_ring_has_are_refused) {
+TEST_F(GreetingBytes, with_invalid_ring_sizes_are_refused) {
     for (const std::uint32_t bytes : {0u, 4096u, 65'537u, 0xffff'ffffu, 0x8000'0000u}) {
         terms_.ring_bytes = bytes;
         EXPECT_EQ(decoded(), Errc::protocol) << bytes;
@@ -74,7 +74,7 @@ TEST_F(GreetingBytes, with_sizes_that_no_ring_has_are_refused) {
     }
 }
 
-TEST_F(GreetingBytes, with_a_name_that_leads_elsewhere_are_refused) {
+TEST_F(GreetingBytes, with_a_path_as_a_name_are_refused) {
     for (const char* name : {"../x", "a/b", ".x", "a b", "a\n"}) {
         terms_.name = TransportName(name);
         EXPECT_EQ(decoded(), Errc::protocol) << name;

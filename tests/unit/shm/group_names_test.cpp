@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// To look a group up may take the system half a minute: that is for whoever opens a transport, never for who drives a
-// context.
+// Looking a group up may take the system half a minute: that may happen when a transport is opened, but never on a
+// thread that drives a context.
 #include "raw_peer.hpp"
 
 #include <dlfcn.h>
@@ -13,7 +13,7 @@ namespace {
 std::atomic<unsigned> asked{0};
 }
 
-// In front of the C library's, which does the work.
+// Called in place of the C library's function, which it calls.
 extern "C" __attribute__((visibility("default"))) int getgrnam_r(const char* name, struct group* record, char* room,
                                                                  size_t bytes, struct group** found) {
     static const auto original = reinterpret_cast<decltype(&::getgrnam_r)>(::dlsym(RTLD_NEXT, "getgrnam_r"));
@@ -47,7 +47,7 @@ class GroupNames : public ShmTest {
     }
 };
 
-TEST_F(GroupNames, are_looked_up_by_who_opens_a_transport_alone) {
+TEST_F(GroupNames, are_looked_up_only_for_opening_a_transport) {
     const struct group* const own = ::getgrgid(::getegid());
     if (!own) GTEST_SKIP() << "the own group has no name";
     const std::string name = own->gr_name;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Peers of other users: what "?group=" lets in gets no more than it needs, and nobody is greeted under a name that
-// another user took.
+// Peers of other users: members of the group of "?group=" get no more than they need, and a name that another user has
+// taken is not connected to.
 #include "raw_peer.hpp"
 
 #include <fcntl.h>
@@ -70,8 +70,8 @@ class Group : public ShmTest {
     na::Lease lease_;
 };
 
-// So a service can decide by who calls.
-TEST_F(Group, a_member_is_known_by_its_user) {
+// So a service can decide by the caller's user.
+TEST_F(Group, a_member_is_identified_by_its_user) {
     std::array<int, 2> until_seen{};
     ASSERT_EQ(::pipe2(until_seen.data(), O_CLOEXEC), 0);
     const pid_t child = ::fork();
@@ -120,7 +120,7 @@ TEST_F(Group, a_member_that_is_another_user_gets_no_lease_board) {
     EXPECT_EQ(seen, 0) << (seen == 3 ? "it found the key of a lease that is not its own" : "");
 }
 
-TEST_F(Group, a_member_that_is_another_user_moves_bytes_by_the_keys_that_it_was_given) {
+TEST_F(Group, a_member_that_is_another_user_transfers_with_the_keys_it_was_given) {
     std::array<std::byte, 20> key{};
     Writer writer(key);
     transport_->describe(lease_, writer);
@@ -152,7 +152,7 @@ TEST_F(Group, a_member_that_is_another_user_moves_bytes_by_the_keys_that_it_was_
     EXPECT_EQ(moved, 0);
 }
 
-// It says that it holds a lease, of which it has not even the board.
+// It says that it holds a lease, but does not have the lease board.
 TEST_F(Group, a_member_that_is_another_user_leaves_no_ring_behind) {
     constexpr unsigned sessions = 100;
     log_.allow("malformed record");
@@ -191,8 +191,8 @@ class Impostor : public ShmTest {
     Impostor() { log_.allow("is not greeted"); }
 };
 
-// Its socket lies in the own user's folder, however it got there.
-TEST_F(Impostor, another_user_that_listens_under_a_name_is_not_greeted) {
+// Its socket is in this user's folder.
+TEST_F(Impostor, another_user_that_listens_under_a_name_is_not_connected_to) {
     const std::string where = path().substr(0, path().rfind('/')) + "/elsewhere.sock";
     UniqueFd socket = listen_at(where, 0600);
     ASSERT_TRUE(socket);

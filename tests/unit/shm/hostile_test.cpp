@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What no peer of ours would do: it costs its sender the session, and nobody else anything.
+// What a correct peer never does: it ends the sender's session, and nobody else is affected.
 #include "raw_peer.hpp"
 
 #include <fcntl.h>
@@ -13,13 +13,13 @@
 namespace cinnabar::shm {
 namespace {
 
-constexpr std::uint32_t get_bytes = 32;  // of a question's body
+constexpr std::uint32_t get_bytes = 32;  // of the body of a request
 
 class Hostile : public ShmTest {
   protected:
     Hostile() { log_.allow("malformed record"); }
     ~Hostile() override {
-        // Whatever happened, the next peer is served.
+        // The next peer is served.
         RawPeer next;
         next.hello.incarnation = 4712;
         receiver_.events.clear();
@@ -61,15 +61,15 @@ TEST_F(Hostile, kinds_that_are_unknown) {
     expect_the_end([](RawPeer& peer) { peer.write({static_cast<RecordKind>(99), 0, 0, 0, 1}); });
 }
 
-TEST_F(Hostile, flags_and_status_where_there_are_none) {
+TEST_F(Hostile, flags_and_status_of_other_kinds) {
     expect_the_end([](RawPeer& peer) { peer.write({RecordKind::expected, 1, 0, 0, 1}); });
 }
 
-TEST_F(Hostile, a_body_cut_short) {
+TEST_F(Hostile, a_truncated_body) {
     expect_the_end([](RawPeer& peer) { peer.write({RecordKind::put, 0, 0, 7, 1}); });
 }
 
-TEST_F(Hostile, answers_to_nothing_are_ignored) {
+TEST_F(Hostile, unsolicited_answers_are_ignored) {
     RawPeer peer;
     ASSERT_NO_FATAL_FAILURE(connect(peer));
     const std::array<std::byte, 8> payload{};
@@ -82,10 +82,10 @@ TEST_F(Hostile, answers_to_nothing_are_ignored) {
     EXPECT_EQ(lost(), 0u);
 }
 
-TEST_F(Hostile, a_position_of_the_reader_that_makes_no_sense) {
+TEST_F(Hostile, an_invalid_position_of_the_reader) {
     expect_the_end([this](RawPeer& peer) {
         peer.reader.header().read.store(1u << 20);
-        // It is looked at when there is little room.
+        // The position is checked when there is little room.
         const std::array<std::byte, get_bytes> get{};
         for (unsigned i = 0; i < 20'000 && lost() == 0; ++i) {
             if (!peer.writer.reserve(get_bytes)) peer.ring_bell();
@@ -95,7 +95,7 @@ TEST_F(Hostile, a_position_of_the_reader_that_makes_no_sense) {
     });
 }
 
-TEST_F(Hostile, half_a_record_of_one_that_dies) {
+TEST_F(Hostile, a_partial_record_of_a_dead_peer) {
     RawPeer peer;
     ASSERT_NO_FATAL_FAILURE(connect(peer));
     const std::array<std::byte, 8> payload{};
@@ -135,7 +135,7 @@ TEST_F(Hostile, a_bell_that_could_block) {
     EXPECT_EQ(answer_to(peer), Errc::protocol);
 }
 
-TEST_F(Hostile, a_greeting_without_descriptors_or_sense) {
+TEST_F(Hostile, a_greeting_without_descriptors_or_malformed) {
     {
         RawPeer peer;
         ASSERT_NO_FATAL_FAILURE(peer.dial(path()));

@@ -29,7 +29,7 @@ class IdentityTest : public ShmTest {
         op.complete = [](na::Op& self) noexcept { self.message->port->give_message(*self.message); };
         ASSERT_EQ(context_->post_owned(op), Errc::ok);
     }
-    // Dials the fixture's process as the one of that incarnation.
+    // Dials the fixture's process with that incarnation.
     void claim(RawPeer& raw, na::Incarnation incarnation) {
         raw.hello.incarnation = incarnation;
         ASSERT_NO_FATAL_FAILURE(raw.dial(path()));
@@ -39,7 +39,7 @@ class IdentityTest : public ShmTest {
     }
 };
 
-TEST_F(IdentityTest, WhoClaimsToBeALostServerGetsNothingThatIsMeantForIt) {
+TEST_F(IdentityTest, AClaimToBeALostServerGetsNoneOfItsMessages) {
     Process server;
     open(server, "shm://other");
     na::Peer& there = *context_->peer(na::Addr::parse("shm://other").value()).value();
@@ -63,8 +63,8 @@ TEST_F(IdentityTest, WhoClaimsToBeALostServerGetsNothingThatIsMeantForIt) {
     server.context.reset();
 }
 
-// The kernel says which process it is; the incarnation is for the transport to tell from others of that process.
-TEST_F(IdentityTest, TwoWithTheSameClaimAreTwo) {
+// The kernel gives the process; the incarnation distinguishes the transports of that process.
+TEST_F(IdentityTest, TwoWithTheSameClaimAreTwoPeers) {
     RawPeer first;
     RawPeer second;
     ASSERT_NO_FATAL_FAILURE(claim(first, 77));

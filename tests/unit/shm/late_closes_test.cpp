@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whoever closes slowly keeps others of the same user waiting, and nobody else.
+// A slow close delays other closes of the same user only.
 #include "late_closes.hpp"
 
 #include "slow_close.hpp"
@@ -20,7 +20,7 @@ namespace {
 constexpr uid_t slow_user = 70'001;
 constexpr uid_t other_user = 70'002;
 
-// Tells when its other end is closed.
+// Becomes readable when its other end is closed.
 class Closed {
   public:
     Closed() {
@@ -52,7 +52,7 @@ class LateClosesTest : public testing::Test {
         closes_.add(std::move(slow_.fd), slow_user);
     }
     ~LateClosesTest() override {
-        slow_.reader.reset();  // nobody lingers any more
+        slow_.reader.reset();  // no close blocks any more
         EXPECT_TRUE(soon([this] { return !closes_.crowded_by(slow_user) && !closes_.crowded(); }));
         EXPECT_TRUE(last_.within(std::chrono::seconds(20)));
     }
@@ -72,7 +72,7 @@ TEST_F(LateClosesTest, another_user_does_not_wait) {
     EXPECT_FALSE(last_.within(std::chrono::milliseconds(50))) << "what is to be slow here is not";
 }
 
-TEST_F(LateClosesTest, one_that_has_many_is_told_from_others) {
+TEST_F(LateClosesTest, one_user_with_many_is_known) {
     add(LateCloses::of_user_max - 2, slow_user);
     EXPECT_FALSE(closes_.crowded_by(slow_user));
     closes_.add(std::move(last_.theirs), slow_user);
@@ -81,7 +81,7 @@ TEST_F(LateClosesTest, one_that_has_many_is_told_from_others) {
     EXPECT_FALSE(closes_.crowded());
 }
 
-TEST_F(LateClosesTest, all_together_have_a_bound) {
+TEST_F(LateClosesTest, all_together_have_a_limit) {
     add(LateCloses::waiting_max - 2, slow_user);
     EXPECT_FALSE(closes_.crowded());
     closes_.add(std::move(last_.theirs), slow_user);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The lease board: what is pinned is known to its owner, what is closed is pinned by nobody any more.
+// The lease board: the owner sees the pins, and a closed slot takes no more.
 #include "lease_board.hpp"
 
 #include "support/network.hpp"
@@ -43,7 +43,7 @@ class Board : public testing::Test {
     std::uint32_t slot_ = 0;
 };
 
-TEST_F(Board, tells_where_the_lease_lies) {
+TEST_F(Board, has_the_place_of_a_lease) {
     ASSERT_EQ(pin(good(), 0, 50, na::Access::read), Errc::ok);
     EXPECT_EQ(pinned_.address, reinterpret_cast<std::uintptr_t>(bytes_.data()) + 10);
     EXPECT_TRUE(board_.pinned(slot_));
@@ -53,7 +53,7 @@ TEST_F(Board, tells_where_the_lease_lies) {
     board_.give_back(slot_);
 }
 
-TEST_F(Board, refuses_what_the_lease_does_not_allow_and_leaves_no_pin) {
+TEST_F(Board, refuses_other_accesses_and_leaves_no_pin) {
     EXPECT_EQ(pin(good(), 0, 51, na::Access::read), Errc::too_large);
     EXPECT_EQ(pin(good(), ~std::uint64_t{0}, 2, na::Access::read), Errc::too_large);
     EXPECT_EQ(pin(good(), 0, 1, na::Access::write), Errc::permission);
@@ -67,7 +67,7 @@ TEST_F(Board, refuses_what_the_lease_does_not_allow_and_leaves_no_pin) {
     board_.give_back(slot_);
 }
 
-TEST_F(Board, a_closed_slot_takes_no_pin_but_keeps_those_it_has) {
+TEST_F(Board, a_closed_slot_keeps_its_pins_and_takes_no_new_ones) {
     ASSERT_EQ(pin(good(), 0, 1, na::Access::read), Errc::ok);
     board_.close(slot_);
     EXPECT_EQ(pin(good(), 0, 1, na::Access::read), Errc::permission);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Descriptors that a member of the group passes: whatever their close waits for, no context waits for it.
+// Descriptors that a member of the group passes. If closing them blocks, no context waits for that.
 #include "late_closes.hpp"
 #include "raw_peer.hpp"
 #include "slow_close.hpp"
@@ -23,7 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr uid_t other = 65534;     // user and group
-constexpr std::size_t many = 253;  // as the kernel lets one message bring
+constexpr std::size_t many = 253;  // as many as one message can carry
 constexpr char fine = 'f';
 constexpr char no_root = 'r';
 
@@ -44,14 +44,14 @@ bool pass(int socket, std::string_view text, const std::vector<int>& fds) {
     return ::sendmsg(socket, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());
 }
 
-// What greet() sends, with descriptors of the caller's choice.
+// As greet(), with descriptors that the caller chooses.
 bool greet_with(const RawPeer& peer, const std::vector<int>& fds) {
     std::array<std::byte, greeting_bytes_max> bytes{};
     const std::size_t length = encode_greeting(peer.hello, peer.terms, bytes);
     return pass(peer.socket.get(), {reinterpret_cast<const char*>(bytes.data()), length}, fds);
 }
 
-// again: none comes for some seconds.
+// again: none came for some seconds.
 Errc wait_for_answer(RawPeer& peer) {
     pollfd look{peer.socket.get(), POLLIN, 0};
     (void)::poll(&look, 1, 5000);
@@ -71,7 +71,7 @@ char wait_for_end(int socket) {
     return fine;
 }
 
-// What the parent listens at closes with its last descriptor.
+// The parent's listener closes with its last descriptor.
 void close_listeners() {
     for (int fd = 3; fd < 1024; ++fd) {
         int listens = 0;
@@ -95,17 +95,17 @@ class PassedFds : public ShmTest {
     }
     ~PassedFds() override { stop(); }
 
-    // Of the member. `fine`, or where it stopped.
+    // The member's result: `fine`, or where it stopped.
     char begin_session(RawPeer& peer) {
         if (connect_to(path(), peer.socket) != Errc::ok) return 'c';
         peer.greet();
         return wait_for_answer(peer) == Errc::ok ? fine : 'a';
     }
-    // In a process of another user of the group, which then stays until stop(): so long is the close of `slow` slow.
+    // Runs in a process of another user of the group, which lives until stop(). The close of `slow` blocks until then.
     void as_member(const std::function<char(SlowClose& slow)>& body) {
         member_ = ::fork();
         if (member_ != 0) return tell_.reset();
-        (void)::alarm(120);  // what it waits for never comes: it tells nothing more
+        (void)::alarm(120);  // it waits for ever, and sends nothing more
         stop_.reset();
         close_listeners();
         const bool is_other = ::setgroups(0, nullptr) == 0 && ::setresgid(other, other, other) == 0 &&
@@ -122,7 +122,7 @@ class PassedFds : public ShmTest {
         if (member_ > 0) (void)::waitpid(std::exchange(member_, -1), nullptr, 0);
     }
 
-    // What the member tells next, 0 if it has died; while nothing is done here.
+    // The next byte from the member, 0 if it has died. No context is driven meanwhile.
     [[nodiscard]] char told() {
         char what = 0;
         EXPECT_EQ(::read(told_.get(), &what, 1), 1);
@@ -201,7 +201,7 @@ TEST_F(PassedFds, more_of_them_than_a_greeting_has) {
     expect_no_wait();
 }
 
-TEST_F(PassedFds, behind_a_greeting_that_is_none) {
+TEST_F(PassedFds, after_an_invalid_greeting) {
     as_member([this](SlowClose& slow) {
         UniqueFd socket;
         const bool sent = connect_to(path(), socket) == Errc::ok &&
@@ -217,7 +217,7 @@ TEST_F(PassedFds, behind_a_greeting_that_is_none) {
 }
 
 TEST_F(PassedFds, with_a_bell_end_the_session) {
-    log_.allow("descriptors that come with a wake-up");
+    log_.allow("descriptors with a wake-up");
     as_member([this](SlowClose& slow) {
         RawPeer peer;
         if (const char why = begin_session(peer); why != fine) return why;
@@ -233,7 +233,7 @@ TEST_F(PassedFds, with_a_bell_end_the_session) {
 
 TEST_F(PassedFds, unread_at_the_end_of_a_session) {
     log_.allow("malformed record");
-    log_.allow("descriptors that come with a wake-up");
+    log_.allow("descriptors with a wake-up");
     as_member([this](SlowClose& slow) {
         RawPeer peer;
         if (const char why = begin_session(peer); why != fine) return why;
@@ -296,9 +296,9 @@ class ManyPassedFds : public PassedFds {
         if (files.rlim_max < 2 * LateCloses::waiting_max) GTEST_SKIP() << "needs more open files";
         log_.allow("wait to be closed");
     }
-    // Leaves one whose close waits, then more behind it until an answer is `end`, or there is none for a while.
+    // Passes a descriptor whose close blocks, then more, until an answer is `end` or none comes for a while.
     char leave_until(SlowClose& slow, Errc end) {
-        const linger longer{1, 300};  // than this takes on a slow machine
+        const linger longer{1, 300};  // longer than this takes on a slow machine
         (void)::setsockopt(slow.fd.get(), SOL_SOCKET, SO_LINGER, &longer, sizeof longer);
         UniqueFd socket;
         if (connect_to(path(), socket) != Errc::ok || !pass(socket.get(), "GET /", {slow.fd.get()})) return 's';
@@ -316,7 +316,7 @@ class ManyPassedFds : public PassedFds {
     }
 };
 
-TEST_F(ManyPassedFds, keep_their_user_out_and_nobody_else) {
+TEST_F(ManyPassedFds, reject_their_user_and_nobody_else) {
     as_member([this](SlowClose& slow) { return leave_until(slow, Errc::overloaded); });
     RETURN_UNLESS_FINE(told_meanwhile());
     RawPeer own;
@@ -325,7 +325,7 @@ TEST_F(ManyPassedFds, keep_their_user_out_and_nobody_else) {
     expect_no_wait();
 }
 
-TEST_F(ManyPassedFds, have_a_bound_over_which_nobody_comes_in) {
+TEST_F(ManyPassedFds, have_a_limit_over_which_everybody_is_rejected) {
     as_member([this](SlowClose& slow) { return leave_until(slow, Errc::again); });
     RETURN_UNLESS_FINE(told_meanwhile());
     RawPeer own;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files of a peer that stay mapped: as many as that, whatever the peer names. The peer is this very process.
+// A bounded number of a peer's files stays mapped, whatever the peer names. The peer is this process itself.
 #include "peer_files.hpp"
 
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ class PeerFilesTest : public testing::Test {
     PeerFiles files_;
 };
 
-TEST_F(PeerFilesTest, TheOneUsedLeastRecentlyMakesRoom) {
+TEST_F(PeerFilesTest, TheLeastRecentlyUsedOneIsDropped) {
     std::vector<File> made;
     std::vector<std::weak_ptr<const Segment>> mapped;
     for (std::size_t i = 0; i < PeerFiles::files_max; ++i) {
@@ -61,7 +61,7 @@ TEST_F(PeerFilesTest, TheOneUsedLeastRecentlyMakesRoom) {
     EXPECT_FALSE(map(made[1]).expired()) << "it is mapped anew";
 }
 
-TEST_F(PeerFilesTest, ADescriptorThatNamesAnotherFileIsNotTakenForTheOldOne) {
+TEST_F(PeerFilesTest, AReusedDescriptorIsNotTakenForTheOldFile) {
     File old = make_file();
     const auto before = map(old);
     const File other = make_file();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A peer made by hand, which says and writes what no peer of ours would, and a process of ours for it to talk to.
+// A hand-made peer, which sends and writes what a correct peer never does, and a process for it to connect to.
 #pragma once
 
 #include "lease_board.hpp"
@@ -25,7 +25,7 @@ namespace cinnabar::shm {
 
 class RawPeer {
   public:
-    // Ready to greet; what it will say may be changed before.
+    // Ready to send its greeting, which may be changed before.
     RawPeer();
 
     na::Hello hello;
@@ -36,19 +36,19 @@ class RawPeer {
     UniqueFd board_fd;
     Segment own_ring;
     Segment board;
-    Greeting answer;  // what came back
+    Greeting answer;  // the answer
     Segment peer_ring;
     RingWriter writer;
     RingReader reader;
-    BoardView view;  // of the other's leases
+    BoardView view;  // of the other side's leases
 
     void dial(const std::string& path);
     void greet();
-    // Maps what the answer brought.
+    // Maps the memory that came with the answer.
     void take_answer();
     void write(const Record& record, ConstBytes payload = {});
     void ring_bell() { ring_socket(socket.get()); }
-    // Ends the session by a record that makes no sense, while it says that it holds a lease.
+    // Ends the session by a malformed record, while it says that it holds a lease.
     void end_while_holding();
 };
 
@@ -60,7 +60,7 @@ class ShmTest : public testing::Test {
     explicit ShmTest(const std::string& uri = "shm://server");
     ~ShmTest() override;
 
-    // Reaches the point at which records may be written.
+    // Completes the handshake, so that records may be written.
     void connect(RawPeer& peer);
     [[nodiscard]] Errc answer_to(RawPeer& peer);
     [[nodiscard]] std::string path() const;  // of its socket

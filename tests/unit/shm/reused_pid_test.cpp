@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A peer dies, and another process is given its number while this side still has the session: it is not touched.
+// A peer dies, and another process gets its process id while this side still has the session: that process must not be
+// accessed.
 #include "raw_peer.hpp"
 
 #include <linux/sched.h>
@@ -16,7 +17,8 @@ namespace {
 
 class ReusedPid : public ShmTest {
   protected:
-    // A copy of this process with that number, which waits to be killed; -1 where the system does not let us choose.
+    // A copy of this process with that process id, which waits to be killed; -1 if the system does not allow choosing
+    // it.
     [[nodiscard]] static pid_t fork_as(pid_t number) {
         clone_args args{};
         args.exit_signal = SIGCHLD;
@@ -31,7 +33,7 @@ class ReusedPid : public ShmTest {
         ASSERT_EQ(::waitpid(child, nullptr, 0), child);
     }
     void expect_untouched(na::OpKind kind);
-    // What this test's variable holds in that process.
+    // The value of this test's variable in that process.
     template <typename T>
     [[nodiscard]] static T read_of(pid_t process, const T& variable) {
         T found{};
@@ -59,7 +61,7 @@ void ReusedPid::expect_untouched(na::OpKind kind) {
     ASSERT_EQ(::pipe(ready.data()), 0);
     const pid_t first = ::fork();
     if (first == 0) {
-        // The session is that of this process, and its parent keeps the socket open beyond it.
+        // The session is that of this process; its parent keeps the socket open after it.
         const char told = connect_to(path(), peer.socket) == Errc::ok ? 1 : 0;
         (void)!::write(ready[1], &told, 1);
         for (;;) ::pause();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ring: what goes in comes out, over the end and through a full ring; half a record is never seen; nonsense is
-// told.
+// The ring: records come out as they went in, also across the end and when the ring is full; a partial record is never
+// read; malformed records are detected.
 #include "ring.hpp"
 
 #include "support/patterns.hpp"
@@ -69,7 +69,7 @@ TEST_F(Ring, is_empty_at_first_and_after_the_last) {
     EXPECT_EQ(look(), RingReader::Look::none);
 }
 
-TEST_F(Ring, fills_up_and_takes_more_when_room_was_given_back) {
+TEST_F(Ring, fills_up_and_takes_more_when_there_is_room) {
     std::uint64_t written = 0;
     while (write(1000, written)) ++written;
     EXPECT_GE(written * record_size(1000), ring_bytes_min - 2 * record_size(1000));
@@ -82,8 +82,8 @@ TEST_F(Ring, fills_up_and_takes_more_when_room_was_given_back) {
     expect_record(1000, 7);
 }
 
-TEST_F(Ring, whoever_waits_for_room_gets_it_from_a_reader_that_has_everything) {
-    // Whatever fills the ring, in whatever steps it was read.
+TEST_F(Ring, a_writer_gets_room_from_a_reader_that_has_read_everything) {
+    // For any records that fill the ring, and any steps in which they are read.
     test::for_each_seed([this](std::uint64_t seed) {
         Random random(seed);
         std::deque<std::pair<std::uint32_t, std::uint64_t>> unread;
@@ -97,7 +97,7 @@ TEST_F(Ring, whoever_waits_for_room_gets_it_from_a_reader_that_has_everything) {
     });
 }
 
-TEST_F(Ring, random_records_come_out_as_they_went_in) {
+TEST_F(Ring, random_records_round_trip) {
     test::for_each_seed([this](std::uint64_t seed) {
         Random random(seed);
         std::deque<std::pair<std::uint32_t, std::uint64_t>> unread;
@@ -117,7 +117,7 @@ TEST_F(Ring, random_records_come_out_as_they_went_in) {
     });
 }
 
-TEST_F(Ring, a_writer_that_dies_before_it_publishes_has_written_nothing) {
+TEST_F(Ring, a_record_that_is_not_published_is_not_read) {
     ASSERT_TRUE(write(100, 1));
     std::byte* half = writer_.reserve(4000);
     ASSERT_NE(half, nullptr);
@@ -126,14 +126,14 @@ TEST_F(Ring, a_writer_that_dies_before_it_publishes_has_written_nothing) {
     EXPECT_EQ(look(), RingReader::Look::none);
 }
 
-TEST_F(Ring, a_length_over_the_limit_is_nonsense) {
+TEST_F(Ring, a_length_over_the_limit_is_malformed) {
     set_word(std::uint64_t{1} << 56 | std::uint64_t{2} << 32 | (record_max + 1));
     EXPECT_EQ(look(), RingReader::Look::broken);
     set_word(std::uint64_t{1} << 56 | std::uint64_t{2} << 32 | 0xffff'ffff);
     EXPECT_EQ(look(), RingReader::Look::broken);
 }
 
-TEST_F(Ring, a_record_that_would_leave_the_ring_is_nonsense) {
+TEST_F(Ring, a_record_beyond_the_ring_is_malformed) {
     // Up to 32 bytes before the end.
     std::uint64_t at = 0;
     for (; at + record_size(4080) + 32 <= ring_bytes_min; at += record_size(4080)) ASSERT_TRUE(write(4080, 0));
@@ -143,19 +143,19 @@ TEST_F(Ring, a_record_that_would_leave_the_ring_is_nonsense) {
     EXPECT_EQ(look(), at + record_size(8000) > ring_bytes_min ? RingReader::Look::broken : RingReader::Look::record);
 }
 
-TEST_F(Ring, a_word_without_its_mark_is_nonsense) {
+TEST_F(Ring, a_word_without_its_mark_is_malformed) {
     set_word(std::uint64_t{2} << 32 | 8);
     EXPECT_EQ(look(), RingReader::Look::broken);
     set_word(std::uint64_t{3} << 56 | std::uint64_t{2} << 32 | 8);
     EXPECT_EQ(look(), RingReader::Look::broken);
 }
 
-TEST_F(Ring, a_skip_at_the_begin_does_not_lead_round_and_round) {
+TEST_F(Ring, a_skip_at_the_beginning_is_malformed) {
     set_word(std::uint64_t{1} << 56 | std::uint64_t{1} << 32);
     EXPECT_EQ(look(), RingReader::Look::broken);
 }
 
-TEST_F(Ring, a_reader_whose_position_makes_no_sense_is_noticed) {
+TEST_F(Ring, an_invalid_position_of_the_reader_is_detected) {
     ASSERT_TRUE(write(100, 1));
     writer_.header().read.store(1u << 30, std::memory_order_relaxed);
     (void)writer_.used();

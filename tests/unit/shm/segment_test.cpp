@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Segments: shared once handed over, refused where touching them could kill.
+// Segments: shared after their descriptor is passed, refused if accessing them could kill the process.
 #include "segment.hpp"
 
 #include <fcntl.h>
@@ -60,7 +60,7 @@ TEST(Segment, that_could_shrink_is_refused) {
     EXPECT_EQ(Segment::attach(fd.get(), bytes, mapped), Errc::ok);
 }
 
-TEST(Segment, that_is_something_else_is_refused) {
+TEST(Segment, of_another_kind_of_file_is_refused) {
     Segment mapped;
     const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
     EXPECT_EQ(Segment::attach(null.get(), bytes, mapped), Errc::protocol);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who copies how, who is let in, and what the transport says of it.
+// How sessions copy, which peers are accepted, and what the diagnosis says.
 #include "raw_peer.hpp"
 
 #include <sys/stat.h>
@@ -16,7 +16,7 @@ class SessionTest : public ShmTest {
     }
 };
 
-TEST_F(SessionTest, copies_across_where_the_probe_holds) {
+TEST_F(SessionTest, copies_across_if_the_probe_succeeds) {
     const std::uint64_t word = 0x1122'3344'5566'7788u;
     RawPeer peer;
     peer.terms.probe_address = reinterpret_cast<std::uintptr_t>(&word);
@@ -25,7 +25,7 @@ TEST_F(SessionTest, copies_across_where_the_probe_holds) {
     EXPECT_TRUE(says("1 with cross-memory copy, 0 through buffers")) << transport_->diagnosis();
 }
 
-TEST_F(SessionTest, copies_through_buffers_where_it_does_not) {
+TEST_F(SessionTest, copies_through_buffers_if_it_fails) {
     const std::uint64_t word = 0x1122'3344'5566'7788u;
     RawPeer wrong;
     wrong.terms.probe_address = reinterpret_cast<std::uintptr_t>(&word);
@@ -39,7 +39,7 @@ TEST_F(SessionTest, copies_through_buffers_where_it_does_not) {
     EXPECT_TRUE(says("0 with cross-memory copy, 2 through buffers")) << transport_->diagnosis();
 }
 
-TEST_F(SessionTest, tells_its_own_word_to_be_probed) {
+TEST_F(SessionTest, sends_a_word_to_be_probed) {
     RawPeer peer;
     ASSERT_NO_FATAL_FAILURE(connect(peer));
     const auto* word = reinterpret_cast<const std::uint64_t*>(peer.answer.terms.probe_address);
@@ -47,8 +47,8 @@ TEST_F(SessionTest, tells_its_own_word_to_be_probed) {
     EXPECT_EQ(peer.answer.terms.name.view(), "server");
 }
 
-// While it is busy with a ring the kernel is asked seldom; when it is not, in every round.
-TEST_F(SessionTest, a_context_that_looks_seldom_accepts_at_once) {
+// While a ring is busy, epoll is asked seldom; otherwise in every round.
+TEST_F(SessionTest, a_context_that_seldom_makes_progress_accepts_at_once) {
     RawPeer first;
     ASSERT_NO_FATAL_FAILURE(connect(first));
     pump_.run_for(Microseconds(2000));
@@ -60,7 +60,7 @@ TEST_F(SessionTest, a_context_that_looks_seldom_accepts_at_once) {
     EXPECT_EQ(receive_greeting(second.socket.get(), second.answer), Errc::ok);
 }
 
-// Runs `body` in a child that is another user; skips where this process may not do that.
+// Runs `body` in a child of another user; skips if this process lacks the permission.
 int as_another_user(const std::function<int()>& body) {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -72,7 +72,7 @@ int as_another_user(const std::function<int()>& body) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-TEST_F(SessionTest, another_user_does_not_get_to_the_socket) {
+TEST_F(SessionTest, another_user_cannot_reach_the_socket) {
     ASSERT_EQ(::chmod(root_.path().c_str(), 0755), 0);
     const int answer = as_another_user([where = path()] {
         UniqueFd fd;
@@ -82,8 +82,8 @@ TEST_F(SessionTest, another_user_does_not_get_to_the_socket) {
     EXPECT_EQ(answer, 0);
 }
 
-TEST_F(SessionTest, another_user_who_got_hold_of_a_socket_is_turned_away) {
-    // Connected while the folder was open, say: here it is opened for the test.
+TEST_F(SessionTest, another_user_with_a_socket_is_rejected) {
+    // The other user cannot enter the folder, so this test opens it.
     const std::string where = path();
     const std::string folder = where.substr(0, where.rfind('/'));
     ASSERT_EQ(::chmod(root_.path().c_str(), 0755), 0);
@@ -97,9 +97,9 @@ TEST_F(SessionTest, another_user_who_got_hold_of_a_socket_is_turned_away) {
         peer.greet();
         Errc came = Errc::again;
         while (came == Errc::again) came = receive_greeting(peer.socket.get(), peer.answer);
-        const bool turned_away = came == Errc::ok && peer.answer.hello.kind == na::HelloKind::reject &&
+        const bool rejected = came == Errc::ok && peer.answer.hello.kind == na::HelloKind::reject &&
                                  peer.answer.hello.reason == static_cast<std::uint8_t>(Errc::permission);
-        ::_exit(turned_away ? 0 : 1);
+        ::_exit(rejected ? 0 : 1);
     }
     int status = 0;
     ASSERT_TRUE(until([&] { return ::waitpid(child, &status, WNOHANG) == child; }));

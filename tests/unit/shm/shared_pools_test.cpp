@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What all peers of a context share: whoever uses it up pays for that, and nobody else does.
+// Pools that all peers of a context share: a peer that uses one up loses its session, and others are not affected.
 #include "raw_peer.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace {
 
 class SharedPools : public ShmTest {
   protected:
-    // A session made by hand that has so many gets pending, none of which can be sent to its end, and reads nothing.
+    // A hand-made session with so many pending gets, none of which can be completed, and that reads nothing.
     void owe(unsigned gets) {
         RawPeer& debtor = *debtors_.emplace_back(std::make_unique<RawPeer>());
         debtor.hello.incarnation = debtors_.size();
@@ -27,7 +27,7 @@ class SharedPools : public ShmTest {
         return static_cast<std::size_t>(std::count_if(receiver_.events.begin(), receiver_.events.end(),
                                                       [](const auto& event) { return event.why == Errc::overloaded; }));
     }
-    // Every operation ends well, carried out by the owner.
+    // Every operation succeeds, carried out by the owner.
     void expect_served() {
         auto transport = plugin_info.open(na::Uri::parse("shm://?copy=buffers").value(), {}).value();
         na::Transport* raw = transport.get();
@@ -71,7 +71,7 @@ class SharedPools : public ShmTest {
     std::vector<std::unique_ptr<RawPeer>> debtors_;
 };
 
-TEST_F(SharedPools, who_reads_no_answers_takes_none_from_others) {
+TEST_F(SharedPools, a_peer_that_reads_no_answers_does_not_block_others) {
     const na::Segment segment{memory_.data(), memory_.size()};
     const auto memory = transport_->register_memory({&segment, 1}, na::Access::read_write).value();
     na::Lease lease;
@@ -81,11 +81,11 @@ TEST_F(SharedPools, who_reads_no_answers_takes_none_from_others) {
     ASSERT_EQ(transport_->grant(lease), Errc::ok);
     Writer writer(key_);
     transport_->describe(lease, writer);
-    // Each as much as one may: once this was all that there was.
+    // Each takes as much as one session may.
     for (int i = 0; i < 64; ++i) ASSERT_NO_FATAL_FAILURE(owe(1024));
     EXPECT_EQ(lost(), 0u);
     ASSERT_NO_FATAL_FAILURE(expect_served());
-    // What all have in common beyond their shares of 64, to the last.
+    // All of the pool beyond each session's share of 64.
     for (int i = 0; i < 4; ++i) ASSERT_NO_FATAL_FAILURE(owe(1024));
     ASSERT_NO_FATAL_FAILURE(owe(64 + 64 * 1024 - 68 * (1024 - 64)));
     EXPECT_EQ(lost_overloaded(), 0u);

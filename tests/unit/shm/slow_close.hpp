@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A descriptor whose last close waits: a TCP socket that lingers, with bytes that nobody reads.
+// A descriptor whose last close blocks: a TCP socket that lingers, with bytes that nobody reads.
 #pragma once
 
 #include <cinnabar/base/unique_fd.hpp>
@@ -13,7 +13,7 @@
 namespace cinnabar::shm {
 
 struct SlowClose {
-    static constexpr int seconds = 20;  // that a close waits while `reader` is open
+    static constexpr int seconds = 20;  // its close blocks while `reader` is open
     UniqueFd fd;
     UniqueFd reader;
 

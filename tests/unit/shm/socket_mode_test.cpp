@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The mode of a listening socket: right whatever the umask is, and given to nothing else than the socket.
+// The mode of a listening socket: as asked for under any umask, and not set on any other file.
 #include "local_socket.hpp"
 #include "support/folder.hpp"
 
@@ -14,7 +14,7 @@ namespace {
 std::function<void()> after_bind;  // runs once
 }
 
-// The linker puts it in the place of bind() (-Wl,--wrap=bind).
+// The linker replaces bind() with it (-Wl,--wrap=bind).
 extern "C" int __real_bind(int fd, const sockaddr* address, socklen_t bytes);
 extern "C" int __wrap_bind(int fd, const sockaddr* address, socklen_t bytes);
 extern "C" int __wrap_bind(int fd, const sockaddr* address, socklen_t bytes) {
@@ -42,7 +42,7 @@ class SocketMode : public testing::Test {
     const std::string path_ = root_.at("one.sock");
 };
 
-TEST_F(SocketMode, is_what_was_asked_for_under_any_umask) {
+TEST_F(SocketMode, is_as_asked_for_under_any_umask) {
     for (const mode_t mask : {0u, 022u, 077u}) {
         for (const mode_t mode : {0600u, 0660u}) {
             (void)::umask(mask);
@@ -53,8 +53,8 @@ TEST_F(SocketMode, is_what_was_asked_for_under_any_umask) {
     }
 }
 
-// Nobody who may not can connect in the moment before it is set.
-TEST_F(SocketMode, is_no_wider_in_the_moment_after_the_bind) {
+// Before the mode is set, the socket must not be more open.
+TEST_F(SocketMode, is_no_wider_right_after_bind) {
     (void)::umask(0);
     mode_t first = 0;
     after_bind = [&] { first = mode_of(path_); };
@@ -62,8 +62,8 @@ TEST_F(SocketMode, is_no_wider_in_the_moment_after_the_bind) {
     EXPECT_EQ(first, 0660u);
 }
 
-// In a folder of a group, its owner may put anything in the place of a socket.
-TEST_F(SocketMode, is_not_given_to_what_a_link_in_its_place_leads_to) {
+// The owner of a group's folder may replace the socket with anything.
+TEST_F(SocketMode, is_not_set_through_a_link_in_its_place) {
     const std::string private_file = root_.put("private", "of the user alone");
     ASSERT_EQ(::chmod(private_file.c_str(), 0600), 0);
     after_bind = [&] {
@@ -74,7 +74,7 @@ TEST_F(SocketMode, is_not_given_to_what_a_link_in_its_place_leads_to) {
     EXPECT_EQ(mode_of(private_file), 0600u);
 }
 
-TEST_F(SocketMode, is_not_given_to_another_file_in_its_place) {
+TEST_F(SocketMode, is_not_set_on_another_file_in_its_place) {
     const std::string private_file = root_.put("private", "of the user alone");
     ASSERT_EQ(::chmod(private_file.c_str(), 0600), 0);
     after_bind = [&] { ASSERT_EQ(::rename(private_file.c_str(), path_.c_str()), 0); };

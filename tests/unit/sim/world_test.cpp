@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The simulator: one seed, one trace; time; faults. The first random walk over na: kills, restarts, partitions, stops
-// and back-pressure under a mesh of hosts that talk all the time.
+// The simulator: the trace of a seed, time, faults, and a random walk over na: kills, restarts, partitions, stops and
+// back-pressure on a mesh of hosts.
 #include "support/network.hpp"
 #include "support/patterns.hpp"
 #include "support/seeds.hpp"
@@ -19,7 +19,7 @@ namespace {
 using support::GuardedBuffer;
 using support::Node;
 
-// Every op that was ever posted, with how often it ended.
+// All ops that were posted, with how often each has ended.
 struct WalkOp {
     na::Op op;
     unsigned completions = 0;
@@ -35,7 +35,7 @@ struct WalkOp {
     }
 };
 
-// A host of the walk: its process with its memory; gone and made again by a kill.
+// A host of the walk: its process and memory, which a kill replaces.
 struct WalkHost {
     std::string name;
     std::unique_ptr<na::Transport> transport;
@@ -167,7 +167,7 @@ class Walk {
         } else {
             op.kind = kind == 2 ? na::OpKind::put : na::OpKind::get;
             op.local = host.registered.get();
-            // The key must live until the end of the op, whatever becomes of the target meanwhile.
+            // The key must live until the end of the op, even if the target dies.
             auto& key = keys_.emplace_back(target.key);
             op.remote = {key, 8192};
             op.bytes = random_.below(8192);
@@ -216,7 +216,7 @@ class Walk {
         }
         if (!host.lease.granted()) lend(host);
     }
-    // Every host that runs has its turn; time moves when none has anything to do.
+    // Every running host makes progress; time moves when all are idle.
     void turn() {
         for (WalkHost& host : hosts_) {
             if (host.stopped) continue;
@@ -313,7 +313,7 @@ TEST_F(WorldTime, StopsAtTimers) {
     EXPECT_EQ(world_->now_us(), when);
 }
 
-TEST_F(WorldTime, StandsStillWhenNothingWillHappen) {
+TEST_F(WorldTime, StandsStillWithoutEvents) {
     EXPECT_FALSE(world_->advance());
     EXPECT_EQ(world_->next_event_us(), time_never);
     const TimeUs start = world_->now_us();
@@ -323,7 +323,7 @@ TEST_F(WorldTime, StandsStillWhenNothingWillHappen) {
     EXPECT_EQ(world_->now_us(), start + 500);
 }
 
-TEST_F(WorldTime, AStoppedProcessHoldsNobodyUp) {
+TEST_F(WorldTime, AStoppedProcessDoesNotBlockOthers) {
     Node& a = open("a");
     (void)open("b");
     world_->stop("b");
@@ -353,7 +353,7 @@ TEST_F(WorldTime, WorldsByAddressAreSharedByNumber) {
 
 class WorldDeath : public WorldTime {
   protected:
-    // A get that is under way when its memory is deregistered.
+    // A get that is in flight when its memory is deregistered.
     void get_into_nowhere() {
         WorldOptions options;
         options.profile = Profile::rdma_strict;

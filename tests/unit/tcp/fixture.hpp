@@ -20,7 +20,7 @@
 
 namespace cinnabar::tcp {
 
-// An op that writes down how it ended and gives its message back.
+// An op that records how it ended and gives its message back.
 struct TestOp {
     na::Op op;
     unsigned completions = 0;
@@ -39,7 +39,7 @@ struct Process {
 
     [[nodiscard]] std::string endpoint() const { return transport->endpoints().front(); }
     [[nodiscard]] na::Port& port() const { return *context->ports().front(); }
-    // The only peer that it ever heard of.
+    // The only peer that it has received from.
     [[nodiscard]] na::Peer& only_peer() const;
 };
 
@@ -60,7 +60,7 @@ class TcpTest : public testing::Test {
                   na::ContextOptions context = {});
     // A context on another process's transport.
     Process& open_sibling(Process& first, na::ContextId id);
-    // As if the process had ended: sockets closed, the rest of the world not told.
+    // As if the process had ended: its sockets are closed.
     void close(Process& process);
 
     [[nodiscard]] na::Peer& peer(Process& from, const std::string& uri);
@@ -76,7 +76,7 @@ class TcpTest : public testing::Test {
     void revoke(Process& process, Lent& lent);
 
     [[nodiscard]] testing::AssertionResult until(const std::function<bool()>& done);
-    // Connects, by one message that arrives.
+    // Connects by sending a message that arrives.
     void connect(Process& from, na::Peer& to, Process& target);
 
     support::LogWatch log_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bytes that no peer of ours would send: each connection pays for itself alone.
+// Bytes that a correct peer never sends: each costs only the connection that it comes on.
 #include "fixture.hpp"
 #include "raw_socket.hpp"
 
@@ -31,7 +31,7 @@ class Hostile : public TcpTest {
         EXPECT_EQ(answer->hello.kind, na::HelloKind::accept);
         return raw;
     }
-    // The well-behaved client is still served.
+    // The honest client is still served.
     void expect_others_served() {
         const std::size_t lost = client_.receiver.count(na::PeerEvent::lost);
         connect(client_, *there_, server_);
@@ -57,7 +57,7 @@ TEST_F(Hostile, SilentConnectionsAreDroppedAfterTheHelloTimeout) {
     expect_others_served();
 }
 
-TEST_F(Hostile, ACrowdOfSilentConnectionsKeepsNobodyOut) {
+TEST_F(Hostile, ManySilentConnectionsDoNotBlockOthers) {
     na::TransportOptions patient = listening();
     patient.hello_timeout = Microseconds(60'000'000);
     Process& server = open("tcp://127.0.0.1:0", patient);
@@ -72,7 +72,7 @@ TEST_F(Hostile, ACrowdOfSilentConnectionsKeepsNobodyOut) {
     EXPECT_FALSE(crowd.back()->closed());
 }
 
-TEST_F(Hostile, WhatIsNoHelloIsDropped) {
+TEST_F(Hostile, AnInvalidHelloIsDropped) {
     for (const std::size_t at : {0u, 5u}) {  // magic, kind
         auto bytes = dial_greeting(5).encode();
         bytes[at] = std::byte{0xee};
@@ -90,9 +90,9 @@ TEST_F(Hostile, WhatIsNoHelloIsDropped) {
     expect_others_served();
 }
 
-// It is told why, and may be mended.
-TEST_F(Hostile, WhatIsNotKnownIsTurnedAwayAsUnsupported) {
-    // Version, a feature, an authentication method, a zero, a token where none is to be.
+// The peer is told why.
+TEST_F(Hostile, UnknownFieldsAreRejectedAsUnsupported) {
+    // Version, a feature, an authentication method, a reserved byte, a token that should be zero.
     for (const std::size_t at : {4u, 8u, 38u, 39u, 55u}) {
         auto bytes = dial_greeting(5).encode();
         bytes[at] ^= std::byte{7};
@@ -107,7 +107,7 @@ TEST_F(Hostile, WhatIsNotKnownIsTurnedAwayAsUnsupported) {
     expect_others_served();
 }
 
-TEST_F(Hostile, AHelloThatMeansAnotherProcessIsTurnedAway) {
+TEST_F(Hostile, AHelloForAnotherProcessIsRejected) {
     Greeting greeting = dial_greeting(5);
     greeting.hello.peer_incarnation = server_.transport->incarnation() + 1;
     RawSocket raw(server_.endpoint());
@@ -119,7 +119,7 @@ TEST_F(Hostile, AHelloThatMeansAnotherProcessIsTurnedAway) {
     expect_closed(raw);
 }
 
-TEST_F(Hostile, AHelloForAContextThatIsNotThereIsTurnedAway) {
+TEST_F(Hostile, AHelloForAMissingContextIsRejected) {
     Greeting greeting = dial_greeting(5);
     greeting.hello.peer_context = 9;
     RawSocket raw(server_.endpoint());
@@ -130,7 +130,7 @@ TEST_F(Hostile, AHelloForAContextThatIsNotThereIsTurnedAway) {
     EXPECT_EQ(answer->hello.reason, static_cast<std::uint8_t>(Errc::unreachable));
 }
 
-TEST_F(Hostile, ALaneOfNoSessionIsTurnedAway) {
+TEST_F(Hostile, ALaneOfNoSessionIsRejected) {
     Greeting greeting = dial_greeting(5);
     greeting.hello.kind = na::HelloKind::lane;
     greeting.hello.lane = 1;
@@ -167,7 +167,7 @@ TEST_F(Hostile, ALaneNeedsTheTokenOfItsSession) {
     EXPECT_FALSE(raw.closed());
 }
 
-TEST_F(Hostile, ATokenIsGoodForWhoItWasGivenTo) {
+TEST_F(Hostile, ATokenIsValidOnlyForItsPeer) {
     RawSocket raw(server_.endpoint());
     raw.write(dial_greeting(5));
     std::optional<Greeting> accepted;
@@ -184,7 +184,7 @@ TEST_F(Hostile, ATokenIsGoodForWhoItWasGivenTo) {
     ASSERT_TRUE(until([&] { return (answer = other.take_greeting()).has_value(); }));
     EXPECT_EQ(answer->hello.kind, na::HelloKind::reject) << "another identity";
     expect_closed(other);
-    // Nor when its session is over.
+    // Nor after its session.
     raw.hang_up();
     ASSERT_TRUE(until([&] { return server_.receiver.count(na::PeerEvent::lost) == 1; }));
     lane.hello.incarnation = 5;
@@ -195,8 +195,8 @@ TEST_F(Hostile, ATokenIsGoodForWhoItWasGivenTo) {
     expect_others_served();
 }
 
-// A context that nobody drives takes no more than its share of what comes for it.
-TEST_F(Hostile, AContextThatIsAsleepIsHandedABoundedCrowd) {
+// A context that makes no progress has a bounded number of connections waiting.
+TEST_F(Hostile, ASleepingContextIsGivenABoundedNumber) {
     Process& sleeper = open_sibling(server_, 1);
     pump_.remove(*sleeper.context);
     constexpr std::size_t waiting_max = na::Inbox<int>::waiting_max;
@@ -215,14 +215,14 @@ TEST_F(Hostile, AContextThatIsAsleepIsHandedABoundedCrowd) {
     }
     EXPECT_EQ(crowd[waiting_max - 1]->received(), 0u);
     expect_others_served();
-    // It is served as soon as it is driven again.
+    // They are served when it makes progress again.
     pump_.add(*sleeper.context);
     EXPECT_TRUE(until([&] { return crowd[waiting_max - 1]->received() == Greeting::wire_bytes; }));
     close(sleeper);
 }
 
-// Those who leave the context to the server are shared out, also where one context sleeps; a lane is of one context.
-TEST_F(Hostile, ACrowdThatNamesNoContextIsSharedOut) {
+// Connections that name no context are spread, even if one context sleeps. A lane belongs to its session's context.
+TEST_F(Hostile, ConnectionsThatNameNoContextAreSpread) {
     na::TransportOptions spread = listening();
     spread.spread = true;
     Process& first = open("tcp://127.0.0.1:0", spread);
@@ -244,7 +244,7 @@ TEST_F(Hostile, ACrowdThatNamesNoContextIsSharedOut) {
     ASSERT_TRUE(until([&] { return answered() == 32; }));
     EXPECT_EQ(sleeper.receiver.count(na::PeerEvent::connected), 16u);
     for (auto& raw : crowd) EXPECT_EQ(raw->take_greeting()->hello.kind, na::HelloKind::accept);
-    // Those who go make room for others.
+    // Connections that end make room for others.
     for (auto& raw : crowd) raw.reset();
     ASSERT_TRUE(until([&] { return first.receiver.count(na::PeerEvent::lost) == 16; }));
     ASSERT_TRUE(until([&] { return sleeper.receiver.count(na::PeerEvent::lost) == 16; }));
@@ -257,7 +257,7 @@ TEST_F(Hostile, ACrowdThatNamesNoContextIsSharedOut) {
     close(sleeper);
 }
 
-TEST_F(Hostile, UnknownKindsAndAbsurdLengthsEndThatSession) {
+TEST_F(Hostile, UnknownKindsAndLengthsEndTheSession) {
     log_.allow("malformed frame");
     const std::vector<Frame> bad{{static_cast<FrameKind>(0)},
                                  {static_cast<FrameKind>(200)},
@@ -280,7 +280,7 @@ TEST_F(Hostile, UnknownKindsAndAbsurdLengthsEndThatSession) {
     }
 }
 
-TEST_F(Hostile, AMessageCutShortIsNoMessage) {
+TEST_F(Hostile, ATruncatedMessageIsNotDelivered) {
     RawSocket raw = shake(5);
     const std::size_t before = server_.receiver.messages.size();
     std::array<std::byte, frame_header_bytes + 100> bytes{};
@@ -293,10 +293,10 @@ TEST_F(Hostile, AMessageCutShortIsNoMessage) {
     EXPECT_EQ(server_.receiver.messages.size(), before);
 }
 
-// Half a message holds a block: it is whole within `keepalive`, or its connection goes.
-class HalfAMessage : public TcpTest {
+// A partial message holds a block. If it is not complete within `keepalive`, its connection ends.
+class PartialMessage : public TcpTest {
   protected:
-    HalfAMessage() : server_(open("tcp://127.0.0.1:0", impatient())), raw_(server_.endpoint()) {
+    PartialMessage() : server_(open("tcp://127.0.0.1:0", impatient())), raw_(server_.endpoint()) {
         raw_.write(dial_greeting(5));
         EXPECT_TRUE(until([&] { return raw_.take_greeting().has_value(); }));
         std::vector<std::byte> whole(frame_header_bytes + 1000);
@@ -317,13 +317,13 @@ class HalfAMessage : public TcpTest {
     std::vector<std::byte> rest_;
 };
 
-TEST_F(HalfAMessage, EndsItsConnectionAfterAWhile) {
+TEST_F(PartialMessage, EndsItsConnectionAfterAWhile) {
     EXPECT_TRUE(until([&] { return lost() == 1; }));
     EXPECT_EQ(server_.receiver.events.back().why, Errc::timed_out);
     EXPECT_TRUE(until([&] { return raw_.closed(); }));
 }
 
-TEST_F(HalfAMessage, ByAByteNowAndThenDoesNotLastForEver) {
+TEST_F(PartialMessage, DoesNotLastForEverByteByByte) {
     EXPECT_TRUE(until([&] {
         if (lost() == 0 && rest_.size() > 1) {
             raw_.write(ConstBytes(rest_).first(1));
@@ -336,15 +336,15 @@ TEST_F(HalfAMessage, ByAByteNowAndThenDoesNotLastForEver) {
     EXPECT_TRUE(server_.receiver.messages.empty());
 }
 
-TEST_F(HalfAMessage, WhoseRestComesIsAMessage) {
+TEST_F(PartialMessage, IsDeliveredWhenTheRestComes) {
     raw_.write(rest_);
     EXPECT_TRUE(until([&] { return server_.receiver.count_tag(7) == 1; }));
     pump_.run_for(Microseconds(500'000));
     EXPECT_EQ(lost(), 0u);
 }
 
-// The time of a context that nobody drove is not the peer's.
-TEST_F(HalfAMessage, WhoseRestCameUnreadIsAMessage) {
+// Time in which the context made no progress does not count.
+TEST_F(PartialMessage, IsDeliveredWhenTheRestWasUnread) {
     raw_.write(rest_);
     Process& other = open("tcp://");
     pump_.remove(*server_.context);
@@ -355,7 +355,7 @@ TEST_F(HalfAMessage, WhoseRestCameUnreadIsAMessage) {
     EXPECT_TRUE(other.receiver.events.empty());
 }
 
-TEST_F(Hostile, AReplayedHelloIsAFrameThatMakesNoSense) {
+TEST_F(Hostile, AReplayedHelloIsAMalformedFrame) {
     log_.allow("malformed frame");
     RawSocket raw = shake(5);
     raw.write(dial_greeting(5));
@@ -363,7 +363,7 @@ TEST_F(Hostile, AReplayedHelloIsAFrameThatMakesNoSense) {
     expect_others_served();
 }
 
-TEST_F(Hostile, AReplayedSessionIsASessionOfItsOwn) {
+TEST_F(Hostile, AReplayedSessionIsANewSession) {
     RawSocket first = shake(5);
     first.write_message(1, 20);
     RawSocket second = shake(5);
@@ -373,7 +373,7 @@ TEST_F(Hostile, AReplayedSessionIsASessionOfItsOwn) {
     EXPECT_FALSE(second.closed());
 }
 
-TEST_F(Hostile, RandomBytesInEveryStateHurtNobodyElse) {
+TEST_F(Hostile, RandomBytesInEveryStateAffectNoOtherSession) {
     log_.allow("malformed frame");
     Random random(20260101);
     for (int round = 0; round < 150; ++round) {
@@ -386,7 +386,7 @@ TEST_F(Hostile, RandomBytesInEveryStateHurtNobodyElse) {
         }
         std::vector<std::byte> bytes(1 + random.below(3000));
         for (std::byte& byte : bytes) byte = static_cast<std::byte>(random.next());
-        // Often a header that is nearly right.
+        // Often a header that is almost right.
         if (random.chance(2) && bytes.size() >= frame_header_bytes) {
             Frame{static_cast<FrameKind>(1 + random.below(3)), 0, Errc::ok,
                   static_cast<std::uint32_t>(random.below(20'000)), 1}

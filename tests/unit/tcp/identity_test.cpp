@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Incoming connections that claim to be another peer, made of bytes. An incarnation is no secret: whoever dials is told
+// Incoming connections, made by hand, that claim to be another peer. An incarnation is no secret: every dialler learns
 // it.
 #include "fixture.hpp"
 #include "raw_socket.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 class IdentityTest : public TcpTest {
   protected:
-    // Dials as the process of that incarnation, and sends a message as such.
+    // Dials with that incarnation and sends a message.
     RawSocket claim(Process& at, na::Incarnation incarnation, na::Tag tag) {
         RawSocket raw(at.endpoint());
         raw.write(dial_greeting(incarnation));
@@ -28,7 +28,7 @@ class IdentityTest : public TcpTest {
     }
 };
 
-TEST_F(IdentityTest, WhoClaimsToBeALostServerGetsNothingThatIsMeantForIt) {
+TEST_F(IdentityTest, AClaimToBeALostServerGetsNoneOfItsMessages) {
     Process& server = open();
     Process& client = open();
     na::Peer& there = peer(client, server);
@@ -37,7 +37,7 @@ TEST_F(IdentityTest, WhoClaimsToBeALostServerGetsNothingThatIsMeantForIt) {
     ASSERT_TRUE(until([&] { return client.receiver.count(na::PeerEvent::lost) == 1; }));
     RawSocket liar = claim(client, server.transport->incarnation(), 50);
     EXPECT_NE(&source_of(client, 50), &there);
-    // By its address, and by that with the incarnation which the liar claims.
+    // By its address, with and without the claimed incarnation.
     const std::size_t got = liar.received();
     (void)send(client, there, 60);
     na::Peer& exact = peer_at(client, na::Addr::make({server.endpoint()}, 0, server.transport->incarnation()));
@@ -47,7 +47,7 @@ TEST_F(IdentityTest, WhoClaimsToBeALostServerGetsNothingThatIsMeantForIt) {
     EXPECT_FALSE(liar.closed());
 }
 
-TEST_F(IdentityTest, WhoClaimsToBeAServerThatIsBeingDialledDoesNotEndThatDial) {
+TEST_F(IdentityTest, AClaimToBeADialledServerDoesNotEndTheDial) {
     RawListener server;
     Process& client = open();
     na::Peer& there = peer(client, server.endpoint());
@@ -56,7 +56,7 @@ TEST_F(IdentityTest, WhoClaimsToBeAServerThatIsBeingDialledDoesNotEndThatDial) {
     ASSERT_TRUE(until([&] { return (called = server.accept()).has_value(); }));
     std::optional<Greeting> hello;
     ASSERT_TRUE(until([&] { return (hello = called->take_greeting()).has_value(); }));
-    // From the same host, with any identity: larger or smaller than the client's.
+    // From the same host, with a larger or a smaller identity than the client's.
     for (const na::Incarnation incarnation : {na::Incarnation{1}, ~na::Incarnation{0}}) {
         RawSocket liar = claim(client, incarnation, 50 + incarnation % 2);
         EXPECT_NE(&source_of(client, 50 + incarnation % 2), &there);
@@ -73,7 +73,7 @@ TEST_F(IdentityTest, WhoClaimsToBeAServerThatIsBeingDialledDoesNotEndThatDial) {
     EXPECT_TRUE(until([&] { return called->received() > 0; }));
 }
 
-TEST_F(IdentityTest, TwoWithTheSameClaimAreTwo) {
+TEST_F(IdentityTest, TwoWithTheSameClaimAreTwoPeers) {
     Process& server = open();
     RawSocket first = claim(server, 77, 50);
     RawSocket second = claim(server, 77, 51);
@@ -85,15 +85,15 @@ TEST_F(IdentityTest, TwoWithTheSameClaimAreTwo) {
     (void)send(server, peer_at(server, one.addr()), 52);
     EXPECT_TRUE(until([&] { return first.received() > 0; }));
     EXPECT_EQ(second.received(), got);
-    // What anybody can write down of either leads to neither.
+    // Addresses that anybody could write reach neither.
     EXPECT_EQ(server.context->peer(na::Addr::make({}, 0, 77)).code(), Errc::unreachable);
 }
 
-TEST_F(IdentityTest, WhoClaimsToBeThisProcessIsNotIt) {
+TEST_F(IdentityTest, AClaimToBeThisProcessIsNotBelieved) {
     Process& server = open();
     const RawSocket liar = claim(server, server.transport->incarnation(), 50);
     EXPECT_FALSE(source_of(server, 50).addr().body().own);
-    // Not while it does dial itself either.
+    // Nor while it dials itself.
     na::Peer& itself = peer(server, server);
     (void)send(server, itself, 51);
     const RawSocket another = claim(server, server.transport->incarnation(), 52);

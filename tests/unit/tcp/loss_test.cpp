@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How sessions end: once, for everybody who waits, and how the next one begins.
+// How sessions end, once for all that wait, and how the next one begins.
 #include "fixture.hpp"
 #include "raw_socket.hpp"
 
@@ -13,7 +13,7 @@ namespace {
 
 using Loss = TcpTest;
 
-TEST_F(Loss, ARestartedPeerIsReachedAgainAndToldApart) {
+TEST_F(Loss, ARestartedPeerIsReachedAgainAndDistinguished) {
     Process& client = open("tcp://");
     Process& first = open();
     const std::string endpoint = first.endpoint();
@@ -36,7 +36,7 @@ TEST_F(Loss, ARestartedPeerIsReachedAgainAndToldApart) {
     EXPECT_EQ(client.receiver.count(na::PeerEvent::connected), 2u);
 }
 
-TEST_F(Loss, EveryOpThatWaitsEndsOnceAndTheEventComesOnce) {
+TEST_F(Loss, WaitingOpsEndOnceAndTheLossIsReportedOnce) {
     Process& server = open();
     Process& client = open("tcp://");
     na::Peer& there = peer(client, server);
@@ -59,7 +59,7 @@ TEST_F(Loss, EveryOpThatWaitsEndsOnceAndTheEventComesOnce) {
     for (std::size_t i = 1; i <= 100; ++i) EXPECT_EQ(ops_[i].result, Errc::peer_lost) << i;
 }
 
-TEST_F(Loss, WhatWasSentBeforeTheEndArrives) {
+TEST_F(Loss, MessagesSentBeforeTheEndArrive) {
     Process& server = open();
     Process& client = open("tcp://");
     na::Peer& there = peer(client, server);
@@ -73,8 +73,8 @@ TEST_F(Loss, WhatWasSentBeforeTheEndArrives) {
     EXPECT_EQ(server.receiver.messages.size(), 11u);
 }
 
-// The kernel resets a connection that is closed with unread input, and drops what it had still to send.
-TEST_F(Loss, UnreadInputDoesNotTakeAnswersAlong) {
+// The kernel resets a connection that is closed with unread input, and drops its unsent output.
+TEST_F(Loss, UnreadInputDoesNotDropAnswers) {
     Process& server = open();
     Process& client = open("tcp://");
     na::Peer& there = peer(client, server);
@@ -84,7 +84,7 @@ TEST_F(Loss, UnreadInputDoesNotTakeAnswersAlong) {
     for (int i = 0; i < 4; ++i) (void)send(client, there, 2, 16 * 1024);
     ASSERT_TRUE(until([&] { return ops_.back().done(); }));
     pump_.remove(*client.context);
-    // More than the client's window: some of it is still here when the server closes.
+    // More than the client's window: a part is unsent when the server closes.
     std::vector<const TestOp*> answers;
     for (na::Tag tag = 100; tag < 400; ++tag) answers.push_back(&send(server, back, tag, 16 * 1024));
     close(server);
@@ -116,7 +116,7 @@ TEST_F(Loss, ALostLaneEndsTheSession) {
     EXPECT_EQ(server.receiver.count(na::PeerEvent::lost), 1u);
 }
 
-// To where no way leads, which the kernel says at once.
+// To an address without a route, which the kernel reports at once.
 TEST_F(Loss, ADialThatFailsInsideThePostIsOneDial) {
     Process& client = open("tcp://");
     const TestOp& op = send(client, peer(client, "tcp://255.255.255.255:9"), 1);
@@ -152,8 +152,8 @@ TEST_F(Loss, DisconnectFromInsideAnArrivalIsSafe) {
     EXPECT_EQ(server.receiver.messages.size(), 1u) << "nothing comes from a peer that was dropped";
 }
 
-// Nothing but its claim says that it is who was there before.
-TEST_F(Loss, WhoComesBackIsAPeerOfItsOwn) {
+// Only its claim says that it is the peer from before.
+TEST_F(Loss, APeerThatComesBackIsANewPeer) {
     Process& server = open();
     for (int i = 0; i < 3; ++i) {
         RawSocket raw(server.endpoint());
@@ -166,14 +166,14 @@ TEST_F(Loss, WhoComesBackIsAPeerOfItsOwn) {
         for (const auto& [process, before] : held_) EXPECT_NE(source, before);
         held_.emplace_back(&server, source);
         EXPECT_EQ(source->epoch(), 1u);
-        // The next one dials before this end was read.
+        // The next session is dialled before this end is read.
         raw.hang_up();
     }
     ASSERT_TRUE(until([&] { return server.receiver.count(na::PeerEvent::lost) == 3; }));
     EXPECT_EQ(server.receiver.count(na::PeerEvent::restarted), 0u);
 }
 
-// A child that is killed while it holds messages of ours.
+// A child that is killed while it has unanswered messages.
 TEST_F(Loss, AKilledProcessIsNoticed) {
     Process& server = open();
     const std::string endpoint = server.endpoint();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lane 0: what leaves in one system call, and how bytes that come in pieces become messages.
+// Lane 0: which messages are sent with one system call, and how bytes that come in pieces become messages.
 #include "fixture.hpp"
 #include "raw_socket.hpp"
 #include "support/system_calls.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 using Messages = TcpTest;
 
-// A raw peer with its Hello done.
+// A raw peer after the handshake.
 RawSocket shake(Process& process, const std::function<testing::AssertionResult(const std::function<bool()>&)>& until,
                 na::Incarnation incarnation = 77) {
     RawSocket raw(process.endpoint());
@@ -22,7 +22,7 @@ RawSocket shake(Process& process, const std::function<testing::AssertionResult(c
     return raw;
 }
 
-TEST_F(Messages, SmallOnesPostedInOneRoundLeaveInOneSystemCall) {
+TEST_F(Messages, SmallOnesOfOneRoundAreSentWithOneSystemCall) {
     Process& server = open();
     Process& client = open("tcp://");
     na::Peer& there = peer(client, server);
@@ -55,7 +55,7 @@ TEST_F(Messages, SmallOnesPostedInOneRoundLeaveInOneSystemCall) {
     }
 }
 
-TEST_F(Messages, AllSizesArriveWholeInOneStream) {
+TEST_F(Messages, AllSizesArriveInOneStream) {
     Process& server = open();
     Process& client = open("tcp://");
     na::Peer& there = peer(client, server);
@@ -73,7 +73,7 @@ TEST_F(Messages, AllSizesArriveWholeInOneStream) {
     }
 }
 
-TEST_F(Messages, AByteAtATimeIsAMessageInTheEnd) {
+TEST_F(Messages, AreDeliveredByteByByte) {
     Process& server = open();
     RawSocket raw = shake(server, [this](const auto& done) { return until(done); });
     std::vector<std::byte> bytes;
@@ -109,7 +109,7 @@ TEST_F(Messages, ArrivalsAreAligned) {
     EXPECT_TRUE(until([&] { return seen == 200; }));
 }
 
-TEST_F(Messages, KeptOnesStayWhileOthersComeAndGo) {
+TEST_F(Messages, KeptOnesAreNotOverwritten) {
     na::TransportOptions options = listening();
     options.receive_slots = 100;
     Process& server = open("tcp://127.0.0.1:0", options);
@@ -142,7 +142,7 @@ TEST_F(Messages, KeptOnesStayWhileOthersComeAndGo) {
     }
 }
 
-TEST_F(Messages, ABlockedSenderGoesOnWhenThereIsRoom) {
+TEST_F(Messages, ABlockedSenderContinuesWhenThereIsRoom) {
     na::TransportOptions options = listening();
     options.message_bytes_max = 1024 * 1024;
     Process& server = open("tcp://127.0.0.1:0", options);
@@ -158,8 +158,8 @@ TEST_F(Messages, ABlockedSenderGoesOnWhenThereIsRoom) {
     EXPECT_TRUE(support::holds_pattern(server.receiver.messages.back().bytes, 64));
 }
 
-// The kernel says that there is room, and again there is less than wanted; another connection has something to write.
-TEST_F(Messages, ABlockedSenderThatSleepsGoesOnWhenThereIsSomeRoom) {
+// epoll reports room, but again less than needed, while another connection has something to write.
+TEST_F(Messages, ASleepingBlockedSenderContinuesWhenThereIsSomeRoom) {
     Process& client = open("tcp://", {}, {.spin_max = Microseconds(0)});
     std::vector<Process*> servers;
     for (int i = 0; i < 2; ++i) {

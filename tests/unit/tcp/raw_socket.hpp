@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A peer made of hand-written bytes: a plain socket that says what a test wants it to say. Never blocks.
+// A peer made by hand: a plain socket that sends the bytes that a test chooses. Never blocks.
 #pragma once
 
 #include "framing.hpp"
@@ -28,7 +28,7 @@ class RawSocket {
 
     // Reads what is there into `received`; true when the other side has closed.
     bool closed();
-    // The first `count` bytes received, taken out; nothing when fewer came.
+    // Removes and returns the first `count` received bytes; nothing if there are fewer.
     [[nodiscard]] std::optional<std::vector<std::byte>> take(std::size_t count);
     [[nodiscard]] std::optional<Greeting> take_greeting();
     [[nodiscard]] std::size_t received() {
@@ -46,12 +46,12 @@ class RawSocket {
     bool closed_ = false;
 };
 
-// Somebody who listens, and is no transport.
+// A listener that is no transport.
 class RawListener {
   public:
     RawListener();
     [[nodiscard]] std::string endpoint() const;
-    // Nothing when nobody came.
+    // Empty when nobody has connected.
     [[nodiscard]] std::optional<RawSocket> accept();
 
   private:

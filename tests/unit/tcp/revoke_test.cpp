@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Leases taken back and operations canceled while their bytes are on the way: from then on the memory is the owner's
-// alone, and the session goes on.
+// Leases that are revoked and operations that are canceled during a transfer: afterwards the memory is not accessed,
+// and the session goes on.
 #include "fixture.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace cinnabar::tcp {
 namespace {
 
-constexpr std::size_t size = 16 << 20;         // more than moves in a few rounds
+constexpr std::size_t size = 16 << 20;         // more than a few rounds transfer
 constexpr std::ptrdiff_t patterned = 1 << 20;  // of it; the rest is zeros
 
 class Revoke : public TcpTest {
@@ -47,7 +47,7 @@ class Revoke : public TcpTest {
     std::unique_ptr<na::Memory> local_;
 };
 
-TEST_F(Revoke, APutInTheMiddleWritesNoMore) {
+TEST_F(Revoke, ARunningPutWritesNoMore) {
     const TestOp& put = rma(initiator_, *there_, na::OpKind::put, *local_, *lent_to_, size);
     run_into_the_middle(lent_bytes_, local_bytes_.front());
     revoke(owner_, *lent_to_);
@@ -59,7 +59,7 @@ TEST_F(Revoke, APutInTheMiddleWritesNoMore) {
     expect_session_works();
 }
 
-TEST_F(Revoke, AGetInTheMiddleReadsNoMore) {
+TEST_F(Revoke, ARunningGetReadsNoMore) {
     const TestOp& get = rma(initiator_, *there_, na::OpKind::get, *local_, *lent_to_, size);
     run_into_the_middle(local_bytes_, lent_bytes_.front());
     revoke(owner_, *lent_to_);
@@ -103,11 +103,11 @@ TEST_F(Revoke, ACanceledPutReadsNoMore) {
     pump_.run_for(Microseconds(5000));
     EXPECT_TRUE(std::none_of(lent_bytes_.begin() + patterned, lent_bytes_.end(),
                              [](std::byte b) { return b == std::byte{0x5a}; }));
-    revoke(owner_, *lent_to_);  // what the frame had promised may come in still, as zeros
+    revoke(owner_, *lent_to_);  // the rest of the frame may still come, as zeros
     expect_session_works();
 }
 
-TEST_F(Revoke, WaitingOperationsAreCanceledWithoutATrace) {
+TEST_F(Revoke, WaitingOperationsAreCanceledBeforeTheyAreSent) {
     Process& idle = open();
     na::Peer& not_connected = peer(initiator_, idle);
     TestOp& get = rma(initiator_, not_connected, na::OpKind::get, *local_, *lent_to_, 8);
@@ -119,7 +119,7 @@ TEST_F(Revoke, WaitingOperationsAreCanceledWithoutATrace) {
     EXPECT_EQ(get.result, Errc::canceled);
 }
 
-TEST_F(Revoke, ALeaseMayBeTakenBackFromInsideItsNotification) {
+TEST_F(Revoke, ALeaseMayBeRevokedInsideItsNotification) {
     bool revoked = false;
     owner_.receiver.on_notified = [&](na::Peer&, std::uint32_t) {
         revoke(owner_, *lent_to_);
@@ -131,7 +131,7 @@ TEST_F(Revoke, ALeaseMayBeTakenBackFromInsideItsNotification) {
     EXPECT_TRUE(revoked);
 }
 
-TEST_F(Revoke, EverySizeAndSegmentationGoesBothWays) {
+TEST_F(Revoke, EverySizeAndSegmentationInBothDirections) {
     // Segments of odd sizes on either side; offsets that cross them.
     std::vector<na::Segment> here;
     std::vector<na::Segment> far;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lane 1 by hand-made frames: received what, expect what; and the same transfers between two of ours.
+// Lane 1 with hand-made frames: what is received and what is answered; and the same transfers between two transports.
 #include "fixture.hpp"
 #include "raw_socket.hpp"
 
@@ -91,7 +91,7 @@ TEST_F(RmaWire, APutIsPlacedAnsweredAndAnnounced) {
     const Lent& lent = lend_all(na::Access::write);
     std::vector<std::byte> data(3000);
     support::fill_pattern(data, 9);
-    // In two frames; the value counts in the last.
+    // In two frames; the notification of the last one counts.
     FrameBody body = at(lent, 500, 3000);
     body.notify = 0x1234;
     raw_->write({FrameKind::put, flag_notify, Errc::ok, 1000, 8}, body, ConstBytes(data).first(1000));
@@ -131,13 +131,13 @@ TEST_F(RmaWire, WrongKeysBoundsAndPermissionsAreRefused) {
     expect_get_refused(at(readable, 8, ~std::uint64_t{0} - 3), Errc::too_large);
     expect_put_refused(at(writable, end - 7, 8), Errc::too_large);
     expect_put_refused(at(writable, ~std::uint64_t{0} - 3, 8), Errc::too_large);
-    // It does not fit as a whole: not even its first frame is written.
+    // The operation does not fit as a whole: its first frame is not written, either.
     expect_put_refused(at(writable, end - 4096, 8192), Errc::too_large);
     EXPECT_TRUE(support::holds_pattern(memory_, 3));
     EXPECT_FALSE(raw_->closed()) << "a refused access costs the operation, not the session";
 }
 
-TEST_F(RmaWire, ARevokedLeaseIsAKeyThatNobodyHas) {
+TEST_F(RmaWire, TheKeyOfARevokedLeaseIsUnknown) {
     Lent& lent = lend_all(na::Access::read_write);
     const FrameBody old = at(lent, 0, 8);
     revoke(server_, lent);
@@ -147,7 +147,7 @@ TEST_F(RmaWire, ARevokedLeaseIsAKeyThatNobodyHas) {
     expect_get_refused(old, Errc::permission);
 }
 
-TEST_F(RmaWire, AnswersToNothingAreIgnored) {
+TEST_F(RmaWire, UnsolicitedAnswersAreIgnored) {
     raw_->write({FrameKind::put_done, 0, Errc::ok, 0, 12345});
     raw_->write({FrameKind::get_failed, 0, Errc::permission, 0, 0xffffffffffffffff});
     raw_->write({FrameKind::atomic_done, 0, Errc::ok, 0, 1});
@@ -158,14 +158,14 @@ TEST_F(RmaWire, AnswersToNothingAreIgnored) {
     EXPECT_EQ(answer().kind, FrameKind::get_data);
 }
 
-TEST_F(RmaWire, BytesThatMakeNoSenseEndTheSession) {
+TEST_F(RmaWire, MalformedBytesEndTheSession) {
     log_.allow("malformed frame");
     raw_->write({FrameKind::put, 0, Errc::ok, frame_data_bytes_max + 1, 1});
     EXPECT_TRUE(until([&] { return raw_->closed() && message_lane_->closed(); }));
     EXPECT_EQ(server_.receiver.events.back().why, Errc::protocol);
 }
 
-TEST_F(RmaWire, AskingForMoreThanCanBeOwedEndsTheSession) {
+TEST_F(RmaWire, TooManyPendingRequestsEndTheSession) {
     const Lent& lent = lend_all(na::Access::read);
     // The answers are never read, so they pile up.
     std::vector<std::byte> many;
@@ -179,7 +179,7 @@ TEST_F(RmaWire, AskingForMoreThanCanBeOwedEndsTheSession) {
     EXPECT_EQ(server_.receiver.events.back().why, Errc::overloaded);
 }
 
-TEST_F(RmaWire, AStoppedGetIsNotServedToItsEnd) {
+TEST_F(RmaWire, AStoppedGetIsNotServedFurther) {
     std::vector<std::byte> large(64 << 20);
     const Lent& lent = lend(server_, {{large.data(), large.size()}}, na::Access::read);
     raw_->write({FrameKind::get, 0, Errc::ok, 0, 5}, at(lent, 0, large.size()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How sessions begin: whom they belong to, and what the dialler is told when there is none.
+// How sessions begin, which peer they belong to, and how a failed dial is reported.
 #include "fixture.hpp"
 #include "raw_socket.hpp"
 
@@ -42,11 +42,11 @@ TEST_F(Session, RefusalsDoNotBecomeAStormOfDials) {
         ASSERT_TRUE(until([&] { return op.done(); }));
         EXPECT_EQ(op.result, Errc::refused);
     }
-    // Each dial that failed was told as a lost event.
+    // Each failed dial was reported by a lost event.
     EXPECT_LT(client.receiver.count(na::PeerEvent::lost), 500u);
 }
 
-TEST_F(Session, SomebodyWhoAcceptsAndSaysNothingTimesOut) {
+TEST_F(Session, AListenerThatDoesNotAnswerTimesOut) {
     na::TransportOptions options;
     options.connect_timeout = Microseconds(30'000);
     Process& client = open("tcp://", options);
@@ -56,7 +56,7 @@ TEST_F(Session, SomebodyWhoAcceptsAndSaysNothingTimesOut) {
     EXPECT_EQ(op.result, Errc::timed_out);
 }
 
-TEST_F(Session, SomebodyElsesProtocolIsToldAsSuch) {
+TEST_F(Session, AnotherProtocolIsAProtocolError) {
     Process& client = open("tcp://");
     RawListener other;
     const TestOp& op = send(client, peer(client, other.endpoint()), 1);
@@ -67,7 +67,7 @@ TEST_F(Session, SomebodyElsesProtocolIsToldAsSuch) {
     EXPECT_EQ(op.result, Errc::protocol);
 }
 
-TEST_F(Session, SomebodyWhoHangsUpIsLost) {
+TEST_F(Session, AListenerThatHangsUpIsLost) {
     Process& client = open("tcp://");
     RawListener other;
     const TestOp& op = send(client, peer(client, other.endpoint()), 1);
@@ -122,14 +122,14 @@ TEST_F(Session, IPv6AndNames) {
     EXPECT_EQ(&peer(client, "tcp://localhost" + port), &by_name);
 }
 
-TEST_F(Session, OnePlaceIsOnePeerWhateverItIsCalled) {
+TEST_F(Session, OneEndpointIsOnePeerUnderAllItsNames) {
     Process& server = open();
     Process& client = open("tcp://");
     na::Peer& there = peer(client, server);
     connect(client, there, server);
     const std::string port = server.endpoint().substr(server.endpoint().rfind(':'));
     EXPECT_EQ(&peer(client, "tcp://lo" + port), &there);
-    // Whoever is there, or that process alone: the second must not follow where the first goes after a restart.
+    // An address without and one with an incarnation: after a restart only the first reaches the new process.
     EXPECT_NE(&peer_at(client, na::Addr::make({server.endpoint()}, 0, server.transport->incarnation())), &there);
 }
 
@@ -152,7 +152,7 @@ TEST_F(Session, APeerThatDoesNotListenIsReachedOverItsSession) {
     EXPECT_EQ(op.result, Errc::unreachable);
 }
 
-TEST_F(Session, ContextsOfOneProcessEachHaveTheirOwn) {
+TEST_F(Session, EachContextOfAProcessHasItsOwn) {
     Process& server = open();
     Process& second = open_sibling(server, 1);
     Process& client = open("tcp://");
@@ -163,7 +163,7 @@ TEST_F(Session, ContextsOfOneProcessEachHaveTheirOwn) {
     ASSERT_TRUE(until([&] { return second.receiver.count_tag(5) == 1; }));
     EXPECT_TRUE(server.receiver.events.empty());
     connect(client, to_first, server);
-    // One context asleep does not keep the other from being reached.
+    // One context that sleeps does not keep the other from being reached.
     pump_.remove(*server.context);
     Process& third = open("tcp://");
     (void)send(third, peer(third, server.endpoint() + "?context=1"), 6);
@@ -171,8 +171,8 @@ TEST_F(Session, ContextsOfOneProcessEachHaveTheirOwn) {
     close(second);
 }
 
-// Lane 1 goes to where the session is, wherever that was put.
-TEST_F(Session, WhoNamesNoContextIsGivenOneAndStaysThere) {
+// Lane 1 goes to the context of its session.
+TEST_F(Session, AConnectionThatNamesNoContextIsAssignedOne) {
     na::TransportOptions spread = listening();
     spread.spread = true;
     Process& first = open("tcp://127.0.0.1:0", spread);
@@ -208,7 +208,7 @@ TEST_F(Session, AContextMayDialItself) {
     EXPECT_EQ(process.receiver.messages.back().source, &itself);
 }
 
-TEST_F(Session, ADemandedIncarnationThatIsGoneIsLost) {
+TEST_F(Session, AnIncarnationThatIsGoneIsLost) {
     Process& server = open();
     Process& client = open("tcp://");
     na::Peer& there = peer_at(client, na::Addr::make({server.endpoint()}, 0, server.transport->incarnation() ^ 1));
@@ -244,7 +244,7 @@ TEST_F(Session, OverTheLimitOfConnectionsIsOverloaded) {
     EXPECT_EQ(overloaded, 6u);
 }
 
-TEST_F(Session, ADrainingContextTakesNoNewOnes) {
+TEST_F(Session, ADrainingContextAcceptsNoSessions) {
     Process& server = open();
     Process& client = open("tcp://");
     Process& late = open("tcp://");
@@ -260,7 +260,7 @@ TEST_F(Session, ADrainingContextTakesNoNewOnes) {
     connect(client, there, server);
 }
 
-TEST_F(Session, AnAddressInUseSaysSo) {
+TEST_F(Session, AnAddressInUseIsReported) {
     Process& server = open();
     const auto second = plugin_info.open(na::Uri::parse(server.endpoint()).value(), listening());
     EXPECT_EQ(second.code(), Errc::address_in_use);
@@ -268,7 +268,7 @@ TEST_F(Session, AnAddressInUseSaysSo) {
               Errc::bad_address);
 }
 
-TEST_F(Session, ThousandConnectionsComeAndGoWithoutATrace) {
+TEST_F(Session, AThousandConnectionsLeaveNothingBehind) {
     Process& server = open();
     (void)pump_.round();
     const std::size_t before = open_files();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What all peers of a context share: whoever uses it up pays for that, and nobody else does.
+// Pools that all peers of a context share: a peer that uses one up loses its session, and others are not affected.
 #include "fixture.hpp"
 #include "raw_socket.hpp"
 #include "support/system_calls.hpp"
@@ -12,7 +12,7 @@
 namespace cinnabar::tcp {
 namespace {
 
-// A session made by hand that asks for much and reads nothing.
+// A hand-made session that sends many requests and reads nothing.
 struct Debtor {
     std::unique_ptr<RawSocket> messages;
     std::unique_ptr<RawSocket> bulk;
@@ -20,7 +20,7 @@ struct Debtor {
 
 class SharedPools : public TcpTest {
   protected:
-    // A session that has so many gets pending, none of which can be sent to its end.
+    // A session with so many pending gets, none of which can be completed.
     void owe(Process& server, const Lent& lent, unsigned gets) {
         Debtor& debtor = debtors_.emplace_back();
         const auto who = static_cast<na::Incarnation>(debtors_.size());
@@ -68,20 +68,20 @@ class SharedPools : public TcpTest {
     std::vector<Debtor> debtors_;
 };
 
-TEST_F(SharedPools, WhoReadsNoAnswersTakesNoneFromOthers) {
+TEST_F(SharedPools, APeerThatReadsNoAnswersDoesNotBlockOthers) {
     na::TransportOptions patient = listening();
-    patient.keepalive = Microseconds(0);  // a window that stays shut is no loss
+    patient.keepalive = Microseconds(0);  // a peer that does not read must not count as lost
     Process& server = open("tcp://127.0.0.1:0", patient);
     Process& client = open("tcp://");
     std::vector<std::byte> memory(16 << 20);
     const Lent& lent = lend(server, {{memory.data(), memory.size()}});
     na::Peer& there = peer(client, server);
     const auto lost = [&] { return server.receiver.count(na::PeerEvent::lost); };
-    // Each as much as one may: once this was all that there was.
+    // Each takes as much as one session may.
     for (int i = 0; i < 64; ++i) ASSERT_NO_FATAL_FAILURE(owe(server, lent, 1024));
     EXPECT_EQ(lost(), 0u);
     ASSERT_NO_FATAL_FAILURE(expect_served(client, there, lent));
-    // What all have in common beyond their shares of 64, to the last.
+    // All of the pool beyond each session's share of 64.
     for (int i = 0; i < 4; ++i) ASSERT_NO_FATAL_FAILURE(owe(server, lent, 1024));
     ASSERT_NO_FATAL_FAILURE(owe(server, lent, 64 + 64 * 1024 - 68 * (1024 - 64)));
     EXPECT_EQ(lost(), 0u);
@@ -94,8 +94,8 @@ TEST_F(SharedPools, WhoReadsNoAnswersTakesNoneFromOthers) {
     ASSERT_NO_FATAL_FAILURE(expect_served(client, there, lent));
 }
 
-// A context that does not sleep asks for itself whether there is room again.
-TEST_F(SharedPools, ManyThatDoNotReadCostEachRoundAFewSystemCallsOnly) {
+// A context that does not sleep tries itself whether there is room again.
+TEST_F(SharedPools, ManyBlockedConnectionsCostFewSystemCallsARound) {
     constexpr unsigned silent = 32;
     constexpr unsigned rounds = 500;
     constexpr unsigned calls_each_max = 20;
@@ -105,19 +105,19 @@ TEST_F(SharedPools, ManyThatDoNotReadCostEachRoundAFewSystemCallsOnly) {
     std::vector<std::byte> memory(16 << 20);
     const Lent& lent = lend(server, {{memory.data(), memory.size()}});
     for (unsigned i = 0; i < silent; ++i) ASSERT_NO_FATAL_FAILURE(owe(server, lent, 1));
-    // Until no connection is looked at any more because something came of it a moment ago.
+    // Until no connection is hot any more.
     for (unsigned i = 0; i < rounds; ++i) (void)pump_.round();
     const std::uint64_t before = support::thread_system_calls();
     for (unsigned i = 0; i < rounds; ++i) (void)pump_.round();
     EXPECT_LT(support::thread_system_calls() - before, rounds * calls_each_max) << support::system_calls_by_name();
-    // Each has its turn: whoever reads gets everything.
+    // Each gets its turn: a peer that reads receives everything.
     RawSocket& first = *debtors_.front().bulk;
     RawSocket& last = *debtors_.back().bulk;
     EXPECT_TRUE(until([&] { return first.received() > memory.size() && last.received() > memory.size(); }));
 }
 
-// Each would be looked for among all that the peer has asked for.
-TEST_F(SharedPools, StopsOfOneThatHasMoreGetsThanItMayWaitForEndItsSession) {
+// Each stop would search all requests of the peer.
+TEST_F(SharedPools, TooManyStoppedGetsEndTheSession) {
     constexpr std::uint64_t nobodys = 1'000'000;
     na::TransportOptions patient = listening();
     patient.keepalive = Microseconds(0);
@@ -138,7 +138,7 @@ TEST_F(SharedPools, StopsOfOneThatHasMoreGetsThanItMayWaitForEndItsSession) {
     ASSERT_NO_FATAL_FAILURE(expect_served(client, there, lent));
 }
 
-// As many sessions as once shared all slots for own operations, and a few more: none waits for another's answers.
+// More sessions than there were shared slots for own operations: none waits for another.
 TEST_F(SharedPools, EverySessionIsAdmittedItsOperations) {
     constexpr na::ContextId sessions = 260;
     constexpr std::size_t admitted_each = 64;
@@ -151,7 +151,7 @@ TEST_F(SharedPools, EverySessionIsAdmittedItsOperations) {
     Process& client = open("tcp://");
     std::vector<std::byte> here(64);
     const auto local = registered(client, {{here.data(), here.size()}});
-    Lent& none = lend(client, {{here.data(), here.size()}});  // any key: nobody looks at it
+    Lent& none = lend(client, {{here.data(), here.size()}});  // any key: it is not checked
     struct Lane {
         std::unique_ptr<RawSocket> socket;
         std::optional<Greeting> greeting;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two who dial each other at once have a session for each dial, and lose no message.
+// Two contexts that dial each other at the same time have a session for each dial, and lose no message.
 #include "fixture.hpp"
 
 #include <cinnabar/base/random.hpp>
@@ -9,7 +9,7 @@ namespace {
 
 using Simultaneous = TcpTest;
 
-// Each dials the other by name, before it can know who that is.
+// Each dials the other by address, without an incarnation.
 TEST_F(Simultaneous, EachDialHasItsSessionAndNoMessageIsLost) {
     Random random(7);
     for (int round = 0; round < 200; ++round) {
@@ -21,7 +21,7 @@ TEST_F(Simultaneous, EachDialHasItsSessionAndNoMessageIsLost) {
         for (na::Tag tag = 1; tag <= count; ++tag) {
             (void)send(a, to_b, tag);
             (void)send(b, to_a, tag);
-            // Shifts the two against each other differently each time.
+            // Varies the time between the two dials.
             if (tag == 1) {
                 for (std::uint64_t i = random.below(4); i > 0; --i) (void)a.context->progress(Microseconds(0));
                 for (std::uint64_t i = random.below(4); i > 0; --i) (void)b.context->progress(Microseconds(0));
@@ -44,7 +44,7 @@ TEST_F(Simultaneous, EachDialHasItsSessionAndNoMessageIsLost) {
     }
 }
 
-TEST_F(Simultaneous, ContextsOfOneProcessMeetToo) {
+TEST_F(Simultaneous, ContextsOfOneProcessConnectToo) {
     for (int round = 0; round < 30; ++round) {
         Process& a = open();
         Process& b = open_sibling(a, 1);

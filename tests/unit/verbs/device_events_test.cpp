@@ -9,7 +9,7 @@ namespace {
 DeviceAction action(ibv_event_type event) { return device_step_of(event, false).action; }
 Errc why(ibv_event_type event, bool iwarp = false) { return device_step_of(event, iwarp).why; }
 
-TEST(DeviceEvents, EachEndsWhatItMust) {
+TEST(DeviceEvents, EachHasItsEffect) {
     for (const ibv_event_type event : {IBV_EVENT_QP_FATAL, IBV_EVENT_QP_REQ_ERR, IBV_EVENT_QP_ACCESS_ERR}) {
         EXPECT_EQ(action(event), DeviceAction::end_session) << event;
     }
@@ -23,7 +23,7 @@ TEST(DeviceEvents, EachEndsWhatItMust) {
     }
 }
 
-TEST(DeviceEvents, WhatFailedHereIsNoLossOfThePeer) {
+TEST(DeviceEvents, ALocalFailureIsNotALossOfThePeer) {
     for (const ibv_event_type event :
          {IBV_EVENT_QP_FATAL, IBV_EVENT_CQ_ERR, IBV_EVENT_SRQ_ERR, IBV_EVENT_DEVICE_FATAL}) {
         EXPECT_EQ(why(event), Errc::io) << event;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is said where RDMA cannot be used, and where it can.
+// The errors where RDMA cannot be used, and the diagnosis where it can.
 #include "support/recording_receiver.hpp"
 
 #include <cinnabar/base/log.hpp>
@@ -25,7 +25,7 @@ Result<std::unique_ptr<na::Transport>> open(const std::string& text, const na::T
     return plugin_info.open(na::Uri::parse(text).value(), options);
 }
 
-// Where the kernel's software devices are, as in the virtual machine of tests/vm.
+// Needs the kernel's software devices, as in the virtual machine of tests/vm.
 bool tested_here() {
     return std::filesystem::exists("/sys/class/infiniband/rxe0") &&
            std::filesystem::exists("/sys/class/infiniband/siw0");
@@ -39,7 +39,7 @@ TEST(Verbs, WithoutADeviceItSaysWhatToDo) {
     EXPECT_NE(opened.error().message().find("rdma link"), std::string::npos) << opened.error().message();
 }
 
-TEST(Verbs, LimitsThatMakeNoSenseAreRefusedFirst) {
+TEST(Verbs, InvalidLimitsAreRefusedFirst) {
     EXPECT_EQ(open("verbs://", {.message_bytes_max = 2 * 1024 * 1024}).code(), Errc::invalid_argument);
 }
 
@@ -55,7 +55,7 @@ TEST(Verbs, TheDiagnosisNamesDeviceFabricAndLimit) {
     EXPECT_EQ(open("verbs://nodev/r0:0").code(), Errc::bad_address);
 }
 
-// The address in the key of a lease of one segment: behind the checksum and the count.
+// The address in the key of a lease with one segment: it follows the checksum and the count.
 std::uint64_t lent_at(na::Transport& transport, na::Memory& memory) {
     na::Lease lease;
     lease.memory = &memory;
@@ -71,7 +71,7 @@ std::uint64_t lent_at(na::Transport& transport, na::Memory& memory) {
     return reader.u64();
 }
 
-TEST(Verbs, LentMemoryIsAtAnAddressThatNobodyCanGuess) {
+TEST(Verbs, LentMemoryHasASecretAddress) {
     if (!tested_here()) GTEST_SKIP() << "no RDMA device here";
     std::vector<std::byte> room(100'000);
     const na::Segment segment{room.data(), room.size()};
@@ -91,7 +91,7 @@ TEST(Verbs, LentMemoryIsAtAnAddressThatNobodyCanGuess) {
     EXPECT_NE(iwarp->diagnosis().find("guess"), std::string::npos);
 }
 
-TEST(Verbs, TheDiagnosisSaysWhyItIsThatDevice) {
+TEST(Verbs, TheDiagnosisSaysWhyTheDeviceWasChosen) {
     if (!tested_here()) GTEST_SKIP() << "no RDMA device here";
     const auto diagnosis = [](const char* text) { return open(text).value()->diagnosis(); };
     const auto says = [](const std::string& text, const char* part) {
@@ -104,7 +104,7 @@ TEST(Verbs, TheDiagnosisSaysWhyItIsThatDevice) {
     says(open("verbs://127.0.0.1").error().message(), "passed over: 127.0.0.1 (");
 }
 
-// Ends the process, a child of the test: 0 where the error has that code, with its message on stderr.
+// Ends the process, a child of the test: status 0 if the error has that code; its message is on stderr.
 [[noreturn]] void end_with(const Error& error, Errc code) {
     std::fputs(error.message().c_str(), stderr);
     ::_exit(error.code == code ? 0 : 1);
@@ -123,7 +123,7 @@ class VerbsOfNobody : public testing::Test {
     }
 };
 
-TEST_F(VerbsOfNobody, WithoutPermissionItSaysOnWhat) {
+TEST_F(VerbsOfNobody, WithoutPermissionTheDeviceIsNamed) {
     const auto try_it = [] {
         for (const auto& each : std::filesystem::directory_iterator("/dev/infiniband")) {
             if (each.path().filename().string().starts_with("uverbs")) (void)::chmod(each.path().c_str(), 0600);

@@ -36,7 +36,7 @@ TEST(Greeting, FitsTheRequestOfInfiniBandAndComesBack) {
     EXPECT_EQ(out.beacon_key, 0x1234'5678u);
 }
 
-TEST(Greeting, PaddingOfTheFabricDoesNoHarm) {
+TEST(Greeting, PaddingIsIgnored) {
     const auto bytes = sample().encode();
     std::vector<std::byte> padded(bytes.begin(), bytes.end());
     padded.resize(196);
@@ -44,7 +44,7 @@ TEST(Greeting, PaddingOfTheFabricDoesNoHarm) {
     EXPECT_EQ(Greeting::decode(padded, out), Errc::ok);
 }
 
-TEST(Greeting, OfAStrangerIsTurnedAway) {
+TEST(Greeting, OfAnotherProtocolIsRejected) {
     Greeting out;
     EXPECT_EQ(Greeting::decode({}, out), Errc::protocol);
     auto bytes = sample().encode();
@@ -68,7 +68,7 @@ TEST(MessageHeader, ComesBack) {
     EXPECT_EQ(out.value, 0xdead'beefu);
 }
 
-TEST(MessageHeader, ThatMakesNoSenseIsRefused) {
+TEST(MessageHeader, MalformedOnesAreRefused) {
     std::vector<std::byte> bytes(message_header_bytes + 8);
     MessageHeader out;
     const auto encoded_as = [&](MessageKind kind) {
@@ -87,7 +87,7 @@ TEST(MessageHeader, ThatMakesNoSenseIsRefused) {
     }
 }
 
-TEST(MessageHeader, BytesThatHaveToBeZeroAreLookedAt) {
+TEST(MessageHeader, ReservedBytesAreChecked) {
     struct Field {
         std::size_t at;
         std::initializer_list<MessageKind> not_in;

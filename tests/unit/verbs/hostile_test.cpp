@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one peer does on its queue pair costs its own session, and nobody else's.
+// What a peer does on its queue pair ends only its own session.
 #include "greeting.hpp"
 #include "lease_key.hpp"
 #include "raw_peer.hpp"
@@ -55,14 +55,14 @@ class Neighbours : public testing::Test {
     void TearDown() override {
         if (peer_) peer_->release();
     }
-    // A message of the honest one to the server.
+    // A message of the honest client to the server.
     void send() {
         sent_ = false;
         op_.kind = na::OpKind::send_unexpected;
         op_.peer = peer_;
         op_.tag = honest_tag;
         op_.message = peer_->port().take_message();
-        op_.message_bytes = 1000;  // not inline: done when it is there
+        op_.message_bytes = 1000;  // not inline: completes when it has arrived
         op_.user = this;
         op_.complete = [](na::Op& op) noexcept {
             op.message->port->give_message(*op.message);
@@ -80,7 +80,7 @@ class Neighbours : public testing::Test {
             [&] { return made->connected && server_->receiver.count(na::PeerEvent::connected) == connected + 1; }));
         return made;
     }
-    // The session of the honest one is what it was.
+    // The honest client still has the same session.
     void expect_honest_goes_on() {
         const std::size_t before = arrived();
         send();
@@ -104,15 +104,15 @@ class SlotsOfAll : public Neighbours {
     SlotsOfAll() : Neighbours(std::chrono::seconds(60)) {}  // longer than anybody is left alone here
 };
 
-// The burst takes them before the server has seen any of it.
-TEST_F(SlotsOfAll, ABurstEndsTheSessionOfWhoSentIt) {
+// The burst uses the slots before the server has read any of it.
+TEST_F(SlotsOfAll, ABurstEndsTheSessionOfItsSender) {
     constexpr unsigned many = 1000;
     const auto flooding = stranger(many);
     flooding->burst(many);
     support::Pump alone({honest_->context.get()});
     alone.run_for(std::chrono::milliseconds(200));
     send();
-    // Devices that do not try for ever have given up after this.
+    // Devices that do not retry for ever have given up after this.
     alone.run_for(std::chrono::seconds(8));
     EXPECT_FALSE(sent_) << "the burst has left a slot";
     EXPECT_EQ(honest_->receiver.count(na::PeerEvent::lost), 0u);
@@ -145,7 +145,7 @@ class WrongKey : public Neighbours {
         memory_.reset();
         Neighbours::TearDown();
     }
-    // What the device says to a read of 8 bytes there.
+    // The device's completion of a read of 8 bytes there.
     [[nodiscard]] ibv_wc_status read(RawPeer& peer, const RemotePlace& place) {
         ibv_wc done{};
         peer.read(place.address, place.rkey);
@@ -159,9 +159,9 @@ class WrongKey : public Neighbours {
     RemotePlace place_;
 };
 
-TEST_F(WrongKey, CostsWhoGuessedItItsSession) {
+TEST_F(WrongKey, EndsTheSessionOfItsSender) {
     ASSERT_NO_FATAL_FAILURE(lend());
-    const RemotePlace guesses[] = {{place_.address, place_.rkey ^ 1},  // what tells keys of one index apart
+    const RemotePlace guesses[] = {{place_.address, place_.rkey ^ 1},  // the part that distinguishes keys of one index
                                    {place_.address, place_.rkey + 0x100},
                                    {place_.address + room_.size(), place_.rkey},
                                    {place_.address - 8, place_.rkey}};

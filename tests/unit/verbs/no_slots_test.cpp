@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A peer that says that it has room for messages, and has none; its device asks to be tried again for ever.
+// A peer that announces a window but has no receive slots; messages to it are retried for ever.
 #include "raw_peer.hpp"
 #include "support/log_watch.hpp"
 #include "support/pump.hpp"
@@ -22,7 +22,7 @@ struct Message {
     bool done = false;
 };
 
-TEST(ReceiverNotReady, APeerWithoutSlotsIsLostThoughTheSendQueueIsFull) {
+TEST(ReceiverNotReady, APeerWithoutSlotsIsLostEvenIfTheSendQueueIsFull) {
     if (!std::filesystem::exists("/sys/class/infiniband/rxe1")) GTEST_SKIP() << "there is no such device";
     support::LogWatch log;
     support::RecordingReceiver receiver;
@@ -31,7 +31,7 @@ TEST(ReceiverNotReady, APeerWithoutSlotsIsLostThoughTheSendQueueIsFull) {
     options.keepalive = Microseconds{4'000'000};
     const auto transport = plugin_info.open(na::Uri::parse("verbs://10.81.0.1:0").value(), options).value();
     na::Transport* const only = transport.get();
-    std::deque<Message> messages(300);  // more than the send queue holds; they outlive the context
+    std::deque<Message> messages(300);  // more than the send queue holds
     const auto context = na::Context::open({&only, 1}, {}, receiver).value();
     support::Pump pump({context.get()});
     RawPeer stranger("verbs://10.81.0.2:0", transport->endpoints().front());

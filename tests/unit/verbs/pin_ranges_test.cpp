@@ -14,10 +14,10 @@ constexpr std::uint64_t any_bytes = ~std::uint64_t{0};
 
 std::uintptr_t page() { return static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE)); }
 
-// Of the address space: nobody looks at what is there.
+// Addresses only: the memory is not accessed.
 na::Segment at(std::uintptr_t begin, std::size_t bytes) { return {reinterpret_cast<std::byte*>(begin), bytes}; }
 
-TEST(PinRanges, OneForTheSegmentsOfNeighbouringPagesInWhateverOrder) {
+TEST(PinRanges, SegmentsOnNeighbouringPagesShareOneInAnyOrder) {
     const std::uintptr_t base = 100 * page();
     const std::vector<na::Segment> segments{at(base + 10, 20), at(base + page() + 5, 7), at(base, 3),
                                             at(base + 9 * page(), 1)};
@@ -30,14 +30,14 @@ TEST(PinRanges, OneForTheSegmentsOfNeighbouringPagesInWhateverOrder) {
     EXPECT_EQ(second.segments, 1u);
 }
 
-TEST(PinRanges, AreNotJoinedBeyondWhatTheDeviceTakes) {
+TEST(PinRanges, AreNotLargerThanTheDeviceAllows) {
     const std::uintptr_t base = 100 * page();
     const std::vector<na::Segment> segments{at(base, page()), at(base + page(), page()), at(base + 2 * page(), page())};
     EXPECT_EQ(first_range(segments, 2 * page()).value().segments, 2u);
     EXPECT_EQ(first_range(segments, 2 * page() - 1).value().segments, 1u);
 }
 
-TEST(PinRanges, ASegmentThatIsTooLargeIsToldWithTheLimit) {
+TEST(PinRanges, ASegmentThatIsTooLargeIsReportedWithTheLimit) {
     const std::vector<na::Segment> segments{at(100 * page(), 4097)};
     const auto refused = first_range(segments, 4096);
     ASSERT_FALSE(refused);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A peer made by hand, which does on its queue pair what no peer of ours would. It posts no receive, and its device
-// tries again for ever. On the kernel's software devices, as in the virtual machine of tests/vm.
+// A hand-made peer, which does on its queue pair what a correct peer never does. It posts no receives, and its device
+// retries for ever. Needs the kernel's software devices, as in the virtual machine of tests/vm.
 #pragma once
 
 #include <rdma/rdma_cma.h>
@@ -15,8 +15,8 @@ namespace cinnabar::verbs {
 
 class RawPeer {
   public:
-    // Connects from the other end of the cable; `connected` once the library has answered, while the test drives it.
-    // At most `sends_max` operations may be under way.
+    // Connects from the other end of the cable; `connected` once the library has answered, while the test drives it. At
+    // most `sends_max` operations may be in flight.
     RawPeer(const std::string& from, const std::string& to, std::uint32_t sends_max = 1);
     ~RawPeer();
     RawPeer(const RawPeer&) = delete;
@@ -24,9 +24,9 @@ class RawPeer {
 
     std::atomic<bool> connected{false};
 
-    // Posts so many messages, whatever it may send.
+    // Posts so many messages, whatever its credits.
     void burst(unsigned count);
-    // Reads 8 bytes of the library's memory; what came of it, once poll() is true.
+    // Reads 8 bytes of the library's memory. The result is known once poll() is true.
     void read(std::uint64_t address, std::uint32_t rkey);
     [[nodiscard]] bool poll(ibv_wc& done);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Slots of a queue whose device refuses what is posted. What rdma-core would do is done here: no hardware is asked.
+// Receive slots of a device that refuses posts. The test stands in for rdma-core: no hardware is used.
 #include "receive_slots.hpp"
 
 #include "rdma_library.hpp"
@@ -45,7 +45,7 @@ const RdmaLibrary& rdma() noexcept {
 
 namespace {
 
-TEST(ReceiveSlotsTest, WhatTheDeviceRefusesIsPromisedToNobody) {
+TEST(ReceiveSlotsTest, SlotsThatTheDeviceRefusesAreNotPromised) {
     // Only handed on, to the functions above.
     alignas(Device) std::array<std::byte, sizeof(Device)> nothing{};
     ReceiveSlots slots(*reinterpret_cast<const Device*>(nothing.data()), 64, 64, 8);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The books of the send queue, driven by hand-made completions.
+// The send queue's bookkeeping, driven by hand-made completions.
 #include "sent_work.hpp"
 
 #include "posted.hpp"
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint32_t depth = 256;
 
-// What a connection does with what is done: an operation ends with its last work request, and fails with any.
+// As a connection does: an operation ends with its last work request, and fails if any of them failed.
 struct Ends {
     struct End {
         Posted* posted;
@@ -27,7 +27,7 @@ struct Ends {
         bool operator==(const End&) const = default;
     };
     std::vector<End> ends;
-    std::uint32_t left = 0;  // work requests, of whatever kind
+    std::uint32_t left = 0;  // work requests of any kind
 
     auto take() {
         return [this](const Sent& sent, ibv_wc_status status) {
@@ -189,8 +189,7 @@ TEST(QueueRoom, WhoWaitsIsWokenOnceThereIsRoomForAnOperation) {
     EXPECT_EQ(woken.size(), 3u);
 }
 
-// Many connections that share a completion queue, each with small messages now and then, of which the device tells only
-// when it is asked to.
+// Many connections that share a completion queue, each with a few unsignalled small messages.
 class Replies {
   public:
     Replies(std::uint32_t connections, std::uint32_t queue) : ends_(connections) {
@@ -209,7 +208,7 @@ class Replies {
         }
         return true;
     }
-    // The device tells of the oldest that it was asked about. False: nothing is left that it would ever tell of.
+    // Completes the oldest signalled request. False: there is none.
     bool tell() {
         if (told_.empty()) return false;
         const auto [connection, place] = told_.front();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operations to work requests, without a device.
+// From operations to work requests, without a device.
 #include "work_request.hpp"
 
 #include <arpa/inet.h>
