@@ -85,8 +85,7 @@ void keep_from_children() {
     if (why == 0) return;
     log(LogLevel::warning,
         "verbs: registered memory is not protected from fork (%s): after a fork the device may write to pages that "
-        "this "
-        "process no longer has. Open the network before other code registers memory, or do not fork",
+        "this process no longer has. Open the network before other code registers memory, or do not fork",
         std::strerror(why));
 }
 
