@@ -166,10 +166,9 @@ void Origin::ask(Transfer& transfer) noexcept {
     const na::Op& op = *transfer.posted->op;
     const auto chunk_bytes = static_cast<std::uint32_t>(session_.port().provider().chunk_bytes);
     const bool carries = na::is_put(op.kind) && transfer.chunks == 0;
-    Frame frame;
-    frame.kind = frame_kind(op.kind);
-    frame.flags = op.kind == na::OpKind::put_notify ? flag_notify : std::uint8_t{0};
-    frame.id = id_of(transfer);
+    const Frame frame{.kind = frame_kind(op.kind),
+                      .flags = op.kind == na::OpKind::put_notify ? flag_notify : std::uint8_t{0},
+                      .id = id_of(transfer)};
     transfer.asked = true;
     const std::size_t data = carries ? op.bytes : 0;
     Buffer* buffer = session_.sender().queue_control(frame, body_of(transfer, chunk_bytes), data);
@@ -301,12 +300,7 @@ void Origin::stop(Transfer& transfer, Errc why) noexcept {
     const bool over = !session_.live();
     if (over) answered(transfer);
     if (first && !over && transfer.asked && transfer.chunks > 0) {
-        Frame frame;
-        frame.kind = FrameKind::stop;
-        frame.id = id_of(transfer);
-        TransferBody body;
-        body.bytes = transfer.next;
-        session_.sender().queue_control(frame, body);
+        session_.sender().queue_control({.kind = FrameKind::stop, .id = id_of(transfer)}, {.bytes = transfer.next});
         if (is_get(transfer)) await_answer(transfer);
     }
     // Receives can be canceled; sends complete.

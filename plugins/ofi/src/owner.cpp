@@ -17,13 +17,7 @@ na::LeaseTable::Pin Owner::pin_lease(const na::LeaseKey& key, std::uint64_t offs
 }
 
 void Owner::answer(FrameKind kind, std::uint64_t id, Errc status, std::uint64_t chunks) noexcept {
-    Frame frame;
-    frame.kind = kind;
-    frame.status = status;
-    frame.id = id;
-    TransferBody body;
-    body.bytes = chunks;
-    session_.sender().queue_control(frame, body);
+    session_.sender().queue_control({.kind = kind, .status = status, .id = id}, {.bytes = chunks});
 }
 
 // Null when the peer has too many requests pending: the session ends.
@@ -74,9 +68,7 @@ void Owner::get(const Frame& frame, const TransferBody& body) noexcept {
     const bool fits = body.chunk <= session_.port().provider().chunk_bytes;
     if (!pin.ok() || !fits) return answer(FrameKind::get_ended, frame.id, fits ? pin.why() : Errc::too_large);
     if (body.chunk > 0) return (void)add(frame, body);
-    Frame data;
-    data.kind = FrameKind::get_data;
-    data.id = frame.id;
+    const Frame data{.kind = FrameKind::get_data, .id = frame.id};
     if (Buffer* buffer = session_.sender().queue_control(data, {}, body.bytes)) {
         pin.memory().copy_out(pin.offset(), {buffer->storage + head_bytes(data.kind), body.bytes});
     }
@@ -99,9 +91,7 @@ void Owner::put(const Frame& frame, const TransferBody& body, ConstBytes data) n
 void Owner::atomic(const Frame& frame, const TransferBody& body) noexcept {
     const auto pin = pin_lease(body.key, body.offset, sizeof(std::uint64_t), na::Access::read_write);
     const auto kind = frame.kind == FrameKind::fetch_add ? na::OpKind::fetch_add : na::OpKind::compare_swap;
-    Frame done;
-    done.kind = FrameKind::atomic_done;
-    done.id = frame.id;
+    Frame done{.kind = FrameKind::atomic_done, .id = frame.id};
     TransferBody result;
     done.status = na::run_atomic(pin, kind, body.operand, body.compare, result.operand);
     session_.sender().queue_control(done, result);
@@ -219,13 +209,8 @@ Sent Owner::grant_put(PeerRequest& request) noexcept {
     session_.chunks().posted(*chunk, request.with_fabric);
     if (granted_++ == 0) granted_since_ = session_.port().host().now_us();
     ++request.next;
-    Frame frame;
-    frame.kind = FrameKind::put_go;
-    frame.id = request.id;
-    TransferBody body;
-    body.tag = request.tag;
-    body.bytes = request.next;
-    session_.sender().queue_control(frame, body);
+    session_.sender().queue_control({.kind = FrameKind::put_go, .id = request.id},
+                                    {.bytes = request.next, .tag = request.tag});
     if (request.next < request.chunks) to_serve_.push_back(request);
     return Sent::all;
 }

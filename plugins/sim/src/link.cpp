@@ -29,12 +29,7 @@ void Link::reset(unsigned end) {
     side.lost_early |= !side.ever_up;
     if (!side.up || !side.port) return;
     side.up = false;
-    Item item;
-    item.kind = Item::Kind::reset;
-    item.link = shared_from_this();
-    item.end = end;
-    item.why = Errc::peer_lost;
-    side.port->push(std::move(item));
+    side.port->push({.kind = Item::Kind::reset, .link = shared_from_this(), .end = end, .why = Errc::peer_lost});
 }
 
 void Link::reset_both() {
@@ -74,11 +69,7 @@ void Link::acknowledge(unsigned to, std::uint64_t op, Errc result) {
     through(when, EventKind::acknowledged, [link = shared_from_this(), to, op, result] {
         SimPort* origin = link->port_up(to);
         if (!origin || !origin->ops().find(op)) return;
-        Item item;
-        item.kind = Item::Kind::op_done;
-        item.op = op;
-        item.why = result;
-        origin->push(std::move(item));
+        origin->push({.kind = Item::Kind::op_done, .op = op, .why = result});
         // A refused access leaves the queue pair in error.
         if (link->world.strict() && result != Errc::ok) link->reset_both();
     });

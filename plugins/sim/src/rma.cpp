@@ -42,15 +42,14 @@ void access_done(Link& link, unsigned from, const SimOp& sim_op) {
         return link.acknowledge(from, sim_op.id, sim_op.result);
     }
     // A message behind the bytes, acknowledged when it has found a slot.
-    Packet packet;
-    packet.kind = Packet::Kind::notify;
-    packet.link = link.shared_from_this();
-    packet.to = 1 - from;
-    packet.tag = sim_op.op->notify;
-    packet.op = sim_op.id;
     TimeUs when = link.world.now_us();
     if (link.world.strict()) when += link.world.travel_us(0);
-    arrive_at(when, EventKind::notify, std::move(packet));
+    arrive_at(when, EventKind::notify,
+              {.kind = Packet::Kind::notify,
+               .link = link.shared_from_this(),
+               .to = 1 - from,
+               .tag = sim_op.op->notify,
+               .op = sim_op.id});
 }
 
 // A piece arrives.

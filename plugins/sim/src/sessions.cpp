@@ -29,11 +29,7 @@ Dial::Dial(SimPort& port, SimPeer& to) : from(&port), peer(&to), world(port.worl
 
 void Dial::fail(Errc why) {
     if (std::exchange(settled, true)) return;
-    Item item;
-    item.kind = Item::Kind::dial_failed;
-    item.dial = shared_from_this();
-    item.why = why;
-    from->push(std::move(item));
+    from->push({.kind = Item::Kind::dial_failed, .dial = shared_from_this(), .why = why});
 }
 
 void Dial::fail_later(Errc why) {
@@ -130,11 +126,7 @@ void Sessions::dial_arrives(const DialPtr& dial, const na::Hello& question, cons
     SimTransport* transport = dial->world.find(host);
     SimPort* port = transport && transport->options().listen ? transport->port(question.peer_context) : nullptr;
     if (!port || !port->sessions().accepting_) return dial->fail_later(Errc::refused);
-    Item item;
-    item.kind = Item::Kind::dial;
-    item.dial = dial;
-    item.hello = question;
-    port->push(std::move(item));
+    port->push({.kind = Item::Kind::dial, .dial = dial, .hello = question});
 }
 
 void Sessions::handle(Item& item) {
@@ -193,12 +185,7 @@ void Sessions::accept(SimPeer& peer, const DialPtr& dial, const na::Hello& quest
         dial->settled = true;
         link->ends[0].port = dial->from;
         link->ends[0].up = link->ends[0].ever_up = true;
-        Item item;
-        item.kind = Item::Kind::accepted;
-        item.dial = dial;
-        item.link = link;
-        item.hello = answer;
-        dial->from->push(std::move(item));
+        dial->from->push({.kind = Item::Kind::accepted, .dial = dial, .link = link, .hello = answer});
     });
     if (const std::uint64_t cut = world.cut(dial->host, own_host)) {
         link->watch_cut(1, cut, port_.transport().options().keepalive);
@@ -283,11 +270,7 @@ void Sessions::disconnect(SimPeer& peer) noexcept {
     } else {
         return;
     }
-    Item item;
-    item.kind = Item::Kind::told_lost;
-    item.peer = &peer;
-    item.why = Errc::peer_lost;
-    port_.push(std::move(item));
+    port_.push({.kind = Item::Kind::told_lost, .peer = &peer, .why = Errc::peer_lost});
 }
 
 void Sessions::close() noexcept {

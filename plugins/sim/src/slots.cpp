@@ -23,10 +23,7 @@ std::uint32_t Slots::slots_max() const noexcept { return port_.transport().optio
 
 void Slots::give_to_port(Packet packet) {
     if (packet.op != 0) packet.link->acknowledge(1 - packet.to, packet.op, Errc::ok);
-    Item item;
-    item.kind = Item::Kind::packet;
-    item.packet = std::move(packet);
-    port_.push(std::move(item));
+    port_.push({.kind = Item::Kind::packet, .packet = std::move(packet)});
 }
 
 void Slots::take_in(Packet packet) {
