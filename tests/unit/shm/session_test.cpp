@@ -98,7 +98,7 @@ TEST_F(SessionTest, another_user_with_a_socket_is_rejected) {
         Errc came = Errc::again;
         while (came == Errc::again) came = receive_greeting(peer.socket.get(), peer.answer);
         const bool rejected = came == Errc::ok && peer.answer.hello.kind == na::HelloKind::reject &&
-                                 peer.answer.hello.reason == static_cast<std::uint8_t>(Errc::permission);
+                              peer.answer.hello.reason == static_cast<std::uint8_t>(Errc::permission);
         ::_exit(rejected ? 0 : 1);
     }
     int status = 0;
