@@ -31,7 +31,7 @@ const std::array retired_words{
     Retired{"met", false, "connected", {}},
     Retired{"news", false, "event", {"rpc"}},
     Retired{"newcomer", true, "incoming connection, or pending handshake", {}},
-    Retired{"nonsense", false, "malformed", {"tests/tools"}},
+    Retired{"nonsense", false, "malformed", {"rpc", "tests/tools"}},
     Retired{"put_off", false, "deferred", {}},
     Retired{"turned_away", false, "rejected", {"tests/rpc"}},
     Retired{"untaken", false, "pending", {}},

@@ -77,7 +77,7 @@ TEST_P(AddrContract, OfAProcessThatDoesNotListenIsUselessToOthers) {
 
 TEST_P(AddrContract, OfAnotherTransportIsUnreachable) {
     Node& a = make_node("a");
-    const na::Addr elsewhere = na::Addr::parse("nonsense://somewhere:1").value();
+    const na::Addr elsewhere = na::Addr::parse("unknown://somewhere:1").value();
     EXPECT_EQ(a.context->route(elsewhere), nullptr);
     EXPECT_EQ(a.context->peer(elsewhere).code(), Errc::unreachable);
     EXPECT_EQ(a.context->peer(na::Addr()).code(), Errc::invalid_argument);

@@ -26,7 +26,7 @@ TEST_P(LimitsContract, AreSane) {
         EXPECT_TRUE(a.transport->reaches(endpoint)) << endpoint;
         EXPECT_TRUE(na::Addr::parse(endpoint).ok()) << endpoint;
     }
-    EXPECT_FALSE(a.transport->reaches("nonsense://somewhere"));
+    EXPECT_FALSE(a.transport->reaches("unknown://somewhere"));
 }
 
 TEST_P(LimitsContract, AMessageTooLarge) {

@@ -166,13 +166,13 @@ TEST(Addr, TooManyEndpointsAndMalformedBytesAreRefused) {
     }
     Reader reader(writer.written());
     EXPECT_EQ(Addr::decode(reader).code(), Errc::protocol);
-    Writer nonsense(bytes);
-    nonsense.u8(1);
-    nonsense.u16(0);
-    nonsense.u64(1);
-    nonsense.u8(3);
-    nonsense.bytes(as_bytes("abc"));
-    Reader second(nonsense.written());
+    Writer malformed(bytes);
+    malformed.u8(1);
+    malformed.u16(0);
+    malformed.u64(1);
+    malformed.u8(3);
+    malformed.bytes(as_bytes("abc"));
+    Reader second(malformed.written());
     EXPECT_EQ(Addr::decode(second).code(), Errc::protocol);
 }
 

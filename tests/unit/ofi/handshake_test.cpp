@@ -122,8 +122,8 @@ TEST_F(Handshake, UnknownFieldsAreRejectedAsUnsupported) {
 TEST_F(Handshake, SilentAndMalformedConnectionsAreDropped) {
     const UniqueFd silent = call();
     const UniqueFd noisy = call();
-    const std::array<std::byte, Greeting::wire_bytes> nonsense{};
-    ASSERT_TRUE(na::send_greeting(noisy.get(), nonsense));
+    const std::array<std::byte, Greeting::wire_bytes> malformed{};
+    ASSERT_TRUE(na::send_greeting(noisy.get(), malformed));
     Greeting answer;
     EXPECT_EQ(listen(noisy, answer), Errc::peer_lost);
     EXPECT_EQ(listen(silent, answer), Errc::peer_lost);
