@@ -97,7 +97,8 @@ Result<void> ServedBase::add(std::shared_ptr<ServedBase> served, const RpcName& 
     served->stats = served->node->stats_of(rpc);
     const rpc::ProviderId provider = served->options.provider;
     rpc::Engine& engine = served->node->engine();
-    return engine.serve(rpc.id, provider, rpc::Handler{run, std::move(served), std::string(rpc.text), shape});
+    const bool at_once = served->options.on_arrival;
+    return engine.serve(rpc.id, provider, rpc::Handler{run, std::move(served), std::string(rpc.text), shape, at_once});
 }
 
 }  // namespace cinnabar::hl

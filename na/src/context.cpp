@@ -17,17 +17,6 @@ Op& op_of(Work& work) {
     return reinterpret_cast<Op&>(work);
 }
 
-// The context whose trigger() this thread is inside, if any. What callbacks hand to the owner waits until so much has
-// gathered, or the end: the context is then owned once, and what was posted leaves together. Not more than this, so
-// that the peer works on the first of it while this side is at the rest; not much less, since each send costs as much
-// as several calls.
-struct Triggering {
-    const void* context = nullptr;
-    unsigned handed_over = 0;  // by run_owned: not run yet
-    unsigned unsent = 0;       // ownerships that left without sending
-};
-// Found without a call, also where the library is a shared one.
-[[gnu::tls_model("initial-exec")]] thread_local Triggering triggering;
 constexpr unsigned handed_over_max = 64;
 [[gnu::tls_model("initial-exec")]] thread_local const std::atomic<std::uint32_t>* more_to_come = nullptr;
 
@@ -51,6 +40,8 @@ class SpinGuard {
 }  // namespace
 
 static_assert(offsetof(Op, work) == 0);
+
+thread_local CallingUser calling_user;
 
 void Context::Impl::own() noexcept {
     constexpr unsigned looks_first = 32;
@@ -94,7 +85,7 @@ void Context::Impl::give_up() noexcept {
 
 // Inside trigger(), what its callbacks post gathers.
 void Context::Impl::flush_or_gather() noexcept {
-    if (triggering.context != this || ++triggering.unsent >= handed_over_max) flush();
+    if (calling_user.context != this || ++calling_user.unsent >= handed_over_max) flush();
 }
 
 void Context::Impl::let_go() noexcept {
@@ -115,16 +106,16 @@ void Context::Impl::let_go() noexcept {
 void Context::Impl::flush() noexcept {
     if (closed_) return;
     for (const auto& port : ports_) port->flush();
-    if (triggering.context == this) triggering.unsent = 0;
+    if (calling_user.context == this) calling_user.unsent = 0;
 }
 
 // Whoever owns the context instead takes what was handed over when giving it up.
 void Context::Impl::run_handed_over() noexcept {
-    triggering.handed_over = 0;
+    calling_user.handed_over = 0;
     if (!try_own()) return;
     refresh_now();
     (void)run_submitted();
-    triggering.unsent = handed_over_max;  // sends
+    calling_user.unsent = handed_over_max;  // sends
     give_up();
 }
 
@@ -275,10 +266,10 @@ void Context::gather_while(const std::atomic<std::uint32_t>* more) noexcept { mo
 void Context::run_owned(Work& work) noexcept {
     if (impl_->options_.threads == Threads::one) return work.run(work);
     if (more_to_come && more_to_come->load(std::memory_order_relaxed) != 0) return impl_->submit(work);
-    if (triggering.context == impl_.get()) {
+    if (calling_user.context == impl_.get()) {
         // A sleeper may take it, should this callback wait for what comes of it.
         if (impl_->submitted_.push(work) && impl_->sleepers_.load(std::memory_order_seq_cst) != 0) impl_->ring();
-        if (++triggering.handed_over >= handed_over_max) impl_->run_handed_over();
+        if (++calling_user.handed_over >= handed_over_max) impl_->run_handed_over();
         return;
     }
     if (!impl_->try_own()) {
@@ -298,7 +289,8 @@ void Context::submit(Work& work) noexcept { impl_->submit(work); }
 void Context::enqueue(Work& work) noexcept { impl_->enqueue(work); }
 
 unsigned Context::trigger(unsigned count_max) noexcept {
-    const Triggering outer = std::exchange(triggering, Triggering{impl_.get()});
+    if (impl_->owned_here()) return 0;
+    const CallingUser outer = std::exchange(calling_user, CallingUser{impl_.get()});
     unsigned count = 0;
     while (count < count_max) {
         Work* work = impl_->pop_completion();
@@ -306,8 +298,8 @@ unsigned Context::trigger(unsigned count_max) noexcept {
         work->run(*work);
         ++count;
     }
-    if (triggering.handed_over != 0 || triggering.unsent != 0) impl_->run_handed_over();
-    triggering = outer;
+    if (calling_user.handed_over != 0 || calling_user.unsent != 0) impl_->run_handed_over();
+    calling_user = outer;
     return count;
 }
 
@@ -329,11 +321,14 @@ unsigned Context::Impl::run_submitted() noexcept {
     return count;
 }
 
-Context::Ownership::Ownership(Context& context) noexcept : context_(context) {
+Context::Ownership::Ownership(Context& context) noexcept : context_(context), nested_(context.impl_->owned_here()) {
+    if (nested_) return;
     context_.impl_->own();
     if (context_.impl_->options_.threads == Threads::many) context_.impl_->refresh_now();
 }
 
-Context::Ownership::~Ownership() { context_.impl_->give_up(); }
+Context::Ownership::~Ownership() {
+    if (!nested_) context_.impl_->give_up();
+}
 
 }  // namespace cinnabar::na

@@ -12,6 +12,19 @@
 
 namespace cinnabar::na {
 
+// What this thread is inside of: trigger(), whose callbacks hand to the owner what waits until so much has gathered, or
+// the end (the context is then owned once, and what was posted leaves together; not much more than 64, so that the peer
+// works on the first of it while this side is at the rest; not much less, since each send costs as much as several
+// calls), or progress(), whose Receiver functions may call users' code as well.
+struct CallingUser {
+    const void* context = nullptr;
+    unsigned handed_over = 0;  // by run_owned: not run yet
+    unsigned unsent = 0;       // ownerships that left without sending
+    bool owns = false;         // inside a port, which calls Receiver functions
+};
+// Found without a call, also where the library is a shared one.
+[[gnu::tls_model("initial-exec")]] extern thread_local CallingUser calling_user;
+
 class Context::Impl final : public PortHost {
   public:
     Impl(std::span<Transport* const> transports, const ContextOptions& options, Receiver& receiver, TimeSource& clock);
@@ -44,6 +57,8 @@ class Context::Impl final : public PortHost {
         std::uint32_t free = 0;
         return ownership_.compare_exchange_strong(free, owned, std::memory_order_seq_cst, std::memory_order_relaxed);
     }
+    // This thread is inside a Receiver function of the context.
+    [[nodiscard]] bool owned_here() const noexcept { return calling_user.owns && calling_user.context == this; }
     // Waits for its turn.
     void own() noexcept;
     // `many` only. Ends the ownership and nothing else.

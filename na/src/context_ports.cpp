@@ -123,7 +123,7 @@ void Context::Impl::peer_gone(Peer& peer) noexcept {
     if (shortcut == &peer) shortcut = nullptr;
 }
 
-Context::Context(std::unique_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}
+Context::Context(std::unique_ptr<Impl> impl) noexcept : impl_(std::move(impl)), ordinal_(impl_->ordinal_) {}
 Context::~Context() = default;
 
 Result<std::unique_ptr<Context>> Context::open(std::span<Transport* const> transports, const ContextOptions& options,
@@ -146,7 +146,7 @@ Result<std::unique_ptr<Context>> Context::open(std::span<Transport* const> trans
 Port* Context::route(const Addr& addr) const noexcept {
     if (addr.empty()) return nullptr;
     const AddrBody& body = addr.body();
-    auto* const known = impl_->ordinal_ < AddrBody::shortcuts ? &body.routes[impl_->ordinal_] : nullptr;
+    auto* const known = ordinal_ < AddrBody::shortcuts ? &body.routes[ordinal_] : nullptr;
     const std::uint64_t route = known ? known->load(std::memory_order_relaxed) : 0;
     if (route >> 8 == impl_->serial_) return impl_->ports_[route & 0xff].get();
     std::size_t found = impl_->ports_.size();
@@ -168,10 +168,7 @@ Port* Context::route(const Addr& addr) const noexcept {
 // Nobody who dials, or follows an address of a peer's making, needs to catch anything.
 Result<Peer*> Context::peer(const Addr& addr) try {
     if (addr.empty()) return Error(Errc::invalid_argument, "an empty address");
-    const bool short_cut = impl_->ordinal_ < AddrBody::shortcuts;
-    if (short_cut) {
-        if (Peer* known = addr.body().peers[impl_->ordinal_]) return known;
-    }
+    if (Peer* known = known_peer(addr)) return known;
     Port* port = route(addr);
     if (!port) return Error(Errc::unreachable, "no open transport reaches that address", addr.to_string());
     auto peer = port->peer(addr);
@@ -180,7 +177,7 @@ Result<Peer*> Context::peer(const Addr& addr) try {
         (*peer)->acquire();
         (*peer)->release();
     }
-    if (peer && short_cut && (*peer)->addr() == addr) addr.body().peers[impl_->ordinal_] = *peer;
+    if (peer && ordinal_ < AddrBody::shortcuts && (*peer)->addr() == addr) addr.body().peers[ordinal_] = *peer;
     return peer;
 } catch (const std::bad_alloc&) {
     return Error(Errc::out_of_memory);
@@ -216,7 +213,6 @@ TimeUs Context::present_us() noexcept {
 TimeUs Context::next_timer_us() const noexcept { return impl_->wheel_.next(); }
 TimeSource& Context::clock() const noexcept { return impl_->clock_; }
 const ContextOptions& Context::options() const noexcept { return impl_->options_; }
-std::uint32_t Context::ordinal() const noexcept { return impl_->ordinal_; }
 std::uint32_t Context::ops_posted() const noexcept { return impl_->ops_posted_; }
 std::uint32_t Context::waiting() const noexcept {
     return impl_->ownership_.load(std::memory_order_acquire) / Impl::one_waiter;

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <utility>
 
 namespace cinnabar::na {
 namespace {
@@ -22,6 +23,19 @@ namespace {
 // While a port polls its hot descriptors itself, the kernel is asked for the others this seldom.
 constexpr TimeUs kernel_look_us = 20;
 constexpr Microseconds spin_step{2};
+
+// For the length of a call into a port.
+class InsidePort {
+  public:
+    explicit InsidePort(const void* context) noexcept
+        : outer_(std::exchange(calling_user, CallingUser{context, 0, 0, true})) {}
+    ~InsidePort() { calling_user = outer_; }
+    InsidePort(const InsidePort&) = delete;
+    InsidePort& operator=(const InsidePort&) = delete;
+
+  private:
+    const CallingUser outer_;
+};
 
 timespec to_timespec(TimeUs us) {
     return {static_cast<time_t>(us / 1'000'000u), static_cast<long>(us % 1'000'000u * 1'000u)};
@@ -68,6 +82,7 @@ unsigned Context::Impl::dispatch(Look look, TimeUs until) noexcept {
         refresh_now();
     }
     kernel_looked_at_ = now_;
+    const InsidePort inside(this);
     unsigned did = 0;
     for (int i = 0; i < count; ++i) {
         const epoll_event& event = events[static_cast<std::size_t>(i)];
@@ -86,6 +101,7 @@ unsigned Context::Impl::round(bool about_to_sleep) noexcept {
     bool hot = false;
     for (const auto& port : ports_) {
         port->flush();
+        const InsidePort inside(this);
         did += port->poll();
         hot |= port->hot();
     }
@@ -128,7 +144,7 @@ unsigned Context::Impl::sleep(TimeUs until) noexcept {
 }
 
 unsigned Context::Impl::progress(Microseconds timeout) noexcept {
-    if (closed_) return 0;
+    if (closed_ || owned_here()) return 0;
     if (!try_own()) {
         // Another thread makes progress; it does not hold the context while asleep, so this is a moment.
         if (completions_count_.load(std::memory_order_acquire) != 0) return 0;

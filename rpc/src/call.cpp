@@ -20,8 +20,7 @@ Call* Context::make_call(const na::Addr& to, Errc& why) noexcept {
     why = Errc::closed;
     if (core.closing_ || core.engine.draining()) return nullptr;
     why = Errc::unreachable;
-    const auto ports = core.na->ports();
-    na::Port* port = ports.size() == 1 ? ports.front().get() : core.na->route(to);
+    na::Port* port = core.only_port ? core.only_port : core.na->route(to);
     if (!port || to.empty()) return nullptr;
     why = Errc::overloaded;
     Call* call = core.calls.acquire();
@@ -36,7 +35,7 @@ Call* Context::make_call(const na::Addr& to, Errc& why) noexcept {
     why = Errc::ok;
     if (!call->core_) {  // else a late cancel of the slot's last call may be reading it
         call->core_ = &core;
-        call->timer_.user = call;
+        call->timer_.user = call->work_.user = call;
     }
     if (call->to_ != to) call->to_ = to;
     call->port_ = port;
@@ -61,7 +60,6 @@ Errc Call::forward(std::size_t input_bytes, CallDone done, void* user) noexcept 
     done_ = done;
     user_ = user;
     phase_.store(Phase::in_flight, std::memory_order_release);
-    work_.user = this;
     work_.run = [](Work& work) noexcept {
         Call& call = call_of(work.user);
         call.core_->submit(call);
@@ -114,7 +112,6 @@ void Call::release() noexcept {
         return core_->reuse(*this);
     }
     phase_.store(Phase::abandoned, std::memory_order_relaxed);
-    work_.user = this;
     work_.run = [](Work& work) noexcept {
         Call& call = call_of(work.user);
         call.core_->free_call(call);
@@ -145,24 +142,27 @@ void ContextCore::cancel_requested(Call& call) noexcept {
 void ContextCore::submit(Call& call) noexcept {
     call.state_ = Call::State::queued;
     const bool abandoned = call.phase_.load(std::memory_order_relaxed) == Call::Phase::abandoned;
-    if (std::exchange(call.canceled_early_, false) || abandoned) return finish(call, Errc::canceled);
-    if (closed_) return finish(call, Errc::canceled);
+    if (call.canceled_early_ || abandoned || closed_) return finish(call, Errc::canceled);
     const TimeUs now = call.args.deadline == time_never ? na->now_us() : na->present_us();
     if (call.args.deadline <= now) return finish(call, Errc::timed_out);
-    auto peer = na->peer(call.to_);
-    if (!peer) return finish(call, peer.code());
-    if (&(*peer)->port() != call.port_) return finish(call, Errc::unreachable);
-    PeerBook* book = book_of(**peer);
+    na::Peer* peer = na->known_peer(call.to_);
+    if (!peer) {
+        const auto found = na->peer(call.to_);
+        if (!found) return finish(call, found.code());
+        peer = *found;
+    }
+    if (&peer->port() != call.port_) return finish(call, Errc::unreachable);
+    PeerBook* book = book_of(*peer);
     if (!book) return finish(call, Errc::overloaded);
     call.book_ = book;
     ++book->users;
-    if (queued_bytes + call.input_bytes_ > options.queued_bytes_max) return finish(call, Errc::overloaded);
     if (call.whole_way_ && call.large_input_) {
         if (const Errc failed = lend_overflow(call); failed != Errc::ok) return finish(call, failed);
     }
     watch_deadline(call);
     // Nothing waits in front of it: not by way of the queue, unless it has to wait.
     if (book->queued.empty() && may_send(*book) && send(call)) return;
+    if (queued_bytes + call.input_bytes_ > options.queued_bytes_max) return finish(call, Errc::overloaded);
     enter_queue(call, false);
     pump(*book);
 }
@@ -250,25 +250,37 @@ Errc ContextCore::post_request(Call& call, std::uint32_t bytes) noexcept {
 // completes when it has left. False when the transport cannot take it now.
 bool ContextCore::send(Call& call) noexcept {
     PeerBook& book = *call.book_;
-    const bool hungry = book.queued.front() != book.queued.back() && book.credits <= 1;
+    const bool hungry = book.credits <= 1 && book.queued.front() != book.queued.back();
+    const bool traced = static_cast<bool>(call.args.trace);
     RequestHeader header;
-    header.flags = static_cast<std::uint16_t>(
-        (call.overflow_ ? flag_overflow : 0) | (call.args.one_way ? flag_one_way : 0) | (hungry ? flag_hungry : 0) |
-        (options.checksums ? flag_checksum : 0) | (call.args.trace ? flag_trace : 0));
+    header.flags = frame_flags;
+    if (call.whole_way_ && call.overflow_) header.flags |= flag_overflow;
+    if (call.args.one_way) header.flags |= flag_one_way;
+    if (hungry) header.flags |= flag_hungry;
+    if (traced) header.flags |= flag_trace;
     header.payload_bytes = call.input_bytes_;
     header.rpc = call.args.rpc;
     header.time_left_us = time_left(call);
     header.shape = call.args.shape;
     header.provider = call.args.provider;
-    header.trace = call.args.trace;
+    if (traced) header.trace = call.args.trace;
     encode_request(header, call.message_->bytes());
 
     const auto bytes =
-        static_cast<std::uint32_t>(request_header_bytes + call.input_bytes_ + (call.args.trace ? trace_bytes : 0));
-    const bool short_way =
-        book.open && !call.args.one_way &&
-        na->send_now(*book.peer, na::OpKind::send_unexpected, call.id(), ConstBytes(call.message_->payload, bytes));
-    Errc taken = short_way ? Errc::ok : post_request(call, bytes);
+        static_cast<std::uint32_t>(request_header_bytes + call.input_bytes_ + (traced ? trace_bytes : 0));
+    if (call.args.one_way || !book.open ||
+        !na->send_now(*book.peer, na::OpKind::send_unexpected, call.id(), ConstBytes(call.message_->payload, bytes))) {
+        return send_whole_way(call, bytes);
+    }
+    request_left(call, book);
+    ++book.replies_owed;
+    ++replies_owed;
+    return true;
+}
+
+bool ContextCore::send_whole_way(Call& call, std::uint32_t bytes) noexcept {
+    PeerBook& book = *call.book_;
+    Errc taken = post_request(call, bytes);
     if (taken == Errc::too_large && !call.overflow_) {
         taken = move_to_overflow(call);
         if (taken == Errc::ok) return send(call);
@@ -281,18 +293,8 @@ bool ContextCore::send(Call& call) noexcept {
         finish(call, taken);
         return true;
     }
-    if (call.link_.linked) {
-        book.queued.remove(call);
-        queued_bytes -= call.input_bytes_;
-        --queued_calls;
-    }
-    book.sent.push_back(call);
-    call.state_ = Call::State::sent;
-    call.was_sent_ = true;
-    call.connection_ = book.connection;
-    if (!short_way) ++book.posted;
-    if (book.credits > 0) --book.credits;  // none before the connection is made
-    if (options.heartbeat.count() != 0) watch_peer(book);
+    ++book.posted;
+    request_left(call, book);
     if (call.args.one_way) {
         book.one_way_sent = true;
     } else {
@@ -300,6 +302,21 @@ bool ContextCore::send(Call& call) noexcept {
         ++replies_owed;
     }
     return true;
+}
+
+// To the transport, or with it.
+void ContextCore::request_left(Call& call, PeerBook& book) noexcept {
+    if (call.link_.linked) {
+        book.queued.remove(call);
+        queued_bytes -= call.input_bytes_;
+        --queued_calls;
+    }
+    ++book.sent;
+    call.state_ = Call::State::sent;
+    call.was_sent_ = true;
+    call.connection_ = book.connection;
+    if (book.credits > 0) --book.credits;  // none before the connection is made
+    if (options.heartbeat.count() != 0) watch_peer(book);
 }
 
 void ContextCore::request_sent(Call& call) noexcept {
@@ -327,7 +344,7 @@ void ContextCore::request_sent(Call& call) noexcept {
     const Errc by_bulk = too_large ? move_to_overflow(call) : result;
     if (by_bulk == Errc::ok) {
         // The peer's limit became known with its Hello: the same call again, by bulk.
-        book.sent.remove(call);
+        --book.sent;
         enter_queue(call, true);
         return pump(book);
     }
@@ -342,25 +359,39 @@ void ContextCore::finish(Call& call, Errc result) noexcept {
     call.state_ = Call::State::ended;
     call.result_ = result;
     forget_deadline(call);
-    if (call.book_ && call.link_.linked) {
-        if (before == Call::State::queued) {
-            call.book_->queued.remove(call);
-            queued_bytes -= call.input_bytes_;
-            --queued_calls;
-        } else {
-            call.book_->sent.remove(call);
-        }
+    if (call.link_.linked) {
+        call.book_->queued.remove(call);
+        queued_bytes -= call.input_bytes_;
+        --queued_calls;
     }
-    // Where slots are counted, a reply that nobody waits for still comes and takes one.
-    if (before == Call::State::sent && call.was_sent_ && !call.args.one_way && !call.book_->strict) {
-        settle_reply(*call.book_);
+    bool unanswered = false;
+    if (before == Call::State::sent) {
+        --call.book_->sent;
+        // Where slots are counted, a reply that nobody waits for still comes and takes one.
+        if (call.was_sent_ && !call.args.one_way && !call.book_->strict) settle_reply(*call.book_);
+        unanswered = result == Errc::timed_out || result == Errc::canceled;
+    } else if (before == Call::State::pulling) {
+        --call.book_->sent;
     }
-    const bool unanswered = before == Call::State::sent && (result == Errc::timed_out || result == Errc::canceled);
     const bool target_may_know = unanswered && call.was_sent_ && call.book_->open;
     if (call.whole_way_) let_go(call, unanswered, target_may_know);
     if (target_may_know) send_control(*call.book_, {ControlType::cancel, 0, call.id()});
     if (call.whole_way_) begin_fence(call);
     complete_if_over(call);
+}
+
+// By the short way, what finish() does for a call that was sent and is answered, and nothing else.
+void ContextCore::finish_answered(Call& call) noexcept {
+    CINNABAR_DEBUG_ASSERT(call.state_ == Call::State::sent && !call.whole_way_ && call.nothing_beside_message());
+    PeerBook& book = *std::exchange(call.book_, nullptr);
+    call.state_ = Call::State::ended;
+    if (call.deadline_link_.linked) deadlines.remove(call);
+    --book.sent;
+    --book.users;
+    if (!book.strict) settle_reply(book);
+    call.completed_ = true;
+    call.nothing_left_ = call.slot_index < messages_retained;
+    hand_to_caller(call);
 }
 
 // What a call that went the whole way uses beside its message.
@@ -385,14 +416,18 @@ void ContextCore::complete_if_over(Call& call) noexcept {
     }
     if (!std::exchange(call.completed_, true)) {
         call.nothing_left_ = call.slot_index < messages_retained && call.holds_message_only();
-        call.work_.user = &call;
-        call.work_.run = [](Work& work) noexcept {
-            Call& over = call_of(work.user);
-            over.core_->deliver(over);
-        };
-        return na->enqueue(call.work_);  // and may be free from here on
+        return hand_to_caller(call);
     }
     if (transport_is_done && call.free_when_over_) free_call(call);
+}
+
+// It may be free from here on.
+void ContextCore::hand_to_caller(Call& call) noexcept {
+    call.work_.run = [](Work& work) noexcept {
+        Call& over = call_of(work.user);
+        over.core_->deliver(over);
+    };
+    na->enqueue(call.work_);
 }
 
 void ContextCore::deliver(Call& call) noexcept {

@@ -82,6 +82,7 @@ Result<void> ContextCore::open() {
     auto opened = na::Context::open(transports, options.context, *this);
     if (!opened) return std::move(opened).error();
     na = *std::move(opened);
+    if (na->ports().size() == 1) only_port = na->ports().front().get();
     mover = std::make_unique<bulk::Mover>(*na, engine.transports(), options.bulk);
     for (const auto& transport : engine.transports()) {
         std::vector<std::byte>& home = homes.emplace_back();
@@ -183,6 +184,7 @@ void ContextCore::close() noexcept {
     abandon_fences();
     deliver_all();
     drop_messages();
+    if (at_hand) requests.release(*std::exchange(at_hand, nullptr));
     end_quarantine(nullptr);
     books.for_each([this](PeerBook& book) {
         if (!book.peer) return;
@@ -241,7 +243,7 @@ Context::Counts Context::counts() {
     Counts counts;
     core_->owned([&] {
         counts.calls = core_->calls.taken();
-        counts.requests = core_->requests.taken();
+        counts.requests = core_->requests_taken();
         counts.peers = core_->books.taken();
         counts.connections = core_->connections;
         counts.queued = core_->queued_calls;

@@ -69,6 +69,8 @@ class ContextCore final : public na::Receiver {
     void submit(Call& call) noexcept;
     void enter_queue(Call& call, bool first) noexcept;
     [[nodiscard]] bool send(Call& call) noexcept;
+    [[nodiscard]] bool send_whole_way(Call& call, std::uint32_t bytes) noexcept;
+    void request_left(Call& call, PeerBook& book) noexcept;
     [[nodiscard]] Errc post_request(Call& call, std::uint32_t bytes) noexcept;
     void watch_deadline(Call& call) noexcept;
     void forget_deadline(Call& call) noexcept;
@@ -77,6 +79,8 @@ class ContextCore final : public na::Receiver {
     void on_delayed(na::Peer& peer, na::OpKind kind, na::Tag tag, Bytes message) noexcept override;
     void request_sent(Call& call) noexcept;
     void finish(Call& call, Errc result) noexcept;
+    void finish_answered(Call& call) noexcept;
+    void hand_to_caller(Call& call) noexcept;
     void let_go(Call& call, bool unanswered, bool target_may_know) noexcept;
     void complete_if_over(Call& call) noexcept;
     void cancel_requested(Call& call) noexcept;
@@ -151,12 +155,15 @@ class ContextCore final : public na::Receiver {
     void on_unexpected(na::Arrival& arrival) noexcept override;
     void on_notify(na::Peer& peer, std::uint32_t value) noexcept override;
     void accept_request(PeerBook& book, na::Arrival& arrival) noexcept;
+    void describe(Request& request, const RequestHeader& header, const Handler* handler) noexcept;
     [[nodiscard]] Errc admit(Request& request, const RequestHeader& header) noexcept;
     [[nodiscard]] static Errc take_input(Request& request, na::Arrival& arrival, ConstBytes payload) noexcept;
     [[nodiscard]] bool crowded(const PeerBook& book) const noexcept;
+    void begin(Request& request, PeerBook& book, const na::Arrival& arrival) noexcept;
     void start(Request& request) noexcept;
     void run_handler(Request& request) noexcept;  // trigger
     void answer_now(Request& request, Errc code) noexcept;
+    [[nodiscard]] ConstBytes write_reply(Request& request, std::uint16_t credits) noexcept;
     void post_reply(Request& request) noexcept;
     [[nodiscard]] Errc post_reply_op(Request& request, ConstBytes reply) noexcept;
     void post_reply_later(Request& request) noexcept;
@@ -175,6 +182,12 @@ class ContextCore final : public na::Receiver {
     void free_request_if_over(Request& request) noexcept;
     static void drop_message(Request& request) noexcept;
     void transfer_finished(RequestTransfer& node) noexcept;
+
+    // Handlers that run where the request was read (on_arrival.cpp).
+    [[nodiscard]] bool may_run_on_arrival(const PeerBook& book, const RequestHeader& header,
+                                          const Handler& handler) const noexcept;
+    void run_on_arrival(Request& request, ConstBytes payload) noexcept;
+    void keep_beyond_arrival(Request& request) noexcept;
 
     // Control messages (control.cpp).
     void send_control(PeerBook& book, const ControlRecord& record) noexcept;
@@ -225,7 +238,7 @@ class ContextCore final : public na::Receiver {
     }
 
     // Requests for which there is no slot, and who pays for it (refuse.cpp).
-    void refuse_request(PeerBook& book, const na::Arrival& arrival) noexcept;
+    void refuse_request(PeerBook& book, std::uint64_t id, std::uint16_t flags) noexcept;
     void request_refused(PeerBook& book, std::uint64_t id) noexcept;  // as origin
     void watch_debtors() noexcept;
     void close_debtor() noexcept;
@@ -275,13 +288,18 @@ class ContextCore final : public na::Receiver {
     Engine& engine;
     Context* facade = nullptr;
     const Options options;
+    // Of each message.
+    const std::uint16_t frame_flags = options.checksums ? flag_checksum : std::uint16_t{0};
     std::unique_ptr<na::Context> na;
+    na::Port* only_port = nullptr;  // null where there are several
     std::unique_ptr<bulk::Mover> mover;
     std::vector<std::vector<std::byte>> homes;  // of each transport, for home_of
 
     SlotPool<Call> calls;
     SlotPool<Request> requests;
     RequestTable request_table;  // of connections that are open
+    Request* at_hand = nullptr;  // taken, and in use only while a handler runs on arrival
+    [[nodiscard]] std::uint32_t requests_taken() const noexcept { return requests.taken() - (at_hand ? 1 : 0); }
     SlotPool<Loan> loans;
     SlotPool<RequestTransfer> transfers;
     SlotPool<PeerBook> books;
@@ -338,7 +356,7 @@ class ContextCore final : public na::Receiver {
     std::uint32_t fences = 0;  // loans whose fence is under way
 
     // What outlives close(): requests that handlers hold, calls that were never sent, fences that take their time.
-    [[nodiscard]] bool held() const noexcept { return requests.taken() != 0 || calls.taken() != 0 || fences != 0; }
+    [[nodiscard]] bool held() const noexcept { return requests_taken() != 0 || calls.taken() != 0 || fences != 0; }
     void go_if_over() noexcept {
         if (closed_ && !held()) keep_alive.reset();
     }

@@ -27,7 +27,7 @@ void ContextCore::watch_peer(PeerBook& book) noexcept {
 }
 
 void ContextCore::beat(PeerBook& book) noexcept {
-    if (!book.open || (book.sent.empty() && book.leaving == Leaving::no)) return;
+    if (!book.open || (book.sent == 0 && book.leaving == Leaving::no)) return;
     const TimeUs now = na->now_us();
     const bool silent = book.pinged != 0 && book.heard < book.pinged;
     // What it still has here it has sent before it was asked.

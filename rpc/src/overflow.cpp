@@ -46,6 +46,7 @@ Errc Call::grow_input(std::size_t bytes, Bytes& room) noexcept {
 }
 
 Errc Request::charge_memory(std::uint64_t bytes) noexcept {
+    if (arriving_) outlive_arrival();
     SharedBudget& budget = core_->decoded_budget;
     if (bytes > budget.part_max() - std::min(budget.part_max(), decoded_bytes_)) return Errc::too_large;
     if (!budget.take(bytes, &book_->decoded_bytes)) return Errc::overloaded;
@@ -56,6 +57,7 @@ Errc Request::charge_memory(std::uint64_t bytes) noexcept {
 
 Errc Request::grow_output(std::size_t bytes, Bytes& room) noexcept {
     CINNABAR_ASSERT(!answered() && !large_output_);
+    if (arriving_) outlive_arrival();
     go_whole_way();
     const Errc made = core_->allocate_overflow(bytes, large_output_, book_);
     if (made == Errc::ok) room = large_output_.contiguous();

@@ -35,7 +35,7 @@ void ContextCore::open_book(PeerBook& book) noexcept {
     ++connections;
     book.control_unacked = false;
     book.owes_ack = false;
-    if (options.heartbeat.count() != 0 && !book.sent.empty()) watch_peer(book);
+    if (options.heartbeat.count() != 0 && book.sent != 0) watch_peer(book);
     make_room();
 }
 
@@ -60,14 +60,13 @@ void ContextCore::close_book(PeerBook& book, Errc why) noexcept {
     book.control_unacked = false;
     book.owes_ack = false;
     book.one_way_sent = book.ending = book.complained = false;
-    // An ending may run into another call's, so the lists are looked at anew each time.
-    while (Call* call = book.sent.front()) {
-        if (call->awaiting_release_) book.sent.remove(*call);
-        finish(*call, why);
-    }
+    calls.for_each([&](Call& call) {
+        if (call.book_ == &book && call.is_sent()) finish(call, why);
+    });
     // Those that waited while the peer was asked to leave have lost nothing.
     const bool left = std::exchange(book.leaving, Leaving::no) != Leaving::no;
     if (left) --connections_leaving;
+    // An ending may run into another call's, so the list is looked at anew each time.
     while (Call* call = left ? nullptr : book.queued.front()) finish(*call, why);
     calls.for_each([&](Call& call) {
         if (call.book_ == &book && call.awaiting_release_) release_came(call);
@@ -181,6 +180,11 @@ bool ContextCore::account_adds_up(const PeerBook& book) noexcept {
     for (const Request* request = book.held.front(); request; request = PeerBook::Requests::next(*request)) {
         ++requests_here;
         if (!request->orphaned_ && !request->credit_returned_) ++held;
+    }
+    const Request* const now = book.core->at_hand;
+    if (now && now->arriving_ && now->book_ == &book) {
+        ++requests_here;
+        ++held;
     }
     return account.granted() + account.returnable() + held == account.budget() && requests_here == account.requests() &&
            account.unsent() <= requests_here;

@@ -37,7 +37,7 @@ struct PeerBook : PoolSlot {
 
     // As origin.
     Calls queued;                     // wait for a credit
-    Calls sent;                       // wait for a reply
+    std::uint32_t sent = 0;           // calls that wait for a reply, or pull one
     std::uint32_t credits = 0;        // requests that may be sent
     std::uint32_t posted = 0;         // requests that the transport has not sent yet
     std::uint32_t connection = 0;     // counts connections: what was posted for an older one is no matter of this one

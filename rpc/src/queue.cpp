@@ -13,7 +13,7 @@ constexpr Microseconds retry_after{20};
 // Before the connection is made nobody knows how many credits there will be; one call goes ahead and dials.
 bool ContextCore::may_send(PeerBook& book) noexcept {
     if (book.looks_again || book.leaving != Leaving::no) return false;
-    if (book.credits == 0 && (book.open || !book.sent.empty() || book.posted != 0)) return false;
+    if (book.credits == 0 && (book.open || (book.sent | book.posted) != 0)) return false;
     if (replies_owed + replies_kept < replies_owed_max) return true;
     if (!book.reply_waiter.linked) reply_waiters.push_back(book);
     return false;
@@ -24,7 +24,7 @@ void ContextCore::settle_reply(PeerBook& book) noexcept {
     if (book.replies_owed == 0) return;
     --book.replies_owed;
     --replies_owed;
-    wake_reply_waiter();
+    if (!reply_waiters.empty()) wake_reply_waiter();
 }
 
 // Not now, but in a moment: the caller may be in the middle of any list.

@@ -26,19 +26,19 @@ void ContextCore::on_unexpected(na::Arrival& arrival) noexcept {
 void ContextCore::accept_request(PeerBook& book, na::Arrival& arrival) noexcept {
     if (!book.account.spend()) return end_session(book, "sends requests without credits");
     if (book.account.granted() == 0) watch_starving(book);
-    Request* request = requests.acquire();
-    if (!request) return refuse_request(book, arrival);
-    request->core_ = this;
-    request->port_ = arrival.port;
-    if (request->source_ != book.peer->addr()) request->source_ = book.peer->addr();
-    if (request->message_ && request->message_->port != arrival.port) drop_message(*request);
-    request->references_.store(1, std::memory_order_relaxed);
-    book.held.push_back(*request);
-    request_table.insert(*request, book, arrival.tag);
-
     RequestHeader header;
     ConstBytes payload;
     Errc refused = decode_request(arrival.bytes, header, payload);
+    const Handler* const handler = refused == Errc::ok ? engine.find(header.rpc, header.provider) : nullptr;
+    const bool at_once = handler && may_run_on_arrival(book, header, *handler);
+    Request* request = at_once && at_hand ? at_hand : requests.acquire();
+    if (!request) return refuse_request(book, arrival.tag, refused == Errc::ok ? header.flags : std::uint16_t{0});
+    begin(*request, book, arrival);
+    if (refused == Errc::ok) describe(*request, header, handler);
+    if (at_once) return run_on_arrival(*request, payload);
+
+    book.held.push_back(*request);
+    request_table.insert(*request, book, arrival.tag);
     if (refused == Errc::ok) refused = admit(*request, header);
     if (refused == Errc::ok) refused = take_input(*request, arrival, payload);
     const bool overflow = (header.flags & flag_overflow) != 0;
@@ -52,6 +52,17 @@ void ContextCore::accept_request(PeerBook& book, na::Arrival& arrival) noexcept 
     }
     if (overflow) return pull_input(*request, request->input_);
     start(*request);
+}
+
+void ContextCore::begin(Request& request, PeerBook& book, const na::Arrival& arrival) noexcept {
+    request.core_ = this;
+    request.work_.user = &request;
+    request.book_ = &book;
+    request.tag_ = arrival.tag;
+    request.port_ = arrival.port;
+    if (request.source_ != book.peer->addr()) request.source_ = book.peer->addr();
+    if (request.message_ && request.message_->port != arrival.port) drop_message(request);
+    request.references_.store(1, std::memory_order_relaxed);
 }
 
 // Makes them last: small ones are copied, others keep their receive slot.
@@ -70,12 +81,13 @@ Errc ContextCore::take_input(Request& request, na::Arrival& arrival, ConstBytes 
 // Whether this one is too many. A peer may have as many as all leave free, and one in any case, so that whoever comes
 // next finds room.
 bool ContextCore::crowded(const PeerBook& book) const noexcept {
-    const std::uint32_t all = requests.taken() - replies_unsent;
+    const std::uint32_t all = requests_taken() - replies_unsent;
     return all > options.requests_held_max ||
            book.account.handling() > std::max(options.requests_held_max - all, std::uint32_t{1});
 }
 
-Errc ContextCore::admit(Request& request, const RequestHeader& header) noexcept {
+void ContextCore::describe(Request& request, const RequestHeader& header, const Handler* handler) noexcept {
+    request.handler_ = handler;
     request.one_way_ = (header.flags & flag_one_way) != 0;
     request.rpc_ = header.rpc;
     request.provider_ = header.provider;
@@ -84,13 +96,17 @@ Errc ContextCore::admit(Request& request, const RequestHeader& header) noexcept 
     if (traced || request.traced_) request.trace_ = header.trace;
     request.traced_ = traced;
     if ((header.flags & flag_hungry) != 0) request.book_->account.set_hungry(true);
+    request.deadline_ = time_never;
     if (header.time_left_us != time_left_none) {
         const TimeUs now = na->now_us();
         request.deadline_ = header.time_left_us > time_never - 1 - now ? time_never - 1 : now + header.time_left_us;
     }
+}
+
+Errc ContextCore::admit(Request& request, const RequestHeader& header) noexcept {
     if (header.time_left_us == 0) return Errc::timed_out;
     if (engine.draining() || closing_) return Errc::shutting_down;
-    if (requests.taken() - replies_unsent > uncrowded_max && crowded(*request.book_)) return Errc::overloaded;
+    if (requests_taken() - replies_unsent > uncrowded_max && crowded(*request.book_)) return Errc::overloaded;
     for (Tombstone& tombstone : tombstones) {
         if (!tombstones_used) break;
         if (tombstone.peer == request.book_->peer && tombstone.call == request.tag_) {
@@ -98,14 +114,12 @@ Errc ContextCore::admit(Request& request, const RequestHeader& header) noexcept 
             return Errc::canceled;
         }
     }
-    request.handler_ = engine.find(header.rpc, header.provider);
     if (!request.handler_) return Errc::no_such_rpc;
     return shapes_match(request.handler_->shape, header.shape) ? Errc::ok : Errc::bad_signature;
 }
 
 // To the handler, by way of the completion queue.
 void ContextCore::start(Request& request) noexcept {
-    request.work_.user = &request;
     request.work_.run = [](Work& work) noexcept {
         Request& next = *static_cast<Request*>(work.user);
         next.core_->run_handler(next);

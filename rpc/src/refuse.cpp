@@ -12,17 +12,14 @@ constexpr Microseconds debt_patience{100'000};
 
 }  // namespace
 
-void ContextCore::refuse_request(PeerBook& book, const na::Arrival& arrival) noexcept {
+// `flags`: of its header; 0 where that makes no sense.
+void ContextCore::refuse_request(PeerBook& book, std::uint64_t id, std::uint16_t flags) noexcept {
     book.account.request_over();
     retire_credit(book);
-    RequestHeader header;
-    ConstBytes payload;
-    const bool known = decode_request(arrival.bytes, header, payload) == Errc::ok;
-    const bool one_way = known && (header.flags & flag_one_way) != 0;
-    if (!one_way) {
-        send_control(book, {ControlType::refused, 0, arrival.tag});
-    } else if ((header.flags & flag_overflow) != 0) {
-        send_control(book, {ControlType::released, 0, arrival.tag});
+    if ((flags & flag_one_way) == 0) {
+        send_control(book, {ControlType::refused, 0, id});
+    } else if ((flags & flag_overflow) != 0) {
+        send_control(book, {ControlType::released, 0, id});
     }
     watch_debtors();
 }

@@ -114,7 +114,9 @@ void ContextCore::accept_reply(Call& call, na::Arrival& arrival, const ReplyHead
                       is_known(header.result) && header.result != Errc::again ? header.result : Errc::handler_failed);
     }
     const bool large = (header.flags & flag_overflow) != 0;
-    if (!large && copy_small_reply(call, payload, call.output_)) return finish(call, Errc::ok);
+    if (!large && copy_small_reply(call, payload, call.output_)) {
+        return call.whole_way_ ? finish(call, Errc::ok) : finish_answered(call);
+    }
     ConstBytes kept;
     if (const Errc failed = keep_reply(call, arrival, payload, kept); failed != Errc::ok) {
         if (large) send_control(*call.book_, {ControlType::fetched, 0, arrival.tag});

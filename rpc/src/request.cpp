@@ -41,6 +41,7 @@ void ContextCore::run_handler(Request& request) noexcept {
 }
 
 void Request::detach() noexcept {
+    if (arriving_) outlive_arrival();
     core_->owned([this] {
         if (holds_slot() && !kept_.detached) {
             const std::size_t input_bytes = input_.size();
@@ -52,6 +53,7 @@ void Request::detach() noexcept {
 }
 
 void Request::release_input() noexcept {
+    if (arriving_) return;  // it holds no slot
     core_->owned([this] {
         input_ = {};
         core_->return_slot(*this);
@@ -90,11 +92,11 @@ void Request::respond(std::size_t output_bytes, std::uint16_t shape, SentFunctio
 // Where nobody else can refer to it, the reply on its way to the owner is a reference: so the release that mostly
 // follows is not the last one, and nothing to be handed over.
 void Request::post_answer() noexcept {
+    if (arriving_) return answered_.store(true, std::memory_order_relaxed);
     reply_refers_ = references_.load(std::memory_order_relaxed) == 1 &&
                     (!whole_way() || !on_cancel_.load(std::memory_order_relaxed));
     if (reply_refers_) references_.store(2, std::memory_order_relaxed);
     answered_.store(true, std::memory_order_release);
-    work_.user = this;
     work_.run = [](Work& work) noexcept {
         Request& request = request_of(work.user);
         ContextCore& core = *request.core_;
@@ -138,6 +140,21 @@ Errc ContextCore::post_reply_op(Request& request, ConstBytes reply) noexcept {
     return na->post_owned(op);
 }
 
+// Into the request's message; empty when there is none to be had.
+ConstBytes ContextCore::write_reply(Request& request, std::uint16_t credits) noexcept {
+    if (!request.message_) request.message_ = request.port_->take_message();
+    if (!request.message_) return {};
+    ReplyHeader header;
+    header.result = request.answer_;
+    header.flags = frame_flags;
+    if (request.output_is_lent()) header.flags |= flag_overflow;
+    header.payload_bytes = request.output_bytes_;
+    header.shape = request.output_shape_;
+    header.credits = credits;
+    encode_reply(header, request.message_->bytes());
+    return {request.message_->payload, reply_header_bytes + request.output_bytes_};
+}
+
 void ContextCore::post_reply(Request& request) noexcept {
     if (request.one_way_ || request.orphaned_ || closed_) {
         if (request.users_gone_) return_slot(request);  // nobody comes by again who would
@@ -163,16 +180,9 @@ void ContextCore::post_reply(Request& request) noexcept {
         }
     }
     if (taken == Errc::ok) {
-        ReplyHeader header;
-        header.result = request.answer_;
-        header.flags = static_cast<std::uint16_t>((request.output_is_lent() ? flag_overflow : 0) |
-                                                  (options.checksums ? flag_checksum : 0));
-        header.payload_bytes = request.output_bytes_;
-        header.shape = request.output_shape_;
-        header.credits = credits_for(book);
-        encode_reply(header, request.message_->bytes());
+        const std::uint16_t credits = credits_for(book);
+        const ConstBytes reply = write_reply(request, credits);
         // The short way: it has left. Not where somebody is told of that, or a result is kept from then on.
-        const ConstBytes reply(request.message_->payload, reply_header_bytes + request.output_bytes_);
         if ((!request.whole_way() || (!request.on_sent_ && !request.lend_)) &&
             na->send_now(*book.peer, na::OpKind::send_expected, request.tag_, reply)) {
             return reply_over(request, Errc::ok);
@@ -183,7 +193,7 @@ void ContextCore::post_reply(Request& request) noexcept {
             reply_begins(book);
             return;
         }
-        book.account.take_back(header.credits);
+        book.account.take_back(credits);
         watch_starving(book);
     }
     if (taken == Errc::again) return post_reply_later(request);
@@ -204,7 +214,6 @@ void ContextCore::post_reply(Request& request) noexcept {
 
 void ContextCore::post_reply_later(Request& request) noexcept {
     // The work may be anything of the past: an answer without a handler is posted without it.
-    request.work_.user = &request;
     request.work_.run = [](Work& work) noexcept {
         Request& later = request_of(work.user);
         later.book_->account.reply_begins_later();
@@ -264,6 +273,7 @@ bool Request::canceled() const noexcept {
 
 void Request::on_cancel(CancelFunction function, void* user) noexcept {
     if (answered()) return;
+    if (arriving_) outlive_arrival();
     go_whole_way();
     on_cancel_user_ = user;
     // The owner cancels first and looks for the function then: one of both sees the other.
@@ -313,6 +323,7 @@ void ContextCore::tell_canceled(Request& request) noexcept {
 
 bulk::Transfer* Request::transfer(bulk::TransferArgs args, bulk::TransferDone done, void* user,
                                   bulk::TransferProgress progress, Errc& why) noexcept {
+    if (arriving_) outlive_arrival();
     bulk::Transfer* started = nullptr;
     core_->owned([&] {
         why = Errc::canceled;
@@ -367,6 +378,11 @@ void ContextCore::transfer_finished(RequestTransfer& node) noexcept {
 }
 
 void Request::release() noexcept {
+    if (arriving_ && references_.load(std::memory_order_relaxed) == 1) {
+        references_.store(0, std::memory_order_relaxed);
+        users_gone_ = true;
+        return;
+    }
     if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     release_work_.user = this;
     release_work_.run = [](Work& work) noexcept {
@@ -382,7 +398,6 @@ void ContextCore::users_gone(Request& request) noexcept {
         request.answer_ = Errc::canceled;
         request.output_bytes_ = 0;
         request.answered_.store(true, std::memory_order_relaxed);
-        request.work_.user = &request;
         request.work_.run = [](Work& work) noexcept {
             Request& unanswered = request_of(work.user);
             unanswered.core_->post_reply(unanswered);

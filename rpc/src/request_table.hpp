@@ -20,7 +20,7 @@ class RequestTable {
     void insert(Request& request, PeerBook& book, std::uint64_t tag) noexcept {
         request.book_ = &book;
         request.tag_ = tag;
-        if (++count_ > buckets_) grow();
+        if (++count_ > buckets()) grow();
         link(request, bucket_of(book, tag));
     }
     // Does nothing to one that was removed before.
@@ -43,7 +43,7 @@ class RequestTable {
     // For tests.
     [[nodiscard]] std::size_t longest_chain() const noexcept {
         std::size_t longest = 0;
-        for (std::size_t i = 0; i < buckets_; ++i) {
+        for (std::size_t i = 0; i < buckets(); ++i) {
             std::size_t length = 0;
             for (const Request* request = table_[i]; request; request = request->tag_next_) ++length;
             longest = std::max(longest, length);
@@ -55,11 +55,8 @@ class RequestTable {
     // No peer can foresee it, so that none can put its requests into one chain, or into that of somebody else; ids
     // alone are alike, since every origin begins with the same ones.
     [[nodiscard]] Request** bucket_of(const PeerBook& book, std::uint64_t tag) const noexcept {
-        std::uint64_t mixed = (tag ^ secret_) * 0x9e3779b97f4a7c15u;
-        mixed = (mixed ^ mixed >> 32) + (reinterpret_cast<std::uintptr_t>(&book) >> 4) * salt_;
-        mixed = (mixed ^ mixed >> 32) * factor_;
-        mixed = (mixed ^ mixed >> 32) * 0x9e3779b97f4a7c15u;
-        return table_ + (mixed >> 32 & (buckets_ - 1));
+        const std::uint64_t mixed = tag * factor_ + reinterpret_cast<std::uintptr_t>(&book) * salt_;
+        return table_ + ((mixed ^ mixed >> 32) * factor_ >> shift_);
     }
     static void link(Request& request, Request** bucket) noexcept {
         request.tag_next_ = *bucket;
@@ -67,14 +64,14 @@ class RequestTable {
         request.tag_place_ = bucket;
         *bucket = &request;
     }
+    [[nodiscard]] std::size_t buckets() const noexcept { return std::size_t{1} << (64 - shift_); }
     void grow() noexcept {
-        const std::size_t more = 4 * buckets_;
-        std::unique_ptr<Request*[]> made(new (std::nothrow) Request* [more] {});
+        const std::size_t before = buckets();
+        std::unique_ptr<Request*[]> made(new (std::nothrow) Request* [4 * before] {});
         if (!made) return;
-        const std::size_t before = buckets_;
         Request** const old = table_;
         table_ = made.get();
-        buckets_ = more;
+        shift_ -= 2;
         for (std::size_t i = 0; i < before; ++i) {
             while (Request* request = old[i]) {
                 old[i] = request->tag_next_;
@@ -84,14 +81,13 @@ class RequestTable {
         grown_ = std::move(made);
     }
 
-    static constexpr std::size_t first_buckets = 64;
+    static constexpr unsigned first_bits = 6;
 
-    const std::uint64_t secret_ = secret_u64();
-    const std::uint64_t salt_ = secret_u64() | 1;
     const std::uint64_t factor_ = secret_u64() | 1;
-    std::size_t buckets_ = first_buckets;
+    const std::uint64_t salt_ = secret_u64() | 1;
+    unsigned shift_ = 64 - first_bits;
     std::size_t count_ = 0;
-    Request* first_[first_buckets]{};
+    Request* first_[std::size_t{1} << first_bits]{};
     Request** table_ = first_;
     std::unique_ptr<Request*[]> grown_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// call_loop SCHEME CALLS IN_FLIGHT: small calls between two contexts of one thread, and nothing else. What
+// call_loop SCHEME CALLS IN_FLIGHT [on_arrival]: small calls between two contexts of one thread, and nothing else. What
 // call_instructions_test counts, and what to run under a profiler.
 #include <cinnabar/na/registry.hpp>
 #include <cinnabar/plugins/builtin.hpp>
@@ -26,7 +26,7 @@ void echo(rpc::Request& request, void*) noexcept {
 }
 
 struct Side {
-    Side(std::shared_ptr<na::Transport> transport, na::ContextId id) {
+    Side(std::shared_ptr<na::Transport> transport, na::ContextId id, bool on_arrival) {
         engine = rpc::Engine::open({std::move(transport)}).value();
         rpc::Options options;
         options.context.id = id;
@@ -34,6 +34,7 @@ struct Side {
         rpc::Handler handler;
         handler.run = &echo;
         handler.name = "call_loop.echo";
+        handler.on_arrival = on_arrival;
         engine->serve(echo_id, 0, handler).value();
     }
     std::unique_ptr<rpc::Engine> engine;
@@ -68,8 +69,8 @@ struct Caller {
 }  // namespace
 
 int main(int count, char** words) {
-    if (count != 4) {
-        std::fprintf(stderr, "call_loop SCHEME CALLS IN_FLIGHT\n");
+    if (count < 4 || count > 5) {
+        std::fprintf(stderr, "call_loop SCHEME CALLS IN_FLIGHT [on_arrival]\n");
         return 2;
     }
     const std::string scheme = words[1];
@@ -85,8 +86,9 @@ int main(int count, char** words) {
     // Two processes in one, where the transport can be opened twice.
     const std::shared_ptr<na::Transport> client_side =
         scheme == "self" ? server_side : registry.open(scheme + "://", {}).value();
-    Side server(server_side, 0);
-    Side client(client_side, 1);
+    const bool on_arrival = count == 5;
+    Side server(server_side, 0, on_arrival);
+    Side client(client_side, 1, on_arrival);
 
     Caller caller{*client.context, server.context->self_addr(), calls, calls};
     for (unsigned long i = 0; i < in_flight && caller.to_start > 0; ++i) caller.start();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// typed_loop SCHEME CALLS IN_FLIGHT: small typed calls from tasks between two nodes of one thread, and nothing else.
+// typed_loop SCHEME CALLS IN_FLIGHT [on_arrival]: small typed calls from tasks between two nodes of one thread, and
+// nothing else.
 // What call_instructions_test counts.
 #include <cinnabar/cinnabar.hpp>
 
@@ -28,8 +29,8 @@ cinnabar::Task<void> one_after_the_other(cinnabar::NodeRef node, cinnabar::Addr 
 }  // namespace
 
 int main(int count, char** words) {
-    if (count != 4) {
-        std::fprintf(stderr, "typed_loop SCHEME CALLS IN_FLIGHT\n");
+    if (count < 4 || count > 5) {
+        std::fprintf(stderr, "typed_loop SCHEME CALLS IN_FLIGHT [on_arrival]\n");
         return 2;
     }
     const std::string scheme = words[1];
@@ -39,7 +40,8 @@ int main(int count, char** words) {
     cinnabar::NodeOptions options;
     options.progress_thread = false;
     auto server = cinnabar::Node::listen(scheme + (scheme == "tcp" ? "://127.0.0.1:0" : "://"), options).value();
-    server.serve(echo, [](Words input) { return input; }).value();
+    const auto same = [](Words input) { return input; };
+    (count == 5 ? server.serve(echo, same, cinnabar::on_arrival) : server.serve(echo, same)).value();
     auto client = cinnabar::Node::open(scheme + "://", options).value();
     const auto peer = client.lookup(server.address()).value();
 

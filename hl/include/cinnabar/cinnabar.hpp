@@ -34,6 +34,7 @@ using hl::Node;
 using hl::NodeOptions;
 using hl::NodeRef;
 using hl::on;
+using hl::on_arrival;
 using hl::OneWay;
 using hl::Pending;
 using hl::Pool;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // SlotPool: a bounded pool of objects at stable addresses. It grows in blocks; slots are found by index and reused
-// without being constructed again. With Threads::many, acquire and release use compare-and-swap; with Threads::one,
-// plain loads and stores.
+// without being constructed again. With Threads::many, free slots are a lock-free list; with Threads::one, a stack of
+// pointers.
 #pragma once
 
 #include <cinnabar/base/assert.hpp>
@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <utility>
 
 namespace cinnabar {
 
@@ -59,13 +60,23 @@ class SlotPool {
     // memory is left.
     template <typename F>
     [[nodiscard]] T* acquire(F&& prepare) noexcept {
+        if (threads_ == Threads::one) {
+            if (free_count_ == 0 && !grow(prepare)) return nullptr;
+            return free_[--free_count_];
+        }
         for (;;) {
             if (T* slot = pop()) return slot;
             if (!grow(prepare)) return nullptr;
         }
     }
 
-    void release(T& slot) noexcept { push(slot, slot, one_release); }
+    void release(T& slot) noexcept {
+        if (threads_ == Threads::one) {
+            free_[free_count_++] = &slot;
+        } else {
+            push(slot, slot, one_release);
+        }
+    }
 
     // Null if no slot with this index has been made yet. Any index may be passed.
     [[nodiscard]] T* at(std::uint32_t index) const noexcept {
@@ -77,6 +88,7 @@ class SlotPool {
 
     // The number of acquired slots; exact on one thread, a snapshot on many.
     [[nodiscard]] std::uint32_t taken() const noexcept {
+        if (threads_ == Threads::one) return blocks_used_ * block_slots - free_count_;
         const std::uint64_t head = head_.load(std::memory_order_relaxed);
         return static_cast<std::uint32_t>((head >> acquired_shift) - (head >> released_shift)) & count_mask;
     }
@@ -91,6 +103,11 @@ class SlotPool {
     }
 
   private:
+    // Requires: it has been made.
+    T* made(std::uint32_t index) const noexcept {
+        return blocks_[index / block_slots].load(std::memory_order_acquire) + index % block_slots;
+    }
+
     // The head packs index + 1 of the first free slot (22 bits) and the numbers of acquisitions and releases (21 bits
     // each; they prevent the ABA problem and give taken()).
     static constexpr unsigned acquired_shift = 22;
@@ -111,12 +128,8 @@ class SlotPool {
         for (;;) {
             const auto index = static_cast<std::uint32_t>(head & index_mask);
             if (index == 0) return nullptr;
-            T* slot = at(index - 1);
+            T* const slot = made(index - 1);
             const std::uint64_t next = acquired(head, slot->slot_next.load(std::memory_order_relaxed));
-            if (threads_ == Threads::one) {
-                head_.store(next, std::memory_order_relaxed);
-                return slot;
-            }
             if (head_.compare_exchange_weak(head, next, std::memory_order_acquire, std::memory_order_acquire))
                 return slot;
         }
@@ -128,10 +141,6 @@ class SlotPool {
         for (;;) {
             last.slot_next.store(static_cast<std::uint32_t>(head & index_mask), std::memory_order_relaxed);
             const std::uint64_t next = ((head & ~index_mask) + count) | (first.slot_index + 1);
-            if (threads_ == Threads::one) {
-                head_.store(next, std::memory_order_relaxed);
-                return;
-            }
             if (head_.compare_exchange_weak(head, next, std::memory_order_release, std::memory_order_relaxed)) return;
         }
     }
@@ -141,9 +150,10 @@ class SlotPool {
         const std::lock_guard lock(grow_mutex_);
         if ((head_.load(std::memory_order_acquire) & index_mask) != 0) return true;
         if (blocks_used_ == blocks_max_) return false;
-        std::unique_ptr<T[]> made(new (std::nothrow) T[block_slots]);
-        if (!made || !prepare(made.get())) return false;
-        T* const slots = made.release();
+        if (threads_ == Threads::one && !grow_stack()) return false;
+        std::unique_ptr<T[]> block(new (std::nothrow) T[block_slots]);
+        if (!block || !prepare(block.get())) return false;
+        T* const slots = block.release();
         const std::uint32_t base = blocks_used_ * block_slots;
         for (std::uint32_t k = 0; k < block_slots; ++k) {
             slots[k].slot_index = base + k;
@@ -151,14 +161,33 @@ class SlotPool {
         }
         blocks_[blocks_used_].store(slots, std::memory_order_release);
         ++blocks_used_;
-        push(slots[0], slots[block_slots - 1], 0);
+        if (threads_ == Threads::many) {
+            push(slots[0], slots[block_slots - 1], 0);
+        } else {
+            for (std::uint32_t k = block_slots; k > 0; --k) free_[free_count_++] = &slots[k - 1];
+        }
+        return true;
+    }
+
+    // Room for one more block. Requires: no slot is free.
+    bool grow_stack() noexcept {
+        const std::uint32_t slots = (blocks_used_ + 1) * block_slots;
+        if (slots <= free_max_) return true;
+        const std::uint32_t more = std::max(slots, 2 * free_max_);
+        std::unique_ptr<T*[]> stack(new (std::nothrow) T*[more]);
+        if (!stack) return false;
+        free_ = std::move(stack);
+        free_max_ = more;
         return true;
     }
 
     const Threads threads_;
     const std::uint32_t blocks_max_;
     std::unique_ptr<std::atomic<T*>[]> blocks_;
-    std::atomic<std::uint64_t> head_{0};
+    std::atomic<std::uint64_t> head_{0};  // Threads::many
+    std::unique_ptr<T*[]> free_;          // Threads::one: a stack
+    std::uint32_t free_count_ = 0;
+    std::uint32_t free_max_ = 0;
     std::mutex grow_mutex_;
     std::uint32_t blocks_used_ = 0;
 };

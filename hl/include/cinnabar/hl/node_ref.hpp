@@ -36,7 +36,7 @@ class CINNABAR_API NodeRef : public Calls {
     // --- serving (serve.hpp) Serves `rpc` with the handler f until withdraw() or the end of the node. f takes the
     // arguments, or a Request<Input>, and returns the result or a Result of it. It is a plain function, which runs on
     // the loop and must be short, or a coroutine that returns a Task. Options: on(pool), on(pool, Priority::high),
-    // provider(3). exists: the RPC is served already.
+    // on_arrival, provider(3). exists: the RPC is served already.
     template <typename R, typename F, typename... Option>
     Result<void> serve(const R& rpc, F f, Option... options) const;
     // Stops serving `rpc`. Requests that are running continue. not_found: it is not served.

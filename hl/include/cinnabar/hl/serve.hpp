@@ -5,6 +5,11 @@
 //     node.serve(sum, [](Pair p) -> Result<int> { ... });                                 // may fail
 //     node.serve(save, [](Request<SaveIn> r) -> Task<Result<SaveOut>> { ... });           // a coroutine
 //     node.serve(hash, compute, on(pool), provider(2));                                   // on a pool's threads
+//     node.serve(sum, [](Pair p) { return p.a + p.b; }, on_arrival);                      // as soon as it is read
+//
+// A handler that is served on_arrival runs while its context is owned, before anything else that came: the shortest way
+// there is, for functions that compute and answer in some microseconds. It must not block, wait for a call, or drive a
+// node. Arguments of more than 192 bytes go to it by the loop.
 //
 // The handler object lives at least as long as any of its coroutines, so a lambda may capture. Views in the arguments
 // stay valid until the handler has ended.
@@ -24,6 +29,7 @@ struct CINNABAR_API ServeOptions {
     std::shared_ptr<PoolCore> pool;  // null: on the loop
     Priority priority = Priority::normal;
     rpc::ProviderId provider = 0;
+    bool on_arrival = false;
 
     void set_pool(const Pool& wanted) noexcept;
 };
@@ -37,6 +43,11 @@ struct OnPool {
     }
 };
 [[nodiscard]] inline OnPool on(Pool pool, Priority priority = Priority::normal) { return {std::move(pool), priority}; }
+
+struct OnArrival {
+    void apply(ServeOptions& options) const noexcept { options.on_arrival = true; }
+};
+inline constexpr OnArrival on_arrival;
 
 struct WithProvider {
     rpc::ProviderId id;
@@ -239,6 +250,9 @@ struct Served : ServedBase {
 template <typename R, typename F, typename... Option>
 Result<void> NodeRef::serve(const R& rpc, F f, Option... options) const {
     using Serving = Served<R, F>;
+    constexpr bool at_once = (std::is_same_v<Option, OnArrival> || ...);
+    static_assert(!at_once || (!Serving::coroutine && !(std::is_same_v<Option, OnPool> || ...)),
+                  "cinnabar: on_arrival is for plain functions, and not with a pool");
     auto served = std::make_shared<Serving>(std::move(f));
     served->node = core_;
     (options.apply(served->options), ...);

@@ -43,7 +43,8 @@ class CINNABAR_API Context {
 
     // Ownership for the length of a scope; on `one` it costs nothing. `many`: waits for the present owner, who holds it
     // for a bounded moment and never while sleeping, and for those who asked before; whoever asks later comes later,
-    // progress() included. Never take it twice in one thread.
+    // progress() included. Never take it twice in one thread; inside a Receiver function it is owned already, and
+    // taking it does nothing.
     class Ownership;
 
     // Ends all connections: everything posted completes with `canceled` inside, and later posts answer `closed`. The
@@ -54,6 +55,10 @@ class CINNABAR_API Context {
     [[nodiscard]] Port* route(const Addr& addr) const noexcept;
     // Owner. The peer of an address on the port that reaches it best. unreachable: none does; out_of_memory.
     [[nodiscard]] Result<Peer*> peer(const Addr& addr);
+    // Owner. The same, of an address that peer() was asked for before; null where it has to be asked again.
+    [[nodiscard]] Peer* known_peer(const Addr& addr) const noexcept {
+        return ordinal_ < AddrBody::shortcuts && !addr.empty() ? addr.body().peers[ordinal_] : nullptr;
+    }
     [[nodiscard]] std::span<const std::unique_ptr<Port>> ports() const noexcept;
     [[nodiscard]] Transport& transport_of(const Port& port) const noexcept;
 
@@ -86,11 +91,11 @@ class CINNABAR_API Context {
     void enqueue(Work& work) noexcept;
 
     // Polls all ports, fires timers, runs what was submitted. Returns how much was done; 0 after `timeout` passed with
-    // nothing. Returns at once while the completion queue is not empty. A zero timeout never sleeps. Spins for a
-    // bounded, adaptive time, then sleeps in the kernel. On a virtual clock it never sleeps: whoever owns that clock
-    // moves it on when all contexts are idle.
+    // nothing, and inside a Receiver function. Returns at once while the completion queue is not empty. A zero timeout
+    // never sleeps. Spins for a bounded, adaptive time, then sleeps in the kernel. On a virtual clock it never sleeps:
+    // whoever owns that clock moves it on when all contexts are idle.
     unsigned progress(Microseconds timeout) noexcept;
-    // Runs at most `count_max` nodes of the completion queue and returns how many.
+    // Runs at most `count_max` nodes of the completion queue and returns how many; none inside a Receiver function.
     unsigned trigger(unsigned count_max) noexcept;
     [[nodiscard]] bool has_completions() const noexcept;
     // Nodes that wait for trigger(). Any thread; a snapshot.
@@ -117,7 +122,7 @@ class CINNABAR_API Context {
 
     [[nodiscard]] const ContextOptions& options() const noexcept;
     // A small number that no other living context of this process has.
-    [[nodiscard]] std::uint32_t ordinal() const noexcept;
+    [[nodiscard]] std::uint32_t ordinal() const noexcept { return ordinal_; }
     // Ops that are posted and not complete.
     [[nodiscard]] std::uint32_t ops_posted() const noexcept;
     // Threads that wait for the ownership now. Any thread; a snapshot.
@@ -134,6 +139,7 @@ class CINNABAR_API Context {
     class Impl;
     explicit Context(std::unique_ptr<Impl> impl) noexcept;
     std::unique_ptr<Impl> impl_;
+    const std::uint32_t ordinal_;
 };
 
 class CINNABAR_API Context::Ownership {
@@ -145,6 +151,7 @@ class CINNABAR_API Context::Ownership {
 
   private:
     Context& context_;
+    const bool nested_;
 };
 
 }  // namespace cinnabar::na

@@ -128,6 +128,7 @@ class CINNABAR_API Call : public AlignedPoolSlot {
         return op_.state == na::OpState::idle && !pull_ && !lends_ && !reply_ && !reply_copy_ && !large_input_ &&
                !large_output_;
     }
+    [[nodiscard]] bool is_sent() const noexcept { return state_ == State::sent || state_ == State::pulling; }
     // False when a cancel is on its way already.
     [[nodiscard]] bool prepare_cancel(std::uint64_t generation) noexcept;
 
@@ -145,7 +146,7 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     std::atomic<std::uint64_t> cancel_generation_{0};  // whom the queued cancel_work_ means; 0: it is not queued
     std::uint32_t input_bytes_ = 0;
     std::uint32_t connection_ = 0;  // of its book, when it was posted
-    ListLink<Call> link_;           // queued or sent, in its peer's book
+    ListLink<Call> link_;           // queued, in its peer's book
     ListLink<Call> deadline_link_;  // in ContextCore::deadlines, or else the timer is armed
     std::atomic<Phase> phase_{Phase::outside};
     State state_ = State::idle;

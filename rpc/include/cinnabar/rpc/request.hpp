@@ -119,7 +119,10 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     [[nodiscard]] Result<std::unique_ptr<na::View>> view(const bulk::RemoteRegion& remote, std::uint64_t offset,
                                                          std::uint64_t bytes);
 
-    void acquire() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
+    void acquire() noexcept {
+        if (arriving_) outlive_arrival();
+        references_.fetch_add(1, std::memory_order_relaxed);
+    }
     void release() noexcept;
 
   private:
@@ -145,6 +148,7 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     }
 
     void post_answer() noexcept;
+    void outlive_arrival() noexcept;
     // False: the last reference is gone.
     [[nodiscard]] bool acquire_if_held() noexcept;
 
@@ -177,6 +181,7 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     bool users_gone_ = false;
     bool orphaned_ = false;      // its connection is gone: no reply is sent
     bool reply_refers_ = false;  // the reply that is handed over holds a reference
+    bool arriving_ = false;      // its handler runs where it was read (on_arrival.cpp)
     std::atomic<bool> answered_{false};
     std::atomic<bool> canceled_{false};
     alignas(8) std::array<std::byte, small_bytes_max> small_input_;  // not filled before it is used
