@@ -20,6 +20,7 @@ struct Pair {
 };
 constexpr Rpc<int(Pair)> sum{"sum"};
 constexpr Rpc<int(Pair)> slow_sum{"slow_sum"};
+constexpr Rpc<int(Pair)> soon{"sum_on_arrival"};
 constexpr int warm_up_calls = 2'000;
 constexpr int counted_calls = 1'000;
 
@@ -54,6 +55,10 @@ TEST_P(Allocations, calls_of_a_task_to_a_plain_function_and_to_a_coroutine) {
 #endif
     ASSERT_TRUE(node_->serve(sum, [](Pair p) { return p.a + p.b; }).ok());
     ASSERT_TRUE(node_
+                    ->serve(
+                        soon, [](Pair p) { return p.a + p.b; }, on_arrival)
+                    .ok());
+    ASSERT_TRUE(node_
                     ->serve(slow_sum,
                             [](Request<Pair> request) -> Task<int> {
                                 const Result<int> nested =
@@ -61,7 +66,7 @@ TEST_P(Allocations, calls_of_a_task_to_a_plain_function_and_to_a_coroutine) {
                                 co_return nested.ok() ? *nested : 0;
                             })
                     .ok());
-    for (const auto* rpc : {&sum, &slow_sum}) {
+    for (const auto* rpc : {&sum, &slow_sum, &soon}) {
         const auto counted = [this, rpc]() -> Task<std::uint64_t> {
             EXPECT_EQ(co_await many(*rpc, warm_up_calls), warm_up_calls);
             const std::uint64_t before = support::allocations();

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 using namespace std::chrono_literals;
@@ -150,6 +151,81 @@ TEST(Options, a_nested_call_ends_by_its_own_deadline_or_by_the_one_around_it) {
     EXPECT_TRUE(nested == Errc::timed_out || nested == Errc::canceled);
     EXPECT_LT(std::chrono::steady_clock::now() - started, 60s);
 }
+
+class OnArrival : public testing::TestWithParam<std::string> {};
+
+// Both directions at once, so that handlers on arrival run on threads that others hand work to.
+TEST_P(OnArrival, handlers_answer_many_threads_and_may_do_what_others_do) {
+    static constexpr Rpc<int(int)> twice{"twice"};
+    static constexpr Rpc<int(int)> picky{"picky"};
+    constexpr int each = 300;
+    Node server = Node::listen(GetParam()).value();
+    std::atomic<int> notes{0};
+    static constexpr OneWay<int> note{"note"};
+    ASSERT_TRUE(server.serve(note, [&](int) { ++notes; }).ok());
+    const Addr to = Addr::parse(server.address()).value();
+    ASSERT_TRUE(server
+                    .serve(
+                        twice, [](int n) { return 2 * n; }, on_arrival)
+                    .ok());
+    ASSERT_TRUE(server
+                    .serve(
+                        picky,
+                        [](Request<int> request) -> Result<int> {
+                            if (*request % 3 == 0) return request.fail(7, "a multiple of three");
+                            if (*request % 3 == 1 && request.stop_token().stop_requested()) return Errc::canceled;
+                            return *request;
+                        },
+                        on_arrival)
+                    .ok());
+    std::vector<std::thread> threads;
+    std::atomic<int> wrong{0};
+    for (int t = 0; t < 4; ++t) {
+        threads.emplace_back([&, t] {
+            Node client = Node::open(GetParam().substr(0, GetParam().find(':')) + "://").value();
+            for (int i = 0; i < each; ++i) {
+                if (client.call(twice, to, i, 60s).wait().value() != 2 * i) ++wrong;
+                const Result<int> answer = client.call(picky, to, i + t, 60s).wait();
+                const bool refused = (i + t) % 3 == 0;
+                if (refused ? answer.code() != Errc::application : answer.value() != i + t) ++wrong;
+            }
+            if (!client.call(note, to, t, 60s).wait().ok()) ++wrong;
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(wrong, 0);
+    while (notes < 4) std::this_thread::yield();
+}
+
+// What it calls is answered, though its own thread is the one that drives the node.
+TEST_P(OnArrival, a_handler_starts_calls_that_end_later) {
+    static constexpr Rpc<int(int)> inner{"inner"};
+    static constexpr Rpc<void(int)> starts{"starts"};
+    Node server = Node::listen(GetParam()).value();
+    const Addr to = Addr::parse(server.address()).value();
+    std::atomic<int> ended{0};
+    ASSERT_TRUE(server
+                    .serve(
+                        inner, [](int n) { return n; }, on_arrival)
+                    .ok());
+    ASSERT_TRUE(server
+                    .serve(
+                        starts,
+                        [&](Request<int> request) {
+                            request.node().call(inner, to, *request, 60s).then([&ended](Result<int> result) {
+                                if (result) ended += *result;
+                            });
+                        },
+                        on_arrival)
+                    .ok());
+    Node client = Node::open(GetParam().substr(0, GetParam().find(':')) + "://").value();
+    ASSERT_TRUE(client.call(starts, to, 5, 60s).wait().ok());
+    ASSERT_TRUE(client.call(starts, to, 6, 60s).wait().ok());
+    while (ended < 11) std::this_thread::yield();
+    EXPECT_EQ(client.call(starts, to, 0, 60s).wait().code(), Errc::ok);
+}
+INSTANTIATE_TEST_SUITE_P(Transports, OnArrival, testing::Values("tcp://127.0.0.1:0", "shm://"),
+                         [](const auto& tested) { return tested.param.substr(0, tested.param.find(':')); });
 
 class Progress : public testing::TestWithParam<std::string> {};
 

@@ -41,6 +41,7 @@ struct Climate {
     bool rogues = false;      // handlers go on with transfers after their call has ended
     bool tight = false;       // limits that calls run into
     bool liar = false;        // a hostile peer calls all processes
+    bool on_arrival = false;  // handlers run where their request was read
 };
 
 }  // namespace cinnabar::seeds

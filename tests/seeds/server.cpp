@@ -57,6 +57,7 @@ void Server::serve(Kind kind, void (Server::*handler)(Task&)) {
     };
     rpc::Handler entry;
     entry.name = name_of(kind);
+    entry.on_arrival = mesh_.climate().on_arrival;
     entry.target = std::make_shared<Target>(Target{this, handler});
     entry.run = [](rpc::Request& request, void* user) noexcept {
         const auto& target = *static_cast<Target*>(user);
