@@ -41,7 +41,7 @@ class SpinGuard {
 
 static_assert(offsetof(Op, work) == 0);
 
-thread_local CallingUser calling_user;
+constinit thread_local CallingUser calling_user;
 
 void Context::Impl::own() noexcept {
     constexpr unsigned looks_first = 32;

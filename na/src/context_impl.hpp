@@ -23,7 +23,7 @@ struct CallingUser {
     bool owns = false;         // inside a port, which calls Receiver functions
 };
 // Found without a call, also where the library is a shared one.
-[[gnu::tls_model("initial-exec")]] extern thread_local CallingUser calling_user;
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local CallingUser calling_user;
 
 class Context::Impl final : public PortHost {
   public:

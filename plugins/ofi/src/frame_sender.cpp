@@ -4,6 +4,7 @@
 #include "port.hpp"
 #include "session.hpp"
 
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -126,6 +127,23 @@ Sent FrameSender::send_messages() noexcept {
         return Sent::all;
     }
     return Sent::all;
+}
+
+bool FrameSender::send_now(FrameKind kind, na::Tag tag, ConstBytes message) noexcept {
+    Endpoint& endpoint = session_.port().endpoint();
+    const std::size_t bytes = frame_header_bytes + padded(message.size());
+    if (message.size() > send_now_bytes_max || bytes > endpoint.inject_bytes_max()) return false;
+    if (injected_ + 1 >= confirm_every || !may_send()) return false;
+    alignas(8) std::array<std::byte, frame_header_bytes + padded(send_now_bytes_max)> frame;
+    encode(Frame{kind, 0, Errc::ok, static_cast<std::uint32_t>(message.size()), receiver_, tag}, {},
+           Bytes(frame).first(frame_header_bytes));
+    std::byte* const payload = frame.data() + frame_header_bytes;
+    std::memset(frame.data() + bytes - sizeof(std::uint64_t), 0, message.empty() ? 0 : sizeof(std::uint64_t));
+    std::memcpy(payload, message.data(), message.size());
+    if (endpoint.inject(frame.data(), bytes, session_.fabric_address()) != Errc::ok) return false;
+    ++unconfirmed_;
+    ++injected_;
+    return true;
 }
 
 Buffer* FrameSender::queue_control(const Frame& frame, const TransferBody& body, std::size_t data_bytes) noexcept {

@@ -26,6 +26,8 @@ class FrameSender {
     static constexpr std::uint32_t unconfirmed_max = 128;
     static constexpr std::uint32_t confirm_every = 32;
     static_assert(unconfirmed_max >= 2 * confirm_every);
+    // Larger messages are not copied once more to be injected.
+    static constexpr std::size_t send_now_bytes_max = 512;
 
     explicit FrameSender(Session& session) noexcept : session_(session) {}
 
@@ -37,6 +39,8 @@ class FrameSender {
     Buffer* queue_control(const Frame& frame, const TransferBody& body, std::size_t data_bytes = 0) noexcept;
     [[nodiscard]] Sent send_controls() noexcept;
     [[nodiscard]] Sent send_messages() noexcept;
+    // As na::Port::send_now: injects a small message, unless it is the one to be sent with a completion.
+    [[nodiscard]] bool send_now(FrameKind kind, na::Tag tag, ConstBytes message) noexcept;
 
     // The session ends: ops whose frames the fabric has end with `why`.
     void end(Errc why) noexcept;

@@ -118,6 +118,13 @@ Errc OfiPort::post(na::Op& op) noexcept {
     return Errc::ok;
 }
 
+bool OfiPort::send_now(na::Peer& to, na::OpKind kind, na::Tag tag, ConstBytes message) noexcept {
+    auto& peer = static_cast<OfiPeer&>(to);
+    if (peer.session_state() != na::SessionState::open || !peer.messages.empty() || peer.session->blocked) return false;
+    const FrameKind frame = kind == na::OpKind::send_unexpected ? FrameKind::unexpected : FrameKind::expected;
+    return peer.session->sender().send_now(frame, tag, message);
+}
+
 void OfiPort::cancel_begun(na::SessionPeer&, na::PostedOp& posted) noexcept {
     // The fabric cannot cancel a message: it completes normally.
     if (posted.place == na::OpPlace::sending) return;

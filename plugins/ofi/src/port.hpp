@@ -46,6 +46,7 @@ class OfiPort final : public na::SocketPort<OfiPort, na::IncomingHandshake<OfiPo
 
     // na::Port
     [[nodiscard]] Errc post(na::Op& op) noexcept override;
+    [[nodiscard]] bool send_now(na::Peer& peer, na::OpKind kind, na::Tag tag, ConstBytes message) noexcept override;
     unsigned poll() noexcept override;
     [[nodiscard]] bool hot() const noexcept override { return idle_rounds_ < hot_rounds; }
     void flush() noexcept override;
