@@ -71,7 +71,7 @@ TEST_P(SendNow, MessagesThatAreNotTakenArePostedAndArriveInOrder) {
     }
     EXPECT_TRUE(run_until([&] { return !a.port().holds_unsent(); }));
     if (has_short_way(a)) {
-        EXPECT_GT(taken, 10u) << "nothing goes the short way";
+        EXPECT_GT(taken, 2u) << "nothing goes the short way";
     } else {
         EXPECT_EQ(taken, 0u) << "it has the short way now: say so above";
     }
@@ -85,7 +85,8 @@ TEST_P(SendNow, ExpectedMessagesAreMatchedByTag) {
     na::Peer* back = nullptr;
     connect(a, b, there, back);
     b.receiver.messages.clear();
-    ASSERT_TRUE(send_now(a, *there, 7, na::OpKind::send_expected));
+    // A provider may have to be polled before it takes the first.
+    ASSERT_TRUE(run_until([&] { return send_now(a, *there, 7, na::OpKind::send_expected); }));
     ASSERT_TRUE(run_until([&] { return b.receiver.messages.size() == 1; }));
     EXPECT_TRUE(b.receiver.messages.front().expected);
     EXPECT_EQ(b.receiver.messages.front().bytes, message_of(7));

@@ -195,7 +195,7 @@ struct LinesOfProbes {
         set_log_level(LogLevel::info);
         set_log_sink(
             [](LogLevel, std::string_view line, void* self) {
-                if (line.find("a probe came from another") == std::string_view::npos) return;
+                if (line.find("a probe came from an address that is not") == std::string_view::npos) return;
                 ++static_cast<LinesOfProbes*>(self)->count;
             },
             this);
