@@ -31,11 +31,19 @@ void add_transport(CLI::App& command, std::string& transport) {
     command.add_option("--transport", transport, "The transport to take of several that the address names: tcp, shm");
 }
 
-void add_transfer_options(CLI::App& command, TransferOptions& options) {
+void add_session_options(CLI::App& command, SessionOptions& options) {
     add_transport(command, options.transport);
     command.add_option("--key-file", options.key_file, "Prove the key in this file, and have the server prove it");
     command.add_flag("--insecure", options.insecure,
                      "Trust a server of the loopback that wants no key: any user of this host may be it");
+}
+
+void add_transfer_options(CLI::App& command, TransferOptions& options) {
+    add_session_options(command, options);
+    command
+        .add_option("--wait", options.wait_seconds,
+                    "Seconds in which a server that is lost, or not there, is dialled again")
+        ->check(CLI::Range(0.0, 31'536'000.0));
     command.add_flag("--replace", options.replace, "Replace files that exist");
     command.add_flag("--json", options.json, "One line of JSON for each file, and one for all, on stdout");
     command.add_flag("-q,--quiet", options.quiet, "No progress bar and no summary");
@@ -111,6 +119,17 @@ void add_fetch(CLI::App& app, FetchOptions& options, Run& run) {
     });
 }
 
+void add_list(CLI::App& app, ListOptions& options, Run& run) {
+    auto& command = *app.add_subcommand("list", "What a server has: cinnabar list URI[/FOLDER]");
+    command.add_option("URI", options.from, "A server, perhaps with a folder: tcp://HOST:PORT[/FOLDER]")->required();
+    add_session_options(command, options);
+    command.add_flag("-l,--long", options.details, "With kind, permissions, size and time");
+    command.add_flag("--json", options.json, "One line of JSON for each");
+    command.add_flag("--staged", options.staged, "What interrupted saves left, which go on from it");
+    command.add_flag("--clean", options.clean, "Remove what interrupted saves left: of the name in URI, or all of it");
+    command.callback([&] { run = [&] { return run_list(options); }; });
+}
+
 void add_serve(CLI::App& app, ServeOptions& options, Run& run) {
     auto& command = *app.add_subcommand("serve", "Keep files of clients in a directory");
     command.add_option("--root", options.root, "The directory; nothing outside of it is touched")->required();
@@ -149,6 +168,14 @@ void add_serve(CLI::App& app, ServeOptions& options, Run& run) {
             "--client-bytes", [&](const std::string& text) { options.client_bytes = parse_bytes(text).value(); },
             "Bytes of one client's files under way at once (default: any number)")
         ->check(check_size);
+    command
+        .add_option_function<std::string>(
+            "--staged-bytes", [&](const std::string& text) { options.staged_bytes = parse_bytes(text).value(); },
+            "Room on the disk for what interrupted saves left (default: a quarter of it)")
+        ->check(check_size);
+    command.add_option("--staged-hours", options.staged_hours, "How long that is kept")
+        ->capture_default_str()
+        ->check(CLI::Range(0.0, 87'600.0));
     command.add_option("--drain", options.drain_seconds, "Seconds that a stop leaves to files under way")
         ->capture_default_str()
         ->check(CLI::Range(0.0, 86'400.0));
@@ -209,6 +236,7 @@ int run_command_line(int count, char** words) {
         "8 timed out, 9 interrupted, 10 not found, 11 unsuitable, 12 i/o, 13 overloaded, 14 protocol, 15 internal");
     SaveOptions save;
     FetchOptions fetch;
+    ListOptions list;
     ServeOptions serve;
     PingOptions ping;
     InfoOptions info;
@@ -216,6 +244,7 @@ int run_command_line(int count, char** words) {
     add_serve(app, serve, run);
     add_save(app, save, run);
     add_fetch(app, fetch, run);
+    add_list(app, list, run);
     add_ping(app, ping, run);
     add_info(app, info, run);
     perf::add_command(app, run);
@@ -226,7 +255,8 @@ int run_command_line(int count, char** words) {
         if (!found.empty()) command = found.front();
         if (!command) {
             (void)std::fprintf(
-                stderr, "cinnabar: unknown command: %s; there are serve, save, fetch, ping, info, perf and doctor\n",
+                stderr,
+                "cinnabar: unknown command: %s; there are serve, save, fetch, list, ping, info, perf and doctor\n",
                 files::printable(word).c_str());
             return static_cast<int>(ExitCode::usage);
         }

@@ -51,4 +51,12 @@ hl::Task<Result<Listing>> Client::list(const std::string& name, ExtendedKinds ex
     return session_->list(name, extended);
 }
 
+hl::Task<Result<Moved>> Client::sum(const std::string& name) { return session_->sum(name); }
+
+hl::Task<Result<std::vector<Remains>>> Client::list_remains() { return session_->list_remains(); }
+
+hl::Task<Result<std::uint32_t>> Client::remove_remains(const std::string& name) {
+    return session_->remove_remains(name);
+}
+
 }  // namespace cinnabar::files

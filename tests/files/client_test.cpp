@@ -175,6 +175,37 @@ TEST(Client, AFileThatCannotBeIsRefused) {
     EXPECT_TRUE(folder.list().empty());
 }
 
+hl::Task<Result<std::vector<Remains>>> open_and_list_remains(Client& session) {
+    Result<std::vector<Remains>> remains = Errc::closed;
+    if (auto opened = co_await session.open(); opened) remains = co_await session.list_remains();
+    co_await session.close();
+    co_return remains;
+}
+
+TEST(Client, RemainsThatCannotBeAreRefused) {
+    RemainsOut told;
+    const auto there = hl::Node::listen("tcp://127.0.0.1:0").value();
+    accept_anybody(there);
+    ASSERT_TRUE(there.serve(remains_rpc, [&told](const RemainsIn&) { return told; }).ok());
+    const auto list = [&] {
+        const auto here = hl::Node::open("tcp://", {.progress_thread = false}).value();
+        Client session(here, here.lookup(there.endpoints().front()).value(), nullptr);
+        return hl::sync_wait(open_and_list_remains(session)).code();
+    };
+    told.remains = {{"a", 2, 1, 1, 0}, {"b", 2, 1, 1, 0}};
+    EXPECT_EQ(list(), Errc::ok);
+    told.more = true;
+    EXPECT_EQ(list(), Errc::protocol) << "the same again and again";
+    told.more = false;
+    for (const auto* name : {"", "..", "/etc"}) {
+        told.remains[1].name = name;
+        EXPECT_EQ(list(), Errc::protocol) << name;
+    }
+    told.remains.clear();
+    for (std::size_t i = 0; i <= remains_max; ++i) told.remains.push_back({std::string(i + 1, 'a'), 2, 1, 1, 0});
+    EXPECT_EQ(list(), Errc::protocol) << "more than there can be";
+}
+
 TEST(Client, AListingThatCannotBeIsRefused) {
     Listing told;
     const auto there = hl::Node::listen("tcp://127.0.0.1:0").value();

@@ -280,7 +280,10 @@ TEST_F(SaveProcess, ADiskThatFillsUpOnTheWayIsToldAndLosesNothing) {
     EXPECT_EQ(full.exit, 5) << full.err;
     EXPECT_EQ(saved("a"), "old");
     EXPECT_EQ(run({"save", source("b", pattern(1 << 20)), serving.uri()}).exit, 0) << "it goes on serving";
-    EXPECT_TRUE(eventually([&] { return fs::is_empty(fs::path(root) / ".cinnabar-staging"); }));
+    EXPECT_TRUE(eventually([&] {
+        return run({"list", "--clean", serving.uri()}).out.find(" 1 ") != std::string::npos;
+    })) << "what there was of it";
+    EXPECT_TRUE(fs::is_empty(fs::path(root) / ".cinnabar-staging"));
 }
 
 TEST_F(SaveProcess, ReadOnlyGivesAndTakesNothing) {

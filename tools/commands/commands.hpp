@@ -16,11 +16,16 @@
 
 namespace cinnabar::tools {
 
-// What save and fetch have in common.
-struct TransferOptions {
+// How a server is reached.
+struct SessionOptions {
     std::string key_file;
-    bool insecure = false;  // a server on the loopback that wants no key will do
-    std::string transport;  // a scheme; empty: the best that the address names
+    bool insecure = false;    // a server on the loopback that wants no key will do
+    std::string transport;    // a scheme; empty: the best that the address names
+    double wait_seconds = 0;  // how long a lost server is dialled again
+};
+
+// What save and fetch have in common.
+struct TransferOptions : SessionOptions {
     bool replace = false;
     bool json = false;
     bool quiet = false;
@@ -49,6 +54,15 @@ struct FetchOptions : TransferOptions {
 };
 [[nodiscard]] ExitCode run_fetch(const FetchOptions& options);
 
+struct ListOptions : SessionOptions {
+    std::string from;  // URI, perhaps with a folder
+    bool details = false;
+    bool json = false;
+    bool staged = false;  // what interrupted saves left
+    bool clean = false;   // the same, and remove it; of a path in `from`, that of the name alone
+};
+[[nodiscard]] ExitCode run_list(const ListOptions& options);
+
 struct ServeOptions {
     std::string root;
     std::vector<std::string> listen;
@@ -65,6 +79,8 @@ struct ServeOptions {
     std::optional<std::uint64_t> keep_free_files;  // nothing: a hundredth of what it can have
     std::uint32_t client_files = 256;              // under way at once, of one client
     std::optional<std::uint64_t> client_bytes;     // the same; nothing: any number
+    std::optional<std::uint64_t> staged_bytes;     // of interrupted saves; nothing: a quarter of the disk
+    double staged_hours = 24;                      // how long those are kept
 };
 [[nodiscard]] ExitCode run_serve(const ServeOptions& options);
 

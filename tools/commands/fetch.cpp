@@ -41,7 +41,7 @@ Errand errand_of_file(const std::string& name, const FetchOptions& options, cons
     const auto existing = options.replace ? files::Existing::replace : files::Existing::keep;
     const files::FetchMode mode{existing, {}, options.preserve, options.extended};
     return {Report::File{name, join_path(options.folder, files::leaf_of(name))},
-            [name, mode, into, &bar](files::Client& session) {
+            [name, mode, into, &bar](files::Client& session, bool) {
                 return session.fetch(
                     name, *into, mode, [&bar](std::uint64_t moved) { bar.add_bytes(moved); },
                     [&bar](std::uint64_t bytes) { bar.add_total(bytes); });
@@ -92,7 +92,9 @@ hl::Task<Result<Plan>> plan_all(files::Client& session, const std::vector<std::s
         if (!planned) co_return std::move(planned).error();
     }
     const TreePlan::Lister list = [into](const std::string& name) { return list_here(*into, name); };
-    if (into && !options.ignore_times) co_await plan.leave_out_unchanged(list, report);
+    Result<void> compared;
+    if (into && !options.ignore_times) compared = co_await plan.leave_out_unchanged(list, report);
+    if (!compared) co_return std::move(compared).error();
     co_return plan.take(bar);
 }
 

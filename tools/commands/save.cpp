@@ -27,8 +27,10 @@ Errand errand_of_file(const std::string& path, const std::string& name, const Sa
     if (const auto size = std::filesystem::file_size(path, unknown); !unknown) file.bytes = size;
     const auto existing = options.replace ? files::Existing::replace : files::Existing::keep;
     const files::SaveMode mode{existing, options.push, options.checksum, options.preserve, options.extended};
-    return {file, [path, name, mode, &bar](files::Client& session) {
-                return session.save(path, name, mode, [&bar](std::uint64_t moved) { bar.add_bytes(moved); });
+    return {file, [path, name, mode, &bar](files::Client& session, bool again) {
+                auto how = mode;
+                how.again = again;
+                return session.save(path, name, how, [&bar](std::uint64_t moved) { bar.add_bytes(moved); });
             }};
 }
 
@@ -76,7 +78,9 @@ ExitCode run_save(const SaveOptions& options) {
     if (!plan) return ExitCode::usage;
     const Planner planner = [&](files::Client& session) -> hl::Task<Result<Plan>> {
         const TreePlan::Lister list = [&session](const std::string& name) { return session.list(name); };
-        if (!options.ignore_times) co_await plan->leave_out_unchanged(list, report);
+        Result<void> compared;
+        if (!options.ignore_times) compared = co_await plan->leave_out_unchanged(list, report);
+        if (!compared) co_return std::move(compared).error();
         co_return plan->take(bar);
     };
     move_all(place->server, options, planner, report, bar, interrupt);

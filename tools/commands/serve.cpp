@@ -85,6 +85,14 @@ files::KeptFree kept_free(const ServeOptions& options) {
     return {options.keep_free_bytes.value_or(otherwise.bytes), options.keep_free_files.value_or(otherwise.files)};
 }
 
+files::RemainsLimits staged_limits(const ServeOptions& options) {
+    files::RemainsLimits limits;
+    limits.bytes = options.staged_bytes.value_or(files::disk_bytes(options.root) / 4);
+    limits.age =
+        std::chrono::duration_cast<std::chrono::seconds>(std::chrono::duration<double>(options.staged_hours * 3600));
+    return limits;
+}
+
 Result<hl::Node> listen(const ServeOptions& options, std::uint32_t connections_max) {
     hl::NodeOptions node_options;
     node_options.rpc.context.spin_max = {};  // a spinning loop takes the core from the threads that write
@@ -99,10 +107,11 @@ Result<hl::Node> listen(const ServeOptions& options, std::uint32_t connections_m
 
 Result<void> serve(const ServeOptions& options, ServerMessages& messages, const Interrupt& interrupt) {
     CINNABAR_TRY(auto key, key_for(options));
-    CINNABAR_TRY(auto root, options.read_only ? files::Root::serve_read_only(options.root)
-                                              : files::Root::serve(options.root, kept_free(options)));
+    CINNABAR_TRY(auto root, options.read_only
+                                ? files::Root::serve_read_only(options.root)
+                                : files::Root::serve(options.root, kept_free(options), staged_limits(options)));
     if (root.removed() > 0 && options.verbose)
-        messages.complain(fmt::format("removed {} unfinished files of a server that was killed", root.removed()));
+        messages.complain(fmt::format("removed {} unfinished files that nobody can go on with", root.removed()));
     const files::ServerOptions defaults;
     const Descriptors wanted{defaults.files_max, options.client_files, na::TransportOptions().connections_max};
     const auto may_open = divide_descriptors(raise_descriptor_limit(), wanted, options.writers);

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands/transfer.hpp"
 
-#include "commands/reach.hpp"
+#include "commands/session.hpp"
 
-#include <cinnabar/files/automatic_key.hpp>
 #include <cinnabar/files/name.hpp>
-#include <cinnabar/hl/sync_wait.hpp>
 #include <cinnabar/hl/when_all.hpp>
 
 #include <algorithm>
@@ -20,66 +18,99 @@ bool is_further_name(const Errand& errand) {
     return errand.file.kind == Report::Kind::link && errand.result && errand.result->kind == files::EntryKind::file;
 }
 
-// The files of one session, and the tasks that take one after another.
+// The errands of one server, and the tasks that take one after another. A session does what it can of them; where the
+// server is lost, a later one goes on.
 class Movement {
   public:
-    Movement(files::Client& session, Report& report, ProgressBar& bar, bool dry_run)
-        : session_(session), report_(report), bar_(bar), dry_run_(dry_run) {}
+    Movement(const Planner& planner, const TransferOptions& options, Report& report, ProgressBar& bar)
+        : planner_(planner), options_(options), report_(report), bar_(bar) {}
 
-    hl::Task<Result<void>> run(const Planner& planner, unsigned jobs) {
-        Result<void> opened = co_await session_.open();
-        if (opened) opened = co_await run_plan(planner, jobs);
-        co_await session_.close();
-        co_return opened;
+    // Over a session that is open. ok: nothing is left to be done.
+    hl::Task<Result<void>> run(files::Client& session) {
+        end_.reset();
+        if (!plan_) {
+            Result<Plan> plan = co_await planner_(session);
+            if (!plan) co_return std::move(plan).error();
+            plan_ = *std::move(plan);
+        }
+        for (auto& phase : *plan_) {
+            if (end_) break;
+            co_await run_phase(session, phase);
+        }
+        if (end_) co_return *end_;
+        co_return Result<void>();
+    }
+    [[nodiscard]] bool planned() const noexcept { return plan_.has_value(); }
+    // How many errands are over: whether a session got on.
+    [[nodiscard]] std::uint64_t over() const noexcept { return over_; }
+    // Tells of all that is not over. Requires: a session has ended with `why`, and a plan.
+    void give_up(const Error& why) {
+        const bool canceled = why.code == Errc::canceled;
+        for (auto& phase : *plan_) {
+            for (auto& errand : phase) {
+                if (errand.lost) report_.failed(errand.file, canceled ? why : *errand.lost);
+            }
+        }
+        for (auto& phase : *plan_) {
+            for (auto& errand : phase) {
+                if (!errand.over && !errand.lost) report_.skipped(errand.file, why);
+            }
+        }
     }
 
   private:
-    hl::Task<Result<void>> run_plan(const Planner& planner, unsigned jobs) {
-        Result<Plan> plan = co_await planner(session_);
-        if (!plan) co_return std::move(plan).error();
-        for (auto& phase : *plan) {
-            if (dry_run_) {
-                for (const auto& errand : phase) report_.planned(errand.file);
-                continue;
+    hl::Task<void> run_phase(files::Client& session, std::vector<Errand>& phase) {
+        if (options_.dry_run) {
+            for (auto& errand : phase) {
+                report_.planned(errand.file);
+                errand.over = true;
             }
-            std::vector<hl::Task<void>> workers;
-            std::size_t next = 0;
-            for (std::size_t i = 0; i < std::min<std::size_t>(jobs, phase.size()); ++i)
-                workers.push_back(work(phase, next));
-            if (!workers.empty()) (void)co_await hl::when_all(std::move(workers));
+            co_return;
         }
-        co_return Result<void>();
+        std::vector<hl::Task<void>> workers;
+        std::size_t next = 0;
+        for (std::size_t i = 0; i < std::min<std::size_t>(options_.jobs, phase.size()); ++i)
+            workers.push_back(work(session, phase, next));
+        if (!workers.empty()) (void)co_await hl::when_all(std::move(workers));
     }
 
-    hl::Task<void> work(std::vector<Errand>& errands, std::size_t& next) {
-        while (next < errands.size()) {
+    hl::Task<void> work(files::Client& session, std::vector<Errand>& errands, std::size_t& next) {
+        while (next < errands.size() && !end_) {
             auto& errand = errands[next++];
-            if (end_) {
-                report_.skipped(errand.file, *end_);
-                continue;
-            }
             // A folder that could not be made was told.
-            if (errand.file.kind == Report::Kind::hidden && failed_.contains(errand.result->name)) continue;
+            if (errand.file.kind == Report::Kind::hidden && failed_.contains(errand.result->name)) errand.over = true;
+            if (errand.over) continue;
             bar_.begin_file(errand.file.name);
             const auto begin = std::chrono::steady_clock::now();
             Result<files::Moved> moved = Errc::closed;
             if (auto refused = why_not(errand)) {
                 moved = *std::move(refused);
             } else {
-                moved = co_await errand.move(session_);
+                moved = co_await errand.move(session, errand.lost.has_value());
             }
             errand.file.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-            if (errand.file.kind == Report::Kind::file) bar_.end_file();
-            if (!moved) {
-                if (!end_ && ends_all(moved.code())) end_ = moved.error();
-                if (errand.result) failed_.emplace(errand.result->name, moved.code());
-                report_.failed(errand.file, moved.error());
-                continue;
-            }
-            errand.file.bytes = moved->bytes;
-            errand.file.checksum = moved->checksum;
-            report_.done(errand.file);
+            settle(errand, moved);
         }
+    }
+
+    void settle(Errand& errand, const Result<files::Moved>& moved) {
+        errand.lost.reset();
+        if (!moved && ends_all(moved.code())) {
+            errand.lost = moved.error();
+            if (!end_) end_ = moved.error();
+            return;
+        }
+        errand.over = true;
+        ++over_;
+        if (errand.file.kind == Report::Kind::file) bar_.end_file();
+        if (!moved) {
+            if (errand.result) failed_.emplace(errand.result->name, moved.code());
+            return report_.failed(errand.file, moved.error());
+        }
+        errand.file.bytes = moved->bytes;
+        errand.file.had_bytes = moved->had_bytes;
+        errand.file.checksum = moved->checksum;
+        report_.done(errand.file);
     }
 
     // Where its first name failed, something else may have that name, and would get another one.
@@ -90,59 +121,40 @@ class Movement {
         return Error{first->second, "it is another name of a file that failed", files::printable(first->first)};
     }
 
-    files::Client& session_;
+    const Planner& planner_;
+    const TransferOptions& options_;
     Report& report_;
     ProgressBar& bar_;
-    const bool dry_run_;
-    std::optional<Error> end_;
+    std::optional<Plan> plan_;
+    std::optional<Error> end_;  // of this session
+    std::uint64_t over_ = 0;
     std::map<std::string, Errc> failed_;  // of trees, by the name on the side that gets it
 };
 
-Result<void> try_move_all(const std::string& server, const TransferOptions& options, const files::Key* key,
-                          const Planner& planner, Report& report, ProgressBar& bar, const Interrupt& interrupt) {
-    CINNABAR_TRY(const auto reached, reach(server, options.transport));
-    // A server of this user would have made a key, unless it was told not to.
-    const bool may_be_anyone = !options.insecure && leads_to_loopback(reached);
-    files::Client session(reached.node, reached.peer, key,
-                          may_be_anyone ? files::Keyless::refused : files::Keyless::accepted);
-    Movement movement(session, report, bar, options.dry_run);
-    return hl::sync_wait(movement.run(planner, options.jobs), interrupt.token());
-}
-
 }  // namespace
-
-bool ends_all(Errc code) noexcept {
-    switch (code) {
-        case Errc::refused:
-        case Errc::unreachable:
-        case Errc::peer_lost:
-        case Errc::timed_out:
-        case Errc::canceled:
-        case Errc::closed:
-        case Errc::shutting_down:
-        case Errc::no_such_rpc:
-        case Errc::bad_signature:
-        case Errc::protocol:
-            return true;
-        default:
-            return false;
-    }
-}
 
 void move_all(const std::string& server, const TransferOptions& options, const Planner& planner, Report& report,
               ProgressBar& bar, const Interrupt& interrupt) {
-    std::optional<files::Key> key;
-    if (!options.key_file.empty()) {
-        auto loaded = files::Key::load(options.key_file);
-        if (!loaded) return report.failed_at_once(options.key_file, loaded.error());
-        key.emplace(std::move(*loaded));
-    } else {
-        auto found = files::find_automatic_key(server);
-        if (!found) return report.failed_at_once(server, found.error());
-        key = std::move(*found);
+    Movement movement(planner, options, report, bar);
+    const SessionWork work = [&](files::Client& session) { return movement.run(session); };
+    Redial redial(options.wait_seconds, interrupt);
+    for (;;) {
+        const auto over = movement.over();
+        const auto key = find_key(server, options);
+        if (!key && !movement.planned())
+            return report.failed_at_once(options.key_file.empty() ? server : options.key_file, key.error());
+        const auto ended = key ? over_session(server, *key, options, work, interrupt) : Result<void>(key.error());
+        if (ended) return;
+        if (movement.over() != over) redial.reset();
+        Error why = ended.error();
+        if (redial.comes_back_after(why)) {
+            report.waiting(server, why);
+            if (redial.wait()) continue;
+            why = Error{Errc::canceled, "interrupted while the server was away"};
+        }
+        if (!movement.planned()) return report.failed_at_once(server, why);
+        return movement.give_up(why);
     }
-    const auto moved = try_move_all(server, options, key ? &*key : nullptr, planner, report, bar, interrupt);
-    if (!moved) report.failed_at_once(server, moved.error());
 }
 
 Report::Style style_of(const TransferOptions& options) noexcept {

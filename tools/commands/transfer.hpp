@@ -2,7 +2,7 @@
 // What save and fetch have in common: they move many files over one session, several at once.
 #pragma once
 
-#include "commands/commands.hpp"
+#include "commands/session.hpp"
 #include "terminal/interrupt.hpp"
 #include "terminal/report.hpp"
 
@@ -20,10 +20,13 @@ namespace cinnabar::tools {
 // One file to be moved, and how.
 struct Errand {
     Report::File file;
-    std::function<hl::Task<Result<files::Moved>>(files::Client& session)> move;
+    // `again`: it was tried before, and a lost server may have done it.
+    std::function<hl::Task<Result<files::Moved>>(files::Client& session, bool again)> move;
     // Of trees, and so of what is hidden: what there will be, with its name on the side that gets it. The target of a
     // further name of a file is the first one.
     std::optional<files::Entry> result = {};
+    bool over = false;               // done, or failed and told
+    std::optional<Error> lost = {};  // the server was lost meanwhile
 };
 
 // One after another; the errands of one phase are done in any order.
@@ -31,11 +34,9 @@ using Plan = std::vector<std::vector<Errand>>;
 // Makes the plan, with what the server says.
 using Planner = std::function<hl::Task<Result<Plan>>(files::Client& session)>;
 
-// Whether an error ends the session, and with it all that is still to be moved.
-[[nodiscard]] bool ends_all(Errc code) noexcept;
-
-// Does all errands over one session, at most `options.jobs` at once, and reports each. A failed one does not stop the
-// others; a lost server or an interrupt ends all. Errors that concern all files are reported as well.
+// Does all errands, at most `options.jobs` at once, and reports each. A failed one does not stop the others; an
+// interrupt ends all, and so does a lost server, unless it comes back while `options.wait_seconds` last. Errors that
+// concern all files are reported as well.
 void move_all(const std::string& server, const TransferOptions& options, const Planner& planner, Report& report,
               ProgressBar& bar, const Interrupt& interrupt);
 

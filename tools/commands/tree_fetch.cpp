@@ -49,7 +49,7 @@ class FetchPlanner {
     template <typename Make>
     Errand made_here(Report::File file, files::Entry result, Make make) {
         return {std::move(file),
-                [make](files::Client&) -> Moving {
+                [make](files::Client&, bool) -> Moving {
                     auto made = make();
                     if (!made) co_return std::move(made).error();
                     co_return files::Moved{};
@@ -78,7 +78,7 @@ class FetchPlanner {
         file.bytes = entry.bytes;
         const files::FetchMode mode{existing_, {}, true, options_.extended};
         plan_.add_file({file,
-                        [name = file.name, as, mode, into = into_, &bar = bar_](files::Client& session) {
+                        [name = file.name, as, mode, into = into_, &bar = bar_](files::Client& session, bool) {
                             auto under = mode;
                             under.as = as;
                             return session.fetch(name, *into, under,

@@ -45,7 +45,7 @@ Plan TreePlan::take(ProgressBar& bar) {
 }
 
 // Folders that the plan does not have are not looked into.
-hl::Task<TreePlan::Inventory> TreePlan::look(const Lister& list) const {
+hl::Task<Result<TreePlan::Inventory>> TreePlan::look(const Lister& list) const {
     std::set<std::string, std::less<>> planned;
     for (const auto& [depth, phase] : folders_) {
         for (const auto& errand : phase) planned.insert(errand.result->name);
@@ -56,6 +56,7 @@ hl::Task<TreePlan::Inventory> TreePlan::look(const Lister& list) const {
         const auto folder = std::move(folders.front());
         folders.pop_front();
         auto listing = co_await list(folder);
+        if (!listing && ends_all(listing.code())) co_return std::move(listing).error();
         if (!listing) continue;  // none is there; what else is wrong is told when something is moved
         files::Entry own;
         own.kind = files::EntryKind::folder;
@@ -73,8 +74,10 @@ hl::Task<TreePlan::Inventory> TreePlan::look(const Lister& list) const {
     co_return inventory;
 }
 
-hl::Task<void> TreePlan::leave_out_unchanged(const Lister& list, Report& report) {
-    const Inventory inventory = co_await look(list);
+hl::Task<Result<void>> TreePlan::leave_out_unchanged(const Lister& list, Report& report) {
+    Result<Inventory> looked = co_await look(list);
+    if (!looked) co_return std::move(looked).error();
+    const Inventory inventory = *std::move(looked);
     const auto of = [&](const std::string& name) {
         const auto found = inventory.find(name);
         return found == inventory.end() ? nullptr : &found->second;
@@ -101,6 +104,7 @@ hl::Task<void> TreePlan::leave_out_unchanged(const Lister& list, Report& report)
         return first && there.inode != 0 && there.inode == first->inode && there.device == first->device;
     });
     leave_out_folders(inventory, report);
+    co_return Result<void>();
 }
 
 // A folder is finished if something is made in it, or if it is not as it is to be.

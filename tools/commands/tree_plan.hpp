@@ -32,15 +32,16 @@ class TreePlan {
     // The name of the first file of that inode, or empty: this one is the first, and `name` is kept.
     [[nodiscard]] std::string first_of(const files::Entry& entry, const std::string& name);
     // Asks the side that gets the trees what it has of them, and leaves out what is the same there: files of equal
-    // size, time and mode, links of equal target, and folders in which nothing is to be done.
+    // size, time and mode, links of equal target, and folders in which nothing is to be done. An error that ends the
+    // session ends it, and nothing is left out.
     using Lister = std::function<hl::Task<Result<files::Listing>>(const std::string& name)>;
-    [[nodiscard]] hl::Task<void> leave_out_unchanged(const Lister& list, Report& report);
+    [[nodiscard]] hl::Task<Result<void>> leave_out_unchanged(const Lister& list, Report& report);
     // Tells `bar` how many files and bytes these are.
     [[nodiscard]] Plan take(ProgressBar& bar);
 
   private:
     using Inventory = std::map<std::string, files::Entry, std::less<>>;
-    [[nodiscard]] hl::Task<Inventory> look(const Lister& list) const;
+    [[nodiscard]] hl::Task<Result<Inventory>> look(const Lister& list) const;
     void leave_out_folders(const Inventory& inventory, Report& report);
 
     std::vector<std::string> bases_;

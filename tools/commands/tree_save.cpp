@@ -50,9 +50,9 @@ class SavePlanner {
         result.name = name;
         result.attributes = attributes;
         plan_.add_folder(
-            {folder, [name](files::Client& session) { return without_bytes(session.make_folder(name)); }, result},
+            {folder, [name](files::Client& session, bool) { return without_bytes(session.make_folder(name)); }, result},
             {named(below, Report::Kind::hidden),
-             [name, attributes](files::Client& session) {
+             [name, attributes](files::Client& session, bool) {
                  return without_bytes(session.finish_folder(name, attributes));
              },
              result});
@@ -63,23 +63,26 @@ class SavePlanner {
         if (auto first = plan_.first_of(entry, name); !first.empty()) {
             file.kind = Report::Kind::link;
             return plan_.add_hard_link({file,
-                                        [name, first, existing = existing_](files::Client& session) {
+                                        [name, first, existing = existing_](files::Client& session, bool) {
                                             return without_bytes(session.make_hard_link(name, first, existing));
                                         },
                                         result_of(entry, first)});
         }
         file.bytes = entry.bytes;
-        plan_.add_file({file,
-                        [name, tree = tree_, below = entry.name, mode = mode_, &bar = bar_](files::Client& session) {
-                            return session.save([tree, below] { return tree->open_file(below); }, name, mode,
-                                                [&bar](std::uint64_t moved) { bar.add_bytes(moved); });
-                        },
-                        result_of(entry)});
+        plan_.add_file(
+            {file,
+             [name, tree = tree_, below = entry.name, mode = mode_, &bar = bar_](files::Client& session, bool again) {
+                 auto how = mode;
+                 how.again = again;
+                 return session.save([tree, below] { return tree->open_file(below); }, name, how,
+                                     [&bar](std::uint64_t moved) { bar.add_bytes(moved); });
+             },
+             result_of(entry)});
     }
     void add_link(const files::Entry& entry) {
         const auto link = named(entry.name, Report::Kind::link);
         plan_.add_link({link,
-                        [name = link.name, entry, existing = existing_](files::Client& session) {
+                        [name = link.name, entry, existing = existing_](files::Client& session, bool) {
                             return without_bytes(session.make_link(name, entry.target, entry.attributes, existing));
                         },
                         result_of(entry)});

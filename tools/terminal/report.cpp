@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <utility>
 
 namespace cinnabar::tools {
 namespace {
@@ -73,10 +74,13 @@ void Report::done(const File& file) {
     if (file.kind == Kind::hidden) return;
     ++(file.kind == Kind::file ? done_ : others_);
     bytes_ += file.bytes;
+    had_bytes_ += file.had_bytes;
+    waiting_ = false;
     if (style_ != Style::json) return;
     auto object = event_of(file, true);
     if (file.kind != Kind::file) return print_line(object.line());
     object.number("bytes", file.bytes);
+    if (file.had_bytes > 0) object.number("had_bytes", file.had_bytes);
     if (file.checksum) object.text("checksum", fmt::format("xxh3:{:016x}", *file.checksum));
     object.number("seconds", file.seconds);
     print_line(object.line());
@@ -109,6 +113,18 @@ void Report::failed_at_once(std::string_view server, const Error& error) {
     bar_.interrupted_by([&] { complain(files::printable(server) + ": " + explain(error, server)); });
 }
 
+void Report::waiting(std::string_view server, const Error& error) {
+    if (std::exchange(waiting_, true)) return;
+    if (style_ == Style::json) {
+        JsonObject object;
+        object.text("event", "waiting").name("server", server).failure(error);
+        return print_line(object.line());
+    }
+    if (style_ == Style::quiet) return;
+    bar_.interrupted_by(
+        [&] { complain(files::printable(server) + ": " + explain(error, server) + "; it is dialled again"); });
+}
+
 ExitCode Report::finish() {
     bar_.stop();
     const double took = seconds();
@@ -118,6 +134,7 @@ ExitCode Report::finish() {
         object.text("event", "summary").number("files", done_ + failed_).number("done", done_);
         if (others_ > 0) object.number("folders_and_links", others_);
         if (unchanged_ > 0) object.number("unchanged", unchanged_);
+        if (had_bytes_ > 0) object.number("had_bytes", had_bytes_);
         object.number("failed", failed_).number("bytes", bytes_).number("seconds", took);
         object.number("bytes_per_second", rate).number("exit", static_cast<std::uint64_t>(exit_));
         print_line(object.line());
@@ -128,6 +145,7 @@ ExitCode Report::finish() {
     std::string what = plural(done_, "file");
     if (others_ > 0) what += " and " + fmt::format("{} folders and links", others_);
     if (unchanged_ > 0) what += fmt::format(" ({} unchanged)", unchanged_);
+    if (had_bytes_ > 0) what += fmt::format(" ({} from before)", human_bytes(had_bytes_));
     if (dry_run_) return print_line(fmt::format("to be {}: {}, {}", verb_, what, human_bytes(bytes_))), exit_;
     print_line(fmt::format("{} {}, {} in {} ({})", verb_, what, human_bytes(bytes_),
                            human_duration(std::chrono::duration<double>(took)), human_rate(rate)));

@@ -40,6 +40,7 @@ class Report {
         std::string name;  // on the server
         std::string path;  // here
         std::uint64_t bytes = 0;
+        std::uint64_t had_bytes = 0;            // of those, were there from an interrupted attempt
         std::optional<std::uint64_t> checksum;  // XXH3
         double seconds = 0;
         Kind kind = Kind::file;
@@ -54,6 +55,9 @@ class Report {
     void skipped(const File& file, const Error& error);
     // Nothing could be tried at all.
     void failed_at_once(std::string_view server, const Error& error);
+
+    // The server is lost, and will be dialled again. Told once until something is done.
+    void waiting(std::string_view server, const Error& error);
 
     // Prints the summary and gives the exit code: that of the first failure.
     [[nodiscard]] ExitCode finish();
@@ -73,6 +77,8 @@ class Report {
     std::uint64_t failed_ = 0;
     std::uint64_t skipped_ = 0;
     std::uint64_t bytes_ = 0;
+    std::uint64_t had_bytes_ = 0;
+    bool waiting_ = false;
 };
 
 }  // namespace cinnabar::tools

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "file/journal.hpp"
 #include "file/naming.hpp"
+#include "file/whole_io.hpp"
 
 #include <cinnabar/files/file_error.hpp>
 #include <cinnabar/files/name.hpp>
@@ -43,6 +45,8 @@ std::size_t content_bytes(ConstBytes bytes) noexcept {
 
 }  // namespace
 
+NewFile::NewFile(NewFile&& other) noexcept = default;
+
 NewFile& NewFile::operator=(NewFile&& other) noexcept {
     if (this == &other) return *this;
     discard();
@@ -57,12 +61,19 @@ NewFile& NewFile::operator=(NewFile&& other) noexcept {
     kept_ = other.kept_;
     attributes_ = std::move(other.attributes_);
     sparse_ = other.sparse_;
+    bytes_ = other.bytes_;
+    journal_ = std::move(other.journal_);
+    journal_interval_ = other.journal_interval_;
     flushed_ = other.flushed_;
     return *this;
 }
 
-// Of a sparse file, what is zero is not written: whole blocks of a hole stay a hole.
 Result<void> NewFile::write(std::uint64_t offset, ConstBytes from) {
+    return journal_ ? write_block(offset, from) : write_some(offset, from);
+}
+
+// Of a sparse file, what is zero is not written: whole blocks of a hole stay a hole.
+Result<void> NewFile::write_some(std::uint64_t offset, ConstBytes from) {
     if (!sparse_) return write_all(offset, from);
     while (!from.empty()) {
         const auto zero = zero_bytes(from);
@@ -77,18 +88,11 @@ Result<void> NewFile::write(std::uint64_t offset, ConstBytes from) {
 }
 
 Result<void> NewFile::write_all(std::uint64_t offset, ConstBytes from) {
-    if (kept_.bytes != 0) CINNABAR_TRY_VOID(check_room(file_.get(), from.size(), 0, kept_, name_));
-    while (!from.empty()) {
-        const ssize_t count = ::pwrite(file_.get(), from.data(), from.size(), static_cast<off_t>(offset));
-        if (count < 0) {
-            if (errno == EINTR) continue;
-            return file_error(errno, "cannot write the file", name_);
-        }
-        offset += static_cast<std::uint64_t>(count);
-        from = from.subspan(static_cast<std::size_t>(count));
-    }
+    if (kept_.bytes != 0) CINNABAR_TRY_VOID(check_room(file_->get(), from.size(), 0, kept_, name_));
+    if (!write_whole(file_->get(), from, offset)) return file_error(errno, "cannot write the file", name_);
+    offset += from.size();
     if (offset >= flushed_ + flush_bytes) {
-        (void)::sync_file_range(file_.get(), static_cast<off_t>(flushed_), static_cast<off_t>(offset - flushed_),
+        (void)::sync_file_range(file_->get(), static_cast<off_t>(flushed_), static_cast<off_t>(offset - flushed_),
                                 SYNC_FILE_RANGE_WRITE);
         flushed_ = offset;
     }
@@ -96,16 +100,26 @@ Result<void> NewFile::write_all(std::uint64_t offset, ConstBytes from) {
 }
 
 Result<void> NewFile::set_sparse(std::uint64_t bytes) {
-    if (::ftruncate(file_.get(), static_cast<off_t>(bytes)) != 0)
+    if (::ftruncate(file_->get(), static_cast<off_t>(bytes)) != 0)
         return file_error(errno, "cannot set the size of the file", name_);
     sparse_ = true;
+    bytes_ = bytes;
+    return {};
+}
+
+// A checkpoint that failed has used up the kernel's word about it: the next fsync would say that all is well.
+Result<void> NewFile::sync() {
+    if (journal_) CINNABAR_TRY_VOID(journal_->failure());
+    if (::fsync(file_->get()) != 0) return file_error(errno, "cannot sync the file", name_);
     return {};
 }
 
 Result<void> NewFile::settle(const BeforeNaming& before_naming) {
-    if (attributes_) CINNABAR_TRY_VOID(give_attributes(file_.get(), *attributes_, name_));
-    if (::fsync(file_.get()) != 0) return file_error(errno, "cannot sync the file", name_);
-    if (before_naming) CINNABAR_TRY_VOID(before_naming(file_.get()));
+    if (journal_ && ::fchmod(file_->get(), static_cast<mode_t>(journal_->head().final_mode)) != 0)
+        return file_error(errno, "cannot set its permissions", name_);
+    if (attributes_) CINNABAR_TRY_VOID(give_attributes(file_->get(), *attributes_, name_));
+    CINNABAR_TRY_VOID(sync());
+    if (before_naming) CINNABAR_TRY_VOID(before_naming(file_->get()));
     const Target target{root_->get(), parent_.get(), leaf_, name_, existing_};
     CINNABAR_TRY_VOID(check_place(target));
     return give_name(staging_->get(), staged_name_, target);
@@ -117,13 +131,17 @@ Result<void> NewFile::commit(const BeforeNaming& before_naming) {
         return settled;
     }
     staged_name_.clear();
+    if (journal_) journal_->remove();
+    journal_.reset();
     file_.reset();
     return sync_folder(parent_.get(), name_);
 }
 
 void NewFile::discard() noexcept {
     if (!staged_name_.empty()) (void)::unlinkat(staging_->get(), staged_name_.c_str(), 0);
+    if (!staged_name_.empty() && journal_) journal_->remove();
     staged_name_.clear();
+    journal_.reset();
     file_.reset();
 }
 

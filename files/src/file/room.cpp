@@ -5,6 +5,7 @@
 #include <sys/statvfs.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace cinnabar::files {
 namespace {
@@ -21,6 +22,13 @@ KeptFree default_kept_free(const std::string& path) noexcept {
     if (::statvfs(path.c_str(), &status) != 0) return {};
     const Wide bytes = static_cast<Wide>(status.f_blocks) * status.f_frsize;
     return {static_cast<std::uint64_t>(std::min(bytes / 100, most)), status.f_files / 100};
+}
+
+std::uint64_t disk_bytes(const std::string& path) noexcept {
+    constexpr Wide most = std::numeric_limits<std::uint64_t>::max();
+    struct statvfs status {};
+    if (::statvfs(path.c_str(), &status) != 0 || status.f_blocks == 0) return static_cast<std::uint64_t>(most);
+    return static_cast<std::uint64_t>(std::min(static_cast<Wide>(status.f_blocks) * status.f_frsize, most));
 }
 
 Result<void> check_room(int fd, std::uint64_t bytes, std::uint64_t files, const KeptFree& kept, std::string_view name) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "file/beneath.hpp"
 #include "file/entries.hpp"
+#include "file/journal.hpp"
 #include "file/naming.hpp"
+#include "file/staging.hpp"
 
 #include <cinnabar/files/file_error.hpp>
 #include <cinnabar/files/name.hpp>
@@ -12,10 +14,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 
 namespace cinnabar::files {
+namespace {
+
+Error staging_error(std::string_view name) {
+    if (errno == ENOENT)
+        return {Errc::io, "the folder for unfinished files is gone; a server has to be started again", printable(name)};
+    return file_error(errno, "cannot make a file", name);
+}
+
+}  // namespace
 
 Result<Root> Root::open_directory(const std::string& path) {
     Root root;
@@ -38,12 +50,13 @@ Result<Root> Root::open(const std::string& path) {
 
 Result<Root> Root::serve_read_only(const std::string& path) { return open_directory(path); }
 
-Result<Root> Root::serve(const std::string& path, const KeptFree& kept) {
+Result<Root> Root::serve(const std::string& path, const KeptFree& kept, const RemainsLimits& limits) {
     CINNABAR_TRY(auto root, open_directory(path));
     root.kept_ = kept;
+    root.limits_ = limits;
     CINNABAR_TRY_VOID(root.lock(path));
     CINNABAR_TRY_VOID(root.make_staging());
-    root.clean_staging();
+    root.removed_ = files::trim_remains(*root.staging_, limits, true);
     return root;
 }
 
@@ -73,13 +86,6 @@ Result<void> Root::make_staging() {
     return {};
 }
 
-void Root::clean_staging() {
-    (void)read_names(*staging_, 0, staging_folder, [this](std::string_view leaf, std::uint64_t) {
-        if (is_staged_name(leaf) && ::unlinkat(staging_->get(), std::string(leaf).c_str(), 0) == 0) ++removed_;
-        return true;
-    });
-}
-
 Root::~Root() {
     // The folder is removed only if it is empty.
     if (own_staging_ && directory_)
@@ -105,7 +111,8 @@ Result<UniqueFd> Root::open_parent(std::string_view name) const {
     return fd;
 }
 
-Result<NewFile> Root::create(std::string_view name, std::uint64_t bytes, std::uint32_t mode, Existing existing) const {
+Result<NewFile> Root::create(std::string_view name, std::uint64_t bytes, std::uint32_t mode, Existing existing,
+                             const Resumable& resumable) const {
     CINNABAR_TRY_VOID(check_name(name));
     if (!staging_) return Error{Errc::permission, "the server gives files and takes none", printable(name)};
     CINNABAR_TRY(auto parent, open_parent(name));
@@ -116,26 +123,60 @@ Result<NewFile> Root::create(std::string_view name, std::uint64_t bytes, std::ui
     // The staging folder may be writable where the target's is not: better told now than after the last byte.
     if (::faccessat(parent.get(), ".", W_OK | X_OK, AT_EACCESS) != 0)
         return file_error(errno, "cannot write into its directory", name);
-    CINNABAR_TRY_VOID(check_room(parent.get(), bytes, 1, kept_, name));
     file.root_ = directory_;
     file.staging_ = staging_;
     file.parent_ = std::move(parent);
     file.existing_ = existing;
     file.kept_ = kept_;
+    if (resumable.block_bytes != 0) CINNABAR_TRY_VOID(resume(file, bytes, mode, resumable));
+    const auto wanted = resumable.sparse ? 0 : bytes - file.resumed_bytes();  // of a sparse one, each write is compared
+    if (auto room = make_room(file.parent_.get(), wanted, name); !room) {
+        file.park();
+        return std::move(room).error();
+    }
+    if (file.staged_name_.empty()) CINNABAR_TRY_VOID(stage(file, mode));
+    if (resumable.sparse) CINNABAR_TRY_VOID(file.set_sparse(bytes));
+    return file;
+}
+
+Result<void> Root::stage(NewFile& file, std::uint32_t mode) const {
     for (int attempt = 0; attempt < staged_attempts_max; ++attempt) {
         auto staged = make_staged_name();
-        file.file_.reset(::openat(staging_->get(), staged.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                                  static_cast<mode_t>(mode & 0777u)));
-        if (file.file_) {
+        file.file_ = std::make_shared<const UniqueFd>(::openat(staging_->get(), staged.c_str(),
+                                                               O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                                                               static_cast<mode_t>(mode & 0777u)));
+        if (*file.file_) {
             file.staged_name_ = std::move(staged);
-            return file;
+            return {};
         }
         if (errno != EEXIST) break;
     }
-    if (errno == ENOENT)
-        return Error{Errc::io, "the folder for unfinished files is gone; a server has to be started again",
-                     printable(name)};
-    return file_error(errno, "cannot make a file", name);
+    return staging_error(file.name_);
+}
+
+// Whatever stands in the way of going on, the file can be saved without.
+Result<void> Root::resume(NewFile& file, std::uint64_t bytes, std::uint32_t mode, const Resumable& resumable) const {
+    const JournalHead head{file.name_, bytes, resumable.block_bytes, mode & 0777u, resumable.sparse, 0};
+    CINNABAR_TRY(auto part, open_part(staging_, head, own_staging_));
+    if (!part) return {};
+    file.file_ = std::move(part->file);
+    file.journal_ = std::move(part->journal);
+    file.staged_name_ = std::move(part->name);
+    file.journal_->set_resumed_bytes(part->kept_bytes);
+    file.journal_interval_ = resumable.interval;
+    file.bytes_ = bytes;
+    return {};
+}
+
+// Remains go only if that is enough: nobody sweeps those of others away by announcing what cannot be.
+Result<void> Root::make_room(int parent, std::uint64_t bytes, std::string_view name) const {
+    auto room = check_room(parent, bytes, 1, kept_, name);
+    if (room || !own_staging_) return room;
+    std::uint64_t left = 0;
+    for (const auto& remains : list_remains()) left += remains.disk_bytes;
+    if (!check_room(parent, bytes - std::min(bytes, left), 1, kept_, name)) return room;
+    while (!room && remove_oldest_remains(staging_->get())) room = check_room(parent, bytes, 1, kept_, name);
+    return room;
 }
 
 Result<SourceFile> Root::open_source(std::string_view name) const {
@@ -145,5 +186,15 @@ Result<SourceFile> Root::open_source(std::string_view name) const {
     if (!fd) return file_error(errno, "cannot open the file", name);
     return SourceFile::from(std::move(fd), name);
 }
+
+std::vector<Remains> Root::list_remains() const {
+    return own_staging_ ? files::list_remains(staging_->get()) : std::vector<Remains>();
+}
+
+std::uint32_t Root::remove_remains(std::string_view name) const {
+    return own_staging_ ? files::remove_remains(staging_->get(), name) : 0;
+}
+
+std::uint32_t Root::trim_remains() const { return own_staging_ ? files::trim_remains(*staging_, limits_, false) : 0; }
 
 }  // namespace cinnabar::files

@@ -2,6 +2,7 @@
 #include "session/client_session.hpp"
 
 #include "file/checksum.hpp"
+#include "file/journal.hpp"
 #include "session/remote_error.hpp"
 #include "session/waiting.hpp"
 
@@ -48,6 +49,8 @@ struct ClientSession::Sending {
     SaveMode mode;
     BytesMoved progress;
     Share share;
+    std::uint64_t resumed_bytes;  // which the server has from before, or so it says
+    std::uint64_t had_bytes = 0;  // and did not take again
     Sequence reading{};
     Checksum sum{};
     std::uint64_t next = 0;
@@ -77,6 +80,7 @@ struct ClientSession::Receiving {
     Sequence writing{};
     Checksum sum{};
     std::uint64_t next = 0;
+    std::uint64_t had_bytes = 0;  // from before, and the server has the same
     std::optional<Error> failure{};
 
     void fail(Error why) {
@@ -172,9 +176,10 @@ std::uint64_t ClientSession::lanes_for(std::uint64_t bytes) const noexcept {
     return std::min<std::uint64_t>(windows_max_, windows);
 }
 
-hl::Task<void> ClientSession::give_up(std::uint64_t file) {
+hl::Task<void> ClientSession::give_up(std::uint64_t file, bool keep) {
     AbortIn in;
     in.file = file;
+    in.keep = keep;
     seals_.stamp(in);
     (void)co_await node_.call(abort_rpc, server_, in, within(session_deadline));
 }
@@ -197,16 +202,22 @@ hl::Task<Result<Moved>> ClientSession::save(OpenSource open_source, const std::s
     open.checked = mode.checked;
     seals_.stamp(open);
     auto opened = co_await node_.call(open_rpc, server_, open, within(open_deadline));
-    if (!opened) co_return from_remote(std::move(opened).error());
+    if (!opened) {
+        Error error = from_remote(std::move(opened).error());
+        if (!mode.again || error.code != Errc::exists) co_return error;
+        Result<Moved> saved = co_await find_saved(*source, name);
+        if (saved) co_return saved;
+        co_return error;
+    }
 
-    const std::shared_ptr<Sending> file(
-        new Sending{*std::move(source), opened->file, mode, std::move(progress), Share(*buffers_, part_)});
+    const std::shared_ptr<Sending> file(new Sending{*std::move(source), opened->file, mode, std::move(progress),
+                                                    Share(*buffers_, part_), opened->resumed_bytes});
     if (mode.push) pushing_.emplace(file->file, file);
     Result<void> sent = co_await send_windows(*file);
     pushing_.erase(file->file);
     file->close(Errc::closed);
     if (!sent) {
-        co_await give_up(file->file);
+        co_await give_up(file->file, may_resume_after(sent.code()));
         co_return std::move(sent).error();
     }
     CommitIn commit;
@@ -215,9 +226,37 @@ hl::Task<Result<Moved>> ClientSession::save(OpenSource open_source, const std::s
     seals_.stamp(commit);
     auto committed = co_await node_.call(commit_rpc, server_, commit, within(commit_deadline));
     if (!committed) co_return in_the_middle(std::move(committed).error());
-    Moved moved{open.bytes, {}};
+    Moved moved{open.bytes, file->had_bytes, {}};
     if (mode.checked) moved.checksum = commit.checksum;
     co_return moved;
+}
+
+// What was saved before its answer got lost.
+hl::Task<Result<Moved>> ClientSession::find_saved(const SourceFile& source, const std::string& name) {
+    Result<Moved> there = co_await sum(name);
+    if (!there) co_return there;
+    if (there->bytes != source.bytes()) co_return Errc::exists;
+    Result<std::uint64_t> here = co_await sum_here(source);
+    if (!here) co_return std::move(here).error();
+    if (*here != there->checksum) co_return Errc::exists;
+    co_return Moved{there->bytes, there->bytes, there->checksum};
+}
+
+hl::Task<Result<std::uint64_t>> ClientSession::sum_here(const SourceFile& source) {
+    Share share(*buffers_, part_);
+    Checksum sum;
+    for (std::uint64_t offset = 0; offset < source.bytes(); offset += window_bytes_) {
+        Result<Buffer> buffer = co_await buffers_->take(share);
+        if (!buffer) co_return std::move(buffer).error();
+        const Bytes content = buffer->bytes().first(std::min(window_bytes_, source.bytes() - offset));
+        Result<void> got = co_await disk_.run([&source, &sum, content, offset] {
+            auto outcome = source.read(offset, content);
+            if (outcome) sum.update(content);
+            return outcome;
+        });
+        if (!got) co_return std::move(got).error();
+    }
+    co_return sum.digest();
 }
 
 hl::Task<Result<void>> ClientSession::send_windows(Sending& file) {
@@ -244,7 +283,8 @@ hl::Task<Result<void>> ClientSession::send_window(Sending& file, std::uint64_t o
         sent = std::move(hole).error();
     } else if (*hole) {
         sent = Result<void>();
-    } else if (file.mode.push) {  // no conditional expression: gcc 12 destroys what it awaits there twice
+    } else if (file.mode.push &&
+               offset >= file.resumed_bytes) {  // no conditional expression: gcc 12 destroys what it awaits there twice
         sent = co_await push_window(file, offset);
     } else {
         sent = co_await lend_window(file, offset);
@@ -272,7 +312,7 @@ hl::Task<Result<bool>> ClientSession::pass_hole(Sending& file, std::uint64_t off
     const Pace::Pass pass = co_await pace_.take();
     if (file.failure) co_return *file.failure;
     seals_.stamp(window);
-    Result<void> told = co_await node_.call(window_rpc, server_, window, within(window_deadline));
+    Result<WindowOut> told = co_await node_.call(window_rpc, server_, window, within(window_deadline));
     if (!told) co_return in_the_middle(std::move(told).error());
     co_return true;
 }
@@ -304,12 +344,17 @@ hl::Task<Result<void>> ClientSession::lend_window(Sending& file, std::uint64_t o
     window.file = file.file;
     window.offset = offset;
     window.window = hl::Bulk(buffer->region().slice(0, bytes), na::Access::read);
+    if (offset < file.resumed_bytes) {
+        const ConstBytes content = buffer->bytes().first(bytes);
+        window.checksum = co_await disk_.run([content] { return block_checksum(content); });
+    }
     const Pace::Pass pass = co_await pace_.take();
     if (file.failure) co_return *file.failure;
     seals_.stamp(window);
-    Result<void> sent = co_await node_.call(window_rpc, server_, window, within(window_deadline));
+    Result<WindowOut> sent = co_await node_.call(window_rpc, server_, window, within(window_deadline));
     if (!sent) co_return in_the_middle(std::move(sent).error());
-    co_return sent;
+    if (sent->had) file.had_bytes += bytes;
+    co_return Result<void>();
 }
 
 // The server asks for the bytes by a fill call.
@@ -371,9 +416,11 @@ hl::Task<Result<Moved>> ClientSession::fetch(const std::string& name, const Root
     if (announced) announced(asked->bytes);
     if (mode.as.empty()) mode.as = leaf_of(name);
     auto target = co_await disk_.run([&]() -> Result<NewFile> {
-        const auto bytes = asked->sparse ? 0 : asked->bytes;
-        CINNABAR_TRY(auto made, into.create(mode.as, bytes, asked->attributes.mode, mode.existing));
-        if (asked->sparse) CINNABAR_TRY_VOID(made.set_sparse(asked->bytes));
+        Resumable resumable;
+        resumable.sparse = asked->sparse;
+        if (asked->bytes / window_bytes_ >= resumed_windows_min)
+            resumable.block_bytes = static_cast<std::uint32_t>(window_bytes_);
+        CINNABAR_TRY(auto made, into.create(mode.as, asked->bytes, asked->attributes.mode, mode.existing, resumable));
         if (mode.exact) made.keep(asked->attributes);
         return made;
     });
@@ -385,6 +432,12 @@ hl::Task<Result<Moved>> ClientSession::fetch(const std::string& name, const Root
                    asked->sparse,      std::move(progress), Share(*buffers_, part_)};
     Result<void> received = co_await receive_windows(file);
     if (!received) {
+        if (may_resume_after(received.code())) {
+            (void)co_await disk_.run([&file] {
+                file.target.park();
+                return true;
+            });
+        }
         co_await give_up(file.file);
         co_return std::move(received).error();
     }
@@ -397,7 +450,7 @@ hl::Task<Result<Moved>> ClientSession::fetch(const std::string& name, const Root
         co_return Error{Errc::bad_checksum, "what arrived is not what was sent", printable(name)};
     Result<void> committed = co_await disk_.run([&file] { return file.target.commit(); });
     if (!committed) co_return std::move(committed).error();
-    co_return Moved{file.bytes, finished->checksum};
+    co_return Moved{file.bytes, file.had_bytes, finished->checksum};
 }
 
 hl::Task<Result<void>> ClientSession::receive_windows(Receiving& file) {
@@ -424,10 +477,17 @@ hl::Task<Result<void>> ClientSession::receive_window(Receiving& file, std::uint6
     Result<Buffer> buffer = co_await buffers_->take(file.share);
     if (!buffer) co_return std::move(buffer).error();
     file.taking.advance(offset + bytes);
+    const Bytes content = buffer->bytes().first(bytes);
     ReadIn read;
     read.file = file.file;
     read.offset = offset;
     read.window = hl::Bulk(buffer->region().slice(0, bytes), na::Access::write);
+    if (offset < file.target.resumed_bytes()) {
+        const auto had =
+            co_await disk_.run([&file, content, offset] { return file.target.read_block(offset, content); });
+        read.offered = had.has_value();
+        read.checksum = had.value_or(0);
+    }
     Result<ReadOut> arrived = ReadOut{};
     {
         const Pace::Pass pass = co_await pace_.take();
@@ -436,22 +496,27 @@ hl::Task<Result<void>> ClientSession::receive_window(Receiving& file, std::uint6
         arrived = co_await node_.call(read_rpc, server_, read, within(window_deadline));
     }
     if (!arrived) co_return in_the_middle(std::move(arrived).error());
-    if (arrived->hole && !file.sparse)
-        co_return Error{Errc::protocol, "the server tells of a hole in a file without any"};
+    if ((arrived->hole && !file.sparse) || (arrived->had && !read.offered))
+        co_return Error{Errc::protocol, "what the server tells of a window cannot be"};
     if (const Errc turn = co_await file.writing.reach(offset); turn != Errc::ok) co_return turn;
-    const ConstBytes content = buffer->bytes().first(bytes);
-    Result<void> written = co_await disk_.run([&file, content, offset, hole = arrived->hole]() -> Result<void> {
-        if (hole) {
-            file.sum.update_zeros(content.size());
-            return {};
-        }
-        file.sum.update(content);
-        return file.target.write(offset, content);
-    });
+    Result<void> written = co_await disk_.run([&] { return take_in(file, offset, content, *arrived); });
     if (!written) co_return written;
+    if (auto journal = file.target.due_journal()) disk_.start([journal] { journal->checkpoint(); });
+    if (arrived->had) file.had_bytes += bytes;
     file.writing.advance(offset + bytes);
     if (file.progress) file.progress(bytes);
     co_return written;
+}
+
+// What is there from before is not written again, unless remains before it turned out to be of another file.
+Result<void> ClientSession::take_in(Receiving& file, std::uint64_t offset, ConstBytes content, const ReadOut& arrived) {
+    if (arrived.hole) {
+        file.sum.update_zeros(content.size());
+        return file.target.leave_out(offset, content.size());
+    }
+    file.sum.update(content);
+    if (arrived.had && offset < file.target.resumed_bytes()) return {};
+    return file.target.write(offset, content);
 }
 
 }  // namespace cinnabar::files

@@ -53,12 +53,17 @@ class ClientSession {
     // See Client.
     [[nodiscard]] hl::Task<Result<void>> make(MakeIn in);
     [[nodiscard]] hl::Task<Result<Listing>> list(std::string name, ExtendedKinds extended);
+    [[nodiscard]] hl::Task<Result<Moved>> sum(const std::string& name);
+    [[nodiscard]] hl::Task<Result<std::vector<Remains>>> list_remains();
+    [[nodiscard]] hl::Task<Result<std::uint32_t>> remove_remains(std::string name);
 
   private:
     struct Sending;
     struct Receiving;
     [[nodiscard]] hl::Task<Result<LoginOut>> log_in();
     [[nodiscard]] static hl::Task<void> hold(hl::NodeRef node, na::Addr server, HoldIn in);
+    [[nodiscard]] hl::Task<Result<Moved>> find_saved(const SourceFile& source, const std::string& name);
+    [[nodiscard]] hl::Task<Result<std::uint64_t>> sum_here(const SourceFile& source);
     [[nodiscard]] hl::Task<Result<void>> send_windows(Sending& file);
     [[nodiscard]] hl::Task<void> send_lane(Sending& file);
     [[nodiscard]] hl::Task<Result<void>> send_window(Sending& file, std::uint64_t offset);
@@ -70,7 +75,9 @@ class ClientSession {
     [[nodiscard]] hl::Task<Result<void>> receive_windows(Receiving& file);
     [[nodiscard]] hl::Task<void> receive_lane(Receiving& file);
     [[nodiscard]] hl::Task<Result<void>> receive_window(Receiving& file, std::uint64_t offset);
-    [[nodiscard]] hl::Task<void> give_up(std::uint64_t file);
+    [[nodiscard]] static Result<void> take_in(Receiving& file, std::uint64_t offset, ConstBytes content,
+                                              const ReadOut& arrived);
+    [[nodiscard]] hl::Task<void> give_up(std::uint64_t file, bool keep = false);
     [[nodiscard]] std::uint64_t lanes_for(std::uint64_t bytes) const noexcept;
 
     hl::NodeRef node_;

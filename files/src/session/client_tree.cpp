@@ -67,4 +67,45 @@ hl::Task<Result<Listing>> ClientSession::list(std::string name, ExtendedKinds ex
     co_return all;
 }
 
+hl::Task<Result<Moved>> ClientSession::sum(const std::string& name) {
+    SumIn in;
+    in.name = name;
+    seals_.stamp(in);
+    hl::CallOptions options;
+    options.deadline = commit_deadline;
+    auto out = co_await node_.call(sum_rpc, server_, in, options);
+    if (!out) co_return from_remote(std::move(out).error());
+    co_return Moved{out->bytes, 0, out->checksum};
+}
+
+hl::Task<Result<std::vector<Remains>>> ClientSession::list_remains() {
+    std::vector<Remains> all;
+    RemainsIn in;
+    bool more = true;
+    while (more) {
+        seals_.stamp(in);
+        auto part = co_await node_.call(remains_rpc, server_, in, tree_call());
+        if (!part) co_return from_remote(std::move(part).error());
+        for (auto& remains : part->remains) {
+            // By name, so that it has an end.
+            if (!check_name(remains.name) || remains.name <= in.name || all.size() >= remains_max)
+                co_return Error{Errc::protocol, "what the server tells of interrupted saves cannot be"};
+            in.name = remains.name;
+            all.push_back(std::move(remains));
+        }
+        more = part->more && !part->remains.empty();
+    }
+    co_return all;
+}
+
+hl::Task<Result<std::uint32_t>> ClientSession::remove_remains(std::string name) {
+    RemainsIn in;
+    in.remove = true;
+    in.name = std::move(name);
+    seals_.stamp(in);
+    auto out = co_await node_.call(remains_rpc, server_, in, tree_call());
+    if (!out) co_return from_remote(std::move(out).error());
+    co_return out->removed;
+}
+
 }  // namespace cinnabar::files

@@ -62,16 +62,25 @@ class Disk {
     Run<F> run(F f) {
         return Run<F>(*this, std::move(f));
     }
-    // Destroys something on a disk thread: removing a large file may take long.
-    template <typename T>
-    void dispose(T garbage) {
-        struct Garbage : Errand {
-            T held;
-            explicit Garbage(T what) : held(std::move(what)) {
-                work = [](Errand& self) noexcept { delete static_cast<Garbage*>(&self); };
+    // Runs f, which must not throw, and destroys it; nobody waits for it.
+    template <typename F>
+    void start(F f) {
+        struct Started : Errand {
+            F run;
+            explicit Started(F what) : run(std::move(what)) {
+                work = [](Errand& self) noexcept {
+                    auto& started = static_cast<Started&>(self);
+                    started.run();
+                    delete &started;
+                };
             }
         };
-        queue(*new Garbage(std::move(garbage)));
+        queue(*new Started(std::move(f)));
+    }
+    // Destroys something on a disk thread: closing or removing a large file may take long.
+    template <typename T>
+    void dispose(T garbage) {
+        start([held = std::move(garbage)] {});
     }
 
   private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "session/download.hpp"
 
+#include "file/journal.hpp"
 #include "session/protocol.hpp"
 
 #include <algorithm>
@@ -25,42 +26,59 @@ Result<void> Download::check(std::uint64_t offset, const hl::Bulk& window) const
     return {};
 }
 
-hl::Task<Result<ReadOut>> Download::send(std::uint64_t offset, const hl::Bulk& window) {
+hl::Task<Result<ReadOut>> Download::send(const ReadIn& in) {
     if (failure_) co_return *failure_;
     Result<ReadOut> outcome = ReadOut{};
-    if (auto fits = check(offset, window); !fits) outcome = std::move(fits).error();
-    if (outcome) outcome = co_await move(offset, window);
+    if (auto fits = check(in.offset, in.window); !fits) outcome = std::move(fits).error();
+    if (outcome) outcome = co_await move(in);
     if (!outcome) close(outcome.error());
     co_return outcome;
 }
 
-hl::Task<Result<ReadOut>> Download::move(std::uint64_t offset, const hl::Bulk& window) {
-    const std::uint64_t bytes = window.size();
-    if (const Errc turn = co_await reading_.reach(offset); turn != Errc::ok) co_return reason(turn);
+// On a disk thread.
+Result<ReadOut> Download::read(const ReadIn& in, Bytes content) {
+    if (file_.sparse() && file_.is_hole(in.offset, content.size())) {
+        sum_.update_zeros(content.size());
+        return ReadOut{true, false};
+    }
+    CINNABAR_TRY_VOID(file_.read(in.offset, content));
+    sum_.update(content);
+    return ReadOut{false, in.offered && block_checksum(content) == in.checksum};
+}
+
+hl::Task<Result<ReadOut>> Download::move(const ReadIn& in) {
+    const std::uint64_t bytes = in.window.size();
+    if (const Errc turn = co_await reading_.reach(in.offset); turn != Errc::ok) co_return reason(turn);
     Result<Buffer> buffer = co_await buffers_.take(share_);
     if (!buffer) co_return reason(buffer.code());
     const Bytes content = buffer->bytes().first(bytes);
-    bool hole = false;
-    Result<void> got = co_await disk_.run([this, content, offset, &hole]() -> Result<void> {
-        hole = file_.sparse() && file_.is_hole(offset, content.size());
-        if (hole) {
-            sum_.update_zeros(content.size());
-            return {};
-        }
-        auto outcome = file_.read(offset, content);
-        if (outcome) sum_.update(content);
-        return outcome;
-    });
-    if (!got) co_return std::move(got).error();
-    reading_.advance(offset + bytes);
-    if (hole) co_return ReadOut{true};
+    Result<ReadOut> got = co_await disk_.run([this, &in, content] { return read(in, content); });
+    if (!got) co_return got;
+    reading_.advance(in.offset + bytes);
+    if (got->hole || got->had) co_return got;
 
     hl::TransferOptions options;
     options.deadline = window_time_max;
-    Result<std::uint64_t> moved = co_await window.push(buffer->region().slice(0, bytes), options);
+    Result<std::uint64_t> moved = co_await in.window.push(buffer->region().slice(0, bytes), options);
     if (!moved) co_return std::move(moved).error();
     if (*moved != bytes) co_return Error{Errc::protocol, "the window went short"};
-    co_return ReadOut{};
+    co_return got;
+}
+
+// Through one buffer, so that others have the disk in between.
+hl::Task<Result<std::uint64_t>> Download::sum() {
+    ReadIn in;
+    while (!failure_ && in.offset < bytes()) {
+        Result<Buffer> buffer = co_await buffers_.take(share_);
+        if (!buffer) co_return reason(buffer.code());
+        const auto content =
+            buffer->bytes().first(std::min<std::uint64_t>(buffers_.buffer_bytes(), bytes() - in.offset));
+        Result<ReadOut> got = co_await disk_.run([this, &in, content] { return read(in, content); });
+        if (!got) co_return std::move(got).error();
+        in.offset += content.size();
+        reading_.advance(in.offset);
+    }
+    co_return co_await finish();
 }
 
 hl::Task<Result<std::uint64_t>> Download::finish() {

@@ -27,8 +27,11 @@ class Download {
     Download(const Download&) = delete;
     Download& operator=(const Download&) = delete;
 
-    // One window. ok: it is in the client's memory, or a hole, of which nothing is sent. Otherwise as Upload::receive.
-    [[nodiscard]] hl::Task<Result<ReadOut>> send(std::uint64_t offset, const hl::Bulk& window);
+    // One window. ok: it is in the client's memory; of a hole, and of what the client has already, nothing is sent.
+    // Otherwise as Upload::receive.
+    [[nodiscard]] hl::Task<Result<ReadOut>> send(const ReadIn& in);
+    // Reads all of it, for the checksum alone: nothing is sent.
+    [[nodiscard]] hl::Task<Result<std::uint64_t>> sum();
     // The checksum of the whole file. invalid_argument: windows are missing. bad_checksum: the file changed meanwhile.
     [[nodiscard]] hl::Task<Result<std::uint64_t>> finish();
     void close(Error why);
@@ -39,7 +42,8 @@ class Download {
     [[nodiscard]] const SourceFile& file() const noexcept { return file_; }
 
   private:
-    [[nodiscard]] hl::Task<Result<ReadOut>> move(std::uint64_t offset, const hl::Bulk& window);
+    [[nodiscard]] hl::Task<Result<ReadOut>> move(const ReadIn& in);
+    [[nodiscard]] Result<ReadOut> read(const ReadIn& in, Bytes content);
     [[nodiscard]] Result<void> check(std::uint64_t offset, const hl::Bulk& window) const;
     [[nodiscard]] Error reason(Errc code) const { return failure_ ? *failure_ : Error{code, "no such window is due"}; }
 

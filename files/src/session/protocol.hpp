@@ -5,16 +5,18 @@
 
 #include <cinnabar/files/entry.hpp>
 #include <cinnabar/files/key.hpp>
+#include <cinnabar/files/remains.hpp>
 #include <cinnabar/hl/bulk.hpp>
 #include <cinnabar/hl/rpc.hpp>
 
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace cinnabar::files {
 
-inline constexpr std::uint32_t protocol_version = 2;
+inline constexpr std::uint32_t protocol_version = 3;
 
 // --- opening a session
 
@@ -79,6 +81,9 @@ struct OpenIn {
 };
 struct OpenOut {
     std::uint64_t file = 0;  // names it in the following calls
+    // Of an interrupted save, the server has so much from the beginning: whole windows, or all. They are offered to it,
+    // also in a push: it takes only those that are not what it has.
+    std::uint64_t resumed_bytes = 0;
 };
 inline constexpr hl::Rpc<OpenOut(OpenIn)> open_rpc{"cinnabar.save.open"};
 
@@ -86,11 +91,15 @@ struct WindowIn {
     Seal seal;
     std::uint64_t file = 0;
     std::uint64_t offset = 0;
-    bool hole = false;  // of a sparse file: it is all zeros, and nothing is lent
-    hl::Bulk window;    // readable
+    bool hole = false;           // of a sparse file: it is all zeros, and nothing is lent
+    std::uint64_t checksum = 0;  // XXH3 of this window, below resumed_bytes; 0 elsewhere
+    hl::Bulk window;             // readable
+};
+struct WindowOut {
+    bool had = false;  // from before, and nothing was read
 };
 // Answered when the bytes are written.
-inline constexpr hl::Rpc<void(WindowIn)> window_rpc{"cinnabar.save.window"};
+inline constexpr hl::Rpc<WindowOut(WindowIn)> window_rpc{"cinnabar.save.window"};
 
 // The same the other way round: the server grants a buffer, in a fill call to the client, which writes into it.
 struct PushIn {
@@ -137,10 +146,13 @@ struct ReadIn {
     Seal seal;
     std::uint64_t file = 0;
     std::uint64_t offset = 0;
-    hl::Bulk window;  // writable; as long as what is to be read
+    bool offered = false;        // the client has that much of it from before
+    std::uint64_t checksum = 0;  // XXH3 of that
+    hl::Bulk window;             // writable; as long as what is to be read
 };
 struct ReadOut {
     bool hole = false;  // of a sparse file: it is all zeros, and nothing was written
+    bool had = false;   // what was offered is the same, and nothing was written
 };
 // Answered when the bytes are in place.
 inline constexpr hl::Rpc<ReadOut(ReadIn)> read_rpc{"cinnabar.save.read"};
@@ -153,6 +165,17 @@ struct FinishOut {
     std::uint64_t checksum = 0;  // of everything that was read
 };
 inline constexpr hl::Rpc<FinishOut(FinishIn)> finish_rpc{"cinnabar.save.finish"};
+
+// Reads a file again, as it is now on the server's disk.
+struct SumIn {
+    Seal seal;
+    std::string name;
+};
+struct SumOut {
+    std::uint64_t bytes = 0;
+    std::uint64_t checksum = 0;  // XXH3
+};
+inline constexpr hl::Rpc<SumOut(SumIn)> sum_rpc{"cinnabar.save.sum"};
 
 // --- trees
 
@@ -181,14 +204,36 @@ struct ListIn {
 };
 inline constexpr hl::Rpc<Listing(ListIn)> list_rpc{"cinnabar.save.list"};
 
+// --- what interrupted saves left
+
+struct RemainsIn {
+    Seal seal;
+    bool remove = false;  // those of `name`, or all for an empty one; otherwise they are told
+    std::string name;     // to be told: those behind it, by name
+};
+struct RemainsOut {
+    std::vector<Remains> remains;  // up to listing_entries_max, or of listing_bytes_max of names
+    bool more = false;
+    std::uint32_t removed = 0;
+};
+inline constexpr hl::Rpc<RemainsOut(RemainsIn)> remains_rpc{"cinnabar.save.remains"};
+
 // --- both
 
 struct AbortIn {
     Seal seal;
     std::uint64_t file = 0;
+    bool keep = false;  // what is on disk of it, for the same save later
 };
-// Gives a file up. Answered when nothing of it is left.
+// Gives a file up.
 inline constexpr hl::Rpc<void(AbortIn)> abort_rpc{"cinnabar.save.abort"};
+
+// Whether what is on disk of a file is as good as it was when it ended so: neither data nor disk are to blame.
+[[nodiscard]] constexpr bool may_resume_after(Errc code) noexcept {
+    return code != Errc::bad_checksum && code != Errc::io && code != Errc::invalid_argument && code != Errc::protocol;
+}
+// Smaller files begin anew.
+inline constexpr std::uint64_t resumed_windows_min = 4;
 
 // How long a client waits for each, from sending to answer. A commit waits for the disk to take what it has cached.
 inline constexpr std::chrono::microseconds session_deadline = std::chrono::seconds(10);

@@ -46,7 +46,8 @@ MacText describe(const OpenIn& in) {
 }
 
 MacText describe(const WindowIn& in) {
-    return operation(window_rpc).add(in.file).add(in.offset).add(in.hole ? 1 : 0).add(in.window.size());
+    MacText text = operation(window_rpc).add(in.file).add(in.offset);
+    return text.add(in.hole ? 1 : 0).add(in.checksum).add(in.window.size());
 }
 
 MacText describe(const PushIn& in) { return operation(push_rpc).add(in.file).add(in.offset); }
@@ -63,11 +64,14 @@ MacText describe(const AskIn& in) {
     return text;
 }
 
-MacText describe(const ReadIn& in) { return operation(read_rpc).add(in.file).add(in.offset).add(in.window.size()); }
+MacText describe(const ReadIn& in) {
+    MacText text = operation(read_rpc).add(in.file).add(in.offset);
+    return text.add(in.offered ? 1 : 0).add(in.checksum).add(in.window.size());
+}
 
 MacText describe(const FinishIn& in) { return operation(finish_rpc).add(in.file); }
 
-MacText describe(const AbortIn& in) { return operation(abort_rpc).add(in.file); }
+MacText describe(const AbortIn& in) { return operation(abort_rpc).add(in.file).add(in.keep ? 1 : 0); }
 
 MacText describe(const MakeIn& in) {
     MacText text = operation(make_rpc);
@@ -81,6 +85,10 @@ MacText describe(const ListIn& in) {
     add(text.add_text(in.name).add(in.cursor), in.extended);
     return text;
 }
+
+MacText describe(const RemainsIn& in) { return operation(remains_rpc).add(in.remove ? 1 : 0).add_text(in.name); }
+
+MacText describe(const SumIn& in) { return operation(sum_rpc).add_text(in.name); }
 
 Seal Seals::stamp(MacText text) {
     Seal seal{token_, next_++, {}};

@@ -41,6 +41,8 @@ class SeenNumbers {
 [[nodiscard]] MacText describe(const AbortIn& in);
 [[nodiscard]] MacText describe(const MakeIn& in);
 [[nodiscard]] MacText describe(const ListIn& in);
+[[nodiscard]] MacText describe(const RemainsIn& in);
+[[nodiscard]] MacText describe(const SumIn& in);
 
 class Seals {
   public:

@@ -84,8 +84,11 @@ Result<void> Service::serve_files_on(const hl::NodeRef& node) {
     CINNABAR_TRY_VOID(node.serve(read_rpc, [this](hl::Request<ReadIn> request) { return read(std::move(request)); }));
     CINNABAR_TRY_VOID(
         node.serve(finish_rpc, [this](hl::Request<FinishIn> request) { return finish(std::move(request)); }));
+    CINNABAR_TRY_VOID(node.serve(sum_rpc, [this](hl::Request<SumIn> request) { return sum(std::move(request)); }));
     CINNABAR_TRY_VOID(node.serve(make_rpc, [this](hl::Request<MakeIn> request) { return make(std::move(request)); }));
     CINNABAR_TRY_VOID(node.serve(list_rpc, [this](hl::Request<ListIn> request) { return list(std::move(request)); }));
+    CINNABAR_TRY_VOID(
+        node.serve(remains_rpc, [this](hl::Request<RemainsIn> request) { return remains(std::move(request)); }));
     return node.serve(abort_rpc, [this](hl::Request<AbortIn> request) { return abort(request); });
 }
 
@@ -150,9 +153,11 @@ void Service::end_files_with_gaps(Session& session) const {
 
 hl::Task<void> Service::watch_sessions(hl::NodeRef node) {
     constexpr Microseconds interval = std::chrono::seconds(1);
-    while (co_await node.sleep_for(interval) == Errc::ok) {
+    constexpr unsigned trim_every = 60;
+    for (unsigned rounds = 1; co_await node.sleep_for(interval) == Errc::ok; ++rounds) {
         end_late_sessions();
         gate_.for_each([this](Session& session) { end_files_with_gaps(session); });
+        if (rounds % trim_every == 0) disk_.start([this] { (void)root_.trim_remains(); });
     }
 }
 
@@ -199,23 +204,26 @@ hl::Task<Result<OpenOut>> Service::open(hl::Request<OpenIn> request) {
     // What was made so far goes away with this, also when the session ends meanwhile.
     const std::shared_ptr<Saving> saving(
         new Saving{{under_way_, (*session)->load, request->bytes}, {claims_, request->name}, {}, 0});
-    auto file = co_await disk_.run([this, &request]() -> Result<NewFile> {
+    auto file = co_await disk_.run([this, &request] {
         const auto existing = request->replace ? Existing::replace : Existing::keep;
-        // Of a sparse file each write is compared with the room there is.
-        const auto bytes = request->sparse ? 0 : request->bytes;
-        CINNABAR_TRY(auto made, root_.create(request->name, bytes, request->attributes.mode, existing));
-        if (request->sparse) CINNABAR_TRY_VOID(made.set_sparse(request->bytes));
-        return made;
+        return root_.create(request->name, request->bytes, request->attributes.mode, existing, resumable(*request));
     });
     if (!file) co_return refuse(file.error());
     if (request->exact) file->keep(request->attributes);
-    saving->upload.emplace(buffers_, (*session)->load->buffers, disk_, *std::move(file), request->bytes,
+    saving->upload.emplace(buffers_, (*session)->load->buffers, disk_, root_, *std::move(file), request->bytes,
                            request->checked, request->sparse);
     if ((*session)->ended) co_return Errc::canceled;
     OpenOut out;
     out.file = next_file_++;
+    out.resumed_bytes = saving->upload->resumed_bytes();
     (*session)->savings.emplace(out.file, saving);
     co_return out;
+}
+
+// Without checksums nobody could compare what is there.
+Resumable Service::resumable(const OpenIn& in) const {
+    const bool resumes = in.checked && in.bytes / options_.window_bytes >= resumed_windows_min;
+    return {resumes ? static_cast<std::uint32_t>(options_.window_bytes) : 0, in.sparse, options_.journal_interval};
 }
 
 // Its name is free again and its staged file goes when the handlers at work on it have ended; a client that is stopped
@@ -226,17 +234,18 @@ void Service::give_up(Session& session, std::uint64_t file, const Error& why) {
     session.failed.emplace(file, why);
 }
 
-hl::Task<Result<void>> Service::window(hl::Request<WindowIn> request) {
+hl::Task<Result<WindowOut>> Service::window(hl::Request<WindowIn> request) {
     auto session = session_of(request);
     if (!session) co_return to_remote(session.error());
     const auto found = (*session)->savings.find(request->file);
     if (found == (*session)->savings.end()) co_return no_file(**session, request->file);
     const auto saving = found->second;
-    Result<void> outcome;
+    Result<WindowOut> outcome = WindowOut{};
     if (request->hole) {
-        outcome = co_await saving->upload->receive_hole(request->offset);
+        Result<void> left = co_await saving->upload->receive_hole(request->offset);
+        if (!left) outcome = std::move(left).error();
     } else {
-        outcome = co_await saving->upload->receive(request->offset, request->window);
+        outcome = co_await saving->upload->receive(request->offset, request->window, request->checksum);
     }
     if (outcome) co_return outcome;
     give_up(**session, request->file, outcome.error());
@@ -323,7 +332,7 @@ hl::Task<Result<ReadOut>> Service::read(hl::Request<ReadIn> request) {
     const auto found = (*session)->givings.find(request->file);
     if (found == (*session)->givings.end()) co_return no_file();
     const auto giving = found->second;
-    Result<ReadOut> outcome = co_await giving->download->send(request->offset, request->window);
+    Result<ReadOut> outcome = co_await giving->download->send(*request);
     if (!outcome) co_return to_remote(outcome.error());
     co_return outcome;
 }
@@ -344,12 +353,34 @@ hl::Task<Result<FinishOut>> Service::finish(hl::Request<FinishIn> request) {
     co_return FinishOut{*checksum};
 }
 
+hl::Task<Result<SumOut>> Service::sum(hl::Request<SumIn> request) {
+    auto session = session_of(request);
+    if (!session) co_return to_remote(session.error());
+    if (auto may = co_await may_begin(*session, 0, request.node()); !may) co_return to_remote(may.error());
+    const AccessRequest access{AccessRequest::Kind::fetch, request->name, 0, false, {}, request.source()};
+    if (auto may = may_access(access); !may) co_return to_remote(may.error());
+    const std::shared_ptr<Giving> giving(new Giving{{under_way_, (*session)->load, 0}, request->name, {}, 0});
+    auto file = co_await disk_.run([this, &request] { return root_.open_source(request->name); });
+    if (!file) co_return to_remote(file.error());
+    giving->download.emplace(buffers_, (*session)->load->buffers, disk_, *std::move(file));
+    if ((*session)->ended) co_return Errc::canceled;
+    const auto number = next_file_++;
+    (*session)->givings.emplace(number, giving);  // so that it ends with the session
+    auto checksum = co_await giving->download->sum();
+    (*session)->givings.erase(number);
+    if (!checksum) co_return to_remote(checksum.error());
+    co_return SumOut{giving->download->bytes(), *checksum};
+}
+
 Result<void> Service::abort(const hl::Request<AbortIn>& request) {
     auto session = session_of(request);
     if (!session) return to_remote(session.error());
     const Error why{Errc::canceled, "the client gave the file up"};
     (*session)->failed.erase(request->file);
-    if (const auto saving = (*session)->savings.extract(request->file)) saving.mapped()->upload->close(why);
+    if (const auto saving = (*session)->savings.extract(request->file)) {
+        auto& upload = *saving.mapped()->upload;
+        request->keep ? upload.close(why) : upload.give_up(why);
+    }
     if (const auto giving = (*session)->givings.extract(request->file)) giving.mapped()->download->close(why);
     return {};
 }

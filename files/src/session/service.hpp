@@ -142,6 +142,7 @@ class Service {
     [[nodiscard]] Result<void> may_access(const AccessRequest& access) const {
         return hooks_.may_access ? hooks_.may_access(access) : Result<void>();
     }
+    [[nodiscard]] Resumable resumable(const OpenIn& in) const;
     [[nodiscard]] Result<void> has_room(const Session& session, std::uint64_t bytes) const;
     [[nodiscard]] Result<void> serve_files_on(const hl::NodeRef& node);
 
@@ -149,16 +150,19 @@ class Service {
     [[nodiscard]] Result<LoginOut> login(const hl::Request<LoginIn>& request);
     [[nodiscard]] hl::Task<Result<void>> hold(hl::Request<HoldIn> request);
     [[nodiscard]] hl::Task<Result<OpenOut>> open(hl::Request<OpenIn> request);
-    [[nodiscard]] hl::Task<Result<void>> window(hl::Request<WindowIn> request);
+    [[nodiscard]] hl::Task<Result<WindowOut>> window(hl::Request<WindowIn> request);
     [[nodiscard]] hl::Task<Result<void>> push(hl::Request<PushIn> request);
     [[nodiscard]] hl::Task<Result<void>> commit(hl::Request<CommitIn> request);
     [[nodiscard]] hl::Task<Result<AskOut>> ask(hl::Request<AskIn> request);
     [[nodiscard]] hl::Task<Result<ReadOut>> read(hl::Request<ReadIn> request);
+    [[nodiscard]] hl::Task<Result<SumOut>> sum(hl::Request<SumIn> request);
     [[nodiscard]] hl::Task<Result<FinishOut>> finish(hl::Request<FinishIn> request);
     [[nodiscard]] hl::Task<Result<void>> make(hl::Request<MakeIn> request);
     [[nodiscard]] Result<void> may_make(const MakeIn& in, const na::Addr& client) const;
     [[nodiscard]] Result<void> make_below_root(const MakeIn& in) const;
     [[nodiscard]] hl::Task<Result<Listing>> list(hl::Request<ListIn> request);
+    [[nodiscard]] hl::Task<Result<RemainsOut>> remains(hl::Request<RemainsIn> request);
+    [[nodiscard]] RemainsOut remains_behind(std::string_view name) const;
     [[nodiscard]] Result<void> abort(const hl::Request<AbortIn>& request);
     void end_session(Session& session);
     void give_up(Session& session, std::uint64_t file, const Error& why);

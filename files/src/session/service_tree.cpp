@@ -5,6 +5,7 @@
 
 #include <cinnabar/files/name.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace cinnabar::files {
@@ -67,6 +68,40 @@ hl::Task<Result<Listing>> Service::list(hl::Request<ListIn> request) {
         co_await disk_.run([this, &request] { return root_.list(request->name, request->cursor, request->extended); });
     if (!listing) co_return to_remote(listing.error());  // no event: clients ask what is a folder
     co_return listing;
+}
+
+// A part of them, by name.
+RemainsOut Service::remains_behind(std::string_view name) const {
+    auto all = root_.list_remains();
+    std::erase_if(all, [&](const Remains& remains) { return remains.name <= name; });
+    std::ranges::sort(all, {}, &Remains::name);
+    RemainsOut out;
+    std::size_t bytes = 0;
+    for (auto& remains : all) {
+        out.more = out.remains.size() >= listing_entries_max || bytes >= listing_bytes_max;
+        if (out.more) break;
+        bytes += remains.name.size();
+        out.remains.push_back(std::move(remains));
+    }
+    return out;
+}
+
+hl::Task<Result<RemainsOut>> Service::remains(hl::Request<RemainsIn> request) {
+    auto session = session_of(request);
+    if (!session) co_return to_remote(session.error());
+    if (auto may = co_await may_begin(*session, 0, request.node()); !may) co_return to_remote(may.error());
+    using Kind = AccessRequest::Kind;
+    const auto kind = request->remove ? Kind::remove_remains : Kind::list_remains;
+    const AccessRequest access{
+        kind, request->remove ? request->name : std::string_view(), 0, false, {}, request.source()};
+    if (auto may = may_access(access); !may) co_return to_remote(may.error());
+    const UnderWay::Entry entry(under_way_, (*session)->load, 0);
+    co_return co_await disk_.run([this, &request]() -> Result<RemainsOut> {
+        if (!request->remove) return remains_behind(request->name);
+        RemainsOut out;
+        out.removed = root_.remove_remains(request->name);
+        return out;
+    });
 }
 
 }  // namespace cinnabar::files

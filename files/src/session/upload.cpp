@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "session/upload.hpp"
 
+#include "file/journal.hpp"
 #include "session/arrival.hpp"
-#include "session/protocol.hpp"
 
 #include <cinnabar/hl/when_all.hpp>
 
@@ -27,17 +27,35 @@ hl::Task<Result<void>> ask_for(const hl::NodeRef& node, Arrival& arrival, hl::Ta
 
 }  // namespace
 
-Upload::Upload(Buffers& buffers, SessionPart& session, Disk& disk, NewFile file, std::uint64_t bytes, bool checked,
-               bool sparse) noexcept
+Upload::Upload(Buffers& buffers, SessionPart& session, Disk& disk, const Root& root, NewFile file, std::uint64_t bytes,
+               bool checked, bool sparse) noexcept
     : buffers_(buffers),
       disk_(disk),
+      root_(root),
       file_(std::move(file)),
       bytes_(bytes),
       checked_(checked),
       sparse_(sparse),
       share_(buffers, session) {}
 
-Upload::~Upload() { disk_.dispose(std::move(file_)); }
+Upload::~Upload() {
+    if (!keeps()) {
+        disk_.dispose(std::move(file_));
+        return;
+    }
+    disk_.start([&root = root_, file = std::move(file_)]() mutable {
+        file.park();
+        (void)root.trim_remains();
+    });
+}
+
+// What the end of a session or a full disk left is as good as it was. Where data was wrong, none of it is trusted.
+bool Upload::keeps() const noexcept { return !given_up_ && (!failure_ || may_resume_after(failure_->code)); }
+
+void Upload::give_up(Error why) {
+    given_up_ = true;
+    close(std::move(why));
+}
 
 void Upload::close(Error why) {
     if (failure_) return;
@@ -53,10 +71,16 @@ std::uint64_t Upload::window_bytes(std::uint64_t offset) const noexcept {
     return offset < bytes_ && offset % step == 0 ? std::min(step, bytes_ - offset) : 0;
 }
 
-hl::Task<Result<void>> Upload::receive(std::uint64_t offset, const hl::Bulk& window) {
+hl::Task<Result<WindowOut>> Upload::receive(std::uint64_t offset, const hl::Bulk& window, std::uint64_t checksum) {
     if (failure_) co_return *failure_;
-    Result<void> outcome = no_such_window();
-    if (window.size() != 0 && window.size() == window_bytes(offset)) outcome = co_await pull(offset, window);
+    Result<WindowOut> outcome = no_such_window();
+    if (window.size() != 0 && window.size() == window_bytes(offset)) {
+        if (offset < file_.resumed_bytes()) {
+            outcome = co_await compare(offset, window, checksum);
+        } else {
+            outcome = co_await pull(offset, window);
+        }
+    }
     if (!outcome) close(outcome.error());
     co_return outcome;
 }
@@ -74,14 +98,12 @@ hl::Task<Result<void>> Upload::leave_out(std::uint64_t offset, std::uint64_t byt
     if (const Errc turn = co_await taking_.reach(offset); turn != Errc::ok) co_return reason(turn);
     taking_.advance(offset + bytes);
     if (const Errc turn = co_await writing_.reach(offset); turn != Errc::ok) co_return reason(turn);
-    if (checked_) {
-        (void)co_await disk_.run([this, bytes] {
-            sum_.update_zeros(bytes);
-            return true;
-        });
-    }
-    writing_.advance(offset + bytes);
-    co_return Result<void>();
+    Result<void> left = co_await disk_.run([this, offset, bytes] {
+        if (checked_) sum_.update_zeros(bytes);
+        return file_.leave_out(offset, bytes);
+    });
+    if (left) advance(offset + bytes);
+    co_return left;
 }
 
 hl::Task<Result<void>> Upload::grant(std::uint64_t offset, const hl::NodeRef& node, const na::Addr& client,
@@ -105,24 +127,63 @@ hl::Task<Result<Buffer>> Upload::take(std::uint64_t offset, std::uint64_t bytes)
 
 hl::Task<Result<void>> Upload::write(std::uint64_t offset, ConstBytes content) {
     if (const Errc turn = co_await writing_.reach(offset); turn != Errc::ok) co_return reason(turn);
+    co_return co_await write_now(offset, content);
+}
+
+hl::Task<Result<void>> Upload::write_now(std::uint64_t offset, ConstBytes content) {
     Result<void> written = co_await disk_.run([this, content, offset] {
         if (checked_) sum_.update(content);
         return file_.write(offset, content);
     });
-    if (written) writing_.advance(offset + content.size());
+    if (written) advance(offset + content.size());
     co_return written;
 }
 
-hl::Task<Result<void>> Upload::pull(std::uint64_t offset, const hl::Bulk& window) {
-    const std::uint64_t bytes = window.size();
-    Result<Buffer> buffer = co_await take(offset, bytes);
-    if (!buffer) co_return std::move(buffer).error();
+void Upload::advance(std::uint64_t offset) {
+    if (auto journal = file_.due_journal()) disk_.start([journal] { journal->checkpoint(); });
+    writing_.advance(offset);
+}
+
+hl::Task<Result<void>> Upload::pull_into(const Buffer& buffer, const hl::Bulk& window) {
     hl::TransferOptions options;
     options.deadline = window_time_max;
-    Result<std::uint64_t> moved = co_await window.pull(buffer->region().slice(0, bytes), options);
+    Result<std::uint64_t> moved = co_await window.pull(buffer.region().slice(0, window.size()), options);
     if (!moved) co_return std::move(moved).error();
-    if (*moved != bytes) co_return Error{Errc::protocol, "the window came short"};
-    co_return co_await write(offset, buffer->bytes().first(bytes));
+    if (*moved != window.size()) co_return Error{Errc::protocol, "the window came short"};
+    co_return Result<void>();
+}
+
+hl::Task<Result<WindowOut>> Upload::pull(std::uint64_t offset, const hl::Bulk& window) {
+    Result<Buffer> buffer = co_await take(offset, window.size());
+    if (!buffer) co_return std::move(buffer).error();
+    Result<void> pulled = co_await pull_into(*buffer, window);
+    if (!pulled) co_return std::move(pulled).error();
+    Result<void> written = co_await write(offset, buffer->bytes().first(window.size()));
+    if (!written) co_return std::move(written).error();
+    co_return WindowOut{};
+}
+
+// In the order of the file: of one block that is of another file, nothing behind is used.
+hl::Task<Result<WindowOut>> Upload::compare(std::uint64_t offset, const hl::Bulk& window, std::uint64_t checksum) {
+    Result<Buffer> buffer = co_await take(offset, window.size());
+    if (!buffer) co_return std::move(buffer).error();
+    if (const Errc turn = co_await writing_.reach(offset); turn != Errc::ok) co_return reason(turn);
+    const Bytes content = buffer->bytes().first(window.size());
+    Result<bool> found = co_await disk_.run([this, offset, content, checksum] {
+        auto same = file_.find_block(offset, content, checksum);
+        if (same && *same && checked_) sum_.update(content);
+        return same;
+    });
+    if (!found) co_return std::move(found).error();
+    if (*found) {
+        advance(offset + content.size());
+        co_return WindowOut{true};
+    }
+    Result<void> pulled = co_await pull_into(*buffer, window);
+    if (!pulled) co_return std::move(pulled).error();
+    Result<void> written = co_await write_now(offset, content);
+    if (!written) co_return std::move(written).error();
+    co_return WindowOut{};
 }
 
 // Written as soon as the bytes are there, while the client still answers.
@@ -150,7 +211,7 @@ hl::Task<Result<void>> Upload::commit(std::uint64_t checksum, const NewFile::Bef
         close(Error{Errc::invalid_argument, "not all windows of the file came"});
         co_return *failure_;
     }
-    close(Error{Errc::closed, "the file is being committed"});
+    give_up(Error{Errc::closed, "the file is being committed"});
     if (checked_ && sum_.digest() != checksum) co_return Error{Errc::bad_checksum, "what arrived is not what was sent"};
     co_return co_await disk_.run([this, &before_naming] { return file_.commit(before_naming); });
 }

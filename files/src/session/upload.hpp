@@ -6,9 +6,11 @@
 #include "file/checksum.hpp"
 #include "session/buffers.hpp"
 #include "session/disk.hpp"
+#include "session/protocol.hpp"
 #include "session/waiting.hpp"
 
 #include <cinnabar/files/new_file.hpp>
+#include <cinnabar/files/root.hpp>
 #include <cinnabar/hl/bulk.hpp>
 #include <cinnabar/hl/node.hpp>
 #include <cinnabar/hl/task.hpp>
@@ -24,16 +26,19 @@ class Arrival;
 class Upload {
   public:
     // `checked`: a checksum will be asked for. `sparse`: the file was set_sparse.
-    Upload(Buffers& buffers, SessionPart& session, Disk& disk, NewFile file, std::uint64_t bytes, bool checked,
-           bool sparse) noexcept;
-    // Requires: none of its tasks runs. A disk thread removes a file that was not committed.
+    Upload(Buffers& buffers, SessionPart& session, Disk& disk, const Root& root, NewFile file, std::uint64_t bytes,
+           bool checked, bool sparse) noexcept;
+    // Requires: none of its tasks runs. A disk thread removes a file that was not committed, or keeps what is on disk
+    // of it, after an end that neither side's data is to blame for; then the root's remains are trimmed.
     ~Upload();
     Upload(const Upload&) = delete;
     Upload& operator=(const Upload&) = delete;
 
-    // Pulls one window. ok: it is written. invalid_argument: the file has no such window, or has received it before.
-    // Any other error has ended the file, and is the same for all its windows.
-    [[nodiscard]] hl::Task<Result<void>> receive(std::uint64_t offset, const hl::Bulk& window);
+    // Pulls one window, unless the file has it from before, with that checksum. ok: it is written. invalid_argument:
+    // the file has no such window, or has received it before. Any other error has ended the file, and is the same for
+    // all its windows.
+    [[nodiscard]] hl::Task<Result<WindowOut>> receive(std::uint64_t offset, const hl::Bulk& window,
+                                                      std::uint64_t checksum = 0);
     // One window that is all zeros, of a sparse file.
     [[nodiscard]] hl::Task<Result<void>> receive_hole(std::uint64_t offset);
     // Grants the client a buffer by `ask`, into which it writes the window and then notifies `node` with `notice`.
@@ -47,14 +52,20 @@ class Upload {
                                                 const NewFile::BeforeNaming& before_naming = {});
     // Ends the file early: windows that wait, and later ones, end with `why`.
     void close(Error why);
+    // The same, and nothing is kept of it.
+    void give_up(Error why);
     // Its windows wait for an earlier one that has not been sent, and none is being moved.
     [[nodiscard]] bool has_gap() const noexcept { return taking_.waited_for() && share_.idle(); }
 
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
     [[nodiscard]] bool checked() const noexcept { return checked_; }
+    [[nodiscard]] std::uint64_t resumed_bytes() const noexcept { return file_.resumed_bytes(); }
 
   private:
-    [[nodiscard]] hl::Task<Result<void>> pull(std::uint64_t offset, const hl::Bulk& window);
+    [[nodiscard]] hl::Task<Result<WindowOut>> pull(std::uint64_t offset, const hl::Bulk& window);
+    [[nodiscard]] hl::Task<Result<WindowOut>> compare(std::uint64_t offset, const hl::Bulk& window,
+                                                      std::uint64_t checksum);
+    [[nodiscard]] static hl::Task<Result<void>> pull_into(const Buffer& buffer, const hl::Bulk& window);
     [[nodiscard]] hl::Task<Result<void>> have_pushed(std::uint64_t offset, std::uint64_t bytes, const hl::NodeRef& node,
                                                      const na::Addr& client, const Ask& ask);
     [[nodiscard]] hl::Task<Result<void>> write_when_there(Arrival& arrival, std::uint64_t offset, ConstBytes content);
@@ -62,6 +73,11 @@ class Upload {
     // Awaits a buffer for the window, in the order of the file.
     [[nodiscard]] hl::Task<Result<Buffer>> take(std::uint64_t offset, std::uint64_t bytes);
     [[nodiscard]] hl::Task<Result<void>> write(std::uint64_t offset, ConstBytes content);
+    // Requires: the turn of `offset` is its own.
+    [[nodiscard]] hl::Task<Result<void>> write_now(std::uint64_t offset, ConstBytes content);
+    // The window is written: later ones go on.
+    void advance(std::uint64_t offset);
+    [[nodiscard]] bool keeps() const noexcept;
     // The size of the window at `offset`; 0: the file has no window there.
     [[nodiscard]] std::uint64_t window_bytes(std::uint64_t offset) const noexcept;
     // The error to report for a wait that ended with `code`: that of the file, if it has failed.
@@ -69,6 +85,7 @@ class Upload {
 
     Buffers& buffers_;
     Disk& disk_;
+    const Root& root_;
     NewFile file_;
     const std::uint64_t bytes_;
     const bool checked_;
@@ -78,6 +95,7 @@ class Upload {
     Sequence writing_;  // to the file
     Checksum sum_;
     std::optional<Error> failure_;
+    bool given_up_ = false;
 };
 
 }  // namespace cinnabar::files

@@ -10,6 +10,7 @@
 #include <cinnabar/base/result.hpp>
 #include <cinnabar/files/entry.hpp>
 #include <cinnabar/files/key.hpp>
+#include <cinnabar/files/remains.hpp>
 #include <cinnabar/files/root.hpp>
 #include <cinnabar/hl/node.hpp>
 #include <cinnabar/hl/task.hpp>
@@ -22,11 +23,13 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 namespace cinnabar::files {
 
 struct Moved {
     std::uint64_t bytes = 0;
+    std::uint64_t had_bytes = 0;  // of those, were there from an interrupted attempt, and were not moved again
     std::optional<std::uint64_t> checksum;  // XXH3, if one was computed
 };
 
@@ -38,6 +41,8 @@ struct SaveMode {
     bool checked = true;
     bool exact = false;  // it gets the mode and time of the source, not the mode less the server's umask
     ExtendedKinds extended{};
+    // An earlier attempt may have ended well without its answer: a file of that name and content is what is wanted.
+    bool again = false;
 };
 
 struct FetchMode {
@@ -77,9 +82,9 @@ class CINNABAR_API Client {
     // Ends the session; the server removes unfinished files. Also needed after open() has failed.
     [[nodiscard]] hl::Task<void> close();
 
-    // Saves a file under a name. The errors of the server's Root and of SourceFile; bad_checksum: it changed meanwhile.
-    // unsupported: a push over a transport that cannot notify. Requires: open() was ok. Several at once. The strings
-    // must live until the task ends.
+    // Saves a file under a name; an interrupted save of it is gone on with, and so is a fetch below. The errors of the
+    // server's Root and of SourceFile; bad_checksum: it changed meanwhile. unsupported: a push over a transport that
+    // cannot notify. Requires: open() was ok. Several at once. The strings must live until the task ends.
     [[nodiscard]] hl::Task<Result<Moved>> save(const std::string& path, const std::string& name, SaveMode mode = {},
                                                BytesMoved progress = {});
     [[nodiscard]] hl::Task<Result<Moved>> save(OpenSource source, const std::string& name, SaveMode mode = {},
@@ -98,6 +103,14 @@ class CINNABAR_API Client {
                                                         Existing existing = Existing::keep);
     // All that a folder of the server has. protocol: what the server tells cannot be, or has no end.
     [[nodiscard]] hl::Task<Result<Listing>> list(const std::string& name, ExtendedKinds extended = {});
+
+    // Has the server read a file again. Those of fetch().
+    [[nodiscard]] hl::Task<Result<Moved>> sum(const std::string& name);
+
+    // What interrupted saves left at the server, by name. protocol: as above.
+    [[nodiscard]] hl::Task<Result<std::vector<Remains>>> list_remains();
+    // Removes that of one name, or all for an empty one; tells how many there were.
+    [[nodiscard]] hl::Task<Result<std::uint32_t>> remove_remains(const std::string& name = {});
 
   private:
     std::unique_ptr<ClientSession> session_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A file that does not have its name yet. It is written under a name of its own in a staging folder; commit() puts it
-// on disk and gives it its name in one step. Destroyed before that, it vanishes and nothing was touched. Made by
-// Root::create. One thread at a time.
+// on disk and gives it its name in one step. Destroyed before that, it vanishes and nothing was touched; park() keeps
+// what is on disk of it for a later one of the same name. Made by Root::create. One thread at a time.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -9,6 +9,7 @@
 #include <cinnabar/base/result.hpp>
 #include <cinnabar/base/unique_fd.hpp>
 #include <cinnabar/files/attributes.hpp>
+#include <cinnabar/files/remains.hpp>
 #include <cinnabar/files/room.hpp>
 
 #include <cstdint>
@@ -21,9 +22,11 @@ namespace cinnabar::files {
 
 enum class Existing : std::uint8_t { keep, replace };
 
+class Journal;
+
 class CINNABAR_API NewFile {
   public:
-    NewFile(NewFile&& other) noexcept = default;
+    NewFile(NewFile&& other) noexcept;
     NewFile& operator=(NewFile&& other) noexcept;
     ~NewFile() { discard(); }
 
@@ -34,8 +37,25 @@ class CINNABAR_API NewFile {
     void keep(Attributes attributes) { attributes_ = std::move(attributes); }
 
     // Any size; best in the order of the file, since the disk is set to work on what lies before. Errors of file_error:
-    // no_space, io.
+    // no_space, io. A resumable file: block by block, in its order.
     [[nodiscard]] Result<void> write(std::uint64_t offset, ConstBytes from);
+    // The same for zeros that are not written. Of a sparse file.
+    [[nodiscard]] Result<void> leave_out(std::uint64_t offset, std::uint64_t bytes);
+
+    // --- resumable files
+
+    // So much, from the beginning, is left of an earlier attempt. Its blocks count as written, once they were compared:
+    // find_block(), or the checksum of what read_block() got. Others are to be written again.
+    [[nodiscard]] std::uint64_t resumed_bytes() const noexcept;
+    // The checksum of the block, all of which is in `to` then. Nothing: it is damaged, or not there.
+    [[nodiscard]] std::optional<std::uint64_t> read_block(std::uint64_t offset, Bytes to) const;
+    // True: the block has that checksum, and is in `to`. Where another one was promised, nothing behind is used either:
+    // those are the remains of another file.
+    [[nodiscard]] Result<bool> find_block(std::uint64_t offset, Bytes to, std::uint64_t checksum);
+    // The journal is to be written; by any thread, also while others write the file. Null: it is not.
+    [[nodiscard]] std::shared_ptr<Journal> due_journal();
+    // Keeps what is written of it; the NewFile is empty then. discard() if that is nothing.
+    void park() noexcept;
 
     // Syncs the bytes, looks at the place again, gives the name, syncs the directory. After an error before the naming
     // the file is gone and what was there before is untouched.
@@ -54,13 +74,18 @@ class CINNABAR_API NewFile {
   private:
     friend class Root;
     NewFile() = default;
+    [[nodiscard]] Result<void> write_some(std::uint64_t offset, ConstBytes from);
     [[nodiscard]] Result<void> write_all(std::uint64_t offset, ConstBytes from);
+    [[nodiscard]] Result<void> write_block(std::uint64_t offset, ConstBytes from);
+    [[nodiscard]] Result<void> cut(std::uint64_t offset);
+    [[nodiscard]] Result<void> use_other_than(std::uint64_t offset, std::uint64_t checksum);
+    [[nodiscard]] Result<void> sync();
     [[nodiscard]] Result<void> settle(const BeforeNaming& before_naming);
 
     std::shared_ptr<const UniqueFd> root_;
     std::shared_ptr<const UniqueFd> staging_;
     UniqueFd parent_;
-    UniqueFd file_;
+    std::shared_ptr<const UniqueFd> file_;
     std::string staged_name_;  // in the staging folder; empty when there is nothing to remove
     std::string name_;
     std::string leaf_;
@@ -68,6 +93,9 @@ class CINNABAR_API NewFile {
     KeptFree kept_;
     std::optional<Attributes> attributes_;
     bool sparse_ = false;
+    std::uint64_t bytes_ = 0;           // of a sparse or resumable file
+    std::shared_ptr<Journal> journal_;  // null: not resumable
+    std::chrono::milliseconds journal_interval_{};
     std::uint64_t flushed_ = 0;  // up to where the disk was set to work
 };
 

@@ -9,6 +9,7 @@
 #include <cinnabar/base/unique_fd.hpp>
 #include <cinnabar/files/entry.hpp>
 #include <cinnabar/files/new_file.hpp>
+#include <cinnabar/files/remains.hpp>
 #include <cinnabar/files/room.hpp>
 #include <cinnabar/files/source_file.hpp>
 
@@ -16,19 +17,23 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cinnabar::files {
 
 class CINNABAR_API Root {
   public:
-    // For a server: unfinished files live in a staging folder of their own, and those that a killed server left there
-    // are removed. One server at a time: `busy` while another one serves the directory. Files leave `kept` of the disk.
+    // For a server: unfinished files live in a staging folder of their own. Of those that an earlier server left there,
+    // what can be gone on with stays within `limits`, and the rest is removed. One server at a time: `busy` while
+    // another one serves the directory. Files leave `kept` of the disk.
     // not_found, permission (also: the staging folder is somebody else's, or others may write into it),
     // invalid_argument (not a directory), unsupported (a kernel before 5.6).
-    [[nodiscard]] static Result<Root> serve(const std::string& path, const KeptFree& kept = {});
+    [[nodiscard]] static Result<Root> serve(const std::string& path, const KeptFree& kept = {},
+                                            const RemainsLimits& limits = {});
     // For a server that only gives: nothing is written, create() is refused with `permission`.
     [[nodiscard]] static Result<Root> serve_read_only(const std::string& path);
-    // For a client: unfinished files lie beside the finished ones, hidden, and are removed when the NewFile goes.
+    // For a client: unfinished files lie beside the finished ones, hidden, and are removed when the NewFile goes,
+    // unless they are parked.
     [[nodiscard]] static Result<Root> open(const std::string& path);
 
     Root(Root&&) noexcept = default;
@@ -36,7 +41,8 @@ class CINNABAR_API Root {
     ~Root();
 
     // A file that will be called `name`, its permission bits `mode` less the umask. `bytes` is its size to be, only
-    // compared with the room there is, as each of its writes is.
+    // compared with the room there is, as each of its writes is. A resumable one goes on from what an earlier one of
+    // equal name, size and mode left; other remains make room where there is none.
     //   those of check_name
     //   exists            something of that name is there, and it is to be kept
     //   invalid_argument  a directory, or something else than a file, has that name
@@ -44,7 +50,7 @@ class CINNABAR_API Root {
     //   permission        the directory lies outside, or on another file system than the root; or not writable
     //   no_space
     [[nodiscard]] Result<NewFile> create(std::string_view name, std::uint64_t bytes, std::uint32_t mode,
-                                         Existing existing) const;
+                                         Existing existing, const Resumable& resumable = {}) const;
 
     // A file to be read. Those of check_name, not_found, permission, invalid_argument (not a regular file),
     // busy (another program has a lease on it).
@@ -70,6 +76,15 @@ class CINNABAR_API Root {
     // itself. not_found, invalid_argument: there is no such folder.
     [[nodiscard]] Result<Listing> list(std::string_view name, std::uint64_t cursor, const ExtendedKinds& kinds) const;
 
+    // --- what interrupted files left; of a server's root
+
+    // Oldest first, and none that somebody is at work on.
+    [[nodiscard]] std::vector<Remains> list_remains() const;
+    // Those of one name, or of all for an empty one. How many there were.
+    std::uint32_t remove_remains(std::string_view name) const;
+    // Removes those over the limits of serve(). How many there were.
+    std::uint32_t trim_remains() const;
+
     // How many left-overs the opening removed.
     [[nodiscard]] std::uint32_t removed() const noexcept { return removed_; }
 
@@ -78,7 +93,10 @@ class CINNABAR_API Root {
     [[nodiscard]] static Result<Root> open_directory(const std::string& path);
     [[nodiscard]] Result<void> lock(const std::string& path) const;
     [[nodiscard]] Result<void> make_staging();
-    void clean_staging();
+    [[nodiscard]] Result<void> stage(NewFile& file, std::uint32_t mode) const;
+    [[nodiscard]] Result<void> resume(NewFile& file, std::uint64_t bytes, std::uint32_t mode,
+                                      const Resumable& resumable) const;
+    [[nodiscard]] Result<void> make_room(int parent, std::uint64_t bytes, std::string_view name) const;
     [[nodiscard]] Result<UniqueFd> open_parent(std::string_view name) const;
     [[nodiscard]] Result<UniqueFd> open_folder(std::string_view name) const;
     [[nodiscard]] Result<UniqueFd> open_target(std::string_view name, Existing existing) const;
@@ -90,6 +108,7 @@ class CINNABAR_API Root {
     std::shared_ptr<const UniqueFd> staging_;  // null: read-only
     bool own_staging_ = false;                 // the folder is ours: clean it, remove it at the end
     KeptFree kept_;
+    RemainsLimits limits_;
     std::uint64_t device_ = 0;
     std::uint64_t staging_inode_ = 0;  // of the folder that is ours
     std::uint32_t removed_ = 0;

@@ -33,7 +33,8 @@ struct ServerOptions {
     std::size_t session_files_max = 256;  // under way at once
     std::uint64_t session_bytes_max = std::numeric_limits<std::uint64_t>::max();  // of the files that are being saved
     std::uint32_t files_max = 4096;                                               // of all sessions
-    unsigned gap_seconds_max = 30;  // how long windows wait for one before them
+    unsigned gap_seconds_max = 30;                    // how long windows wait for one before them
+    std::chrono::milliseconds journal_interval{200};  // Resumable::interval
 };
 
 // Something that came to its end, for whoever runs the server.
@@ -50,12 +51,14 @@ struct ServerEvent {
 // What a client asks for. The views are good during the call that is told of it.
 struct AccessRequest {
     enum class Kind : std::uint8_t {
-        save,       // a file
-        fetch,      // a file; also asked of the target of a hard link, whose content gets a name more
-        make,       // a folder
-        link,       // a symbolic link
-        hard_link,  // another name of a file
-        list,       // a folder; the empty name is the root
+        save,            // a file
+        fetch,           // a file; also asked of the target of a hard link, whose content gets a name more
+        make,            // a folder
+        link,            // a symbolic link
+        hard_link,       // another name of a file
+        list,            // a folder; the empty name is the root
+        list_remains,    // of interrupted saves, of whatever name; the name is empty
+        remove_remains,  // those of one name; all of them for the empty one
     };
     Kind kind = Kind::save;
     std::string_view name;    // any bytes, and not looked at yet: it may be malformed

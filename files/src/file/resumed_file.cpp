@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// New files that go on from their remains, and leave some.
+#include "file/journal.hpp"
+#include "file/whole_io.hpp"
+
+#include <cinnabar/files/file_error.hpp>
+#include <cinnabar/files/new_file.hpp>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+namespace cinnabar::files {
+namespace {
+
+// Makes zeros of what may be something else.
+Result<void> clear(int fd, std::uint64_t offset, std::uint64_t bytes, std::string_view name) {
+    if (::fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+                    static_cast<off_t>(bytes)) == 0)
+        return {};
+    static constexpr std::array<std::byte, 64 << 10> zeros{};
+    while (bytes > 0) {
+        const auto count = std::min<std::uint64_t>(bytes, zeros.size());
+        if (!write_whole(fd, ConstBytes(zeros).first(count), offset))
+            return file_error(errno, "cannot write the file", name);
+        offset += count;
+        bytes -= count;
+    }
+    return {};
+}
+
+}  // namespace
+
+// The journal goes first: it never promises what is cut off.
+Result<void> NewFile::cut(std::uint64_t offset) {
+    CINNABAR_TRY_VOID(journal_->cut(offset / journal_->head().block_bytes));
+    journal_->set_resumed_bytes(offset);
+    const bool done = ::ftruncate(file_->get(), static_cast<off_t>(offset)) == 0 &&
+                      (!sparse_ || ::ftruncate(file_->get(), static_cast<off_t>(bytes_)) == 0);
+    if (!done) return file_error(errno, "cannot cut the staged file", name_);
+    return {};
+}
+
+Result<void> NewFile::use_other_than(std::uint64_t offset, std::uint64_t checksum) {
+    if (offset >= resumed_bytes() || journal_->checksum_of(offset / journal_->head().block_bytes) == checksum)
+        return {};
+    return cut(offset);
+}
+
+Result<void> NewFile::write_block(std::uint64_t offset, ConstBytes from) {
+    const auto checksum = block_checksum(from);
+    CINNABAR_TRY_VOID(use_other_than(offset, checksum));
+    if (offset < resumed_bytes()) return write_all(offset, from);  // it was damaged: the journal is right
+    CINNABAR_TRY_VOID(write_some(offset, from));
+    journal_->add(checksum);
+    return {};
+}
+
+Result<void> NewFile::leave_out(std::uint64_t offset, std::uint64_t bytes) {
+    if (!journal_) return {};
+    const auto checksum = journal_->checksum_of_zeros(bytes);
+    CINNABAR_TRY_VOID(use_other_than(offset, checksum));
+    if (offset < resumed_bytes()) return clear(file_->get(), offset, bytes, name_);
+    journal_->add(checksum);
+    return {};
+}
+
+std::optional<std::uint64_t> NewFile::read_block(std::uint64_t offset, Bytes to) const {
+    if (offset >= resumed_bytes()) return std::nullopt;
+    const auto promised = journal_->checksum_of(offset / journal_->head().block_bytes);
+    if (!promised || read_at_most(file_->get(), to, offset) != static_cast<ssize_t>(to.size())) return std::nullopt;
+    return block_checksum(to) == *promised ? promised : std::nullopt;
+}
+
+Result<bool> NewFile::find_block(std::uint64_t offset, Bytes to, std::uint64_t checksum) {
+    CINNABAR_TRY_VOID(use_other_than(offset, checksum));
+    return read_block(offset, to) == checksum;
+}
+
+std::uint64_t NewFile::resumed_bytes() const noexcept { return journal_ ? journal_->resumed_bytes() : 0; }
+
+std::shared_ptr<Journal> NewFile::due_journal() {
+    return journal_ && journal_->is_due(journal_interval_) ? journal_ : nullptr;
+}
+
+void NewFile::park() noexcept {
+    if (!journal_ || staged_name_.empty()) return discard();
+    journal_->checkpoint();
+    if (!journal_->failure() || journal_->blocks() == 0) return discard();
+    staged_name_.clear();
+    journal_.reset();
+    file_.reset();
+}
+
+}  // namespace cinnabar::files

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "file/staging.hpp"
+
+#include "file/entries.hpp"
+#include "file/naming.hpp"
+
+#include <cinnabar/files/file_error.hpp>
+#include <cinnabar/files/name.hpp>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <ctime>
+#include <set>
+#include <utility>
+
+namespace cinnabar::files {
+namespace {
+
+constexpr std::string_view part_end = ".part";
+constexpr std::string_view journal_end = ".journal";
+constexpr std::uint64_t stat_block_bytes = 512;
+
+std::string journal_of(std::string_view part) {
+    return std::string(part.substr(0, part.size() - part_end.size())).append(journal_end);
+}
+
+bool is_journal_name(std::string_view leaf) { return leaf.starts_with(".cinnabar-") && leaf.ends_with(journal_end); }
+
+bool lock(int fd, int how) {
+    int locked = -1;
+    do {
+        locked = ::flock(fd, how);
+    } while (locked != 0 && errno == EINTR);
+    return locked == 0;
+}
+
+bool has_own(int fd, struct stat& status) {
+    return ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid() && status.st_nlink == 1;
+}
+
+// Whether the name still leads to what was opened: whoever had it locked may have named or removed it.
+bool is_still_there(int staging, const std::string& name, int fd) {
+    struct stat opened {};
+    struct stat found {};
+    return ::fstat(fd, &opened) == 0 && ::fstatat(staging, name.c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0 &&
+           opened.st_ino == found.st_ino && opened.st_dev == found.st_dev;
+}
+
+// Owned by nobody at this moment, and locked now.
+UniqueFd lock_remains(int staging, const std::string& part) {
+    UniqueFd fd(::openat(staging, part.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!fd || !lock(fd.get(), LOCK_EX | LOCK_NB) || !is_still_there(staging, part, fd.get())) fd.reset();
+    return fd;
+}
+
+bool remove_pair(int staging, const std::string& part) {
+    const auto locked = lock_remains(staging, part);
+    if (!locked) return false;
+    (void)::unlinkat(staging, journal_of(part).c_str(), 0);
+    return ::unlinkat(staging, part.c_str(), 0) == 0;
+}
+
+Result<std::optional<Part>> begin_part(const std::shared_ptr<const UniqueFd>& staging, const StagedNames& names,
+                                       JournalHead head) {
+    (void)::unlinkat(staging->get(), names.journal.c_str(), 0);  // of a file that has its name, or is gone
+    const auto mode = static_cast<mode_t>(head.mode & 0777u);
+    auto file = std::make_shared<UniqueFd>(
+        ::openat(staging->get(), names.part.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+    struct stat status {};
+    if (!*file && errno == EEXIST) return std::optional<Part>();
+    if (!*file) return file_error(errno, "cannot make a file", head.name);
+    if (!lock(file->get(), LOCK_EX | LOCK_NB) || ::fstat(file->get(), &status) != 0) return std::optional<Part>();
+    head.final_mode = status.st_mode & 0777u;
+    if ((head.final_mode & 0600u) != 0600u) (void)::fchmod(file->get(), head.final_mode | 0600u);
+    auto journal = Journal::begin(staging, names.journal, file, head);
+    if (!journal) (void)::unlinkat(staging->get(), names.part.c_str(), 0);
+    if (!journal) return std::move(journal).error();
+    return std::optional<Part>(Part{std::move(file), *std::move(journal), 0, names.part});
+}
+
+// What lies behind the promised blocks is cut off.
+Result<std::uint64_t> keep_promised(int fd, Journal& journal) {
+    const auto& head = journal.head();
+    struct stat status {};
+    if (::fstat(fd, &status) != 0) return file_error(errno, "cannot look at the staged file", head.name);
+    const auto there = static_cast<std::uint64_t>(status.st_size) / head.block_bytes;
+    const bool whole = static_cast<std::uint64_t>(status.st_size) == head.bytes;
+    if (!whole && there < journal.blocks()) CINNABAR_TRY_VOID(journal.cut(there));
+    const auto kept = std::min(journal.blocks() * head.block_bytes, head.bytes);
+    if (::ftruncate(fd, static_cast<off_t>(kept)) != 0)
+        return file_error(errno, "cannot cut the staged file", head.name);
+    return kept;
+}
+
+// Nothing: it is not ours to use. An open file without a journal is of no use to anybody.
+std::optional<UniqueFd> open_own_part(int staging, const StagedNames& names, const JournalHead& head, bool alone) {
+    UniqueFd fd(::openat(staging, names.part.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!fd && errno == ENOENT) return fd;
+    struct stat status {};
+    if (!fd || !has_own(fd.get(), status)) return std::nullopt;
+    if (lock(fd.get(), LOCK_EX | LOCK_NB)) return fd;
+    const auto journal = Journal::read(staging, names.journal);
+    if (!alone || !journal || journal->head.name != head.name || !lock(fd.get(), LOCK_EX)) return std::nullopt;
+    return fd;
+}
+
+struct Found {
+    std::string part;
+    std::uint64_t disk_bytes = 0;
+    std::time_t since = 0;
+};
+
+// Staged files, oldest first: those with a journal, or all when nobody can be at work on any (`sweep`). Then journals
+// without a file are removed, too.
+std::vector<Found> find_parts(const UniqueFd& staging, bool sweep) {
+    std::vector<Found> result;
+    std::set<std::string, std::less<>> journals;
+    (void)read_names(staging, 0, {}, [&](std::string_view leaf, std::uint64_t) {
+        if (is_journal_name(leaf)) journals.emplace(leaf);
+        struct stat status {};
+        const std::string name(leaf);
+        if (is_staged_name(leaf) && ::fstatat(staging.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0)
+            result.push_back(
+                {name, static_cast<std::uint64_t>(status.st_blocks) * stat_block_bytes, status.st_mtim.tv_sec});
+        return true;
+    });
+    const auto has_journal = [&](const Found& found) { return journals.erase(journal_of(found.part)) > 0; };
+    if (sweep) {
+        std::ranges::for_each(result, has_journal);
+        for (const auto& journal : journals) (void)::unlinkat(staging.get(), journal.c_str(), 0);
+    } else {
+        std::erase_if(result, [&](const Found& found) { return !has_journal(found); });
+    }
+    std::ranges::sort(result, {}, &Found::since);
+    return result;
+}
+
+bool can_be_gone_on_with(int staging, const std::string& part) {
+    const auto summary = Journal::read(staging, journal_of(part));
+    return summary && summary->blocks > 0 && staged_names_of(summary->head.name).part == part;
+}
+
+}  // namespace
+
+StagedNames staged_names_of(std::string_view name) {
+    std::array<char, 48> stem{};
+    (void)std::snprintf(stem.data(), stem.size(), ".cinnabar-%016llx",
+                        static_cast<unsigned long long>(block_checksum(as_bytes(name))));
+    return {std::string(stem.data()).append(part_end), std::string(stem.data()).append(journal_end)};
+}
+
+Result<std::optional<Part>> open_part(const std::shared_ptr<const UniqueFd>& staging, const JournalHead& head,
+                                      bool alone) {
+    const auto names = staged_names_of(head.name);
+    for (int attempt = 0; attempt < staged_attempts_max; ++attempt) {
+        auto opened = open_own_part(staging->get(), names, head, alone);
+        if (!opened) return std::optional<Part>();
+        if (!*opened) {
+            auto begun = begin_part(staging, names, head);
+            if (!begun || *begun) return begun;
+            continue;
+        }
+        if (!is_still_there(staging->get(), names.part, opened->get())) continue;
+        auto file = std::make_shared<const UniqueFd>(*std::move(opened));
+        auto journal = Journal::resume(staging, names.journal, file, head);
+        const auto kept = journal ? keep_promised(file->get(), *journal) : Result<std::uint64_t>(Errc::not_found);
+        if (kept) return std::optional<Part>(Part{std::move(file), std::move(journal), *kept, names.part});
+        (void)::unlinkat(staging->get(), names.journal.c_str(), 0);
+        (void)::unlinkat(staging->get(), names.part.c_str(), 0);
+    }
+    return std::optional<Part>();
+}
+
+std::vector<Remains> list_remains(int staging) {
+    std::vector<Remains> result;
+    const UniqueFd folder(::openat(staging, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!folder) return result;
+    const auto now = std::time(nullptr);
+    for (const auto& found : find_parts(folder, false)) {
+        const auto summary = Journal::read(staging, journal_of(found.part));
+        if (!summary || !lock_remains(staging, found.part)) continue;
+        const auto& head = summary->head;
+        const auto kept = std::min(summary->blocks * head.block_bytes, head.bytes);
+        const auto age = static_cast<std::uint64_t>(std::max<std::time_t>(now - found.since, 0));
+        result.push_back({head.name, head.bytes, kept, found.disk_bytes, age});
+    }
+    return result;
+}
+
+std::uint32_t trim_remains(const UniqueFd& staging, const RemainsLimits& limits, bool sweep) {
+    std::uint32_t removed = 0;
+    std::uint64_t bytes = 0;
+    std::vector<Found> kept;
+    const auto now = std::time(nullptr);
+    for (auto& found : find_parts(staging, sweep)) {
+        const bool late = now - found.since > limits.age.count();
+        const bool goes = late || (sweep && !can_be_gone_on_with(staging.get(), found.part));
+        if (goes && remove_pair(staging.get(), found.part)) {
+            ++removed;
+        } else if (lock_remains(staging.get(), found.part)) {
+            bytes += found.disk_bytes;
+            kept.push_back(std::move(found));
+        }
+    }
+    for (std::size_t i = 0; i < kept.size() && (bytes > limits.bytes || kept.size() - i > remains_max); ++i) {
+        if (!remove_pair(staging.get(), kept[i].part)) continue;
+        ++removed;
+        bytes -= kept[i].disk_bytes;
+    }
+    return removed;
+}
+
+bool remove_oldest_remains(int staging) {
+    const UniqueFd folder(::openat(staging, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!folder) return false;
+    const auto found = find_parts(folder, false);
+    return std::ranges::any_of(found, [&](const Found& one) { return remove_pair(staging, one.part); });
+}
+
+std::uint32_t remove_remains(int staging, std::string_view name) {
+    if (!name.empty()) {
+        const auto part = staged_names_of(name).part;
+        const auto summary = Journal::read(staging, journal_of(part));
+        return summary && summary->head.name == name && remove_pair(staging, part) ? 1 : 0;
+    }
+    const UniqueFd folder(::openat(staging, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    std::uint32_t removed = 0;
+    if (!folder) return removed;
+    for (const auto& found : find_parts(folder, false)) removed += remove_pair(staging, found.part) ? 1 : 0;
+    return removed;
+}
+
+}  // namespace cinnabar::files

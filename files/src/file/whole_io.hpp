@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads and writes that go on where a system call did a part, or was interrupted. With errno.
+#pragma once
+
+#include <cinnabar/base/bytes.hpp>
+
+#include <sys/types.h>
+
+#include <cstdint>
+
+namespace cinnabar::files {
+
+// How much was read; less than `to` where the file ends. -1: an error.
+[[nodiscard]] ssize_t read_at_most(int fd, Bytes to, std::uint64_t offset) noexcept;
+[[nodiscard]] bool write_whole(int fd, ConstBytes from, std::uint64_t offset) noexcept;
+
+}  // namespace cinnabar::files

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a server has, and what interrupted saves left there.
+#include "commands/address.hpp"
+#include "commands/session.hpp"
+#include "terminal/json.hpp"
+#include "terminal/report.hpp"
+#include "terminal/units.hpp"
+
+#include <cinnabar/files/name.hpp>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+
+namespace cinnabar::tools {
+namespace {
+
+std::string_view name_of(files::EntryKind kind) {
+    switch (kind) {
+        case files::EntryKind::file:
+            return "file";
+        case files::EntryKind::folder:
+            return "folder";
+        case files::EntryKind::link:
+            return "link";
+        case files::EntryKind::other:
+            break;
+    }
+    return "other";
+}
+
+char letter_of(files::EntryKind kind) {
+    constexpr std::string_view letters = "-dl?";
+    return letters[static_cast<std::size_t>(kind)];
+}
+
+std::string time_of(const files::Attributes& attributes) {
+    const auto seconds = static_cast<std::time_t>(attributes.modified_s);
+    std::tm parts{};
+    if (!::gmtime_r(&seconds, &parts)) return "?";
+    return fmt::format("{:%Y-%m-%d %H:%M:%S}Z", parts);
+}
+
+std::string permissions_of(std::uint32_t mode) {
+    constexpr std::string_view all = "rwxrwxrwx";
+    std::string text(all);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        if ((mode & (0400u >> i)) == 0) text[i] = '-';
+    }
+    return text;
+}
+
+void print_entry(const files::Entry& entry, const ListOptions& options) {
+    if (options.json) {
+        JsonObject object;
+        object.text("event", "entry").name("name", entry.name).text("kind", name_of(entry.kind));
+        if (entry.kind == files::EntryKind::file) object.number("bytes", entry.bytes);
+        object.text("mode", fmt::format("{:04o}", entry.attributes.mode));
+        object.text("modified", time_of(entry.attributes));
+        if (entry.kind == files::EntryKind::link) object.name("target", entry.target);
+        return print_line(object.line());
+    }
+    std::string line = files::printable(entry.name);
+    if (entry.kind == files::EntryKind::folder) line += '/';
+    if (options.details) {
+        line = fmt::format("{}{} {:>15} {} {}", letter_of(entry.kind), permissions_of(entry.attributes.mode),
+                           entry.bytes, time_of(entry.attributes), line);
+        if (entry.kind == files::EntryKind::link) line += " -> " + files::printable(entry.target);
+    }
+    print_line(line);
+}
+
+void print_remains(const files::Remains& remains, const ListOptions& options) {
+    if (options.json) {
+        JsonObject object;
+        object.text("event", "staged").name("name", remains.name).number("bytes", remains.bytes);
+        object.number("kept_bytes", remains.kept_bytes).number("disk_bytes", remains.disk_bytes);
+        return print_line(object.number("age_seconds", remains.age_seconds).line());
+    }
+    const auto age = human_duration(std::chrono::seconds(remains.age_seconds));
+    print_line(fmt::format("{}: {} of {}, for {}", files::printable(remains.name), human_bytes(remains.kept_bytes),
+                           human_bytes(remains.bytes), age));
+}
+
+hl::Task<Result<void>> list_folder(files::Client& session, const std::string& folder, const ListOptions& options) {
+    const auto name = join_name(folder, {});
+    Result<files::Listing> listing = co_await session.list(name);
+    if (!listing) co_return std::move(listing).error();
+    std::ranges::sort(listing->entries, {}, &files::Entry::name);
+    for (const auto& entry : listing->entries) print_entry(entry, options);
+    co_return Result<void>();
+}
+
+hl::Task<Result<void>> list_staged(files::Client& session, const ListOptions& options) {
+    Result<std::vector<files::Remains>> all = co_await session.list_remains();
+    if (!all) co_return std::move(all).error();
+    for (const auto& remains : *all) print_remains(remains, options);
+    co_return Result<void>();
+}
+
+hl::Task<Result<void>> clean_staged(files::Client& session, const std::string& name, const ListOptions& options) {
+    Result<std::uint32_t> removed = co_await session.remove_remains(name);
+    if (!removed) co_return std::move(removed).error();
+    if (options.json) {
+        JsonObject object;
+        print_line(object.text("event", "cleaned").number("removed", std::uint64_t{*removed}).line());
+    } else {
+        print_line(fmt::format("removed what {} interrupted save{} left", *removed, *removed == 1 ? "" : "s"));
+    }
+    co_return Result<void>();
+}
+
+}  // namespace
+
+ExitCode run_list(const ListOptions& options) {
+    const Interrupt interrupt;
+    const auto place = parse_place(options.from);
+    if (!place) {
+        complain(place.error().message());
+        return ExitCode::usage;
+    }
+    const SessionWork work = [&](files::Client& session) {
+        if (options.clean) return clean_staged(session, place->path, options);
+        if (options.staged) return list_staged(session, options);
+        return list_folder(session, place->path, options);
+    };
+    const auto key = find_key(place->server, options);
+    const auto done = key ? over_session(place->server, *key, options, work, interrupt) : Result<void>(key.error());
+    if (done) return ExitCode::ok;
+    const auto about = place->path.empty() ? place->server : options.from;
+    if (options.json) {
+        JsonObject object;
+        print_line(object.text("event", "failed").name("name", about).failure(done.error()).line());
+    } else {
+        complain(files::printable(about) + ": " + explain(done.error(), place->path));
+    }
+    return exit_code(done.code());
+}
+
+}  // namespace cinnabar::tools

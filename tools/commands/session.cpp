@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "commands/session.hpp"
+
+#include "commands/reach.hpp"
+
+#include <cinnabar/base/random.hpp>
+#include <cinnabar/files/automatic_key.hpp>
+#include <cinnabar/hl/sync_wait.hpp>
+
+#include <algorithm>
+
+namespace cinnabar::tools {
+namespace {
+
+bool is_lost(Errc code) {
+    switch (code) {
+        case Errc::refused:
+        case Errc::unreachable:
+        case Errc::peer_lost:
+        case Errc::timed_out:
+        case Errc::closed:
+        case Errc::shutting_down:
+            return true;
+        default:
+            return false;
+    }
+}
+
+hl::Task<Result<void>> run_over(files::Client& session, const SessionWork& work) {
+    Result<void> ended = co_await session.open();
+    if (ended) ended = co_await work(session);
+    co_await session.close();
+    co_return ended;
+}
+
+}  // namespace
+
+bool ends_all(Errc code) noexcept {
+    switch (code) {
+        case Errc::refused:
+        case Errc::unreachable:
+        case Errc::peer_lost:
+        case Errc::timed_out:
+        case Errc::canceled:
+        case Errc::closed:
+        case Errc::shutting_down:
+        case Errc::no_such_rpc:
+        case Errc::bad_signature:
+        case Errc::protocol:
+            return true;
+        default:
+            return false;
+    }
+}
+
+Result<std::optional<files::Key>> find_key(const std::string& server, const SessionOptions& options) {
+    if (options.key_file.empty()) return files::find_automatic_key(server);
+    CINNABAR_TRY(auto key, files::Key::load(options.key_file));
+    return std::optional<files::Key>(std::move(key));
+}
+
+Result<void> over_session(const std::string& server, const std::optional<files::Key>& key,
+                          const SessionOptions& options, const SessionWork& work, const Interrupt& interrupt) {
+    CINNABAR_TRY(const auto reached, reach(server, options.transport));
+    // A server of this user would have made a key, unless it was told not to.
+    const bool may_be_anyone = !options.insecure && leads_to_loopback(reached);
+    files::Client session(reached.node, reached.peer, key ? &*key : nullptr,
+                          may_be_anyone ? files::Keyless::refused : files::Keyless::accepted);
+    return hl::sync_wait(run_over(session, work), interrupt.token());
+}
+
+bool Redial::comes_back_after(const Error& error) {
+    const auto now = std::chrono::steady_clock::now();
+    const bool again = since_.has_value();
+    // Between its start and the publication of its key, a server refuses whoever comes with the old one.
+    if (span_ <= Seconds(0) || interrupt_.happened() ||
+        !(is_lost(error.code) || (again && error.code == Errc::permission)))
+        return false;
+    if (!again) next_ = first_;
+    if (!again) since_ = now;
+    return now - *since_ < span_;
+}
+
+bool Redial::wait() {
+    const Seconds left = *since_ + span_ - std::chrono::steady_clock::now();
+    const double part = 0.5 + static_cast<double>(secret_u64() % 1024) / 2048;
+    const Seconds delay = std::max(Seconds(0), std::min<Seconds>(next_ * part, left));
+    next_ = std::min(next_ * 2, longest_);
+    return !interrupt_.wait_for(delay);
+}
+
+}  // namespace cinnabar::tools
