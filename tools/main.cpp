@@ -130,6 +130,25 @@ void add_list(CLI::App& app, ListOptions& options, Run& run) {
     command.callback([&] { run = [&] { return run_list(options); }; });
 }
 
+CLI::App& add_manage(CLI::App& app, ManageOptions& options, const std::string& name, const std::string& what) {
+    auto& command = *app.add_subcommand(name, what);
+    command.add_option("URI/NAME", options.names, "What: tcp://HOST:PORT/NAME, shm://SERVER/NAME")->required();
+    add_session_options(command, options);
+    command.add_flag("--json", options.json, "One line of JSON for each");
+    return command;
+}
+
+void add_manages(CLI::App& app, ManageOptions& options, Run& run) {
+    auto& remove = add_manage(app, options, "remove", "Remove files, links and folders: cinnabar remove URI/NAME...");
+    remove.add_flag("-r,--recursive", options.recursive, "Remove folders with all that is in them");
+    remove.callback([&] { run = [&] { return run_remove(options); }; });
+    auto& stat = add_manage(app, options, "stat", "What a name is: cinnabar stat URI/NAME...");
+    stat.callback([&] { run = [&] { return run_stat(options); }; });
+    auto& verify = add_manage(app, options, "verify", "Have a server compare its disk with what was saved");
+    verify.add_flag("-q,--quiet", options.quiet, "Tell only of what is wrong");
+    verify.callback([&] { run = [&] { return run_verify(options); }; });
+}
+
 void add_serve(CLI::App& app, ServeOptions& options, Run& run) {
     auto& command = *app.add_subcommand("serve", "Keep files of clients in a directory");
     command.add_option("--root", options.root, "The directory; nothing outside of it is touched")->required();
@@ -237,6 +256,7 @@ int run_command_line(int count, char** words) {
     SaveOptions save;
     FetchOptions fetch;
     ListOptions list;
+    ManageOptions manage;
     ServeOptions serve;
     PingOptions ping;
     InfoOptions info;
@@ -245,6 +265,7 @@ int run_command_line(int count, char** words) {
     add_save(app, save, run);
     add_fetch(app, fetch, run);
     add_list(app, list, run);
+    add_manages(app, manage, run);
     add_ping(app, ping, run);
     add_info(app, info, run);
     perf::add_command(app, run);
@@ -256,7 +277,8 @@ int run_command_line(int count, char** words) {
         if (!command) {
             (void)std::fprintf(
                 stderr,
-                "cinnabar: unknown command: %s; there are serve, save, fetch, list, ping, info, perf and doctor\n",
+                "cinnabar: unknown command: %s; there are serve, save, fetch, list, stat, verify, remove, ping, "
+                "info, perf and doctor\n",
                 files::printable(word).c_str());
             return static_cast<int>(ExitCode::usage);
         }

@@ -51,7 +51,13 @@ hl::Task<Result<Listing>> Client::list(const std::string& name, ExtendedKinds ex
     return session_->list(name, extended);
 }
 
-hl::Task<Result<Moved>> Client::sum(const std::string& name) { return session_->sum(name); }
+hl::Task<Result<Verified>> Client::verify(const std::string& name) { return session_->verify(name); }
+
+hl::Task<Result<Seen>> Client::look(const std::string& name, ExtendedKinds extended) {
+    return session_->look(name, extended);
+}
+
+hl::Task<Result<void>> Client::remove(const std::string& name) { return session_->remove(name); }
 
 hl::Task<Result<std::vector<Remains>>> Client::list_remains() { return session_->list_remains(); }
 

@@ -264,8 +264,8 @@ TEST_P(ResumeTest, WhatWasSavedWithoutAnAnswerIsFoundAgain) {
     damage(folder.at("root/a"), 3);
     EXPECT_EQ(hl::sync_wait(client->save(folder.at("a"), name, {.push = GetParam(), .again = true})).code(),
               Errc::exists);
-    EXPECT_EQ(hl::sync_wait(client->sum(name)).value().bytes, content.size());
-    EXPECT_EQ(hl::sync_wait(client->sum("none")).code(), Errc::not_found);
+    EXPECT_EQ(hl::sync_wait(client->verify(name)).value().bytes, content.size());
+    EXPECT_EQ(hl::sync_wait(client->verify("none")).code(), Errc::not_found);
 }
 
 }  // namespace

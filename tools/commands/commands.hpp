@@ -63,6 +63,17 @@ struct ListOptions : SessionOptions {
 };
 [[nodiscard]] ExitCode run_list(const ListOptions& options);
 
+// What is done to names on a server.
+struct ManageOptions : SessionOptions {
+    std::vector<std::string> names;  // URI/NAME
+    bool recursive = false;          // remove: a folder with all that is in it
+    bool json = false;
+    bool quiet = false;  // verify: only what is wrong
+};
+[[nodiscard]] ExitCode run_remove(const ManageOptions& options);
+[[nodiscard]] ExitCode run_stat(const ManageOptions& options);
+[[nodiscard]] ExitCode run_verify(const ManageOptions& options);
+
 struct ServeOptions {
     std::string root;
     std::vector<std::string> listen;

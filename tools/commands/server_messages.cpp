@@ -22,6 +22,8 @@ std::string_view name_of(files::ServerEvent::Kind kind) {
             return "fetched";
         case files::ServerEvent::Kind::failed:
             return "failed";
+        case files::ServerEvent::Kind::removed:
+            return "removed";
         case files::ServerEvent::Kind::refused:
             return "refused";
     }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "file/stored_checksum.hpp"
+
 #include <cinnabar/files/attributes.hpp>
 #include <cinnabar/files/file_error.hpp>
 #include <cinnabar/files/name.hpp>
@@ -15,7 +17,7 @@ namespace {
 bool is_acl(std::string_view name) { return name == "system.posix_acl_access" || name == "system.posix_acl_default"; }
 
 bool is_kept(std::string_view name, const ExtendedKinds& kinds) {
-    if (name.find('\0') != std::string_view::npos) return false;
+    if (name.find('\0') != std::string_view::npos || name.starts_with(own_attributes)) return false;
     return (kinds.user && name.starts_with("user.")) || (kinds.acls && is_acl(name));
 }
 

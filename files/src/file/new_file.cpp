@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "file/journal.hpp"
 #include "file/naming.hpp"
+#include "file/stored_checksum.hpp"
 #include "file/whole_io.hpp"
 
 #include <cinnabar/files/file_error.hpp>
@@ -60,6 +61,7 @@ NewFile& NewFile::operator=(NewFile&& other) noexcept {
     existing_ = other.existing_;
     kept_ = other.kept_;
     attributes_ = std::move(other.attributes_);
+    checksum_ = other.checksum_;
     sparse_ = other.sparse_;
     bytes_ = other.bytes_;
     journal_ = std::move(other.journal_);
@@ -118,6 +120,7 @@ Result<void> NewFile::settle(const BeforeNaming& before_naming) {
     if (journal_ && ::fchmod(file_->get(), static_cast<mode_t>(journal_->head().final_mode)) != 0)
         return file_error(errno, "cannot set its permissions", name_);
     if (attributes_) CINNABAR_TRY_VOID(give_attributes(file_->get(), *attributes_, name_));
+    if (checksum_) (void)store_checksum(file_->get(), *checksum_);
     CINNABAR_TRY_VOID(sync());
     if (before_naming) CINNABAR_TRY_VOID(before_naming(file_->get()));
     const Target target{root_->get(), parent_.get(), leaf_, name_, existing_};

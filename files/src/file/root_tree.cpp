@@ -164,4 +164,31 @@ Result<Listing> Root::list(std::string_view name, std::uint64_t cursor, const Ex
     return listing;
 }
 
+Result<Entry> Root::look(std::string_view name, const ExtendedKinds& kinds) const {
+    CINNABAR_TRY_VOID(check_name(name));
+    CINNABAR_TRY(const auto parent, open_parent(name));
+    auto entry = read_entry(parent.get(), std::string(leaf_of(name)), kinds, name);
+    if (entry.code() == Errc::not_found) return Error{Errc::not_found, "nothing has that name", printable(name)};
+    return entry;
+}
+
+Result<void> Root::remove(std::string_view name) const {
+    CINNABAR_TRY_VOID(check_name(name));
+    if (!staging_) return Error{Errc::permission, "the server gives files and takes none", printable(name)};
+    CINNABAR_TRY(const auto parent, open_parent(name));
+    const std::string leaf(leaf_of(name));
+    CINNABAR_TRY(const auto entry, look(name, {}));
+    if (entry.kind == EntryKind::other)
+        return Error{Errc::invalid_argument, "a device, socket or pipe: it is not removed", printable(name)};
+    const int how = entry.kind == EntryKind::folder ? AT_REMOVEDIR : 0;
+    if (::unlinkat(parent.get(), leaf.c_str(), how) != 0) {
+        if (errno == ENOTEMPTY || errno == EEXIST)
+            return Error{Errc::busy, "the folder is not empty: remove what is in it first (remove -r)",
+                         printable(name)};
+        if (errno == ENOENT) return Error{Errc::not_found, "nothing has that name", printable(name)};
+        return file_error(errno, "cannot remove it", name);
+    }
+    return sync_folder(parent.get(), name);
+}
+
 }  // namespace cinnabar::files

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "file/entries.hpp"
+#include "file/stored_checksum.hpp"
 
 #include <cinnabar/files/file_error.hpp>
 #include <cinnabar/files/name.hpp>
@@ -53,6 +54,8 @@ Result<Attributes> SourceFile::attributes(const ExtendedKinds& kinds) const {
     CINNABAR_TRY(result.extended, read_extended(file_.get(), kinds, name_));
     return result;
 }
+
+StoredChecksum SourceFile::stored_checksum() const noexcept { return read_stored_checksum(file_.get()); }
 
 Result<void> SourceFile::read(std::uint64_t offset, Bytes to) const {
     while (!to.empty()) {

@@ -233,8 +233,8 @@ hl::Task<Result<Moved>> ClientSession::save(OpenSource open_source, const std::s
 
 // What was saved before its answer got lost.
 hl::Task<Result<Moved>> ClientSession::find_saved(const SourceFile& source, const std::string& name) {
-    Result<Moved> there = co_await sum(name);
-    if (!there) co_return there;
+    Result<Verified> there = co_await verify(name);
+    if (!there) co_return std::move(there).error();
     if (there->bytes != source.bytes()) co_return Errc::exists;
     Result<std::uint64_t> here = co_await sum_here(source);
     if (!here) co_return std::move(here).error();

@@ -53,7 +53,9 @@ class ClientSession {
     // See Client.
     [[nodiscard]] hl::Task<Result<void>> make(MakeIn in);
     [[nodiscard]] hl::Task<Result<Listing>> list(std::string name, ExtendedKinds extended);
-    [[nodiscard]] hl::Task<Result<Moved>> sum(const std::string& name);
+    [[nodiscard]] hl::Task<Result<Verified>> verify(const std::string& name);
+    [[nodiscard]] hl::Task<Result<Seen>> look(const std::string& name, ExtendedKinds extended);
+    [[nodiscard]] hl::Task<Result<void>> remove(const std::string& name);
     [[nodiscard]] hl::Task<Result<std::vector<Remains>>> list_remains();
     [[nodiscard]] hl::Task<Result<std::uint32_t>> remove_remains(std::string name);
 

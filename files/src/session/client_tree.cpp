@@ -32,6 +32,8 @@ bool can_be(const Entry& entry) {
            (entry.kind != EntryKind::link || !entry.target.empty());
 }
 
+bool can_be(const StoredChecksum& stored) { return stored.state <= StoredChecksum::State::good; }
+
 }  // namespace
 
 bool can_be(const Attributes& attributes) noexcept {
@@ -67,7 +69,7 @@ hl::Task<Result<Listing>> ClientSession::list(std::string name, ExtendedKinds ex
     co_return all;
 }
 
-hl::Task<Result<Moved>> ClientSession::sum(const std::string& name) {
+hl::Task<Result<Verified>> ClientSession::verify(const std::string& name) {
     SumIn in;
     in.name = name;
     seals_.stamp(in);
@@ -75,7 +77,30 @@ hl::Task<Result<Moved>> ClientSession::sum(const std::string& name) {
     options.deadline = commit_deadline;
     auto out = co_await node_.call(sum_rpc, server_, in, options);
     if (!out) co_return from_remote(std::move(out).error());
-    co_return Moved{out->bytes, 0, out->checksum};
+    if (!can_be(out->stored))
+        co_return Error{Errc::protocol, "what the server tells of a file cannot be", printable(name)};
+    co_return *out;
+}
+
+hl::Task<Result<Seen>> ClientSession::look(const std::string& name, ExtendedKinds extended) {
+    LookIn in;
+    in.name = name;
+    in.extended = extended;
+    seals_.stamp(in);
+    auto out = co_await node_.call(look_rpc, server_, in, tree_call());
+    if (!out) co_return from_remote(std::move(out).error());
+    if (!can_be(out->entry) || !can_be(out->stored) || out->entry.name != leaf_of(name))
+        co_return Error{Errc::protocol, "what the server tells of a name cannot be", printable(name)};
+    co_return Seen{std::move(out->entry), out->stored};
+}
+
+hl::Task<Result<void>> ClientSession::remove(const std::string& name) {
+    RemoveIn in;
+    in.name = name;
+    seals_.stamp(in);
+    Result<void> removed = co_await node_.call(remove_rpc, server_, in, tree_call());
+    if (!removed) co_return from_remote(std::move(removed).error());
+    co_return removed;
 }
 
 hl::Task<Result<std::vector<Remains>>> ClientSession::list_remains() {

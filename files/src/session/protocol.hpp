@@ -6,6 +6,7 @@
 #include <cinnabar/files/entry.hpp>
 #include <cinnabar/files/key.hpp>
 #include <cinnabar/files/remains.hpp>
+#include <cinnabar/files/verified.hpp>
 #include <cinnabar/hl/bulk.hpp>
 #include <cinnabar/hl/rpc.hpp>
 
@@ -171,11 +172,27 @@ struct SumIn {
     Seal seal;
     std::string name;
 };
-struct SumOut {
-    std::uint64_t bytes = 0;
-    std::uint64_t checksum = 0;  // XXH3
+inline constexpr hl::Rpc<Verified(SumIn)> sum_rpc{"cinnabar.save.sum"};
+
+// --- what is there
+
+struct LookIn {
+    Seal seal;
+    std::string name;  // of anything; a link is not followed
+    ExtendedKinds extended;
 };
-inline constexpr hl::Rpc<SumOut(SumIn)> sum_rpc{"cinnabar.save.sum"};
+struct LookOut {
+    Entry entry;
+    StoredChecksum stored;  // of a file
+};
+inline constexpr hl::Rpc<LookOut(LookIn)> look_rpc{"cinnabar.save.look"};
+
+struct RemoveIn {
+    Seal seal;
+    std::string name;  // of a file, a link, or an empty folder
+};
+// Answered when it is gone from the disk.
+inline constexpr hl::Rpc<void(RemoveIn)> remove_rpc{"cinnabar.save.remove"};
 
 // --- trees
 

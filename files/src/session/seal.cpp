@@ -90,6 +90,14 @@ MacText describe(const RemainsIn& in) { return operation(remains_rpc).add(in.rem
 
 MacText describe(const SumIn& in) { return operation(sum_rpc).add_text(in.name); }
 
+MacText describe(const LookIn& in) {
+    MacText text = operation(look_rpc);
+    add(text.add_text(in.name), in.extended);
+    return text;
+}
+
+MacText describe(const RemoveIn& in) { return operation(remove_rpc).add_text(in.name); }
+
 Seal Seals::stamp(MacText text) {
     Seal seal{token_, next_++, {}};
     if (secret_) seal.mac = secret_->sign(text.add(seal.token).add(seal.number));

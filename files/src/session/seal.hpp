@@ -43,6 +43,8 @@ class SeenNumbers {
 [[nodiscard]] MacText describe(const ListIn& in);
 [[nodiscard]] MacText describe(const RemainsIn& in);
 [[nodiscard]] MacText describe(const SumIn& in);
+[[nodiscard]] MacText describe(const LookIn& in);
+[[nodiscard]] MacText describe(const RemoveIn& in);
 
 class Seals {
   public:

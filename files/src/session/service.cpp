@@ -87,6 +87,9 @@ Result<void> Service::serve_files_on(const hl::NodeRef& node) {
     CINNABAR_TRY_VOID(node.serve(sum_rpc, [this](hl::Request<SumIn> request) { return sum(std::move(request)); }));
     CINNABAR_TRY_VOID(node.serve(make_rpc, [this](hl::Request<MakeIn> request) { return make(std::move(request)); }));
     CINNABAR_TRY_VOID(node.serve(list_rpc, [this](hl::Request<ListIn> request) { return list(std::move(request)); }));
+    CINNABAR_TRY_VOID(node.serve(look_rpc, [this](hl::Request<LookIn> request) { return look(std::move(request)); }));
+    CINNABAR_TRY_VOID(
+        node.serve(remove_rpc, [this](hl::Request<RemoveIn> request) { return remove(std::move(request)); }));
     CINNABAR_TRY_VOID(
         node.serve(remains_rpc, [this](hl::Request<RemainsIn> request) { return remains(std::move(request)); }));
     return node.serve(abort_rpc, [this](hl::Request<AbortIn> request) { return abort(request); });
@@ -353,7 +356,7 @@ hl::Task<Result<FinishOut>> Service::finish(hl::Request<FinishIn> request) {
     co_return FinishOut{*checksum};
 }
 
-hl::Task<Result<SumOut>> Service::sum(hl::Request<SumIn> request) {
+hl::Task<Result<Verified>> Service::sum(hl::Request<SumIn> request) {
     auto session = session_of(request);
     if (!session) co_return to_remote(session.error());
     if (auto may = co_await may_begin(*session, 0, request.node()); !may) co_return to_remote(may.error());
@@ -369,7 +372,7 @@ hl::Task<Result<SumOut>> Service::sum(hl::Request<SumIn> request) {
     auto checksum = co_await giving->download->sum();
     (*session)->givings.erase(number);
     if (!checksum) co_return to_remote(checksum.error());
-    co_return SumOut{giving->download->bytes(), *checksum};
+    co_return Verified{giving->download->bytes(), *checksum, giving->download->file().stored_checksum()};
 }
 
 Result<void> Service::abort(const hl::Request<AbortIn>& request) {

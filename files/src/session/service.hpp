@@ -155,12 +155,15 @@ class Service {
     [[nodiscard]] hl::Task<Result<void>> commit(hl::Request<CommitIn> request);
     [[nodiscard]] hl::Task<Result<AskOut>> ask(hl::Request<AskIn> request);
     [[nodiscard]] hl::Task<Result<ReadOut>> read(hl::Request<ReadIn> request);
-    [[nodiscard]] hl::Task<Result<SumOut>> sum(hl::Request<SumIn> request);
+    [[nodiscard]] hl::Task<Result<Verified>> sum(hl::Request<SumIn> request);
     [[nodiscard]] hl::Task<Result<FinishOut>> finish(hl::Request<FinishIn> request);
     [[nodiscard]] hl::Task<Result<void>> make(hl::Request<MakeIn> request);
     [[nodiscard]] Result<void> may_make(const MakeIn& in, const na::Addr& client) const;
     [[nodiscard]] Result<void> make_below_root(const MakeIn& in) const;
     [[nodiscard]] hl::Task<Result<Listing>> list(hl::Request<ListIn> request);
+    [[nodiscard]] hl::Task<Result<LookOut>> look(hl::Request<LookIn> request);
+    [[nodiscard]] Result<LookOut> look_below_root(const LookIn& in) const;
+    [[nodiscard]] hl::Task<Result<void>> remove(hl::Request<RemoveIn> request);
     [[nodiscard]] hl::Task<Result<RemainsOut>> remains(hl::Request<RemainsIn> request);
     [[nodiscard]] RemainsOut remains_behind(std::string_view name) const;
     [[nodiscard]] Result<void> abort(const hl::Request<AbortIn>& request);

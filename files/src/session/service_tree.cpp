@@ -70,6 +70,45 @@ hl::Task<Result<Listing>> Service::list(hl::Request<ListIn> request) {
     co_return listing;
 }
 
+Result<LookOut> Service::look_below_root(const LookIn& in) const {
+    LookOut out;
+    CINNABAR_TRY(out.entry, root_.look(in.name, in.extended));
+    if (out.entry.kind != EntryKind::file) return out;
+    if (const auto file = root_.open_source(in.name)) out.stored = file->stored_checksum();
+    return out;
+}
+
+hl::Task<Result<LookOut>> Service::look(hl::Request<LookIn> request) {
+    auto session = session_of(request);
+    if (!session) co_return to_remote(session.error());
+    if (auto may = co_await may_begin(*session, 0, request.node()); !may) co_return to_remote(may.error());
+    const AccessRequest access{AccessRequest::Kind::look, request->name, 0, false, {}, request.source()};
+    if (auto may = may_access(access); !may) co_return to_remote(may.error());
+    const UnderWay::Entry entry(under_way_, (*session)->load, 0);
+    auto seen = co_await disk_.run([this, &request] { return look_below_root(*request); });
+    if (!seen) co_return to_remote(seen.error());
+    co_return seen;
+}
+
+hl::Task<Result<void>> Service::remove(hl::Request<RemoveIn> request) {
+    auto session = session_of(request);
+    if (!session) co_return to_remote(session.error());
+    const auto refuse = [&](const Error& error) {
+        return failed(ServerEvent::Kind::failed, request.source(), request->name, error);
+    };
+    if (auto may = co_await may_begin(*session, 0, request.node()); !may) co_return refuse(may.error());
+    const AccessRequest access{AccessRequest::Kind::remove, request->name, 0, false, {}, request.source()};
+    if (auto may = may_access(access); !may) co_return refuse(may.error());
+    if (claims_.taken(request->name))
+        co_return refuse(Error{Errc::busy, "another client is saving that name right now"});
+    const UnderWay::Entry entry(under_way_, (*session)->load, 0);
+    Result<void> removed = co_await disk_.run([this, &request] { return root_.remove(request->name); });
+    if (!removed) co_return refuse(removed.error());
+    if (hooks_.ended)
+        hooks_.ended({ServerEvent::Kind::removed, request->name, request.source().to_string(), 0, {}, {}});
+    co_return removed;
+}
+
 // A part of them, by name.
 RemainsOut Service::remains_behind(std::string_view name) const {
     auto all = root_.list_remains();

@@ -213,6 +213,7 @@ hl::Task<Result<void>> Upload::commit(std::uint64_t checksum, const NewFile::Bef
     }
     give_up(Error{Errc::closed, "the file is being committed"});
     if (checked_ && sum_.digest() != checksum) co_return Error{Errc::bad_checksum, "what arrived is not what was sent"};
+    if (checked_) file_.keep_checksum(checksum);
     co_return co_await disk_.run([this, &before_naming] { return file_.commit(before_naming); });
 }
 

@@ -12,6 +12,7 @@
 #include <cinnabar/files/key.hpp>
 #include <cinnabar/files/remains.hpp>
 #include <cinnabar/files/root.hpp>
+#include <cinnabar/files/verified.hpp>
 #include <cinnabar/hl/node.hpp>
 #include <cinnabar/hl/task.hpp>
 #include <cinnabar/na/addr.hpp>
@@ -31,6 +32,12 @@ struct Moved {
     std::uint64_t bytes = 0;
     std::uint64_t had_bytes = 0;  // of those, were there from an interrupted attempt, and were not moved again
     std::optional<std::uint64_t> checksum;  // XXH3, if one was computed
+};
+
+// Something on a server.
+struct Seen {
+    Entry entry;
+    StoredChecksum stored;  // of a file
 };
 
 // How a file is saved. `push`: the client writes into buffers that the server grants; otherwise the server reads the
@@ -104,8 +111,11 @@ class CINNABAR_API Client {
     // All that a folder of the server has. protocol: what the server tells cannot be, or has no end.
     [[nodiscard]] hl::Task<Result<Listing>> list(const std::string& name, ExtendedKinds extended = {});
 
-    // Has the server read a file again. Those of fetch().
-    [[nodiscard]] hl::Task<Result<Moved>> sum(const std::string& name);
+    // Has the server read a file again, and tells what that and what was saved have as checksums. Those of fetch().
+    [[nodiscard]] hl::Task<Result<Verified>> verify(const std::string& name);
+    // Root's function of this name, on the server's root. protocol: what the server tells cannot be.
+    [[nodiscard]] hl::Task<Result<Seen>> look(const std::string& name, ExtendedKinds extended = {});
+    [[nodiscard]] hl::Task<Result<void>> remove(const std::string& name);
 
     // What interrupted saves left at the server, by name. protocol: as above.
     [[nodiscard]] hl::Task<Result<std::vector<Remains>>> list_remains();

@@ -36,6 +36,9 @@ class CINNABAR_API NewFile {
     // commit() gives it these, in place of the mode less the umask; its errors are then also those of give_attributes.
     void keep(Attributes attributes) { attributes_ = std::move(attributes); }
 
+    // commit() stores it with the file, where the file system can.
+    void keep_checksum(std::uint64_t checksum) noexcept { checksum_ = checksum; }
+
     // Any size; best in the order of the file, since the disk is set to work on what lies before. Errors of file_error:
     // no_space, io. A resumable file: block by block, in its order.
     [[nodiscard]] Result<void> write(std::uint64_t offset, ConstBytes from);
@@ -92,6 +95,7 @@ class CINNABAR_API NewFile {
     Existing existing_ = Existing::keep;
     KeptFree kept_;
     std::optional<Attributes> attributes_;
+    std::optional<std::uint64_t> checksum_;
     bool sparse_ = false;
     std::uint64_t bytes_ = 0;           // of a sparse or resumable file
     std::shared_ptr<Journal> journal_;  // null: not resumable

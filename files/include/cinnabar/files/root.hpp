@@ -76,6 +76,12 @@ class CINNABAR_API Root {
     // itself. not_found, invalid_argument: there is no such folder.
     [[nodiscard]] Result<Listing> list(std::string_view name, std::uint64_t cursor, const ExtendedKinds& kinds) const;
 
+    // Anything of that name; a link is not followed. not_found. Those of check_name.
+    [[nodiscard]] Result<Entry> look(std::string_view name, const ExtendedKinds& kinds) const;
+    // A file, a link, or a folder with nothing in it. not_found; busy: the folder is not empty; invalid_argument: it is
+    // something else; permission; io: it is gone, but its directory could not be synced.
+    [[nodiscard]] Result<void> remove(std::string_view name) const;
+
     // --- what interrupted files left; of a server's root
 
     // Oldest first, and none that somebody is at work on.

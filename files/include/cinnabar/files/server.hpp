@@ -39,7 +39,7 @@ struct ServerOptions {
 
 // Something that came to its end, for whoever runs the server.
 struct ServerEvent {
-    enum class Kind : std::uint8_t { saved, fetched, failed, refused };
+    enum class Kind : std::uint8_t { saved, fetched, failed, refused, removed };
     Kind kind = Kind::saved;
     std::string name;  // any bytes
     std::string client;
@@ -57,6 +57,8 @@ struct AccessRequest {
         link,            // a symbolic link
         hard_link,       // another name of a file
         list,            // a folder; the empty name is the root
+        look,            // at anything: kind, size, times, stored checksum
+        remove,          // a file, a link or an empty folder
         list_remains,    // of interrupted saves, of whatever name; the name is empty
         remove_remains,  // those of one name; all of them for the empty one
     };

@@ -8,6 +8,7 @@
 #include <cinnabar/base/result.hpp>
 #include <cinnabar/base/unique_fd.hpp>
 #include <cinnabar/files/attributes.hpp>
+#include <cinnabar/files/verified.hpp>
 
 #include <sys/stat.h>
 
@@ -32,6 +33,9 @@ class CINNABAR_API SourceFile {
     [[nodiscard]] bool is_hole(std::uint64_t offset, std::uint64_t bytes) const noexcept;
     // As they were when it was opened; the extended ones as they are now. Errors of read_extended.
     [[nodiscard]] Result<Attributes> attributes(const ExtendedKinds& kinds) const;
+
+    // What it was saved with, if it was saved here.
+    [[nodiscard]] StoredChecksum stored_checksum() const noexcept;
 
     // Fills all of `to` from `offset`. bad_checksum: the file ends before. io and others: file_error.
     // Threads: any, also at once.

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "file/stored_checksum.hpp"
+
+#include <cinnabar/base/bytes.hpp>
+
+#include <sys/xattr.h>
+
+#include <array>
+
+namespace cinnabar::files {
+namespace {
+
+constexpr const char* attribute = "user.cinnabar.checksum";
+constexpr std::uint8_t version = 1;
+using Record = std::array<std::byte, 1 + 8 + 8 + 8 + 4>;
+
+// Version, checksum, size, time of modification.
+Record encode(std::uint64_t checksum, const struct stat& status) noexcept {
+    Record record{};
+    Writer to(record);
+    to.u8(version);
+    to.u64(checksum);
+    to.u64(static_cast<std::uint64_t>(status.st_size));
+    to.u64(static_cast<std::uint64_t>(status.st_mtim.tv_sec));
+    to.u32(static_cast<std::uint32_t>(status.st_mtim.tv_nsec));
+    return record;
+}
+
+}  // namespace
+
+bool store_checksum(int fd, std::uint64_t checksum) noexcept {
+    struct stat status {};
+    if (::fstat(fd, &status) != 0) return false;
+    const auto record = encode(checksum, status);
+    return ::fsetxattr(fd, attribute, record.data(), record.size(), 0) == 0;
+}
+
+StoredChecksum read_stored_checksum(int fd) noexcept {
+    struct stat status {};
+    Record record{};
+    if (::fstat(fd, &status) != 0 ||
+        ::fgetxattr(fd, attribute, record.data(), record.size()) != static_cast<ssize_t>(record.size()))
+        return {};
+    Reader from(record);
+    if (from.u8() != version) return {};
+    const auto checksum = from.u64();
+    const bool same = record == encode(checksum, status);
+    return {same ? StoredChecksum::State::good : StoredChecksum::State::outdated, checksum};
+}
+
+}  // namespace cinnabar::files

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How what a server has is shown. Pure.
+#pragma once
+
+#include "terminal/json.hpp"
+
+#include <cinnabar/files/entry.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace cinnabar::tools {
+
+[[nodiscard]] std::string_view name_of(files::EntryKind kind);   // "file", "folder", "link", "other"
+[[nodiscard]] char letter_of(files::EntryKind kind);             // as ls: '-', 'd', 'l', '?'
+[[nodiscard]] std::string time_of(const files::Attributes& of);  // "2026-11-24 10:00:00Z"; "?" beyond what has a date
+[[nodiscard]] std::string permissions_of(std::uint32_t mode);    // "rw-r-----"
+// Kind, bytes, mode, time and target.
+void add_entry(JsonObject& object, const files::Entry& entry);
+
+}  // namespace cinnabar::tools
