@@ -50,6 +50,7 @@ Words with_defaults(const std::string& root, const Words& more) {
         (void)::setrlimit(RLIMIT_NOFILE, &limit);
     }
     (void)::setenv("XDG_RUNTIME_DIR", runtime_folder().c_str(), 1);
+    for (const auto& variable : in.environment) (void)::putenv(const_cast<char*>(variable.c_str()));
     // Opened first: the other user may not be allowed to go where it lies.
     const int program = ::open(CINNABAR_TOOL, O_RDONLY | O_CLOEXEC);
     if (in.user && (::setgroups(0, nullptr) != 0 || ::setgid(*in.user) != 0 || ::setuid(*in.user) != 0)) ::_exit(126);

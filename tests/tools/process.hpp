@@ -24,10 +24,11 @@ using Words = std::vector<std::string>;
 // How a process differs from this one. Its XDG_RUNTIME_DIR is a folder of the tests', so that keys that a server makes
 // for its own user do not get into that of a person.
 struct Surroundings {
-    std::size_t file_bytes_max = 0;  // of its files; 0: no limit
-    rlim_t files_max = 0;            // descriptors, hard limit; 0: as here
-    int out_fd = -1;                 // takes its stdout in place of the pipe
-    std::optional<uid_t> user = {};  // needs root
+    std::size_t file_bytes_max = 0;             // of its files; 0: no limit
+    rlim_t files_max = 0;                       // descriptors, hard limit; 0: as here
+    int out_fd = -1;                            // takes its stdout in place of the pipe
+    std::optional<uid_t> user = {};             // needs root
+    std::vector<std::string> environment = {};  // "NAME=value", beside this one's
 };
 
 class Process {
