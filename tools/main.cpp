@@ -91,6 +91,14 @@ void add_save(CLI::App& app, SaveOptions& options, Run& run) {
     files->required()->expected(2, -1);
     const auto* as = command.add_option("--as", options.as, "The name on the server, for a single file");
     command.add_flag("--push", options.push, "Write into buffers of the server, instead of having it read from here");
+    command
+        .add_option(
+            "--sync", options.sync,
+            "When the server syncs: each file by itself, small ones in batches, or none (a loss of power may leave "
+            "names of files that are not whole)")
+        ->transform(CLI::CheckedTransformer(std::map<std::string, files::Sync>{
+            {"each", files::Sync::each}, {"batch", files::Sync::batch}, {"none", files::Sync::none}}))
+        ->default_str("batch");
     command.add_flag("!--no-checksum", options.checksum, "Compute and compare no checksums");
     add_transfer_options(command, options);
     add_tree_options(command, options);

@@ -25,6 +25,12 @@ hl::Task<Result<Moved>> Client::save(OpenSource source, const std::string& name,
     return session_->save(std::move(source), name, mode, std::move(progress));
 }
 
+hl::Task<std::vector<Result<Moved>>> Client::save_small(const std::vector<SmallFile>& files, SaveMode mode) {
+    return session_->save_small(files, mode);
+}
+
+std::uint64_t Client::window_bytes() const noexcept { return session_->window_bytes(); }
+
 hl::Task<Result<Moved>> Client::fetch(const std::string& name, const Root& into, FetchMode mode, BytesMoved progress,
                                       std::function<void(std::uint64_t)> announced) {
     return session_->fetch(name, into, std::move(mode), std::move(progress), std::move(announced));

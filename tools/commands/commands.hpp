@@ -7,6 +7,7 @@
 
 #include <cinnabar/files/attributes.hpp>
 #include <cinnabar/files/filter.hpp>
+#include <cinnabar/files/new_file.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -45,6 +46,7 @@ struct SaveOptions : TransferOptions {
     std::string as;  // name on the server; empty: that of the file
     bool push = false;
     bool checksum = true;
+    files::Sync sync = files::Sync::batch;
 };
 [[nodiscard]] ExitCode run_save(const SaveOptions& options);
 

@@ -26,12 +26,16 @@ Errand errand_of_file(const std::string& path, const std::string& name, const Sa
     std::error_code unknown;  // it is reported when its turn comes
     if (const auto size = std::filesystem::file_size(path, unknown); !unknown) file.bytes = size;
     const auto existing = options.replace ? files::Existing::replace : files::Existing::keep;
-    const files::SaveMode mode{existing, options.push, options.checksum, options.preserve, options.extended};
-    return {file, [path, name, mode, &bar](files::Client& session, bool again) {
-                auto how = mode;
-                how.again = again;
-                return session.save(path, name, how, [&bar](std::uint64_t moved) { bar.add_bytes(moved); });
-            }};
+    const files::SaveMode mode{existing,         options.push, options.checksum, options.preserve,
+                               options.extended, false,        options.sync};
+    Errand errand{file, [path, name, mode, &bar](files::Client& session, bool again) {
+                      auto how = mode;
+                      how.again = again;
+                      return session.save(path, name, how, [&bar](std::uint64_t moved) { bar.add_bytes(moved); });
+                  }};
+    if (may_be_packed(file, options)) errand.small = {[path] { return files::SourceFile::open(path); }, name};
+    errand.mode = mode;
+    return errand;
 }
 
 // Nothing: two would get one name, and it was told.

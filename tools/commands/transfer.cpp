@@ -76,6 +76,11 @@ class Movement {
 
     hl::Task<void> work(files::Client& session, std::vector<Errand>& errands, std::size_t& next) {
         while (next < errands.size() && !end_) {
+            auto together = take_small(session, errands, next);
+            if (together.size() > 1) {
+                co_await save_together(session, together);
+                continue;
+            }
             auto& errand = errands[next++];
             // A folder that could not be made was told.
             if (errand.file.kind == Report::Kind::hidden && failed_.contains(errand.result->name)) errand.over = true;
@@ -90,6 +95,35 @@ class Movement {
             }
             errand.file.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
             settle(errand, moved);
+        }
+    }
+
+    // The next ones that go into one call. What is in doubt, or has a first name that may fail, goes by itself.
+    static bool may_join(const Errand& errand) { return errand.small && !errand.over && !errand.lost; }
+    std::vector<Errand*> take_small(const files::Client& session, std::vector<Errand>& errands, std::size_t& next) {
+        std::vector<Errand*> together;
+        std::uint64_t bytes = 0;
+        auto at = next;
+        while (at < errands.size() && together.size() < files::small_files_max && may_join(errands[at])) {
+            bytes += errands[at].file.bytes;
+            if (bytes > session.window_bytes()) break;
+            together.push_back(&errands[at++]);
+        }
+        if (together.size() > 1) next = at;
+        return together;
+    }
+
+    hl::Task<void> save_together(files::Client& session, const std::vector<Errand*>& errands) {
+        std::vector<files::SmallFile> small;
+        for (auto* errand : errands) small.push_back(*errand->small);
+        bar_.begin_file(errands.front()->file.name);
+        const auto begin = std::chrono::steady_clock::now();
+        const std::vector<Result<files::Moved>> moved = co_await session.save_small(small, errands.front()->mode);
+        const auto took = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        for (std::size_t i = 0; i < errands.size(); ++i) {
+            errands[i]->file.seconds = took;
+            if (moved[i]) bar_.add_bytes(moved[i]->bytes);
+            settle(*errands[i], moved[i]);
         }
     }
 

@@ -25,6 +25,9 @@ struct Errand {
     // Of trees, and so of what is hidden: what there will be, with its name on the side that gets it. The target of a
     // further name of a file is the first one.
     std::optional<files::Entry> result = {};
+    // A file that may be saved together with others of the same mode.
+    std::optional<files::SmallFile> small = {};
+    files::SaveMode mode = {};
     bool over = false;               // done, or failed and told
     std::optional<Error> lost = {};  // the server was lost meanwhile
 };

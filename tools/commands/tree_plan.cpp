@@ -135,6 +135,10 @@ void TreePlan::leave_out_folders(const Inventory& inventory, Report& report) {
     }
 }
 
+bool may_be_packed(const Report::File& file, const SaveOptions& options) noexcept {
+    return !options.push && file.bytes <= files::small_file_bytes_max;
+}
+
 bool leads_out(std::string_view name, std::string_view target) {
     if (target.starts_with('/')) return true;
     std::size_t depth = depth_of(name);  // folders between the tree and the link

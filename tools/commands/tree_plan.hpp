@@ -56,6 +56,9 @@ class TreePlan {
 // Whether a link called `name`, below a tree, leads out of the tree: by an absolute path, or by too many "..". Pure.
 [[nodiscard]] bool leads_out(std::string_view name, std::string_view target);
 
+// Whether a file is small enough to be saved with others in one call. A push moves each by itself.
+[[nodiscard]] bool may_be_packed(const Report::File& file, const SaveOptions& options) noexcept;
+
 // What is saved of one folder of this host.
 struct SavedTree {
     std::string path;    // as on the command line

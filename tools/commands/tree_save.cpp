@@ -24,7 +24,8 @@ class SavePlanner {
                 ProgressBar& bar)
         : saved_(saved),
           existing_(options.replace ? files::Existing::replace : files::Existing::keep),
-          mode_{existing_, options.push, options.checksum, true, options.extended},
+          options_(options),
+          mode_{existing_, options.push, options.checksum, true, options.extended, false, options.sync},
           tree_(std::make_shared<const files::SourceTree>(std::move(tree))),
           plan_(plan),
           bar_(bar) {}
@@ -69,15 +70,16 @@ class SavePlanner {
                                         result_of(entry, first)});
         }
         file.bytes = entry.bytes;
-        plan_.add_file(
-            {file,
-             [name, tree = tree_, below = entry.name, mode = mode_, &bar = bar_](files::Client& session, bool again) {
-                 auto how = mode;
-                 how.again = again;
-                 return session.save([tree, below] { return tree->open_file(below); }, name, how,
-                                     [&bar](std::uint64_t moved) { bar.add_bytes(moved); });
-             },
-             result_of(entry)});
+        const auto open = [tree = tree_, below = entry.name] { return tree->open_file(below); };
+        Errand errand{file, [name, open, mode = mode_, &bar = bar_](files::Client& session, bool again) {
+                          auto how = mode;
+                          how.again = again;
+                          return session.save(open, name, how, [&bar](std::uint64_t moved) { bar.add_bytes(moved); });
+                      }};
+        errand.result = result_of(entry);
+        if (may_be_packed(file, options_)) errand.small = {open, name};
+        errand.mode = mode_;
+        plan_.add_file(std::move(errand));
     }
     void add_link(const files::Entry& entry) {
         const auto link = named(entry.name, Report::Kind::link);
@@ -91,6 +93,7 @@ class SavePlanner {
   private:
     const SavedTree& saved_;
     files::Existing existing_;
+    const SaveOptions& options_;
     files::SaveMode mode_;
     std::shared_ptr<const files::SourceTree> tree_;
     TreePlan& plan_;

@@ -116,28 +116,47 @@ Result<void> NewFile::sync() {
     return {};
 }
 
-Result<void> NewFile::settle(const BeforeNaming& before_naming) {
+Result<void> NewFile::make_ready(const BeforeNaming& before_naming, Sync how) {
     if (journal_ && ::fchmod(file_->get(), static_cast<mode_t>(journal_->head().final_mode)) != 0)
         return file_error(errno, "cannot set its permissions", name_);
     if (attributes_) CINNABAR_TRY_VOID(give_attributes(file_->get(), *attributes_, name_));
     if (checksum_) (void)store_checksum(file_->get(), *checksum_);
-    CINNABAR_TRY_VOID(sync());
+    if (how != Sync::none) CINNABAR_TRY_VOID(sync());
     if (before_naming) CINNABAR_TRY_VOID(before_naming(file_->get()));
-    const Target target{root_->get(), parent_.get(), leaf_, name_, existing_};
+    return {};
+}
+
+Result<void> NewFile::settle(const BeforeNaming& before_naming, Sync how) {
+    auto ready = make_ready(before_naming, how);
+    if (!ready) discard();
+    return ready;
+}
+
+Result<void> NewFile::take_name() const {
+    const Target target{root_->get(), parent_->get(), leaf_, name_, existing_};
     CINNABAR_TRY_VOID(check_place(target));
     return give_name(staging_->get(), staged_name_, target);
 }
 
-Result<void> NewFile::commit(const BeforeNaming& before_naming) {
-    if (auto settled = settle(before_naming); !settled) {
+Result<void> NewFile::appear() {
+    auto named = take_name();
+    if (!named) {
         discard();
-        return settled;
+        return named;
     }
     staged_name_.clear();
     if (journal_) journal_->remove();
     journal_.reset();
     file_.reset();
-    return sync_folder(parent_.get(), name_);
+    return named;
+}
+
+Result<void> NewFile::sync_folder() const { return files::sync_folder(parent_->get(), name_); }
+
+Result<void> NewFile::commit(const BeforeNaming& before_naming, Sync how) {
+    CINNABAR_TRY_VOID(settle(before_naming, how));
+    CINNABAR_TRY_VOID(appear());
+    return how == Sync::none ? Result<void>() : sync_folder();
 }
 
 void NewFile::discard() noexcept {

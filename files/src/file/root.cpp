@@ -111,26 +111,31 @@ Result<UniqueFd> Root::open_parent(std::string_view name) const {
     return fd;
 }
 
-Result<NewFile> Root::create(std::string_view name, std::uint64_t bytes, std::uint32_t mode, Existing existing,
-                             const Resumable& resumable) const {
-    CINNABAR_TRY_VOID(check_name(name));
-    if (!staging_) return Error{Errc::permission, "the server gives files and takes none", printable(name)};
+// The staging folder may be writable where the target's is not: better told now than after the last byte.
+Result<std::shared_ptr<const UniqueFd>> Root::parent_for(std::string_view name, const NewFile* sibling) const {
+    if (sibling && parent_of(sibling->name_) == parent_of(name)) return sibling->parent_;
     CINNABAR_TRY(auto parent, open_parent(name));
-    NewFile file;
-    file.name_ = name;
-    file.leaf_ = leaf_of(name);
-    CINNABAR_TRY_VOID(check_target(parent.get(), file.leaf_, name, existing));
-    // The staging folder may be writable where the target's is not: better told now than after the last byte.
     if (::faccessat(parent.get(), ".", W_OK | X_OK, AT_EACCESS) != 0)
         return file_error(errno, "cannot write into its directory", name);
+    return std::make_shared<const UniqueFd>(std::move(parent));
+}
+
+Result<NewFile> Root::create(std::string_view name, std::uint64_t bytes, std::uint32_t mode, Existing existing,
+                             const Resumable& resumable, const NewFile* sibling) const {
+    CINNABAR_TRY_VOID(check_name(name));
+    if (!staging_) return Error{Errc::permission, "the server gives files and takes none", printable(name)};
+    NewFile file;
+    CINNABAR_TRY(file.parent_, parent_for(name, sibling));
+    file.name_ = name;
+    file.leaf_ = leaf_of(name);
+    CINNABAR_TRY_VOID(check_target(file.parent_->get(), file.leaf_, name, existing));
     file.root_ = directory_;
     file.staging_ = staging_;
-    file.parent_ = std::move(parent);
     file.existing_ = existing;
     file.kept_ = kept_;
     if (resumable.block_bytes != 0) CINNABAR_TRY_VOID(resume(file, bytes, mode, resumable));
     const auto wanted = resumable.sparse ? 0 : bytes - file.resumed_bytes();  // of a sparse one, each write is compared
-    if (auto room = make_room(file.parent_.get(), wanted, name); !room) {
+    if (auto room = make_room(file.parent_->get(), wanted, name); !room) {
         file.park();
         return std::move(room).error();
     }

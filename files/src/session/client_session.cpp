@@ -23,6 +23,7 @@ constexpr std::uint64_t buffer_bytes_max = 64u << 20;
 constexpr std::uint32_t buffers_wanted = 24;
 constexpr std::uint32_t windows_max_allowed = 32;
 constexpr unsigned disk_threads = 2;
+constexpr std::uint32_t packs_max = 2;
 
 hl::CallOptions within(Microseconds deadline) {
     hl::CallOptions options;
@@ -99,7 +100,8 @@ ClientSession::ClientSession(const hl::NodeRef& node, na::Addr server, const Key
       keyless_(keyless),
       scope_(node),
       disk_(disk_threads),
-      pace_(buffers_wanted) {}
+      pace_(buffers_wanted),
+      packs_(packs_max) {}
 
 hl::Task<Result<LoginOut>> ClientSession::log_in() {
     HelloIn hello;
@@ -222,6 +224,7 @@ hl::Task<Result<Moved>> ClientSession::save(OpenSource open_source, const std::s
     }
     CommitIn commit;
     commit.file = file->file;
+    commit.synced = mode.sync != Sync::none;
     if (mode.checked) commit.checksum = file->sum.digest();
     seals_.stamp(commit);
     auto committed = co_await node_.call(commit_rpc, server_, commit, within(commit_deadline));

@@ -46,6 +46,8 @@ class ClientSession {
     // unsupported: a push over a transport that cannot notify. Requires: open() was ok. Several at once.
     [[nodiscard]] hl::Task<Result<Moved>> save(OpenSource open_source, const std::string& name, SaveMode mode,
                                                BytesMoved progress);
+    [[nodiscard]] hl::Task<std::vector<Result<Moved>>> save_small(const std::vector<SmallFile>& files, SaveMode mode);
+    [[nodiscard]] std::uint64_t window_bytes() const noexcept { return window_bytes_; }
     // Fetches a file into a directory, under `mode.as`. Errors as above, from both sides.
     [[nodiscard]] hl::Task<Result<Moved>> fetch(const std::string& name, const Root& into, FetchMode mode,
                                                 BytesMoved progress, std::function<void(std::uint64_t)> announced);
@@ -62,6 +64,9 @@ class ClientSession {
   private:
     struct Sending;
     struct Receiving;
+    struct Packing;
+    [[nodiscard]] hl::Task<Result<Moved>> save_alone(const SmallFile& file, SaveMode mode);
+    [[nodiscard]] hl::Task<Result<void>> send_pack(Packing& pack, const std::vector<SmallFile>& files, SaveMode mode);
     [[nodiscard]] hl::Task<Result<LoginOut>> log_in();
     [[nodiscard]] static hl::Task<void> hold(hl::NodeRef node, na::Addr server, HoldIn in);
     [[nodiscard]] hl::Task<Result<Moved>> find_saved(const SourceFile& source, const std::string& name);
@@ -92,6 +97,7 @@ class ClientSession {
     std::uint64_t window_bytes_ = 0;
     std::uint32_t windows_max_ = 1;
     Pace pace_;
+    Pace packs_;  // under way: their files count at the server
     SessionPart part_;
     std::unique_ptr<Buffers> buffers_;  // made of the size that the server wants
     std::map<std::uint64_t, std::shared_ptr<Sending>> pushing_;

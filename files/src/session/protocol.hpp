@@ -5,6 +5,7 @@
 
 #include <cinnabar/files/entry.hpp>
 #include <cinnabar/files/key.hpp>
+#include <cinnabar/files/new_file.hpp>
 #include <cinnabar/files/remains.hpp>
 #include <cinnabar/files/verified.hpp>
 #include <cinnabar/hl/bulk.hpp>
@@ -124,9 +125,41 @@ struct CommitIn {
     Seal seal;
     std::uint64_t file = 0;
     std::uint64_t checksum = 0;  // XXH3, 64 bits, of the whole file, if it is checked
+    bool synced = true;
 };
-// Answered when the file has its name and is on disk.
+// Answered when the file has its name and, if it is to be synced, is on disk.
 inline constexpr hl::Rpc<void(CommitIn)> commit_rpc{"cinnabar.save.commit"};
+
+// --- saving many small files at once
+
+inline constexpr std::size_t pack_files_max = 64;
+inline constexpr std::uint64_t packed_file_bytes_max = 128u << 10;  // larger ones are saved by themselves
+inline constexpr std::size_t pack_text_bytes_max = 64u << 10;       // of names and extended attributes together
+
+struct PackedFile {
+    std::string name;
+    std::uint64_t bytes = 0;
+    std::uint64_t checksum = 0;  // XXH3, if it is checked
+    Attributes attributes;
+};
+struct PackIn {
+    Seal seal;
+    std::vector<PackedFile> files;  // their contents follow each other in the window
+    bool exact = false;             // as in OpenIn, for all of them
+    bool replace = false;
+    bool checked = true;
+    Sync sync = Sync::batch;
+    hl::Bulk window;  // readable; as long as all of them together
+};
+struct PackedOutcome {
+    Errc code = Errc::ok;
+    std::string text;
+};
+struct PackOut {
+    std::vector<PackedOutcome> outcomes;  // one for each file, in their order
+};
+// Answered when all files have their names and are on disk, as `sync` says, or have failed.
+inline constexpr hl::Rpc<PackOut(PackIn)> pack_rpc{"cinnabar.save.pack"};
 
 // --- fetching a file
 

@@ -56,7 +56,9 @@ MacText describe(const FillIn& in) {
     return operation(fill_rpc).add(in.file).add(in.offset).add(in.notice).add(in.buffer.size());
 }
 
-MacText describe(const CommitIn& in) { return operation(commit_rpc).add(in.file).add(in.checksum); }
+MacText describe(const CommitIn& in) {
+    return operation(commit_rpc).add(in.file).add(in.checksum).add(in.synced ? 1 : 0);
+}
 
 MacText describe(const AskIn& in) {
     MacText text = operation(ask_rpc);
@@ -87,6 +89,13 @@ MacText describe(const ListIn& in) {
 }
 
 MacText describe(const RemainsIn& in) { return operation(remains_rpc).add(in.remove ? 1 : 0).add_text(in.name); }
+
+MacText describe(const PackIn& in) {
+    MacText text = operation(pack_rpc).add(in.files.size());
+    for (const auto& file : in.files) add(text.add_text(file.name).add(file.bytes).add(file.checksum), file.attributes);
+    text.add(in.exact ? 1 : 0).add(in.replace ? 1 : 0).add(in.checked ? 1 : 0);
+    return text.add(static_cast<std::uint64_t>(in.sync)).add(in.window.size());
+}
 
 MacText describe(const SumIn& in) { return operation(sum_rpc).add_text(in.name); }
 

@@ -80,6 +80,7 @@ Result<void> Service::serve_files_on(const hl::NodeRef& node) {
     CINNABAR_TRY_VOID(node.serve(push_rpc, [this](hl::Request<PushIn> request) { return push(std::move(request)); }));
     CINNABAR_TRY_VOID(
         node.serve(commit_rpc, [this](hl::Request<CommitIn> request) { return commit(std::move(request)); }));
+    CINNABAR_TRY_VOID(node.serve(pack_rpc, [this](hl::Request<PackIn> request) { return pack(std::move(request)); }));
     CINNABAR_TRY_VOID(node.serve(ask_rpc, [this](hl::Request<AskIn> request) { return ask(std::move(request)); }));
     CINNABAR_TRY_VOID(node.serve(read_rpc, [this](hl::Request<ReadIn> request) { return read(std::move(request)); }));
     CINNABAR_TRY_VOID(
@@ -293,7 +294,7 @@ hl::Task<Result<void>> Service::commit(hl::Request<CommitIn> request) {
             return hooks_.before_naming(staged);
         };
     }
-    Result<void> outcome = co_await saving->upload->commit(request->checksum, before);
+    Result<void> outcome = co_await saving->upload->commit(request->checksum, before, request->synced);
     if (!outcome) co_return failed(ServerEvent::Kind::failed, request.source(), name, outcome.error());
     if (hooks_.ended) {
         const auto bytes = saving->upload->bytes();

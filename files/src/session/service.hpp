@@ -9,6 +9,7 @@
 #include "session/disk.hpp"
 #include "session/download.hpp"
 #include "session/gate.hpp"
+#include "session/pack.hpp"
 #include "session/upload.hpp"
 
 #include <cinnabar/files/name.hpp>
@@ -134,6 +135,7 @@ class Service {
             if (extended_bytes(request->attributes.extended) > extended_bytes_max)
                 return Error{Errc::too_large, "the extended attributes are over 64 KiB"};
         }
+        if constexpr (requires { request->files; }) CINNABAR_TRY_VOID(check_pack(*request));
         CINNABAR_TRY_VOID(session->seals.check(*request));
         return session;
     }
@@ -152,6 +154,11 @@ class Service {
     [[nodiscard]] hl::Task<Result<OpenOut>> open(hl::Request<OpenIn> request);
     [[nodiscard]] hl::Task<Result<WindowOut>> window(hl::Request<WindowIn> request);
     [[nodiscard]] hl::Task<Result<void>> push(hl::Request<PushIn> request);
+    [[nodiscard]] hl::Task<Result<PackOut>> pack(hl::Request<PackIn> request);
+    [[nodiscard]] Result<void> may_pack(const Session& session, const PackIn& in) const;
+    [[nodiscard]] hl::Task<Result<Buffer>> pull_pack(Share& share, const PackIn& in);
+    [[nodiscard]] NewFile::BeforeNaming before_naming_of(const PackIn& in, const PackedFile& file) const;
+    void tell_of_pack(const PackIn& in, const PackOut& out, const na::Addr& client) const;
     [[nodiscard]] hl::Task<Result<void>> commit(hl::Request<CommitIn> request);
     [[nodiscard]] hl::Task<Result<AskOut>> ask(hl::Request<AskIn> request);
     [[nodiscard]] hl::Task<Result<ReadOut>> read(hl::Request<ReadIn> request);

@@ -205,7 +205,7 @@ hl::Task<Result<void>> Upload::write_when_there(Arrival& arrival, std::uint64_t 
     co_return co_await write(offset, content);
 }
 
-hl::Task<Result<void>> Upload::commit(std::uint64_t checksum, const NewFile::BeforeNaming& before_naming) {
+hl::Task<Result<void>> Upload::commit(std::uint64_t checksum, const NewFile::BeforeNaming& before_naming, bool synced) {
     if (failure_) co_return *failure_;
     if (writing_.position() != bytes_) {
         close(Error{Errc::invalid_argument, "not all windows of the file came"});
@@ -214,7 +214,8 @@ hl::Task<Result<void>> Upload::commit(std::uint64_t checksum, const NewFile::Bef
     give_up(Error{Errc::closed, "the file is being committed"});
     if (checked_ && sum_.digest() != checksum) co_return Error{Errc::bad_checksum, "what arrived is not what was sent"};
     if (checked_) file_.keep_checksum(checksum);
-    co_return co_await disk_.run([this, &before_naming] { return file_.commit(before_naming); });
+    const Sync how = synced ? Sync::each : Sync::none;
+    co_return co_await disk_.run([this, &before_naming, how] { return file_.commit(before_naming, how); });
 }
 
 }  // namespace cinnabar::files

@@ -48,8 +48,8 @@ class Upload {
                                                const Ask& ask);
     // Verifies, syncs, names. invalid_argument: windows are missing. bad_checksum. Those of NewFile::commit.
     // `before_naming` must live until the task ends.
-    [[nodiscard]] hl::Task<Result<void>> commit(std::uint64_t checksum,
-                                                const NewFile::BeforeNaming& before_naming = {});
+    [[nodiscard]] hl::Task<Result<void>> commit(std::uint64_t checksum, const NewFile::BeforeNaming& before_naming = {},
+                                                bool synced = true);
     // Ends the file early: windows that wait, and later ones, end with `why`.
     void close(Error why);
     // The same, and nothing is kept of it.

@@ -54,7 +54,7 @@ Scratch::~Scratch() {
 }
 
 void make_file(const fs::path& path, std::uint64_t bytes) {
-    std::vector<std::uint64_t> block(1 << 17);
+    std::vector<std::uint64_t> block(std::min<std::uint64_t>(1 << 17, bytes / 8 + 1));
     Random random{bytes};
     std::ofstream file{path, std::ios::binary};
     for (std::uint64_t left = bytes; left > 0;) {
@@ -64,6 +64,20 @@ void make_file(const fs::path& path, std::uint64_t bytes) {
         left -= count;
     }
     if (!file.flush()) throw std::runtime_error{"cannot write " + path.string()};
+}
+
+void make_folder(const fs::path& path, std::uint64_t files, std::uint64_t bytes_each) {
+    for (std::uint64_t i = 0; i < files; ++i) {
+        const auto folder = path / std::to_string(i / 100);
+        if (i % 100 == 0) fs::create_directories(folder);
+        make_file(folder / std::to_string(i), bytes_each);
+    }
+}
+
+std::uint64_t count_files(const fs::path& folder) {
+    std::uint64_t count = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) count += entry.is_regular_file() ? 1 : 0;
+    return count;
 }
 
 }  // namespace cinnabar::bench

@@ -25,4 +25,9 @@ class Scratch {
 // Makes a file of bytes that no filesystem can make smaller.
 void make_file(const std::filesystem::path& path, std::uint64_t bytes);
 
+// Makes a folder of so many such files, a hundred in each of its folders.
+void make_folder(const std::filesystem::path& path, std::uint64_t files, std::uint64_t bytes_each);
+// Of files in a folder and those below it.
+[[nodiscard]] std::uint64_t count_files(const std::filesystem::path& folder);
+
 }  // namespace cinnabar::bench

@@ -50,6 +50,7 @@ struct SaveMode {
     ExtendedKinds extended{};
     // An earlier attempt may have ended well without its answer: a file of that name and content is what is wanted.
     bool again = false;
+    Sync sync = Sync::batch;
 };
 
 struct FetchMode {
@@ -61,8 +62,16 @@ struct FetchMode {
 // g++ 12 destroys twice what owns memory and is made inside of an awaited expression (decision 37).
 static_assert(std::is_trivially_destructible_v<SaveMode> && std::is_trivially_destructible_v<FetchMode>);
 
-// Opens what is to be saved; called once, on a disk thread.
+// Opens what is to be saved; called on a disk thread, once or, where it turns out to be larger than it was, twice.
 using OpenSource = std::function<Result<SourceFile>()>;
+
+// One of many that are saved together.
+struct SmallFile {
+    OpenSource open;
+    std::string name;
+};
+inline constexpr std::size_t small_files_max = 64;                 // at once
+inline constexpr std::uint64_t small_file_bytes_max = 128u << 10;  // of each; larger ones are saved by themselves
 
 // Called with the number of bytes that the server (or, in a fetch, the own disk) has taken, on the session's executor.
 using BytesMoved = std::function<void(std::uint64_t bytes)>;
@@ -96,6 +105,12 @@ class CINNABAR_API Client {
                                                BytesMoved progress = {});
     [[nodiscard]] hl::Task<Result<Moved>> save(OpenSource source, const std::string& name, SaveMode mode = {},
                                                BytesMoved progress = {});
+    // Saves up to small_files_max files in one call, whose sizes should not be more than a window together. One result
+    // for each, in their order: as of save(). Requires: as above.
+    [[nodiscard]] hl::Task<std::vector<Result<Moved>>> save_small(const std::vector<SmallFile>& files,
+                                                                  SaveMode mode = {});
+    // How many bytes go into one call of save_small. Requires: open() was ok.
+    [[nodiscard]] std::uint64_t window_bytes() const noexcept;
     // Fetches a file into a directory; `announced` is called with its size. Errors as above, from both sides.
     [[nodiscard]] hl::Task<Result<Moved>> fetch(const std::string& name, const Root& into, FetchMode mode = {},
                                                 BytesMoved progress = {},

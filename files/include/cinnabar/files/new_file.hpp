@@ -22,6 +22,13 @@ namespace cinnabar::files {
 
 enum class Existing : std::uint8_t { keep, replace };
 
+// When what is saved is synced. A name appears only when its file is whole and, but with `none`, on disk.
+enum class Sync : std::uint8_t {
+    each,   // each file and its directory, before the next name appears
+    batch,  // of small files that came together: all of them, then all names appear, then each directory once
+    none,   // the system does it when it likes: after a loss of power names may lead to files that are not whole
+};
+
 class Journal;
 
 class CINNABAR_API NewFile {
@@ -68,7 +75,15 @@ class CINNABAR_API NewFile {
     //   no_space, io      the sync failed. Only when syncing the directory failed does the whole file have its name.
     // `before_naming` is called with a descriptor of the synced file, for reading; its error is that of the commit.
     using BeforeNaming = std::function<Result<void>(int fd)>;
-    [[nodiscard]] Result<void> commit(const BeforeNaming& before_naming = {});
+    [[nodiscard]] Result<void> commit(const BeforeNaming& before_naming = {}, Sync sync = Sync::each);
+    // The steps of commit(), for several files at once: settle() syncs a file, appear() gives it its name, and
+    // sync_folder() is needed once for those that are beside each other. An error of the first two has discarded the
+    // file.
+    [[nodiscard]] Result<void> settle(const BeforeNaming& before_naming, Sync sync);
+    [[nodiscard]] Result<void> appear();
+    [[nodiscard]] Result<void> sync_folder() const;
+    // It was made with the other one, or one beside that, as its sibling, and is in the same directory.
+    [[nodiscard]] bool is_beside(const NewFile& other) const noexcept { return parent_ == other.parent_; }
     // Removes it. Nothing after commit().
     void discard() noexcept;
 
@@ -83,11 +98,12 @@ class CINNABAR_API NewFile {
     [[nodiscard]] Result<void> cut(std::uint64_t offset);
     [[nodiscard]] Result<void> use_other_than(std::uint64_t offset, std::uint64_t checksum);
     [[nodiscard]] Result<void> sync();
-    [[nodiscard]] Result<void> settle(const BeforeNaming& before_naming);
+    [[nodiscard]] Result<void> make_ready(const BeforeNaming& before_naming, Sync sync);
+    [[nodiscard]] Result<void> take_name() const;
 
     std::shared_ptr<const UniqueFd> root_;
     std::shared_ptr<const UniqueFd> staging_;
-    UniqueFd parent_;
+    std::shared_ptr<const UniqueFd> parent_;
     std::shared_ptr<const UniqueFd> file_;
     std::string staged_name_;  // in the staging folder; empty when there is nothing to remove
     std::string name_;

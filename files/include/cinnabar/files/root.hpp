@@ -44,13 +44,15 @@ class CINNABAR_API Root {
     // compared with the room there is, as each of its writes is. A resumable one goes on from what an earlier one of
     // equal name, size and mode left; other remains make room where there is none.
     //   those of check_name
+    // A `sibling` in the same directory spares looking for that again.
     //   exists            something of that name is there, and it is to be kept
     //   invalid_argument  a directory, or something else than a file, has that name
     //   not_found         its directory is missing
     //   permission        the directory lies outside, or on another file system than the root; or not writable
     //   no_space
     [[nodiscard]] Result<NewFile> create(std::string_view name, std::uint64_t bytes, std::uint32_t mode,
-                                         Existing existing, const Resumable& resumable = {}) const;
+                                         Existing existing, const Resumable& resumable = {},
+                                         const NewFile* sibling = nullptr) const;
 
     // A file to be read. Those of check_name, not_found, permission, invalid_argument (not a regular file),
     // busy (another program has a lease on it).
@@ -104,6 +106,8 @@ class CINNABAR_API Root {
                                       const Resumable& resumable) const;
     [[nodiscard]] Result<void> make_room(int parent, std::uint64_t bytes, std::string_view name) const;
     [[nodiscard]] Result<UniqueFd> open_parent(std::string_view name) const;
+    [[nodiscard]] Result<std::shared_ptr<const UniqueFd>> parent_for(std::string_view name,
+                                                                     const NewFile* sibling) const;
     [[nodiscard]] Result<UniqueFd> open_folder(std::string_view name) const;
     [[nodiscard]] Result<UniqueFd> open_target(std::string_view name, Existing existing) const;
     [[nodiscard]] Result<void> check_served(int fd, std::string_view name) const;

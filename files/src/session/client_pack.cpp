@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How the client saves many small files in one call.
+#include "file/journal.hpp"
+#include "session/client_session.hpp"
+#include "session/remote_error.hpp"
+
+#include <cinnabar/files/name.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace cinnabar::files {
+namespace {
+
+// No file of its own: it did not fit, or has to be looked at more closely.
+Error saved_alone() { return {Errc::again, "it is saved by itself"}; }
+
+Error from_outcome(const PackedOutcome& outcome) {
+    const auto code = outcome.code != Errc::ok && is_known(outcome.code) ? outcome.code : Errc::protocol;
+    return {code, "the server says", printable(outcome.text)};
+}
+
+hl::CallOptions pack_call() {
+    hl::CallOptions options;
+    options.deadline = commit_deadline;
+    return options;
+}
+
+}  // namespace
+
+// The files that go into one call.
+struct ClientSession::Packing {
+    PackIn in;
+    std::vector<std::size_t> numbers;    // of in.files, among those that are to be saved
+    std::vector<Result<Moved>> results;  // of all
+    std::size_t text_bytes = 0;
+
+    // Reads the file behind what is in `to` already. An error is its result.
+    [[nodiscard]] Result<std::size_t> read(const SmallFile& file, const SaveMode& mode, Bytes to) {
+        CINNABAR_TRY(const auto source, file.open());
+        CINNABAR_TRY(auto attributes, source.attributes(mode.extended));
+        const auto text = file.name.size() + extended_bytes(attributes.extended);
+        const bool fits = source.bytes() <= std::min<std::uint64_t>(to.size(), packed_file_bytes_max) &&
+                          !source.sparse() && text_bytes + text <= pack_text_bytes_max;
+        if (!fits) return saved_alone();
+        const auto content = to.first(static_cast<std::size_t>(source.bytes()));
+        CINNABAR_TRY_VOID(source.read(0, content));
+        CINNABAR_TRY_VOID(source.settled());
+        text_bytes += text;
+        const auto checksum = mode.checked ? block_checksum(content) : 0;
+        in.files.push_back({file.name, content.size(), checksum, std::move(attributes)});
+        return content.size();
+    }
+    // All of them, as far as they fit. On a disk thread.
+    [[nodiscard]] std::size_t read_all(const std::vector<SmallFile>& files, const SaveMode& mode, Bytes to) {
+        std::size_t used = 0;
+        for (std::size_t i = 0; i < files.size(); ++i) {
+            auto got = in.files.size() < pack_files_max ? read(files[i], mode, to.subspan(used)) : saved_alone();
+            if (!got) {
+                results[i] = std::move(got).error();
+                continue;
+            }
+            used += *got;
+            numbers.push_back(i);
+        }
+        return used;
+    }
+    void take(const PackOut& out) {
+        for (std::size_t i = 0; i < numbers.size(); ++i) {
+            const auto& file = in.files[i];
+            Moved moved{file.bytes, 0, {}};
+            if (in.checked) moved.checksum = file.checksum;
+            const bool ok = out.outcomes[i].code == Errc::ok;
+            results[numbers[i]] = ok ? Result<Moved>(moved) : Result<Moved>(from_outcome(out.outcomes[i]));
+        }
+    }
+};
+
+hl::Task<Result<void>> ClientSession::send_pack(Packing& pack, const std::vector<SmallFile>& files, SaveMode mode) {
+    Share share(*buffers_, part_);
+    Result<Buffer> buffer = co_await buffers_->take(share);
+    if (!buffer) co_return std::move(buffer).error();
+    const Bytes room = buffer->bytes();
+    const auto used = co_await disk_.run([&pack, &files, &mode, room] { return pack.read_all(files, mode, room); });
+    if (pack.in.files.empty()) co_return Result<void>();
+    if (used > 0) pack.in.window = hl::Bulk(buffer->region().slice(0, used), na::Access::read);
+    seals_.stamp(pack.in);
+    Result<PackOut> out = co_await node_.call(pack_rpc, server_, pack.in, pack_call());
+    if (!out) co_return from_remote(std::move(out).error());
+    if (out->outcomes.size() != pack.in.files.size())
+        co_return Error{Errc::protocol, "the server tells of other files than it was sent"};
+    pack.take(*out);
+    co_return Result<void>();
+}
+
+// No coroutine: g++ 12 destroys twice what owns memory and is made inside of an awaited expression.
+hl::Task<Result<Moved>> ClientSession::save_alone(const SmallFile& file, SaveMode mode) {
+    return save(file.open, file.name, mode, {});
+}
+
+hl::Task<std::vector<Result<Moved>>> ClientSession::save_small(const std::vector<SmallFile>& files, SaveMode mode) {
+    Packing pack;
+    pack.in.exact = mode.exact;
+    pack.in.replace = mode.existing == Existing::replace;
+    pack.in.checked = mode.checked;
+    pack.in.sync = mode.sync;
+    pack.results.assign(files.size(), saved_alone());
+    Result<void> sent;
+    {
+        const Pace::Pass pass = co_await packs_.take();
+        sent = co_await send_pack(pack, files, mode);
+    }
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        auto& result = pack.results[i];
+        const bool packed = std::ranges::find(pack.numbers, i) != pack.numbers.end();
+        const bool refused = packed && !sent && sent.code() == Errc::overloaded;
+        if (packed && !sent && !refused) {
+            result = sent.error();
+        } else if (refused || result.code() == Errc::again || (mode.again && result.code() == Errc::exists)) {
+            result = co_await save_alone(files[i], mode);
+        }
+    }
+    co_return std::move(pack.results);
+}
+
+}  // namespace cinnabar::files

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How the service saves many small files that come in one call.
+#include "session/pack.hpp"
+#include "session/remote_error.hpp"
+#include "session/service.hpp"
+
+#include <cinnabar/hl/app_error.hpp>
+#include <cinnabar/hl/when_all.hpp>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace cinnabar::files {
+namespace {
+
+// What a file of the pack has for as long as it is under way.
+struct Place {
+    UnderWay::Entry entry;
+    Claims::Claim claim;
+};
+
+PackedOutcome to_outcome(const Error& error) {
+    const Error remote = to_remote(error);
+    return {error.code, remote.subject};
+}
+
+hl::Task<void> save_part(Disk& disk, Pack& pack, std::size_t part, std::size_t of) {
+    (void)co_await disk.run([&pack, part, of] {
+        pack.save_part(part, of);
+        return true;
+    });
+}
+
+}  // namespace
+
+Result<void> Service::may_pack(const Session& session, const PackIn& in) const {
+    CINNABAR_TRY_VOID(has_room(session, pack_bytes(in)));
+    if (session.load->files + in.files.size() > options_.session_files_max ||
+        under_way_.count() + in.files.size() > options_.files_max)
+        return Error{Errc::overloaded, "too many files of this client are under way"};
+    return {};
+}
+
+hl::Task<Result<Buffer>> Service::pull_pack(Share& share, const PackIn& in) {
+    if (in.window.size() > buffers_.buffer_bytes()) co_return Error{Errc::too_large, "the pack is over a window"};
+    Result<Buffer> buffer = co_await buffers_.take(share);
+    if (!buffer || in.window.size() == 0) co_return buffer;
+    hl::TransferOptions options;
+    options.deadline = window_time_max;
+    Result<std::uint64_t> moved = co_await in.window.pull(buffer->region().slice(0, in.window.size()), options);
+    if (!moved) co_return std::move(moved).error();
+    if (*moved != in.window.size()) co_return Error{Errc::protocol, "the window came short"};
+    co_return buffer;
+}
+
+NewFile::BeforeNaming Service::before_naming_of(const PackIn& in, const PackedFile& file) const {
+    if (!hooks_.before_naming) return {};
+    return [this, &in, &file](int fd) {
+        StagedFile staged{file.name, file.bytes, {}, fd};
+        if (in.checked) staged.checksum = file.checksum;
+        return hooks_.before_naming(staged);
+    };
+}
+
+hl::Task<Result<PackOut>> Service::pack(hl::Request<PackIn> request) {
+    auto session = session_of(request);
+    if (!session) co_return to_remote(session.error());
+    if (auto may = co_await may_begin(*session, 0, request.node()); !may) co_return to_remote(may.error());
+    if (auto may = may_pack(**session, *request); !may) co_return to_remote(may.error());
+    const auto load = (*session)->load;
+    PackOut out;
+    out.outcomes.resize(request->files.size());
+    std::vector<std::unique_ptr<Place>> places(request->files.size());
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        const auto& file = request->files[i];
+        const AccessRequest access{AccessRequest::Kind::save, file.name, file.bytes,
+                                   request->replace,          {},        request.source()};
+        if (auto may = may_access(access); !may) {
+            out.outcomes[i] = to_outcome(may.error());
+        } else if (claims_.taken(file.name)) {
+            out.outcomes[i] = to_outcome({Errc::busy, "another client is saving that name right now"});
+        } else {
+            places[i].reset(new Place{{under_way_, load, file.bytes}, {claims_, file.name}});
+        }
+    }
+    Share share(buffers_, load->buffers);
+    Result<Buffer> buffer = co_await pull_pack(share, *request);
+    if (!buffer) co_return to_remote(buffer.error());
+    Pack pack(root_, *request);
+    std::vector<std::size_t> numbers;
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        const auto& file = request->files[i];
+        const ConstBytes content = buffer->bytes().subspan(at, file.bytes);
+        at += file.bytes;
+        if (!places[i]) continue;
+        pack.add({&file, content, before_naming_of(*request, file), {}, {}});
+        numbers.push_back(i);
+    }
+    std::vector<hl::Task<void>> parts;
+    const auto count = pack.parts(options_.disk_threads);
+    for (std::size_t i = 0; i < count; ++i) parts.push_back(save_part(disk_, pack, i, count));
+    (void)co_await hl::when_all(std::move(parts));
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        const auto& outcome = pack.files()[i].outcome;
+        if (!outcome) out.outcomes[numbers[i]] = to_outcome(outcome.error());
+    }
+    tell_of_pack(*request, out, request.source());
+    co_return out;
+}
+
+void Service::tell_of_pack(const PackIn& in, const PackOut& out, const na::Addr& client) const {
+    if (!hooks_.ended) return;
+    const auto from = client.to_string();
+    for (std::size_t i = 0; i < in.files.size(); ++i) {
+        const auto& outcome = out.outcomes[i];
+        ServerEvent event{ServerEvent::Kind::saved, in.files[i].name, from, in.files[i].bytes, {}, {}};
+        if (in.checked) event.checksum = in.files[i].checksum;
+        if (outcome.code != Errc::ok) {
+            event = {ServerEvent::Kind::failed, in.files[i].name, from, 0, {}, Error{outcome.code, {}, outcome.text}};
+        }
+        hooks_.ended(event);
+    }
+}
+
+}  // namespace cinnabar::files
