@@ -62,7 +62,7 @@ struct PackTest : testing::Test {
         return {[path] { return SourceFile::open(path); }, name};
     }
     std::vector<Result<Moved>> save(const std::vector<SmallFile>& files, SaveMode mode = {}) {
-        return hl::sync_wait(client->save_small(files, mode));
+        return hl::sync_wait(client->save_small(files, mode)).value();
     }
     bool staging_is_empty() const { return fs::is_empty(folder.at("root/.cinnabar-staging")); }
 };

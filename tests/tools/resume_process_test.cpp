@@ -3,6 +3,7 @@
 #include "process.hpp"
 #include "support/content.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -80,8 +81,9 @@ TEST_P(ResumeEitherWay, AKilledClientsCommandGoesOn) {
     ASSERT_TRUE(promised(staging)) << client.err();
     client.send(SIGKILL);
     ASSERT_EQ(client.wait(), 128 + SIGKILL);
-    ASSERT_TRUE(eventually([&] { return !run({"list", "--staged", serving.uri()}).out.empty(); }))
-        << "the server has seen that the client is gone";
+    ASSERT_TRUE(eventually([&] {
+        return !run({"list", "--staged", serving.uri()}).out.empty();
+    })) << "the server has seen that the client is gone";
     const auto again = run(save({large, serving.uri()}));
     EXPECT_EQ(again.exit, 0) << again.err;
     EXPECT_GT(had_bytes(again.out), 0u) << again.out;

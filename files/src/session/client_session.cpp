@@ -53,6 +53,7 @@ struct ClientSession::Sending {
     std::uint64_t resumed_bytes;  // which the server has from before, or so it says
     std::uint64_t had_bytes = 0;  // and did not take again
     Sequence reading{};
+    Sequence passing{};  // windows get their Pass in the order of the file: the server handles them in that order
     Checksum sum{};
     std::uint64_t next = 0;
     std::optional<Error> failure{};
@@ -65,6 +66,7 @@ struct ClientSession::Sending {
     // Lets go of fill calls that wait for their turn.
     void close(Errc why) {
         reading.close(why);
+        passing.close(why);
         share.close(why);
     }
 };
@@ -78,6 +80,7 @@ struct ClientSession::Receiving {
     BytesMoved progress;
     Share share;
     Sequence taking{};
+    Sequence passing{};  // as of Sending
     Sequence writing{};
     Checksum sum{};
     std::uint64_t next = 0;
@@ -88,6 +91,7 @@ struct ClientSession::Receiving {
         if (failure) return;
         failure = std::move(why);
         taking.close(failure->code);
+        passing.close(failure->code);
         share.close(failure->code);
         writing.close(failure->code);
     }
@@ -312,7 +316,9 @@ hl::Task<Result<bool>> ClientSession::pass_hole(Sending& file, std::uint64_t off
     window.file = file.file;
     window.offset = offset;
     window.hole = true;
+    if (const Errc turn = co_await file.passing.reach(offset); turn != Errc::ok) co_return turn;
     const Pace::Pass pass = co_await pace_.take();
+    file.passing.advance(offset + bytes);
     if (file.failure) co_return *file.failure;
     seals_.stamp(window);
     Result<WindowOut> told = co_await node_.call(window_rpc, server_, window, within(window_deadline));
@@ -351,7 +357,9 @@ hl::Task<Result<void>> ClientSession::lend_window(Sending& file, std::uint64_t o
         const ConstBytes content = buffer->bytes().first(bytes);
         window.checksum = co_await disk_.run([content] { return block_checksum(content); });
     }
+    if (const Errc turn = co_await file.passing.reach(offset); turn != Errc::ok) co_return turn;
     const Pace::Pass pass = co_await pace_.take();
+    file.passing.advance(offset + bytes);
     if (file.failure) co_return *file.failure;
     seals_.stamp(window);
     Result<WindowOut> sent = co_await node_.call(window_rpc, server_, window, within(window_deadline));
@@ -361,11 +369,13 @@ hl::Task<Result<void>> ClientSession::lend_window(Sending& file, std::uint64_t o
 }
 
 // The server asks for the bytes by a fill call.
-hl::Task<Result<void>> ClientSession::push_window(const Sending& file, std::uint64_t offset) {
+hl::Task<Result<void>> ClientSession::push_window(Sending& file, std::uint64_t offset) {
     PushIn push;
     push.file = file.file;
     push.offset = offset;
+    if (const Errc turn = co_await file.passing.reach(offset); turn != Errc::ok) co_return turn;
     const Pace::Pass pass = co_await pace_.take();
+    file.passing.advance(offset + std::min(window_bytes_, file.source.bytes() - offset));
     if (file.failure) co_return *file.failure;
     seals_.stamp(push);
     Result<void> pushed = co_await node_.call(push_rpc, server_, push, within(window_deadline));
@@ -493,7 +503,9 @@ hl::Task<Result<void>> ClientSession::receive_window(Receiving& file, std::uint6
     }
     Result<ReadOut> arrived = ReadOut{};
     {
+        if (const Errc turn = co_await file.passing.reach(offset); turn != Errc::ok) co_return turn;
         const Pace::Pass pass = co_await pace_.take();
+        file.passing.advance(offset + bytes);
         if (file.failure) co_return *file.failure;
         seals_.stamp(read);
         arrived = co_await node_.call(read_rpc, server_, read, within(window_deadline));

@@ -77,7 +77,7 @@ class ClientSession {
     [[nodiscard]] hl::Task<Result<bool>> pass_hole(Sending& file, std::uint64_t offset);
     [[nodiscard]] hl::Task<Result<Buffer>> read_window(Sending& file, std::uint64_t offset);
     [[nodiscard]] hl::Task<Result<void>> lend_window(Sending& file, std::uint64_t offset);
-    [[nodiscard]] hl::Task<Result<void>> push_window(const Sending& file, std::uint64_t offset);
+    [[nodiscard]] hl::Task<Result<void>> push_window(Sending& file, std::uint64_t offset);
     [[nodiscard]] hl::Task<Result<void>> fill(hl::Request<FillIn> request);
     [[nodiscard]] hl::Task<Result<void>> receive_windows(Receiving& file);
     [[nodiscard]] hl::Task<void> receive_lane(Receiving& file);
