@@ -163,7 +163,7 @@ class ContextCore final : public na::Receiver {
     void start(Request& request) noexcept;
     void run_handler(Request& request) noexcept;  // trigger
     void answer_now(Request& request, Errc code) noexcept;
-    [[nodiscard]] ConstBytes write_reply(Request& request, std::uint16_t credits) noexcept;
+    [[nodiscard]] ConstBytes write_reply(Request& request, std::uint16_t given) noexcept;
     void post_reply(Request& request) noexcept;
     [[nodiscard]] Errc post_reply_op(Request& request, ConstBytes reply) noexcept;
     void post_reply_later(Request& request) noexcept;

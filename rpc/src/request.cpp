@@ -141,7 +141,7 @@ Errc ContextCore::post_reply_op(Request& request, ConstBytes reply) noexcept {
 }
 
 // Into the request's message; empty when there is none to be had.
-ConstBytes ContextCore::write_reply(Request& request, std::uint16_t credits) noexcept {
+ConstBytes ContextCore::write_reply(Request& request, std::uint16_t given) noexcept {
     if (!request.message_) request.message_ = request.port_->take_message();
     if (!request.message_) return {};
     ReplyHeader header;
@@ -150,7 +150,7 @@ ConstBytes ContextCore::write_reply(Request& request, std::uint16_t credits) noe
     if (request.output_is_lent()) header.flags |= flag_overflow;
     header.payload_bytes = request.output_bytes_;
     header.shape = request.output_shape_;
-    header.credits = credits;
+    header.credits = given;
     encode_reply(header, request.message_->bytes());
     return {request.message_->payload, reply_header_bytes + request.output_bytes_};
 }

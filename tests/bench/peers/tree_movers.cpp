@@ -67,7 +67,7 @@ class Rsync : public Subject {
                    "echo started; exec rsync --daemon --no-detach --address=127.0.0.1 --port=" + std::to_string(port_) +
                        " --config=" + write_configuration(root)},
                   cores.server),
-          command_{"rsync", "-a", source.string(), "rsync://127.0.0.1:" + std::to_string(port_) + "/root/"} {
+          command_{"rsync", "-a", source.string(), "rsync://127.0.0.1:" + std::to_string(port_) + "/there/"} {
         for (int tries = 0; !can_connect(port_); ++tries) {
             if (tries > 5000) throw std::runtime_error{"rsync's daemon does not come up"};
             (void)poll(nullptr, 0, 1);
@@ -85,7 +85,7 @@ class Rsync : public Subject {
 
   private:
     std::string write_configuration(const fs::path& root) const {
-        std::ofstream(configuration_) << "use chroot = no\nlog file = /dev/null\n[root]\npath = " << root.string()
+        std::ofstream(configuration_) << "use chroot = no\nlog file = /dev/null\n[there]\npath = " << root.string()
                                       << "\nread only = no\nuid = " << getuid() << "\ngid = " << getgid() << '\n';
         return configuration_.string();
     }
