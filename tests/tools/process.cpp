@@ -190,7 +190,13 @@ Serving::Serving(const std::string& root, const Words& more, const Surroundings&
     : process_(with_defaults(root, more), in) {
     const std::string line = process_.read_line();
     constexpr std::string_view prefix = "listening on ";
-    if (line.starts_with(prefix)) uri_ = line.substr(prefix.size());
+    constexpr std::string_view key = "\"address\": \"";  // of --json
+    if (line.starts_with(prefix)) {
+        uri_ = line.substr(prefix.size());
+    } else if (const auto at = line.find(key); at != std::string::npos) {
+        const auto begin = at + key.size();
+        uri_ = line.substr(begin, line.find('"', begin) - begin);
+    }
     EXPECT_FALSE(uri_.empty()) << line << process_.err();
 }
 
