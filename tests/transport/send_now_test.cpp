@@ -80,13 +80,14 @@ TEST_P(SendNow, MessagesThatAreNotTakenArePostedAndArriveInOrder) {
 TEST_P(SendNow, ExpectedMessagesAreMatchedByTag) {
     Node& a = make_node("a");
     Node& b = make_node("b");
-    CINNABAR_NEEDS("a short way", has_short_way(a));
+    // A provider of libfabric may refuse the first.
+    CINNABAR_NEEDS("a short way that takes each message",
+                   has_short_way(a) && !a.transport->scheme().starts_with("ofi"));
     na::Peer* there = nullptr;
     na::Peer* back = nullptr;
     connect(a, b, there, back);
     b.receiver.messages.clear();
-    // A provider may have to be polled before it takes the first.
-    ASSERT_TRUE(run_until([&] { return send_now(a, *there, 7, na::OpKind::send_expected); }));
+    ASSERT_TRUE(send_now(a, *there, 7, na::OpKind::send_expected));
     ASSERT_TRUE(run_until([&] { return b.receiver.messages.size() == 1; }));
     EXPECT_TRUE(b.receiver.messages.front().expected);
     EXPECT_EQ(b.receiver.messages.front().bytes, message_of(7));
