@@ -77,6 +77,35 @@ TEST_F(Fence, of_a_lease_that_stays_pinned_fails) {
     EXPECT_FALSE(lease_.granted());
 }
 
+// What the board and the ring say, a process that is stopped within its system call says as well.
+TEST_F(Fence, that_has_failed_is_an_access_until_the_holder_lets_go) {
+    RawPeer peer;
+    ASSERT_NO_FATAL_FAILURE(pin(peer));
+    EXPECT_EQ(transport_->revoke(lease_), Errc::again);
+    EXPECT_FALSE(transport_->is_accessed(lease_)) << "it may end well";
+    ASSERT_TRUE(until([this] { return fenced_ == 1; }));
+    ASSERT_TRUE(lease_.fence_failed);
+    EXPECT_TRUE(transport_->is_accessed(lease_));
+    // Whoever holds it need not be the one that it was lent to: the end of a session says nothing.
+    na::Peer& known = *receiver_.events.front().peer;
+    context_->ports().front()->disconnect(known);
+    ASSERT_TRUE(until([this] { return lost() == 1; }));
+    EXPECT_TRUE(transport_->is_accessed(lease_));
+    unpin(peer);
+    EXPECT_FALSE(transport_->is_accessed(lease_));
+}
+
+TEST_F(Fence, that_has_failed_is_no_access_of_the_dead) {
+    RawPeer peer;
+    ASSERT_NO_FATAL_FAILURE(pin(peer));
+    EXPECT_EQ(transport_->revoke(lease_), Errc::again);
+    ASSERT_TRUE(until([this] { return fenced_ == 1; }));
+    EXPECT_TRUE(transport_->is_accessed(lease_));
+    peer.socket.reset();
+    ASSERT_TRUE(until([this] { return lost() == 1; }));
+    EXPECT_FALSE(transport_->is_accessed(lease_));
+}
+
 TEST_F(Fence, needs_no_memory) {
     RawPeer peer;
     ASSERT_NO_FATAL_FAILURE(pin(peer));
