@@ -11,7 +11,8 @@
 namespace cinnabar::ofi {
 namespace {
 
-constexpr unsigned completions_max = 256;  // in one round
+constexpr unsigned completions_max = 256;   // in one round
+constexpr unsigned blocked_tries_max = 64;  // the same
 // A provider makes connections, and sends what it had no room for, only while it is polled.
 constexpr TimeUs tick_us = 500;
 // Without a descriptor: how long a context polls without a pause after something came, and the length of the pauses
@@ -172,7 +173,7 @@ unsigned OfiPort::poll() noexcept {
     unsigned did = take_inbox();
     did += poll_endpoint();
     if (!receives_.complete()) (void)receives_.repost();
-    output_.retry_all();
+    (void)output_.transmit_blocked(blocked_tries_max);
     output_.transmit();
     did += settle();
     peers_.forget_spares();

@@ -8,6 +8,7 @@
 #include "support/pump.hpp"
 #include "support/recording_receiver.hpp"
 
+#include <cinnabar/base/log.hpp>
 #include <cinnabar/na/context.hpp>
 
 #include <netinet/in.h>
@@ -15,10 +16,13 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <deque>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cinnabar::ofi {
@@ -69,6 +73,30 @@ void shrink_sockets(std::uint16_t from, std::uint16_t to) {
         }
     }
 }
+
+// Lines of any level that contain `part`.
+class LinesWith {
+  public:
+    explicit LinesWith(std::string_view part) : part_(part) {
+        set_log_level(LogLevel::info);
+        set_log_sink(&LinesWith::take, this);
+    }
+    ~LinesWith() {
+        set_log_sink(nullptr, nullptr);
+        set_log_level(LogLevel::warning);
+    }
+    LinesWith(const LinesWith&) = delete;
+    LinesWith& operator=(const LinesWith&) = delete;
+    [[nodiscard]] unsigned count() const noexcept { return count_.load(); }
+
+  private:
+    static void take(LogLevel, std::string_view line, void* user) {
+        auto& self = *static_cast<LinesWith*>(user);
+        if (line.find(self.part_) != std::string_view::npos) ++self.count_;
+    }
+    const std::string_view part_;
+    std::atomic<unsigned> count_{0};
+};
 
 constexpr std::size_t lent_bytes = 64;
 
@@ -222,6 +250,20 @@ TEST_P(SilentPeers, APeerThatReadsNoAnswersIsEnded) {
     flood(FrameKind::get, 5000);
     EXPECT_TRUE(until_paid(1));
     others_are_served();
+}
+
+// So many that none has as many notes as end a session by themselves before all notes are used up.
+TEST_P(SilentPeers, SessionsThatEndForOthersFillNoLog) {
+    if (GetParam() == NetworkKind::ofi_tcp_rxm) GTEST_SKIP() << "they fill its room before they have used all notes";
+    constexpr std::size_t lines_max = LogLimit::burst_default;
+    const LinesWith lines("holds the most of a shared pool");
+    const auto begin = std::chrono::steady_clock::now();
+    ASSERT_NO_FATAL_FAILURE(invite(40));
+    flood(FrameKind::get, 5000);
+    EXPECT_TRUE(until_paid(lines_max + 5));
+    const auto periods = (std::chrono::steady_clock::now() - begin) / LogLimit::period_default;
+    EXPECT_GE(lines.count(), 1u);
+    EXPECT_LE(lines.count(), lines_max + static_cast<std::size_t>(periods) + 1);
 }
 
 // Some providers queue answers without limit, which is memory, too: these peers are ended as well.

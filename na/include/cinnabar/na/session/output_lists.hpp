@@ -42,10 +42,6 @@ class OutputLists {
         each.blocked = false;
     }
 
-    void retry_all() noexcept {
-        for (T* each = blocked_.front(); each; each = List::next(*each)) each->blocked = false;
-        ready_.splice_back(blocked_);
-    }
     // Those that are ready send. What gets ready meanwhile is left for the next call.
     void transmit() noexcept {
         List now;
