@@ -6,6 +6,11 @@
 #include <algorithm>
 
 namespace cinnabar::tcp {
+namespace {
+
+constexpr int checks_max = 8;  // of all of them, in a keepalive
+
+}  // namespace
 
 PartialMessages::PartialMessages(TcpPort& port) noexcept : port_(port) {
     timer_.owner = this;
@@ -44,7 +49,9 @@ void PartialMessages::check() noexcept {
         next = std::min(next, lane->rest_due());
     }
     port_.host().disarm(timer_);
-    if (next != time_never) port_.host().arm(timer_, next);
+    // So that many which were begun one after the other are not checked one after the other.
+    const TimeUs soonest = after(now, port_.options().keepalive / checks_max);
+    if (next != time_never) port_.host().arm(timer_, std::max(next, soonest));
     (void)port_.settle();
 }
 
