@@ -158,7 +158,7 @@ void* map_memory(std::size_t bytes) noexcept {
 
 }  // namespace
 
-Region::Region(std::shared_ptr<RegionBody> body, std::uint64_t offset, std::uint64_t bytes)
+Region::Region(std::shared_ptr<RegionBody> body, std::uint64_t offset, std::uint64_t bytes) noexcept
     : body_(std::move(body)), offset_(offset), bytes_(bytes) {}
 
 Result<Region> Region::expose(std::span<const na::Segment> segments, na::Access access) {
@@ -206,6 +206,8 @@ Region Region::slice(std::uint64_t offset, std::uint64_t bytes) const {
     CINNABAR_ASSERT(offset <= bytes_ && bytes <= bytes_ - offset);
     return Region(body_, offset_ + offset, bytes);
 }
+
+Region Region::whole() const noexcept { return body_ ? Region(body_, 0, body_->bytes()) : Region(); }
 
 bool Region::quarantined() const noexcept { return body_ && body_->quarantined(offset_, bytes_); }
 

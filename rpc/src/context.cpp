@@ -196,6 +196,7 @@ void ContextCore::close() noexcept {
     });
     CINNABAR_ASSERT(mover->transfers() == 0);
     mover.reset();
+    overflow_pool.close();
 }
 
 const std::shared_ptr<na::Transport>& ContextCore::transport_of(const na::Port& port) const noexcept {
@@ -249,6 +250,7 @@ Context::Counts Context::counts() {
         counts.queued = core_->queued_calls;
         counts.credits_granted = core_->budgets;
         counts.overflow_bytes = core_->overflow_budget.taken();
+        counts.overflow_kept = core_->overflow_pool.bytes();
         counts.decoded_bytes = core_->decoded_budget.taken();
         counts.loans = core_->loans.taken();
         counts.quarantined = core_->quarantined_count;

@@ -5,6 +5,7 @@
 
 #include "frame.hpp"
 #include "notices.hpp"
+#include "overflow_pool.hpp"
 #include "peer_book.hpp"
 #include "request_table.hpp"
 
@@ -143,6 +144,8 @@ class ContextCore final : public na::Receiver {
     void release_arguments(Request& request) noexcept;
     void drop_arguments(Request& request) noexcept;
     [[nodiscard]] Errc lend_result(Request& request) noexcept;
+    void result_lent(Request& request) noexcept;
+    void result_over(Request& request) noexcept;
     void keep_result(Request& request) noexcept;
     void result_released(Request& request) noexcept;
 
@@ -335,6 +338,7 @@ class ContextCore final : public na::Receiver {
     std::size_t queued_bytes = 0;
     std::uint32_t queued_calls = 0;
     SharedBudget overflow_budget{options.overflow_bytes_max};  // large arguments and results
+    OverflowPool overflow_pool{options.overflow_kept_max};     // their memory, when they are over
     SharedBudget decoded_budget{options.decoded_bytes_max};    // what arguments take beyond decode_free_bytes
 
     // Calls whose cancel came before they did (unordered transports): a bounded memory, oldest overwritten.

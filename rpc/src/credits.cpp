@@ -25,10 +25,16 @@ constexpr std::uint32_t books_per_look = 64;
 void Credits::open(std::uint32_t first, std::uint32_t unsent_max) noexcept {
     budget_ = granted_ = std::min(first, budget_max);
     returnable_ = 0;
-    unsent_max_ = unsent_max;
+    unsent_share_ = unsent_max;
+    withhold(withheld_);
     came_at_look_ = came_;
     asked_ = 0;
     hungry_ = recalled_ = false;
+}
+
+void Credits::withhold(bool withheld) noexcept {
+    withheld_ = withheld;
+    unsent_max_ = withheld ? 0 : unsent_share_;
 }
 
 std::uint32_t Credits::close() noexcept {
@@ -115,7 +121,9 @@ void ContextCore::grow_budget(PeerBook& book) noexcept {
     const std::uint64_t held_max = std::uint64_t{2} * options.requests_held_max;
     const auto left =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(slots, budgets < held_max ? held_max - budgets : 0));
-    const std::uint32_t more = std::min({std::max(account.budget(), 1u), peer_budget_max - account.budget(), left});
+    // Twice as many; one by one where it has yet to fetch what it was given.
+    const std::uint32_t wanted = book.unfetched_bytes == 0 ? std::max(account.budget(), 1u) : 1;
+    const std::uint32_t more = std::min({wanted, peer_budget_max - account.budget(), left});
     account.grow(more);
     budgets += more;
     if (more != 0) return;

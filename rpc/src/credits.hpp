@@ -58,8 +58,11 @@ class Credits {
     // Makes more credits, which are returnable.
     void grow(std::uint32_t more) noexcept;
 
-    // Whether credits may be granted: not while too many replies have not left.
+    // Whether credits may be granted: not while too many replies have not left, or they are withheld.
     [[nodiscard]] bool may_give() const noexcept { return unsent() < unsent_max_; }
+    // For as long as the peer leaves too many large results unfetched, whichever of its connections they were for.
+    void withhold(bool withheld) noexcept;
+    [[nodiscard]] bool withheld() const noexcept { return withheld_; }
     // Grants all that is returnable, and returns how much that is. Requires: may_give().
     [[nodiscard]] std::uint16_t give() noexcept {
         const std::uint32_t count = std::exchange(returnable_, 0);
@@ -110,7 +113,7 @@ class Credits {
     std::uint32_t budget_ = 0;
     std::uint32_t granted_ = 0;
     std::uint32_t returnable_ = 0;
-    std::uint32_t unsent_max_ = 0;
+    std::uint32_t unsent_max_ = 0;  // 0 while credits are withheld
     // Counts that wrap; only their differences mean something.
     std::uint32_t came_ = 0;
     std::uint32_t over_ = 0;
@@ -118,8 +121,10 @@ class Credits {
     std::uint32_t left_ = 0;
     std::uint32_t marked_ = 0;  // begun_ at the mark
     std::uint32_t came_at_look_ = 0;
-    TimeUs asked_ = 0;  // since when it neither gives back what it does not use nor uses it
+    std::uint32_t unsent_share_ = 0;  // what unsent_max_ is unless credits are withheld
+    TimeUs asked_ = 0;                // since when it neither gives back what it does not use nor uses it
     bool hungry_ = false;
+    bool withheld_ = false;
     bool recalled_ = false;  // asked, not answered
 };
 

@@ -22,7 +22,7 @@ void ContextCore::return_overflow(std::uint64_t bytes, PeerBook* peer) noexcept 
 
 Errc ContextCore::allocate_overflow(std::uint64_t bytes, bulk::Region& region, PeerBook* peer) noexcept {
     if (const Errc over = reserve_overflow(bytes, peer); over != Errc::ok) return over;
-    auto made = bulk::Region::allocate(static_cast<std::size_t>(bytes), na::Access::read_write);
+    auto made = overflow_pool.take(bytes);
     if (!made) {
         return_overflow(bytes, peer);
         return made.code();
@@ -34,7 +34,7 @@ Errc ContextCore::allocate_overflow(std::uint64_t bytes, bulk::Region& region, P
 void ContextCore::drop_overflow(bulk::Region& region, PeerBook* peer) noexcept {
     if (!region) return;
     return_overflow(region.bytes(), peer);
-    region = {};
+    overflow_pool.give(std::exchange(region, {}));
 }
 
 Errc Call::grow_input(std::size_t bytes, Bytes& room) noexcept {
@@ -209,6 +209,7 @@ Errc ContextCore::lend_result(Request& request) noexcept {
     bulk::describe({{&lease, 1}, {}, {}}, writer);
     request.output_bytes_ = static_cast<std::uint32_t>(writer.size());
     request.lend_ = lend;
+    result_lent(request);
     request.timer_.user = &request;
     request.timer_.fire = [](Timer& timer) noexcept {
         Request& kept = *static_cast<Request*>(timer.user);
@@ -216,6 +217,23 @@ Errc ContextCore::lend_result(Request& request) noexcept {
     };
     keep_result(request);
     return Errc::ok;
+}
+
+// A peer that leaves too much of what it was given unfetched gets no more credits: more results would cost their
+// handlers, and memory, and bring it nothing. One result may be as large as it likes.
+void ContextCore::result_lent(Request& request) noexcept {
+    PeerBook& book = *request.book_;
+    if (book.unfetched_bytes > options.unfetched_bytes_max) book.account.withhold(true);
+    book.unfetched_bytes += request.large_output_.bytes();
+}
+
+void ContextCore::result_over(Request& request) noexcept {
+    PeerBook& book = *request.book_;
+    book.unfetched_bytes -= request.large_output_.bytes();
+    if (closed_ || !book.account.withheld() || book.unfetched_bytes > options.unfetched_bytes_max) return;
+    book.account.withhold(false);
+    na->disarm(book.account.starved);  // it may be set for later
+    watch_starving(book);
 }
 
 // From now on: once when the reply is posted, and again when it has left. The origin gives up at the deadline, but what
@@ -241,6 +259,7 @@ void ContextCore::result_released(Request& request) noexcept {
     const auto ended = [](void* holder, bool) noexcept {
         Request& answered = *static_cast<Request*>(holder);
         answered.lend_ = nullptr;
+        answered.core_->result_over(answered);
         answered.core_->free_request_if_over(answered);
     };
     PeerBook* const knows = request.orphaned_ ? nullptr : request.book_;

@@ -177,9 +177,11 @@ bool ContextCore::account_adds_up(const PeerBook& book) noexcept {
     const Credits& account = book.account;
     std::uint32_t requests_here = 0;
     std::uint32_t held = 0;
+    std::uint64_t unfetched = 0;
     for (const Request* request = book.held.front(); request; request = PeerBook::Requests::next(*request)) {
         ++requests_here;
         if (!request->orphaned_ && !request->credit_returned_) ++held;
+        if (request->lend_) unfetched += request->large_output_.bytes();
     }
     const Request* const now = book.core->at_hand;
     if (now && now->arriving_ && now->book_ == &book) {
@@ -187,7 +189,7 @@ bool ContextCore::account_adds_up(const PeerBook& book) noexcept {
         ++held;
     }
     return account.granted() + account.returnable() + held == account.budget() && requests_here == account.requests() &&
-           account.unsent() <= requests_here;
+           account.unsent() <= requests_here && book.unfetched_bytes == unfetched;
 }
 
 void ContextCore::add_credits(PeerBook& book, std::uint32_t credits) noexcept {

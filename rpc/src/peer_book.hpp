@@ -66,6 +66,7 @@ struct PeerBook : PoolSlot {
     SharedBudget::Part decoded_bytes{0};   // what those of its requests are decoded to
     WorkQueue unsent_replies;              // that the transport had no room for
     Credits account;
+    std::uint64_t unfetched_bytes = 0;  // of large results that are lent to it
 
     // Control: one message that wants an acknowledgement at a time, besides one acknowledgement: two slots there.
     ControlQueue control;

@@ -55,6 +55,28 @@ TEST_P(LargeTest, ArgumentsAndResultsGoByBulk) {
     }
 }
 
+TEST_P(LargeTest, TheMemoryOfAResultIsUsedForTheNextOne) {
+    constexpr std::size_t result_bytes = 1'000'003;
+    std::vector<const std::byte*> memory;
+    serve("big", [&memory](Request& request) {
+        Bytes room;
+        ASSERT_EQ(request.grow_output(result_bytes, room), Errc::ok);
+        memory.push_back(room.data());
+        request.respond(room.size());
+        request.release();
+    });
+    for (int i = 0; i < 3; ++i) {
+        Ending ending;
+        (void)send("big", "", ending);
+        ASSERT_TRUE(until([&] { return ending.count == 1 && target_.context->counts().requests == 0; }));
+        ASSERT_EQ(ending.result, Errc::ok) << to_string(ending.result);
+        EXPECT_EQ(target_.context->counts().overflow_bytes, 0u);
+        EXPECT_GE(target_.context->counts().overflow_kept, result_bytes);
+        EXPECT_GE(origin_.context->counts().overflow_kept, result_bytes) << "what it fetched into, too";
+    }
+    EXPECT_EQ(memory, std::vector(3, memory.front()));
+}
+
 TEST_P(LargeTest, OverTheLimitIsTooLarge) {
     Call* call = make("echo");
     Bytes room;

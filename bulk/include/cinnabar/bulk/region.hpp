@@ -46,6 +46,8 @@ class CINNABAR_API Region {
 
     // A handle to the bytes [offset, offset + bytes) of this one. Requires: they lie inside.
     [[nodiscard]] Region slice(std::uint64_t offset, std::uint64_t bytes) const;
+    // A handle to all of the region that this is a slice of.
+    [[nodiscard]] Region whole() const noexcept;
 
     [[nodiscard]] bool empty() const noexcept { return body_ == nullptr; }
     explicit operator bool() const noexcept { return body_ != nullptr; }
@@ -74,7 +76,7 @@ class CINNABAR_API Region {
     friend class Lend;
     void begin_quarantine(Quarantine& quarantine) const noexcept;
     void end_quarantine(Quarantine& quarantine) const noexcept;
-    Region(std::shared_ptr<RegionBody> body, std::uint64_t offset, std::uint64_t bytes);
+    Region(std::shared_ptr<RegionBody> body, std::uint64_t offset, std::uint64_t bytes) noexcept;
     std::shared_ptr<RegionBody> body_;
     std::uint64_t offset_ = 0;
     std::uint64_t bytes_ = 0;

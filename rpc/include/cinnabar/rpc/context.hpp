@@ -58,6 +58,7 @@ class CINNABAR_API Context {
         std::uint32_t queued = 0;           // calls that wait for credits
         std::uint64_t credits_granted = 0;  // in the hands of peers
         std::uint64_t overflow_bytes = 0;
+        std::uint64_t overflow_kept = 0;   // memory that is kept for the next large arguments and results
         std::uint64_t decoded_bytes = 0;   // that are charged for arguments
         std::uint32_t connections = 0;     // peers that are connected
         std::uint32_t loans = 0;           // leases held, those in quarantine among them

@@ -32,6 +32,11 @@ struct Options {
     // half of it where nobody else has any; then `overloaded`. So have results that are on their way from one peer, but
     // for the first of them.
     std::uint64_t overflow_bytes_max = 4 * ((64u << 20) + 4096);
+    // Of their memory, when they are over, so much is kept for the next ones; a single one that is larger is not.
+    std::uint64_t overflow_kept_max = 64u << 20;
+    // A peer that leaves more bytes of large results than these unfetched gets no more credits until it has fetched
+    // them; of one result alone it may leave more.
+    std::uint64_t unfetched_bytes_max = 1u << 20;
     // What all arguments here are decoded to, beyond 16 KiB each. The requests of one peer have at most as much as they
     // leave free, half of it alone; then `overloaded`. One that needs more than half is `too_large`.
     std::uint64_t decoded_bytes_max = std::uint64_t{1} << 30;
