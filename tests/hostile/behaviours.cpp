@@ -127,4 +127,10 @@ const Behaviour& busy_and_honest() noexcept {
     return behaviour;
 }
 
+// What makes the hostile one hostile is that it never looks.
+const Behaviour& busy_and_lending() noexcept {
+    static constexpr Behaviour behaviour{"IsBusyAndLends", true, lends_and_is_silent, true};
+    return behaviour;
+}
+
 }  // namespace cinnabar::hostile

@@ -31,5 +31,7 @@ inline std::ostream& operator<<(std::ostream& out, const Behaviour& behaviour) {
 [[nodiscard]] const Behaviour* behaviour(std::string_view name) noexcept;
 // No hostile one: it asks for as much as the others, and reads every answer.
 [[nodiscard]] const Behaviour& busy_and_honest() noexcept;
+// The same, and lends as much as it is let.
+[[nodiscard]] const Behaviour& busy_and_lending() noexcept;
 
 }  // namespace cinnabar::hostile

@@ -154,6 +154,9 @@ void PaceTest::keep_pace(const MakeOthers& make_hostile, bool lends) {
     log_.allow("");  // it says what strangers do
     serve_all();
     for (unsigned i = 0; i < crowd_members; ++i) places_.push_back({rude_transport(i), rude_context(i)});
+    // A device moves what was lent in place of its lender, silent or not: as much as honest ones make it move.
+    const bool by_device = network_.kind() == support::NetworkKind::cable && network_.is_one_sided();
+    const hostile::Behaviour& honest = lends && by_device ? hostile::busy_and_lending() : hostile::busy_and_honest();
     Pace calm;
     Pace hostile;
     bool in_bounds = false;
@@ -162,7 +165,7 @@ void PaceTest::keep_pace(const MakeOthers& make_hostile, bool lends) {
     std::size_t memory = 0;
     for (unsigned pair = 0; pair < pairs_max && !(in_bounds && is_stable) && !HasFailure(); ++pair) {
         {
-            hostile::Crowd busy(places_, to_, hostile::busy_and_honest());
+            hostile::Crowd busy(places_, to_, honest);
             calm = beside(busy, false);
         }
         hostile = beside(*make_hostile(), lends);

@@ -13,7 +13,8 @@
 //   resets that answer it, in the time of whoever makes the next system call, for 2 ms in one go
 //   (net.core.netdev_budget_usecs). The median is judged above a fraction of one.
 // - Beside peers that lend only the median is judged: a server that can get at what they lend moves many times the
-//   bytes that the busy ones make it move, and a call waits for that now and then.
+//   bytes that the busy ones make it move, and a call waits for that now and then. Over a device whose every byte takes
+//   the processor of this machine, the calls wait for nothing else: there the busy ones lend as much as they are let.
 // - Windows of both kinds take turns, and one pair in bounds is enough: noise only ever adds.
 // - `self` is left out: who is in the process needs no network to stand in its way.
 #pragma once

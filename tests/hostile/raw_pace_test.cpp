@@ -5,6 +5,8 @@
 // - half messages, half transfers: tcp. A record of shm is published when it is whole, and a message of a fabric is as
 //   well; puts of libfabric whose chunks do not come are in tests/unit/ofi/silent_peers_test.cpp.
 // - lanes and their tokens: tcp alone has them.
+// - none of it: verbs. Its devices hand over whole messages and do the accesses by themselves, and a greeting comes
+//   whole with the request for a connection; what can be said there is in tests/unit/verbs/hostile_test.cpp.
 // - accesses whose answers nobody takes: tcp here; all others by BesideHostile.ReadsAndTakesNothing, up to the number
 //   that a transport of ours has under way at once.
 #include "pace_fixture.hpp"
