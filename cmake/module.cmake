@@ -8,7 +8,7 @@ function(cinnabar_module name)
     add_library(cinnabar::${name} ALIAS cinnabar_${name})
     set_target_properties(cinnabar_${name} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON
         CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
-        VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+        VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
     target_compile_features(cinnabar_${name} PUBLIC cxx_std_20)
     target_include_directories(cinnabar_${name}
         PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>
