@@ -10,7 +10,7 @@
 namespace cinnabar::sim {
 namespace {
 
-constexpr TimeUs not_up_wait_us = 50;
+constexpr TimeUs piece_not_up_wait_us = 50;
 
 Errc move_bytes(SimPort& origin, SimPort& target, na::Op& op, std::uint64_t offset, std::uint64_t bytes) {
     if (op.remote.key.size() < na::LeaseKey::wire_bytes) return Errc::protocol;
@@ -62,7 +62,8 @@ void place(const LinkPtr& link, unsigned from, std::uint64_t id, std::uint64_t o
     SimPort* target = link->port_up(1 - from);
     if (!target) {
         // Gone, which the origin sees by a reset; or not up yet.
-        if (!link->ends[1 - from].ever_up) link->through(world.now_us() + not_up_wait_us, EventKind::piece, again);
+        if (!link->ends[1 - from].ever_up)
+            link->through(world.now_us() + piece_not_up_wait_us, EventKind::piece, again);
         return;
     }
     if (target->transport().stopped() && !world.strict()) return target->transport().stall(again);
