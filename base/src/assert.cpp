@@ -7,7 +7,7 @@
 namespace cinnabar {
 
 void assert_failed(const char* expression, const char* file, int line) noexcept {
-    log(LogLevel::error, "bug: %s is false at %s:%d", expression, file, line);
+    log(LogLevel::error, "base", "bug: %s is false at %s:%d", expression, file, line);
     (void)flush_log(Microseconds{200'000});
     std::abort();
 }

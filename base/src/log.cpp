@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "log_print.hpp"
+#include "log_recent.hpp"
+
 #include <cinnabar/base/log.hpp>
 
 #include <algorithm>
@@ -6,37 +9,17 @@
 #include <atomic>
 #include <cstdarg>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 
 namespace cinnabar {
 namespace {
 
-struct Sink {
-    LogSink write;
-    void* user;
-};
-
-void write_stderr(LogLevel level, std::string_view line, void*) {
-    constexpr std::array<const char*, 4> names{"debug", "info", "warning", "error"};
-    std::array<char, 1100> buffer{};
-    const int count = std::snprintf(buffer.data(), buffer.size(), "cinnabar: %s: %.*s\n",
-                                    names[static_cast<std::size_t>(level)], static_cast<int>(line.size()), line.data());
-    if (count > 0) write_stderr_later({buffer.data(), std::min(static_cast<std::size_t>(count), buffer.size() - 1)});
+void write_stderr(const LogLine& line, void*) {
+    std::array<char, 1099> room;
+    write_stderr_later(detail::print_line(line, room));
 }
 
-LogLevel level_from_environment() noexcept {
-    const char* name = std::getenv("CINNABAR_LOG");
-    if (!name) return LogLevel::warning;
-    if (!std::strcmp(name, "debug")) return LogLevel::debug;
-    if (!std::strcmp(name, "info")) return LogLevel::info;
-    if (!std::strcmp(name, "error")) return LogLevel::error;
-    return LogLevel::warning;
-}
-
-std::atomic<LogSink> sink_function{write_stderr};
-std::atomic<void*> sink_user{nullptr};
-std::atomic<LogLevel> level_min{level_from_environment()};
+constinit std::atomic<LogSink> sink_function{write_stderr};
+constinit std::atomic<void*> sink_user{nullptr};
 
 }  // namespace
 
@@ -44,10 +27,6 @@ void set_log_sink(LogSink sink, void* user) noexcept {
     sink_user.store(user);
     sink_function.store(sink ? sink : write_stderr);
 }
-
-void set_log_level(LogLevel level) noexcept { level_min.store(level); }
-
-bool log_enabled(LogLevel level) noexcept { return level >= level_min.load(std::memory_order_relaxed); }
 
 bool LogLimit::admits(TimeUs now, std::uint64_t& left_out) noexcept {
     TimeUs paid = paid_until_.load(std::memory_order_relaxed);
@@ -63,44 +42,45 @@ bool LogLimit::admits(TimeUs now, std::uint64_t& left_out) noexcept {
 
 namespace {
 
-using Line = std::array<char, 1024>;
+using Text = std::array<char, 1024>;
 
-std::size_t print(Line& line, std::size_t from, const char* format, std::va_list arguments) noexcept {
-    const int count = std::vsnprintf(line.data() + from, line.size() - from, format, arguments);
-    return count < 0 ? from : std::min(from + static_cast<std::size_t>(count), line.size() - 1);
+std::size_t print(Text& text, std::size_t from, const char* format, std::va_list arguments) noexcept {
+    const int count = std::vsnprintf(text.data() + from, text.size() - from, format, arguments);
+    return count < 0 ? from : std::min(from + static_cast<std::size_t>(count), text.size() - 1);
 }
 
-void tell(LogLevel level, const Line& line, std::size_t bytes) noexcept {
-    sink_function.load()(level, std::string_view(line.data(), bytes), sink_user.load());
+void tell(const LogLine& line) noexcept {
+    detail::remember_line(line);
+    sink_function.load()(line, sink_user.load());
 }
 
 }  // namespace
 
-void log(LogLevel level, const char* format, ...) noexcept {
-    if (!log_enabled(level)) return;
-    Line line{};
+void log(LogLevel level, LogModule module, const char* format, ...) noexcept {
+    if (!log_enabled(level, module)) return;
+    Text text{};
     std::va_list arguments;
     va_start(arguments, format);
-    const std::size_t bytes = print(line, 0, format, arguments);
+    const std::size_t bytes = print(text, 0, format, arguments);
     va_end(arguments);
-    tell(level, line, bytes);
+    tell({level, module.name(), {text.data(), bytes}, 0});
 }
 
-void log_limited(LogLimit& limit, LogLevel level, const char* format, ...) noexcept {
-    if (!log_enabled(level)) return;
+void log_limited(LogLimit& limit, LogLevel level, LogModule module, const char* format, ...) noexcept {
+    if (!log_enabled(level, module)) return;
     std::uint64_t left_out = 0;
     if (!limit.admits(steady_clock().now_us(), left_out)) return;
-    Line line{};
+    Text text{};
     std::va_list arguments;
     va_start(arguments, format);
-    std::size_t bytes = print(line, 0, format, arguments);
+    std::size_t bytes = print(text, 0, format, arguments);
     va_end(arguments);
     if (left_out > 0) {
-        const int count = std::snprintf(line.data() + bytes, line.size() - bytes, " (%llu more of these left out)",
+        const int count = std::snprintf(text.data() + bytes, text.size() - bytes, " (%llu more of these left out)",
                                         static_cast<unsigned long long>(left_out));
-        if (count > 0) bytes = std::min(bytes + static_cast<std::size_t>(count), line.size() - 1);
+        if (count > 0) bytes = std::min(bytes + static_cast<std::size_t>(count), text.size() - 1);
     }
-    tell(level, line, bytes);
+    tell({level, module.name(), {text.data(), bytes}, left_out});
 }
 
 }  // namespace cinnabar

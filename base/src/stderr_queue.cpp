@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // stderr may be a pipe that no process reads, so writing to it may block. Lines are therefore queued in a ring and
 // written by a background thread. Setting O_NONBLOCK would affect every process that shares stderr.
+#include "log_print.hpp"
+
 #include <cinnabar/base/background.hpp>
 #include <cinnabar/base/log.hpp>
 
@@ -118,10 +120,10 @@ void StderrQueue::tell_dropped() noexcept {
     const std::uint64_t count = dropped_.exchange(0, std::memory_order_relaxed);
     if (count == 0) return;
     std::array<char, 128> text{};
-    const int bytes = std::snprintf(text.data(), text.size(),
-                                    "cinnabar: warning: %llu lines of the log were dropped: stderr was blocked\n",
-                                    static_cast<unsigned long long>(count));
-    if (bytes > 0) write_whole({text.data(), static_cast<std::size_t>(bytes)});
+    std::array<char, 512> room{};
+    (void)std::snprintf(text.data(), text.size(), "%llu lines of the log were dropped: stderr was blocked",
+                        static_cast<unsigned long long>(count));
+    write_whole(detail::print_line({LogLevel::warning, "base", text.data(), count}, room));
 }
 
 void StderrQueue::write_next(std::uint64_t position) noexcept {

@@ -19,10 +19,10 @@ struct Lines {
     std::mutex mutex;
     std::vector<std::string> waiting;
 
-    static void take(LogLevel, std::string_view line, void* user) {
+    static void take(const LogLine& line, void* user) {
         auto& self = *static_cast<Lines*>(user);
         const std::lock_guard lock(self.mutex);
-        self.waiting.emplace_back(line);
+        self.waiting.emplace_back(line.text);
     }
 };
 

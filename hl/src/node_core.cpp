@@ -69,7 +69,7 @@ Result<void> NodeCore::open_transports(std::span<const std::string_view> uris, P
         if (opened->scheme() == "self" || opened->clock()) needs_self = false;
         if (!warned && is_open_to_all(*opened, uri)) {
             warned = true;
-            log(LogLevel::warning,
+            log(LogLevel::warning, "hl",
                 "%s listens on all interfaces, and every host that reaches it may call every RPC: listen on one "
                 "address, or "
                 "set NodeOptions::strangers_may_call",
@@ -244,7 +244,7 @@ void NodeCore::await_tasks(Waiter& waiter) noexcept {
     for (Loop* loop : loops_) waiter.relies_on(*loop);
     while (!waiter.wait_for(task_patience)) {
         const std::uint64_t left = tasks_.load() & ~going_bit;
-        log(LogLevel::warning,
+        log(LogLevel::warning, "hl",
             "a node cannot close yet: %llu of its tasks and handlers still run although they were stopped",
             static_cast<unsigned long long>(left));
     }

@@ -78,7 +78,7 @@ void RequestState::answer_error(const Error& error) noexcept {
 void RequestState::answer_exception() noexcept {
     const std::string text = detail::error_of_exception().message();
     static constinit LogLimit lines;
-    log_limited(lines, LogLevel::error, "the handler of %.*s threw: %s", static_cast<int>(served_.name.size()),
+    log_limited(lines, LogLevel::error, "hl", "the handler of %.*s threw: %s", static_cast<int>(served_.name.size()),
                 served_.name.data(), text.c_str());
     if (!request_.answered()) answer_error(Errc::handler_failed);
 }

@@ -27,7 +27,8 @@ Error error_of_exception() noexcept {
 void log_exception(std::string_view whom) noexcept {
     const std::string text = error_of_exception().message();
     static constinit LogLimit lines;
-    log_limited(lines, LogLevel::error, "%.*s threw: %s", static_cast<int>(whom.size()), whom.data(), text.c_str());
+    log_limited(lines, LogLevel::error, "hl", "%.*s threw: %s", static_cast<int>(whom.size()), whom.data(),
+                text.c_str());
 }
 
 }  // namespace detail

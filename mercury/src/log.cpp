@@ -18,7 +18,7 @@ namespace {
 
 using LogFunction = int (*)(FILE*, const char*, ...);
 
-constexpr int level_none = 4;  // above LogLevel::error
+constexpr int level_none = static_cast<int>(LogLevel::off);
 
 struct Settings {
     std::atomic<int> level{static_cast<int>(LogLevel::warning)};
@@ -31,20 +31,6 @@ Settings& settings() noexcept {
     return all;
 }
 
-const char* name_of(LogLevel level) noexcept {
-    switch (level) {
-        case LogLevel::debug:
-            return "debug";
-        case LogLevel::info:
-            return "info";
-        case LogLevel::warning:
-            return "warning";
-        case LogLevel::error:
-            break;
-    }
-    return "error";
-}
-
 void put(LogLevel level, std::string_view line) noexcept {
     FILE* const set = settings().streams[static_cast<int>(level)].load();
     FILE* const stream = set ? set : stderr;
@@ -53,18 +39,19 @@ void put(LogLevel level, std::string_view line) noexcept {
     if (!function && !set) {
         // This thread may drive a context, and stderr may be a pipe that no process reads.
         std::array<char, 1100> text{};
-        const int bytes = std::snprintf(text.data(), text.size(), "# HG %s: %.*s\n", name_of(level), size, line.data());
+        const int bytes =
+            std::snprintf(text.data(), text.size(), "# HG %s: %.*s\n", to_string(level).data(), size, line.data());
         if (bytes > 0) write_stderr_later({text.data(), std::min<std::size_t>(static_cast<unsigned>(bytes), 1099)});
     } else if (function) {
-        (void)function(stream, "# HG %s: %.*s\n", name_of(level), size, line.data());
+        (void)function(stream, "# HG %s: %.*s\n", to_string(level).data(), size, line.data());
     } else {
-        (void)std::fprintf(stream, "# HG %s: %.*s\n", name_of(level), size, line.data());
+        (void)std::fprintf(stream, "# HG %s: %.*s\n", to_string(level).data(), size, line.data());
     }
 }
 
-void sink(LogLevel level, std::string_view line, void*) {
-    if (static_cast<int>(level) < settings().level.load() || settings().silenced.load()) return;
-    put(level, line);
+void sink(const LogLine& line, void*) {
+    if (static_cast<int>(line.level) < settings().level.load() || settings().silenced.load()) return;
+    put(line.level, line.text);
 }
 
 // Installs this log as the sink of the core.
@@ -100,7 +87,7 @@ void write(LogLevel level, const char* format, std::va_list arguments) noexcept 
     const int size = std::vsnprintf(line, sizeof line, format, arguments);
     // A peer can cause most failures of HG functions, so their number is limited.
     static constinit LogLimit lines(100, Microseconds{1'000'000});
-    if (size > 0) log_limited(lines, level, "%s", line);
+    if (size > 0) log_limited(lines, level, "mercury", "%s", line);
 }
 
 }  // namespace
@@ -133,7 +120,7 @@ void set_level(const char* name) noexcept {
         return log_warning("\"%s\" is no log level: use none, error, warning, info or debug", name ? name : "");
     settings().level.store(level);
     take_over();
-    set_log_level(level == level_none ? LogLevel::error : static_cast<LogLevel>(level));
+    set_log_level(static_cast<LogLevel>(level));
 }
 
 void write_always(std::string_view line) noexcept { put(LogLevel::info, line); }

@@ -41,7 +41,7 @@ void ContextCore::end_session(PeerBook& book, const char* why) noexcept {
     if (!book.open || std::exchange(book.ending, true)) return;
     ++sessions_ended;
     static constinit LogLimit lines;  // whoever is cut off may come again
-    log_limited(lines, LogLevel::warning, "%s %s and is cut off", book.peer->addr().log_name().c_str(), why);
+    log_limited(lines, LogLevel::warning, "rpc", "%s %s and is cut off", book.peer->addr().log_name().c_str(), why);
     book.peer->port().disconnect(*book.peer);
 }
 

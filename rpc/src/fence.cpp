@@ -138,7 +138,8 @@ void ContextCore::abandon_fences() noexcept {
 
 void ContextCore::begin_quarantine(Loan& loan) noexcept {
     static constinit LogLimit lines;
-    log_limited(lines, LogLevel::warning, "memory lent to %s stays in quarantine: the peer may still write to it",
+    log_limited(lines, LogLevel::warning, "rpc",
+                "memory lent to %s stays in quarantine: the peer may still write to it",
                 loan.peer ? loan.peer->peer->addr().log_name().c_str() : "nobody");
     loan.next = quarantined;
     quarantined = &loan;

@@ -132,7 +132,8 @@ void ContextCore::answer_now(Request& request, Errc code) noexcept {
     const bool nonsense = code == Errc::protocol || code == Errc::bad_checksum;
     if (nonsense && !std::exchange(request.book_->complained, true)) {
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::warning, "a request from %s makes no sense", request.source_.log_name().c_str());
+        log_limited(lines, LogLevel::warning, "rpc", "a request from %s makes no sense",
+                    request.source_.log_name().c_str());
     }
     request.users_gone_ = true;
     request.references_.store(0, std::memory_order_relaxed);

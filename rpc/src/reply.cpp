@@ -40,7 +40,7 @@ void ContextCore::on_expected(na::Arrival& arrival) noexcept {
             } else {
                 if (decoded == Errc::bad_checksum) {
                     static constinit LogLimit lines;
-                    log_limited(lines, LogLevel::warning, "a reply from %s has a wrong checksum",
+                    log_limited(lines, LogLevel::warning, "rpc", "a reply from %s has a wrong checksum",
                                 call->to_.log_name().c_str());
                 }
                 finish(*call, decoded);

@@ -34,7 +34,7 @@ void ContextCore::run_handler(Request& request) noexcept {
     const TimeUs took = na->clock().coarse_us() - started;
     if (took > limit) {
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::warning,
+        log_limited(lines, LogLevel::warning, "rpc",
                     "the handler of %s held its context for %llu us: serve it on a pool, or as a coroutine",
                     handler.name.c_str(), static_cast<unsigned long long>(took));
     }

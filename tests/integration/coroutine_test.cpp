@@ -293,7 +293,7 @@ TEST_F(Coroutines, a_stopped_scope_ends_its_tasks) {
 }
 
 TEST_F(Coroutines, an_exception_of_a_task_is_rethrown_by_the_await) {
-    set_log_sink([](LogLevel, std::string_view, void*) {}, nullptr);
+    set_log_sink([](const LogLine&, void*) {}, nullptr);
     const auto thrower = []() -> Task<int> {
         throw std::runtime_error("thrown");
         co_return 1;

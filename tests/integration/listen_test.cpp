@@ -28,10 +28,10 @@ class Listen : public testing::Test {
     }
 
   private:
-    static void take(LogLevel, std::string_view line, void* user) {
+    static void take(const LogLine& line, void* user) {
         auto& self = *static_cast<Listen*>(user);
         const std::lock_guard lock(self.mutex_);
-        self.lines_.emplace_back(line);
+        self.lines_.emplace_back(line.text);
     }
     std::mutex mutex_;
     std::vector<std::string> lines_;

@@ -123,7 +123,7 @@ TEST_P(RoundTrip, errors_keep_their_code) {
 }
 
 TEST_P(RoundTrip, what_a_handler_throws_is_handler_failed) {
-    set_log_sink([](LogLevel, std::string_view, void*) {}, nullptr);
+    set_log_sink([](const LogLine&, void*) {}, nullptr);
     ASSERT_TRUE(server_.serve(sum, [](Pair) -> int { throw std::runtime_error("no"); }).ok());
     EXPECT_EQ(caller().call(sum, to_, {1, 1}).wait().code(), Errc::handler_failed);
     set_log_sink(nullptr, nullptr);

@@ -38,8 +38,9 @@ class LogWatch {
     }
 
   private:
-    static void take(LogLevel level, std::string_view line, void* user) {
-        if (level < LogLevel::warning) return;
+    static void take(const LogLine& logged, void* user) {
+        const std::string_view line = logged.text;
+        if (logged.level < LogLevel::warning) return;
         auto& watch = *static_cast<LogWatch*>(user);
         const std::lock_guard lock(watch.mutex_);
         for (const std::string& part : watch.allowed_) {
@@ -49,7 +50,7 @@ class LogWatch {
         }
         watch.lines_.emplace_back(line);
         // Also printed at once: a failed assertion aborts the program before the test could report the line.
-        if (level == LogLevel::error) std::cerr << line << '\n';
+        if (logged.level == LogLevel::error) std::cerr << line << '\n';
     }
     std::mutex mutex_;
     std::vector<std::string> allowed_;

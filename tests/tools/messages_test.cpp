@@ -53,17 +53,17 @@ TEST_F(ServerMessagesTest, WarningsOfTheLibraryAreAmongThem) {
     testing::internal::CaptureStdout();
     {
         const ServerMessages messages(options, clock);
-        log(LogLevel::warning, "of %d", 7);
+        log(LogLevel::warning, "app", "of %d", 7);
     }
     EXPECT_EQ(testing::internal::GetCapturedStdout(),
-              "{\"event\": \"log\", \"level\": \"warning\", \"text\": \"of 7\"}\n");
+              "{\"event\": \"log\", \"level\": \"warning\", \"module\": \"app\", \"text\": \"of 7\"}\n");
     options.json = false;
     testing::internal::CaptureStderr();
     {
         const ServerMessages messages(options, clock);
-        log(LogLevel::warning, "of \x1b[2J");
+        log(LogLevel::warning, "app", "of \x1b[2J");
     }
-    EXPECT_EQ(testing::internal::GetCapturedStderr(), "cinnabar: warning: of \\x1b[2J\n");
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "cinnabar: warning: app: of \\x1b[2J\n");
 }
 
 TEST_F(ServerMessagesTest, AWarningThatNobodyReadsStopsNobody) {

@@ -9,8 +9,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <array>
-
 namespace cinnabar::tools {
 namespace {
 
@@ -28,11 +26,6 @@ std::string_view name_of(files::ServerEvent::Kind kind) {
             return "refused";
     }
     return "unknown";
-}
-
-std::string_view name_of(LogLevel level) {
-    constexpr std::array<std::string_view, 4> names{"debug", "info", "warning", "error"};
-    return names.at(static_cast<std::size_t>(level));
 }
 
 Outlet::Line dropped_line(const ServeOptions& options, std::uint64_t count) {
@@ -68,12 +61,15 @@ ServerMessages::~ServerMessages() { set_log_sink(nullptr, nullptr); }
 
 void ServerMessages::complain(const std::string& text) { outlet_.tell({STDERR_FILENO, "cinnabar: " + text + "\n"}); }
 
-void ServerMessages::take_log(LogLevel level, std::string_view line, void* user) {
+void ServerMessages::take_log(const LogLine& line, void* user) {
     auto& self = *static_cast<ServerMessages*>(user);
-    if (!self.options_.json) return self.complain(fmt::format("{}: {}", name_of(level), files::printable(line)));
+    if (!self.options_.json)
+        return self.complain(
+            fmt::format("{}: {}: {}", to_string(line.level), line.module, files::printable(line.text)));
     JsonObject object;
-    object.text("event", "log").text("level", name_of(level)).text("text", line);
-    self.print(object.line());
+    object.text("event", "log").text("level", to_string(line.level)).text("module", line.module);
+    if (line.left_out != 0) object.number("left_out", line.left_out);
+    self.print(object.text("text", line.text).line());
 }
 
 bool ServerMessages::may_tell_refusal() {

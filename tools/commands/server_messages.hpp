@@ -38,7 +38,7 @@ class ServerMessages {
     void complain(const std::string& text);
 
   private:
-    static void take_log(LogLevel level, std::string_view line, void* user);
+    static void take_log(const LogLine& line, void* user);
     void print(const std::string& text) { outlet_.tell({STDOUT_FILENO, text + "\n"}); }
     [[nodiscard]] bool may_tell_refusal();
     void tell_people(const files::ServerEvent& event);

@@ -61,8 +61,8 @@ void Acceptor::on_ready(std::uint32_t) noexcept {
 void Acceptor::out_of_descriptors(int os_errno) noexcept {
     if (!complained_) {
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::warning, "%s: cannot accept connections: %s; raise the limit of open files",
-                    scheme_, std::strerror(os_errno));
+        log_limited(lines, LogLevel::warning, LogModule::named(scheme_),
+                    "cannot accept connections: %s; raise the limit of open files", std::strerror(os_errno));
         complained_ = true;
     }
     if (!make_room()) rest();
@@ -75,7 +75,7 @@ void Acceptor::rest() noexcept {
 
 void Acceptor::no_memory() const noexcept {
     static constinit LogLimit lines;
-    log_limited(lines, LogLevel::warning, "%s: a connection is given up: memory is out", scheme_);
+    log_limited(lines, LogLevel::warning, LogModule::named(scheme_), "a connection is given up: memory is out");
 }
 
 void Acceptor::resume(Timer& timer) noexcept {

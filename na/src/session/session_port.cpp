@@ -81,7 +81,8 @@ Errc SessionPort::refusal(const Hello& hello) const noexcept {
 
 void SessionPort::log_no_memory() const noexcept {
     static constinit LogLimit lines;
-    log_limited(lines, LogLevel::warning, "%s: a connection is given up: memory is out", transport_.scheme().data());
+    log_limited(lines, LogLevel::warning, LogModule::named(transport_.scheme()),
+                "a connection is given up: memory is out");
 }
 
 Errc SessionPort::misfit(const Hello& answer, const SessionPeer& peer) noexcept {

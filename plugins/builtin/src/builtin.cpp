@@ -34,7 +34,7 @@ void load_named(na::Registry& registry) {
         left.remove_prefix(std::min(path.size() + 1, left.size()));
         if (path.empty()) continue;
         if (const auto loaded = registry.load(path); !loaded) {
-            log(LogLevel::error, "CINNABAR_PLUGINS: %s", loaded.error().message().c_str());
+            log(LogLevel::error, "na", "CINNABAR_PLUGINS: %s", loaded.error().message().c_str());
         }
     }
 }

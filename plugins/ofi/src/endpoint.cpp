@@ -114,8 +114,8 @@ bool Endpoint::hand_out_failure() noexcept {
     if (!words) words = "";
     if (why != Errc::canceled) {
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::info, "ofi: an operation failed: %s (%s)", fabric_library().strerror(failure.err),
-                    words);
+        log_limited(lines, LogLevel::info, "ofi", "an operation failed: %s (%s)",
+                    fabric_library().strerror(failure.err), words);
     }
     if (!failure.op_context) return true;
     FabricOp& op = op_of(failure.op_context);

@@ -144,15 +144,15 @@ void OfiPort::frame_came(ConstBytes bytes, na::ReceiveBlock& block, fi_addr_t so
         transport_.count_stray();
         if (wrong != Errc::ok) {
             static constinit LogLimit lines;
-            log_limited(lines, LogLevel::info, "ofi: malformed frame: dropped");
+            log_limited(lines, LogLevel::info, "ofi", "malformed frame: dropped");
         }
         return;
     }
     // The greeting may name any address, so nothing is sent to it before something came from it.
     if (frame.kind == FrameKind::probe && endpoint_->tells_source() && source != session->fabric_address()) {
         static constinit LogLimit lines;
-        return log_limited(lines, LogLevel::info,
-                           "ofi: a probe came from an address that is not that of its session: dropped");
+        return log_limited(lines, LogLevel::info, "ofi",
+                           "a probe came from an address that is not that of its session: dropped");
     }
     na::Arrival arrival{payload, &session->peer(), frame.id, this, &block, 0};
     session->receive(frame, body, payload, arrival);

@@ -81,7 +81,8 @@ bool Session::live() const noexcept { return peer_ && !peer_->ending(); }
 
 void Session::forfeit(Errc why) noexcept {
     static constinit LogLimit lines;
-    log_limited(lines, LogLevel::info, "ofi: %s holds the most of a shared pool that is used up: its session ends: %s",
+    log_limited(lines, LogLevel::info, "ofi",
+                "%s holds the most of a shared pool that is used up: its session ends: %s",
                 peer_->addr().log_name().c_str(), std::string(to_string(why)).c_str());
     fail(why);
     sender_.drop_controls();
@@ -145,7 +146,7 @@ Errc Session::reason(const Done& done) const noexcept {
     }
     if (live()) {
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::warning, "ofi: %s failed to send to or receive from %s: %s (%s)",
+        log_limited(lines, LogLevel::warning, "ofi", "%s failed to send to or receive from %s: %s (%s)",
                     port_->provider().name, peer_->addr().log_name().c_str(),
                     std::string(to_string(done.result)).c_str(), done.words ? done.words : "");
     }
@@ -157,13 +158,13 @@ void Session::time_out(Timer& timer) noexcept {
     OfiPort& port = *self.port_;
     if (self.draining_) {
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::info, "ofi: %s has not given back %u operations of an ended session",
+        log_limited(lines, LogLevel::info, "ofi", "%s has not given back %u operations of an ended session",
                     port.provider().name, self.with_fabric_);
         self.origin_.force_end();
     } else if (!self.open_) {
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::warning,
-                    "ofi: the sockets are connected, but %s carries nothing to %s: check its fabric address",
+        log_limited(lines, LogLevel::warning, "ofi",
+                    "the sockets are connected, but %s carries nothing to %s: check its fabric address",
                     port.provider().name, self.peer_->addr().log_name().c_str());
         self.fail(Errc::unreachable);
     }

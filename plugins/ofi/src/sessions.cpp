@@ -32,7 +32,7 @@ void OfiPort::accept(Incoming incoming) noexcept {
     if (incoming.greeting.provider() != provider().name) {
         static constinit LogLimit lines;
         const std::string_view theirs_uses = incoming.greeting.provider();
-        log_limited(lines, LogLevel::info, "ofi: an incoming connection uses %.*s, this side %s: rejected",
+        log_limited(lines, LogLevel::info, "ofi", "an incoming connection uses %.*s, this side %s: rejected",
                     static_cast<int>(theirs_uses.size()), theirs_uses.data(), provider().name);
         return reject(incoming, Errc::unreachable);
     }

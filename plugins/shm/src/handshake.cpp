@@ -21,8 +21,8 @@ constexpr TimeUs retry_us = 1000;
 bool keeps_too_many(uid_t user) noexcept {
     if (!LateCloses::of_process().crowded_by(user)) return false;
     static constinit LogLimit lines;
-    log_limited(lines, LogLevel::warning,
-                "shm: connections of user %u are rejected: %zu descriptors from that user wait to be closed; see which "
+    log_limited(lines, LogLevel::warning, "shm",
+                "connections of user %u are rejected: %zu descriptors from that user wait to be closed; see which "
                 "(/proc/%d/fd), and end the process that blocks them",
                 user, LateCloses::of_user_max, ::getpid());
     return true;
@@ -55,7 +55,7 @@ Errc Dial::go() noexcept {
     fd_ = PeerFd::socket(std::move(socket), listener.uid);
     if (!may_be_peer(fd_.get(), listener, peer_->target.group)) {
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::warning, "shm: a process of user %u listens at %s: the dial fails", listener.uid,
+        log_limited(lines, LogLevel::warning, "shm", "a process of user %u listens at %s: the dial fails", listener.uid,
                     peer_->target.path.c_str());
         return Errc::permission;
     }
@@ -155,12 +155,12 @@ void Handshake::on_ready(std::uint32_t) noexcept {
     if (came != Errc::ok && came != Errc::unsupported) {
         if (came == Errc::protocol) {
             static constinit LogLimit lines;
-            log_limited(lines, LogLevel::info, "shm: an incoming connection is not a Cinnabar peer: dropped");
+            log_limited(lines, LogLevel::info, "shm", "an incoming connection is not a Cinnabar peer: dropped");
         }
         if (came == Errc::overloaded) {
             static constinit LogLimit lines;
-            log_limited(lines, LogLevel::warning,
-                        "shm: an incoming connection is dropped: raise the limit of open files");
+            log_limited(lines, LogLevel::warning, "shm",
+                        "an incoming connection is dropped: raise the limit of open files");
         }
         return drop();
     }
@@ -171,7 +171,7 @@ void Handshake::on_ready(std::uint32_t) noexcept {
     port.handshakes().left(*this);
     if (!port.transport().welcome(incoming.fd.get(), incoming.credentials)) {
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::info, "shm: a process of user %u may not connect: rejected",
+        log_limited(lines, LogLevel::info, "shm", "a process of user %u may not connect: rejected",
                     incoming.credentials.uid);
         came = Errc::permission;
     } else if (keeps_too_many(incoming.credentials.uid)) {

@@ -143,7 +143,7 @@ unsigned Session::receive() noexcept {
 
 void Session::malformed(const char* what) noexcept {
     static constinit LogLimit lines;
-    log_limited(lines, LogLevel::warning, "shm: %s from %s: its session is closed", what,
+    log_limited(lines, LogLevel::warning, "shm", "%s from %s: its session is closed", what,
                 peer().addr().log_name().c_str());
     fail(Errc::protocol);
 }

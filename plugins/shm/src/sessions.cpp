@@ -95,11 +95,10 @@ void ShmPort::begin_session(ShmPeer& peer, Channel channel) noexcept {
 bool ShmPort::may_accept() const noexcept {
     if (!LateCloses::of_process().crowded()) return true;
     static constinit LogLimit lines;
-    log_limited(
-        lines, LogLevel::warning,
-        "shm: all connections are rejected for now: %zu descriptors from other users wait to be closed; see which "
-        "(/proc/%d/fd), and end the processes that block them",
-        LateCloses::waiting_max, ::getpid());
+    log_limited(lines, LogLevel::warning, "shm",
+                "all connections are rejected for now: %zu descriptors from other users wait to be closed; see which "
+                "(/proc/%d/fd), and end the processes that block them",
+                LateCloses::waiting_max, ::getpid());
     return false;
 }
 

@@ -139,7 +139,7 @@ ConstBytes BulkLane::parse_head(ConstBytes bytes, unsigned& did) noexcept {
     }
     if (wrong != Errc::ok) {
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::warning, "tcp: malformed frame from %s on lane 1: its session is closed",
+        log_limited(lines, LogLevel::warning, "tcp", "malformed frame from %s on lane 1: its session is closed",
                     peer().addr().log_name().c_str());
         fail(Errc::protocol);
     }

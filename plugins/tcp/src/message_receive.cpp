@@ -87,7 +87,7 @@ unsigned MessageLane::parse(std::byte* from, std::size_t bytes) noexcept {
             decode_header({from + at, bytes - at}, Lane::messages, port().options().message_bytes_max, frame);
         if (wrong != Errc::ok) {
             static constinit LogLimit lines;
-            log_limited(lines, LogLevel::warning, "tcp: malformed frame from %s: its connection is closed",
+            log_limited(lines, LogLevel::warning, "tcp", "malformed frame from %s: its connection is closed",
                         peer().addr().log_name().c_str());
             fail(Errc::protocol);
             break;

@@ -61,7 +61,7 @@ void Arrivals::received(const ibv_wc& done) noexcept {
     if (done.status != IBV_WC_SUCCESS) {
         port_.slots().free(slot);
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::debug, "verbs: a receive failed, its session ends: %s",
+        log_limited(lines, LogLevel::debug, "verbs", "a receive failed, its session ends: %s",
                     rdma().wc_status_str(done.status));
         return port_.lost(*connection, session_error(done.status));
     }

@@ -174,7 +174,7 @@ void Connection::completed(std::uint32_t place, ibv_wc_status status) noexcept {
     if (status != IBV_WC_SUCCESS) {
         if (stage_ == Stage::open) {
             static constinit LogLimit lines;
-            log_limited(lines, LogLevel::debug, "verbs: a work request failed, its session ends: %s",
+            log_limited(lines, LogLevel::debug, "verbs", "a work request failed, its session ends: %s",
                         rdma().wc_status_str(status));
             port_->lost(*this, session_error(status));
         }

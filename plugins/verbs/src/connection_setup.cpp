@@ -46,7 +46,7 @@ rdma_conn_param parameters(const std::array<std::byte, greeting_bytes>& greeting
 Errc refused_by_system(int os_errno) {
     const Error why = connection_error(os_errno);
     static constinit LogLimit lines;
-    log_limited(lines, LogLevel::warning, "verbs: %s", why.message().c_str());
+    log_limited(lines, LogLevel::warning, "verbs", "%s", why.message().c_str());
     return why.code;
 }
 
@@ -259,7 +259,7 @@ bool Connection::accept(VerbsPort& port, Incoming& incoming) noexcept {
             return true;
         }
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::debug, "verbs: a request cannot be answered: errno %d", errno);
+        log_limited(lines, LogLevel::debug, "verbs", "a request cannot be answered: errno %d", errno);
     }
     destroy_queue_pair();
     id_->context = nullptr;

@@ -83,8 +83,8 @@ bool query_port(ibv_context& context, std::uint8_t number, ibv_port_attr& out) {
 void keep_from_children() {
     const int why = rdma().fork_init();
     if (why == 0) return;
-    log(LogLevel::warning,
-        "verbs: registered memory is not protected from fork (%s): after a fork the device may write to pages that "
+    log(LogLevel::warning, "verbs",
+        "registered memory is not protected from fork (%s): after a fork the device may write to pages that "
         "this process no longer has. Open the network before other code registers memory, or do not fork",
         std::strerror(why));
 }

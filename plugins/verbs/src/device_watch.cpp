@@ -52,14 +52,14 @@ void DeviceWatch::ready() noexcept {
             }
             case DeviceAction::end_port:
             case DeviceAction::end_ports:
-                log(LogLevel::error, "verbs: %s: %s: all sessions that use it end", name,
+                log(LogLevel::error, "verbs", "%s: %s: all sessions that use it end", name,
                     rdma().event_type_str(event.event_type));
                 ProcessPorts::get().each([&](VerbsPort& port) {
                     if (concerns(event, port, *device_.context())) port.failure().fail(step.why);
                 });
                 break;
             case DeviceAction::tell:
-                log(LogLevel::warning, "verbs: port %d of %s is down: operations fail when their retries are used up",
+                log(LogLevel::warning, "verbs", "port %d of %s is down: operations fail when their retries are used up",
                     event.element.port_num, name);
                 break;
         }

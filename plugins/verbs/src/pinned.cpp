@@ -16,7 +16,7 @@ namespace cinnabar::verbs {
 
 void RegistrationDeleter::operator()(ibv_mr* registration) const noexcept {
     if (const int why = rdma().dereg_mr(registration); why != 0) {
-        log(LogLevel::warning, "verbs: the device cannot deregister memory: %s", std::strerror(why));
+        log(LogLevel::warning, "verbs", "the device cannot deregister memory: %s", std::strerror(why));
     }
 }
 

@@ -122,7 +122,7 @@ void VerbsPort::flush() noexcept {
     if (closed()) return;
     if (!slots_.refill()) {
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::error, "verbs: posting receive slots failed");
+        log_limited(lines, LogLevel::error, "verbs", "posting receive slots failed");
     }
     if (dirty_.empty() && !anything_deferred()) return;
     Connections now;

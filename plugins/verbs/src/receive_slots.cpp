@@ -48,13 +48,14 @@ bool ReceiveSlots::grow() noexcept {
     try {
         auto block = Pinned::make(device_, block_slots * slot_bytes_);
         if (!block) {
-            log_limited(lines, LogLevel::warning, "verbs: no more receive slots: %s", block.error().message().c_str());
+            log_limited(lines, LogLevel::warning, "verbs", "no more receive slots: %s",
+                        block.error().message().c_str());
             return false;
         }
         free_.reserve(first + block_slots);
         blocks_.push_back(*std::move(block));
     } catch (const std::bad_alloc&) {
-        log_limited(lines, LogLevel::warning, "verbs: no more receive slots: out of memory");
+        log_limited(lines, LogLevel::warning, "verbs", "no more receive slots: out of memory");
         return false;
     }
     for (std::uint32_t i = block_slots; i > 0; --i) free_.push_back(first + i - 1);

@@ -37,7 +37,7 @@ bool SendBuffers::furnish(Stored& message) noexcept {
         auto block = Pinned::make(device_, block_buffers * buffer_bytes_);
         if (!block) {
             static constinit LogLimit lines;
-            log_limited(lines, LogLevel::warning, "verbs: no more send buffers: %s", block.error().message().c_str());
+            log_limited(lines, LogLevel::warning, "verbs", "no more send buffers: %s", block.error().message().c_str());
             return false;
         }
         blocks_.push_back(*std::move(block));

@@ -107,7 +107,7 @@ void VerbsTransport::take_requests() noexcept {
 }
 
 void VerbsTransport::device_is_gone() noexcept {
-    log(LogLevel::error, "verbs: the device at %s was removed: no connection can be made to it any more",
+    log(LogLevel::error, "verbs", "the device at %s was removed: no connection can be made to it any more",
         device_->address().endpoint("verbs").c_str());
     ports_.each([](VerbsPort& port) { port.failure().fail(Errc::unreachable); });
 }
@@ -120,7 +120,7 @@ void VerbsTransport::requested(const CmEvent& event) noexcept {
     const Errc wrong = Greeting::decode(event.private_data(), incoming.greeting);
     if (wrong == Errc::protocol || incoming.greeting.hello.kind != na::HelloKind::dial) {
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::info, "verbs: %s is not a Cinnabar peer: rejected",
+        log_limited(lines, LogLevel::info, "verbs", "%s is not a Cinnabar peer: rejected",
                     SocketAddress(::rdma_get_peer_addr(event.id)).log_name("verbs").c_str());
         (void)rdma().reject(event.id, nullptr, 0);
         return;
@@ -164,7 +164,7 @@ Errc VerbsTransport::grant(na::Lease& lease) noexcept {
         const Error why = registration_error(errno);
         leases_.give();
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::warning, "verbs: memory cannot be lent: %s", why.message().c_str());
+        log_limited(lines, LogLevel::warning, "verbs", "memory cannot be lent: %s", why.message().c_str());
         return why.code;
     }
     lease.registration = lent.release();

@@ -27,11 +27,15 @@ constexpr Microseconds limit{20'000'000};
 struct Lines {
     std::mutex mutex;
     std::vector<std::pair<LogLevel, std::string>> all;
+    std::string module;  // of the last one
+    std::uint64_t left_out = 0;
 
-    static void take(LogLevel level, std::string_view line, void* user) {
+    static void take(const LogLine& line, void* user) {
         auto& self = *static_cast<Lines*>(user);
         const std::lock_guard lock(self.mutex);
-        self.all.emplace_back(level, line);
+        self.all.emplace_back(line.level, line.text);
+        self.left_out = line.left_out;
+        self.module = line.module;
     }
 };
 
@@ -46,31 +50,32 @@ class Log : public ::testing::Test {
 };
 
 TEST_F(Log, SinkGetsTheFinishedLine) {
-    log(LogLevel::error, "%s is %d of %s", "this", 1, "2");
+    log(LogLevel::error, "app", "%s is %d of %s", "this", 1, "2");
     ASSERT_EQ(lines_.all.size(), 1u);
     EXPECT_EQ(lines_.all[0].first, LogLevel::error);
     EXPECT_EQ(lines_.all[0].second, "this is 1 of 2");
+    EXPECT_EQ(lines_.module, "app");
 }
 
 TEST_F(Log, LinesBelowTheLevelAreDropped) {
     set_log_level(LogLevel::warning);
-    log(LogLevel::debug, "d");
-    log(LogLevel::info, "i");
+    log(LogLevel::debug, "app", "d");
+    log(LogLevel::info, "app", "i");
     EXPECT_TRUE(lines_.all.empty());
-    EXPECT_FALSE(log_enabled(LogLevel::info));
-    EXPECT_TRUE(log_enabled(LogLevel::warning));
+    EXPECT_FALSE(log_enabled(LogLevel::info, "app"));
+    EXPECT_TRUE(log_enabled(LogLevel::warning, "app"));
     set_log_level(LogLevel::debug);
-    log(LogLevel::debug, "d");
-    log(LogLevel::warning, "w");
+    log(LogLevel::debug, "app", "d");
+    log(LogLevel::warning, "app", "w");
     ASSERT_EQ(lines_.all.size(), 2u);
     set_log_level(LogLevel::error);
-    log(LogLevel::warning, "w");
+    log(LogLevel::warning, "app", "w");
     EXPECT_EQ(lines_.all.size(), 2u);
 }
 
 TEST_F(Log, LongLinesAreCut) {
-    log(LogLevel::error, "%s", std::string(5000, 'x').c_str());
-    log(LogLevel::error, "%s", std::string(1023, 'y').c_str());
+    log(LogLevel::error, "app", "%s", std::string(5000, 'x').c_str());
+    log(LogLevel::error, "app", "%s", std::string(1023, 'y').c_str());
     ASSERT_EQ(lines_.all.size(), 2u);
     EXPECT_EQ(lines_.all[0].second, std::string(1023, 'x'));
     EXPECT_EQ(lines_.all[1].second, std::string(1023, 'y'));
@@ -82,7 +87,7 @@ TEST_F(Log, ManyThreadsLoseNoLine) {
     std::vector<std::jthread> writers;
     for (int t = 0; t < threads; ++t) {
         writers.emplace_back([t] {
-            for (int i = 0; i < each; ++i) log(LogLevel::warning, "%d", t * each + i);
+            for (int i = 0; i < each; ++i) log(LogLevel::warning, "app", "%d", t * each + i);
         });
     }
     writers.clear();
@@ -95,9 +100,9 @@ TEST_F(Log, ManyThreadsLoseNoLine) {
 TEST_F(Log, WithoutASinkLinesGoToStderr) {
     set_log_sink(nullptr, nullptr);
     ::testing::internal::CaptureStderr();
-    log(LogLevel::warning, "the disk is %d%% full", 91);
+    log(LogLevel::warning, "app", "the disk is %d%% full", 91);
     EXPECT_TRUE(flush_log(limit));
-    EXPECT_EQ(::testing::internal::GetCapturedStderr(), "cinnabar: warning: the disk is 91% full\n");
+    EXPECT_EQ(::testing::internal::GetCapturedStderr(), "cinnabar: warning: app: the disk is 91% full\n");
     EXPECT_TRUE(lines_.all.empty());
 }
 
@@ -138,7 +143,7 @@ TEST_F(Log, NobodyWaitsForStderrAndWhatIsDroppedIsCounted) {
     constexpr int count = 5000;
     std::atomic<bool> through{false};
     std::jthread logger([&] {
-        for (int i = 0; i < count; ++i) log(LogLevel::warning, "line %d of a flood", i);
+        for (int i = 0; i < count; ++i) log(LogLevel::warning, "app", "line %d of a flood", i);
         through = true;
     });
     const TimeUs end = after(steady_clock().now_us(), limit);
@@ -149,31 +154,32 @@ TEST_F(Log, NobodyWaitsForStderrAndWhatIsDroppedIsCounted) {
     unsigned long long dropped = 0;
     const std::size_t at = all.find("cinnabar: warning: ", all.rfind("of a flood"));
     ASSERT_NE(at, std::string::npos) << all;
-    ASSERT_EQ(std::sscanf(all.c_str() + at, "cinnabar: warning: %llu lines of the log were dropped", &dropped), 1);
+    ASSERT_EQ(std::sscanf(all.c_str() + at, "cinnabar: warning: base: %llu lines of the log were dropped", &dropped),
+              1);
     unsigned long long lines = 0;
     for (std::size_t next = 0; (next = all.find("of a flood\n", next)) != std::string::npos; ++next) ++lines;
     EXPECT_EQ(lines + dropped, static_cast<unsigned long long>(count));
     EXPECT_GT(dropped, 0u);
-    log(LogLevel::warning, "and on");
+    log(LogLevel::warning, "app", "and on");
     EXPECT_TRUE(flush_log(limit));
-    EXPECT_NE(unread.read().find("cinnabar: warning: and on\n"), std::string::npos);
+    EXPECT_NE(unread.read().find("cinnabar: warning: app: and on\n"), std::string::npos);
 }
 
 TEST_F(Log, LinesOfAnEndingProcessAndOfAForkedOneAreWritten) {
     if (support::thread_sanitizer) GTEST_SKIP() << "it lets a forked process make no threads";
     set_log_sink(nullptr, nullptr);
     UnreadStderr unread;
-    log(LogLevel::warning, "the parent's");
+    log(LogLevel::warning, "app", "the parent's");
     ASSERT_TRUE(flush_log(limit));
     const pid_t child = ::fork();
     if (child == 0) {
-        log(LogLevel::warning, "the child's");
+        log(LogLevel::warning, "app", "the child's");
         std::exit(0);  // NOLINT(concurrency-mt-unsafe): waits for its line
     }
     int status = -1;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0);
-    const std::string expected = "cinnabar: warning: the parent's\ncinnabar: warning: the child's\n";
+    const std::string expected = "cinnabar: warning: app: the parent's\ncinnabar: warning: app: the child's\n";
     std::string written = unread.read();
     // The leak checker adds that it could not stop the thread that writes.
     if (support::address_sanitizer) written.resize(std::min(written.size(), expected.size()));
@@ -200,12 +206,13 @@ TEST_F(Log, AFloodIsCountedByTheNextLine) {
     const TimeUs end = after(steady_clock().now_us(), limit);
     int sent = 0;
     for (; lines_.all.size() < 3 && steady_clock().now_us() < end; ++sent) {
-        log_limited(lines, LogLevel::warning, "%s", "nonsense");
+        log_limited(lines, LogLevel::warning, "app", "%s", "nonsense");
     }
     ASSERT_EQ(lines_.all.size(), 3u);
     EXPECT_EQ(lines_.all[0].second, "nonsense");
     EXPECT_EQ(lines_.all[1].second, "nonsense");
     EXPECT_EQ(lines_.all[2].second, "nonsense (" + std::to_string(sent - 3) + " more of these left out)");
+    EXPECT_EQ(lines_.left_out, static_cast<std::uint64_t>(sent - 3));
 }
 
 }  // namespace

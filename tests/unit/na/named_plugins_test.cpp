@@ -16,7 +16,7 @@ namespace {
 class NamedPlugins : public testing::Test {
   protected:
     NamedPlugins() {
-        set_log_sink([](LogLevel, std::string_view line, void* user) { static_cast<std::string*>(user)->append(line); },
+        set_log_sink([](const LogLine& line, void* user) { static_cast<std::string*>(user)->append(line.text); },
                      &said_);
     }
     ~NamedPlugins() override {

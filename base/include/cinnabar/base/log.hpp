@@ -1,35 +1,89 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Logging. By default warnings and errors go to stderr; an application may install its own sink. An error is logged
-// once, where its code is decided. The hot path does not log. Thread-safe, and logging never blocks. Lines that a peer
-// can cause go through a LogLimit, so that no peer can fill the log.
+// Logging. By default warnings and errors go to stderr; an application may install its own sink, and each module may
+// have a level of its own. An error is logged once, where its code is decided. The hot path does not log. Thread-safe,
+// and logging never blocks. Lines that a peer can cause go through a LogLimit, so that no peer can fill the log.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
 #include <cinnabar/base/export.hpp>
+#include <cinnabar/base/result.hpp>
 
 #include <atomic>
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace cinnabar {
 
-enum class LogLevel : std::uint8_t { debug, info, warning, error };
+// `off` is a level for modules, of which nothing is logged then; no line has it.
+enum class LogLevel : std::uint8_t { debug, info, warning, error, off };
 
-// Called with one line, without a newline, on the thread that logs; may be called by several threads at once. A sink
-// must not block, since that thread may drive a context, whose calls would stop: do not write to a pipe, a terminal or
-// a file here, but copy the line to another thread that does.
-using LogSink = void (*)(LogLevel level, std::string_view line, void* user);
+// The part of a program that logs: the library's rooms (base, na, bulk, rpc, hl, files, mercury), a transport by its
+// scheme (tcp, shm, ofi, verbs), or a name of the program's own. A literal of at most 15 small letters, digits, `_`
+// and `-`, which the compiler checks.
+class LogModule {
+  public:
+    static constexpr std::size_t bytes_max = 15;
+
+    // NOLINTNEXTLINE(google-explicit-constructor): a literal is meant
+    consteval LogModule(const char* name) : name_(name) {
+        if (!is_name(name)) throw "the name of a module: at most 15 of a to z, 0 to 9, _ and -";
+    }
+    // For a name that the compiler does not know, such as a scheme; static storage. A wrong name has no level.
+    [[nodiscard]] static constexpr LogModule named(std::string_view name) noexcept { return LogModule(name, 0); }
+    [[nodiscard]] constexpr std::string_view name() const noexcept { return name_; }
+
+    [[nodiscard]] static constexpr bool is_name(std::string_view text) noexcept {
+        for (const char c : text) {
+            if ((c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' && c != '-') return false;
+        }
+        return !text.empty() && text.size() <= bytes_max;
+    }
+
+  private:
+    constexpr LogModule(std::string_view name, int) noexcept : name_(name) {}
+    std::string_view name_;
+};
+
+// One line as sinks get it; its text is valid during the call only.
+struct LogLine {
+    LogLevel level = LogLevel::info;
+    std::string_view module;
+    std::string_view text;       // without a newline, at most 1023 bytes; a peer may have chosen some of them
+    std::uint64_t left_out = 0;  // lines like this one that its LogLimit refused since the last; the text says it, too
+};
+
+[[nodiscard]] CINNABAR_API std::string_view to_string(LogLevel level) noexcept;
+
+// Called on the thread that logs; may be called by several threads at once. A sink must not block, since that thread
+// may drive a context, whose calls would stop: do not write to a pipe, a terminal or a file here, but copy the line to
+// another thread that does (cinnabar/hl/spdlog.hpp is one that does).
+using LogSink = void (*)(const LogLine& line, void* user);
 
 // Replaces the sink; null restores stderr. Another thread may still be inside the old sink when this returns.
 CINNABAR_API void set_log_sink(LogSink sink, void* user) noexcept;
 
-// Lines below `level` are dropped before they are formatted. Default: warning, or
-// CINNABAR_LOG=debug|info|warning|error.
+// Lines below its level are dropped before they are formatted. Default: warning, or what the environment says in
+// CINNABAR_LOG, in the words of configure_log(). The first sets the level of all modules, and forgets what was set for
+// one.
 CINNABAR_API void set_log_level(LogLevel level) noexcept;
-[[nodiscard]] CINNABAR_API bool log_enabled(LogLevel level) noexcept;
+// invalid_argument: not the name of a module; overloaded: 32 modules have a level.
+[[nodiscard]] CINNABAR_API Errc set_log_level(std::string_view module, LogLevel level) noexcept;
+[[nodiscard]] CINNABAR_API bool log_enabled(LogLevel level, LogModule module) noexcept;
+
+// How the sink of stderr writes: for people, or one object of JSON a line with "time" (UTC), "level", "module", "text",
+// "process", "thread" and, where lines were left out, "left_out".
+enum class LogFormat : std::uint8_t { text, json };
+CINNABAR_API void set_log_format(LogFormat format) noexcept;
+
+// Levels and format as text, in any order: "warning,rpc=debug,tcp=off,json". A level without a module is that of all
+// others. invalid_argument: a word that is not understood, which is the error's subject; then nothing is changed.
+[[nodiscard]] CINNABAR_API Result<void> configure_log(std::string_view text);
 
 // Logs a line with printf formatting, truncated to 1023 bytes.
-CINNABAR_API void log(LogLevel level, const char* format, ...) noexcept __attribute__((format(printf, 2, 3)));
+CINNABAR_API void log(LogLevel level, LogModule module, const char* format, ...) noexcept
+    __attribute__((format(printf, 3, 4)));
 
 // Rate limit for one place in the code that logs: a burst of lines, then one per period. Make it static, one for each
 // place, so that memory does not grow with the number of peers. Thread-safe.
@@ -57,8 +111,18 @@ class CINNABAR_API LogLimit {
 
 // Like log(), for lines that peers can cause. Lines over the limit are dropped and counted; the next line that is
 // logged ends with their number.
-CINNABAR_API void log_limited(LogLimit& limit, LogLevel level, const char* format, ...) noexcept
-    __attribute__((format(printf, 3, 4)));
+CINNABAR_API void log_limited(LogLimit& limit, LogLevel level, LogModule module, const char* format, ...) noexcept
+    __attribute__((format(printf, 4, 5)));
+
+// A warning or an error that was logged, whichever sink it went to.
+struct RecentLine {
+    TimeUs at = 0;  // by steady_clock()
+    LogLevel level = LogLevel::warning;
+    std::string module;
+    std::string text;  // its first 255 bytes
+};
+// The last 32 of them, the oldest first. One that is logged while another thread is inside is missing.
+[[nodiscard]] CINNABAR_API std::vector<RecentLine> recent_log();
 
 // Queues a line, including its newline, for stderr, as the default sink does. Never blocks: a background thread,
 // started by the first line, writes it. At most 256 lines are queued. Further lines are dropped, and their number is

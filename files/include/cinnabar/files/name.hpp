@@ -6,6 +6,7 @@
 #include <cinnabar/base/error.hpp>
 #include <cinnabar/base/export.hpp>
 #include <cinnabar/base/result.hpp>
+#include <cinnabar/base/utf8.hpp>
 
 #include <cstddef>
 #include <string>
@@ -33,8 +34,6 @@ inline constexpr std::string_view staging_folder = ".cinnabar-staging";
 // For people and logs: control characters and bytes that are not UTF-8 become \xNN, a backslash becomes two.
 [[nodiscard]] CINNABAR_API std::string printable(std::string_view name);
 
-// The length of the UTF-8 sequence that `text` starts with; 0 when it does not start with one. Overlong forms,
-// surrogates and values over U+10FFFF are none.
-[[nodiscard]] CINNABAR_API std::size_t utf8_sequence_bytes(std::string_view text) noexcept;
+using cinnabar::utf8_sequence_bytes;
 
 }  // namespace cinnabar::files

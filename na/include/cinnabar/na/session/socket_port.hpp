@@ -93,8 +93,8 @@ class IncomingHandshake final : public SocketHandshake {
         const Errc wrong = incoming.greeting.decode(bytes, incoming.greeting);
         if (wrong == Errc::protocol) {
             static constinit LogLimit lines;
-            return log_limited(lines, LogLevel::info, "%s: %s is not a Cinnabar peer: dropped",
-                               port_->transport().scheme().data(),
+            return log_limited(lines, LogLevel::info, LogModule::named(port_->transport().scheme()),
+                               "%s is not a Cinnabar peer: dropped",
                                SocketAddress::peer_of(fd.get()).log_name("tcp").c_str());
         }
         incoming.fd = std::move(fd);

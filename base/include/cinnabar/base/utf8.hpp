@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cinnabar/base/export.hpp>
+
+#include <cstddef>
+#include <string_view>
+
+namespace cinnabar {
+
+// The length of the UTF-8 sequence that `text` starts with; 0 when it does not start with one. Overlong forms,
+// surrogates and values over U+10FFFF are none. Thread-safe.
+[[nodiscard]] CINNABAR_API std::size_t utf8_sequence_bytes(std::string_view text) noexcept;
+
+}  // namespace cinnabar

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The levels of the modules that have one of their own, and that of all others. Thread-safe; readers take no lock. A
+// module, once named, keeps its place.
+#pragma once
+
+#include <cinnabar/base/log.hpp>
+
+#include <array>
+#include <atomic>
+#include <mutex>
+
+namespace cinnabar::detail {
+
+class LogLevels {
+  public:
+    constexpr LogLevels() noexcept = default;
+
+    void set_all(LogLevel level) noexcept;
+    // False: all places are taken.
+    [[nodiscard]] bool set(std::string_view module, LogLevel level) noexcept;
+    [[nodiscard]] LogLevel of(std::string_view module) const noexcept;
+
+  private:
+    static constexpr std::size_t modules_max = 32;
+    static constexpr std::uint8_t as_all = 0xff;
+
+    struct Entry {
+        std::array<char, LogModule::bytes_max + 1> name{};
+        std::atomic<std::uint8_t> level{as_all};
+    };
+    [[nodiscard]] const Entry* find(std::string_view module) const noexcept;
+
+    std::atomic<LogLevel> all_{LogLevel::warning};
+    std::atomic<std::size_t> count_{0};
+    std::array<Entry, modules_max> entries_{};
+    std::mutex mutex_;  // of those who write
+};
+
+}  // namespace cinnabar::detail

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "log_print.hpp"
+
+#include "log_settings.hpp"
+
+#include <cinnabar/base/utf8.hpp>
+
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+
+namespace cinnabar::detail {
+namespace {
+
+// Takes pieces as long as they fit, and none after one that did not.
+class Pieces {
+  public:
+    Pieces(std::span<char> room, std::size_t kept_free) noexcept : room_(room), end_(room.size() - kept_free) {}
+
+    bool put(std::string_view piece) noexcept {
+        full_ = full_ || piece.size() > end_ - used_;
+        if (full_) return false;
+        std::memcpy(room_.data() + used_, piece.data(), piece.size());
+        used_ += piece.size();
+        return true;
+    }
+    // What room was kept free for.
+    std::string_view finish(std::string_view tail) noexcept {
+        std::memcpy(room_.data() + used_, tail.data(), tail.size());
+        return {room_.data(), used_ + tail.size()};
+    }
+
+  private:
+    std::span<char> room_;
+    std::size_t end_;
+    std::size_t used_ = 0;
+    bool full_ = false;
+};
+
+bool is_control(char c) noexcept { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
+// `format` takes one number of 8 bits.
+bool put_number(Pieces& out, const char* format, char c) noexcept {
+    std::array<char, 8> text{};
+    (void)std::snprintf(text.data(), text.size(), format, static_cast<unsigned>(static_cast<unsigned char>(c)));
+    return out.put(text.data());
+}
+
+void put_json(Pieces& out, std::string_view text) noexcept {
+    while (!text.empty()) {
+        const std::size_t bytes = utf8_sequence_bytes(text);
+        const char first = text.front();
+        bool room = true;
+        if (bytes == 0) {
+            room = out.put("\\ufffd");
+        } else if (first == '"' || first == '\\') {
+            room = out.put(first == '"' ? "\\\"" : "\\\\");
+        } else {
+            room = is_control(first) ? put_number(out, "\\u%04x", first) : out.put(text.substr(0, bytes));
+        }
+        if (!room) return;
+        text.remove_prefix(bytes == 0 ? 1 : bytes);
+    }
+}
+
+std::string_view time_text(std::uint64_t unix_us, std::span<char, 40> room) noexcept {
+    const auto seconds = static_cast<std::time_t>(unix_us / 1'000'000);
+    std::tm utc{};
+    (void)::gmtime_r(&seconds, &utc);
+    const std::size_t bytes = std::strftime(room.data(), room.size(), "%Y-%m-%dT%H:%M:%S", &utc);
+    const int more =
+        std::snprintf(room.data() + bytes, room.size() - bytes, ".%06uZ", static_cast<unsigned>(unix_us % 1'000'000));
+    return {room.data(), bytes + static_cast<std::size_t>(more)};
+}
+
+}  // namespace
+
+std::string_view print_text(const LogLine& line, std::span<char> room) noexcept {
+    Pieces out(room, 1);
+    out.put("cinnabar: ");
+    out.put(to_string(line.level));
+    out.put(": ");
+    out.put(line.module);
+    out.put(": ");
+    for (const char c : line.text) {
+        if (!(is_control(c) ? put_number(out, "\\x%02x", c) : out.put({&c, 1}))) break;
+    }
+    return out.finish("\n");
+}
+
+std::string_view print_json(const LogLine& line, std::uint64_t unix_us, int process, int thread,
+                            std::span<char> room) noexcept {
+    std::array<char, 40> time{};
+    std::array<char, 128> head{};
+    std::array<char, 64> left_out{};
+    const std::string_view at = time_text(unix_us, time);
+    (void)std::snprintf(head.data(), head.size(),
+                        R"({"time": "%.*s", "level": "%s", "process": %d, "thread": %d, "module": ")",
+                        static_cast<int>(at.size()), at.data(), to_string(line.level).data(), process, thread);
+    if (line.left_out != 0) {
+        (void)std::snprintf(left_out.data(), left_out.size(), R"("left_out": %llu, )",
+                            static_cast<unsigned long long>(line.left_out));
+    }
+    constexpr std::string_view tail = "\"}\n";
+    Pieces out(room, tail.size());
+    out.put(head.data());
+    put_json(out, line.module);
+    out.put("\", ");
+    out.put(left_out.data());
+    out.put(R"("text": ")");
+    put_json(out, line.text);
+    return out.finish(tail);
+}
+
+std::string_view print_line(const LogLine& line, std::span<char> room) noexcept {
+    if (log_format() == LogFormat::text) return print_text(line, room);
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    const auto us = std::chrono::duration_cast<std::chrono::microseconds>(now).count();
+    return print_json(line, static_cast<std::uint64_t>(us), ::getpid(), ::gettid(), room);
+}
+
+}  // namespace cinnabar::detail

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The library's log by way of spdlog. Needs spdlog, which the library itself does not: a program that includes this
+// finds and links it (find_package(spdlog), spdlog::spdlog).
+//
+// Lines wait in a queue for a thread of the bridge, which gives them to the sinks of spdlog: those may block, and the
+// threads that log do not. Where the queue is full, its oldest line goes, and overrun() counts it. The module is in
+// front of the text, as on stderr.
+#pragma once
+
+#include <cinnabar/base/log.hpp>
+
+#include <spdlog/async.h>
+#include <spdlog/async_logger.h>
+#include <spdlog/spdlog.h>
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace cinnabar::hl {
+
+// One at a time, as it is the log's sink while it lives. Make it before the first node, and destroy it after the last
+// one: another thread must not log at that moment.
+class SpdlogBridge {
+  public:
+    explicit SpdlogBridge(std::vector<spdlog::sink_ptr> sinks, std::size_t lines_max = 256)
+        : pool_(std::make_shared<spdlog::details::thread_pool>(lines_max, 1)),
+          logger_(std::make_shared<spdlog::async_logger>("cinnabar", sinks.begin(), sinks.end(), pool_,
+                                                         spdlog::async_overflow_policy::overrun_oldest)) {
+        logger_->set_level(spdlog::level::trace);  // the library has its own levels
+        set_log_sink(&SpdlogBridge::take, this);
+    }
+    // Waits until the sinks have all lines.
+    ~SpdlogBridge() {
+        set_log_sink(nullptr, nullptr);
+        logger_->flush();
+    }
+    SpdlogBridge(const SpdlogBridge&) = delete;
+    SpdlogBridge& operator=(const SpdlogBridge&) = delete;
+
+    // For its pattern and its level of flushing.
+    [[nodiscard]] spdlog::logger& logger() noexcept { return *logger_; }
+    // Lines that were dropped since nobody took them.
+    [[nodiscard]] std::size_t overrun() noexcept { return pool_->overrun_counter(); }
+
+  private:
+    [[nodiscard]] static spdlog::level::level_enum level_of(LogLevel level) noexcept {
+        switch (level) {
+            case LogLevel::debug:
+                return spdlog::level::debug;
+            case LogLevel::info:
+                return spdlog::level::info;
+            case LogLevel::warning:
+                return spdlog::level::warn;
+            case LogLevel::error:
+            case LogLevel::off:
+                break;
+        }
+        return spdlog::level::err;
+    }
+    static void take(const LogLine& line, void* user) {
+        static_cast<SpdlogBridge*>(user)->logger_->log(level_of(line.level), "{}: {}", line.module, line.text);
+    }
+
+    std::shared_ptr<spdlog::details::thread_pool> pool_;
+    std::shared_ptr<spdlog::async_logger> logger_;
+};
+
+}  // namespace cinnabar::hl

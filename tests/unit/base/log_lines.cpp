@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Logs two lines by the levels and in the format that its environment says.
+#include <cinnabar/base/log.hpp>
+
+int main() {
+    cinnabar::log(cinnabar::LogLevel::info, "rpc", "one");
+    cinnabar::log(cinnabar::LogLevel::info, "tcp", "another");
+    return cinnabar::flush_log(cinnabar::Microseconds{20'000'000}) ? 0 : 1;
+}

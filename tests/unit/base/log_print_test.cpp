@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the sink of stderr makes of a line.
+#include "log_print.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+
+namespace cinnabar::detail {
+namespace {
+
+std::array<char, 1099> room;
+
+std::string text_of(const LogLine& line) { return std::string(print_text(line, room)); }
+std::string json_of(const LogLine& line) { return std::string(print_json(line, 1'764'000'000'000'042, 7, 8, room)); }
+
+TEST(LogPrint, ALineForPeopleNamesLevelAndModule) {
+    EXPECT_EQ(text_of({LogLevel::info, "tcp", "a peer left", 0}), "cinnabar: info: tcp: a peer left\n");
+}
+
+TEST(LogPrint, WhatAPeerSentForgesNoLineAndCommandsNoTerminal) {
+    EXPECT_EQ(text_of({LogLevel::error, "hl", "a\ncinnabar: \x1b[2J\x7f", 0}),
+              "cinnabar: error: hl: a\\x0acinnabar: \\x1b[2J\\x7f\n");
+}
+
+TEST(LogPrint, JsonHasAllOfIt) {
+    EXPECT_EQ(json_of({LogLevel::warning, "rpc", "7 of \"8\"", 0}),
+              "{\"time\": \"2025-11-24T16:00:00.000042Z\", \"level\": \"warning\", \"process\": 7, \"thread\": 8, "
+              "\"module\": \"rpc\", \"text\": \"7 of \\\"8\\\"\"}\n");
+    EXPECT_NE(json_of({LogLevel::warning, "rpc", "x", 3}).find("\"left_out\": 3, \"text\""), std::string::npos);
+}
+
+TEST(LogPrint, JsonIsValidWhateverBytesTheTextHas) {
+    const std::string line = json_of({LogLevel::warning, "rpc", "\xff \xc3\xa9 \\ \n", 0});
+    EXPECT_NE(line.find("\"text\": \"\\ufffd \xc3\xa9 \\\\ \\u000a\"}\n"), std::string::npos) << line;
+}
+
+TEST(LogPrint, ALineThatIsTooLongIsCutBetweenTwoCharacters) {
+    std::string letters;
+    for (int i = 0; i < 500; ++i) letters += "\xe2\x82\xac";
+    const std::string json = json_of({LogLevel::warning, "rpc", letters, 0});
+    EXPECT_LE(json.size(), room.size());
+    EXPECT_GT(json.size(), room.size() - 4);
+    EXPECT_TRUE(json.ends_with("\xe2\x82\xac\"}\n")) << json.substr(json.size() - 12);
+    const std::string quotes = json_of({LogLevel::warning, "rpc", std::string(1023, '"'), 0});
+    EXPECT_TRUE(quotes.ends_with("\\\"\"}\n")) << quotes.substr(quotes.size() - 12);
+    EXPECT_TRUE(text_of({LogLevel::warning, "rpc", std::string(1023, '\1'), 0}).ends_with("\\x01\n"));
+}
+
+}  // namespace
+}  // namespace cinnabar::detail
