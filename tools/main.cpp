@@ -4,6 +4,7 @@
 #include "doctor/command.hpp"
 #include "perf/command_line.hpp"
 #include "terminal/units.hpp"
+#include "watch/command.hpp"
 
 #include <cinnabar/files/name.hpp>
 
@@ -170,6 +171,7 @@ void add_serve(CLI::App& app, ServeOptions& options, Run& run) {
     command.add_flag("--insecure", options.insecure, "Want no key: whoever reaches the address reads and writes files");
     command.add_flag("--read-only", options.read_only, "Give files, take none");
     command.add_flag("--json", options.json, "Events as lines of JSON on stdout");
+    watch::add_introspection(command, options.introspection);
     command.add_flag("-v,--verbose", options.verbose, "Tell of every file");
     command.add_option("--writers", options.writers, "Threads that write to the disk")
         ->capture_default_str()
@@ -278,6 +280,7 @@ int run_command_line(int count, char** words) {
     add_info(app, info, run);
     perf::add_command(app, run);
     doctor::add_command(app, run);
+    watch::add_commands(app, run);
     const CLI::App* command = nullptr;
     if (const std::string word = count > 1 ? words[1] : ""; !word.empty() && word[0] != '-') {
         const auto found = app.get_subcommands([&](const CLI::App* known) { return known->get_name() == word; });
@@ -286,7 +289,7 @@ int run_command_line(int count, char** words) {
             (void)std::fprintf(
                 stderr,
                 "cinnabar: unknown command: %s; there are serve, save, fetch, list, stat, verify, remove, ping, "
-                "info, perf and doctor\n",
+                "info, perf, doctor, top, calls and page\n",
                 files::printable(word).c_str());
             return static_cast<int>(ExitCode::usage);
         }

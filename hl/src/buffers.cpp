@@ -11,6 +11,11 @@ Buffers::Buffers(std::uint64_t bytes_max)
     nobody_->all = std::make_shared<std::atomic<std::uint64_t>>(0);
 }
 
+std::uint64_t Buffers::bytes_taken() {
+    const std::lock_guard lock(mutex_);
+    return bytes_max_ - bytes_left_;
+}
+
 Result<Buffer> Buffers::take(std::size_t bytes, const na::Addr& peer) {
     if (bytes == 0) return Error{Errc::invalid_argument, "a buffer of 0 bytes: give its size"};
     if (bytes > std::size_t{1} << 62)

@@ -5,6 +5,9 @@
 #include <cinnabar/hl/call_op.hpp>
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
+#include <new>
 
 namespace cinnabar::hl::detail {
 
@@ -42,8 +45,9 @@ CallOp::CallOp(CallOp&& other) noexcept
       input_bytes_(other.input_bytes_),
       result_held_(std::exchange(other.result_held_, false)),
       error_(other.error_),
+      ended_in_(other.ended_in_),
       app_code_(other.app_code_),
-      app_text_(std::move(other.app_text_)) {
+      text_(std::move(other.text_)) {
     CINNABAR_ASSERT(!other.in_flight_);
 }
 
@@ -79,9 +83,10 @@ bool CallOp::start(const TaskContext* task, Finished finished) noexcept {
     if (!call_) return false;
     if (loop_->leaving()) return fail(Errc::closed), false;
     const bool in_task = task != nullptr && task->deadline != time_never;
-    started_us_ = loop_->context()->now_us();
+    const TimeUs now = loop_->context()->now_us();
+    call_->began_us = now;
     const Microseconds span = options_.deadline.value_or(in_task ? no_deadline : default_deadline);
-    TimeUs deadline = span == no_deadline ? time_never : after(started_us_, span);
+    TimeUs deadline = span == no_deadline ? time_never : after(now, span);
     if (task) deadline = std::min(deadline, task->deadline);
     call_->args.deadline = deadline;
     finished_ = finished;
@@ -126,7 +131,9 @@ void CallOp::cancel() noexcept {
 void CallOp::on_done(rpc::Call& call, void* user) noexcept {
     CallOp& op = *static_cast<CallOp*>(user);
     op.error_ = call.result();
-    if (op.stats_) op.stats_->count_call(call.context().now_us() - op.started_us_, op.error_);
+    const TimeUs took_us = call.context().now_us() - call.began_us;
+    if (op.stats_) op.stats_->count_call(took_us, op.error_);
+    if (op.error_ != Errc::ok) op.text_ = op.ending_of(call, took_us);
     if (op.watched_ && op.arrived_.fetch_add(1, std::memory_order_acq_rel) == 0) return;  // start() ends it
     op.end();
     op.finished_(op);
@@ -146,7 +153,7 @@ void CallOp::end() noexcept {
     }
     if (error_ == Errc::application) {
         app_code_ = call_->app_code();
-        app_text_ = call_->app_text();
+        text_ = call_->app_text();
     }
     quarantined_ = !call_->fenced();
     give_back();
@@ -161,10 +168,91 @@ bool CallOp::ended_well(std::uint16_t shape) noexcept {
     return false;
 }
 
+namespace {
+
+// What to look at when a call has ended early there.
+std::string_view advice_for(rpc::CallPhase phase) noexcept {
+    switch (phase) {
+        case rpc::CallPhase::connecting:
+            return "no connection was made: see whether the target runs and the address leads to it";
+        case rpc::CallPhase::waits_for_credit:
+            return "the target holds as many requests of this node as it takes: its handlers are slow or stuck, or "
+                   "rpc.credits_per_peer_max there is small";
+        case rpc::CallPhase::waits_for_reply_slot:
+            return "as many answers are outstanding as this node has slots for: raise transport.receive_slots";
+        case rpc::CallPhase::waits_for_room:
+        case rpc::CallPhase::sending:
+            return "the transport did not take the request in time: the peer does not read, or the network is slower "
+                   "than what is sent";
+        case rpc::CallPhase::sent:
+            return "the request was sent and no answer came: see what the target does with it (cinnabar calls)";
+        case rpc::CallPhase::fetching:
+            return "the answer came, and its large result was being fetched";
+        default:
+            return {};
+    }
+}
+
+std::string_view words_for(rpc::CallPhase phase) noexcept {
+    switch (phase) {
+        case rpc::CallPhase::connecting:
+            return "connecting";
+        case rpc::CallPhase::waits_for_credit:
+            return "waiting for a credit";
+        case rpc::CallPhase::waits_for_reply_slot:
+            return "waiting for a slot for the reply";
+        case rpc::CallPhase::waits_for_room:
+            return "waiting for room in the transport";
+        case rpc::CallPhase::sending:
+            return "sending";
+        case rpc::CallPhase::sent:
+            return "waiting for the answer";
+        case rpc::CallPhase::fetching:
+            return "fetching the result";
+        default:
+            return {};
+    }
+}
+
+bool ends_early(Errc code) noexcept {
+    return code == Errc::timed_out || code == Errc::canceled || code == Errc::peer_lost || code == Errc::overloaded;
+}
+
+// "3.9 s", "12 ms"
+std::string span_text(TimeUs us) {
+    std::array<char, 32> text{};
+    if (us >= 1'000'000) {
+        (void)std::snprintf(text.data(), text.size(), "%.1f s", static_cast<double>(us) / 1e6);
+    } else {
+        (void)std::snprintf(text.data(), text.size(), us < 1'000 ? "%.3f ms" : "%.0f ms",
+                            static_cast<double>(us) / 1e3);
+    }
+    return text.data();
+}
+
+}  // namespace
+
+// ", over tcp: waiting for a credit for 3.9 s, ended after 4.0 s"
+std::string CallOp::ending_of(rpc::Call& call, TimeUs took_us) noexcept {
+    if (!ends_early(error_)) return {};
+    TimeUs waited_us = 0;
+    ended_in_ = call.ended_in(waited_us);
+    try {
+        std::string text = ", over " + std::string(call.scheme()) + ": ";
+        text.append(words_for(ended_in_));
+        if (waited_us != 0) text.append(" for ").append(span_text(waited_us));
+        if (!words_for(ended_in_).empty()) text.append(", ");
+        return text.append("ended after ").append(span_text(took_us));
+    } catch (const std::bad_alloc&) {
+        return {};
+    }
+}
+
 Error CallOp::failure() const {
     // No error: the outcome was taken before, or the call was never started.
     const Errc code = error_ != Errc::ok ? error_ : Errc::invalid_argument;
-    Error error(code, advice(code));
+    const std::string_view where = advice_for(ended_in_);
+    Error error(code, where.empty() || code == Errc::canceled ? advice(code) : where);
     if (code == Errc::too_large)
         error.hint =
             "over NodeOptions::rpc.argument_bytes_max of this node or the peer, or, decoded, over half of "
@@ -174,9 +262,9 @@ Error CallOp::failure() const {
     if (code == Errc::application) {
         error.hint = {};
         error.app_code = app_code_;
-        error.subject = app_text_;
+        error.subject = text_;
     } else {
-        error.subject.assign(name_).append(" at ").append(to_.empty() ? "no address" : to_.to_string());
+        error.subject.assign(name_).append(" at ").append(to_.empty() ? "no address" : to_.to_string()).append(text_);
     }
     return error;
 }

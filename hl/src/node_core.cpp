@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "node_core.hpp"
 
+#include "introspection.hpp"
+
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/base/log.hpp>
 #include <cinnabar/hl/waiter.hpp>
@@ -47,6 +49,7 @@ Result<NodeCore*> NodeCore::open(std::span<const std::string_view> uris, NodeOpt
     CINNABAR_TRY_VOID(core->open_transports(uris, purpose));
     CINNABAR_TRY(core->engine_, rpc::Engine::open(core->transports_));
     CINNABAR_TRY_VOID(core->open_loops());
+    CINNABAR_TRY_VOID(serve_introspection(*core, core->options_.introspection));
     return core.release();
 }
 
@@ -171,6 +174,26 @@ RpcStats* NodeCore::stats_of(const RpcName& rpc) noexcept {
         return made;
     }
     return nullptr;
+}
+
+std::string_view NodeCore::name_of(rpc::RpcId id) const noexcept {
+    for (std::size_t i = 0, at = id; i < stats_max; ++i, ++at) {
+        const StatsEntry& entry = (*stats_)[at % stats_max];
+        const rpc::RpcId there = entry.id.load(std::memory_order_acquire);  // the name was written before it
+        if (there == id) return entry.name;
+        if (there == 0) break;
+    }
+    return {};
+}
+
+std::vector<introspection::PoolReport> NodeCore::pool_reports() {
+    const std::lock_guard lock(mutex_);
+    std::vector<introspection::PoolReport> reports;
+    for (const auto& pool : pools_) {
+        const PoolOptions& options = pool->options();
+        reports.push_back({options.name, options.threads, pool->queued(), options.queue_max});
+    }
+    return reports;
 }
 
 std::vector<RpcCounts> NodeCore::stats() {

@@ -8,6 +8,7 @@
 
 #include <cinnabar/base/slot_pool.hpp>
 #include <cinnabar/hl/buffers.hpp>
+#include <cinnabar/hl/introspection.hpp>
 #include <cinnabar/hl/node.hpp>
 #include <cinnabar/hl/scope.hpp>
 #include <cinnabar/hl/stats.hpp>
@@ -65,6 +66,11 @@ class NodeCore {
     // Null if the table is full; then nothing is counted.
     [[nodiscard]] RpcStats* stats_of(const RpcName& rpc) noexcept;
     [[nodiscard]] std::vector<RpcCounts> stats();
+    // The name of an RPC that this node has called or served; else empty. Any thread.
+    [[nodiscard]] std::string_view name_of(rpc::RpcId id) const noexcept;
+    [[nodiscard]] std::vector<introspection::PoolReport> pool_reports();
+    [[nodiscard]] TimeUs opened_us() const noexcept { return opened_us_; }
+    [[nodiscard]] NodeRef ref() noexcept { return NodeRef(this); }
 
     [[nodiscard]] Result<Pool> make_pool(PoolOptions options);
 
@@ -93,6 +99,7 @@ class NodeCore {
     };
 
     NodeOptions options_;
+    const TimeUs opened_us_ = steady_clock().now_us();
     na::Registry registry_;
     std::vector<std::shared_ptr<na::Transport>> transports_;
     std::unique_ptr<rpc::Engine> engine_;

@@ -29,6 +29,7 @@ class PoolCore final : public Executor {
     // Runs what is queued, then ends and joins the threads.
     void stop() noexcept;
 
+    [[nodiscard]] const PoolOptions& options() const noexcept { return options_; }
     [[nodiscard]] Executor* instead() const noexcept { return instead_; }
 
     // Resumes a handler that has begun: never refused, and before requests that have not begun.

@@ -11,6 +11,7 @@ namespace cinnabar::hl {
 RequestState::RequestState(ServedBase& served, rpc::Request& request) noexcept
     : served_(served), request_(request), loop_(&served.node->loop_of(request.context())) {
     started_us_ = loop_->now_us();
+    request.begins(started_us_);
     request.user_data = this;
 }
 
@@ -54,7 +55,8 @@ Microseconds RequestState::time_left() const noexcept {
 }
 
 void RequestState::count(Errc result) noexcept {
-    if (served_.stats) served_.stats->count_request(loop_->now_us() - started_us_, result);
+    if (!served_.stats) return;
+    served_.stats->count_request(loop_->now_us() - started_us_, result);
 }
 
 Bytes RequestState::room_for(std::size_t bytes) noexcept {

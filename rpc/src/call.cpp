@@ -127,6 +127,7 @@ void ContextCore::cancel_if_under_way(Call& call) noexcept {
         call.canceled_early_ = true;  // its submit() is handed over still
     } else if (call.state_ != Call::State::idle) {
         CINNABAR_TEST_YIELD("call: about to be canceled");
+        note_phase(call);
         finish(call, Errc::canceled);
     }
 }
@@ -196,6 +197,7 @@ void ContextCore::watch_deadline(Call& call) noexcept {
     call.whole_way_ = true;
     call.timer_.fire = [](Timer& timer) noexcept {
         Call& late = call_of(timer.user);
+        late.core_->note_phase(late);
         late.core_->finish(late, Errc::timed_out);
     };
     na->arm(call.timer_, deadline);
@@ -210,6 +212,7 @@ void ContextCore::look_at_deadlines() noexcept {
     const TimeUs now = na->now_us();
     for (Call* first = deadlines.front(); first; first = deadlines.front()) {
         if (first->args.deadline > now) return na->arm(first_deadline, first->args.deadline);
+        note_phase(*first);
         finish(*first, Errc::timed_out);
     }
 }
@@ -481,7 +484,7 @@ void ContextCore::reuse(Call& call) noexcept {
     call.was_sent_ = false;
     call.result_ = Errc::ok;
     call.state_ = Call::State::idle;
-    call.user_data = nullptr;
+    call.began_us = 0;
     call.generation_.store(call.generation_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     call.phase_.store(Call::Phase::outside, std::memory_order_relaxed);
     calls.release(call);

@@ -252,7 +252,7 @@ Context::Counts Context::counts() {
         counts.overflow_bytes = core_->overflow_budget.taken();
         counts.overflow_kept = core_->overflow_pool.bytes();
         counts.decoded_bytes = core_->decoded_budget.taken();
-        counts.loans = core_->loans.taken();
+        counts.leases = core_->loans.taken();
         counts.quarantined = core_->quarantined_count;
         counts.transfers = core_->mover->transfers();
         counts.replies_owed = core_->replies_owed;

@@ -20,6 +20,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <span>
 
 namespace cinnabar::rpc {
 
@@ -89,6 +90,16 @@ class ContextCore final : public na::Receiver {
     void free_call(Call& call) noexcept;
     void reuse(Call& call) noexcept;
     void deliver(Call& call) noexcept;  // trigger
+
+    // For people (snapshot.cpp).
+    [[nodiscard]] CallPhase phase_of(const PeerBook& book, const Call& call) const noexcept;
+    [[nodiscard]] static CallPhase phase_of(const Request& request) noexcept;
+    [[nodiscard]] TimeUs began_us(const Request& request) const noexcept;
+    void note_phase(Call& call) noexcept;
+    void note_phases(PeerBook& book) noexcept;
+    void describe(const PeerBook& book, PeerSnapshot& out) const noexcept;
+    [[nodiscard]] unsigned describe_calls(const PeerBook& book, LookPlace& place,
+                                          std::span<CallSnapshot> out) const noexcept;
 
     // What waits to be sent (queue.cpp).
     [[nodiscard]] Call& next_to_send(PeerBook& book) noexcept;

@@ -40,6 +40,8 @@ const Handler* Engine::find(RpcId id, ProviderId provider) const noexcept {
     return shared_->handlers.find(id, provider);
 }
 
+std::vector<Engine::Served> Engine::served() const { return shared_->handlers.all(); }
+
 na::Addr Engine::self_addr() const {
     std::vector<std::string> endpoints;
     for (const auto& transport : shared_->transports) {

@@ -83,6 +83,16 @@ Result<void> HandlerTable::add(RpcId id, ProviderId provider, Handler handler) {
     return {};
 }
 
+std::vector<Engine::Served> HandlerTable::all() {
+    const std::lock_guard lock(mutex_);
+    std::vector<Engine::Served> found;
+    for (const Entry& entry : tables_.back()->entries) {
+        const Handler* const handler = entry.handler.load(std::memory_order_relaxed);
+        if (handler && handler != &removed) found.push_back({entry.id, entry.provider, handler->name});
+    }
+    return found;
+}
+
 Errc HandlerTable::remove(RpcId id, ProviderId provider) {
     const std::lock_guard lock(mutex_);
     if (!find(id, provider)) return Errc::not_found;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cinnabar/base/result.hpp>
+#include <cinnabar/rpc/engine.hpp>
 #include <cinnabar/rpc/handler.hpp>
 #include <cinnabar/rpc/rpc_id.hpp>
 
@@ -22,6 +23,7 @@ class HandlerTable {
     [[nodiscard]] Result<void> add(RpcId id, ProviderId provider, Handler handler);
     [[nodiscard]] Errc remove(RpcId id, ProviderId provider);
     [[nodiscard]] const Handler* find(RpcId id, ProviderId provider) const noexcept;
+    [[nodiscard]] std::vector<Engine::Served> all();
 
   private:
     struct Entry {

@@ -39,11 +39,18 @@ void ContextCore::open_book(PeerBook& book) noexcept {
     make_room();
 }
 
+// Before the book forgets what they waited for.
+void ContextCore::note_phases(PeerBook& book) noexcept {
+    for (Call* call = book.sent.front(); call; call = PeerBook::Calls::next(*call)) note_phase(*call);
+    for (Call* call = book.queued.front(); call; call = PeerBook::Calls::next(*call)) note_phase(*call);
+}
+
 void ContextCore::close_book(PeerBook& book, Errc why) noexcept {
     if (book.open) {
         budgets -= book.account.close();
         --connections;
     }
+    if (why == Errc::peer_lost) note_phases(book);
     book.open = false;
     book.posted = 0;
     ++book.connection;

@@ -437,6 +437,7 @@ void ContextCore::free_request_if_over(Request& request) noexcept {
     request.handler_ = nullptr;
     request.deadline_ = time_never;
     request.user_data = nullptr;
+    request.began_.store(0, std::memory_order_relaxed);
     request.answer_ = Errc::ok;
     request.output_bytes_ = 0;
     request.output_shape_ = 0;

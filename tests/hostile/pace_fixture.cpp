@@ -135,7 +135,7 @@ Pace PaceTest::beside(hostile::Others& others, bool lends) {
 void PaceTest::wait_until_all_is_gone() {
     const auto left = [&] {
         const Context::Counts now = target_.context->counts();
-        return now.requests + now.transfers + now.loans + now.overflow_bytes + now.replies_unsent != 0 ||
+        return now.requests + now.transfers + now.leases + now.overflow_bytes + now.replies_unsent != 0 ||
                now.connections > 1 || now.credits_granted > options_.credits_per_peer_max;
     };
     EXPECT_TRUE(until([&] {

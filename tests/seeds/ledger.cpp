@@ -42,13 +42,14 @@ Sent& Ledger::add(Process& origin, Kind kind, rpc::Call& call) {
     sent.life = origin.life();
     sent.call = &call;
     sent.call_id = call.id();
-    call.user_data = this;
+    sent.ledger = this;
     ++tally.calls;
     return sent;
 }
 
 void Ledger::on_done(rpc::Call& call, void* user) noexcept {
-    static_cast<Ledger*>(call.user_data)->end(*static_cast<Sent*>(user), call);
+    auto& sent = *static_cast<Sent*>(user);
+    sent.ledger->end(sent, call);
 }
 
 void Ledger::end(Sent& sent, rpc::Call& call) {

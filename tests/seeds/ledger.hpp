@@ -31,6 +31,7 @@ enum class Kind : std::uint8_t {
 struct Sent {
     std::uint64_t id = 0;  // travels with the call and comes back in the reply
     Kind kind = Kind::echo;
+    class Ledger* ledger = nullptr;
     Process* origin = nullptr;
     unsigned life = 0;  // of the origin
     TimeUs deadline = time_never;

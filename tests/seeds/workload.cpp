@@ -204,7 +204,7 @@ void Workload::check_quiet() {
         mesh_.ledger().release_kept();
         return std::all_of(mesh_.processes().begin(), mesh_.processes().end(), [](const auto& process) {
             const auto counts = process->context().counts();
-            return counts.calls == 0 && counts.requests == 0 && counts.loans == counts.quarantined;
+            return counts.calls == 0 && counts.requests == 0 && counts.leases == counts.quarantined;
         });
     };
     EXPECT_TRUE(mesh_.run_until(settled, quiet_within_us));
@@ -220,7 +220,7 @@ void Workload::check_quiet() {
         EXPECT_EQ(counts.replies_kept, 0u);
         EXPECT_EQ(counts.overflow_bytes, 0u);
         EXPECT_EQ(counts.replies_owed, 0u);
-        EXPECT_EQ(counts.loans, counts.quarantined);
+        EXPECT_EQ(counts.leases, counts.quarantined);
         const auto host = mesh_.world().counts(process->name());
         EXPECT_EQ(host.slots, 0u);
         EXPECT_EQ(host.detached, 0u);
@@ -248,7 +248,7 @@ void Workload::check_without_connections() {
         const auto counts = process->context().counts();
         EXPECT_EQ(counts.peers, 0u);
         EXPECT_EQ(counts.credits_granted, 0u);
-        EXPECT_EQ(counts.loans, 0u);
+        EXPECT_EQ(counts.leases, 0u);
         EXPECT_EQ(counts.quarantined, 0u);
         // What the bulk layer stages through stays registered, and some messages stay for the next calls.
         auto host = mesh_.world().counts(process->name());

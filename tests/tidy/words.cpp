@@ -26,7 +26,7 @@ const std::array retired_words{
     Retired{"came_in", false, "accepted, or incoming", {}},
     Retired{"card", false, "endpoint, or greeting", {}},
     Retired{"let_in", false, "accept", {}},
-    Retired{"loan", false, "lease", {"rpc", "tests/hostile", "tests/seeds"}},
+    Retired{"loan", false, "lease", {"rpc"}},
     Retired{"meeting", false, "handshake", {"tests/bench"}},
     Retired{"met", false, "connected", {}},
     Retired{"news", false, "event", {"rpc"}},

@@ -8,6 +8,7 @@
 #include <cinnabar/files/attributes.hpp>
 #include <cinnabar/files/filter.hpp>
 #include <cinnabar/files/new_file.hpp>
+#include <cinnabar/hl/introspection.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -83,6 +84,7 @@ struct ServeOptions {
     std::string key_file;
     bool insecure = false;
     bool read_only = false;
+    hl::Introspection introspection = hl::Introspection::own_user;  // who may look (cinnabar top)
     bool json = false;
     bool verbose = false;
     unsigned writers = 2;

@@ -98,6 +98,7 @@ Result<hl::Node> listen(const ServeOptions& options, std::uint32_t connections_m
     node_options.rpc.context.spin_max = {};  // a spinning loop takes the core from the threads that write
     node_options.transport.connections_max = connections_max;
     node_options.strangers_may_call = true;  // check_listen has asked
+    node_options.introspection = options.introspection;
     auto listening = hl::Node::listen(std::span<const std::string>(options.listen), node_options);
     if (listening || listening.code() != Errc::unsupported) return listening;
     Error error = std::move(listening).error();

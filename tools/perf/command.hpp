@@ -9,6 +9,8 @@
 #include "perf/schedule.hpp"
 #include "terminal/exit_code.hpp"
 
+#include <cinnabar/hl/introspection.hpp>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,6 +23,7 @@ struct ServeOptions {
     bool insecure = false;
     std::uint64_t memory_bytes = 256u << 20;
     unsigned contexts = 1;
+    hl::Introspection introspection = hl::Introspection::own_user;  // who may look (cinnabar top)
     Faults faults;
 };
 [[nodiscard]] ExitCode run_serve(const ServeOptions& options);

@@ -3,6 +3,7 @@
 
 #include "perf/command.hpp"
 #include "terminal/units.hpp"
+#include "watch/command.hpp"
 
 #include <map>
 #include <memory>
@@ -186,6 +187,7 @@ void add_serve(CLI::App& perf, Run& run) {
     command.add_option("--contexts", options->contexts, "Contexts, each with a thread, over which clients spread")
         ->capture_default_str()
         ->check(CLI::Range(1u, 64u));
+    watch::add_introspection(command, options->introspection);
     add_faults(command, options->faults);
     command.callback([options, &run] {
         if (options->listen.empty()) options->listen.emplace_back("tcp://127.0.0.1:0");

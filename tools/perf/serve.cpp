@@ -28,6 +28,7 @@ Result<void> serve(const ServeOptions& options, const Interrupt& interrupt) {
     node_options.contexts = options.contexts;
     node_options.buffer_bytes_max = 2 * options.memory_bytes;  // buffers are rounded up to a power of two
     node_options.strangers_may_call = true;                    // check_listen has asked
+    node_options.introspection = options.introspection;
     if (options.faults.any()) node_options.rpc.handler_time_max = {};
     CINNABAR_TRY(const auto node, hl::Node::listen(std::span<const std::string>(options.listen), node_options));
     if (node.address().empty()) return Error{Errc::bad_address, "nobody could reach that: listen on tcp://HOST:PORT"};

@@ -81,7 +81,7 @@ class Generator {
         }
         call->args.rpc = slow_id;
         call->args.deadline = client.context().deadline_in(wanted_in_);
-        call->user_data = &client;
+        client.context().user_data = &client;
         if (call->forward(0, &done, this) == Errc::ok) return;
         ++ended_;
         call->release();
@@ -91,7 +91,7 @@ class Generator {
         ++self.ended_;
         if (call.result() == Errc::ok) ++self.replies_;
         if (call.result() == Errc::timed_out) ++self.timed_out_;
-        auto& client = *static_cast<RpcEndpoint*>(call.user_data);
+        auto& client = *static_cast<RpcEndpoint*>(call.context().user_data);
         call.release();
         if (self.again_) self.offer(client);
     }

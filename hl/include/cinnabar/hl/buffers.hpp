@@ -110,6 +110,9 @@ class CINNABAR_API Buffers {
     // half of buffer_bytes_max; more is `overloaded`, too.
     [[nodiscard]] Result<Buffer> take(std::size_t bytes, const na::Addr& peer = {});
 
+    // Memory behind buffers, in use or kept for the next.
+    [[nodiscard]] std::uint64_t bytes_taken();
+
   private:
     static constexpr std::size_t smallest_bytes = 4096;
     static constexpr std::size_t slab_bytes = std::size_t{1} << 20;  // a larger buffer gets its own slab

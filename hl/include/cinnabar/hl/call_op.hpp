@@ -75,6 +75,7 @@ class CINNABAR_API CallOp {
     // Whether the call succeeded with a result of this shape.
     [[nodiscard]] bool ended_well(std::uint16_t shape) noexcept;
     [[nodiscard]] Error failure() const;
+    [[nodiscard]] std::string ending_of(rpc::Call& call, TimeUs took_us) noexcept;
 
     rpc::Call* call_ = nullptr;  // null: ended, or could not be made
     Loop* loop_ = nullptr;       // holds a reference
@@ -84,7 +85,6 @@ class CINNABAR_API CallOp {
     CallOptions options_;
     std::stop_token stop_;
     std::size_t input_bytes_ = 0;
-    TimeUs started_us_ = 0;
     Finished finished_ = nullptr;
     Job* job_ = nullptr;
     Executor* executor_ = nullptr;  // where the job runs; null: on the loop
@@ -99,8 +99,9 @@ class CINNABAR_API CallOp {
     bool result_held_ = false;  // counted in Loop::results_held
     bool quarantined_ = false;  // some of the memory that it lent
     Errc error_ = Errc::ok;
+    rpc::CallPhase ended_in_ = rpc::CallPhase::unknown;
     std::uint32_t app_code_ = 0;
-    std::string app_text_;
+    std::string text_;  // of an application's error, or how the call ended
 };
 
 // CallOp with the type of the result.

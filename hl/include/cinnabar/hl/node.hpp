@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cinnabar/base/result.hpp>
+#include <cinnabar/hl/introspection.hpp>
 #include <cinnabar/hl/node_ref.hpp>
 #include <cinnabar/hl/serve.hpp>
 #include <cinnabar/na/registry.hpp>
@@ -35,6 +36,8 @@ struct NodeOptions {
     // Callers are not authenticated. listen() therefore logs a warning when it listens on all interfaces; set this to
     // silence it when the handlers check their callers or the network keeps others out.
     bool strangers_may_call = false;
+    // Who may ask what this node holds (introspection.hpp), as `cinnabar top` does.
+    Introspection introspection = Introspection::off;
     // Adds plugins besides the compiled-in ones: registry.add(info), registry.load(path).
     std::function<Result<void>(na::Registry& registry)> plugins = {};
 };

@@ -18,6 +18,7 @@
 #include <cinnabar/na/arrival.hpp>
 #include <cinnabar/na/op.hpp>
 #include <cinnabar/rpc/rpc_id.hpp>
+#include <cinnabar/rpc/snapshot.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -61,8 +62,9 @@ class CINNABAR_API Call : public AlignedPoolSlot {
   public:
     Call() = default;
 
-    // For the layer above; not touched here.
-    void* user_data = nullptr;
+    // For the layer above, which sets it before forward(): when the call was made, on the context's clock. Snapshots
+    // show it. 0: not known.
+    TimeUs began_us = 0;
 
     // --- between make_call and forward
     CallArgs args;
@@ -104,6 +106,12 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     [[nodiscard]] std::string_view app_text() const noexcept { return app_text_; }
     // False when the peer may still touch memory that the call lent (design: quarantine); true otherwise.
     [[nodiscard]] bool fenced() const noexcept { return !fence_failed_; }
+
+    // Where it was when it ended with `timed_out`, `canceled` or `peer_lost`; `unknown` where nobody looked.
+    // `waited_us`: since when, of one that waited to be sent; otherwise 0.
+    [[nodiscard]] CallPhase ended_in(TimeUs& waited_us) const noexcept;
+    // Of the transport that it took; static storage.
+    [[nodiscard]] std::string_view scheme() const noexcept;
 
     // Gives the slot back. In flight, it cancels the call, and `done` does not run any more. Any thread.
     void release() noexcept;
@@ -182,6 +190,11 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     bulk::RemoteRegion remote_output_;
     bulk::Transfer* pull_ = nullptr;
     StallWatch watch_;
+
+    // Noted where a call ends early, so that other calls pay nothing: of whichever generation.
+    std::uint64_t noted_generation_ = 0;
+    TimeUs noted_wait_us_ = 0;
+    CallPhase noted_phase_ = CallPhase::unknown;
 };
 
 }  // namespace cinnabar::rpc

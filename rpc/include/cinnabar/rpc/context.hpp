@@ -10,8 +10,10 @@
 #include <cinnabar/rpc/call.hpp>
 #include <cinnabar/rpc/options.hpp>
 #include <cinnabar/rpc/request.hpp>
+#include <cinnabar/rpc/snapshot.hpp>
 
 #include <memory>
+#include <span>
 
 namespace cinnabar::rpc {
 
@@ -61,7 +63,7 @@ class CINNABAR_API Context {
         std::uint64_t overflow_kept = 0;   // memory that is kept for the next large arguments and results
         std::uint64_t decoded_bytes = 0;   // that are charged for arguments
         std::uint32_t connections = 0;     // peers that are connected
-        std::uint32_t loans = 0;           // leases held, those in quarantine among them
+        std::uint32_t leases = 0;          // held, those in quarantine among them
         std::uint32_t quarantined = 0;     // lent memory that a peer may still touch
         std::uint32_t transfers = 0;       // bulk, not released
         std::uint32_t replies_owed = 0;    // receive slots set aside for replies
@@ -70,6 +72,11 @@ class CINNABAR_API Context {
         std::uint32_t replies_unsent = 0;  // replies to others that have not left
     };
     [[nodiscard]] Counts counts();
+    // Fill `out` from `place` on and move it behind what was filled; return how many that are. A page may be shorter
+    // than `out` though something is left: one look takes a bounded number of steps. Any thread, but not inside a
+    // function that owns the context.
+    unsigned look_at_peers(LookPlace& place, std::span<PeerSnapshot> out) noexcept;
+    unsigned look_at_calls(LookPlace& place, std::span<CallSnapshot> out) noexcept;
     // Message buffers that slots of calls and requests retain, in use or not. For tests; requires: no other thread uses
     // the context or its calls.
     [[nodiscard]] std::uint32_t messages_retained();

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace cinnabar::rpc {
@@ -34,6 +35,14 @@ class CINNABAR_API Engine {
     [[nodiscard]] Errc withdraw(RpcId id, ProviderId provider);
     // Null when it is not served. Stays valid for the life of the engine.
     [[nodiscard]] const Handler* find(RpcId id, ProviderId provider) const noexcept;
+
+    struct Served {
+        RpcId id = 0;
+        ProviderId provider = 0;
+        std::string name;
+    };
+    // What is served now, in no order. Any thread.
+    [[nodiscard]] std::vector<Served> served() const;
 
     // Where peers reach context 0. When nothing listens it serves only those that this process has dialled.
     [[nodiscard]] na::Addr self_addr() const;

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "introspection.hpp"
+
+#include "node_core.hpp"
+
+#include <cinnabar/base/log.hpp>
+#include <cinnabar/hl/serve.hpp>
+#include <cinnabar/rpc/snapshot.hpp>
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <span>
+
+namespace cinnabar::hl {
+namespace {
+
+using namespace introspection;
+
+constexpr std::uint32_t page_max = 64;
+
+std::uint64_t since(TimeUs then, TimeUs now) noexcept { return then == 0 || then > now ? 0 : now - then; }
+
+template <typename In>
+bool may_ask(Introspection to, const Request<In>& request) {
+    if (to == Introspection::anyone) return true;
+    if (request.node().transport_to(request.source()) == "self") return true;
+    const auto process = request.source().process();
+    return process && process->uid == ::geteuid();
+}
+
+Error not_for_you() {
+    return Error(Errc::permission,
+                 "introspection is for calls of the own user over shm, unless the node says otherwise");
+}
+
+ContextReport report_of(rpc::Context& context) {
+    const rpc::Context::Counts counts = context.counts();
+    ContextReport report;
+    report.calls = counts.calls;
+    report.requests = counts.requests;
+    report.peers = counts.peers;
+    report.connections = counts.connections;
+    report.queued = counts.queued;
+    report.leases = counts.leases;
+    report.quarantined = counts.quarantined;
+    report.transfers = counts.transfers;
+    report.replies_owed = counts.replies_owed;
+    report.replies_unsent = counts.replies_unsent;
+    report.completions = context.na().completions();
+    report.credits_given = counts.credits_granted;
+    report.large_bytes = counts.overflow_bytes;
+    report.decoded_bytes = counts.decoded_bytes;
+    report.sessions_ended = counts.sessions_ended;
+    report.sleeps = context.na().wakeups().sleeps;
+    return report;
+}
+
+// Transports that were described once, since that may read files.
+std::vector<TransportReport> describe(const std::vector<std::shared_ptr<na::Transport>>& transports) {
+    std::vector<TransportReport> reports;
+    for (const auto& transport : transports) {
+        reports.push_back({std::string(transport->scheme()), transport->endpoints(), transport->diagnosis()});
+    }
+    return reports;
+}
+
+std::uint64_t us_of(const timeval& time) noexcept {
+    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000 + static_cast<std::uint64_t>(time.tv_usec);
+}
+
+std::vector<LineReport> recent_lines() {
+    std::vector<LineReport> lines;
+    const TimeUs now = steady_clock().now_us();
+    for (RecentLine& line : recent_log()) {
+        lines.push_back(
+            {since(line.at, now), std::string(to_string(line.level)), std::move(line.module), std::move(line.text)});
+    }
+    return lines;
+}
+
+NodeReport report_of(NodeCore& node, const std::vector<TransportReport>& transports) {
+    rusage used{};
+    (void)::getrusage(RUSAGE_SELF, &used);
+    NodeReport report;
+    report.process = ::getpid();
+    report.user = ::geteuid();
+    report.up_us = since(node.opened_us(), steady_clock().now_us());
+    report.processor_us = us_of(used.ru_utime) + us_of(used.ru_stime);
+    report.memory_bytes_max = static_cast<std::uint64_t>(used.ru_maxrss) * 1024;
+    report.buffer_bytes = node.buffers().bytes_taken();
+    report.draining = node.engine().draining();
+    for (Loop* loop : node.loops()) {  // of a node that closes, some have none any more
+        report.contexts.push_back(loop->context() ? report_of(*loop->context()) : ContextReport());
+    }
+    report.transports = transports;
+    report.pools = node.pool_reports();
+    report.lines = recent_lines();
+    return report;
+}
+
+std::vector<std::uint64_t> counts_of(const Histogram& histogram) {
+    const auto& counts = histogram.counts;
+    const auto last = std::find_if(counts.rbegin(), counts.rend(), [](std::uint64_t count) { return count != 0; });
+    return {counts.begin(), last.base()};
+}
+
+std::vector<RpcReport> all_rpcs(NodeCore& node) {
+    std::vector<RpcReport> all;
+    for (RpcCounts& counts : node.stats()) {
+        all.push_back({std::move(counts.name), 0, counts.calls, counts.calls_failed, counts.requests,
+                       counts.requests_failed, counts_of(counts.call_time), counts_of(counts.serve_time)});
+    }
+    for (const auto& served : node.engine().served()) {
+        const auto found =
+            std::find_if(all.begin(), all.end(), [&](const auto& rpc) { return rpc.name == served.name; });
+        if (found != all.end()) ++found->serving;
+    }
+    return all;
+}
+
+Page<RpcReport> page_of_rpcs(NodeCore& node, const Ask& ask) {
+    Page<RpcReport> page;
+    std::vector<RpcReport> all = all_rpcs(node);
+    const std::size_t from = std::min<std::size_t>(ask.from, all.size());
+    const std::size_t count = std::min<std::size_t>({ask.count, page_max, all.size() - from});
+    const auto first = all.begin() + static_cast<std::ptrdiff_t>(from);
+    page.items.assign(std::move_iterator(first), std::move_iterator(first + static_cast<std::ptrdiff_t>(count)));
+    if (count != 0 && from + count < all.size()) page.next = from + count;
+    return page;
+}
+
+// Where a page of peers or calls begins: the context in the upper 16 bits, then the peer, then the call.
+struct Cursor {
+    std::size_t context;
+    rpc::LookPlace place;
+
+    static constexpr unsigned item_bits = 24;
+    static constexpr unsigned peer_bits = 24;
+
+    explicit Cursor(std::uint64_t from) noexcept : context(from >> (item_bits + peer_bits)) {
+        place.item = static_cast<std::uint32_t>(from & ((1u << item_bits) - 1));
+        place.peer = static_cast<std::uint32_t>(from >> item_bits & ((1u << peer_bits) - 1));
+    }
+    [[nodiscard]] std::uint64_t next() const noexcept {
+        return static_cast<std::uint64_t>(context) << (item_bits + peer_bits) |
+               static_cast<std::uint64_t>(place.peer) << item_bits | place.item;
+    }
+};
+
+// One look at one context, whichever the cursor names: `look` fills the span, `report` turns one into a report.
+template <typename Snapshot, typename T, typename Look, typename Report>
+Page<T> page_of(NodeCore& node, const Ask& ask, Look look, Report report) {
+    Page<T> page;
+    Cursor cursor(ask.from);
+    if (cursor.context >= node.loops().size() || !node.loops()[cursor.context]->context()) return page;
+    rpc::Context& context = *node.loops()[cursor.context]->context();
+    std::array<Snapshot, page_max> found;
+    const std::span<Snapshot> room(found.data(), std::clamp<std::uint32_t>(ask.count, 1, page_max));
+    const unsigned count = look(context, cursor.place, room);
+    const TimeUs now = context.now_us();
+    for (const Snapshot& shown : room.first(count)) {
+        page.items.push_back(report(shown, now));
+        page.items.back().context = static_cast<std::uint32_t>(cursor.context);
+    }
+    if (cursor.place.over) cursor = Cursor(static_cast<std::uint64_t>(cursor.context + 1) << 48);
+    if (cursor.context < node.loops().size()) page.next = cursor.next();
+    return page;
+}
+
+std::string_view state_of(const rpc::PeerSnapshot& peer) noexcept {
+    if (peer.leaving) return "leaving";
+    switch (peer.state) {
+        case na::PeerState::connected:
+            return "connected";
+        case na::PeerState::connecting:
+            return "connecting";
+        case na::PeerState::idle:
+            break;
+    }
+    return "idle";
+}
+
+PeerReport report_of(const rpc::PeerSnapshot& peer, TimeUs now) {
+    PeerReport report;
+    report.peer = peer.addr.to_string();
+    report.scheme = peer.scheme;
+    report.state = state_of(peer);
+    report.connections = peer.connections;
+    report.credits = peer.credits;
+    report.credits_given = peer.credits_given;
+    report.calls_queued = peer.calls_queued;
+    report.calls_sent = peer.calls_sent;
+    report.requests = peer.requests;
+    report.replies_unsent = peer.replies_unsent;
+    report.large_bytes = peer.large_bytes;
+    report.decoded_bytes = peer.decoded_bytes;
+    report.silent_us = since(peer.heard_us, now);
+    return report;
+}
+
+std::string name_or_id(NodeCore& node, rpc::RpcId id) {
+    std::string name(node.name_of(id));
+    if (!name.empty()) return name;
+    std::array<char, 24> text{};
+    (void)std::snprintf(text.data(), text.size(), "id:%016llx", static_cast<unsigned long long>(id));
+    return text.data();
+}
+
+CallReport report_of(NodeCore& node, const rpc::CallSnapshot& call, TimeUs now) {
+    CallReport report;
+    report.as_target = call.as_target;
+    report.phase = static_cast<std::uint8_t>(call.phase);
+    report.rpc = name_or_id(node, call.rpc);
+    report.provider = call.provider;
+    report.id = call.id;
+    report.age_us = since(call.began_us, now);
+    report.left_us = call.deadline_us == time_never ? time_never : call.deadline_us - std::min(now, call.deadline_us);
+    report.bytes = call.bytes;
+    report.credits = call.credits;
+    report.ahead = call.ahead;
+    report.scheme = call.scheme;
+    report.peer = call.peer.to_string();
+    return report;
+}
+
+// A handler that answers those who may ask with what `answer` makes of the arguments.
+template <typename R, typename Answer>
+Result<void> serve_to(const NodeRef& node, const R& rpc, Introspection to, Answer answer) {
+    return node.serve(
+        rpc, [to, answer = std::move(answer)](Request<typename R::Input> request) -> Result<typename R::Output> {
+            if (!may_ask(to, request)) return not_for_you();
+            return answer(*request);
+        });
+}
+
+}  // namespace
+
+Result<void> serve_introspection(NodeCore& core, Introspection to) {
+    if (to == Introspection::off) return {};
+    const NodeRef ref = core.ref();
+    CINNABAR_TRY_VOID(serve_to(ref, introspection::node, to,
+                               [&core, transports = describe(core.engine().transports())](const rpc::Empty&) {
+                                   return report_of(core, transports);
+                               }));
+    CINNABAR_TRY_VOID(
+        serve_to(ref, introspection::rpcs, to, [&core](const Ask& ask) { return page_of_rpcs(core, ask); }));
+    CINNABAR_TRY_VOID(serve_to(ref, introspection::peers, to, [&core](const Ask& ask) {
+        return page_of<rpc::PeerSnapshot, PeerReport>(
+            core, ask, [](rpc::Context& context, auto& place, auto room) { return context.look_at_peers(place, room); },
+            [](const rpc::PeerSnapshot& peer, TimeUs now) { return report_of(peer, now); });
+    }));
+    return serve_to(ref, introspection::calls, to, [&core](const Ask& ask) {
+        return page_of<rpc::CallSnapshot, CallReport>(
+            core, ask, [](rpc::Context& context, auto& place, auto room) { return context.look_at_calls(place, room); },
+            [&core](const rpc::CallSnapshot& call, TimeUs now) { return report_of(core, call, now); });
+    });
+}
+
+}  // namespace cinnabar::hl

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cinnabar/base/result.hpp>
+#include <cinnabar/hl/introspection.hpp>
+
+namespace cinnabar::hl {
+
+class NodeCore;
+
+// Serves the calls of introspection.hpp for those that may ask.
+[[nodiscard]] Result<void> serve_introspection(NodeCore& node, Introspection to);
+
+}  // namespace cinnabar::hl

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a context holds, for people. Only lists that its owner alone changes are walked: what is in none of them may be
+// in another thread's hands.
+#include "context_core.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace cinnabar::rpc {
+namespace {
+
+constexpr std::uint32_t books_per_page = 4'096;
+constexpr std::size_t items_max = 4'096;  // calls of one peer that are shown
+
+template <typename List>
+std::uint32_t count_of(const List& list, std::uint32_t most) noexcept {
+    std::uint32_t count = 0;
+    for (const auto* item = list.front(); item && count < most; item = List::next(*item)) ++count;
+    return count;
+}
+
+// Writes what a list has into a page, past the first `skipped` items, which may be in earlier lists.
+class PageOf {
+  public:
+    PageOf(std::span<CallSnapshot> out, std::uint32_t skipped) noexcept : out_(out), skipped_(skipped) {}
+
+    template <typename List, typename F>
+    void add(const List& list, F&& describe) noexcept {
+        std::uint32_t ahead = 0;
+        for (const auto* item = list.front(); item; item = List::next(*item), ++ahead) {
+            if (passed_ + filled_ == items_max) return;
+            if (passed_ < skipped_) {
+                ++passed_;
+            } else if (filled_ == out_.size()) {
+                full_ = true;
+                return;
+            } else {
+                CallSnapshot& shown = out_[filled_++] = CallSnapshot();
+                shown.ahead = ahead;
+                describe(*item, shown);
+            }
+        }
+    }
+    [[nodiscard]] unsigned filled() const noexcept { return static_cast<unsigned>(filled_); }
+    [[nodiscard]] bool full() const noexcept { return full_; }
+
+  private:
+    std::span<CallSnapshot> out_;
+    std::uint32_t skipped_;
+    std::uint32_t passed_ = 0;
+    std::size_t filled_ = 0;
+    bool full_ = false;  // there is more
+};
+
+}  // namespace
+
+std::string_view to_string(CallPhase phase) noexcept {
+    constexpr std::array<std::string_view, call_phases> words{"on its way",
+                                                              "connecting",
+                                                              "waits for a credit",
+                                                              "waits for a slot for its reply",
+                                                              "waits for room in the transport",
+                                                              "sending",
+                                                              "sent, waits for the answer",
+                                                              "fetches what is large",
+                                                              "waits for its handler",
+                                                              "in its handler",
+                                                              "answered, the reply has not left"};
+    const auto index = static_cast<std::size_t>(phase);
+    return index < words.size() ? words[index] : words.front();
+}
+
+CallPhase ContextCore::phase_of(const PeerBook& book, const Call& call) const noexcept {
+    const bool connected = book.peer->state() == na::PeerState::connected && book.leaving == Leaving::no;
+    switch (call.state_) {
+        case Call::State::queued:
+            if (!connected) return CallPhase::connecting;
+            if (book.credits == 0) return CallPhase::waits_for_credit;
+            return book.reply_waiter.linked ? CallPhase::waits_for_reply_slot : CallPhase::waits_for_room;
+        case Call::State::sent:
+            if (!connected) return CallPhase::connecting;
+            return call.whole_way_ && call.op_.state != na::OpState::idle ? CallPhase::sending : CallPhase::sent;
+        case Call::State::pulling:
+            return CallPhase::fetching;
+        case Call::State::idle:
+        case Call::State::made:
+        case Call::State::ended:
+            break;
+    }
+    return CallPhase::unknown;
+}
+
+CallPhase ContextCore::phase_of(const Request& request) noexcept {
+    if (request.answered()) return CallPhase::answered;
+    if (request.whole_way() && request.pull_) return CallPhase::fetching;
+    return request.began_.load(std::memory_order_relaxed) != 0 ? CallPhase::in_handler : CallPhase::waits_for_handler;
+}
+
+TimeUs ContextCore::began_us(const Request& request) const noexcept {
+    const std::uint32_t began = request.began_.load(std::memory_order_relaxed);
+    if (began == 0) return 0;
+    const TimeUs now = na->now_us();
+    const TimeUs age = TimeUs{(static_cast<std::uint32_t>(now >> 10) | 1) - began} << 10;  // modulo 50 days
+    return now - std::min(std::max(age, TimeUs{1}), now);
+}
+
+void ContextCore::note_phase(Call& call) noexcept {
+    if (!call.book_ || call.state_ == Call::State::ended) return;
+    call.noted_generation_ = call.generation_.load(std::memory_order_relaxed);
+    call.noted_phase_ = phase_of(*call.book_, call);
+    const bool waited = call.state_ == Call::State::queued && call.stale_at_ != time_never;
+    // Half of the time that was left when it began to wait was over at stale_at_.
+    const TimeUs began = waited ? 2 * call.stale_at_ - call.args.deadline : 0;
+    call.noted_wait_us_ = waited ? na->now_us() - std::min(began, na->now_us()) : 0;
+}
+
+CallPhase Call::ended_in(TimeUs& waited_us) const noexcept {
+    const bool noted = noted_generation_ == generation_.load(std::memory_order_relaxed);
+    waited_us = noted ? noted_wait_us_ : 0;
+    return noted ? noted_phase_ : CallPhase::unknown;
+}
+
+std::string_view Call::scheme() const noexcept { return core_->na->transport_of(*port_).scheme(); }
+
+void ContextCore::describe(const PeerBook& book, PeerSnapshot& out) const noexcept {
+    out.addr = book.peer->addr();
+    out.scheme = na->transport_of(book.peer->port()).scheme();
+    out.state = book.peer->state();
+    out.leaving = book.leaving != Leaving::no;
+    out.connections = book.peer->epoch();
+    out.credits = book.credits;
+    out.credits_given = book.account.granted();
+    out.calls_queued = count_of(book.queued, PeerSnapshot::steps_max);
+    out.calls_sent = count_of(book.sent, PeerSnapshot::steps_max);
+    out.requests = book.account.requests();
+    out.replies_unsent = book.account.unsent();
+    out.large_bytes = book.overflow_bytes.load(std::memory_order_relaxed) + book.claimed_bytes;
+    out.decoded_bytes = book.decoded_bytes.load(std::memory_order_relaxed);
+    out.heard_us = book.heard;
+}
+
+unsigned ContextCore::describe_calls(const PeerBook& book, LookPlace& place,
+                                     std::span<CallSnapshot> out) const noexcept {
+    const std::string_view scheme = na->transport_of(book.peer->port()).scheme();
+    const auto describe_call = [&](const Call& call, CallSnapshot& shown) {
+        shown.phase = phase_of(book, call);
+        shown.rpc = call.args.rpc;
+        shown.provider = call.args.provider;
+        shown.id = call.id();
+        shown.began_us = call.began_us;
+        shown.deadline_us = call.args.deadline;
+        shown.bytes = call.input_bytes_;
+        shown.credits = book.credits;
+        shown.scheme = scheme;
+        shown.peer = call.to_;
+    };
+    PageOf page(out, place.item);
+    page.add(book.queued, describe_call);
+    page.add(book.sent, describe_call);
+    page.add(book.held, [&](const Request& request, CallSnapshot& shown) {
+        shown.as_target = true;
+        shown.phase = phase_of(request);
+        shown.rpc = request.rpc_;
+        shown.provider = request.provider_;
+        shown.id = request.tag_;
+        shown.began_us = began_us(request);
+        shown.deadline_us = request.deadline_;
+        shown.credits = book.credits;
+        shown.scheme = scheme;
+        shown.peer = request.source_;
+    });
+    place.item = page.full() ? place.item + page.filled() : 0;
+    if (!page.full()) ++place.peer;
+    return page.filled();
+}
+
+unsigned Context::look_at_peers(LookPlace& place, std::span<PeerSnapshot> out) noexcept {
+    unsigned filled = 0;
+    core_->owned([&] {
+        for (std::uint32_t steps = 0; filled < out.size() && steps < books_per_page; ++steps) {
+            const PeerBook* const book = core_->books.at(place.peer);
+            if (!book) {
+                place.over = true;
+                return;
+            }
+            ++place.peer;
+            if (book->peer) core_->describe(*book, out[filled++] = PeerSnapshot());
+        }
+    });
+    return filled;
+}
+
+unsigned Context::look_at_calls(LookPlace& place, std::span<CallSnapshot> out) noexcept {
+    unsigned filled = 0;
+    core_->owned([&] {
+        for (std::uint32_t steps = 0; filled < out.size() && steps < books_per_page; ++steps) {
+            const PeerBook* const book = core_->books.at(place.peer);
+            if (!book) {
+                place.over = true;
+                return;
+            }
+            if (!book->peer) {
+                ++place.peer;
+                continue;
+            }
+            filled += core_->describe_calls(*book, place, out.subspan(filled));
+        }
+    });
+    return filled;
+}
+
+}  // namespace cinnabar::rpc

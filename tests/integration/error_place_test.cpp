@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An error of a call says where the call was, for how long, and what to look at.
+#include "integration/gate.hpp"
+
+#include <cinnabar/cinnabar.hpp>
+#include <cinnabar/na/context.hpp>
+#include <cinnabar/na/peer.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+using namespace std::chrono_literals;
+
+namespace cinnabar {
+namespace {
+
+constexpr Rpc<std::size_t(std::string_view)> held{"place.held"};
+constexpr Rpc<int(int)> stuck{"place.stuck"};
+
+testing::AssertionResult tells(const Error& error, const std::string& part) {
+    if (error.message().find(part) != std::string::npos) return testing::AssertionSuccess();
+    return testing::AssertionFailure() << "no \"" << part << "\" in: " << error.message();
+}
+
+class ErrorPlace : public testing::Test {
+  protected:
+    ~ErrorPlace() override { gate_.open(); }
+    static NodeOptions narrow() {
+        NodeOptions options;
+        options.rpc.credits_per_peer_max = 1;
+        options.rpc.context.initial_credits = 1;
+        options.rpc.handler_time_max = {};
+        return options;
+    }
+    test::Gate gate_;
+    Node server_ = Node::listen("tcp://127.0.0.1:0", narrow()).value();
+    Pool pool_ = server_.make_pool({.threads = 4}).value();
+    Connected client_ = Node::connect(server_.address()).value();
+};
+
+// The handler holds the loop of the server, which gives out no credits meanwhile.
+TEST_F(ErrorPlace, OneThatWaitedForACreditSaysForHowLong) {
+    ASSERT_TRUE(server_
+                    .serve(
+                        held, [this](std::string_view text) { return gate_.pass(), text.size(); }, on(pool_))
+                    .ok());
+    const std::string large(4'000, 'x');
+    std::vector<Future<std::size_t>> before;
+    for (int i = 0; i < 12; ++i) before.push_back(client_.node.call(held, client_.peer, large).future());
+    gate_.await(1);
+    const auto late = client_.node.call(held, client_.peer, large, 300ms).wait();
+    ASSERT_EQ(late.code(), Errc::timed_out);
+    EXPECT_TRUE(tells(late.error(), "place.held at " + server_.address() + ", over tcp: waiting for a credit for "));
+    EXPECT_TRUE(tells(late.error(), ", ended after "));
+    EXPECT_TRUE(tells(late.error(), "credits_per_peer_max"));
+    gate_.open();
+    for (auto& call : before) EXPECT_TRUE(call.get().ok());
+}
+
+TEST_F(ErrorPlace, OneThatWasSentSaysThatNoAnswerCame) {
+    ASSERT_TRUE(server_
+                    .serve(
+                        stuck, [this](int value) { return gate_.pass(), value; }, on(pool_))
+                    .ok());
+    const auto late = client_.node.call(stuck, client_.peer, 1, 200ms).wait();
+    ASSERT_EQ(late.code(), Errc::timed_out);
+    EXPECT_TRUE(tells(late.error(), "over tcp: waiting for the answer, ended after "));
+    EXPECT_TRUE(tells(late.error(), "no answer came"));
+}
+
+TEST_F(ErrorPlace, OneWhosePeerIsLostSaysWhereItWas) {
+    Addr caller;
+    const auto wait = [&](Request<int> request) {
+        caller = request.source();
+        gate_.pass();
+        return *request;
+    };
+    ASSERT_TRUE(server_.serve(stuck, wait, on(pool_)).ok());
+    Future<int> call = client_.node.call(stuck, client_.peer, 1).future();
+    gate_.await(1);
+    {
+        na::Context& context = server_.rpc_context().na();
+        const na::Context::Ownership ownership(context);
+        na::Peer* const peer = context.peer(caller).value();
+        peer->port().disconnect(*peer);
+    }
+    const auto ended = call.get();
+    ASSERT_EQ(ended.code(), Errc::peer_lost) << ended.error().message();
+    EXPECT_TRUE(tells(ended.error(), "over tcp: waiting for the answer, ended after "));
+}
+
+// The slot of a call that has timed out is used again: what was noted of it is not said of the next.
+TEST_F(ErrorPlace, ALaterCallOfTheSameSlotHasItsOwn) {
+    ASSERT_TRUE(server_
+                    .serve(
+                        stuck, [this](int value) { return gate_.pass(), value; }, on(pool_))
+                    .ok());
+    ASSERT_EQ(client_.node.call(stuck, client_.peer, 1, 100ms).wait().code(), Errc::timed_out);
+    gate_.open();
+    constexpr Rpc<int(int)> unknown{"place.unknown"};
+    const auto refused = client_.node.call(unknown, client_.peer, 1).wait();
+    ASSERT_EQ(refused.code(), Errc::no_such_rpc);
+    EXPECT_EQ(refused.error().message().find("over tcp"), std::string::npos) << refused.error().message();
+}
+
+}  // namespace
+}  // namespace cinnabar

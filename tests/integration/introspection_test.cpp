@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a node tells of itself, and to whom.
+#include "integration/gate.hpp"
+
+#include <cinnabar/base/log.hpp>
+#include <cinnabar/base/unique_fd.hpp>
+#include <cinnabar/cinnabar.hpp>
+#include <cinnabar/hl/introspection.hpp>
+#include <cinnabar/rpc/snapshot.hpp>
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+using namespace std::chrono_literals;
+
+namespace cinnabar {
+namespace {
+
+using hl::Introspection;
+using rpc::CallPhase;
+namespace look = hl::introspection;
+
+constexpr Rpc<int(int)> echo{"look.echo"};
+constexpr Rpc<int(int)> stuck{"look.stuck"};
+
+NodeOptions asked_by(Introspection who) {
+    NodeOptions options;
+    options.introspection = who;
+    return options;
+}
+
+std::string shm_name() { return "shm://introspection-" + std::to_string(::getpid()); }
+
+template <typename R>
+auto all(const Node& node, const R& rpc, const Addr& of, std::uint32_t count = 64) {
+    std::vector<std::decay_t<decltype(std::declval<typename R::Output>().items.front())>> items;
+    look::Ask ask{0, count};
+    do {
+        auto page = node.call(rpc, of, ask).wait().value();
+        EXPECT_LE(page.items.size(), std::min(count, 64u));
+        std::move(page.items.begin(), page.items.end(), std::back_inserter(items));
+        ask.from = page.next;
+    } while (ask.from != 0);
+    return items;
+}
+
+// The first call of that RPC that `node` tells of itself, as the one side or the other.
+std::optional<look::CallReport> find_call(const Node& node, const std::string& rpc, bool as_target) {
+    for (const auto& call : all(node, look::calls, node.self_addr())) {
+        if (call.rpc == rpc && call.as_target == as_target) return call;
+    }
+    return {};
+}
+
+// Looks until the call is in that phase.
+look::CallReport await_phase(const Node& node, const std::string& rpc, bool as_target, CallPhase phase) {
+    const auto end = std::chrono::steady_clock::now() + 20s;
+    std::optional<look::CallReport> found;
+    while (std::chrono::steady_clock::now() < end) {
+        found = find_call(node, rpc, as_target);
+        if (found && found->phase == static_cast<std::uint8_t>(phase)) return *found;
+    }
+    ADD_FAILURE() << rpc << " is never in the phase: " << to_string(phase) << "; at last it "
+                  << (found ? to_string(static_cast<CallPhase>(found->phase)) : "was not there");
+    return {};
+}
+
+TEST(Introspection, IsOffUnlessAskedFor) {
+    const auto server = Node::listen("tcp://127.0.0.1:0").value();
+    EXPECT_EQ(server.call(look::node, server.self_addr()).wait().code(), Errc::no_such_rpc);
+}
+
+TEST(Introspection, OfTheOwnUserIsForThisProcessAndShm) {
+    const auto server = Node::listen({"tcp://127.0.0.1:0", shm_name()}, asked_by(Introspection::own_user)).value();
+    EXPECT_TRUE(server.call(look::node, server.self_addr()).wait().ok());
+    for (const std::string transport : {"shm", "tcp"}) {
+        const auto [client, peer] = Node::connect(server.address(), {}, transport).value();
+        const Errc expected = transport == "shm" ? Errc::ok : Errc::permission;
+        EXPECT_EQ(client.call(look::node, peer).wait().code(), expected) << transport;
+        EXPECT_EQ(client.call(look::rpcs, peer, look::Ask()).wait().code(), expected) << transport;
+        EXPECT_EQ(client.call(look::peers, peer, look::Ask()).wait().code(), expected) << transport;
+        EXPECT_EQ(client.call(look::calls, peer, look::Ask()).wait().code(), expected) << transport;
+    }
+}
+
+TEST(Introspection, OfAnyoneIsForThoseOfANetwork) {
+    const auto server = Node::listen("tcp://127.0.0.1:0", asked_by(Introspection::anyone)).value();
+    const auto [client, peer] = Node::connect(server.address()).value();
+    const auto report = client.call(look::node, peer).wait().value();
+    EXPECT_EQ(report.process, ::getpid());
+    EXPECT_EQ(report.user, ::geteuid());
+    EXPECT_GT(report.memory_bytes_max, 0u);
+    EXPECT_FALSE(report.draining);
+    ASSERT_EQ(report.contexts.size(), 1u);
+    EXPECT_EQ(report.contexts[0].connections, 1u);
+    ASSERT_FALSE(report.transports.empty());
+    EXPECT_EQ(report.transports[0].scheme, "tcp");
+    EXPECT_EQ(report.transports[0].endpoints, server.endpoints());
+}
+
+TEST(Introspection, CountsTheCallsOfEachRpc) {
+    const auto server = Node::listen("tcp://127.0.0.1:0", asked_by(Introspection::anyone)).value();
+    ASSERT_TRUE(server.serve(echo, [](int value) { return value; }).ok());
+    ASSERT_TRUE(server.serve(stuck, [](int) -> Result<int> { return Error(Errc::exists); }).ok());
+    const auto [client, peer] = Node::connect(server.address()).value();
+    for (int i = 0; i < 5; ++i) ASSERT_TRUE(client.call(echo, peer, i).wait().ok());
+    ASSERT_FALSE(client.call(stuck, peer, 1).wait().ok());
+    for (const auto& rpc : all(client, look::rpcs, peer, 2)) {
+        if (rpc.name == "look.echo") {
+            EXPECT_EQ(rpc.requests, 5u);
+            EXPECT_EQ(rpc.requests_failed, 0u);
+            EXPECT_EQ(rpc.serving, 1u);
+            std::uint64_t timed = 0;
+            for (const std::uint64_t count : rpc.serve_time) timed += count;
+            EXPECT_EQ(timed, 5u);
+            EXPECT_TRUE(rpc.serve_time.empty() || rpc.serve_time.back() != 0);
+        } else if (rpc.name == "look.stuck") {
+            EXPECT_EQ(rpc.requests_failed, 1u);
+        }
+    }
+}
+
+TEST(Introspection, TellsOfPeersPoolsAndTheLog) {
+    const auto server = Node::listen("tcp://127.0.0.1:0", asked_by(Introspection::anyone)).value();
+    const auto pool = server.make_pool({.threads = 2, .queue_max = 7, .name = "look-pool"}).value();
+    std::vector<Connected> clients;
+    for (int i = 0; i < 5; ++i) {
+        clients.push_back(Node::connect(server.address()).value());
+        ASSERT_TRUE(clients.back().node.call(look::node, clients.back().peer).wait().ok());
+    }
+    const auto peers = all(server, look::peers, server.self_addr(), 2);
+    const auto over_tcp =
+        std::count_if(peers.begin(), peers.end(), [](const auto& peer) { return peer.scheme == "tcp"; });
+    EXPECT_EQ(over_tcp, 5);
+    for (const auto& peer : peers) {
+        if (peer.scheme != "tcp") continue;
+        EXPECT_EQ(peer.state, "connected") << peer.peer;
+        EXPECT_GT(peer.credits_given, 0u) << peer.peer;
+    }
+    set_log_sink([](const LogLine&, void*) {}, nullptr);
+    log(LogLevel::warning, "app", "the test says so");
+    set_log_sink(nullptr, nullptr);
+    const auto report = server.call(look::node, server.self_addr()).wait().value();
+    ASSERT_EQ(report.pools.size(), 1u);
+    EXPECT_EQ(report.pools[0].name, "look-pool");
+    EXPECT_EQ(report.pools[0].threads, 2u);
+    EXPECT_EQ(report.pools[0].queue_max, 7u);
+    ASSERT_FALSE(report.lines.empty());
+    EXPECT_EQ(report.lines.back().text, "the test says so");
+    EXPECT_EQ(report.lines.back().module, "app");
+}
+
+TEST(Introspection, APageIsBoundedWhateverIsAskedFor) {
+    const auto server = Node::listen("tcp://127.0.0.1:0", asked_by(Introspection::anyone)).value();
+    const auto pool = server.make_pool({.threads = 1}).value();
+    test::Gate gate;
+    ASSERT_TRUE(server
+                    .serve(
+                        stuck, [&gate](int value) { return gate.pass(), value; }, on(pool))
+                    .ok());
+    const auto [client, peer] = Node::connect(server.address()).value();
+    std::vector<Future<int>> calls;
+    for (int i = 0; i < 200; ++i) calls.push_back(client.call(stuck, peer, i).future());
+    gate.await(1);
+    const auto page = client.call(look::calls, peer, look::Ask{0, 1'000'000}).wait().value();
+    EXPECT_LE(page.items.size(), 64u);
+    for (const std::uint64_t from : {~std::uint64_t{0}, std::uint64_t{1} << 60, std::uint64_t{1} << 47}) {
+        EXPECT_TRUE(client.call(look::calls, peer, look::Ask{from, 64}).wait().value().items.empty());
+        EXPECT_TRUE(client.call(look::peers, peer, look::Ask{from, 64}).wait().value().items.empty());
+        EXPECT_TRUE(client.call(look::rpcs, peer, look::Ask{from, 64}).wait().value().items.empty());
+    }
+    gate.open();
+    for (Future<int>& call : calls) EXPECT_TRUE(call.get().ok());
+}
+
+TEST(Introspection, ACallIsSeenAtBothSidesWhileItsHandlerRuns) {
+    const auto server = Node::listen("tcp://127.0.0.1:0", asked_by(Introspection::anyone)).value();
+    const auto pool = server.make_pool({.threads = 1}).value();
+    test::Gate gate;
+    ASSERT_TRUE(server
+                    .serve(
+                        stuck, [&gate](int value) { return gate.pass(), value; }, on(pool))
+                    .ok());
+    const auto [client, peer] = Node::connect(server.address(), asked_by(Introspection::own_user)).value();
+    Future<int> call = client.call(stuck, peer, 7).future();
+    gate.await(1);
+    const auto at_target = await_phase(server, "look.stuck", true, CallPhase::in_handler);
+    EXPECT_GT(at_target.age_us, 0u);
+    EXPECT_LE(at_target.left_us, 30'000'000u);
+    EXPECT_EQ(at_target.scheme, "tcp");
+    gate.open();
+    EXPECT_EQ(call.get().value(), 7);
+    EXPECT_FALSE(find_call(server, "look.stuck", true)) << "it is over";
+}
+
+// The handler holds the loop of the server, which gives out no credits meanwhile. The client listens, too: one without
+// an address cannot be asked.
+TEST(Introspection, ACallThatWaitsSaysForWhat) {
+    test::Gate gate;
+    NodeOptions narrow = asked_by(Introspection::off);
+    narrow.rpc.credits_per_peer_max = 1;
+    narrow.rpc.context.initial_credits = 1;
+    narrow.rpc.handler_time_max = {};
+    const auto server = Node::listen("tcp://127.0.0.1:0", narrow).value();
+    ASSERT_TRUE(server.serve(stuck, [&gate](int value) { return gate.pass(), value; }).ok());
+    const auto client = Node::listen("tcp://127.0.0.1:0", asked_by(Introspection::anyone)).value();
+    const Addr peer = client.lookup(server.address()).value();
+    std::vector<Future<int>> calls;
+    for (int i = 0; i < 12; ++i) calls.push_back(client.call(stuck, peer, i).future());
+    gate.await(1);
+    const auto waits = await_phase(client, "look.stuck", false, CallPhase::waits_for_credit);
+    EXPECT_EQ(waits.credits, 0u);
+    EXPECT_EQ(waits.peer, peer.to_string());
+    EXPECT_GT(waits.age_us, 0u);
+    int sent = 0;
+    std::uint32_t last = 0;
+    for (const auto& call : all(client, look::calls, client.self_addr())) {
+        if (call.rpc != "look.stuck") continue;
+        sent += call.phase == static_cast<std::uint8_t>(CallPhase::sent) ? 1 : 0;
+        last = std::max(last, call.ahead);
+    }
+    EXPECT_EQ(sent, 1);
+    EXPECT_EQ(last, 10u) << "the eleventh of those that wait has ten before it";
+    gate.open();
+    for (auto& call : calls) EXPECT_TRUE(call.get().ok());
+}
+
+TEST(Introspection, ACallToASilentListenerIsConnecting) {
+    const UniqueFd silent(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in name{};
+    name.sin_family = AF_INET;
+    name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t bytes = sizeof name;
+    ASSERT_EQ(::bind(silent.get(), reinterpret_cast<const sockaddr*>(&name), bytes), 0);
+    ASSERT_EQ(::listen(silent.get(), 4), 0);
+    ASSERT_EQ(::getsockname(silent.get(), reinterpret_cast<sockaddr*>(&name), &bytes), 0);
+    const auto client = Node::listen("tcp://127.0.0.1:0", asked_by(Introspection::anyone)).value();
+    const Addr peer = client.lookup("tcp://127.0.0.1:" + std::to_string(ntohs(name.sin_port))).value();
+    Future<int> call = client.call(echo, peer, 1).future();
+    const auto seen = await_phase(client, "look.echo", false, CallPhase::connecting);
+    EXPECT_EQ(seen.peer, peer.to_string());
+    call.cancel();
+    const auto ended = call.get();
+    EXPECT_EQ(ended.code(), Errc::canceled);
+    EXPECT_NE(ended.error().subject.find("over tcp: connecting, ended after "), std::string::npos)
+        << ended.error().subject;
+}
+
+}  // namespace
+}  // namespace cinnabar

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "watch/history.hpp"
+
+#include "watch/states.hpp"
+
+#include <gtest/gtest.h>
+
+namespace cinnabar::tools::watch {
+namespace {
+
+TEST(History, RatesAreOfTheTimeBetweenTwoStates) {
+    History history;
+    EXPECT_EQ(history.take(state_at(0, {served("a", 100)})).at(0).per_second, 0) << "of one state there is no rate";
+    const auto rows = history.take(state_at(2, {served("a", 150, 4)}));
+    ASSERT_EQ(rows.size(), 1u);
+    EXPECT_DOUBLE_EQ(rows[0].per_second, 25);
+    EXPECT_DOUBLE_EQ(rows[0].failed_per_second, 2);
+    EXPECT_EQ(rows[0].requests, 150u);
+    EXPECT_EQ(rows[0].past, std::vector<double>{25});
+    EXPECT_DOUBLE_EQ(history.processor_share(), 0.25);
+}
+
+TEST(History, QuantilesAreOfWhatIsNew) {
+    History history;
+    auto before = served("a", 1'000);
+    auto now = before;
+    now.requests += 10;
+    now.serve_time.resize(11);
+    now.serve_time[10] = 10;  // the new ones took half a millisecond to one
+    (void)history.take(state_at(0, {before}));
+    const auto rows = history.take(state_at(1, {now}));
+    EXPECT_DOUBLE_EQ(rows.at(0).p50_us, 1'024);
+    EXPECT_DOUBLE_EQ(history.take(state_at(2, {now})).at(0).p50_us, 4) << "none is new: of all";
+}
+
+TEST(History, ANodeThatBeganAnewHasNoNegativeRate) {
+    History history;
+    (void)history.take(state_at(0, {served("a", 1'000)}));
+    const auto rows = history.take(state_at(1, {served("a", 5)}));
+    EXPECT_EQ(rows.at(0).per_second, 0);
+    EXPECT_DOUBLE_EQ(rows.at(0).p99_us, 4);
+}
+
+TEST(History, KeepsAMinute) {
+    History history;
+    std::vector<RpcRow> rows;
+    for (int second = 0; second < 100; ++second) {
+        rows = history.take(state_at(second, {served("a", static_cast<std::uint64_t>(second) * 10)}));
+    }
+    EXPECT_EQ(rows.at(0).past, std::vector<double>(History::kept, 10));
+}
+
+}  // namespace
+}  // namespace cinnabar::tools::watch

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The lists of calls, the text for Prometheus and the page of HTML.
+#include "watch/calls_text.hpp"
+#include "watch/html_page.hpp"
+#include "watch/prometheus.hpp"
+#include "watch/states.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <sstream>
+
+namespace cinnabar::tools::watch {
+namespace {
+
+TEST(CallsText, SaysWhatEachPhaseWaitsFor) {
+    std::set<std::string> reasons;
+    for (std::uint8_t phase = 1; phase < rpc::call_phases; ++phase) {
+        const std::string reason = reason_of(waiting("a", static_cast<rpc::CallPhase>(phase), 1));
+        EXPECT_NE(reason.find(": "), std::string::npos) << reason;
+        reasons.insert(reason);
+    }
+    EXPECT_EQ(reasons.size(), rpc::call_phases - 1u);
+    look::CallReport call = waiting("a", rpc::CallPhase::waits_for_credit, 1);
+    call.ahead = 3;
+    EXPECT_TRUE(reason_of(call).ends_with("; 3 are before it")) << reason_of(call);
+    call.phase = 200;  // of a later version
+    EXPECT_EQ(reason_of(call), "on its way");
+}
+
+TEST(CallsText, HasTheOldOnesAloneWhereThatIsAskedFor) {
+    State state = state_at(0, {});
+    state.calls = {waiting("young", rpc::CallPhase::sent, 1'000), waiting("old", rpc::CallPhase::sent, 4'000'000)};
+    const std::string all = calls_text(state, Microseconds{0});
+    EXPECT_LT(all.find("old"), all.find("young"));
+    EXPECT_NE(all.find("4.00 s"), std::string::npos) << all;
+    const std::string old = calls_text(state, Microseconds{1'000'000});
+    EXPECT_EQ(old.find("young"), std::string::npos);
+    EXPECT_EQ(calls_text(state, Microseconds{9'000'000}), "nothing is under way\n");
+    state.cut = true;
+    EXPECT_TRUE(calls_text(state, Microseconds{0}).ends_with("and more, which are not shown\n"));
+}
+
+TEST(CallsText, JsonIsOneLineWithAllOfIt) {
+    State state = state_at(0, {});
+    state.calls = {waiting("a \"name\"", rpc::CallPhase::waits_for_credit, 4'000'000)};
+    state.calls[0].left_us = time_never;
+    const std::string json = calls_json(state, Microseconds{0});
+    EXPECT_EQ(json,
+              "{\"process\": 42, \"calls\": [{\"side\": \"origin\", \"rpc\": \"a \\\"name\\\"\", \"provider\": 0, "
+              "\"peer\": \"tcp://10.0.0.7:4000\", \"transport\": \"tcp\", \"context\": 0, \"phase\": \"waits for a "
+              "credit\", \"reason\": \"waits for a credit: the peer holds all requests that it takes of this node\", "
+              "\"age_us\": 4000000, \"bytes\": 0, \"ahead\": 0}], \"cut\": false}\n");
+}
+
+// Every line is a comment, or a name with labels and a number; a family is in one place; no series comes twice.
+TEST(Prometheus, TextIsWellFormed) {
+    State state = state_at(5, {served("a\"b\\c\nd\xff", 7, 2), served("plain", 0)});
+    state.peers = {connected("one"), connected("two")};
+    state.calls = {waiting("x", rpc::CallPhase::sent, 2'500'000)};
+    state.node.pools = {{"pool", 1, 2, 3}, {"pool", 1, 5, 3}};
+    std::istringstream text(prometheus_text(state));
+    std::set<std::string> series;
+    std::set<std::string> families;
+    for (std::string line; std::getline(text, line);) {
+        if (line.starts_with("# TYPE ")) {
+            EXPECT_TRUE(families.insert(line).second) << line;
+        }
+        if (line.starts_with("#")) continue;
+        const auto space = line.rfind(' ');
+        ASSERT_NE(space, std::string::npos) << line;
+        EXPECT_TRUE(line.starts_with("cinnabar_")) << line;
+        EXPECT_TRUE(series.insert(line.substr(0, space)).second) << "twice: " << line;
+        std::size_t used = 0;
+        (void)std::stod(line.substr(space + 1), &used);
+        EXPECT_EQ(used, line.size() - space - 1) << line;
+    }
+    const std::string all = prometheus_text(state);
+    const std::string labels = "{rpc=\"a\\\"b\\\\c\\nd\xef\xbf\xbd\",side=\"target\"";
+    EXPECT_NE(all.find("cinnabar_requests_total" + labels + "} 7\n"), std::string::npos) << all;
+    EXPECT_NE(all.find("cinnabar_requests_failed_total" + labels + "} 2\n"), std::string::npos);
+    EXPECT_NE(all.find("cinnabar_request_seconds_bucket" + labels + ",le=\"2e-06\"} 0\n"), std::string::npos) << all;
+    EXPECT_NE(all.find("cinnabar_request_seconds_bucket" + labels + ",le=\"4e-06\"} 7\n"), std::string::npos);
+    EXPECT_NE(all.find("cinnabar_request_seconds_bucket" + labels + ",le=\"+Inf\"} 7\n"), std::string::npos);
+    EXPECT_NE(all.find("cinnabar_request_seconds_count" + labels + "} 7\n"), std::string::npos);
+    EXPECT_NE(all.find("cinnabar_peers{transport=\"tcp\",state=\"connected\"} 2\n"), std::string::npos);
+    EXPECT_NE(all.find("cinnabar_pool_queued{pool=\"pool\"} 7\n"), std::string::npos);
+    EXPECT_NE(all.find("cinnabar_oldest_call_seconds{side=\"origin\",phase=\"sent, waits for the answer\"} 2.5\n"),
+              std::string::npos);
+}
+
+TEST(HtmlPage, ShowsWhatPeersSendAsTextAlone) {
+    const std::string hostile = "<script>alert(1)</script>\"'&";
+    State state = state_at(1, {served(hostile, 5)});
+    state.peers = {connected(hostile)};
+    state.calls = {waiting(hostile, rpc::CallPhase::sent, 1)};
+    state.node.lines = {{1, hostile, hostile, hostile}};
+    state.node.transports = {{hostile, {}, hostile}};
+    History history;
+    const std::string page = html_page(state, history.take(state), history, hostile, 2);
+    EXPECT_EQ(page.find("<script"), std::string::npos);
+    EXPECT_EQ(page.find("http://"), std::string::npos) << "it needs nothing from elsewhere";
+    EXPECT_EQ(page.find("https://"), std::string::npos);
+    EXPECT_NE(page.find("prefers-color-scheme: dark"), std::string::npos);
+    EXPECT_NE(page.find("width=device-width"), std::string::npos);
+    EXPECT_NE(page.find("http-equiv=\"refresh\" content=\"2\""), std::string::npos);
+}
+
+TEST(HtmlPage, DrawsTheLastRates) {
+    History history;
+    std::vector<RpcRow> rows;
+    State state;
+    for (int second = 0; second < 10; ++second) {
+        state = state_at(second, {served("a", static_cast<std::uint64_t>(second * second))});
+        rows = history.take(state);
+    }
+    const std::string page = html_page(state, rows, history, "a", 2);
+    const auto begin = page.find("points=\"");
+    ASSERT_NE(begin, std::string::npos);
+    const std::string points = page.substr(begin, page.find("\"/>", begin) - begin);
+    EXPECT_EQ(std::ranges::count(points, ','), 9) << points;
+}
+
+}  // namespace
+}  // namespace cinnabar::tools::watch

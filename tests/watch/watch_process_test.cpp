@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `cinnabar top`, `calls` and `page` as processes, towards a node of this one.
+#include "integration/gate.hpp"
+#include "terminal/exit_code.hpp"
+#include "tools/process.hpp"
+#include "watch/pseudo_terminal.hpp"
+
+#include <cinnabar/base/unique_fd.hpp>
+#include <cinnabar/cinnabar.hpp>
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <optional>
+#include <string>
+
+namespace cinnabar::tools {
+namespace {
+
+constexpr Rpc<int(int)> echo{"watch.echo"};
+constexpr Rpc<int(int)> stuck{"watch.stuck"};
+
+// A node with an RPC that was served a few times, and one that is stuck in its handler.
+class Watch : public testing::Test {
+  protected:
+    static Node open(hl::Introspection to) {
+        NodeOptions options;
+        options.introspection = to;
+        return Node::listen({"tcp://127.0.0.1:0", "shm://watch-" + std::to_string(::getpid())}, options).value();
+    }
+    Watch() {
+        node_.serve(echo, [](int value) { return value; }).value();
+        node_
+            .serve(
+                stuck, [this](int value) { return gate_.pass(), value; }, on(node_.make_pool().value()))
+            .value();
+        for (int i = 0; i < 3; ++i) (void)node_.call(echo, node_.self_addr(), i).wait().value();
+        stuck_ = node_.call(stuck, node_.self_addr(), 1).future();
+        gate_.await(1);
+    }
+    ~Watch() override {
+        gate_.open();
+        (void)stuck_.get();
+    }
+    [[nodiscard]] std::string shm() const { return "shm://watch-" + std::to_string(::getpid()); }
+    [[nodiscard]] std::string tcp() const {
+        const auto endpoints = node_.endpoints();
+        return *std::ranges::find_if(endpoints, [](const auto& text) { return text.starts_with("tcp"); });
+    }
+    Node node_ = open(hl::Introspection::own_user);
+    test::Gate gate_;
+    Future<int> stuck_;
+};
+
+std::size_t columns(const std::string& line) {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(line, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+TEST_F(Watch, TopFillsTerminalsOfTwoSizesAndPutsThemBack) {
+    for (const auto& [width, height] : {std::pair<unsigned short, unsigned short>{80, 24}, {200, 60}}) {
+        PseudoTerminal terminal(width, height, {"top", shm(), "--every", "0.1"});
+        const auto rpcs = terminal.await_screen("watch.echo");
+        EXPECT_EQ(rpcs.size(), height);
+        for (const auto& line : rpcs) EXPECT_LE(columns(line), width) << line;
+        terminal.press('c');
+        EXPECT_EQ(terminal.await_screen("in its handler").size(), height);
+        terminal.press('p');
+        EXPECT_EQ(terminal.await_screen("connected").size(), height);
+        terminal.press('s');
+        EXPECT_EQ(terminal.await_screen("sort (p99)").size(), height);
+        terminal.press('q');
+        EXPECT_EQ(terminal.wait(), 0);
+        EXPECT_TRUE(terminal.text().ends_with("\x1b[?25h\x1b[?1049l")) << "the cursor and the other screen";
+    }
+}
+
+TEST_F(Watch, TopIsPlainLinesOnAPipe) {
+    const Outcome looked = run({"top", shm(), "--every", "0.1", "--count", "3"});
+    EXPECT_EQ(looked.exit, 0) << looked.err;
+    EXPECT_EQ(std::ranges::count(looked.out, '\n'), 3) << looked.out;
+    EXPECT_EQ(looked.out.find('\x1b'), std::string::npos);
+    EXPECT_EQ(looked.out.find("up "), 0u) << looked.out;
+}
+
+TEST_F(Watch, CallsTellWhatIsStuck) {
+    const Outcome listed = run({"calls", shm()});
+    EXPECT_EQ(listed.exit, 0) << listed.err;
+    EXPECT_NE(listed.out.find("watch.stuck"), std::string::npos) << listed.out;
+    EXPECT_NE(listed.out.find("in its handler"), std::string::npos) << listed.out;
+    EXPECT_NE(listed.out.find("sent, waits for the answer"), std::string::npos)
+        << "the other side of it: " << listed.out;
+    const Outcome json = run({"calls", shm(), "--json"});
+    EXPECT_NE(json.out.find("\"rpc\": \"watch.stuck\""), std::string::npos) << json.out;
+    const Outcome old = run({"calls", shm(), "--older", "3600"});
+    EXPECT_EQ(old.out, "nothing is under way\n");
+}
+
+TEST_F(Watch, PrometheusIsOneLook) {
+    const Outcome looked = run({"top", shm(), "--prometheus"});
+    EXPECT_EQ(looked.exit, 0) << looked.err;
+    EXPECT_NE(looked.out.find("cinnabar_requests_total{rpc=\"watch.echo\",side=\"target\"} 3\n"), std::string::npos)
+        << looked.out;
+}
+
+TEST_F(Watch, WhoMayNotAskIsToldWhatToDo) {
+    const Outcome refused = run({"top", tcp(), "--count", "1"});
+    EXPECT_EQ(refused.exit, static_cast<int>(ExitCode::permission));
+    EXPECT_NE(refused.err.find("it tells only its own user, over shm"), std::string::npos) << refused.err;
+    const Node silent = Node::listen("tcp://127.0.0.1:0").value();
+    const Outcome unknown = run({"calls", silent.address()});
+    EXPECT_EQ(unknown.exit, static_cast<int>(ExitCode::protocol));
+    EXPECT_NE(unknown.err.find("set NodeOptions::introspection there"), std::string::npos) << unknown.err;
+}
+
+TEST_F(Watch, OfANodeThatEndsIsTold) {
+    std::optional<Node> other(Node::listen("tcp://127.0.0.1:0",
+                                           [] {
+                                               NodeOptions options;
+                                               options.introspection = hl::Introspection::anyone;
+                                               return options;
+                                           }())
+                                  .value());
+    Process top({"top", other->address(), "--every", "0.1"});
+    EXPECT_NE(top.read_line(), "");
+    other.reset();
+    const auto exit = top.wait();
+    ASSERT_TRUE(exit.has_value());
+    EXPECT_NE(*exit, 0);
+    EXPECT_NE(top.err(), "");
+}
+
+TEST(ServeIntrospection, IsWhatTheOptionSays) {
+    for (const std::string who : {"off", "own-user", "anyone"}) {
+        Process server({"perf", "serve", "--introspection", who});
+        const std::string line = server.read_line();
+        ASSERT_TRUE(line.starts_with("listening on ")) << line;
+        const Outcome looked = run({"top", line.substr(13), "--count", "1"});
+        const ExitCode expected = who == "off"        ? ExitCode::protocol
+                                  : who == "own-user" ? ExitCode::permission
+                                                      : ExitCode::ok;
+        EXPECT_EQ(looked.exit, static_cast<int>(expected)) << who << looked.err;
+    }
+    EXPECT_EQ(run({"perf", "serve", "--introspection", "me"}).exit, static_cast<int>(ExitCode::usage));
+}
+
+#ifdef CINNABAR_HAS_HTTP
+
+// What a server at that port answers to `request`.
+std::string ask(std::uint16_t port, const std::string& request) {
+    const UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in name{};
+    name.sin_family = AF_INET;
+    name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    name.sin_port = htons(port);
+    EXPECT_EQ(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name), 0);
+    EXPECT_EQ(::send(socket.get(), request.data(), request.size(), MSG_NOSIGNAL), static_cast<ssize_t>(request.size()));
+    std::string answer;
+    std::array<char, 65'536> some{};
+    for (ssize_t count = 0; (count = ::recv(socket.get(), some.data(), some.size(), 0)) > 0;) {
+        answer.append(some.data(), static_cast<std::size_t>(count));
+    }
+    return answer;
+}
+std::string get(std::uint16_t port, const std::string& path, const std::string& verb = "GET") {
+    return ask(port, verb + " " + path + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+}
+
+TEST_F(Watch, ThePageHasThreeDocuments) {
+    Process page({"page", shm(), "--listen", "127.0.0.1:0"});
+    const std::string line = page.read_line();
+    ASSERT_TRUE(line.starts_with("listening on http://127.0.0.1:")) << line << page.err();
+    const auto port = static_cast<std::uint16_t>(std::stoi(line.substr(line.rfind(':') + 1)));
+    const std::string html = get(port, "/");
+    EXPECT_TRUE(html.starts_with("HTTP/1.1 200")) << html;
+    EXPECT_NE(html.find("watch.stuck"), std::string::npos);
+    EXPECT_TRUE(html.ends_with("</html>\n"));
+    EXPECT_NE(get(port, "/metrics").find("cinnabar_requests_total{rpc=\"watch.echo\""), std::string::npos);
+    EXPECT_NE(get(port, "/calls.json").find("\"rpc\": \"watch.stuck\""), std::string::npos);
+    EXPECT_TRUE(get(port, "/etc/passwd").starts_with("HTTP/1.1 404"));
+    EXPECT_TRUE(get(port, "/", "POST").starts_with("HTTP/1.1 405"));
+    EXPECT_TRUE(get(port, "/", "HEAD").ends_with("\r\n\r\n"));
+    page.send(SIGTERM);
+    EXPECT_EQ(page.wait(), 0) << page.err();
+}
+
+TEST_F(Watch, ThePageSaysWhenTheNodeDoesNotAnswer) {
+    Process page({"page", tcp(), "--listen", "127.0.0.1:0"});
+    const std::string line = page.read_line();
+    ASSERT_TRUE(line.starts_with("listening on ")) << line << page.err();
+    const auto port = static_cast<std::uint16_t>(std::stoi(line.substr(line.rfind(':') + 1)));
+    const std::string answer = get(port, "/metrics");
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 503")) << answer;
+    EXPECT_NE(answer.find("permission"), std::string::npos) << answer;
+}
+
+// One host cannot take all connections, and one that is silent ends.
+TEST_F(Watch, ThePageServesOthersBesideAHostThatHoldsConnections) {
+    Process page({"page", shm(), "--listen", "127.0.0.1:0"});
+    const std::string line = page.read_line();
+    ASSERT_TRUE(line.starts_with("listening on ")) << line << page.err();
+    const auto port = static_cast<std::uint16_t>(std::stoi(line.substr(line.rfind(':') + 1)));
+    sockaddr_in name{};
+    name.sin_family = AF_INET;
+    name.sin_port = htons(port);
+    name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    sockaddr_in from{};
+    from.sin_family = AF_INET;
+    from.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);  // 127.0.0.2 is another host to it
+    std::vector<UniqueFd> held;
+    for (int i = 0; i < 12; ++i) {
+        held.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        ASSERT_EQ(::bind(held.back().get(), reinterpret_cast<const sockaddr*>(&from), sizeof from), 0);
+        ASSERT_EQ(::connect(held.back().get(), reinterpret_cast<const sockaddr*>(&name), sizeof name), 0);
+    }
+    EXPECT_TRUE(get(port, "/calls.json").starts_with("HTTP/1.1 200"));
+}
+
+TEST(PageProcess, ListensWhereOthersReachItIfThatIsMeant) {
+    const Outcome open = run({"page", "tcp://127.0.0.1:1", "--listen", "0.0.0.0:0"});
+    EXPECT_EQ(open.exit, static_cast<int>(ExitCode::usage));
+    EXPECT_NE(open.err.find("give --insecure"), std::string::npos) << open.err;
+    EXPECT_EQ(run({"page", "tcp://127.0.0.1:1", "--listen", "localhost"}).exit, static_cast<int>(ExitCode::usage));
+    EXPECT_EQ(run({"page", "tcp://127.0.0.1:1", "--listen", "127.0.0.x:1"}).exit, static_cast<int>(ExitCode::usage));
+}
+
+#endif
+
+}  // namespace
+}  // namespace cinnabar::tools

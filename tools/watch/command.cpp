@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "watch/command.hpp"
+
+#include "commands/reach.hpp"
+#include "terminal/interrupt.hpp"
+#include "terminal/report.hpp"
+#include "watch/calls_text.hpp"
+#include "watch/keyboard.hpp"
+#include "watch/prometheus.hpp"
+#include "watch/screen.hpp"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace cinnabar::tools::watch {
+namespace {
+
+constexpr Microseconds answer_max{5'000'000};
+
+ExitCode failed(const std::string& to, const Error& error) {
+    complain(to + ": " + error.message());
+    return exit_code(error.code);
+}
+
+void print(const std::string& text) { print_line(text.substr(0, text.size() - (text.ends_with('\n') ? 1 : 0))); }
+
+// The keys that change what is shown; false: enough.
+bool press(char key, View& view) {
+    switch (key) {
+        case 'r':
+            view.tab = Tab::rpcs;
+            break;
+        case 'p':
+            view.tab = Tab::peers;
+            break;
+        case 'c':
+            view.tab = Tab::calls;
+            break;
+        case 'l':
+            view.tab = Tab::log;
+            break;
+        case 's':
+            view.order = static_cast<Order>((static_cast<unsigned>(view.order) + 1) % 4);
+            break;
+        default:
+            break;
+    }
+    return key != 'q' && key != '\x1b';
+}
+
+class Top {
+  public:
+    Top(const TopOptions& options, const hl::Connected& node, const Interrupt& interrupt)
+        : options_(options), node_(node), interrupt_(interrupt) {}
+
+    [[nodiscard]] ExitCode run() { return has_terminal() ? on_screen() : on_pipe(); }
+
+  private:
+    [[nodiscard]] bool enough() const {
+        return interrupt_.happened() || (options_.count != 0 && taken_ >= options_.count);
+    }
+    Result<void> look() {
+        const bool screen = terminal_.has_value();
+        auto state =
+            ask(node_, {true, screen && view_.tab == Tab::peers, screen && view_.tab == Tab::calls}, answer_max);
+        if (!state) return state.error();
+        state_ = *std::move(state);
+        rows_ = history_.take(state_);
+        ++taken_;
+        return {};
+    }
+    ExitCode on_pipe() {
+        while (!enough()) {
+            if (const auto looked = look(); !looked) return failed(options_.to, looked.error());
+            print_line(summary(state_, rows_, history_));
+            if (!enough() && interrupt_.wait_for(std::chrono::duration<double>(options_.every_seconds))) break;
+        }
+        return ExitCode::ok;
+    }
+    ExitCode on_screen() {
+        terminal_.emplace();
+        while (!enough()) {
+            if (const auto looked = look(); !looked) {
+                terminal_.reset();  // the message is for the screen that stays
+                return failed(options_.to, looked.error());
+            }
+            if (!await_next()) break;
+        }
+        terminal_.reset();
+        return ExitCode::ok;
+    }
+    // Shows what there is, anew after each key, until it is time to ask again. False: enough.
+    bool await_next() {
+        using Clock = std::chrono::steady_clock;
+        const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                            std::chrono::duration<double>(options_.every_seconds));
+        while (!interrupt_.happened()) {
+            const auto size = Terminal::size();
+            view_.width = size.width;
+            view_.height = size.height;
+            terminal_->show(draw(state_, rows_, history_, options_.to, view_));
+            const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
+            if (left.count() <= 0) return true;
+            const Tab before = view_.tab;
+            if (!press(Terminal::key(std::min(left, std::chrono::milliseconds(200))), view_)) return false;
+            if (view_.tab != before) return true;  // its list was not asked for
+        }
+        return false;
+    }
+
+    const TopOptions& options_;
+    const hl::Connected& node_;
+    const Interrupt& interrupt_;
+    View view_;
+    History history_;
+    State state_;
+    std::vector<RpcRow> rows_;
+    std::uint32_t taken_ = 0;
+    std::optional<Terminal> terminal_;
+};
+
+}  // namespace
+
+ExitCode run_top(const TopOptions& options) {
+    const Interrupt interrupt;
+    const auto node = reach(options.to, options.transport);
+    if (!node) return failed(options.to, node.error());
+    if (!options.prometheus) return Top(options, *node, interrupt).run();
+    const auto state = ask(*node, {}, answer_max);
+    if (!state) return failed(options.to, state.error());
+    print(prometheus_text(*state));
+    return ExitCode::ok;
+}
+
+ExitCode run_calls(const CallsOptions& options) {
+    const Interrupt interrupt;
+    const auto node = reach(options.to, options.transport);
+    if (!node) return failed(options.to, node.error());
+    const auto state = ask(*node, {false, false, true}, answer_max);
+    if (!state) return failed(options.to, state.error());
+    const Microseconds age_min{static_cast<std::int64_t>(options.older_seconds * 1e6)};
+    print(options.json ? calls_json(*state, age_min) : calls_text(*state, age_min));
+    return ExitCode::ok;
+}
+
+void add_introspection(CLI::App& command, hl::Introspection& to) {
+    const std::map<std::string, hl::Introspection> words{{"off", hl::Introspection::off},
+                                                         {"own-user", hl::Introspection::own_user},
+                                                         {"anyone", hl::Introspection::anyone}};
+    command
+        .add_option_function<std::string>(
+            "--introspection", [words, &to](const std::string& word) { to = words.at(word); },
+            "Who may look with cinnabar top: off, own-user (over shm) or anyone who can call")
+        ->default_str("own-user")
+        ->check(CLI::IsMember({"off", "own-user", "anyone"}));
+}
+
+void add_commands(CLI::App& app, std::function<ExitCode()>& run) {
+    auto& top = *app.add_subcommand("top", "What a running node does, as it goes on");
+    const auto shown = std::make_shared<TopOptions>();
+    top.add_option("URI", shown->to, "tcp://HOST:PORT, shm://NAME")->required();
+    top.add_option("--transport", shown->transport, "The transport to take of several that the address names");
+    top.add_option("-n,--every", shown->every_seconds, "Seconds between two looks")
+        ->capture_default_str()
+        ->check(CLI::Range(0.1, 3600.0));
+    top.add_option("-c,--count", shown->count, "End after so many looks (0: never)")->capture_default_str();
+    top.add_flag("--prometheus", shown->prometheus, "One look, in the format that Prometheus reads");
+    top.callback([shown, &run] { run = [shown] { return run_top(*shown); }; });
+
+    auto& calls =
+        *app.add_subcommand("calls", "The calls of a running node that are under way, and what they wait for");
+    const auto listed = std::make_shared<CallsOptions>();
+    calls.add_option("URI", listed->to, "tcp://HOST:PORT, shm://NAME")->required();
+    calls.add_option("--transport", listed->transport, "The transport to take of several that the address names");
+    calls.add_option("--older", listed->older_seconds, "Those alone that are older, in seconds")
+        ->capture_default_str()
+        ->check(CLI::Range(0.0, 1e6));
+    calls.add_flag("--json", listed->json, "As one line of JSON");
+    calls.callback([listed, &run] { run = [listed] { return run_calls(*listed); }; });
+
+#ifdef CINNABAR_HAS_HTTP
+    auto& page = *app.add_subcommand("page", "A running node as a page of HTML, and its figures for Prometheus");
+    const auto served = std::make_shared<PageOptions>();
+    page.add_option("URI", served->to, "The node: tcp://HOST:PORT, shm://NAME")->required();
+    page.add_option("--transport", served->transport, "The transport to take of several that the address names");
+    page.add_option("--listen", served->listen, "ADDRESS:PORT of the page; a numeric IPv4 address")
+        ->capture_default_str();
+    page.add_flag("--insecure", served->insecure,
+                  "Listen where other hosts reach it, and tell everything to all of them");
+    page.add_option("-n,--every", served->every_seconds, "Seconds between two looks, at least")
+        ->capture_default_str()
+        ->check(CLI::Range(0.1, 3600.0));
+    page.callback([served, &run] { run = [served] { return run_page(*served); }; });
+#endif
+}
+
+}  // namespace cinnabar::tools::watch

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `cinnabar top`, `cinnabar calls` and `cinnabar page`.
+#pragma once
+
+#include "terminal/exit_code.hpp"
+
+#include <cinnabar/hl/introspection.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace cinnabar::tools::watch {
+
+struct TopOptions {
+    std::string to;
+    std::string transport;  // a scheme; empty: the best that the address names
+    double every_seconds = 1;
+    std::uint32_t count = 0;  // states; 0: until it is stopped
+    bool prometheus = false;  // one state in that format, and no more
+};
+[[nodiscard]] ExitCode run_top(const TopOptions& options);
+
+struct CallsOptions {
+    std::string to;
+    std::string transport;
+    double older_seconds = 0;
+    bool json = false;
+};
+[[nodiscard]] ExitCode run_calls(const CallsOptions& options);
+
+struct PageOptions {
+    std::string to;
+    std::string transport;
+    std::string listen = "127.0.0.1:9464";
+    bool insecure = false;  // others than this host may reach it
+    double every_seconds = 2;
+};
+[[nodiscard]] ExitCode run_page(const PageOptions& options);
+
+// --introspection, of a command that serves: off, own-user or anyone.
+void add_introspection(CLI::App& command, hl::Introspection& to);
+// Adds the commands. `run` is set once the command line was read and asks for one of them.
+void add_commands(CLI::App& app, std::function<ExitCode()>& run);
+
+}  // namespace cinnabar::tools::watch

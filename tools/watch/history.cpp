@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "watch/history.hpp"
+
+#include <algorithm>
+
+namespace cinnabar::tools::watch {
+namespace {
+
+using Counts = std::vector<std::uint64_t>;
+
+// What was counted since `before`; of a node that began anew, all of it.
+Counts since(const Counts& now, const Counts& before) {
+    Counts counts = now;
+    for (std::size_t i = 0; i < before.size(); ++i) {
+        if (i >= counts.size() || counts[i] < before[i]) return now;
+        counts[i] -= before[i];
+    }
+    return counts;
+}
+
+std::uint64_t ended(const look::RpcReport& rpc) { return rpc.calls + rpc.requests; }
+std::uint64_t failed(const look::RpcReport& rpc) { return rpc.calls_failed + rpc.requests_failed; }
+
+double rate(std::uint64_t now, std::uint64_t before, double seconds) {
+    return seconds <= 0 || now < before ? 0 : static_cast<double>(now - before) / seconds;
+}
+
+}  // namespace
+
+std::vector<RpcRow> History::take(const State& state) {
+    const double seconds = when_ ? std::chrono::duration<double>(state.when - *when_).count() : 0;
+    if (seconds > 0 && state.node.processor_us >= processor_us_) {
+        processor_share_ = static_cast<double>(state.node.processor_us - processor_us_) / 1e6 / seconds;
+    }
+    std::vector<RpcRow> rows;
+    for (const look::RpcReport& rpc : state.rpcs) {
+        Seen& seen = rpcs_[rpc.name];
+        RpcRow row;
+        row.name = rpc.name;
+        row.requests = rpc.requests;
+        row.calls = rpc.calls;
+        row.failed = failed(rpc);
+        row.per_second = rate(ended(rpc), ended(seen.last), seconds);
+        row.failed_per_second = rate(failed(rpc), failed(seen.last), seconds);
+        const Counts& served = rpc.requests != 0 ? rpc.serve_time : rpc.call_time;
+        const Counts& before = rpc.requests != 0 ? seen.last.serve_time : seen.last.call_time;
+        const Counts fresh = since(served, before);
+        const Counts& shown = total(fresh) != 0 ? fresh : served;
+        row.p50_us = quantile_us(shown, 0.5);
+        row.p99_us = quantile_us(shown, 0.99);
+        if (seconds > 0) seen.past.push_back(row.per_second);
+        if (seen.past.size() > kept) seen.past.pop_front();
+        row.past.assign(seen.past.begin(), seen.past.end());
+        seen.last = rpc;
+        rows.push_back(std::move(row));
+    }
+    when_ = state.when;
+    processor_us_ = state.node.processor_us;
+    return rows;
+}
+
+}  // namespace cinnabar::tools::watch

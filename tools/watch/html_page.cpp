@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "watch/html_page.hpp"
+
+#include "perf/html_style.hpp"
+#include "perf/svg_plot.hpp"
+#include "terminal/units.hpp"
+#include "watch/calls_text.hpp"
+#include "watch/screen.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace cinnabar::tools::watch {
+namespace {
+
+using perf::html_text;
+
+// A line without axes: the table beside it has the figures.
+std::string spark(const std::vector<double>& values) {
+    constexpr double width = 120;
+    constexpr double height = 24;
+    if (values.size() < 2) return {};
+    const double most = std::max(*std::ranges::max_element(values), 1e-9);
+    std::string points;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const double x = width * static_cast<double>(i) / static_cast<double>(values.size() - 1);
+        points += fmt::format("{}{:.1f},{:.1f}", i == 0 ? "" : " ", x, 1 + (height - 2) * (1 - values[i] / most));
+    }
+    return fmt::format(
+        "<svg class=\"c0\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" role=\"img\" "
+        "aria-label=\"the last rates\"><polyline points=\"{2}\"/></svg>",
+        width, height, points);
+}
+
+std::string row(const std::vector<std::string>& cells, const char* tag = "td") {
+    std::string text = "<tr>";
+    for (const auto& cell : cells) text += fmt::format("<{0}>{1}</{0}>", tag, cell);
+    return text + "</tr>\n";
+}
+
+std::string table(const std::vector<std::string>& head, const std::string& rows) {
+    return "<div class=\"scroll\"><table>\n" + row(head, "th") + rows + "</table></div>\n";
+}
+
+std::string rpc_table(std::vector<RpcRow> rpcs) {
+    std::ranges::stable_sort(rpcs, [](const RpcRow& a, const RpcRow& b) { return a.per_second > b.per_second; });
+    std::string rows;
+    for (const RpcRow& rpc : rpcs) {
+        rows += row({html_text(rpc.name), fmt::format("{:.1f}", rpc.per_second), fmt::format("{}", rpc.failed),
+                     latency_text(rpc.p50_us), latency_text(rpc.p99_us), fmt::format("{}", rpc.requests),
+                     fmt::format("{}", rpc.calls), spark(rpc.past)});
+    }
+    return table({"RPC", "rate/s", "failed", "p50", "p99", "served", "made", "the last minute"}, rows);
+}
+
+std::string peer_table(const State& state) {
+    std::string rows;
+    for (const auto& peer : state.peers) {
+        rows += row({html_text(peer.peer), peer.scheme, peer.state, fmt::format("{}", peer.requests),
+                     fmt::format("{}", peer.calls_sent), fmt::format("{}", peer.calls_queued),
+                     fmt::format("{}", peer.replies_unsent), fmt::format("{} / {}", peer.credits, peer.credits_given),
+                     human_bytes(peer.large_bytes + peer.decoded_bytes)});
+    }
+    return table({"peer", "transport", "state", "in", "out", "queued", "unsent", "credits", "memory"}, rows);
+}
+
+std::string call_table(const State& state) {
+    std::vector<look::CallReport> calls = state.calls;
+    sort_by_age(calls);
+    if (calls.size() > 200) calls.resize(200);
+    std::string rows;
+    for (const auto& call : calls) {
+        rows += row({html_text(call.rpc), call.as_target ? "in" : "out",
+                     call.age_us == 0 ? "-" : latency_text(static_cast<double>(call.age_us)), html_text(call.peer),
+                     html_text(reason_of(call))});
+    }
+    return table({"RPC", "side", "age", "peer", "why"}, rows);
+}
+
+std::string line_table(const State& state) {
+    std::string rows;
+    for (auto line = state.node.lines.rbegin(); line != state.node.lines.rend(); ++line) {
+        rows += row({latency_text(static_cast<double>(line->age_us)), html_text(line->level), html_text(line->module),
+                     html_text(line->text)});
+    }
+    return table({"age", "level", "module", "text"}, rows);
+}
+
+std::string transports(const State& state) {
+    std::string list = "<ul>\n";
+    for (const auto& transport : state.node.transports) {
+        list += fmt::format("<li><b>{}</b> {}</li>\n", html_text(transport.scheme), html_text(transport.diagnosis));
+    }
+    return list + "</ul>\n";
+}
+
+}  // namespace
+
+std::string html_page(const State& state, const std::vector<RpcRow>& rows, const History& history,
+                      const std::string& address, unsigned refresh_seconds) {
+    std::string page = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
+    page += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
+    page += fmt::format("<meta http-equiv=\"refresh\" content=\"{}\">\n", refresh_seconds);
+    page += fmt::format("<title>cinnabar: {}</title>\n<style>{}</style>\n</head>\n<body>\n", html_text(address),
+                        perf::html_style);
+    page += fmt::format("<h1>{}</h1>\n<p class=\"soft\">{}; process {}; {} at most</p>\n", html_text(address),
+                        html_text(summary(state, rows, history)), state.node.process,
+                        human_bytes(state.node.memory_bytes_max));
+    page += "<h2>RPCs</h2>\n" + rpc_table(rows);
+    page += "<h2>Peers</h2>\n" + peer_table(state);
+    page += "<h2>Calls under way</h2>\n" + call_table(state);
+    page += "<h2>Log</h2>\n" + line_table(state);
+    page += "<h2>Transports</h2>\n" + transports(state);
+    page += "<p class=\"soft\"><a href=\"/metrics\">/metrics</a> <a href=\"/calls.json\">/calls.json</a></p>\n";
+    return page + "</body>\n</html>\n";
+}
+
+}  // namespace cinnabar::tools::watch

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A small HTTP server over libmicrohttpd: answers GET with what a function makes. Bounded: so many connections at once,
+// from one address, and so long.
+#pragma once
+
+#include <cinnabar/base/result.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace cinnabar::tools::watch {
+
+struct HttpAnswer {
+    unsigned status = 200;
+    std::string type = "text/plain; charset=utf-8";
+    std::string body;
+};
+
+class HttpServer {
+  public:
+    static constexpr unsigned connections_max = 16;
+    static constexpr unsigned connections_of_one_max = 8;
+    static constexpr unsigned silence_seconds_max = 10;
+
+    // `make` is called for a path, on one thread of the server, and must not throw. `host` is a numeric IPv4 address.
+    // bad_address; errors of bind(2).
+    [[nodiscard]] static Result<std::unique_ptr<HttpServer>> listen(const std::string& host, std::uint16_t port,
+                                                                    std::function<HttpAnswer(const std::string&)> make);
+    ~HttpServer();
+    HttpServer(const HttpServer&) = delete;
+    HttpServer& operator=(const HttpServer&) = delete;
+
+    [[nodiscard]] std::uint16_t port() const;
+
+  private:
+    struct Impl;
+    explicit HttpServer(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace cinnabar::tools::watch

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "commands/reach.hpp"
+#include "terminal/interrupt.hpp"
+#include "terminal/report.hpp"
+#include "watch/command.hpp"
+#include "watch/page_site.hpp"
+
+#include <charconv>
+
+namespace cinnabar::tools::watch {
+namespace {
+
+struct Place {
+    std::string host;
+    std::uint16_t port = 0;
+};
+
+// "127.0.0.1:9464"
+Result<Place> place_of(const std::string& text) {
+    const auto colon = text.rfind(':');
+    const Error wrong(Errc::bad_address, "give ADDRESS:PORT, such as 127.0.0.1:9464", text);
+    if (colon == std::string::npos) return wrong;
+    Place place{text.substr(0, colon), 0};
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data() + colon + 1, end, place.port);
+    if (error != std::errc() || stop != end) return wrong;
+    return place;
+}
+
+Result<void> serve(const PageOptions& options, const Interrupt& interrupt) {
+    CINNABAR_TRY(const Place place, place_of(options.listen));
+    if (!place.host.starts_with("127.") && !options.insecure)
+        return Error(Errc::invalid_argument,
+                     "other hosts can reach that address, and would see everything: give --insecure if that is meant",
+                     options.listen);
+    CINNABAR_TRY(const hl::Connected node, reach(options.to, options.transport));
+    PageSite site(node, options.to, std::chrono::duration<double>(options.every_seconds));
+    CINNABAR_TRY(const auto server, HttpServer::listen(place.host, place.port,
+                                                       [&site](const std::string& path) { return site.answer(path); }));
+    print_line("listening on http://" + place.host + ":" + std::to_string(server->port()) + "/");
+    interrupt.wait();
+    return {};
+}
+
+}  // namespace
+
+ExitCode run_page(const PageOptions& options) {
+    const Interrupt interrupt;
+    const auto served = serve(options, interrupt);
+    if (served) return ExitCode::ok;
+    complain(served.error().message());
+    const bool usage = served.code() == Errc::bad_address || served.code() == Errc::invalid_argument;
+    return usage ? ExitCode::usage : exit_code(served.code());
+}
+
+}  // namespace cinnabar::tools::watch

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "watch/page_site.hpp"
+
+#include "watch/calls_text.hpp"
+#include "watch/html_page.hpp"
+#include "watch/prometheus.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace cinnabar::tools::watch {
+namespace {
+
+constexpr Microseconds page_answer_max{2'000'000};
+
+}  // namespace
+
+// However many ask, the node is asked once in `every_`.
+Result<void> PageSite::refresh() {
+    if (state_ && std::chrono::steady_clock::now() - state_->when < every_) return {};
+    auto state = ask(node_, {}, page_answer_max);
+    if (!state) return state.error();
+    state_ = *std::move(state);
+    rows_ = history_.take(*state_);
+    return {};
+}
+
+HttpAnswer PageSite::answer(const std::string& path) {
+    constexpr const char* text = "text/plain; charset=utf-8";
+    if (path != "/" && path != "/metrics" && path != "/calls.json")
+        return {404, text, "there are /, /metrics and /calls.json\n"};
+    if (const auto fresh = refresh(); !fresh) return {503, text, fresh.error().message() + "\n"};
+    if (path == "/metrics") return {200, "text/plain; version=0.0.4; charset=utf-8", prometheus_text(*state_)};
+    if (path == "/calls.json") return {200, "application/json", calls_json(*state_, Microseconds{0})};
+    const auto refresh_seconds = static_cast<unsigned>(std::ceil(std::max(every_.count(), 1.0)));
+    return {200, "text/html; charset=utf-8", html_page(*state_, rows_, history_, address_, refresh_seconds)};
+}
+
+}  // namespace cinnabar::tools::watch

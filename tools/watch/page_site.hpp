@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The three documents of `cinnabar page`, of a state that is asked for anew when it is old: /, /metrics, /calls.json.
+#pragma once
+
+#include "watch/history.hpp"
+#include "watch/http_server.hpp"
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+namespace cinnabar::tools::watch {
+
+class PageSite {
+  public:
+    // The node must outlive this.
+    PageSite(const hl::Connected& node, std::string address, std::chrono::duration<double> every)
+        : node_(node), address_(std::move(address)), every_(every) {}
+    // One thread at a time. 503, with the reason, while the node does not answer.
+    [[nodiscard]] HttpAnswer answer(const std::string& path);
+
+  private:
+    [[nodiscard]] Result<void> refresh();
+    const hl::Connected& node_;
+    const std::string address_;
+    const std::chrono::duration<double> every_;
+    std::optional<State> state_;
+    std::vector<RpcRow> rows_;
+    History history_;
+};
+
+}  // namespace cinnabar::tools::watch

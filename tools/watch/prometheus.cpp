@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "watch/prometheus.hpp"
+
+#include <cinnabar/base/utf8.hpp>
+#include <cinnabar/rpc/snapshot.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string_view>
+
+namespace cinnabar::tools::watch {
+namespace {
+
+// The value of a label: without bytes that mean something there, or that are not UTF-8.
+std::string label(std::string_view text) {
+    std::string value;
+    while (!text.empty()) {
+        const std::size_t bytes = utf8_sequence_bytes(text);
+        if (bytes == 0) {
+            value += "\xef\xbf\xbd";
+        } else if (text.front() == '\\' || text.front() == '"') {
+            value.append(1, '\\').append(1, text.front());
+        } else if (text.front() == '\n') {
+            value += "\\n";
+        } else {
+            value += text.substr(0, bytes);
+        }
+        text.remove_prefix(bytes == 0 ? 1 : bytes);
+    }
+    return value;
+}
+
+class Text {
+  public:
+    void family(std::string_view name, std::string_view type, std::string_view help) {
+        name_ = name;
+        text_ += fmt::format("# HELP cinnabar_{} {}\n# TYPE cinnabar_{} {}\n", name, help, name, type);
+    }
+    void sample(std::string_view labels, double value) { line("", labels, fmt::format("{:.9g}", value)); }
+    void sample(std::string_view labels, std::uint64_t value) { line("", labels, fmt::format("{}", value)); }
+    void part(std::string_view suffix, std::string_view labels, std::string_view value) { line(suffix, labels, value); }
+    [[nodiscard]] std::string take() { return std::move(text_); }
+
+  private:
+    void line(std::string_view suffix, std::string_view labels, std::string_view value) {
+        if (labels.empty()) {
+            text_ += fmt::format("cinnabar_{}{} {}\n", name_, suffix, value);
+        } else {
+            text_ += fmt::format("cinnabar_{}{}{{{}}} {}\n", name_, suffix, labels, value);
+        }
+    }
+    std::string text_;
+    std::string name_;
+};
+
+// Buckets i of [2^(i-1), 2^i) microseconds, as Prometheus counts: all below an edge. The sum is that of the middles.
+void histogram(Text& text, const std::string& labels, const std::vector<std::uint64_t>& counts) {
+    std::uint64_t below = 0;
+    double sum_us = 0;
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+        const double edge_us = static_cast<double>(std::uint64_t{1} << i);
+        below += counts[i];
+        sum_us += static_cast<double>(counts[i]) * (i == 0 ? 0.5 : 0.75 * edge_us);
+        text.part("_bucket", fmt::format("{},le=\"{:.9g}\"", labels, edge_us / 1e6), fmt::format("{}", below));
+    }
+    text.part("_bucket", labels + ",le=\"+Inf\"", fmt::format("{}", below));
+    text.part("_sum", labels, fmt::format("{:.9g}", sum_us / 1e6));
+    text.part("_count", labels, fmt::format("{}", below));
+}
+
+void rpcs(Text& text, const State& state) {
+    const auto labels = [](const look::RpcReport& rpc, std::string_view side) {
+        return fmt::format("rpc=\"{}\",side=\"{}\"", label(rpc.name), side);
+    };
+    text.family("requests_total", "counter", "Calls that ended at this side.");
+    for (const auto& rpc : state.rpcs) {
+        text.sample(labels(rpc, "target"), rpc.requests);
+        text.sample(labels(rpc, "origin"), rpc.calls);
+    }
+    text.family("requests_failed_total", "counter", "Of these, the ones that failed.");
+    for (const auto& rpc : state.rpcs) {
+        text.sample(labels(rpc, "target"), rpc.requests_failed);
+        text.sample(labels(rpc, "origin"), rpc.calls_failed);
+    }
+    text.family("request_seconds", "histogram", "How long calls took; edges are powers of two of a microsecond.");
+    for (const auto& rpc : state.rpcs) {
+        if (rpc.requests != 0) histogram(text, labels(rpc, "target"), rpc.serve_time);
+        if (rpc.calls != 0) histogram(text, labels(rpc, "origin"), rpc.call_time);
+    }
+}
+
+struct ContextValue {
+    std::string_view name;
+    std::string_view type;
+    std::string_view help;
+    std::uint64_t (*value)(const look::ContextReport& context);
+};
+
+constexpr std::array<ContextValue, 12> context_values{{
+    {"calls", "gauge", "Calls made and not released.", [](const auto& c) { return std::uint64_t{c.calls}; }},
+    {"requests", "gauge", "Requests that are here.", [](const auto& c) { return std::uint64_t{c.requests}; }},
+    {"calls_queued", "gauge", "Calls that wait to be sent.", [](const auto& c) { return std::uint64_t{c.queued}; }},
+    {"connections", "gauge", "Peers that are connected.", [](const auto& c) { return std::uint64_t{c.connections}; }},
+    {"leases", "gauge", "Leases of lent memory.", [](const auto& c) { return std::uint64_t{c.leases}; }},
+    {"leases_quarantined", "gauge", "Lent memory that a peer may still touch.",
+     [](const auto& c) { return std::uint64_t{c.quarantined}; }},
+    {"transfers", "gauge", "Bulk transfers.", [](const auto& c) { return std::uint64_t{c.transfers}; }},
+    {"replies_unsent", "gauge", "Replies that have not left.",
+     [](const auto& c) { return std::uint64_t{c.replies_unsent}; }},
+    {"completions_waiting", "gauge", "Callbacks and handlers that wait for a thread.",
+     [](const auto& c) { return std::uint64_t{c.completions}; }},
+    {"credits_given", "gauge", "Requests that peers may send.", [](const auto& c) { return c.credits_given; }},
+    {"large_bytes", "gauge", "Memory of large arguments and results.", [](const auto& c) { return c.large_bytes; }},
+    {"sessions_ended_total", "counter", "Sessions of peers that broke the rules.",
+     [](const auto& c) { return c.sessions_ended; }},
+}};
+
+void contexts(Text& text, const State& state) {
+    for (const ContextValue& shown : context_values) {
+        text.family(shown.name, shown.type, shown.help);
+        for (std::size_t i = 0; i < state.node.contexts.size(); ++i) {
+            text.sample(fmt::format("context=\"{}\"", i), shown.value(state.node.contexts[i]));
+        }
+    }
+}
+
+void peers(Text& text, const State& state) {
+    std::map<std::pair<std::string, std::string>, std::uint64_t> counts;
+    for (const auto& peer : state.peers) ++counts[{peer.scheme, peer.state}];
+    text.family("peers", "gauge", "Peers, by transport and state.");
+    for (const auto& [key, count] : counts) {
+        text.sample(fmt::format("transport=\"{}\",state=\"{}\"", label(key.first), label(key.second)), count);
+    }
+}
+
+void stuck(Text& text, const State& state) {
+    std::map<std::pair<bool, std::uint8_t>, double> oldest;
+    for (const auto& call : state.calls) {
+        double& age = oldest[{call.as_target, call.phase}];
+        age = std::max(age, static_cast<double>(call.age_us) / 1e6);
+    }
+    text.family("oldest_call_seconds", "gauge", "The age of the oldest call that is under way, by where it is.");
+    for (const auto& [key, age] : oldest) {
+        text.sample(fmt::format("side=\"{}\",phase=\"{}\"", key.first ? "target" : "origin",
+                                to_string(static_cast<rpc::CallPhase>(key.second))),
+                    age);
+    }
+}
+
+void process(Text& text, const State& state) {
+    text.family("up_seconds", "gauge", "Since the node was opened.");
+    text.sample("", static_cast<double>(state.node.up_us) / 1e6);
+    text.family("processor_seconds_total", "counter", "Time of processors that the process took.");
+    text.sample("", static_cast<double>(state.node.processor_us) / 1e6);
+    text.family("memory_max_bytes", "gauge", "The most memory that was resident.");
+    text.sample("", state.node.memory_bytes_max);
+    text.family("buffer_bytes", "gauge", "Memory of the node's buffers.");
+    text.sample("", state.node.buffer_bytes);
+    text.family("pool_queued", "gauge", "Requests that wait for a thread of a pool.");
+    std::map<std::string, std::uint64_t> queued;  // two pools may have one name
+    for (const auto& pool : state.node.pools) queued[pool.name] += pool.queued;
+    for (const auto& [name, count] : queued) text.sample(fmt::format("pool=\"{}\"", label(name)), count);
+}
+
+}  // namespace
+
+std::string prometheus_text(const State& state) {
+    Text text;
+    process(text, state);
+    contexts(text, state);
+    rpcs(text, state);
+    peers(text, state);
+    stuck(text, state);
+    return text.take();
+}
+
+}  // namespace cinnabar::tools::watch

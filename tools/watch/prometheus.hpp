@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A state in Prometheus' text format, 0.0.4. Peers are summed up by transport and state, so that the number of series
+// does not grow with them. Pure.
+#pragma once
+
+#include "watch/state.hpp"
+
+#include <string>
+
+namespace cinnabar::tools::watch {
+
+[[nodiscard]] std::string prometheus_text(const State& state);
+
+}  // namespace cinnabar::tools::watch

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "watch/screen.hpp"
+
+#include "terminal/units.hpp"
+#include "watch/calls_text.hpp"
+
+#include <cinnabar/files/name.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace cinnabar::tools::watch {
+namespace {
+
+std::string duration(std::uint64_t us) {
+    return human_duration(std::chrono::duration<double>(static_cast<double>(us) / 1e6));
+}
+
+// A table whose last column takes what is left of the width.
+class Table {
+  public:
+    struct Column {
+        std::string_view name;
+        std::size_t width;  // 0: what is left; one has it
+        bool right = true;
+    };
+    Table(std::vector<Column> columns, std::size_t width) : columns_(std::move(columns)) {
+        std::size_t taken = 0;
+        for (const Column& column : columns_) taken += column.width + 1;
+        for (Column& column : columns_) {
+            if (column.width == 0) column.width = width > taken ? width - taken + 1 : 1;
+        }
+        std::vector<std::string> names;
+        for (const Column& column : columns_) names.emplace_back(column.name);
+        add(names);
+    }
+    void add(const std::vector<std::string>& cells) {
+        std::string line;
+        for (std::size_t i = 0; i < columns_.size(); ++i) {
+            const std::size_t width = columns_[i].width;
+            const std::string text = fit(cells[i], width);
+            const std::size_t spaces = width - std::min(width, cells[i].size());
+            line += i == 0 ? "" : " ";
+            line += columns_[i].right ? std::string(spaces, ' ') + cells[i].substr(0, width) : text;
+        }
+        lines.push_back(std::move(line));
+    }
+    std::vector<std::string> lines;
+
+  private:
+    std::vector<Column> columns_;
+};
+
+void sort(std::vector<RpcRow>& rows, Order order) {
+    std::ranges::stable_sort(rows, [order](const RpcRow& a, const RpcRow& b) {
+        switch (order) {
+            case Order::rate:
+                return a.per_second > b.per_second;
+            case Order::p99:
+                return a.p99_us > b.p99_us;
+            case Order::failed:
+                return a.failed > b.failed;
+            case Order::name:
+                break;
+        }
+        return a.name < b.name;
+    });
+}
+
+std::vector<std::string> rpc_lines(std::vector<RpcRow> rows, const View& view) {
+    const std::size_t spark = std::clamp<std::size_t>(view.width / 4, 8, History::kept) - 4;
+    Table table(
+        {{"rpc", 0, false}, {"rate/s", 9}, {"failed", 8}, {"p50", 8}, {"p99", 8}, {"requests", 10}, {"", spark, false}},
+        view.width);
+    sort(rows, view.order);
+    for (const RpcRow& row : rows) {
+        table.add({files::printable(row.name), fmt::format("{:.1f}", row.per_second), fmt::format("{}", row.failed),
+                   latency_text(row.p50_us), latency_text(row.p99_us), fmt::format("{}", row.requests + row.calls),
+                   sparkline(row.past, spark)});
+    }
+    return std::move(table.lines);
+}
+
+std::vector<std::string> peer_lines(std::vector<look::PeerReport> peers, const View& view) {
+    std::ranges::stable_sort(peers, [&view](const auto& a, const auto& b) {
+        if (view.order == Order::name) return a.peer < b.peer;
+        return a.requests + a.calls_sent + a.calls_queued > b.requests + b.calls_sent + b.calls_queued;
+    });
+    Table table({{"peer", 0, false},
+                 {"state", 10, false},
+                 {"in", 5},
+                 {"out", 5},
+                 {"queue", 5},
+                 {"unsent", 6},
+                 {"credits", 8},
+                 {"silent", 8}},
+                view.width);
+    for (const auto& peer : peers) {
+        table.add({files::printable(peer.peer), peer.state, fmt::format("{}", peer.requests),
+                   fmt::format("{}", peer.calls_sent), fmt::format("{}", peer.calls_queued),
+                   fmt::format("{}", peer.replies_unsent), fmt::format("{}/{}", peer.credits, peer.credits_given),
+                   peer.silent_us == 0 ? "-" : duration(peer.silent_us)});
+    }
+    return std::move(table.lines);
+}
+
+std::vector<std::string> call_lines(std::vector<look::CallReport> calls, const View& view) {
+    sort_by_age(calls);
+    const std::size_t why = std::max<std::size_t>(view.width / 2, 30);
+    Table table({{"rpc", 0, false}, {"side", 4, false}, {"age", 8}, {"why", why, false}}, view.width);
+    for (const auto& call : calls) {
+        table.add({files::printable(call.rpc), call.as_target ? "in" : "out",
+                   call.age_us == 0 ? "-" : latency_text(static_cast<double>(call.age_us)), reason_of(call)});
+    }
+    return std::move(table.lines);
+}
+
+std::vector<std::string> log_lines(const std::vector<look::LineReport>& lines, const View& view) {
+    Table table({{"age", 8}, {"level", 7, false}, {"module", 8, false}, {"text", 0, false}}, view.width);
+    for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
+        table.add({duration(line->age_us), line->level, line->module, files::printable(line->text)});
+    }
+    return std::move(table.lines);
+}
+
+std::vector<std::string> tab_lines(const State& state, std::vector<RpcRow> rows, const View& view) {
+    switch (view.tab) {
+        case Tab::rpcs:
+            return rpc_lines(std::move(rows), view);
+        case Tab::peers:
+            return peer_lines(state.peers, view);
+        case Tab::calls:
+            return call_lines(state.calls, view);
+        case Tab::log:
+            break;
+    }
+    return log_lines(state.node.lines, view);
+}
+
+std::uint64_t sum_of(const State& state, std::uint32_t look::ContextReport::*field) {
+    std::uint64_t sum = 0;
+    for (const auto& context : state.node.contexts) sum += context.*field;
+    return sum;
+}
+
+std::size_t columns_of(std::string_view text) {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+}  // namespace
+
+std::string latency_text(double us) { return us == 0 ? "-" : human_latency(std::chrono::duration<double>(us / 1e6)); }
+
+std::string fit(std::string_view text, std::size_t columns) {
+    const std::size_t has = columns_of(text);
+    if (has <= columns) return std::string(text) + std::string(columns - has, ' ');
+    if (columns == 0) return {};
+    std::size_t bytes = 0;
+    for (std::size_t taken = 0; bytes < text.size(); ++bytes) {
+        const bool begins = (static_cast<unsigned char>(text[bytes]) & 0xc0) != 0x80;
+        if (begins && taken++ == columns - 1) break;
+    }
+    return std::string(text.substr(0, bytes)) + "~";
+}
+
+std::string sparkline(const std::vector<double>& values, std::size_t width) {
+    constexpr std::array<std::string_view, 8> blocks{"\u2581", "\u2582", "\u2583", "\u2584",
+                                                     "\u2585", "\u2586", "\u2587", "\u2588"};
+    const std::size_t count = std::min(width, values.size());
+    const auto first = values.end() - static_cast<std::ptrdiff_t>(count);
+    const double most = count == 0 ? 0 : *std::max_element(first, values.end());
+    std::string line;
+    for (auto value = first; value != values.end(); ++value) {
+        const double height = most > 0 ? *value / most * 7 : 0;
+        line += blocks[std::min<std::size_t>(static_cast<std::size_t>(height + 0.5), 7)];
+    }
+    return line;
+}
+
+std::string summary(const State& state, const std::vector<RpcRow>& rows, const History& history) {
+    double rate = 0;
+    double failed = 0;
+    for (const RpcRow& row : rows) {
+        rate += row.per_second;
+        failed += row.failed_per_second;
+    }
+    return fmt::format("up {}, {:.1f} calls/s, {:.1f} failed/s, {} in, {} out, {} queued, {} connections, {:.0f} % cpu",
+                       duration(state.node.up_us), rate, failed, sum_of(state, &look::ContextReport::requests),
+                       sum_of(state, &look::ContextReport::calls), sum_of(state, &look::ContextReport::queued),
+                       sum_of(state, &look::ContextReport::connections), 100 * history.processor_share());
+}
+
+std::vector<std::string> draw(const State& state, std::vector<RpcRow> rows, const History& history,
+                              const std::string& address, const View& view) {
+    constexpr std::array<std::string_view, 4> orders{"rate", "p99", "failed", "name"};
+    std::vector<std::string> lines;
+    lines.push_back(fit(summary(state, rows, history), view.width));
+    lines.push_back(fit(fmt::format("{} (process {}{})", files::printable(address), state.node.process,
+                                    state.node.draining ? ", draining" : ""),
+                        view.width));
+    for (std::string& line : tab_lines(state, std::move(rows), view)) {
+        if (lines.size() + 1 < view.height) lines.push_back(fit(line, view.width));
+    }
+    lines.resize(std::max<std::size_t>(view.height, 1), std::string());
+    lines.back() = fit(fmt::format("r RPCs  p peers  c calls  l log  s sort ({})  q quit",
+                                   orders[static_cast<std::size_t>(view.order)]),
+                       view.width);
+    return lines;
+}
+
+}  // namespace cinnabar::tools::watch

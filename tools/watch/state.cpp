@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "watch/state.hpp"
+
+#include <cinnabar/hl/call.hpp>
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+
+namespace cinnabar::tools::watch {
+namespace {
+
+Error explained(Error error) {
+    if (error.code == Errc::no_such_rpc) {
+        error.hint =
+            "it tells nothing of itself: set NodeOptions::introspection there, or --introspection of the command";
+    } else if (error.code == Errc::permission) {
+        error.hint = "it tells only its own user, over shm: ask there, or let it tell anyone (Introspection::anyone)";
+    }
+    return error;
+}
+
+// All pages of a list, or the first of them.
+template <typename R, typename Items>
+Result<void> read(const hl::Connected& from, const R& rpc, Microseconds deadline, Items& items, bool& cut) {
+    look::Ask ask;
+    for (unsigned pages = 0; pages < pages_max; ++pages) {
+        auto page = from.node.call(rpc, from.peer, ask, deadline).wait();
+        if (!page) return explained(page.error());
+        std::move(page->items.begin(), page->items.end(), std::back_inserter(items));
+        if (page->next == 0) return {};
+        ask.from = page->next;
+    }
+    cut = true;
+    return {};
+}
+
+}  // namespace
+
+Result<State> ask(const hl::Connected& node, const Wanted& wanted, Microseconds deadline) {
+    State state;
+    auto report = node.node.call(look::node, node.peer, deadline).wait();
+    if (!report) return explained(report.error());
+    state.when = std::chrono::steady_clock::now();
+    state.node = *std::move(report);
+    if (wanted.rpcs) CINNABAR_TRY_VOID(read(node, look::rpcs, deadline, state.rpcs, state.cut));
+    if (wanted.peers) CINNABAR_TRY_VOID(read(node, look::peers, deadline, state.peers, state.cut));
+    if (wanted.calls) CINNABAR_TRY_VOID(read(node, look::calls, deadline, state.calls, state.cut));
+    return state;
+}
+
+std::uint64_t total(const std::vector<std::uint64_t>& counts) {
+    return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+}
+
+// Bucket i counts what took [2^(i-1), 2^i) microseconds: the upper edge of the one that has the quantile.
+double quantile_us(const std::vector<std::uint64_t>& counts, double fraction) {
+    const std::uint64_t all = total(counts);
+    if (all == 0) return 0;
+    std::uint64_t below = 0;
+    std::size_t bucket = 0;
+    for (; bucket < counts.size(); ++bucket) {
+        below += counts[bucket];
+        if (static_cast<double>(below) >= fraction * static_cast<double>(all)) break;
+    }
+    return static_cast<double>(std::uint64_t{1} << std::min<std::size_t>(bucket, 63));
+}
+
+}  // namespace cinnabar::tools::watch

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a node told of itself, at one moment.
+#pragma once
+
+#include <cinnabar/hl/introspection.hpp>
+#include <cinnabar/hl/node.hpp>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace cinnabar::tools::watch {
+
+namespace look = hl::introspection;
+
+struct State {
+    std::chrono::steady_clock::time_point when;
+    look::NodeReport node;
+    std::vector<look::RpcReport> rpcs;
+    std::vector<look::PeerReport> peers;
+    std::vector<look::CallReport> calls;
+    bool cut = false;  // a list was longer than pages_max pages
+};
+
+struct Wanted {
+    bool rpcs = true;
+    bool peers = true;
+    bool calls = true;
+};
+
+inline constexpr unsigned pages_max = 64;  // of each list
+
+// Errors of the calls; no_such_rpc and permission with words about what the node would have to allow.
+[[nodiscard]] Result<State> ask(const hl::Connected& node, const Wanted& wanted, Microseconds deadline);
+
+// Quantiles of RpcReport's histograms, in microseconds; 0: nothing was counted.
+[[nodiscard]] double quantile_us(const std::vector<std::uint64_t>& counts, double fraction);
+[[nodiscard]] std::uint64_t total(const std::vector<std::uint64_t>& counts);
+
+}  // namespace cinnabar::tools::watch
