@@ -77,6 +77,7 @@ bool TransferOp::start(const TaskContext* task) noexcept {
     scope_ = task ? task->stop_scope() : nullptr;
     if (scope_ && scope_->stopped()) return code_ = Errc::canceled, false;
     mover_ = &context->mover();
+    if (detail::tracing()) begin_span(task, *context);
     in_flight_ = true;
     const bool watched = scope_ != nullptr;
     const bulk::TransferProgress progress =
@@ -109,9 +110,27 @@ bool TransferOp::start(const TaskContext* task) noexcept {
     return false;
 }
 
+void TransferOp::begin_span(const TaskContext* task, const rpc::Context& context) noexcept {
+    trace_ = task && task->request ? task->request->trace() : current_trace();
+    began_us_ = context.now_us();
+    node_of_span_ = request_ ? &static_cast<RequestState*>(request_->user_data)->core() : node_;
+    if (!node_of_span_ || !node_of_span_->tracer()) trace_ = {};
+}
+
+void TransferOp::end_span() const noexcept {
+    TraceContext own = trace_;
+    own.span = detail::new_trace_number();
+    const na::Addr& owner = args_.remote->owner();
+    const bool pull = args_.direction == bulk::Direction::pull;
+    const TimeUs now = node_of_span_->loops().front()->now_us();
+    node_of_span_->tracer()->ended({SpanKind::transfer, pull ? "pull" : "push", own, trace_.span, began_us_, now, code_,
+                                    owner.empty() ? nullptr : &owner, args_.bytes});
+}
+
 void TransferOp::on_done(bulk::Transfer& transfer, void* user) noexcept {
     TransferOp& op = *static_cast<TransferOp*>(user);
     op.code_ = transfer.result();
+    if (op.trace_) op.end_span();
     if (op.scope_) {
         if (op.arrived_.fetch_add(1, std::memory_order_acq_rel) == 0) return;  // start() ends it
         op.scope_->remove(op.stop_node_);

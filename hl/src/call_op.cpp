@@ -3,6 +3,8 @@
 
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/hl/call_op.hpp>
+#include <cinnabar/hl/request.hpp>
+#include <cinnabar/hl/trace.hpp>
 
 #include <algorithm>
 #include <array>
@@ -31,6 +33,10 @@ CallOp::CallOp(NodeCore& node, const RpcName& name, std::uint16_t shape, const n
     call_->args.provider = options_.provider;
     call_->args.shape = shape;
     call_->args.one_way = name.one_way;
+    if (options.trace) {
+        call_->args.trace = *options.trace;
+        traces_seen.store(true, std::memory_order_relaxed);
+    }
 }
 
 CallOp::CallOp(CallOp&& other) noexcept
@@ -93,6 +99,7 @@ bool CallOp::start(const TaskContext* task, Finished finished) noexcept {
     scope_ = task ? task->stop_scope() : nullptr;
     watched_ = scope_ != nullptr || stop_.stop_possible();
     if ((scope_ && scope_->stopped()) || stop_.stop_requested()) return fail(Errc::canceled), false;
+    if (tracing()) begin_span(task);
     in_flight_ = true;
     const bool watched = watched_;
     if (const Errc refused = call_->forward(input_bytes_, &CallOp::on_done, this); refused != Errc::ok) {
@@ -134,6 +141,7 @@ void CallOp::on_done(rpc::Call& call, void* user) noexcept {
     const TimeUs took_us = call.context().now_us() - call.began_us;
     if (op.stats_) op.stats_->count_call(took_us, op.error_);
     if (op.error_ != Errc::ok) op.text_ = op.ending_of(call, took_us);
+    if (tracing()) op.end_span(call);
     if (op.watched_ && op.arrived_.fetch_add(1, std::memory_order_acq_rel) == 0) return;  // start() ends it
     op.end();
     op.finished_(op);
@@ -246,6 +254,26 @@ std::string CallOp::ending_of(rpc::Call& call, TimeUs took_us) noexcept {
     } catch (const std::bad_alloc&) {
         return {};
     }
+}
+
+void CallOp::begin_span(const TaskContext* task) noexcept {
+    TraceContext& trace = call_->args.trace;
+    if (!trace) trace = task && task->request ? task->request->trace() : current_trace();
+    Tracer* const tracer = loop_->node().tracer();
+    if (!tracer) return;
+    if (!trace) {
+        if (!tracer->samples()) return;
+        trace = {{new_trace_number(), new_trace_number()}, 0};
+    }
+    parent_span_ = trace.span;
+    trace.span = new_trace_number();
+}
+
+void CallOp::end_span(const rpc::Call& call) const noexcept {
+    Tracer* const tracer = loop_->node().tracer();
+    if (!tracer || !call.args.trace) return;
+    tracer->ended({SpanKind::call, name_, call.args.trace, parent_span_, call.began_us, call.context().now_us(), error_,
+                   &to_, 0});
 }
 
 Error CallOp::failure() const {

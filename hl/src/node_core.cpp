@@ -45,6 +45,7 @@ Result<NodeCore*> NodeCore::open(std::span<const std::string_view> uris, NodeOpt
     };
     std::unique_ptr<NodeCore, Closer> core(new NodeCore(std::move(options)));
     add_builtin(core->registry_);
+    if (core->options_.tracer) detail::traces_seen.store(true, std::memory_order_relaxed);
     if (core->options_.plugins) CINNABAR_TRY_VOID(core->options_.plugins(core->registry_));
     CINNABAR_TRY_VOID(core->open_transports(uris, purpose));
     CINNABAR_TRY(core->engine_, rpc::Engine::open(core->transports_));

@@ -69,6 +69,7 @@ class NodeCore {
     // The name of an RPC that this node has called or served; else empty. Any thread.
     [[nodiscard]] std::string_view name_of(rpc::RpcId id) const noexcept;
     [[nodiscard]] std::vector<introspection::PoolReport> pool_reports();
+    [[nodiscard]] Tracer* tracer() const noexcept { return options_.tracer.get(); }
     [[nodiscard]] TimeUs opened_us() const noexcept { return opened_us_; }
     [[nodiscard]] NodeRef ref() noexcept { return NodeRef(this); }
 

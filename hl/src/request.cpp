@@ -13,11 +13,32 @@ RequestState::RequestState(ServedBase& served, rpc::Request& request) noexcept
     started_us_ = loop_->now_us();
     request.begins(started_us_);
     request.user_data = this;
+    if (request.traced()) begin_span();
 }
 
 RequestState::~RequestState() {
     if (RequestScope* scope = scope_.load(std::memory_order_acquire)) served_.node->give_scope(*scope);
     request_.release();
+}
+
+NodeCore& RequestState::core() const noexcept { return *served_.node; }
+
+void RequestState::begin_span() noexcept {
+    detail::traces_seen.store(true, std::memory_order_relaxed);
+    if (served_.node->tracer()) span_ = detail::new_trace_number();
+}
+
+void RequestState::end_span(Errc result) noexcept {
+    served_.node->tracer()->ended({SpanKind::handler, served_.name, trace(), request_.trace().span, started_us_,
+                                   loop_->now_us(), result, &request_.source(), 0});
+    span_ = 0;  // it is told once
+}
+
+TraceContext RequestState::trace() const noexcept {
+    if (!request_.traced()) return {};
+    TraceContext trace = request_.trace();
+    if (span_ != 0) trace.span = span_;
+    return trace;
 }
 
 NodeRef RequestState::node() const noexcept { return NodeRef(served_.node); }
@@ -55,6 +76,7 @@ Microseconds RequestState::time_left() const noexcept {
 }
 
 void RequestState::count(Errc result) noexcept {
+    if (span_ != 0) end_span(result);
     if (!served_.stats) return;
     served_.stats->count_request(loop_->now_us() - started_us_, result);
 }

@@ -26,6 +26,7 @@ const std::map<std::string_view, Names> arrows{
     {"hl", {"base", "na", "bulk", "rpc", "hl", "builtin"}},
     {"mercury", {"base", "na", "bulk", "rpc", "mercury", "builtin"}},
     {"files", {"base", "na", "bulk", "rpc", "hl", "files"}},
+    {"otlp", {"base", "na", "bulk", "rpc", "hl", "otlp"}},
     {"tools", {"base", "na", "bulk", "rpc", "hl", "files", "tools", "builtin", "cinnabar"}},
     // sim is what users test their services on.
     {"examples", {"base", "na", "bulk", "rpc", "hl", "files", "builtin", "cinnabar", "sim"}},
@@ -33,7 +34,7 @@ const std::map<std::string_view, Names> arrows{
 
 // What the core depends on is the C++ library alone.
 const Names core_rooms{"base", "na", "bulk", "rpc"};
-const Names library_rooms{"base", "na", "bulk", "rpc", "hl", "plugins", "mercury", "files"};
+const Names library_rooms{"base", "na", "bulk", "rpc", "hl", "plugins", "mercury", "files", "otlp"};
 
 constexpr std::array<std::string_view, 16> third_party_includes{
     "<boost/", "<cereal/", "<fmt/",     "<spdlog/",     "<CLI/",  "<gtest/", "<gmock/",    "<benchmark/",

@@ -23,6 +23,7 @@
 #include <cinnabar/bulk/transfer.hpp>
 #include <cinnabar/hl/buffers.hpp>
 #include <cinnabar/hl/task.hpp>
+#include <cinnabar/hl/trace.hpp>
 #include <cinnabar/na/addr.hpp>
 #include <cinnabar/rpc/proc_bulk.hpp>
 
@@ -98,6 +99,12 @@ class CINNABAR_API TransferOp {
     bool in_flight_ = false;
     Errc code_ = Errc::ok;
     std::optional<Error> error_;
+    // Where a trace was seen.
+    void begin_span(const TaskContext* task, const rpc::Context& context) noexcept;
+    void end_span() const noexcept;
+    TraceContext trace_;  // that it belongs to; empty: nothing records it
+    NodeCore* node_of_span_ = nullptr;
+    TimeUs began_us_ = 0;
 };
 
 namespace detail {

@@ -76,6 +76,9 @@ class CINNABAR_API CallOp {
     [[nodiscard]] bool ended_well(std::uint16_t shape) noexcept;
     [[nodiscard]] Error failure() const;
     [[nodiscard]] std::string ending_of(rpc::Call& call, TimeUs took_us) noexcept;
+    // Where a trace was seen.
+    void begin_span(const TaskContext* task) noexcept;
+    void end_span(const rpc::Call& call) const noexcept;
 
     rpc::Call* call_ = nullptr;  // null: ended, or could not be made
     Loop* loop_ = nullptr;       // holds a reference
@@ -85,6 +88,7 @@ class CINNABAR_API CallOp {
     CallOptions options_;
     std::stop_token stop_;
     std::size_t input_bytes_ = 0;
+    std::uint64_t parent_span_ = 0;  // of a call in a trace, once it was started
     Finished finished_ = nullptr;
     Job* job_ = nullptr;
     Executor* executor_ = nullptr;  // where the job runs; null: on the loop

@@ -12,12 +12,14 @@
 #include <cinnabar/hl/introspection.hpp>
 #include <cinnabar/hl/node_ref.hpp>
 #include <cinnabar/hl/serve.hpp>
+#include <cinnabar/hl/trace.hpp>
 #include <cinnabar/na/registry.hpp>
 #include <cinnabar/na/types.hpp>
 #include <cinnabar/rpc/options.hpp>
 
 #include <functional>
 #include <initializer_list>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,6 +40,8 @@ struct NodeOptions {
     bool strangers_may_call = false;
     // Who may ask what this node holds (introspection.hpp), as `cinnabar top` does.
     Introspection introspection = Introspection::off;
+    // Told of the spans of traces (trace.hpp); null: none are recorded. Several nodes may share one.
+    std::shared_ptr<Tracer> tracer = {};
     // Adds plugins besides the compiled-in ones: registry.add(info), registry.load(path).
     std::function<Result<void>(na::Registry& registry)> plugins = {};
 };

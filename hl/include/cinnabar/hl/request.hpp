@@ -7,6 +7,7 @@
 #include <cinnabar/hl/node_ref.hpp>
 #include <cinnabar/hl/rpc.hpp>
 #include <cinnabar/hl/task.hpp>
+#include <cinnabar/hl/trace.hpp>
 #include <cinnabar/rpc/request.hpp>
 
 #include <stop_token>
@@ -35,6 +36,11 @@ class CINNABAR_API RequestState {
     [[nodiscard]] StopScope& stop_scope() noexcept;
     [[nodiscard]] Microseconds time_left() const noexcept;
 
+    // The trace that it belongs to, and the handler's own span, or that of the call where nothing records it; empty if
+    // none.
+    [[nodiscard]] TraceContext trace() const noexcept;
+    [[nodiscard]] NodeCore& core() const noexcept;
+
     void answer_error(const Error& error) noexcept;
     // Logs the current exception and answers handler_failed. Call it inside a catch block.
     void answer_exception() noexcept;
@@ -46,11 +52,14 @@ class CINNABAR_API RequestState {
   private:
     [[nodiscard]] Bytes room_for(std::size_t bytes) noexcept;
     void count(Errc result) noexcept;
+    void begin_span() noexcept;
+    void end_span(Errc result) noexcept;
 
     ServedBase& served_;
     rpc::Request& request_;
     Loop* loop_;
     TimeUs started_us_;
+    std::uint64_t span_ = 0;  // 0: nothing records it
     std::atomic<RequestScope*> scope_{nullptr};
 };
 
@@ -77,6 +86,8 @@ class Request {
     [[nodiscard]] Microseconds time_left() const noexcept { return state_->time_left(); }
     // True once nobody waits for the answer any more.
     [[nodiscard]] bool canceled() const noexcept { return state_->request().canceled(); }
+    // For calls that leave the library, by to_traceparent(); calls of this handler inherit it by themselves.
+    [[nodiscard]] TraceContext trace() const noexcept { return state_->trace(); }
     [[nodiscard]] std::stop_token stop_token() const { return state_->stop_scope().token(); }
 
     // Makes an application error for the handler to return; see app_error.

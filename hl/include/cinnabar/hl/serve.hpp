@@ -166,6 +166,7 @@ struct Served : ServedBase {
         RequestState state(self, request);
         Input input{};
         if (!state.decode(input)) return;
+        const detail::TraceScope trace(request.traced(), state.trace());
         try {
             if constexpr (std::is_void_v<Returned>) {
                 Shape::call(self.f, state, input);
@@ -208,6 +209,7 @@ struct Served : ServedBase {
         }
         try {
             if constexpr (!coroutine) {
+                const detail::TraceScope trace(request.traced(), state.trace());
                 if constexpr (std::is_void_v<Returned>) {
                     Shape::call(self.f, state, input);
                     state.answer(rpc::Empty{});

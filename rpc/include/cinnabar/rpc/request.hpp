@@ -66,6 +66,7 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     // On the context's clock; time_never when the origin set none.
     [[nodiscard]] TimeUs deadline() const noexcept { return deadline_; }
     [[nodiscard]] const TraceContext& trace() const noexcept { return trace_; }  // the origin's; all zero if none
+    [[nodiscard]] bool traced() const noexcept { return traced_; }               // whether it has one
     [[nodiscard]] Context& context() const noexcept;
 
     // The encoded arguments, 8-byte aligned; valid until detach, release_input or the last release.

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A Tracer that hands spans to a thread of its own, which may block: the base of TraceFile and of cinnabar::otlp.
+#pragma once
+
+#include <cinnabar/hl/trace.hpp>
+
+#include <condition_variable>
+#include <cstddef>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace cinnabar::hl {
+
+// A Span that lasts.
+struct SpanRecord {
+    SpanKind kind = SpanKind::call;
+    std::string_view name;  // static storage
+    TraceContext context;
+    std::uint64_t parent = 0;
+    std::uint64_t began_unix_us = 0;  // since 1970
+    std::uint64_t took_us = 0;
+    Errc result = Errc::ok;
+    std::string peer;  // empty: not known
+    std::uint64_t bytes = 0;
+};
+
+struct SpanExporterOptions {
+    std::uint32_t one_in = 1;        // of the calls that belong to no trace, one in so many begins one; 0: none does
+    std::size_t spans_max = 8'192;   // that wait for the thread; more are dropped and counted
+    Microseconds period{1'000'000};  // the longest that a span waits before the thread looks
+};
+
+class CINNABAR_API SpanExporter : public Tracer {
+  public:
+    // `clock`: that of the nodes; of a simulated network its own. It outlives this.
+    explicit SpanExporter(SpanExporterOptions options, TimeSource& clock = steady_clock());
+    // Requires: finish() was called.
+    ~SpanExporter() override;
+
+    [[nodiscard]] bool samples() noexcept override;
+    void ended(const Span& span) noexcept override;
+
+    // Exports what has ended by now, on the thread, and waits for that.
+    void flush();
+    [[nodiscard]] std::uint64_t dropped() const noexcept { return dropped_.load(std::memory_order_relaxed); }
+
+  protected:
+    // On the thread, one call at a time. Not empty.
+    virtual void export_spans(const std::vector<SpanRecord>& spans) = 0;
+    // Exports what is left and ends the thread. In the destructor of each class that exports; the nodes are gone.
+    void finish();
+    void count_dropped(std::uint64_t spans) noexcept { dropped_.fetch_add(spans, std::memory_order_relaxed); }
+
+  private:
+    void run();
+
+    const SpanExporterOptions options_;
+    TimeSource& clock_;
+    const std::int64_t unix_offset_us_;  // from the clock to 1970
+    std::atomic<std::uint32_t> calls_{0};
+    std::atomic<std::uint64_t> dropped_{0};
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::vector<SpanRecord> waiting_;
+    std::uint64_t flushes_wanted_ = 0;
+    std::uint64_t flushes_done_ = 0;
+    bool finished_ = false;
+    std::thread thread_;  // last: it uses all of the above
+};
+
+}  // namespace cinnabar::hl

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Traces: which call belongs to which, over many nodes, and how long each took. A trace context travels with a call
+// (docs/wire-format.md); calls, handlers and transfers of a trace are told to the node's Tracer as spans.
+//
+// A call belongs to the trace of its CallOptions::trace, or else to that of the handler or task that makes it: in a
+// coroutine by what it inherits, in a plain function by the thread that it runs on. A call that belongs to none begins
+// one where the node's Tracer says so. Without a Tracer contexts are passed on and nothing is recorded; where no trace
+// was ever seen, that costs a call one branch.
+#pragma once
+
+#include <cinnabar/base/clock.hpp>
+#include <cinnabar/base/error.hpp>
+#include <cinnabar/base/export.hpp>
+#include <cinnabar/base/result.hpp>
+#include <cinnabar/rpc/rpc_id.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace cinnabar::na {
+class Addr;
+}
+
+namespace cinnabar::hl {
+
+using rpc::TraceContext;
+
+// The header of W3C's Trace Context: "00-", 32 digits of the trace, 16 of the span, and "-01". Empty for no context.
+[[nodiscard]] CINNABAR_API std::string to_traceparent(const TraceContext& context);
+
+struct Traceparent {
+    TraceContext context;
+    bool sampled = false;  // whoever began the trace records it
+};
+// invalid_argument: not such a header, of a later version neither.
+[[nodiscard]] CINNABAR_API Result<Traceparent> parse_traceparent(std::string_view text);
+
+enum class SpanKind : std::uint8_t { call, handler, transfer };
+
+// Something that took time in a trace. Valid during Tracer::ended only.
+struct Span {
+    SpanKind kind = SpanKind::call;
+    std::string_view name;     // of the RPC, or "pull" and "push"; static storage
+    TraceContext context;      // the trace, and the span itself
+    std::uint64_t parent = 0;  // span; 0: none
+    TimeUs began_us = 0;       // on the node's clock
+    TimeUs ended_us = 0;
+    Errc result = Errc::ok;
+    const na::Addr* peer = nullptr;  // the other side; null: not known
+    std::uint64_t bytes = 0;         // of a transfer
+};
+
+// Told of spans. Any thread, several at once, also threads that drive a context: it must not block.
+class CINNABAR_API Tracer {
+  public:
+    virtual ~Tracer();
+    // Whether a call that belongs to no trace begins one.
+    [[nodiscard]] virtual bool samples() noexcept = 0;
+    virtual void ended(const Span& span) noexcept = 0;
+};
+
+// The trace of the handler that runs on this thread; empty if there is none. For plain functions; a coroutine that has
+// waited asks its Request.
+[[nodiscard]] CINNABAR_API TraceContext current_trace() noexcept;
+
+namespace detail {
+
+// Whether a trace was ever seen in this process: what does not need traces is passed by with one branch.
+CINNABAR_API extern std::atomic<bool> traces_seen;
+[[nodiscard]] inline bool tracing() noexcept { return traces_seen.load(std::memory_order_relaxed); }
+
+// Not 0. Any thread.
+[[nodiscard]] CINNABAR_API std::uint64_t new_trace_number() noexcept;
+// Sets what current_trace() says, and returns what it said before.
+CINNABAR_API TraceContext exchange_current_trace(const TraceContext& trace) noexcept;
+
+// While a plain handler runs.
+class TraceScope {
+  public:
+    TraceScope(bool traced, const TraceContext& trace) noexcept : traced_(traced) {
+        if (traced) before_ = exchange_current_trace(trace);
+    }
+    ~TraceScope() {
+        if (traced_) (void)exchange_current_trace(before_);
+    }
+    TraceScope(const TraceScope&) = delete;
+    TraceScope& operator=(const TraceScope&) = delete;
+
+  private:
+    const bool traced_;
+    TraceContext before_;
+};
+
+}  // namespace detail
+}  // namespace cinnabar::hl

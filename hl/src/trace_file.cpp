@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cinnabar/hl/trace_file.hpp>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+
+namespace cinnabar::hl {
+namespace {
+
+std::string_view category_of(SpanKind kind) noexcept {
+    constexpr std::array<std::string_view, 3> names{"call", "handler", "transfer"};
+    return names[static_cast<std::size_t>(kind)];
+}
+
+std::string hex(std::uint64_t number) {
+    std::array<char, 17> text{};
+    (void)std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(number));
+    return text.data();
+}
+
+// Names of RPCs and addresses are the program's own and its peers': whatever is not plain is left out.
+std::string plain(std::string_view text) {
+    std::string kept;
+    for (const char c : text) {
+        if (c >= 0x20 && c < 0x7f && c != '"' && c != '\\') kept += c;
+    }
+    return kept;
+}
+
+// An asynchronous slice, so that those that overlap do not nest: `phase` is b, where it begins, or e.
+std::string event(const SpanRecord& span, char phase, std::uint64_t at_us) {
+    std::string text = "{\"name\": \"" + plain(span.name) + "\", \"cat\": \"";
+    text.append(category_of(span.kind)).append("\", \"ph\": \"").append(1, phase);
+    text.append("\", \"id\": \"0x").append(hex(span.context.span)).append("\", \"pid\": ");
+    text.append(std::to_string(::getpid())).append(", \"tid\": 0, \"ts\": ").append(std::to_string(at_us));
+    if (phase == 'b') {
+        text.append(", \"args\": {\"trace\": \"").append(hex(span.context.id[0])).append(hex(span.context.id[1]));
+        text.append("\", \"span\": \"").append(hex(span.context.span));
+        text.append("\", \"parent\": \"").append(span.parent == 0 ? std::string() : hex(span.parent));
+        text.append("\", \"peer\": \"").append(plain(span.peer));
+        text.append("\", \"result\": \"").append(to_string(span.result)).append("\"");
+        if (span.bytes != 0) text.append(", \"bytes\": ").append(std::to_string(span.bytes));
+        text.append("}");
+    }
+    return text += '}';
+}
+
+}  // namespace
+
+Result<std::shared_ptr<TraceFile>> TraceFile::make(const std::string& path, SpanExporterOptions options,
+                                                   TimeSource& clock) {
+    UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+    if (!file) return Error(errc_from_errno(errno), "the trace file cannot be made", path, errno);
+    return std::shared_ptr<TraceFile>(new TraceFile(std::move(file), options, clock));
+}
+
+TraceFile::TraceFile(UniqueFd file, SpanExporterOptions options, TimeSource& clock)
+    : SpanExporter(options, clock), file_(std::move(file)) {}
+
+TraceFile::~TraceFile() {
+    finish();
+    (void)write(begun_ ? "\n]\n" : "[]\n");
+}
+
+bool TraceFile::write(std::string_view text) noexcept {
+    while (!text.empty()) {
+        const ssize_t count = ::write(file_.get(), text.data(), text.size());
+        if (count > 0) {
+            text.remove_prefix(static_cast<std::size_t>(count));
+        } else if (count == 0 || errno != EINTR) {
+            failure_.store(count == 0 ? EIO : errno, std::memory_order_relaxed);
+            return false;
+        }
+    }
+    return true;
+}
+
+// An array without its end is read as well: the file is of use while it grows, and after a crash.
+void TraceFile::export_spans(const std::vector<SpanRecord>& spans) {
+    std::string text;
+    for (const SpanRecord& span : spans) {
+        text.append(begun_ ? ",\n" : "[\n").append(event(span, 'b', span.began_unix_us)).append(",\n");
+        text.append(event(span, 'e', span.began_unix_us + span.took_us));
+        begun_ = true;
+    }
+    if (failure() != 0 || !write(text)) count_dropped(spans.size());
+}
+
+}  // namespace cinnabar::hl

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cinnabar/hl/span_exporter.hpp>
+
+#include <string>
+#include <vector>
+
+namespace cinnabar::otlp {
+
+// The body of a request to /v1/traces: ExportTraceServiceRequest in the JSON of protobuf, with ids in hex.
+[[nodiscard]] std::string otlp_json(const std::string& service, const std::vector<hl::SpanRecord>& spans);
+
+}  // namespace cinnabar::otlp

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Traces over calls, handlers, pools and transfers; and the file that Perfetto opens.
+#include "support/folder.hpp"
+
+#include <cinnabar/cinnabar.hpp>
+#include <cinnabar/hl/trace_file.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace cinnabar {
+namespace {
+
+using hl::Span;
+using hl::SpanKind;
+using hl::TraceContext;
+
+constexpr Rpc<int(int)> leaf{"trace.leaf"};
+constexpr Rpc<int(int)> middle{"trace.middle"};
+constexpr Rpc<int(int)> pooled{"trace.pooled"};
+constexpr Rpc<int(int)> plain{"trace.plain"};
+constexpr Rpc<int(int)> told{"trace.told"};
+constexpr Rpc<std::uint64_t(Bulk)> fetch{"trace.fetch"};
+
+struct Kept {
+    SpanKind kind;
+    std::string name;
+    TraceContext context;
+    std::uint64_t parent;
+    TimeUs began_us;
+    TimeUs ended_us;
+    Errc result;
+    std::string peer;
+    std::uint64_t bytes;
+};
+
+class Recorder final : public hl::Tracer {
+  public:
+    explicit Recorder(bool begins) : begins_(begins) {}
+    [[nodiscard]] bool samples() noexcept override { return begins_; }
+    void ended(const Span& span) noexcept override {
+        const std::lock_guard lock(mutex_);
+        kept_.push_back({span.kind, std::string(span.name), span.context, span.parent, span.began_us, span.ended_us,
+                         span.result, span.peer ? span.peer->to_string() : "", span.bytes});
+    }
+    std::vector<Kept> spans() {
+        const std::lock_guard lock(mutex_);
+        return kept_;
+    }
+    // The only one of that kind and name.
+    Kept one(SpanKind kind, const std::string& name) {
+        std::vector<Kept> found;
+        for (const Kept& span : spans()) {
+            if (span.kind == kind && span.name == name) found.push_back(span);
+        }
+        EXPECT_EQ(found.size(), 1u) << name;
+        return found.empty() ? Kept{} : found.front();
+    }
+
+  private:
+    const bool begins_;
+    std::mutex mutex_;
+    std::vector<Kept> kept_;
+};
+
+// A node that serves and calls itself, and one that calls it over tcp.
+class Trace : public testing::Test {
+  protected:
+    void open(std::shared_ptr<hl::Tracer> at_client, std::shared_ptr<hl::Tracer> at_server) {
+        NodeOptions options;
+        options.tracer = std::move(at_server);
+        server_.emplace(Node::listen("tcp://127.0.0.1:0", options).value());
+        options.tracer = std::move(at_client);
+        client_.emplace(Node::connect(server_->address(), options).value());
+        const NodeRef node = server_->ref();
+        const Addr own = server_->self_addr();
+        server_->serve(leaf, [](int value) { return value; }).value();
+        server_->serve(told, [this](Request<int> request) { return seen_ = request.trace(), *request; }).value();
+        const auto nested = [node, own](Request<int> request) -> Task<Result<int>> {
+            co_return co_await node.call(leaf, own, *request);
+        };
+        server_->serve(middle, nested).value();
+        server_->serve(pooled, nested, on(server_->make_pool().value())).value();
+        server_
+            ->serve(plain,
+                    [node, own](int value) {
+                        node.call(leaf, own, value).then([](const Result<int>&) {});
+                        return value;
+                    })
+            .value();
+        server_
+            ->serve(fetch,
+                    [](Request<Bulk> request) -> Task<Result<std::uint64_t>> {
+                        auto fetched = co_await request->fetch<std::byte>();
+                        if (!fetched) co_return fetched.error();
+                        co_return fetched->size();
+                    })
+            .value();
+    }
+    int call(const Rpc<int(int)>& rpc, const TraceContext* trace = nullptr) {
+        return client_->node.call(rpc, client_->peer, 7, CallOptions{.trace = trace}).wait().value();
+    }
+    // A nested call's handler may end after the outer call has: what it tells is awaited.
+    static void await_spans(Recorder& recorder, std::size_t count) {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        while (recorder.spans().size() < count && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+        EXPECT_EQ(recorder.spans().size(), count);
+    }
+    std::optional<Node> server_;
+    std::optional<Connected> client_;
+    TraceContext seen_;
+};
+
+TEST_F(Trace, ACallAndItsHandlerAreSpansOfOneTrace) {
+    const auto recorder = std::make_shared<Recorder>(true);
+    open(recorder, recorder);
+    ASSERT_EQ(call(leaf), 7);
+    await_spans(*recorder, 2);
+    const Kept made = recorder->one(SpanKind::call, "trace.leaf");
+    const Kept served = recorder->one(SpanKind::handler, "trace.leaf");
+    EXPECT_TRUE(made.context);
+    EXPECT_EQ(made.parent, 0u);
+    EXPECT_EQ(made.peer, server_->address());
+    EXPECT_EQ(std::ranges::equal(made.context.id, served.context.id), true);
+    EXPECT_EQ(served.parent, made.context.span);
+    EXPECT_NE(served.context.span, made.context.span);
+    EXPECT_LE(made.began_us, served.began_us);
+    EXPECT_LE(served.began_us, served.ended_us);
+    EXPECT_EQ(made.result, Errc::ok);
+}
+
+TEST_F(Trace, NestedCallsInheritItInCoroutinesOnPoolsAndInPlainHandlers) {
+    for (const Rpc<int(int)>* rpc : {&middle, &pooled, &plain}) {
+        const auto recorder = std::make_shared<Recorder>(false);
+        open(recorder, recorder);
+        const TraceContext given{{1, 2}, 3};
+        ASSERT_EQ(call(*rpc, &given), 7);
+        await_spans(*recorder, 4);
+        const std::string name(rpc->name().text);
+        const Kept outer = recorder->one(SpanKind::call, name);
+        const Kept handler = recorder->one(SpanKind::handler, name);
+        const Kept inner = recorder->one(SpanKind::call, "trace.leaf");
+        const Kept innermost = recorder->one(SpanKind::handler, "trace.leaf");
+        EXPECT_EQ(outer.parent, given.span) << name;
+        EXPECT_EQ(handler.parent, outer.context.span) << name;
+        EXPECT_EQ(inner.parent, handler.context.span) << name;
+        EXPECT_EQ(innermost.parent, inner.context.span) << name;
+        for (const Kept& span : recorder->spans()) EXPECT_TRUE(std::ranges::equal(span.context.id, given.id)) << name;
+        client_.reset();
+        server_.reset();
+    }
+}
+
+TEST_F(Trace, WithoutATracerTheContextIsPassedOn) {
+    open(nullptr, nullptr);
+    const TraceContext given{{0xa, 0xb}, 0xc};
+    ASSERT_EQ(call(told, &given), 7);
+    EXPECT_EQ(seen_, given);
+    ASSERT_EQ(call(told), 7);
+    EXPECT_FALSE(seen_) << "a later call on the same slots belongs to no trace";
+}
+
+TEST_F(Trace, WhoSamplesNothingBeginsNone) {
+    const auto recorder = std::make_shared<Recorder>(false);
+    open(recorder, recorder);
+    ASSERT_EQ(call(told), 7);
+    EXPECT_FALSE(seen_);
+    EXPECT_TRUE(recorder->spans().empty());
+    EXPECT_FALSE(hl::current_trace());
+}
+
+TEST_F(Trace, ATransferIsASpanOfItsHandler) {
+    const auto recorder = std::make_shared<Recorder>(true);
+    open(recorder, recorder);
+    const std::vector<std::byte> memory(1 << 20);
+    const Region region = Region::expose(memory).value();
+    ASSERT_EQ(client_->node.call(fetch, client_->peer, Bulk(region)).wait().value(), memory.size());
+    await_spans(*recorder, 3);
+    const Kept moved = recorder->one(SpanKind::transfer, "pull");
+    EXPECT_EQ(moved.parent, recorder->one(SpanKind::handler, "trace.fetch").context.span);
+    EXPECT_EQ(moved.bytes, memory.size());
+    EXPECT_EQ(moved.result, Errc::ok);
+}
+
+TEST_F(Trace, ACallThatFailsSaysSo) {
+    const auto recorder = std::make_shared<Recorder>(true);
+    open(recorder, recorder);
+    constexpr Rpc<int(int)> nobody{"trace.nobody"};
+    EXPECT_FALSE(client_->node.call(nobody, client_->peer, 1).wait().ok());
+    EXPECT_EQ(recorder->one(SpanKind::call, "trace.nobody").result, Errc::no_such_rpc);
+}
+
+TEST(Traceparent, IsThatOfW3c) {
+    const std::string text = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    const auto parsed = hl::parse_traceparent(text);
+    ASSERT_TRUE(parsed.ok());
+    EXPECT_EQ(parsed->context, (TraceContext{{0x4bf92f3577b34da6, 0xa3ce929d0e0e4736}, 0x00f067aa0ba902b7}));
+    EXPECT_TRUE(parsed->sampled);
+    EXPECT_EQ(hl::to_traceparent(parsed->context), text);
+    EXPECT_FALSE(hl::parse_traceparent("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00")->sampled);
+    EXPECT_TRUE(hl::parse_traceparent("cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-what-will-be").ok());
+    EXPECT_EQ(hl::to_traceparent({}), "");
+    for (const char* bad : {"", "00", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-x",
+                            "ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+                            "00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01",
+                            "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
+                            "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01",
+                            "00_4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}) {
+        EXPECT_EQ(hl::parse_traceparent(bad).code(), Errc::invalid_argument) << bad;
+    }
+}
+
+std::size_t count_of(const std::string& text, const std::string& part) {
+    std::size_t count = 0;
+    for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; ++at) ++count;
+    return count;
+}
+
+TEST_F(Trace, AFileHasABeginAndAnEndOfEachSpan) {
+    const support::Folder folder;
+    const auto file = hl::TraceFile::make(folder.at("trace.json")).value();
+    open(file, file);
+    for (int i = 0; i < 10; ++i) ASSERT_EQ(call(leaf), 7);
+    file->flush();
+    const std::string whole_so_far = folder.get("trace.json");
+    EXPECT_TRUE(whole_so_far.starts_with("[\n{\"name\": \"trace.leaf\", \"cat\": \"")) << whole_so_far;
+    client_.reset();
+    server_.reset();
+}
+
+TEST_F(Trace, AFileThatWasClosedIsOneArrayOfJson) {
+    const support::Folder folder;
+    {
+        const auto file = hl::TraceFile::make(folder.at("trace.json")).value();
+        open(file, file);
+        for (int i = 0; i < 10; ++i) ASSERT_EQ(call(leaf), 7);
+        client_.reset();
+        server_.reset();
+        EXPECT_EQ(file->dropped(), 0u);
+        EXPECT_EQ(file->failure(), 0);
+    }
+    const std::string text = folder.get("trace.json");
+    EXPECT_EQ(count_of(text, "\"ph\": \"b\""), 20u);
+    EXPECT_EQ(count_of(text, "\"ph\": \"e\""), 20u);
+    EXPECT_EQ(count_of(text, "\"cat\": \"handler\""), 20u);
+    EXPECT_TRUE(text.ends_with("}\n]\n"));
+    EXPECT_EQ(count_of(text, "{"), count_of(text, "}"));
+}
+
+TEST(TraceFile, ThatCannotBeMadeSaysWhy) {
+    const auto made = hl::TraceFile::make("/nonexistent/trace.json");
+    EXPECT_EQ(made.code(), Errc::not_found);
+    EXPECT_EQ(made.error().subject, "/nonexistent/trace.json");
+}
+
+// A device that is always full.
+TEST_F(Trace, WhatCannotBeWrittenIsCounted) {
+    const auto file = hl::TraceFile::make("/dev/full").value();
+    open(file, file);
+    ASSERT_EQ(call(leaf), 7);
+    client_.reset();
+    server_.reset();
+    file->flush();
+    EXPECT_EQ(file->failure(), ENOSPC);
+    EXPECT_EQ(file->dropped(), 2u);
+}
+
+TEST_F(Trace, SpansThatNobodyTakesAreDroppedAndCounted) {
+    const support::Folder folder;
+    hl::SpanExporterOptions options;
+    options.spans_max = 3;
+    options.period = std::chrono::hours(1);
+    const auto file = hl::TraceFile::make(folder.at("trace.json"), options).value();
+    open(file, file);
+    for (int i = 0; i < 10; ++i) ASSERT_EQ(call(leaf), 7);
+    client_.reset();
+    server_.reset();
+    EXPECT_EQ(file->dropped(), 17u);
+}
+
+TEST_F(Trace, OneInSoManyCallsBeginsATrace) {
+    const support::Folder folder;
+    hl::SpanExporterOptions options;
+    options.one_in = 4;
+    const auto file = hl::TraceFile::make(folder.at("trace.json"), options).value();
+    open(file, file);
+    for (int i = 0; i < 8; ++i) ASSERT_EQ(call(leaf), 7);
+    client_.reset();
+    server_.reset();
+    file->flush();
+    EXPECT_EQ(count_of(folder.get("trace.json"), "\"ph\": \"b\""), 4u) << "two calls and their handlers";
+}
+
+}  // namespace
+}  // namespace cinnabar
