@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a context holds, for people. Only lists that its owner alone changes are walked: what is in none of them may be
-// in another thread's hands.
+// What a context holds, for people. Only what its owner alone changes is looked at: of calls, those that wait in the
+// list of a peer, and those that were sent to one. Others may be in another thread's hands.
 #include "context_core.hpp"
 
 #include <algorithm>
@@ -25,21 +25,24 @@ class PageOf {
     PageOf(std::span<CallSnapshot> out, std::uint32_t skipped) noexcept : out_(out), skipped_(skipped) {}
 
     template <typename List, typename F>
-    void add(const List& list, F&& describe) noexcept {
+    void add_all(const List& list, F&& describe) noexcept {
         std::uint32_t ahead = 0;
-        for (const auto* item = list.front(); item; item = List::next(*item), ++ahead) {
-            if (passed_ + filled_ == items_max) return;
-            if (passed_ < skipped_) {
-                ++passed_;
-            } else if (filled_ == out_.size()) {
-                full_ = true;
-                return;
-            } else {
-                CallSnapshot& shown = out_[filled_++] = CallSnapshot();
-                shown.ahead = ahead;
-                describe(*item, shown);
-            }
+        for (const auto* item = list.front(); item && add(*item, ahead, describe); item = List::next(*item)) ++ahead;
+    }
+    // False: no more.
+    template <typename T, typename F>
+    bool add(const T& item, std::uint32_t ahead, F&& describe) noexcept {
+        if (passed_ + filled_ == items_max) return false;
+        if (passed_ < skipped_) {
+            ++passed_;
+            return true;
         }
+        full_ = filled_ == out_.size();
+        if (full_) return false;
+        CallSnapshot& shown = out_[filled_++] = CallSnapshot();
+        shown.ahead = ahead;
+        describe(item, shown);
+        return true;
     }
     [[nodiscard]] unsigned filled() const noexcept { return static_cast<unsigned>(filled_); }
     [[nodiscard]] bool full() const noexcept { return full_; }
@@ -131,7 +134,7 @@ void ContextCore::describe(const PeerBook& book, PeerSnapshot& out) const noexce
     out.credits = book.credits;
     out.credits_given = book.account.granted();
     out.calls_queued = count_of(book.queued, PeerSnapshot::steps_max);
-    out.calls_sent = count_of(book.sent, PeerSnapshot::steps_max);
+    out.calls_sent = book.sent;
     out.requests = book.account.requests();
     out.replies_unsent = book.account.unsent();
     out.large_bytes = book.overflow_bytes.load(std::memory_order_relaxed) + book.claimed_bytes;
@@ -155,9 +158,14 @@ unsigned ContextCore::describe_calls(const PeerBook& book, LookPlace& place,
         shown.peer = call.to_;
     };
     PageOf page(out, place.item);
-    page.add(book.queued, describe_call);
-    page.add(book.sent, describe_call);
-    page.add(book.held, [&](const Request& request, CallSnapshot& shown) {
+    page.add_all(book.queued, describe_call);
+    std::uint32_t ahead = 0;
+    for (std::uint32_t i = 0; ahead < book.sent; ++i) {
+        const Call* const call = calls.at(i);
+        if (!call) break;
+        if (call->book_ == &book && call->is_sent() && !page.add(*call, ahead++, describe_call)) break;
+    }
+    page.add_all(book.held, [&](const Request& request, CallSnapshot& shown) {
         shown.as_target = true;
         shown.phase = phase_of(request);
         shown.rpc = request.rpc_;
