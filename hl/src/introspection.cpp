@@ -4,6 +4,7 @@
 #include "node_core.hpp"
 
 #include <cinnabar/base/log.hpp>
+#include <cinnabar/hl/node_reports.hpp>
 #include <cinnabar/hl/serve.hpp>
 #include <cinnabar/rpc/snapshot.hpp>
 

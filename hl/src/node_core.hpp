@@ -8,8 +8,8 @@
 
 #include <cinnabar/base/slot_pool.hpp>
 #include <cinnabar/hl/buffers.hpp>
-#include <cinnabar/hl/introspection.hpp>
 #include <cinnabar/hl/node.hpp>
+#include <cinnabar/hl/node_reports.hpp>
 #include <cinnabar/hl/scope.hpp>
 #include <cinnabar/hl/stats.hpp>
 #include <cinnabar/hl/stop.hpp>

@@ -5,7 +5,7 @@
 #include <cinnabar/base/log.hpp>
 #include <cinnabar/base/unique_fd.hpp>
 #include <cinnabar/cinnabar.hpp>
-#include <cinnabar/hl/introspection.hpp>
+#include <cinnabar/hl/node_reports.hpp>
 #include <cinnabar/rpc/snapshot.hpp>
 
 #include <arpa/inet.h>

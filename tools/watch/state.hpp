@@ -2,8 +2,8 @@
 // What a node told of itself, at one moment.
 #pragma once
 
-#include <cinnabar/hl/introspection.hpp>
 #include <cinnabar/hl/node.hpp>
+#include <cinnabar/hl/node_reports.hpp>
 
 #include <chrono>
 #include <string>
