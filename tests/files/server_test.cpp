@@ -592,18 +592,18 @@ TEST_F(ServerTest, AHoleIsOnlyOfASparseFileAndOnlyWhereAWindowIs) {
         seals.stamp(in);
         return here->call(open_rpc, to, in).wait().value().file;
     };
-    const std::uint64_t window = options.window_bytes;
-    EXPECT_EQ(hole(open("dense", window), 0), Errc::invalid_argument);
-    EXPECT_EQ(hole(open_sparse("beyond", window), window), Errc::invalid_argument);
-    const auto file = open_sparse("sparse", 3 * window);
+    const std::uint64_t window_bytes = options.window_bytes;
+    EXPECT_EQ(hole(open("dense", window_bytes), 0), Errc::invalid_argument);
+    EXPECT_EQ(hole(open_sparse("beyond", window_bytes), window_bytes), Errc::invalid_argument);
+    const auto file = open_sparse("sparse", 3 * window_bytes);
     EXPECT_EQ(hole(file, 0), Errc::ok);
-    EXPECT_TRUE(send(file, window, window).ok());
-    EXPECT_EQ(hole(file, 2 * window), Errc::ok);
+    EXPECT_TRUE(send(file, window_bytes, window_bytes).ok());
+    EXPECT_EQ(hole(file, 2 * window_bytes), Errc::ok);
     CommitIn commit;
     commit.file = file;
     seals.stamp(commit);
     EXPECT_TRUE(here->call(commit_rpc, to, commit).wait().ok());
-    EXPECT_EQ(folder.get("sparse"), std::string(3 * window, '\0'));
+    EXPECT_EQ(folder.get("sparse"), std::string(3 * window_bytes, '\0'));
 }
 
 }  // namespace

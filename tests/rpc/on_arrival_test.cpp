@@ -147,16 +147,16 @@ TEST_P(OnArrivalTest, ResultsOfAnySize) {
 
 // More than the transport has room for at once: those that cannot leave wait, as others do.
 TEST_P(OnArrivalTest, RepliesThatCannotLeaveAtOnceLeaveLater) {
-    constexpr int many = 400;
+    constexpr int calls = 400;
     serve_on_arrival("page", [](Request& request) {
         const Bytes room = request.output_room();
-        const std::size_t bytes = std::min<std::size_t>(room.size(), 3'000);
-        std::fill_n(room.begin(), bytes, request.input().front());
-        request.respond(bytes);
+        const std::size_t page_bytes = std::min<std::size_t>(room.size(), 3'000);
+        std::fill_n(room.begin(), page_bytes, request.input().front());
+        request.respond(page_bytes);
         request.release();
     });
-    std::vector<Ending> endings(many);
-    for (int i = 0; i < many; ++i) {
+    std::vector<Ending> endings(calls);
+    for (int i = 0; i < calls; ++i) {
         const char letter = static_cast<char>('a' + i % 26);
         send("page", std::string_view(&letter, 1), endings[static_cast<std::size_t>(i)]);
     }
@@ -164,7 +164,7 @@ TEST_P(OnArrivalTest, RepliesThatCannotLeaveAtOnceLeaveLater) {
     ASSERT_TRUE(until([&] {
         return std::all_of(endings.begin(), endings.end(), [](const Ending& ending) { return ending.count == 1; });
     }));
-    for (int i = 0; i < many; ++i) {
+    for (int i = 0; i < calls; ++i) {
         const Ending& ending = endings[static_cast<std::size_t>(i)];
         ASSERT_EQ(ending.result, Errc::ok);
         ASSERT_EQ(ending.output, std::string(ending.output.size(), static_cast<char>('a' + i % 26)));

@@ -75,7 +75,7 @@ TEST_F(ServerMessagesTest, AWarningThatNobodyReadsStopsNobody) {
     {
         const ServerMessages messages(options, clock);
         const std::string line(500, 'x');
-        for (int i = 0; i < 5000; ++i) log(LogLevel::warning, "%s", line.c_str());
+        for (int i = 0; i < 5000; ++i) log(LogLevel::warning, "test", "%s", line.c_str());
     }
     ASSERT_GE(::dup2(before, STDERR_FILENO), 0);
     for (const int fd : {pipe[0], pipe[1], before}) ::close(fd);

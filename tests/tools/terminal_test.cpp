@@ -159,8 +159,8 @@ TEST(Outlet, WhatNobodyReadsIsDroppedAndCounted) {
     std::array<char, 65536> buffer{};
     // The count may come in parts: whenever there was room again.
     while (written + lost < told) {
-        pollfd wanted{ends[0], POLLIN, 0};
-        ASSERT_EQ(::poll(&wanted, 1, 30'000), 1) << written << " lines and " << lost << " lost";
+        pollfd readable{ends[0], POLLIN, 0};
+        ASSERT_EQ(::poll(&readable, 1, 30'000), 1) << written << " lines and " << lost << " lost";
         const ssize_t count = ::read(ends[0], buffer.data(), buffer.size());
         ASSERT_GT(count, 0);
         got.append(buffer.data(), static_cast<std::size_t>(count));
