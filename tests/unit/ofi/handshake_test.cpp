@@ -194,8 +194,8 @@ struct LinesOfProbes {
     LinesOfProbes() {
         set_log_level(LogLevel::info);
         set_log_sink(
-            [](LogLevel, std::string_view line, void* self) {
-                if (line.find("a probe came from an address that is not") == std::string_view::npos) return;
+            [](const LogLine& line, void* self) {
+                if (line.text.find("a probe came from an address that is not") == std::string_view::npos) return;
                 ++static_cast<LinesOfProbes*>(self)->count;
             },
             this);

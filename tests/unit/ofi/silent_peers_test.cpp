@@ -90,9 +90,9 @@ class LinesWith {
     [[nodiscard]] unsigned count() const noexcept { return count_.load(); }
 
   private:
-    static void take(LogLevel, std::string_view line, void* user) {
+    static void take(const LogLine& line, void* user) {
         auto& self = *static_cast<LinesWith*>(user);
-        if (line.find(self.part_) != std::string_view::npos) ++self.count_;
+        if (line.text.find(self.part_) != std::string_view::npos) ++self.count_;
     }
     const std::string_view part_;
     std::atomic<unsigned> count_{0};
