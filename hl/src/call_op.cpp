@@ -89,7 +89,7 @@ bool CallOp::start(const TaskContext* task, Finished finished) noexcept {
     if (!call_) return false;
     if (loop_->leaving()) return fail(Errc::closed), false;
     const bool in_task = task != nullptr && task->deadline != time_never;
-    const TimeUs now = loop_->context()->now_us();
+    const TimeUs now = loop_->now_us();
     call_->began_us = now;
     const Microseconds span = options_.deadline.value_or(in_task ? no_deadline : default_deadline);
     TimeUs deadline = span == no_deadline ? time_never : after(now, span);
@@ -138,7 +138,7 @@ void CallOp::cancel() noexcept {
 void CallOp::on_done(rpc::Call& call, void* user) noexcept {
     CallOp& op = *static_cast<CallOp*>(user);
     op.error_ = call.result();
-    const TimeUs took_us = call.context().now_us() - call.began_us;
+    const TimeUs took_us = op.loop_->now_us() - call.began_us;
     if (op.stats_) op.stats_->count_call(took_us, op.error_);
     if (op.error_ != Errc::ok) op.text_ = op.ending_of(call, took_us);
     if (tracing()) op.end_span(call);

@@ -22,7 +22,11 @@ Job& job_of(Work& work) noexcept { return *static_cast<Job*>(work.user); }
 }  // namespace
 
 Loop::Loop(NodeCore& node, std::unique_ptr<rpc::Context> context, bool threaded, TimeSource* simulated_clock)
-    : node_(node), context_(std::move(context)), threaded_(threaded), simulated_clock_(simulated_clock) {
+    : node_(node),
+      context_(std::move(context)),
+      clock_(context_->na().clock()),
+      threaded_(threaded),
+      simulated_clock_(simulated_clock) {
     if (simulated_clock_) join_clock(*this);
 }
 

@@ -43,7 +43,7 @@ class Loop final : public Executor {
     [[nodiscard]] bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
 
     void post(Job& job) noexcept override;
-    [[nodiscard]] TimeUs now_us() noexcept override { return context_->now_us(); }
+    [[nodiscard]] TimeUs now_us() noexcept override { return clock_.now_us(); }
 
     // One round: progress for at most `timeout`, then completion callbacks. Any thread.
     void drive(Microseconds timeout) noexcept;
@@ -79,6 +79,7 @@ class Loop final : public Executor {
     ~Loop();
     NodeCore& node_;
     std::unique_ptr<rpc::Context> context_;
+    TimeSource& clock_;  // the context's
     const bool threaded_;
     TimeSource* const simulated_clock_;
     std::atomic<std::uint32_t> references_{1};

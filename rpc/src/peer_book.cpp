@@ -41,15 +41,17 @@ void ContextCore::open_book(PeerBook& book) noexcept {
 
 // Before the book forgets what they waited for.
 void ContextCore::note_phases(PeerBook& book) noexcept {
-    for (Call* call = book.queued.front(); call; call = PeerBook::Calls::next(*call)) note_phase(*call);
+    calls.for_each([&](Call& call) {
+        if (call.book_ == &book) note_phase(call);
+    });
 }
 
 void ContextCore::close_book(PeerBook& book, Errc why) noexcept {
+    if (why == Errc::peer_lost) note_phases(book);
     if (book.open) {
         budgets -= book.account.close();
         --connections;
     }
-    if (why == Errc::peer_lost) note_phases(book);
     book.open = false;
     book.posted = 0;
     ++book.connection;
@@ -67,9 +69,7 @@ void ContextCore::close_book(PeerBook& book, Errc why) noexcept {
     book.owes_ack = false;
     book.one_way_sent = book.ending = book.complained = false;
     calls.for_each([&](Call& call) {
-        if (call.book_ != &book || !call.is_sent()) return;
-        if (why == Errc::peer_lost) note_phase(call);
-        finish(call, why);
+        if (call.book_ == &book && call.is_sent()) finish(call, why);
     });
     // Those that waited while the peer was asked to leave have lost nothing.
     const bool left = std::exchange(book.leaving, Leaving::no) != Leaving::no;

@@ -74,7 +74,7 @@ std::string_view to_string(CallPhase phase) noexcept {
 }
 
 CallPhase ContextCore::phase_of(const PeerBook& book, const Call& call) const noexcept {
-    const bool connected = book.peer->state() == na::PeerState::connected && book.leaving == Leaving::no;
+    const bool connected = book.open && book.leaving == Leaving::no;
     switch (call.state_) {
         case Call::State::queued:
             if (!connected) return CallPhase::connecting;

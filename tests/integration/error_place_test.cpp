@@ -43,10 +43,7 @@ class ErrorPlace : public testing::Test {
 
 // The handler holds the loop of the server, which gives out no credits meanwhile.
 TEST_F(ErrorPlace, OneThatWaitedForACreditSaysForHowLong) {
-    ASSERT_TRUE(server_
-                    .serve(
-                        held, [this](std::string_view text) { return gate_.pass(), text.size(); }, on(pool_))
-                    .ok());
+    ASSERT_TRUE(server_.serve(held, [this](std::string_view text) { return gate_.pass(), text.size(); }).ok());
     const std::string large(4'000, 'x');
     std::vector<Future<std::size_t>> before;
     for (int i = 0; i < 12; ++i) before.push_back(client_.node.call(held, client_.peer, large).future());

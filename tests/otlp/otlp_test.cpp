@@ -38,7 +38,8 @@ class Otlp : public testing::Test {
     static std::vector<json> spans_of(test::Collector& collector) {
         std::vector<json> spans;
         for (const auto& [head, body] : collector.requests()) {
-            for (const json& resource : json::parse(body).at("resourceSpans")) {
+            const json parsed = json::parse(body);
+            for (const json& resource : parsed.at("resourceSpans")) {
                 EXPECT_EQ(resource["resource"]["attributes"][0]["key"], "service.name");
                 EXPECT_EQ(resource["resource"]["attributes"][0]["value"]["stringValue"], "the test");
                 for (const json& scope : resource.at("scopeSpans")) {

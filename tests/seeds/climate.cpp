@@ -7,6 +7,7 @@ Climate::Climate(std::uint64_t seed, sim::Profile profile) {
     Random random(seed ^ 0xc11a7e);
     world.seed = seed;
     on_arrival = seed % 2 == 0;
+    if (seed / 2 % 2 == 0) rpc.overflow_kept_max = 0;
     world.profile = profile;
     world.late_one_in = random.chance(2) ? 10 : 0;
     processes = 2 + static_cast<unsigned>(random.below(3));
@@ -62,6 +63,7 @@ std::string Climate::describe() const {
     add(tight, "tight limits");
     add(liar, "a liar");
     add(on_arrival, "handlers on arrival");
+    add(rpc.overflow_kept_max != 0, "kept memory");
     add(world.again_one_in != 0, "again");
     add(world.late_one_in != 0, "late");
     add(world.reset_one_in != 0, "random resets");

@@ -54,10 +54,11 @@ constexpr std::chrono::duration<double> floor_seconds{support::thread_sanitizer 
                                                                                                               : 0.3};
 constexpr std::chrono::seconds save_limit{20};
 // What a pair may leave; what one peer may make the server hold is some times as much.
-constexpr std::size_t memory_noise = 12u << 20;
-constexpr std::size_t memory_noise_ofi = 32u << 20;   // a provider has pools of its own for each connection
-constexpr std::size_t large_result_bytes = 1u << 20;  // does not fit a message
-constexpr unsigned held_max = 8;                      // more, and the server lets them go
+constexpr std::size_t kept_for_results_max = 32u << 20;
+constexpr std::size_t memory_noise = (12u << 20) + kept_for_results_max;
+constexpr std::size_t memory_noise_ofi = memory_noise + (20u << 20);  // a provider has pools for each connection
+constexpr std::size_t large_result_bytes = 1u << 20;                  // does not fit a message
+constexpr unsigned held_max = 8;                                      // more, and the server lets them go
 // Small ones, windows that are not full, and some of several windows.
 constexpr std::size_t sizes[] = {0, 1, 4'097, 70'000, (1u << 20) + 1, 2'100'000};
 
@@ -66,16 +67,14 @@ std::size_t descriptors_open() {
     return static_cast<std::size_t>(std::distance(begin(folder), end(folder)));
 }
 
-// Of this process, so of the crowd as well, whose peers are gone by then; but for what `server` keeps for large results
-// to come, which has a limit of its own.
-std::size_t memory_resident(hl::Node& server) {
+// Of this process, so of the crowd as well, whose peers are gone by then.
+std::size_t memory_resident() {
     (void)::malloc_trim(0);
     std::ifstream statm("/proc/self/statm");
     std::size_t whole = 0;
     std::size_t resident = 0;
     statm >> whole >> resident;
-    const std::size_t bytes = resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-    return bytes - std::min<std::size_t>(bytes, server.rpc_context().counts().overflow_kept);
+    return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 
 // There, by either way, and back.
@@ -136,6 +135,7 @@ class SaveBesideHostile : public testing::TestWithParam<Attack> {
         options.rpc.context.initial_credits = 8;  // also for one that never reads of more
         options.rpc.stall_max = options.rpc.bulk.stall_max = std::chrono::seconds(1);
         options.rpc.result_kept_max = std::chrono::seconds(1);
+        options.rpc.overflow_kept_max = kept_for_results_max;
         there_.emplace(hl::Node::listen(places().far_end, options).value());
         ASSERT_TRUE(server_->serve_on(*there_).ok());
         serve_others();
@@ -278,7 +278,7 @@ TEST_P(SaveBesideHostile, EndsWellInTime) {
             in_bounds || support::thread_sanitizer || hostile <= std::max(floor_seconds.count(), times_calm * calm);
         if (pair != 0) continue;
         descriptors = descriptors_open();  // threads and pools have theirs from now on
-        memory = memory_resident(*there_);
+        memory = memory_resident();
     }
     EXPECT_TRUE(in_bounds) << hostile << " s beside hostile peers, " << calm << " s beside busy ones";
     const std::string_view name = GetParam().behaviour;
@@ -286,8 +286,8 @@ TEST_P(SaveBesideHostile, EndsWellInTime) {
     EXPECT_TRUE(eventually([&] { return descriptors_open() <= descriptors; })) << descriptors_open() << " descriptors";
     if (!support::thread_sanitizer && !support::address_sanitizer) {  // they keep what is freed
         const std::size_t noise = network_.is_ofi() ? memory_noise_ofi : memory_noise;
-        EXPECT_TRUE(eventually([&] { return memory_resident(*there_) <= memory + noise; }))
-            << memory_resident(*there_) << " bytes of memory, " << memory << " before";
+        EXPECT_TRUE(eventually([&] { return memory_resident() <= memory + noise; }))
+            << memory_resident() << " bytes of memory, " << memory << " before";
     }
     EXPECT_TRUE(server_->drain(std::chrono::seconds(5))) << "files are under way still";
     std::ranges::sort(names_);

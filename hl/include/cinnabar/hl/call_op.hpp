@@ -75,10 +75,10 @@ class CINNABAR_API CallOp {
     // Whether the call succeeded with a result of this shape.
     [[nodiscard]] bool ended_well(std::uint16_t shape) noexcept;
     [[nodiscard]] Error failure() const;
-    [[nodiscard]] std::string ending_of(rpc::Call& call, TimeUs took_us) noexcept;
+    [[nodiscard, gnu::cold, gnu::noinline]] std::string ending_of(rpc::Call& call, TimeUs took_us) noexcept;
     // Where a trace was seen.
-    void begin_span(const TaskContext* task) noexcept;
-    void end_span(const rpc::Call& call) const noexcept;
+    [[gnu::cold, gnu::noinline]] void begin_span(const TaskContext* task) noexcept;
+    [[gnu::cold, gnu::noinline]] void end_span(const rpc::Call& call) const noexcept;
 
     rpc::Call* call_ = nullptr;  // null: ended, or could not be made
     Loop* loop_ = nullptr;       // holds a reference

@@ -52,8 +52,8 @@ class CINNABAR_API RequestState {
   private:
     [[nodiscard]] Bytes room_for(std::size_t bytes) noexcept;
     void count(Errc result) noexcept;
-    void begin_span() noexcept;
-    void end_span(Errc result) noexcept;
+    [[gnu::cold, gnu::noinline]] void begin_span() noexcept;
+    [[gnu::cold, gnu::noinline]] void end_span(Errc result) noexcept;
 
     ServedBase& served_;
     rpc::Request& request_;
