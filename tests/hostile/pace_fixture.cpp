@@ -42,8 +42,8 @@ std::size_t memory_used() {
     return info.uordblks + info.hblkhd;
 }
 
-// Freed memory stays mapped. Else a pull into memory whose neighbours are free pays for fresh pages, which may cost many
-// times what is moved, and a pull beside others that use memory does not.
+// Freed memory stays mapped. Else a pull into memory whose neighbours are free pays for fresh pages, which may cost
+// many times what is moved, and a pull beside others that use memory does not.
 void keep_freed_memory() {
     (void)::mallopt(M_MMAP_THRESHOLD, 32 << 20);
     (void)::mallopt(M_TRIM_THRESHOLD, 1 << 30);
