@@ -142,7 +142,7 @@ Addr Addr::make(std::vector<std::string> endpoints, ContextId context, Incarnati
 }
 
 Addr Addr::of_connection(std::string_view scheme, ContextId held_by, ContextId context, Incarnation claimed, bool own,
-                         std::string from, std::optional<HostProcess> process) {
+                         std::string from, std::optional<HostProcess> process, std::optional<ProvenIdentity> proven) {
     static std::atomic<std::uint64_t> last{0};
     auto body = std::make_unique<AddrBody>();
     body->session_scheme = scheme;
@@ -153,6 +153,7 @@ Addr Addr::of_connection(std::string_view scheme, ContextId held_by, ContextId c
     body->own = own;
     body->from = std::move(from);
     body->process = process;
+    body->proven = std::move(proven);
     return AddrTable::get().intern(std::move(body));
 }
 

@@ -6,9 +6,23 @@
 
 #include <sys/epoll.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace cinnabar::na {
+namespace {
+
+// Goes on with the handshake of a stream's guard. `watched`: the events for which `ready` watches its socket.
+Errc establish_over(PortHost& host, Stream& stream, FdEvents& ready, std::uint32_t& watched) noexcept {
+    std::uint32_t wanted = EPOLLIN;
+    const Errc came = stream.guard()->establish(wanted);
+    if ((came != Errc::ok && came != Errc::again) || wanted == watched) return came;
+    if (!host.watch_again(stream.fd(), wanted, ready)) return Errc::overloaded;
+    watched = wanted;
+    return came;
+}
+
+}  // namespace
 
 void GreetingReader::expect(std::size_t bytes) noexcept {
     CINNABAR_ASSERT(bytes > 0 && bytes <= bytes_.size());
@@ -16,8 +30,13 @@ void GreetingReader::expect(std::size_t bytes) noexcept {
     need_ = bytes;
 }
 
-Errc GreetingReader::read(int fd) noexcept {
-    const Moved moved = receive_some(fd, bytes_.data() + have_, need_ - have_);
+Errc GreetingReader::read(Stream& stream) noexcept {
+    return take(stream.receive(bytes_.data() + have_, need_ - have_));
+}
+
+Errc GreetingReader::read(int fd) noexcept { return take(receive_some(fd, bytes_.data() + have_, need_ - have_)); }
+
+Errc GreetingReader::take(Moved moved) noexcept {
     if (moved.why != Errc::ok) return moved.why;
     have_ += moved.bytes;
     return have_ < need_ ? Errc::again : Errc::ok;
@@ -25,6 +44,14 @@ Errc GreetingReader::read(int fd) noexcept {
 
 bool send_greeting(int fd, ConstBytes greeting) noexcept {
     return send_some(fd, greeting.data(), greeting.size()).bytes == greeting.size();
+}
+
+bool send_greeting(Stream& stream, ConstBytes greeting) noexcept {
+    std::array<std::byte, greeting_bytes_max> bytes;
+    CINNABAR_ASSERT(greeting.size() <= bytes.size());
+    std::copy(greeting.begin(), greeting.end(), bytes.begin());
+    const bool taken = stream.send(bytes.data(), greeting.size()).bytes == greeting.size();
+    return taken && (!stream.guard() || !stream.guard()->unsent());
 }
 
 SocketDial::SocketDial() noexcept {
@@ -56,16 +83,16 @@ void SocketDial::abandon() noexcept {
 }
 
 void SocketDial::unwatch() noexcept {
-    if (!fd_) return;
+    if (!stream_) return;
     answer_is_there();
-    fd_.reset();
+    stream_.reset();
 }
 
 // Also when it never comes.
 void SocketDial::answer_is_there() noexcept {
-    host_->unwatch(fd_.get());
+    host_->unwatch(stream_.fd());
     if (connected_) own_->remove(local_, remote_);
-    connected_ = false;
+    connected_ = greeted_ = false;
 }
 
 // Goes on with the next address; with none left, `why` is the outcome.
@@ -76,10 +103,13 @@ void SocketDial::try_next(Errc why) noexcept {
         const Errc next = targets_.next(*host_, why, target);
         if (next == Errc::again) return;
         if (next != Errc::ok) return failed(next);
-        why = start_connect(target, source_, fd_);
-        if (why == Errc::ok && host_->watch(fd_.get(), EPOLLOUT, *this)) return;
+        UniqueFd fd;
+        why = start_connect(target, source_, fd);
+        watched_ = EPOLLOUT;
+        stream_ = Stream(std::move(fd));
+        if (why == Errc::ok && host_->watch(stream_.fd(), watched_, *this)) return;
         if (why == Errc::ok) why = Errc::overloaded;
-        fd_.reset();
+        stream_.reset();
     }
 }
 
@@ -92,7 +122,7 @@ void SocketDial::names_answered(void* self, Errc why) noexcept {
 void SocketDial::on_ready(std::uint32_t) noexcept {
     if (!host_) return;
     if (!connected_) {
-        const Errc outcome = connect_outcome(fd_.get());
+        const Errc outcome = connect_outcome(stream_.fd());
         if (outcome == Errc::again) return;
         if (outcome == Errc::ok) {
             connected();
@@ -101,7 +131,11 @@ void SocketDial::on_ready(std::uint32_t) noexcept {
         }
         return settle();
     }
-    const Errc came = reader_.read(fd_.get());
+    if (!greeted_) {
+        establish();
+        return settle();
+    }
+    const Errc came = reader_.read(stream_);
     if (came == Errc::again) return;
     if (came != Errc::ok) {
         // Closed at once: another address of the peer may be better.
@@ -109,24 +143,40 @@ void SocketDial::on_ready(std::uint32_t) noexcept {
         return settle();
     }
     answer_is_there();
-    UniqueFd fd = std::move(fd_);
-    if (const Errc why = answered(fd, reader_.bytes()); why != Errc::ok) try_next(why);
+    Stream stream = std::move(stream_);
+    if (const Errc why = answered(stream, reader_.bytes()); why != Errc::ok) try_next(why);
     settle();
 }
 
 void SocketDial::connected() noexcept {
-    local_ = SocketAddress::local_of(fd_.get());
-    remote_ = SocketAddress::peer_of(fd_.get());
+    local_ = SocketAddress::local_of(stream_.fd());
+    remote_ = SocketAddress::peer_of(stream_.fd());
     // A dial to a port of the ephemeral range that nobody listens on can meet itself.
     if (local_ == remote_) return try_next(Errc::refused);
     if (!own_->add(local_, remote_)) return try_next(Errc::out_of_memory);
     connected_ = true;
+    if (const Errc why = protect(stream_); why != Errc::ok) return try_next(why);
+    if (stream_.guard()) return establish();
+    greet_now();
+}
+
+void SocketDial::establish() noexcept {
+    const Errc came = establish_over(*host_, stream_, *this, watched_);
+    if (came == Errc::again) return;
+    if (came != Errc::ok) return try_next(came);
+    greet_now();
+}
+
+void SocketDial::greet_now() noexcept {
+    greeted_ = true;
     std::array<std::byte, greeting_bytes_max> greeting;
     const std::size_t bytes = greet(greeting);
     reader_.expect(answer_bytes_);
-    if (!send_greeting(fd_.get(), {greeting.data(), bytes}) || !host_->watch_again(fd_.get(), EPOLLIN, *this)) {
-        try_next(Errc::peer_lost);
+    const bool sent = send_greeting(stream_, {greeting.data(), bytes});
+    if (!sent || (watched_ != EPOLLIN && !host_->watch_again(stream_.fd(), EPOLLIN, *this))) {
+        return try_next(Errc::peer_lost);
     }
+    watched_ = EPOLLIN;
 }
 
 void SocketDial::time_out(Timer& timer) noexcept {
@@ -143,36 +193,48 @@ SocketHandshake::SocketHandshake() noexcept {
 void SocketHandshake::begin(PortHost& host, UniqueFd fd, std::size_t greeting_bytes, Microseconds timeout) noexcept {
     CINNABAR_ASSERT(!host_);
     host_ = &host;
-    fd_ = std::move(fd);
+    stream_ = Stream(std::move(fd));
+    watched_ = EPOLLIN;
+    established_ = false;
     reader_.expect(greeting_bytes);
     // The round may have begun before this process was stopped, and the connection have come in since.
     host.arm(timer_, after(steady_clock().now_us(), timeout));
-    if (!host.watch(fd_.get(), EPOLLIN, *this)) drop();
+    if (protect(stream_) != Errc::ok || !host.watch(stream_.fd(), watched_, *this)) drop();
 }
 
 void SocketHandshake::stop_watching() noexcept {
-    host_->unwatch(fd_.get());
+    host_->unwatch(stream_.fd());
     host_->disarm(timer_);
     host_ = nullptr;
 }
 
 void SocketHandshake::drop() noexcept {
     stop_watching();
-    fd_.reset();
+    stream_.reset();
     left();
 }
 
 void SocketHandshake::time_out(Timer& timer) noexcept { TimerOf<SocketHandshake>::owner_of(timer).drop(); }
 
+// As GreetingReader::read, once the guard is established.
+Errc SocketHandshake::read() noexcept {
+    if (!established_ && stream_.guard()) {
+        const Errc came = establish_over(*host_, stream_, *this, watched_);
+        if (came != Errc::ok) return came;
+    }
+    established_ = true;
+    return reader_.read(stream_);
+}
+
 void SocketHandshake::on_ready(std::uint32_t) noexcept {
     if (!host_) return;
-    const Errc came = reader_.read(fd_.get());
+    const Errc came = read();
     if (came == Errc::again) return;
     if (came != Errc::ok) return drop();
     stop_watching();
-    UniqueFd fd = std::move(fd_);
+    Stream stream = std::move(stream_);
     left();
-    greeted(fd, reader_.bytes());
+    greeted(stream, reader_.bytes());
 }
 
 }  // namespace cinnabar::na

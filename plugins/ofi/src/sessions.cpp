@@ -22,12 +22,13 @@ Greeting OfiPort::greeting(const na::Hello& hello, const Session* session) const
 }
 
 void OfiPort::reject(const Incoming& incoming, Errc why) noexcept {
-    (void)na::send_greeting(incoming.fd.get(), greeting(reject_hello(incoming.greeting.hello, why), nullptr).encode());
+    (void)na::send_greeting(incoming.stream.fd(),
+                            greeting(reject_hello(incoming.greeting.hello, why), nullptr).encode());
 }
 
 void OfiPort::accept(Incoming incoming) noexcept {
     const na::Hello& theirs = incoming.greeting.hello;
-    if (theirs.kind != na::HelloKind::dial || na::hung_up(incoming.fd.get())) return;
+    if (theirs.kind != na::HelloKind::dial || na::hung_up(incoming.stream.fd())) return;
     if (const Errc refused = refusal(theirs); refused != Errc::ok) return reject(incoming, refused);
     if (incoming.greeting.provider() != provider().name) {
         static constinit LogLimit lines;
@@ -40,7 +41,7 @@ void OfiPort::accept(Incoming incoming) noexcept {
     Session* session = sessions_.acquire();
     if (!session) return reject(incoming, Errc::overloaded);
     session->reserve(*this);
-    const int fd = incoming.fd.get();
+    const int fd = incoming.stream.fd();
     const bool own = transport_.own_dials().dialled(fd);
     const Greeting answer = greeting(hello(na::HelloKind::accept, identity), session);
     OfiPeer* const peer = add_incoming([&] {
@@ -57,7 +58,7 @@ void OfiPort::accept(Incoming incoming) noexcept {
         session->end_reserved();
         return end_session(*peer, Errc::peer_lost);
     }
-    begin_session(*peer, *session, std::move(incoming.fd), incoming.greeting, false);
+    begin_session(*peer, *session, incoming.stream.take_fd(), incoming.greeting, false);
 }
 
 void OfiPort::begin_session(OfiPeer& peer, Session& session, UniqueFd fd, const Greeting& theirs,
@@ -101,7 +102,7 @@ void OfiPort::dial_done(Dial& dial, Incoming answer) noexcept {
         return end_session(peer, why);
     }
     (void)peer.step(na::SessionEvent::greeted);
-    begin_session(peer, session, std::move(answer.fd), answer.greeting, true);
+    begin_session(peer, session, answer.stream.take_fd(), answer.greeting, true);
 }
 
 void OfiPort::dial_failed(Dial& dial, Errc why) noexcept {

@@ -6,9 +6,9 @@
 #include "greeting.hpp"
 #include "selection.hpp"
 
-#include <cinnabar/base/unique_fd.hpp>
 #include <cinnabar/na/session/port_table.hpp>
 #include <cinnabar/na/session/session_transport.hpp>
+#include <cinnabar/na/session/stream.hpp>
 
 #include <atomic>
 #include <memory>
@@ -20,7 +20,7 @@ class OfiPort;
 
 // An incoming connection whose greeting is read.
 struct Incoming {
-    UniqueFd fd;
+    na::Stream stream;
     Greeting greeting;
 };
 

@@ -19,17 +19,18 @@ namespace cinnabar::tcp {
 
 class BulkLane final : public Connection, public na::RemoteAccess {
   public:
-    [[nodiscard]] bool start(TcpPort& port, TcpPeer& peer, UniqueFd fd) noexcept;
+    [[nodiscard]] bool start(TcpPort& port, TcpPeer& peer, na::Stream stream) noexcept;
     // Closes the socket; admitted operations end with `why`.
     void end(Errc why) noexcept;
 
-    unsigned receive() noexcept override;  // bulk_receive.cpp
-    void transmit() noexcept override;     // bulk_send.cpp
     [[nodiscard]] bool urgent() const noexcept override { return false; }
 
   private:
     enum class Source : std::uint8_t { none, put, get, zeros };  // of outgoing data
     enum class Sink : std::uint8_t { discard, get, put };        // of incoming data
+
+    unsigned read_lane() noexcept override;  // bulk_receive.cpp
+    void write_lane() noexcept override;     // bulk_send.cpp
 
     // bulk_send.cpp
     [[nodiscard]] bool refill() noexcept;

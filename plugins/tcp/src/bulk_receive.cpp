@@ -65,7 +65,7 @@ void BulkLane::find_destination(std::uint64_t bytes_max, Destination& to) noexce
     to.count = 1;
 }
 
-unsigned BulkLane::receive() noexcept {
+unsigned BulkLane::read_lane() noexcept {
     unsigned did = 0;
     for (std::size_t budget = port().bulk_slice(); budget > 0 && !peer().ending();) {
         const Bytes staging = port().scratch().first(staging_bytes);
@@ -79,9 +79,9 @@ unsigned BulkLane::receive() noexcept {
                 to.pieces[to.count++] = iovec{staging.data(), staging.size()};
                 asked += staging.size();
             }
-            const na::Moved moved = na::receive_some(fd(), to.pieces.data(), to.count);
+            const na::Moved moved = stream().receive(to.pieces.data(), to.count);
             to.pin.reset();  // the code below may revoke the lease
-            if (moved.why == Errc::peer_lost) fail(Errc::peer_lost);
+            if (moved.why != Errc::ok && moved.why != Errc::again) fail(moved.why);
             if (moved.why != Errc::ok) return did;
             came = moved.bytes;
             const std::uint64_t placed = std::min<std::uint64_t>(came, to.bytes);
@@ -139,8 +139,8 @@ ConstBytes BulkLane::parse_head(ConstBytes bytes, unsigned& did) noexcept {
     }
     if (wrong != Errc::ok) {
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::warning, "tcp", "malformed frame from %s on lane 1: its session is closed",
-                    peer().addr().log_name().c_str());
+        log_limited(lines, LogLevel::warning, LogModule::named(port().transport().scheme()),
+                    "malformed frame from %s on lane 1: its session is closed", peer().addr().log_name().c_str());
         fail(Errc::protocol);
     }
     return bytes.subspan(part);

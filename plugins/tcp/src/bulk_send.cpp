@@ -29,7 +29,7 @@ std::size_t gather_zeros(std::uint64_t bytes, iovec* out, std::size_t count_max,
 
 }  // namespace
 
-bool BulkLane::start(TcpPort& port, TcpPeer& peer, UniqueFd fd) noexcept {
+bool BulkLane::start(TcpPort& port, TcpPeer& peer, na::Stream stream) noexcept {
     out_begin_ = out_end_ = 0;
     source_ = Source::none;
     out_left_ = 0;
@@ -38,7 +38,7 @@ bool BulkLane::start(TcpPort& port, TcpPeer& peer, UniqueFd fd) noexcept {
     sink_ = Sink::discard;
     in_left_ = 0;
     begin_access(port.access_pools(), port.transport().leases(), port.host(), peer, peer.rma);
-    return open(port, peer, std::move(fd));
+    return open(port, peer, std::move(stream));
 }
 
 void BulkLane::end(Errc why) noexcept {
@@ -116,7 +116,7 @@ void BulkLane::begin_get_frame(na::PendingAnswer& get) noexcept {
     out_left_ = head.data_bytes;
 }
 
-void BulkLane::transmit() noexcept {
+void BulkLane::write_lane() noexcept {
     if (peer().ending()) return;
     for (std::size_t budget = port().bulk_slice(); refill();) {
         if (budget == 0) return port().output().add(*this);
@@ -144,7 +144,7 @@ void BulkLane::transmit() noexcept {
             } else {
                 count += gather_zeros(want, out, written_pieces_max - 1, data);
             }
-            const na::Moved moved = na::send_some(fd(), pieces.data(), count);
+            const na::Moved moved = stream().send(pieces.data(), count);
             sent(moved.bytes);
             if (moved.bytes < head + data) return port().output().block(*this);
         }

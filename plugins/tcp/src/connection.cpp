@@ -7,13 +7,15 @@
 
 namespace cinnabar::tcp {
 
-bool Connection::open(TcpPort& port, TcpPeer& peer, UniqueFd fd) noexcept {
+bool Connection::open(TcpPort& port, TcpPeer& peer, na::Stream stream) noexcept {
     CINNABAR_ASSERT(!is_open());
-    if (!port.host().watch(fd.get(), EPOLLIN | EPOLLRDHUP, *this)) return false;
-    fd_ = std::move(fd);
+    if (!port.host().watch(stream.fd(), EPOLLIN | EPOLLRDHUP, *this)) return false;
+    stream_ = std::move(stream);
     port_ = &port;
     peer_ = &peer;
     watching_room_ = false;
+    // The first frames may have come with the greeting.
+    if (stream_.guard() && stream_.guard()->unread()) port.unread().push_back(*this);
     return true;
 }
 
@@ -21,17 +23,19 @@ void Connection::close() noexcept {
     CINNABAR_ASSERT(is_open());
     port_->output().remove(*this);
     port_->hot_connections().remove(*this);
+    if (TcpPort::Unread::linked(*this)) port_->unread().remove(*this);
+    if (stream_.guard()) stream_.guard()->end();
     // If bytes were left unread, the kernel would reset the connection and drop data on its way to the peer.
-    na::discard_received(fd_.get());
-    port_->host().unwatch(fd_.get());
-    fd_.reset();
+    na::discard_received(stream_.fd());
+    port_->host().unwatch(stream_.fd());
+    stream_.reset();
     peer_ = nullptr;
 }
 
 void Connection::watch_room(bool wanted) noexcept {
     if (wanted == watching_room_) return;
     const std::uint32_t events = EPOLLIN | EPOLLRDHUP | (wanted ? std::uint32_t{EPOLLOUT} : 0);
-    if (port_->host().watch_again(fd_.get(), events, *this)) watching_room_ = wanted;
+    if (port_->host().watch_again(stream_.fd(), events, *this)) watching_room_ = wanted;
 }
 
 void Connection::on_ready(std::uint32_t epoll_events) noexcept {
@@ -45,6 +49,20 @@ void Connection::on_ready(std::uint32_t epoll_events) noexcept {
     // The read reports an error or a hang-up, after the bytes that came before it.
     if ((epoll_events & ~std::uint32_t{EPOLLOUT}) != 0 && is_open()) (void)receive();
     (void)port.settle();
+}
+
+// A guard may have read more than was asked for, and may answer what it read.
+void Connection::list_guarded() noexcept {
+    if (peer_->ending()) return;
+    na::StreamGuard& guard = *stream_.guard();
+    if (guard.unread() && !TcpPort::Unread::linked(*this)) port_->unread().push_back(*this);
+    if (guard.unsent() && !blocked) port_->output().block(*this);
+}
+
+void Connection::transmit_guarded() noexcept {
+    na::StreamGuard& guard = *stream_.guard();
+    if (guard.flush()) write_lane();
+    if (guard.unsent()) port_->output().block(*this);
 }
 
 void Connection::fail(Errc why) noexcept { port_->end_session(*peer_, why); }

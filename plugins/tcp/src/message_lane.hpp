@@ -16,12 +16,10 @@ namespace cinnabar::tcp {
 class MessageLane final : public Connection {
   public:
     // Takes the socket of a session after the handshake.
-    [[nodiscard]] bool start(TcpPort& port, TcpPeer& peer, UniqueFd fd) noexcept;
+    [[nodiscard]] bool start(TcpPort& port, TcpPeer& peer, na::Stream stream) noexcept;
     // Closes the socket. What waits to be sent stays with the peer.
     void end() noexcept;
 
-    unsigned receive() noexcept override;  // message_receive.cpp
-    void transmit() noexcept override;     // message_send.cpp
     [[nodiscard]] bool urgent() const noexcept override { return true; }
 
     // The rest of a message is overdue: reads what is there, and ends the session if the message is still not whole.
@@ -39,6 +37,9 @@ class MessageLane final : public Connection {
     ListLink<MessageLane> partial_link;  // in PartialMessages
 
   private:
+    unsigned read_lane() noexcept override;  // message_receive.cpp
+    void write_lane() noexcept override;     // message_send.cpp
+
     struct Batch;
     [[nodiscard]] std::size_t gather(Batch& batch) noexcept;
     void sent(std::size_t bytes) noexcept;

@@ -18,12 +18,12 @@ constexpr std::size_t bytes_per_us_min = 1;
 
 }  // namespace
 
-bool MessageLane::start(TcpPort& port, TcpPeer& peer, UniqueFd fd) noexcept {
+bool MessageLane::start(TcpPort& port, TcpPeer& peer, na::Stream stream) noexcept {
     front_sent_ = 0;
     want_left_ = 0;
     head_have_ = 0;
     CINNABAR_ASSERT(!partial_);
-    return open(port, peer, std::move(fd));
+    return open(port, peer, std::move(stream));
 }
 
 void MessageLane::end() noexcept {
@@ -34,7 +34,7 @@ void MessageLane::end() noexcept {
     close();
 }
 
-unsigned MessageLane::receive() noexcept {
+unsigned MessageLane::read_lane() noexcept {
     unsigned did = 0;
     for (unsigned reads = 0; reads < reads_max && !peer().ending(); ++reads) {
         const Bytes room = port().blocks().room();
@@ -43,7 +43,7 @@ unsigned MessageLane::receive() noexcept {
         std::size_t asked = 0;
         const na::Moved moved = receive_into(room, asked);
         if (moved.why != Errc::ok) {
-            if (moved.why == Errc::peer_lost) fail(Errc::peer_lost);
+            if (moved.why != Errc::again) fail(moved.why);
             return did;
         }
         port().hot_connections().add(*this);
@@ -71,11 +71,11 @@ na::Moved MessageLane::receive_into(Bytes room, std::size_t& asked) noexcept {
         const std::size_t missing = partial_need_ - partial_have_;
         std::array<iovec, 2> pieces{iovec{partial_->bytes() + partial_have_, missing}, iovec{room.data(), room.size()}};
         asked = missing + room.size();
-        return na::receive_some(fd(), pieces.data(), pieces.size());
+        return stream().receive(pieces.data(), pieces.size());
     }
     std::memcpy(room.data(), head_.data(), head_have_);
     asked = room.size() - head_have_;
-    return na::receive_some(fd(), room.data() + head_have_, asked);
+    return stream().receive(room.data() + head_have_, asked);
 }
 
 unsigned MessageLane::parse(std::byte* from, std::size_t bytes) noexcept {
@@ -87,8 +87,8 @@ unsigned MessageLane::parse(std::byte* from, std::size_t bytes) noexcept {
             decode_header({from + at, bytes - at}, Lane::messages, port().options().message_bytes_max, frame);
         if (wrong != Errc::ok) {
             static constinit LogLimit lines;
-            log_limited(lines, LogLevel::warning, "tcp", "malformed frame from %s: its connection is closed",
-                        peer().addr().log_name().c_str());
+            log_limited(lines, LogLevel::warning, LogModule::named(port().transport().scheme()),
+                        "malformed frame from %s: its connection is closed", peer().addr().log_name().c_str());
             fail(Errc::protocol);
             break;
         }

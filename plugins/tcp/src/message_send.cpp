@@ -119,7 +119,7 @@ std::size_t MessageLane::gather(Batch& batch) noexcept {
     return batch.bytes;
 }
 
-void MessageLane::transmit() noexcept {
+void MessageLane::write_lane() noexcept {
     if (peer().ending()) return;
     na::PostedOps& waiting = peer().messages;
     if (peer().delayed && batch_) show_batch();
@@ -129,8 +129,8 @@ void MessageLane::transmit() noexcept {
         Batch batch;
         batch.copies = port().scratch();
         const std::size_t asked = gather(batch);
-        const na::Moved moved = batch.count == 1 ? na::send_some(fd(), batch.pieces[0].iov_base, asked)
-                                                 : na::send_some(fd(), batch.pieces.data(), batch.count);
+        const na::Moved moved = batch.count == 1 ? stream().send(batch.pieces[0].iov_base, asked)
+                                                 : stream().send(batch.pieces.data(), batch.count);
         // If the connection is lost, the read reports it, after the bytes that came before.
         sent(moved.bytes);
         if (moved.bytes < asked) {

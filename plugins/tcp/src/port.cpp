@@ -72,9 +72,20 @@ std::size_t TcpPort::bulk_slice() noexcept {
 unsigned TcpPort::poll() noexcept {
     unsigned did = take_inbox();
     did += hot_connections_.receive();
+    if (!unread_.empty()) [[unlikely]]
+        did += receive_unread();
     if (host().spins()) did += output_.transmit_blocked(blocked_tries_max);
     did += settle();
     peers_.forget_spares();
+    return did;
+}
+
+// What is listed meanwhile is for the next round.
+unsigned TcpPort::receive_unread() noexcept {
+    Unread now;
+    now.splice_back(unread_);
+    unsigned did = 0;
+    while (Connection* connection = now.pop_front()) did += connection->receive();
     return did;
 }
 
@@ -84,7 +95,7 @@ void TcpPort::flush() noexcept {
 }
 
 bool TcpPort::prepare_wait() noexcept {
-    if (!output_.empty() || has_deferred_work()) return false;
+    if (!output_.empty() || !unread_.empty() || has_deferred_work()) return false;
     for (Connection* connection = output_.blocked().front(); connection; connection = Connections::next(*connection)) {
         connection->watch_room(true);
     }

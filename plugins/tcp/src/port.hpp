@@ -47,14 +47,19 @@ class TcpPort final : public na::SocketPort<TcpPort, na::IncomingHandshake<TcpPo
     [[nodiscard]] BatchPool& batches() noexcept { return batches_; }
     [[nodiscard]] na::OutputLists<Connection>& output() noexcept { return output_; }
     [[nodiscard]] HotConnections& hot_connections() noexcept { return hot_connections_; }
+    using Unread = IntrusiveList<Connection, &Connection::unread_link>;
+    // Those whose guard has bytes of which the kernel does not tell.
+    [[nodiscard]] Unread& unread() noexcept { return unread_; }
     [[nodiscard]] PartialMessages& partial_messages() noexcept { return partial_messages_; }
     [[nodiscard]] na::SmallTraffic& small_traffic() noexcept { return small_; }
     // How much a bulk lane may move in one go: less while small messages come and go.
     [[nodiscard]] std::size_t bulk_slice() noexcept;
 
     // Sessions (sessions.cpp).
+    [[nodiscard]] Errc protect_accepted(na::Stream& stream) noexcept;
+    [[nodiscard]] Errc protect_dialled(na::Stream& stream, const na::SocketPeer& peer) noexcept;
     void accept(Incoming incoming) noexcept;
-    void reject(const Incoming& incoming, Errc why) noexcept;
+    void reject(Incoming& incoming, Errc why) noexcept;
     [[nodiscard]] Greeting dial_greeting(const Dial& dial) const noexcept;
     void dial_done(Dial& dial, Incoming answer) noexcept;
     void dial_failed(Dial& dial, Errc why) noexcept;
@@ -77,11 +82,12 @@ class TcpPort final : public na::SocketPort<TcpPort, na::IncomingHandshake<TcpPo
 
     void dial(TcpPeer& peer, Lane lane) noexcept;
     void drop_dial(Dial*& dial) noexcept;
+    unsigned receive_unread() noexcept;
     void accept_session(Incoming incoming) noexcept;
     void accept_lane(Incoming incoming) noexcept;
     // The handshake on the socket is done.
-    void begin_session(TcpPeer& peer, UniqueFd fd, const na::Hello& theirs) noexcept;
-    void begin_bulk(TcpPeer& peer, UniqueFd fd) noexcept;
+    void begin_session(TcpPeer& peer, na::Stream stream, const na::Hello& theirs) noexcept;
+    void begin_bulk(TcpPeer& peer, na::Stream stream) noexcept;
 
     TcpTransport& transport_;
     na::MessagePool messages_;
@@ -95,6 +101,7 @@ class TcpPort final : public na::SocketPort<TcpPort, na::IncomingHandshake<TcpPo
     na::AccessPools access_pools_;
 
     na::OutputLists<Connection> output_;
+    Unread unread_;
     PartialMessages partial_messages_;
     HotConnections hot_connections_;
     na::SmallTraffic small_;

@@ -2,10 +2,29 @@
 // How sessions and their lanes begin and end.
 #include "port.hpp"
 
-namespace cinnabar::tcp {
+#include <optional>
 
-void TcpPort::reject(const Incoming& incoming, Errc why) noexcept {
-    (void)na::send_greeting(incoming.fd.get(), Greeting{reject_hello(incoming.greeting.hello, why), {}}.encode());
+namespace cinnabar::tcp {
+namespace {
+
+// Of the two lanes of a session; none has any on plain sockets.
+bool same_identity(const na::ProvenIdentity* one, const na::ProvenIdentity* other) noexcept {
+    if (!one || !other) return one == other;
+    return one->by == other->by && one->name == other->name;
+}
+
+}  // namespace
+
+Errc TcpPort::protect_accepted(na::Stream& stream) noexcept {
+    return transport_.guards() ? transport_.guards()->protect_accepted(stream) : Errc::ok;
+}
+
+Errc TcpPort::protect_dialled(na::Stream& stream, const na::SocketPeer& peer) noexcept {
+    return transport_.guards() ? transport_.guards()->protect_dialled(stream, peer.addr()) : Errc::ok;
+}
+
+void TcpPort::reject(Incoming& incoming, Errc why) noexcept {
+    (void)na::send_greeting(incoming.stream, Greeting{reject_hello(incoming.greeting.hello, why), {}}.encode());
 }
 
 void TcpPort::accept(Incoming incoming) noexcept {
@@ -23,12 +42,15 @@ void TcpPort::accept_session(Incoming incoming) noexcept {
     const na::Hello& theirs = incoming.greeting.hello;
     if (const Errc refused = refusal(theirs); refused != Errc::ok) return reject(incoming, refused);
     const na::Identity identity = na::sender_of(theirs);
-    const bool own = transport_.own_dials().dialled(incoming.fd.get());
+    const bool own = transport_.own_dials().dialled(incoming.stream.fd());
     const Greeting answer{hello(na::HelloKind::accept, identity), random_token()};
     TcpPeer* const peer = add_incoming([&] {
+        const std::string_view scheme = transport_.scheme();
+        const na::ProvenIdentity* const proven = incoming.stream.identity();
         const na::Addr addr =
-            na::Addr::of_connection("tcp", host().context_id(), identity.context, identity.incarnation, own,
-                                    SocketAddress::peer_of(incoming.fd.get()).endpoint("tcp"));
+            na::Addr::of_connection(scheme, host().context_id(), identity.context, identity.incarnation, own,
+                                    SocketAddress::peer_of(incoming.stream.fd()).endpoint(scheme), {},
+                                    proven ? std::optional<na::ProvenIdentity>(*proven) : std::nullopt);
         return std::make_unique<TcpPeer>(*this, addr, transport_, na::DialTargets());
     });
     if (!peer) return reject(incoming, Errc::overloaded);
@@ -37,14 +59,14 @@ void TcpPort::accept_session(Incoming incoming) noexcept {
         reject(incoming, Errc::overloaded);
         return end_session(*peer, Errc::overloaded);
     }
-    if (!na::send_greeting(incoming.fd.get(), answer.encode())) return end_session(*peer, Errc::peer_lost);
-    begin_session(*peer, std::move(incoming.fd), theirs);
+    if (!na::send_greeting(incoming.stream, answer.encode())) return end_session(*peer, Errc::peer_lost);
+    begin_session(*peer, std::move(incoming.stream), theirs);
 }
 
-void TcpPort::begin_session(TcpPeer& peer, UniqueFd fd, const na::Hello& theirs) noexcept {
-    na::tune(fd.get(), options().keepalive);
+void TcpPort::begin_session(TcpPeer& peer, na::Stream stream, const na::Hello& theirs) noexcept {
+    na::tune(stream.fd(), options().keepalive);
     MessageLane* lane = lanes_.acquire();
-    if (!lane || !lane->start(*this, peer, std::move(fd))) {
+    if (!lane || !lane->start(*this, peer, std::move(stream))) {
         if (lane) lanes_.release(*lane);
         return end_session(peer, Errc::overloaded);
     }
@@ -61,17 +83,18 @@ void TcpPort::accept_lane(Incoming incoming) noexcept {
     if (!peer) return reject(incoming, Errc::peer_lost);
     const bool fits = !peer->bulk && theirs.lane == static_cast<std::uint8_t>(Lane::bulk) &&
                       theirs.peer_incarnation == transport_.incarnation() &&
-                      theirs.incarnation == peer->incarnation() && theirs.context == peer->remote_context();
+                      theirs.incarnation == peer->incarnation() && theirs.context == peer->remote_context() &&
+                      same_identity(incoming.stream.identity(), peer->lane->identity());
     if (!fits) return reject(incoming, Errc::protocol);
     const Greeting answer{hello(na::HelloKind::accept, na::sender_of(theirs)), {}};
-    if (!na::send_greeting(incoming.fd.get(), answer.encode())) return end_session(*peer, Errc::peer_lost);
-    begin_bulk(*peer, std::move(incoming.fd));
+    if (!na::send_greeting(incoming.stream, answer.encode())) return end_session(*peer, Errc::peer_lost);
+    begin_bulk(*peer, std::move(incoming.stream));
 }
 
-void TcpPort::begin_bulk(TcpPeer& peer, UniqueFd fd) noexcept {
-    na::tune(fd.get(), options().keepalive);
+void TcpPort::begin_bulk(TcpPeer& peer, na::Stream stream) noexcept {
+    na::tune(stream.fd(), options().keepalive);
     BulkLane* bulk = bulk_lanes_.acquire();
-    if (!bulk || !bulk->start(*this, peer, std::move(fd))) {
+    if (!bulk || !bulk->start(*this, peer, std::move(stream))) {
         if (bulk) bulk_lanes_.release(*bulk);
         return end_session(peer, Errc::overloaded);
     }
@@ -126,13 +149,13 @@ void TcpPort::dial_done(Dial& dial, Incoming answer) noexcept {
     if (dial.purpose() == Lane::bulk) {
         drop_dial(peer.bulk_dial);
         if (theirs.kind != na::HelloKind::accept) return end_session(peer, Errc::peer_lost);
-        return begin_bulk(peer, std::move(answer.fd));
+        return begin_bulk(peer, std::move(answer.stream));
     }
     drop_dial(peer.dial);
     if (const Errc why = misfit(theirs, peer); why != Errc::ok) return end_session(peer, why);
     peer.token = answer.greeting.token;
     peer.dialled = true;
-    begin_session(peer, std::move(answer.fd), theirs);
+    begin_session(peer, std::move(answer.stream), theirs);
 }
 
 void TcpPort::dial_failed(Dial& dial, Errc why) noexcept {

@@ -5,21 +5,38 @@
 
 #include <sys/resource.h>
 
+#include <utility>
+
 namespace cinnabar::tcp {
+
+TcpTransport::TcpTransport(const na::TransportOptions& options, std::string_view scheme,
+                           std::unique_ptr<StreamGuards> guards)
+    : SocketTransport(options), scheme_(scheme), guards_(std::move(guards)) {
+    caps_.proves_peers = guards_ != nullptr;
+}
 
 TcpTransport::~TcpTransport() { CINNABAR_ASSERT(ports_.empty()); }
 
 Result<std::unique_ptr<na::Transport>> TcpTransport::open(const na::Uri& uri, const na::TransportOptions& options) {
+    return open_guarded(uri, options, "tcp", nullptr);
+}
+
+Result<std::unique_ptr<na::Transport>> TcpTransport::open_guarded(const na::Uri& uri,
+                                                                  const na::TransportOptions& options,
+                                                                  std::string_view scheme,
+                                                                  std::unique_ptr<StreamGuards> guards) {
     constexpr std::size_t message_bytes_limit = 64 * 1024 * 1024;
     if (options.message_bytes_max > message_bytes_limit) {
         return Error(Errc::invalid_argument, "message_bytes_max is at most 64 MiB");
     }
-    std::unique_ptr<TcpTransport> transport(new TcpTransport(options));
+    std::unique_ptr<TcpTransport> transport(new TcpTransport(options, scheme, std::move(guards)));
     CINNABAR_TRY_VOID(transport->open_socket(uri));
     return std::unique_ptr<na::Transport>(std::move(transport));
 }
 
-bool TcpTransport::reaches(std::string_view endpoint) const noexcept { return endpoint.starts_with("tcp://"); }
+bool TcpTransport::reaches(std::string_view endpoint) const noexcept {
+    return endpoint.starts_with(scheme_) && endpoint.substr(scheme_.size()).starts_with("://");
+}
 
 Result<std::unique_ptr<na::Port>> TcpTransport::open_port(na::PortHost& host) {
     auto port = std::make_unique<TcpPort>(*this, host);

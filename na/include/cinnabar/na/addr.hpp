@@ -37,21 +37,29 @@ struct HostProcess {
     std::uint32_t gid = 0;
 };
 
+// Who the other side of a connection has proven to be, on a transport with Caps::proves_peers.
+struct ProvenIdentity {
+    enum class By : std::uint8_t { key, certificate };
+    By by = By::key;
+    std::string name;  // of the shared key, or of the certificate's subject: printable, 1 to 255 bytes
+};
+
 // The shared part of an Addr. Immutable but for the references and for `peers`, a shortcut that each context writes
 // for itself alone.
 struct AddrBody {
     std::atomic<std::uint32_t> references{1};
-    std::vector<std::string> endpoints;  // canonical address strings, the peer's own order of preference; empty for a
-                                         // connection, and for the name of a process that does not listen
-    std::string_view session_scheme;     // the transport of a connection; static storage; else empty
-    std::string from;                    // where a connection came from, as the transport saw it; for people
-    ContextId context = 0;               // 0 as well where none is named
-    bool names_context = false;          // of a name with endpoints; otherwise a peer that spreads picks one
-    ContextId held_by = 0;               // of a connection: the context of this process that has it
-    Incarnation incarnation = 0;         // of a connection: what its other side claims
-    std::uint64_t connection = 0;        // which connection, counted by this process; 0: a name. It never travels
-    std::optional<HostProcess> process;  // of a connection: its other side, where the kernel tells it
-    bool own = false;                    // a connection that this process dialled to itself, and not by claim alone
+    std::vector<std::string> endpoints;    // canonical address strings, the peer's own order of preference; empty for a
+                                           // connection, and for the name of a process that does not listen
+    std::string_view session_scheme;       // the transport of a connection; static storage; else empty
+    std::string from;                      // where a connection came from, as the transport saw it; for people
+    ContextId context = 0;                 // 0 as well where none is named
+    bool names_context = false;            // of a name with endpoints; otherwise a peer that spreads picks one
+    ContextId held_by = 0;                 // of a connection: the context of this process that has it
+    Incarnation incarnation = 0;           // of a connection: what its other side claims
+    std::uint64_t connection = 0;          // which connection, counted by this process; 0: a name. It never travels
+    std::optional<HostProcess> process;    // of a connection: its other side, where the kernel tells it
+    std::optional<ProvenIdentity> proven;  // of a connection: its other side, where the transport has it prove that
+    bool own = false;                      // a connection that this process dialled to itself, and not by claim alone
     std::uint64_t hash = 0;
 
     static constexpr std::size_t shortcuts = 8;
@@ -83,7 +91,8 @@ class Addr {
     // where it came from, as the kernel or the device says; for people.
     [[nodiscard]] CINNABAR_API static Addr of_connection(std::string_view scheme, ContextId held_by, ContextId context,
                                                          Incarnation claimed, bool own, std::string from = {},
-                                                         std::optional<HostProcess> process = {});
+                                                         std::optional<HostProcess> process = {},
+                                                         std::optional<ProvenIdentity> proven = {});
 
     // The same process, another of its contexts. Of a connection it is the name of a process that does not listen,
     // which reaches no context: another context has another connection.
@@ -97,6 +106,11 @@ class Addr {
     // Who is at the other side of a connection over `shm`; none of any other transport, nor of a name.
     [[nodiscard]] std::optional<HostProcess> process() const noexcept {
         return body_ ? body_->process : std::optional<HostProcess>();
+    }
+    // Who is at the other side of a connection over `tcps`, as it has proven; null for any other transport, and for a
+    // name, whose own part is what was proven when it was dialled. Lives as long as this address.
+    [[nodiscard]] const ProvenIdentity* identity() const noexcept {
+        return body_ && body_->proven ? &*body_->proven : nullptr;
     }
 
     // The endpoints between commas, with "?context=N" when one is named; "incoming tcp://10.0.0.5:41234" of a

@@ -15,7 +15,7 @@
 namespace cinnabar::na {
 
 // Changes whenever anything in na's headers that a plugin sees changes its layout or meaning.
-inline constexpr std::uint32_t plugin_abi = 10;
+inline constexpr std::uint32_t plugin_abi = 11;
 
 struct PluginInfo {
     std::uint32_t abi = plugin_abi;

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace cinnabar::na {
 
@@ -35,6 +36,7 @@ struct Caps {
     bool counted_slots = false;      // a message that finds no receive slot ends the connection: credits are strict
     bool same_host_only = false;     // reaches processes of this host only
     bool views = false;              // peers can read in place what it allocates (Port::view)
+    bool proves_peers = false;       // both sides of a connection have proven who they are (Addr::identity)
 };
 
 struct Limits {
@@ -60,6 +62,19 @@ struct Segment {
     std::size_t bytes = 0;
 };
 
+// How the two sides of a connection prove to each other who they are on `tcps`: by a key that both have, or by
+// certificates. Paths of files, which are read when the transport is opened. Those with secrets belong to this user or
+// root and are closed to others. The same may stand in the address that is opened, by the names behind the slashes.
+struct TlsOptions {
+    // key: keys of this side and its peers, a line NAME:HEX each, as `cinnabar key new` makes them. A dial proves the
+    // first, an incoming connection may prove any.
+    std::string key_file;
+    std::string certificate_file;  // cert: PEM, the own certificate and those between it and the CA's
+    std::string private_key_file;  // cert_key: PEM; empty: it is in certificate_file
+    std::string ca_file;           // ca: PEM, whose certificates are believed
+    std::string peer_name;         // name: what certificates of dialled peers are for; empty: the host of their address
+};
+
 // Options of a transport; every limit has its default here. A plugin ignores what it has no use for.
 struct TransportOptions {
     bool listen = false;  // accept peers; otherwise only reachable over own connections
@@ -77,6 +92,7 @@ struct TransportOptions {
     Microseconds hello_timeout{2'000'000};  // an incoming connection that stays silent is dropped after this
     Microseconds keepalive{10'000'000};     // a dead host is noticed within this; 0 turns it off
     std::uint64_t seed = 0;                 // sim: the seed of everything random
+    TlsOptions tls = {};                    // tcps
 };
 
 }  // namespace cinnabar::na

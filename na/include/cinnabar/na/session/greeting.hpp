@@ -7,9 +7,9 @@
 #include <cinnabar/base/export.hpp>
 #include <cinnabar/base/slot_pool.hpp>
 #include <cinnabar/base/timer_of.hpp>
-#include <cinnabar/base/unique_fd.hpp>
 #include <cinnabar/na/session/own_dials.hpp>
 #include <cinnabar/na/session/socket_address.hpp>
+#include <cinnabar/na/session/stream.hpp>
 #include <cinnabar/na/session/target_walk.hpp>
 #include <cinnabar/na/transport.hpp>
 
@@ -25,11 +25,14 @@ inline constexpr std::size_t greeting_bytes_max = 512;
 class CINNABAR_API GreetingReader {
   public:
     void expect(std::size_t bytes) noexcept;
-    // again: not whole yet; ok: bytes() are all there; peer_lost. Never reads past them.
+    // again: not whole yet; ok: bytes() are all there; peer_lost, or why Stream::receive fails. Never reads past them.
+    [[nodiscard]] Errc read(Stream& stream) noexcept;
     [[nodiscard]] Errc read(int fd) noexcept;
     [[nodiscard]] ConstBytes bytes() const noexcept { return {bytes_.data(), have_}; }
 
   private:
+    [[nodiscard]] Errc take(Moved moved) noexcept;
+
     std::array<std::byte, greeting_bytes_max> bytes_;
     std::size_t have_ = 0;
     std::size_t need_ = 0;
@@ -37,8 +40,10 @@ class CINNABAR_API GreetingReader {
 
 // A greeting into a socket that has sent nothing yet; false when it is gone.
 [[nodiscard]] CINNABAR_API bool send_greeting(int fd, ConstBytes greeting) noexcept;
+[[nodiscard]] CINNABAR_API bool send_greeting(Stream& stream, ConstBytes greeting) noexcept;
 
-// Connects to the first of several addresses that answers, greets, and reads the answer.
+// Connects to the first of several addresses that answers, has the connection protected where the transport does that,
+// greets, and reads the answer.
 class CINNABAR_API SocketDial : public PoolSlot, public FdEvents {
   public:
     // The addresses, and then those that the names turn out to stand for. All of it and `source` (bound first where the
@@ -55,18 +60,22 @@ class CINNABAR_API SocketDial : public PoolSlot, public FdEvents {
     ~SocketDial() = default;
 
   private:
+    // Gives a new connection its guard, if it has any.
+    [[nodiscard]] virtual Errc protect(Stream& stream) noexcept = 0;
     // Writes the greeting; returns its size.
     [[nodiscard]] virtual std::size_t greet(Bytes room) noexcept = 0;
     // ok: it took the socket, and has abandoned this. Else this is not a Cinnabar peer, and the next address is tried.
-    [[nodiscard]] virtual Errc answered(UniqueFd& fd, ConstBytes answer) noexcept = 0;
+    [[nodiscard]] virtual Errc answered(Stream& stream, ConstBytes answer) noexcept = 0;
     // No address answered. It abandons this.
     virtual void failed(Errc why) noexcept = 0;
-    // The stack has unwound. Called after each of these three.
+    // The stack has unwound. Called after each of the last three.
     virtual void settle() noexcept = 0;
 
     void try_next(Errc why) noexcept;
     static void names_answered(void* self, Errc why) noexcept;
     void connected() noexcept;
+    void establish() noexcept;
+    void greet_now() noexcept;
     void answer_is_there() noexcept;
     void unwatch() noexcept;
     static void time_out(Timer& timer) noexcept;
@@ -75,11 +84,13 @@ class CINNABAR_API SocketDial : public PoolSlot, public FdEvents {
     TargetWalk targets_{&SocketDial::names_answered, this};
     const SocketAddress* source_ = nullptr;
     std::size_t answer_bytes_ = 0;
-    UniqueFd fd_;
+    Stream stream_;
+    std::uint32_t watched_ = 0;  // epoll events of its socket
     OwnDials* own_ = nullptr;
-    SocketAddress local_;  // of fd_, once it is connected
+    SocketAddress local_;  // of the socket, once it is connected
     SocketAddress remote_;
     bool connected_ = false;
+    bool greeted_ = false;
     GreetingReader reader_;
     TimerOf<SocketDial> timer_;
 };
@@ -97,16 +108,21 @@ class CINNABAR_API SocketHandshake : public PoolSlot, public FdEvents {
     ~SocketHandshake() = default;
 
   private:
+    // Gives the connection its guard, if it has any.
+    [[nodiscard]] virtual Errc protect(Stream& stream) noexcept = 0;
     // It greeted; called after left(). The socket is closed unless it is taken.
-    virtual void greeted(UniqueFd& fd, ConstBytes greeting) noexcept = 0;
+    virtual void greeted(Stream& stream, ConstBytes greeting) noexcept = 0;
     // It is not in use any more.
     virtual void left() noexcept = 0;
 
+    [[nodiscard]] Errc read() noexcept;
     void stop_watching() noexcept;
     static void time_out(Timer& timer) noexcept;
 
     PortHost* host_ = nullptr;  // null: not in use
-    UniqueFd fd_;
+    Stream stream_;
+    std::uint32_t watched_ = 0;  // epoll events of its socket
+    bool established_ = false;   // greetings may come
     GreetingReader reader_;
     TimerOf<SocketHandshake> timer_;
 };

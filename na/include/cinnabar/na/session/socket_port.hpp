@@ -5,6 +5,7 @@
 
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/base/log.hpp>
+#include <cinnabar/na/session/dial_targets.hpp>
 #include <cinnabar/na/session/greeting.hpp>
 #include <cinnabar/na/session/inbox.hpp>
 #include <cinnabar/na/session/pending_handshakes.hpp>
@@ -17,8 +18,8 @@
 
 namespace cinnabar::na {
 
-// An incoming connection `Connection` has a `greeting` with a `hello`. Own has transport(), whose ports() are a
-// PortTable, accept(Connection) and reject(const Connection&, Errc).
+// An incoming connection `Connection` has a `stream`, and a `greeting` with a `hello`. Own has transport(), whose
+// ports() are a PortTable, accept(Connection) and reject(Connection&, Errc).
 template <typename Own, typename Handshake, typename Connection>
 class SocketPort : public SessionPort {
   public:
@@ -38,6 +39,9 @@ class SocketPort : public SessionPort {
 
     // Whether connections are accepted now. A port that has reasons not to has its own.
     [[nodiscard]] bool may_accept() const noexcept { return true; }
+    // Give a new connection its guard. A port whose transport protects connections has its own.
+    [[nodiscard]] Errc protect_accepted(Stream&) noexcept { return Errc::ok; }
+    [[nodiscard]] Errc protect_dialled(Stream&, const SocketPeer&) noexcept { return Errc::ok; }
 
     // An incoming connection has greeted: it goes to the context that it means, or is turned down, with `wrong` if
     // that is not ok.
@@ -88,16 +92,17 @@ class IncomingHandshake final : public SocketHandshake {
     ListLink<IncomingHandshake> link;  // oldest first
 
   private:
-    void greeted(UniqueFd& fd, ConstBytes bytes) noexcept override {
+    [[nodiscard]] Errc protect(Stream& stream) noexcept override { return port_->protect_accepted(stream); }
+    void greeted(Stream& stream, ConstBytes bytes) noexcept override {
         typename OwnPort::Incoming incoming;
         const Errc wrong = incoming.greeting.decode(bytes, incoming.greeting);
         if (wrong == Errc::protocol) {
             static constinit LogLimit lines;
             return log_limited(lines, LogLevel::info, LogModule::named(port_->transport().scheme()),
                                "%s is not a Cinnabar peer: dropped",
-                               SocketAddress::peer_of(fd.get()).log_name("tcp").c_str());
+                               SocketAddress::peer_of(stream.fd()).log_name("tcp").c_str());
         }
-        incoming.fd = std::move(fd);
+        incoming.stream = std::move(stream);
         port_->greeted(std::move(incoming), wrong);
     }
     void left() noexcept override { port_->handshakes().left(*this); }
@@ -124,15 +129,16 @@ class OutgoingHandshake final : public SocketDial {
     [[nodiscard]] Purpose purpose() const noexcept { return purpose_; }
 
   private:
+    [[nodiscard]] Errc protect(Stream& stream) noexcept override { return port_->protect_dialled(stream, *peer_); }
     [[nodiscard]] std::size_t greet(Bytes room) noexcept override {
         const auto bytes = port_->dial_greeting(*this).encode();
         std::copy(bytes.begin(), bytes.end(), room.begin());
         return bytes.size();
     }
-    [[nodiscard]] Errc answered(UniqueFd& fd, ConstBytes answer) noexcept override {
+    [[nodiscard]] Errc answered(Stream& stream, ConstBytes answer) noexcept override {
         typename OwnPort::Incoming answered;
         const Errc wrong = answered.greeting.decode(answer, answered.greeting);
-        answered.fd = std::move(fd);
+        answered.stream = std::move(stream);
         if (wrong == Errc::ok) port_->dial_done(*this, std::move(answered));
         return wrong;
     }

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A connected socket, and what protects its bytes where a transport protects them. Owner of the context only.
+#pragma once
+
+#include <cinnabar/base/unique_fd.hpp>
+#include <cinnabar/na/addr.hpp>
+#include <cinnabar/na/session/socket.hpp>
+
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace cinnabar::na {
+
+// What protects the bytes of one socket, such as a TLS connection. It uses the socket but does not own it, and never
+// blocks. Its memory is bounded, whatever the other side sends or does not read.
+class StreamGuard {
+  public:
+    virtual ~StreamGuard() = default;
+
+    // Goes on with the handshake. ok: both sides have proven who they are. again: call it again when one of
+    // `epoll_events` comes. Else it has failed, and a line in the log says why: permission: the other side does not
+    // prove what it should, or does not believe this one; protocol: it speaks something else; peer_lost.
+    [[nodiscard]] virtual Errc establish(std::uint32_t& epoll_events) noexcept = 0;
+
+    // As receive_some and send_some. Fewer bytes than asked for: there are no more yet, or there is no room. The bytes
+    // that send() takes are copied; those that found no room are held here, and flush() sends them.
+    // receive() says protocol for bytes that were changed on their way, permission for a refusal of the other side.
+    [[nodiscard]] virtual Moved receive(const iovec* pieces, std::size_t count) noexcept = 0;
+    [[nodiscard]] virtual Moved send(const iovec* pieces, std::size_t count) noexcept = 0;
+    // False: something is held still, since there is no room.
+    [[nodiscard]] virtual bool flush() noexcept = 0;
+    [[nodiscard]] virtual bool unsent() const noexcept = 0;
+    // receive() has something to return that the socket does not report.
+    [[nodiscard]] virtual bool unread() const noexcept = 0;
+
+    // Once established: who the other side is.
+    [[nodiscard]] virtual const ProvenIdentity& identity() const noexcept = 0;
+    // Tells the other side that no more comes, if there is room for that.
+    virtual void end() noexcept = 0;
+};
+
+class Stream {
+  public:
+    Stream() = default;
+    explicit Stream(UniqueFd fd) noexcept : fd_(std::move(fd)) {}
+
+    [[nodiscard]] int fd() const noexcept { return fd_.get(); }
+    explicit operator bool() const noexcept { return static_cast<bool>(fd_); }
+    // Null: the bytes are on the socket as they are.
+    [[nodiscard]] StreamGuard* guard() const noexcept { return guard_.get(); }
+    void protect(std::unique_ptr<StreamGuard> guard) noexcept { guard_ = std::move(guard); }
+    [[nodiscard]] const ProvenIdentity* identity() const noexcept { return guard_ ? &guard_->identity() : nullptr; }
+
+    [[nodiscard]] Moved receive(void* to, std::size_t bytes) noexcept {
+        if (!guard_) [[likely]]
+            return receive_some(fd(), to, bytes);
+        const iovec piece{to, bytes};
+        return guard_->receive(&piece, 1);
+    }
+    [[nodiscard]] Moved receive(iovec* pieces, std::size_t count) noexcept {
+        if (!guard_) [[likely]]
+            return receive_some(fd(), pieces, count);
+        return guard_->receive(pieces, count);
+    }
+    [[nodiscard]] Moved send(void* from, std::size_t bytes) noexcept {
+        if (!guard_) [[likely]]
+            return send_some(fd(), from, bytes);
+        const iovec piece{from, bytes};
+        return guard_->send(&piece, 1);
+    }
+    [[nodiscard]] Moved send(iovec* pieces, std::size_t count) noexcept {
+        if (!guard_) [[likely]]
+            return send_some(fd(), pieces, count);
+        return guard_->send(pieces, count);
+    }
+
+    void reset() noexcept {
+        guard_.reset();
+        fd_.reset();
+    }
+    // The socket alone. Requires: it has no guard.
+    [[nodiscard]] UniqueFd take_fd() noexcept { return std::move(fd_); }
+
+  private:
+    UniqueFd fd_;
+    std::unique_ptr<StreamGuard> guard_;
+};
+
+}  // namespace cinnabar::na
