@@ -54,6 +54,9 @@ void add_builtin(na::Registry& registry) {
 #ifdef CINNABAR_PLUGIN_tcp
     add(tcp::plugin_info);
 #endif
+#ifdef CINNABAR_PLUGIN_tcps
+    add(tcp::tls_plugin_info);
+#endif
 #ifdef CINNABAR_PLUGIN_shm
     add(shm::plugin_info);
 #endif

@@ -29,7 +29,9 @@ class TcpPort final : public na::SocketPort<TcpPort, na::IncomingHandshake<TcpPo
     // na::Port
     [[nodiscard]] Errc post(na::Op& op) noexcept override;
     [[nodiscard]] bool send_now(na::Peer& peer, na::OpKind kind, na::Tag tag, ConstBytes message) noexcept override;
-    [[nodiscard]] bool holds_unsent() const noexcept override { return batches_.taken() != 0; }
+    [[nodiscard]] bool holds_unsent() const noexcept override {
+        return batches_.taken() != 0 || (transport_.guards() && !output_.blocked().empty());
+    }
     unsigned poll() noexcept override;
     [[nodiscard]] bool hot() const noexcept override { return !hot_connections_.empty(); }
     void flush() noexcept override;

@@ -2,6 +2,8 @@
 // How sessions and their lanes begin and end.
 #include "port.hpp"
 
+#include <cinnabar/base/log.hpp>
+
 #include <optional>
 
 namespace cinnabar::tcp {
@@ -11,6 +13,12 @@ namespace {
 bool same_identity(const na::ProvenIdentity* one, const na::ProvenIdentity* other) noexcept {
     if (!one || !other) return one == other;
     return one->by == other->by && one->name == other->name;
+}
+
+void log_plain_rejected(int fd) noexcept {
+    static constinit LogLimit lines;
+    log_limited(lines, LogLevel::warning, "tcp", "%s takes protected connections only: reach it by tcps://",
+                SocketAddress::peer_of(fd).log_name("tcp").c_str());
 }
 
 }  // namespace
@@ -152,7 +160,10 @@ void TcpPort::dial_done(Dial& dial, Incoming answer) noexcept {
         return begin_bulk(peer, std::move(answer.stream));
     }
     drop_dial(peer.dial);
-    if (const Errc why = misfit(theirs, peer); why != Errc::ok) return end_session(peer, why);
+    if (const Errc why = misfit(theirs, peer); why != Errc::ok) {
+        if (why == Errc::permission && !transport_.guards()) log_plain_rejected(answer.stream.fd());
+        return end_session(peer, why);
+    }
     peer.token = answer.greeting.token;
     peer.dialled = true;
     begin_session(peer, std::move(answer.stream), theirs);

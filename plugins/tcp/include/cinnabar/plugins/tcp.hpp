@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tcp plugin: messages and emulated RMA over TCP sockets, IPv4 and IPv6. Needs nothing but Linux.
+// The tcp plugin: messages and emulated RMA over TCP sockets, IPv4 and IPv6. Needs nothing but Linux. With OpenSSL 3 it
+// has a second scheme, tcps, the same over TLS 1.3.
 // See plugins/tcp/README.md for addresses and limits.
 #pragma once
 
@@ -9,5 +10,7 @@
 namespace cinnabar::tcp {
 
 extern CINNABAR_API const na::PluginInfo plugin_info;
+// Only in builds that found OpenSSL.
+extern CINNABAR_API const na::PluginInfo tls_plugin_info;
 
 }  // namespace cinnabar::tcp

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tls/guards.hpp"
+
+#include "tls/stream.hpp"
+
+#include <cinnabar/na/uri.hpp>
+
+#include <array>
+#include <new>
+#include <string_view>
+#include <utility>
+
+namespace cinnabar::tcp {
+namespace {
+
+constexpr unsigned char alpn[] =
+    "\x0a"
+    "cinnabar/1";
+constexpr unsigned alpn_bytes = sizeof alpn - 1;
+// Both with SHA-256, which is the hash of the shared keys.
+constexpr const char* suites = "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256";
+// The large groups of finite fields would let strangers spend much time here for little of theirs.
+constexpr const char* groups = "X25519:P-256";
+constexpr long certificates_bytes_max = 32 * 1024;  // of a peer's chain
+
+Error failed(std::string_view hint, const std::string& path) {
+    const char* const why = openssl().ERR_reason_error_string(openssl().ERR_peek_last_error());
+    openssl().ERR_clear_error();
+    return Error(Errc::invalid_argument, hint, why ? path + ": " + why : path);
+}
+
+// The server's choice: ours, or none.
+int choose_alpn(SSL*, const unsigned char** out, unsigned char* out_bytes, const unsigned char* in, unsigned in_bytes,
+                void*) {
+    for (unsigned at = 0; at < in_bytes && at + 1u + in[at] <= in_bytes; at += 1u + in[at]) {
+        if (std::string_view(reinterpret_cast<const char*>(in + at), 1u + in[at]) !=
+            std::string_view(reinterpret_cast<const char*>(alpn), alpn_bytes))
+            continue;
+        *out = in + at + 1;
+        *out_bytes = in[at];
+        return SSL_TLSEXT_ERR_OK;
+    }
+    return SSL_TLSEXT_ERR_ALERT_FATAL;
+}
+
+int no_password(char*, int, int, void*) { return -1; }
+
+}  // namespace
+
+Result<std::unique_ptr<TlsGuards>> TlsGuards::make(const na::TlsOptions& options) {
+    CINNABAR_TRY_VOID(OpenSsl::load());
+    std::unique_ptr<TlsGuards> guards(new TlsGuards);
+    guards->context_.reset(openssl().SSL_CTX_new(openssl().TLS_method()));
+    if (!guards->context_) return failed("OpenSSL cannot begin", {});
+    CINNABAR_TRY_VOID(guards->set_protocol());
+    if (!options.key_file.empty()) {
+        CINNABAR_TRY(guards->keys_, SharedKeys::load(options.key_file));
+    }
+    CINNABAR_TRY_VOID(guards->load_certificates(options));
+    if (guards->keys_.empty() && !guards->certificates_)
+        return Error(
+            Errc::invalid_argument,
+            "tcps wants a key (key=FILE, made by `cinnabar key new FILE`), or certificates (cert=FILE, ca=FILE)");
+    guards->peer_name_ = options.peer_name;
+    return guards;
+}
+
+Result<void> TlsGuards::set_protocol() {
+    const OpenSsl& ssl = openssl();
+    SSL_CTX* const context = context_.get();
+    ssl.SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
+    ssl.SSL_CTX_ctrl(context, SSL_CTRL_SET_SESS_CACHE_MODE, SSL_SESS_CACHE_OFF, nullptr);
+    // Reading what comes after a message of TLS itself is left for the next round; buffers of idle connections go.
+    ssl.SSL_CTX_ctrl(context, SSL_CTRL_CLEAR_MODE, SSL_MODE_AUTO_RETRY, nullptr);
+    ssl.SSL_CTX_ctrl(context, SSL_CTRL_MODE, SSL_MODE_RELEASE_BUFFERS, nullptr);
+    ssl.SSL_CTX_ctrl(context, SSL_CTRL_SET_READ_AHEAD, 1, nullptr);
+    ssl.SSL_CTX_ctrl(context, SSL_CTRL_SET_MAX_CERT_LIST, certificates_bytes_max, nullptr);
+    const bool set = ssl.SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, TLS1_3_VERSION, nullptr) == 1 &&
+                     ssl.SSL_CTX_ctrl(context, SSL_CTRL_SET_MAX_PROTO_VERSION, TLS1_3_VERSION, nullptr) == 1 &&
+                     ssl.SSL_CTX_set_ciphersuites(context, suites) == 1 &&
+                     ssl.SSL_CTX_ctrl(context, SSL_CTRL_SET_GROUPS_LIST, 0, const_cast<char*>(groups)) == 1 &&
+                     ssl.SSL_CTX_set_num_tickets(context, 0) == 1 &&
+                     ssl.SSL_CTX_set_session_id_context(context, alpn, alpn_bytes) == 1 &&
+                     ssl.SSL_CTX_set_alpn_protos(context, alpn, alpn_bytes) == 0;
+    if (!set) return failed("this OpenSSL lacks TLS 1.3 as Cinnabar speaks it", {});
+    ssl.SSL_CTX_set_alpn_select_cb(context, &choose_alpn, nullptr);
+    ssl.SSL_CTX_set_psk_use_session_callback(context, &TlsStream::use_own_key);
+    ssl.SSL_CTX_set_psk_find_session_callback(context, &TlsStream::find_key);
+    // Also where there are keys alone: then no certificate is believed.
+    ssl.SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, &TlsStream::check_certificate);
+    return {};
+}
+
+Result<void> TlsGuards::load_certificates(const na::TlsOptions& options) {
+    if (options.certificate_file.empty() && options.ca_file.empty() && options.private_key_file.empty()) return {};
+    if (options.certificate_file.empty() || options.ca_file.empty())
+        return Error(Errc::invalid_argument,
+                     "certificates want cert=FILE, the own one, and ca=FILE, who signed those of peers");
+    SSL_CTX* const context = context_.get();
+    if (openssl().SSL_CTX_use_certificate_chain_file(context, options.certificate_file.c_str()) != 1)
+        return failed("cannot read the certificate", options.certificate_file);
+    CINNABAR_TRY_VOID(
+        load_private_key(options.private_key_file.empty() ? options.certificate_file : options.private_key_file));
+    if (openssl().SSL_CTX_load_verify_file(context, options.ca_file.c_str()) != 1)
+        return failed("cannot read the certificates of the CA", options.ca_file);
+    certificates_ = true;
+    return {};
+}
+
+Result<void> TlsGuards::load_private_key(const std::string& path) {
+    CINNABAR_TRY(const SecretBytes pem, read_secret_file(path));
+    BIO* const source = openssl().BIO_new_mem_buf(pem.bytes().data(), static_cast<int>(pem.bytes().size()));
+    EVP_PKEY* const key = source ? openssl().PEM_read_bio_PrivateKey(source, nullptr, &no_password, nullptr) : nullptr;
+    if (source) openssl().BIO_free(source);
+    const bool used = key && openssl().SSL_CTX_use_PrivateKey(context_.get(), key) == 1;
+    if (key) openssl().EVP_PKEY_free(key);
+    if (!key) return failed("there is no private key in PEM without a password", path);
+    if (!used || openssl().SSL_CTX_check_private_key(context_.get()) != 1)
+        return failed("the private key is not that of the certificate", path);
+    return {};
+}
+
+SSL_SESSION* TlsGuards::session_of(SSL* connection, const SharedKeys::Key& key) noexcept {
+    const OpenSsl& ssl = openssl();
+    constexpr std::array<unsigned char, 2> aes_128_gcm_sha256{0x13, 0x01};
+    SSL_SESSION* const session = ssl.SSL_SESSION_new();
+    const SSL_CIPHER* const suite = ssl.SSL_CIPHER_find(connection, aes_128_gcm_sha256.data());
+    const bool made = session && suite && ssl.SSL_SESSION_set_cipher(session, suite) == 1 &&
+                      ssl.SSL_SESSION_set_protocol_version(session, TLS1_3_VERSION) == 1 &&
+                      ssl.SSL_SESSION_set1_master_key(session, reinterpret_cast<const unsigned char*>(key.bytes.data()),
+                                                      key.bytes.size()) == 1;
+    if (made) return session;
+    if (session) ssl.SSL_SESSION_free(session);
+    return nullptr;
+}
+
+std::vector<std::string> TlsGuards::names_of(const na::Addr& peer) const {
+    std::vector<std::string> names;
+    if (!certificates_) return names;
+    if (!peer_name_.empty()) return {peer_name_};
+    for (const std::string& endpoint : peer.body().endpoints) {
+        const auto uri = na::Uri::parse(endpoint);
+        if (uri && uri->scheme == scheme) names.push_back(uri->host.empty() ? "localhost" : uri->host);
+    }
+    return names;
+}
+
+Errc TlsGuards::protect_accepted(na::Stream& stream) const noexcept {
+    std::unique_ptr<TlsStream> guard = TlsStream::make(*this, stream.fd(), TlsStream::Side::accepts, {});
+    if (!guard) return Errc::out_of_memory;
+    stream.protect(std::move(guard));
+    return Errc::ok;
+}
+
+Errc TlsGuards::protect_dialled(na::Stream& stream, const na::Addr& peer) const noexcept {
+    try {
+        std::unique_ptr<TlsStream> guard = TlsStream::make(*this, stream.fd(), TlsStream::Side::dials, names_of(peer));
+        if (!guard) return Errc::out_of_memory;
+        stream.protect(std::move(guard));
+    } catch (const std::bad_alloc&) {
+        return Errc::out_of_memory;
+    }
+    return Errc::ok;
+}
+
+}  // namespace cinnabar::tcp

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the TLS connections of one transport have in common: keys, certificates, and which TLS is spoken: 1.3 alone,
+// suites with AEAD alone, external keys only with a Diffie-Hellman exchange, no tickets, no early data. Immutable; any
+// thread.
+#pragma once
+
+#include "tls/openssl.hpp"
+#include "tls/shared_keys.hpp"
+#include "transport.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cinnabar::tcp {
+
+class TlsGuards final : public StreamGuards {
+  public:
+    static constexpr const char* scheme = "tcps";
+
+    // unsupported: OpenSSL is not here. invalid_argument: neither a key nor certificates, a part of those is missing,
+    // or a file is none of what it should be; also the errors of SharedKeys::load.
+    [[nodiscard]] static Result<std::unique_ptr<TlsGuards>> make(const na::TlsOptions& options);
+
+    [[nodiscard]] Errc protect_accepted(na::Stream& stream) const noexcept override;
+    [[nodiscard]] Errc protect_dialled(na::Stream& stream, const na::Addr& peer) const noexcept override;
+
+    [[nodiscard]] const SharedKeys& keys() const noexcept { return keys_; }
+    // Null: memory is out. With this as its application data.
+    [[nodiscard]] SSL* new_connection() const noexcept { return openssl().SSL_new(context_.get()); }
+    // A session of TLS 1.3 with that key, for OpenSSL's callbacks. Null: memory is out.
+    [[nodiscard]] static SSL_SESSION* session_of(SSL* connection, const SharedKeys::Key& key) noexcept;
+
+  private:
+    struct Free {
+        void operator()(SSL_CTX* context) const noexcept { openssl().SSL_CTX_free(context); }
+    };
+
+    TlsGuards() = default;
+    [[nodiscard]] Result<void> set_protocol();
+    [[nodiscard]] Result<void> load_certificates(const na::TlsOptions& options);
+    [[nodiscard]] Result<void> load_private_key(const std::string& path);
+    // Whom a certificate of that peer has to name, one of these.
+    [[nodiscard]] std::vector<std::string> names_of(const na::Addr& peer) const;
+
+    std::unique_ptr<SSL_CTX, Free> context_;
+    SharedKeys keys_;
+    bool certificates_ = false;
+    std::string peer_name_;
+};
+
+}  // namespace cinnabar::tcp

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who the other side is, and what is said when it is nobody.
+#include "greeting.hpp"
+#include "tls/failure.hpp"
+#include "tls/guards.hpp"
+#include "tls/stream.hpp"
+
+#include <cinnabar/base/log.hpp>
+#include <cinnabar/na/session/socket_address.hpp>
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <new>
+#include <string_view>
+
+namespace cinnabar::tcp {
+namespace {
+
+constexpr std::string_view protocol_name = "cinnabar/1";
+constexpr unsigned char record_of_handshake = 22;
+constexpr unsigned char record_of_alert = 21;
+
+TlsStream& stream_of(SSL* connection) noexcept {
+    return *static_cast<TlsStream*>(openssl().SSL_get_ex_data(connection, 0));
+}
+
+bool is_ip(const std::string& name) noexcept {
+    std::array<unsigned char, sizeof(in6_addr)> bytes;
+    return ::inet_pton(AF_INET, name.c_str(), bytes.data()) == 1 ||
+           ::inet_pton(AF_INET6, name.c_str(), bytes.data()) == 1;
+}
+
+// What a side with plain sockets understands: it is turned down.
+Greeting plain_rejection() noexcept {
+    Greeting rejection;
+    rejection.hello.kind = na::HelloKind::reject;
+    rejection.hello.reason = static_cast<std::uint8_t>(Errc::permission);
+    return rejection;
+}
+
+bool is_plain_hello(const char* begin, std::size_t bytes) noexcept {
+    static const auto own = plain_rejection().encode();  // with the mark that all Hellos begin with
+    constexpr std::size_t mark_bytes = 4;
+    return bytes >= mark_bytes && std::memcmp(begin, own.data(), mark_bytes) == 0;
+}
+
+}  // namespace
+
+// Of the first bytes that come. A peer that greets without TLS is told that it is turned down.
+bool TlsStream::is_tls(const char* begin, std::size_t bytes) noexcept {
+    const auto first = static_cast<unsigned char>(*begin);
+    if (first == record_of_handshake || (side_ == Side::dials && first == record_of_alert)) return true;
+    if (side_ == Side::accepts && is_plain_hello(begin, bytes)) {
+        const auto rejection = plain_rejection().encode();
+        (void)na::send_some(fd_, rejection.data(), rejection.size());
+    }
+    return false;
+}
+
+int TlsStream::use_own_key(SSL* connection, const EVP_MD*, const unsigned char** name, std::size_t* name_bytes,
+                           SSL_SESSION** session) {
+    const SharedKeys& keys = stream_of(connection).guards_.keys();
+    *session = nullptr;
+    if (keys.empty()) return 1;
+    *session = TlsGuards::session_of(connection, keys.own());
+    *name = reinterpret_cast<const unsigned char*>(keys.own().name.data());
+    *name_bytes = keys.own().name.size();
+    return *session ? 1 : 0;
+}
+
+// An unknown name is no failure yet: the other side may have a certificate.
+int TlsStream::find_key(SSL* connection, const unsigned char* name, std::size_t name_bytes, SSL_SESSION** session) {
+    TlsStream& self = stream_of(connection);
+    *session = nullptr;
+    const SharedKeys::Key* const key = self.guards_.keys().find({reinterpret_cast<const char*>(name), name_bytes});
+    if (!key) return 1;
+    try {
+        self.identity_.name = key->name;
+    } catch (const std::bad_alloc&) {
+        return 0;
+    }
+    *session = TlsGuards::session_of(connection, *key);
+    return *session ? 1 : 0;
+}
+
+int TlsStream::check_certificate(int believed, X509_STORE_CTX* chain) {
+    const OpenSsl& ssl = openssl();
+    auto* const connection =
+        static_cast<SSL*>(ssl.X509_STORE_CTX_get_ex_data(chain, ssl.SSL_get_ex_data_X509_STORE_CTX_idx()));
+    TlsStream& self = stream_of(connection);
+    const bool own = ssl.X509_STORE_CTX_get_error_depth(chain) == 0;
+    if (believed == 1 && own && !self.is_for_named(ssl.X509_STORE_CTX_get_current_cert(chain))) {
+        ssl.X509_STORE_CTX_set_error(chain, X509_V_ERR_HOSTNAME_MISMATCH);
+        believed = 0;
+    }
+    if (believed != 1) self.disbelieved_ = ssl.X509_STORE_CTX_get_error(chain);
+    return believed;
+}
+
+bool TlsStream::is_for_named(X509* certificate) const noexcept {
+    if (side_ == Side::accepts) return true;
+    constexpr unsigned how = X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS;
+    return std::ranges::any_of(names_, [&](const std::string& name) {
+        return is_ip(name) ? ssl_.X509_check_ip_asc(certificate, name.c_str(), 0) == 1
+                           : ssl_.X509_check_host(certificate, name.data(), name.size(), how, nullptr) == 1;
+    });
+}
+
+// Its common name, which whoever signed it vouches for.
+bool TlsStream::name_of_certificate(X509* certificate) noexcept {
+    constexpr std::size_t name_bytes_max = 255;
+    X509_NAME* const subject = ssl_.X509_get_subject_name(certificate);
+    const int at = subject ? ssl_.X509_NAME_get_index_by_NID(subject, NID_commonName, -1) : -1;
+    if (at < 0) return false;
+    const ASN1_STRING* const text = ssl_.X509_NAME_ENTRY_get_data(ssl_.X509_NAME_get_entry(subject, at));
+    const std::string_view name(reinterpret_cast<const char*>(ssl_.ASN1_STRING_get0_data(text)),
+                                static_cast<std::size_t>(ssl_.ASN1_STRING_length(text)));
+    const bool printable = std::ranges::all_of(name, [](char c) { return c >= ' ' && c < 0x7f; });
+    if (name.empty() || name.size() > name_bytes_max || !printable) return false;
+    try {
+        identity_ = {na::ProvenIdentity::By::certificate, std::string(name)};
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+    return true;
+}
+
+// The handshake is done: nobody gets further without a name.
+Errc TlsStream::proven() noexcept {
+    const unsigned char* protocol = nullptr;
+    unsigned bytes = 0;
+    ssl_.SSL_get0_alpn_selected(connection_, &protocol, &bytes);
+    if (std::string_view(reinterpret_cast<const char*>(protocol), protocol ? bytes : 0) != protocol_name)
+        return tell(Errc::protocol, "speaks TLS, but is no Cinnabar peer", nullptr);
+    if (ssl_.SSL_session_reused(connection_) == 1) {
+        if (side_ == Side::dials) {
+            try {
+                identity_.name = guards_.keys().own().name;
+            } catch (const std::bad_alloc&) {
+                return Errc::out_of_memory;
+            }
+        }
+        identity_.by = na::ProvenIdentity::By::key;
+        return identity_.name.empty() ? Errc::permission : Errc::ok;
+    }
+    X509* const certificate = ssl_.SSL_get0_peer_certificate(connection_);
+    if (!certificate || ssl_.SSL_get_verify_result(connection_) != X509_V_OK)
+        return tell(Errc::permission, "proves nothing", nullptr);
+    if (!name_of_certificate(certificate))
+        return tell(Errc::permission, "has a certificate without a common name of printable characters", nullptr);
+    return Errc::ok;
+}
+
+Errc TlsStream::failed(bool handshake) noexcept {
+    const unsigned long error = ssl_.ERR_peek_last_error();
+    ssl_.ERR_clear_error();
+    if (io_ == Errc::peer_lost || cut_) {
+        if (handshake && side_ == Side::dials && came_ == 0)
+            return tell(Errc::peer_lost, "hangs up when TLS begins: perhaps it listens at tcp://", nullptr);
+        return Errc::peer_lost;
+    }
+    if (io_ == Errc::protocol) return tell(Errc::protocol, "does not speak TLS: reach it by tcp://", nullptr);
+    // The other side has said that no more comes. (After an alert, the error has the alert's number.)
+    const bool closed = (ssl_.SSL_get_shutdown(connection_) & SSL_RECEIVED_SHUTDOWN) != 0;
+    if (error == 0 || (closed && ERR_GET_REASON(error) < SSL_AD_REASON_OFFSET)) return Errc::peer_lost;
+    if (disbelieved_ != 0)
+        return tell(Errc::permission, "has a certificate that is not believed",
+                    ssl_.X509_verify_cert_error_string(disbelieved_));
+    const TlsFailure failure = tls_failure_of(ERR_GET_REASON(error));
+    return tell(failure.code, failure.what, ssl_.ERR_reason_error_string(error));
+}
+
+// Strangers that speak something else come to every open port: that is no warning.
+Errc TlsStream::tell(Errc why, const char* what, const char* detail) const noexcept {
+    static constinit LogLimit warnings;
+    static constinit LogLimit lines;
+    const bool warns = side_ == Side::dials || established_ || why == Errc::permission;
+    log_limited(warns ? warnings : lines, warns ? LogLevel::warning : LogLevel::info, "tcps", "%s %s%s%s%s",
+                na::SocketAddress::peer_of(fd_).log_name(TlsGuards::scheme).c_str(), what, detail ? " (" : "",
+                detail ? detail : "", detail ? ")" : "");
+    return why;
+}
+
+}  // namespace cinnabar::tcp

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The bytes: between the layers above, OpenSSL and the socket.
+#include "tls/stream.hpp"
+
+#include "tls/guards.hpp"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <new>
+#include <span>
+#include <utility>
+
+namespace cinnabar::tcp {
+namespace {
+
+constexpr std::size_t record_bytes_max = 16 * 1024;
+constexpr unsigned handshake_steps_max = 16;  // in one call
+
+// Cuts pieces of memory into records: as they are where a piece fills one or is the last, else copied together.
+class Records {
+  public:
+    Records(const iovec* pieces, std::size_t count) noexcept : pieces_(pieces, count) {}
+
+    // Empty: no more.
+    [[nodiscard]] ConstBytes next() noexcept {
+        skip_empty();
+        if (pieces_.empty()) return {};
+        if (left() >= record_bytes_max || pieces_.size() == 1) return take(record_bytes_max);
+        std::size_t have = 0;
+        while (have < record_bytes_max && !pieces_.empty()) {
+            const ConstBytes part = take(record_bytes_max - have);
+            std::memcpy(copies_.data() + have, part.data(), part.size());
+            have += part.size();
+            skip_empty();
+        }
+        return {copies_.data(), have};
+    }
+
+  private:
+    [[nodiscard]] std::size_t left() const noexcept { return pieces_.front().iov_len - at_; }
+    void skip_empty() noexcept {
+        while (!pieces_.empty() && left() == 0) {
+            pieces_ = pieces_.subspan(1);
+            at_ = 0;
+        }
+    }
+    ConstBytes take(std::size_t bytes_max) noexcept {
+        const std::size_t bytes = std::min(left(), bytes_max);
+        const ConstBytes part(static_cast<const std::byte*>(pieces_.front().iov_base) + at_, bytes);
+        at_ += bytes;
+        return part;
+    }
+
+    std::span<const iovec> pieces_;
+    std::size_t at_ = 0;  // bytes of the first that were taken
+    std::array<std::byte, record_bytes_max> copies_;
+};
+
+// BIO_CTRL_FLUSH; of others this BIO knows none.
+long control_socket(BIO*, int command, long, void*) { return command == BIO_CTRL_FLUSH ? 1 : 0; }
+
+}  // namespace
+
+const BIO_METHOD* TlsStream::socket_method() noexcept {
+    static const BIO_METHOD* const method = [] {
+        BIO_METHOD* const made = openssl().BIO_meth_new(BIO_TYPE_SOURCE_SINK, "cinnabar socket");
+        if (!made) return made;
+        openssl().BIO_meth_set_read(made, &TlsStream::read_socket);
+        openssl().BIO_meth_set_write(made, &TlsStream::write_socket);
+        openssl().BIO_meth_set_ctrl(made, &control_socket);
+        return made;
+    }();
+    return method;
+}
+
+std::unique_ptr<TlsStream> TlsStream::make(const TlsGuards& guards, int fd, Side side,
+                                           std::vector<std::string> names) noexcept {
+    std::unique_ptr<TlsStream> made(new (std::nothrow) TlsStream(guards, fd, side, std::move(names)));
+    return made && made->begin() ? std::move(made) : nullptr;
+}
+
+TlsStream::TlsStream(const TlsGuards& guards, int fd, Side side, std::vector<std::string> names) noexcept
+    : guards_(guards), ssl_(openssl()), fd_(fd), side_(side), names_(std::move(names)) {}
+
+bool TlsStream::begin() noexcept {
+    const BIO_METHOD* const method = socket_method();
+    BIO* const bio = method ? ssl_.BIO_new(method) : nullptr;
+    connection_ = bio ? guards_.new_connection() : nullptr;
+    if (!connection_ || ssl_.SSL_set_ex_data(connection_, 0, this) != 1) {
+        if (bio) ssl_.BIO_free(bio);
+        return false;
+    }
+    ssl_.BIO_set_data(bio, this);
+    ssl_.BIO_set_init(bio, 1);
+    ssl_.SSL_set_bio(connection_, bio, bio);
+    side_ == Side::accepts ? ssl_.SSL_set_accept_state(connection_) : ssl_.SSL_set_connect_state(connection_);
+    return true;
+}
+
+TlsStream::~TlsStream() {
+    if (connection_) ssl_.SSL_free(connection_);
+}
+
+// The socket, as OpenSSL sees it.
+
+int TlsStream::read_socket(BIO* bio, char* to, int bytes) {
+    const OpenSsl& ssl = openssl();
+    auto& self = *static_cast<TlsStream*>(ssl.BIO_get_data(bio));
+    ssl.BIO_clear_flags(bio, BIO_FLAGS_RWS | BIO_FLAGS_SHOULD_RETRY);
+    if (bytes <= 0) return 0;
+    const auto room = static_cast<std::size_t>(bytes);
+    const na::Moved moved = self.short_ ? na::Moved{0, Errc::again} : na::receive_some(self.fd_, to, room);
+    self.io_ = moved.why;
+    self.short_ = moved.bytes < room;
+    if (moved.why == Errc::ok && !self.established_) {
+        const bool begins = self.came_ == 0;
+        self.came_ += moved.bytes;
+        if (self.came_ > handshake_bytes_max || (begins && !self.is_tls(to, moved.bytes))) self.io_ = Errc::protocol;
+    }
+    if (self.io_ == Errc::ok) return static_cast<int>(moved.bytes);
+    if (self.io_ == Errc::again) ssl.BIO_set_flags(bio, BIO_FLAGS_READ | BIO_FLAGS_SHOULD_RETRY);
+    return -1;
+}
+
+// All of it is taken: OpenSSL would want to send again what finds no room, but the layers above may have something else
+// to send by then.
+int TlsStream::write_socket(BIO* bio, const char* from, int bytes) {
+    const OpenSsl& ssl = openssl();
+    auto& self = *static_cast<TlsStream*>(ssl.BIO_get_data(bio));
+    ssl.BIO_clear_flags(bio, BIO_FLAGS_RWS | BIO_FLAGS_SHOULD_RETRY);
+    if (bytes <= 0 || self.cut_ || self.io_ == Errc::protocol) return bytes;
+    auto left = static_cast<std::size_t>(bytes);
+    if (!self.unsent()) {
+        const na::Moved moved = na::send_some(self.fd_, from, left);
+        if (moved.why == Errc::peer_lost) {
+            self.cut();
+            return bytes;
+        }
+        from += moved.bytes;
+        left -= moved.bytes;
+    }
+    if (left > 0 && !self.hold(from, left)) self.cut();
+    return bytes;
+}
+
+bool TlsStream::hold(const char* from, std::size_t bytes) noexcept {
+    if (held_.size() - held_begin_ + bytes > held_bytes_max) return false;
+    try {
+        held_.insert(held_.end(), from, from + bytes);
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+    return true;
+}
+
+void TlsStream::cut() noexcept {
+    cut_ = true;
+    held_ = {};
+    held_begin_ = 0;
+    (void)::shutdown(fd_, SHUT_RDWR);
+}
+
+bool TlsStream::flush() noexcept {
+    while (unsent()) {
+        const na::Moved moved = na::send_some(fd_, held_.data() + held_begin_, held_.size() - held_begin_);
+        if (moved.why == Errc::peer_lost) {
+            cut();
+            return true;
+        }
+        held_begin_ += moved.bytes;
+        if (moved.why != Errc::ok) return false;
+    }
+    if (held_begin_ > 0) {
+        held_ = {};
+        held_begin_ = 0;
+    }
+    return true;
+}
+
+// The handshake.
+
+Errc TlsStream::establish(std::uint32_t& epoll_events) noexcept {
+    short_ = false;
+    epoll_events = EPOLLIN;
+    (void)flush();
+    for (unsigned steps = 0; !established_; ++steps) {
+        ssl_.ERR_clear_error();
+        const int done = ssl_.SSL_do_handshake(connection_);
+        if (done == 1) {
+            if (const Errc why = proven(); why != Errc::ok) return why;
+            established_ = true;
+        } else if (ssl_.SSL_want(connection_) != SSL_READING || (io_ != Errc::again && io_ != Errc::ok)) {
+            return failed(true);
+        } else if (io_ == Errc::again || steps == handshake_steps_max) {
+            break;
+        }
+    }
+    if (unsent()) epoll_events = established_ ? std::uint32_t{EPOLLOUT} : EPOLLIN | EPOLLOUT;
+    return established_ && !unsent() ? Errc::ok : Errc::again;
+}
+
+// Data.
+
+na::Moved TlsStream::receive(const iovec* pieces, std::size_t count) noexcept {
+    if (broken_ != Errc::ok) return {0, broken_};
+    short_ = drained_ = false;
+    std::size_t total = 0;
+    for (const iovec& piece : std::span(pieces, count)) {
+        auto* const to = static_cast<std::byte*>(piece.iov_base);
+        for (std::size_t have = 0; have < piece.iov_len;) {
+            std::size_t came = 0;
+            if (ssl_.SSL_read_ex(connection_, to + have, piece.iov_len - have, &came) == 1) {
+                have += came;
+                total += came;
+                continue;
+            }
+            const bool waits = ssl_.SSL_want(connection_) == SSL_READING;
+            drained_ = waits && io_ == Errc::again;
+            // ok: a message of TLS itself was read.
+            if (!waits || (io_ != Errc::again && io_ != Errc::ok)) broken_ = failed(false);
+            if (total > 0) return {total, Errc::ok};
+            return {0, broken_ == Errc::ok ? Errc::again : broken_};
+        }
+    }
+    return {total, Errc::ok};
+}
+
+bool TlsStream::unread() const noexcept {
+    return broken_ != Errc::ok || (!drained_ && ssl_.SSL_has_pending(connection_) == 1);
+}
+
+na::Moved TlsStream::send(const iovec* pieces, std::size_t count) noexcept {
+    if (cut_ || broken_ != Errc::ok) return {0, Errc::peer_lost};
+    if (!flush()) return {0, Errc::again};
+    Records records(pieces, count);
+    std::size_t total = 0;
+    while (!unsent()) {
+        const ConstBytes record = records.next();
+        std::size_t taken = 0;
+        if (record.empty()) break;
+        if (ssl_.SSL_write_ex(connection_, record.data(), record.size(), &taken) != 1) {
+            // Memory is out, or TLS has failed while reading. Half a record would be of no use to anybody.
+            ssl_.ERR_clear_error();
+            cut();
+            break;
+        }
+        total += taken;
+    }
+    return total > 0 ? na::Moved{total, Errc::ok} : na::Moved{0, Errc::again};
+}
+
+void TlsStream::end() noexcept {
+    if (!established_ || cut_ || broken_ != Errc::ok || unsent()) return;
+    (void)ssl_.SSL_shutdown(connection_);
+    ssl_.ERR_clear_error();
+}
+
+}  // namespace cinnabar::tcp

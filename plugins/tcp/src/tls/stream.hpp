@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A TLS connection on a socket. OpenSSL encrypts and decrypts; what it reads and writes goes straight from and to the
+// socket. What finds no room in the kernel is held here: at most a record of data and the answers of TLS itself, 64 KiB
+// in all. Owner of the context only.
+#pragma once
+
+#include "tls/openssl.hpp"
+
+#include <cinnabar/na/session/stream.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cinnabar::tcp {
+
+class TlsGuards;
+
+class TlsStream final : public na::StreamGuard {
+  public:
+    enum class Side : std::uint8_t { accepts, dials };
+
+    // `names`: a certificate has to be for one of them; of an accepted connection, for anybody. Null: memory is out.
+    [[nodiscard]] static std::unique_ptr<TlsStream> make(const TlsGuards& guards, int fd, Side side,
+                                                         std::vector<std::string> names) noexcept;
+    ~TlsStream() override;
+    TlsStream(const TlsStream&) = delete;
+    TlsStream& operator=(const TlsStream&) = delete;
+
+    // na::StreamGuard
+    [[nodiscard]] Errc establish(std::uint32_t& epoll_events) noexcept override;
+    [[nodiscard]] na::Moved receive(const iovec* pieces, std::size_t count) noexcept override;
+    [[nodiscard]] na::Moved send(const iovec* pieces, std::size_t count) noexcept override;
+    [[nodiscard]] bool flush() noexcept override;
+    [[nodiscard]] bool unsent() const noexcept override { return held_begin_ < held_.size(); }
+    [[nodiscard]] bool unread() const noexcept override;
+    [[nodiscard]] const na::ProvenIdentity& identity() const noexcept override { return identity_; }
+    void end() noexcept override;
+
+    // OpenSSL's callbacks.
+    static int use_own_key(SSL* connection, const EVP_MD* digest, const unsigned char** name, std::size_t* name_bytes,
+                           SSL_SESSION** session);
+    static int find_key(SSL* connection, const unsigned char* name, std::size_t name_bytes, SSL_SESSION** session);
+    static int check_certificate(int believed, X509_STORE_CTX* chain);
+
+  private:
+    // The most that a peer may send before it has proven anything.
+    static constexpr std::size_t handshake_bytes_max = 64 * 1024;
+    static constexpr std::size_t held_bytes_max = 64 * 1024;
+
+    TlsStream(const TlsGuards& guards, int fd, Side side, std::vector<std::string> names) noexcept;
+    [[nodiscard]] bool begin() noexcept;
+    [[nodiscard]] static const BIO_METHOD* socket_method() noexcept;
+    static int read_socket(BIO* bio, char* to, int bytes);
+    static int write_socket(BIO* bio, const char* from, int bytes);
+    [[nodiscard]] bool is_tls(const char* begin, std::size_t bytes) noexcept;
+    [[nodiscard]] bool hold(const char* from, std::size_t bytes) noexcept;
+    // The connection is of no more use: the next read says so.
+    void cut() noexcept;
+
+    [[nodiscard]] Errc proven() noexcept;
+    [[nodiscard]] bool name_of_certificate(X509* certificate) noexcept;
+    [[nodiscard]] bool is_for_named(X509* certificate) const noexcept;
+    // Why OpenSSL could not go on, told in the log.
+    [[nodiscard]] Errc failed(bool handshake) noexcept;
+    [[nodiscard]] Errc tell(Errc why, const char* what, const char* detail) const noexcept;
+
+    const TlsGuards& guards_;
+    const OpenSsl& ssl_;
+    const int fd_;
+    const Side side_;
+    bool established_ = false;
+    bool cut_ = false;
+    bool drained_ = false;  // the last receive() found that nothing more had come
+    bool short_ = false;    // the last read of the socket took all that was there
+    SSL* connection_ = nullptr;
+    Errc io_ = Errc::ok;      // of the last read of the socket: ok, again, peer_lost, or protocol: it is not TLS
+    Errc broken_ = Errc::ok;  // what receive() says from now on
+    long disbelieved_ = 0;    // X509_V_ERR of the other side's certificate
+    std::size_t came_ = 0;    // bytes of the handshake
+    std::vector<char> held_;  // for the socket
+    std::size_t held_begin_ = 0;
+    na::ProvenIdentity identity_;
+    std::vector<std::string> names_;
+};
+
+}  // namespace cinnabar::tcp
