@@ -3,6 +3,7 @@
 #include "commands/commands.hpp"
 #include "doctor/command.hpp"
 #include "perf/command_line.hpp"
+#include "security/command.hpp"
 #include "terminal/units.hpp"
 #include "watch/command.hpp"
 
@@ -35,6 +36,7 @@ void add_transport(CLI::App& command, std::string& transport) {
 void add_session_options(CLI::App& command, SessionOptions& options) {
     add_transport(command, options.transport);
     command.add_option("--key-file", options.key_file, "Prove the key in this file, and have the server prove it");
+    security::add_certificate_options(command, options.tls);
     command.add_flag("--insecure", options.insecure,
                      "Trust a server of the loopback that wants no key: any user of this host may be it");
 }
@@ -163,11 +165,13 @@ void add_serve(CLI::App& app, ServeOptions& options, Run& run) {
     command.add_option("--root", options.root, "The directory; nothing outside of it is touched")->required();
     command
         .add_option("--listen", options.listen,
-                    "Where to listen, tcp://HOST[:PORT] or shm://[NAME]; may be given several times")
+                    "Where to listen, tcp://HOST[:PORT], tcps://HOST[:PORT] or shm://[NAME]; may be given several "
+                    "times")
         ->default_str("tcp://127.0.0.1:0");
     command.add_option("--ready-file", options.ready_file, "A file that gets the address once ready");
     command.add_option("--key-file", options.key_file,
                        "Serve only who proves the key in this file, in place of this user alone");
+    security::add_certificate_options(command, options.tls);
     command.add_flag("--insecure", options.insecure, "Want no key: whoever reaches the address reads and writes files");
     command.add_flag("--read-only", options.read_only, "Give files, take none");
     command.add_flag("--json", options.json, "Events as lines of JSON on stdout");
@@ -225,6 +229,7 @@ void add_ping(CLI::App& app, PingOptions& options, Run& run) {
         ->capture_default_str()
         ->check(CLI::Range(0.001, 3600.0));
     add_transport(command, options.transport);
+    security::add_tls_options(command, options.tls);
     command.add_flag("--json", options.json, "One line of JSON for each, and one for all");
     command.callback([&] { run = [&] { return run_ping(options); }; });
 }
@@ -281,6 +286,7 @@ int run_command_line(int count, char** words) {
     perf::add_command(app, run);
     doctor::add_command(app, run);
     watch::add_commands(app, run);
+    security::add_commands(app, run);
     const CLI::App* command = nullptr;
     if (const std::string word = count > 1 ? words[1] : ""; !word.empty() && word[0] != '-') {
         const auto found = app.get_subcommands([&](const CLI::App* known) { return known->get_name() == word; });
@@ -289,7 +295,7 @@ int run_command_line(int count, char** words) {
             (void)std::fprintf(
                 stderr,
                 "cinnabar: unknown command: %s; there are serve, save, fetch, list, stat, verify, remove, ping, "
-                "info, perf, doctor, top, calls and page\n",
+                "info, perf, doctor, top, calls, page, key and cert\n",
                 files::printable(word).c_str());
             return static_cast<int>(ExitCode::usage);
         }

@@ -9,6 +9,7 @@
 #include <cinnabar/files/filter.hpp>
 #include <cinnabar/files/new_file.hpp>
 #include <cinnabar/hl/introspection.hpp>
+#include <cinnabar/na/types.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -18,9 +19,16 @@
 
 namespace cinnabar::tools {
 
+// What both sides of tcps prove.
+[[nodiscard]] inline na::TlsOptions with_key(na::TlsOptions tls, const std::string& key_file) {
+    tls.key_file = key_file;
+    return tls;
+}
+
 // How a server is reached.
 struct SessionOptions {
     std::string key_file;
+    na::TlsOptions tls;       // tcps: certificates
     bool insecure = false;    // a server on the loopback that wants no key will do
     std::string transport;    // a scheme; empty: the best that the address names
     double wait_seconds = 0;  // how long a lost server is dialled again
@@ -82,6 +90,7 @@ struct ServeOptions {
     std::vector<std::string> listen;
     std::string ready_file;
     std::string key_file;
+    na::TlsOptions tls;  // tcps: certificates
     bool insecure = false;
     bool read_only = false;
     hl::Introspection introspection = hl::Introspection::own_user;  // who may look (cinnabar top)
@@ -102,6 +111,7 @@ struct ServeOptions {
 struct PingOptions {
     std::string to;
     std::string transport;  // as above
+    na::TlsOptions tls;     // for tcps
     std::uint32_t count = 4;
     double interval_seconds = 1;
     double timeout_seconds = 5;

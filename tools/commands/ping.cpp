@@ -84,7 +84,7 @@ void print_summary(const PingOptions& options, std::string_view transport, std::
 
 Result<ExitCode> ping(const PingOptions& options, const Interrupt& interrupt) {
     CINNABAR_TRY(const auto place, parse_place(options.to));
-    CINNABAR_TRY(const auto reached, reach(place.server, options.transport));
+    CINNABAR_TRY(const auto reached, reach(place.server, options.transport, 1, options.tls));
     if (!options.json) print_line("over " + way_to(reached));
     const auto timeout = std::chrono::duration_cast<Microseconds>(Seconds(options.timeout_seconds));
     std::vector<double> samples;

@@ -10,8 +10,10 @@
 
 namespace cinnabar::tools {
 
-Result<hl::Connected> reach(const std::string& server, const std::string& transport, unsigned contexts) {
+Result<hl::Connected> reach(const std::string& server, const std::string& transport, unsigned contexts,
+                            const na::TlsOptions& tls) {
     hl::NodeOptions options;
+    options.transport.tls = tls;
     options.progress_thread = false;  // a command waits for each answer: it drives the node itself
     options.contexts = contexts;
     auto made = hl::Node::connect(server, std::move(options), transport);
@@ -21,7 +23,7 @@ Result<hl::Connected> reach(const std::string& server, const std::string& transp
         error.hint = "no transport of that name is known here";
         error.code = Errc::bad_address;
     }
-    error.subject = files::printable(server);
+    if (error.code == Errc::bad_address || error.subject.empty()) error.subject = files::printable(server);
     return error;
 }
 
@@ -32,6 +34,10 @@ bool leads_to_loopback(const hl::Connected& reached) {
                stays_on_host(endpoint).value_or(false);
     });
 }
+
+bool proves_server(const hl::Connected& reached) { return reached.node.transport_to(reached.peer) == "tcps"; }
+
+bool proves_peers(std::string_view uri) { return uri.starts_with("tcps://"); }
 
 std::string way_to(const hl::Connected& reached) {
     std::string scheme(reached.node.transport_to(reached.peer));

@@ -2,6 +2,7 @@
 #include "commands/address.hpp"
 #include "commands/commands.hpp"
 #include "commands/descriptors.hpp"
+#include "commands/reach.hpp"
 #include "commands/server_messages.hpp"
 #include "terminal/interrupt.hpp"
 #include "terminal/report.hpp"
@@ -23,7 +24,7 @@ namespace {
 Result<void> check_listen(const ServeOptions& options) {
     for (const auto& uri : options.listen) {
         CINNABAR_TRY(const bool local, stays_on_host(uri));
-        if (!local && options.key_file.empty() && !options.insecure)
+        if (!local && !proves_peers(uri) && options.key_file.empty() && !options.insecure)
             return Error{Errc::invalid_argument, "others can reach that address: give --key-file, or --insecure", uri};
     }
     return {};
@@ -48,6 +49,7 @@ struct ServerKey {
 
 Result<ServerKey> key_for(const ServeOptions& options) {
     ServerKey result;
+    if (std::ranges::all_of(options.listen, proves_peers)) return result;  // by then the transport has seen to it
     if (!options.key_file.empty()) {
         CINNABAR_TRY(auto loaded, files::Key::load(options.key_file));
         result.key.emplace(std::move(loaded));
@@ -97,6 +99,7 @@ Result<hl::Node> listen(const ServeOptions& options, std::uint32_t connections_m
     hl::NodeOptions node_options;
     node_options.rpc.context.spin_max = {};  // a spinning loop takes the core from the threads that write
     node_options.transport.connections_max = connections_max;
+    node_options.transport.tls = with_key(options.tls, options.key_file);
     node_options.strangers_may_call = true;  // check_listen has asked
     node_options.introspection = options.introspection;
     auto listening = hl::Node::listen(std::span<const std::string>(options.listen), node_options);

@@ -61,11 +61,12 @@ Result<std::optional<files::Key>> find_key(const std::string& server, const Sess
 
 Result<void> over_session(const std::string& server, const std::optional<files::Key>& key,
                           const SessionOptions& options, const SessionWork& work, const Interrupt& interrupt) {
-    CINNABAR_TRY(const auto reached, reach(server, options.transport));
+    CINNABAR_TRY(const auto reached, reach(server, options.transport, 1, with_key(options.tls, options.key_file)));
     // A server of this user would have made a key, unless it was told not to.
     const bool may_be_anyone = !options.insecure && leads_to_loopback(reached);
-    files::Client session(reached.node, reached.peer, key ? &*key : nullptr,
-                          may_be_anyone ? files::Keyless::refused : files::Keyless::accepted);
+    files::Keyless keyless = may_be_anyone ? files::Keyless::refused : files::Keyless::accepted;
+    if (proves_server(reached)) keyless = files::Keyless::proven;
+    files::Client session(reached.node, reached.peer, key ? &*key : nullptr, keyless);
     return hl::sync_wait(run_over(session, work), interrupt.token());
 }
 

@@ -20,6 +20,7 @@ namespace cinnabar::tools::perf {
 
 struct ServeOptions {
     std::vector<std::string> listen;
+    na::TlsOptions tls;  // for tcps
     bool insecure = false;
     std::uint64_t memory_bytes = 256u << 20;
     unsigned contexts = 1;
@@ -52,6 +53,7 @@ struct BulkOptions {
 struct RunOptions {
     std::string to;
     std::string transport;  // a scheme; empty: the best that the address names
+    na::TlsOptions tls;     // for tcps
     double wait_seconds = 0;
     Plan plan;
     enum class Print : std::uint8_t { text, json, csv } print = Print::text;

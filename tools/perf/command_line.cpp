@@ -2,6 +2,7 @@
 #include "perf/command_line.hpp"
 
 #include "perf/command.hpp"
+#include "security/command.hpp"
 #include "terminal/units.hpp"
 #include "watch/command.hpp"
 
@@ -47,6 +48,7 @@ CLI::Option* add_sizes(CLI::App& command, std::vector<std::uint64_t>& sizes, con
 void add_common(CLI::App& command, RunOptions& options) {
     command.add_option("URI", options.to, "A `cinnabar perf serve`: tcp://HOST:PORT, shm://NAME")->required();
     command.add_option("--transport", options.transport, "The transport to take of several that the address names");
+    security::add_tls_options(command, options.tls);
     command.add_option("--wait", options.wait_seconds, "Seconds to wait for a server that does not listen yet")
         ->check(CLI::Range(0.0, 3600.0));
     command.add_option("-t,--seconds", options.plan.seconds, "Seconds of a repeat")
@@ -177,6 +179,7 @@ void add_serve(CLI::App& perf, Run& run) {
         .add_option("--listen", options->listen,
                     "Where to listen, tcp://HOST[:PORT] or shm://[NAME]; may be given several times")
         ->default_str("tcp://127.0.0.1:0");
+    security::add_tls_options(command, options->tls);
     command.add_flag("--insecure", options->insecure, "Others than this host may reach the address");
     command
         .add_option_function<std::string>(

@@ -111,7 +111,8 @@ ExitCode write_report(const std::string& path, const Results& results) {
 ExitCode run(const RunOptions& options) {
     const Interrupt interrupt;
     const std::stop_token stop = interrupt.token();
-    auto target = find_target(options.to, options.transport, std::chrono::duration<double>(options.wait_seconds), stop);
+    auto target = find_target(options.to, options.transport, std::chrono::duration<double>(options.wait_seconds), stop,
+                              options.tls);
     if (!target) return tell(options.to, target.error());
     Results results;
     results.version = CINNABAR_VERSION;

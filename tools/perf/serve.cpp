@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The server's side of `cinnabar perf`.
 #include "commands/address.hpp"
+#include "commands/reach.hpp"
 #include "perf/command.hpp"
 #include "perf/service.hpp"
 #include "terminal/interrupt.hpp"
@@ -14,7 +15,7 @@ namespace {
 Result<void> check_listen(const ServeOptions& options) {
     for (const auto& uri : options.listen) {
         CINNABAR_TRY(const bool local, stays_on_host(uri));
-        if (!local && !options.insecure)
+        if (!local && !proves_peers(uri) && !options.insecure)
             return Error{Errc::invalid_argument,
                          "others can reach that address, and would have time and memory of this machine: give "
                          "--insecure if that is meant",
@@ -29,6 +30,7 @@ Result<void> serve(const ServeOptions& options, const Interrupt& interrupt) {
     node_options.buffer_bytes_max = 2 * options.memory_bytes;  // buffers are rounded up to a power of two
     node_options.strangers_may_call = true;                    // check_listen has asked
     node_options.introspection = options.introspection;
+    node_options.transport.tls = options.tls;
     if (options.faults.any()) node_options.rpc.handler_time_max = {};
     CINNABAR_TRY(const auto node, hl::Node::listen(std::span<const std::string>(options.listen), node_options));
     if (node.address().empty()) return Error{Errc::bad_address, "nobody could reach that: listen on tcp://HOST:PORT"};

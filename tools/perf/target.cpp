@@ -32,13 +32,13 @@ Result<Target> ask_once(Target target) {
 }  // namespace
 
 Result<hl::Connected> connect_to(const Target& target, unsigned contexts) {
-    return reach(target.uri, target.transport, contexts);
+    return reach(target.uri, target.transport, contexts, target.tls);
 }
 
 Result<Target> find_target(const std::string& uri, const std::string& transport, std::chrono::duration<double> wait,
-                           const std::stop_token& stop) {
+                           const std::stop_token& stop, const na::TlsOptions& tls) {
     CINNABAR_TRY(const auto place, parse_place(uri));
-    const Target target{place.server, transport, {}, {}};
+    const Target target{place.server, transport, tls, {}, {}};
     const auto end = std::chrono::steady_clock::now() + wait;
     for (;;) {
         auto found = ask_once(target);

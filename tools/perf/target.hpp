@@ -15,6 +15,7 @@ namespace cinnabar::tools::perf {
 struct Target {
     std::string uri;        // without a path
     std::string transport;  // a scheme; empty: the best that the address names
+    na::TlsOptions tls;     // for tcps
     std::string way;        // the transport that calls take, once it was found
     AboutOut about;
 };
@@ -25,6 +26,7 @@ struct Target {
 // Asks the server about itself; while nobody listens there, again and again for `wait`. no_such_rpc: it serves no perf.
 // protocol: of another version. canceled: stopped.
 [[nodiscard]] Result<Target> find_target(const std::string& uri, const std::string& transport,
-                                         std::chrono::duration<double> wait, const std::stop_token& stop);
+                                         std::chrono::duration<double> wait, const std::stop_token& stop,
+                                         const na::TlsOptions& tls = {});
 
 }  // namespace cinnabar::tools::perf

@@ -122,6 +122,7 @@ hl::Task<Result<LoginOut>> ClientSession::log_in() {
         co_return Error{Errc::permission,
                         "the server wants no key, and every user of this host can listen there: give --key-file, or "
                         "--insecure if that is meant"};
+    if (!greeted->wants_key && keyless_ == Keyless::proven) key_ = nullptr;
     if (!greeted->wants_key && key_)
         co_return Error{Errc::permission, "the server has no key, so it is not the one that the key is for"};
     const Nonce nonce = greeted->challenge.nonce;

@@ -76,9 +76,10 @@ inline constexpr std::uint64_t small_file_bytes_max = 128u << 10;  // of each; l
 // Called with the number of bytes that the server (or, in a fetch, the own disk) has taken, on the session's executor.
 using BytesMoved = std::function<void(std::uint64_t bytes)>;
 
-// What becomes of a session in which neither side has a key. Whoever listens at the address gets and gives the files:
-// on the loopback that may be any user of the host.
-enum class Keyless : std::uint8_t { accepted, refused };
+// What becomes of a session with a server that wants no key. Whoever listens at the address gets and gives the files:
+// on the loopback that may be any user of the host. proven: the transport has had the server prove who it is
+// (na::Caps::proves_peers), so a key that is there is not needed.
+enum class Keyless : std::uint8_t { accepted, refused, proven };
 
 class ClientSession;
 

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "security/command.hpp"
+
+#include "security/certificates.hpp"
+#include "security/shared_key.hpp"
+#include "terminal/report.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cinnabar::tools::security {
+namespace {
+
+using Run = std::function<ExitCode()>;
+
+struct CertificateOptions {
+    std::string authority;
+    std::string into;  // empty: the authority's folder
+    Subject subject;
+    unsigned days = 365;
+};
+
+ExitCode told(const Result<void>& made, const std::string& what) {
+    if (!made) {
+        complain(made.error().message());
+        return exit_code(made.code());
+    }
+    print_line(what);
+    return ExitCode::ok;
+}
+
+void add_key(CLI::App& app, Run& run) {
+    auto& key = *app.add_subcommand("key", "Keys that both sides of tcps share");
+    key.require_subcommand(1);
+    auto& command = *key.add_subcommand("new", "Make a key in a new file: cinnabar key new FILE");
+    const auto path = std::make_shared<std::string>();
+    const auto name = std::make_shared<std::string>();
+    command.add_option("FILE", *path, "The file to make, which only you can read")->required();
+    command.add_option("--name", *name, "What the other side calls whoever has the key (default: the file's name)");
+    command.callback([path, name, &run] {
+        run = [path, name] {
+            const std::string called = name->empty() ? name_for_file(*path) : *name;
+            return told(
+                make_shared_key(*path, called),
+                fmt::format("{}: the key \"{}\"; bring it to the other side by a way that nobody reads, such as "
+                            "scp",
+                            *path, called));
+        };
+    });
+}
+
+void add_authority(CLI::App& cert, Run& run) {
+    auto& command = *cert.add_subcommand("ca", "Make an authority, which signs certificates: cinnabar cert ca FOLDER");
+    const auto options = std::make_shared<CertificateOptions>();
+    options->days = 3650;
+    options->subject.name = "cinnabar-ca";
+    command.add_option("FOLDER", options->authority, "Where ca.pem and ca.key go; made if it is not there")->required();
+    command.add_option("--name", options->subject.name, "What it is called")->capture_default_str();
+    command.add_option("--days", options->days, "How long it is good")
+        ->capture_default_str()
+        ->check(CLI::Range(1u, 36'500u));
+    command.callback([options, &run] {
+        run = [options] {
+            return told(
+                make_authority(options->authority, options->subject.name, valid_for(std::chrono::days(options->days))),
+                fmt::format("{0}/ca.pem is for everybody, {0}/ca.key for nobody else", options->authority));
+        };
+    });
+}
+
+void add_certificate(CLI::App& cert, Run& run, const char* kind, bool serves) {
+    auto& command =
+        *cert.add_subcommand(kind, fmt::format("Make a certificate for a {0}: cinnabar cert {0} FOLDER NAME", kind));
+    const auto options = std::make_shared<CertificateOptions>();
+    options->subject.serves = serves;
+    command.add_option("FOLDER", options->authority, "Where the authority is")->required();
+    command.add_option("NAME", options->subject.name, "What the other side calls it")->required();
+    command.add_option("-o,--output", options->into, "The folder for NAME.pem and NAME.key (default: FOLDER)");
+    command.add_option("--days", options->days, "How long it is good")
+        ->capture_default_str()
+        ->check(CLI::Range(1u, 36'500u));
+    auto* const hosts = command.add_option("--host", options->subject.hosts,
+                                           "A name or IP address at which it is dialled; may be given several times");
+    if (serves) hosts->required();
+    command.callback([options, &run] {
+        run = [options] {
+            const std::string into = options->into.empty() ? options->authority : options->into;
+            return told(make_certificate(options->authority, into, options->subject,
+                                         valid_for(std::chrono::days(options->days))),
+                        fmt::format("--cert {0}/{1}.pem --cert-key {0}/{1}.key --ca {2}/ca.pem", into,
+                                    options->subject.name, options->authority));
+        };
+    });
+}
+
+}  // namespace
+
+void add_commands(CLI::App& app, Run& run) {
+    add_key(app, run);
+    auto& cert = *app.add_subcommand("cert", "Certificates for tcps, by a small authority for labs and tests");
+    cert.require_subcommand(1);
+    add_authority(cert, run);
+    add_certificate(cert, run, "server", true);
+    add_certificate(cert, run, "client", false);
+}
+
+void add_tls_options(CLI::App& command, na::TlsOptions& tls) {
+    command.add_option("--key-file", tls.key_file, "tcps: the key to prove (cinnabar key)");
+    add_certificate_options(command, tls);
+}
+
+void add_certificate_options(CLI::App& command, na::TlsOptions& tls) {
+    command.add_option("--cert", tls.certificate_file, "tcps: the own certificate (cinnabar cert)");
+    command.add_option("--cert-key", tls.private_key_file, "tcps: its key, if that is in another file");
+    command.add_option("--ca", tls.ca_file, "tcps: the certificates of those that sign the other side's");
+    command.add_option("--peer-name", tls.peer_name,
+                       "tcps: what a server's certificate is for (default: the host in its address)");
+}
+
+}  // namespace cinnabar::tools::security
