@@ -3,6 +3,7 @@
 
 #include "support/missing_here.hpp"
 #include "support/sanitizers.hpp"
+#include "support/test_key.hpp"
 
 #include <cinnabar/plugins/builtin.hpp>
 
@@ -53,6 +54,8 @@ const char* to_string(NetworkKind kind) noexcept {
             return "sim_strict";
         case NetworkKind::tcp:
             return "tcp";
+        case NetworkKind::tcps:
+            return "tcps";
         case NetworkKind::shm:
             return "shm";
         case NetworkKind::shm_buffers:
@@ -83,6 +86,7 @@ std::vector<NetworkKind> networks() {
         return std::any_of(plugins.begin(), plugins.end(), [&](const auto& plugin) { return plugin.scheme == scheme; });
     };
     if (built("tcp")) all.push_back(NetworkKind::tcp);
+    if (built("tcps")) all.push_back(NetworkKind::tcps);
     if (built("shm")) all.insert(all.end(), {NetworkKind::shm, NetworkKind::shm_buffers});
     if (built("ofi")) {
         all.insert(all.end(), std::begin(ofi_kinds), thread_sanitizer ? ofi_kinds + 1 : std::end(ofi_kinds));
@@ -124,6 +128,11 @@ Result<std::unique_ptr<na::Transport>> Network::open(const std::string& name, co
     if (kind_ == NetworkKind::shm_buffers) return registry_.open("shm://?copy=buffers", options);
     if (is_ofi()) return registry_.open(ofi_address(kind_, "0"), options);
     if (cable_) return registry_.open(opened_++ % 2 == 0 ? cable_->near_end : cable_->far_end, options);
+    if (kind_ == NetworkKind::tcps) {
+        na::TransportOptions with_key = options;
+        with_key.tls.key_file = test_key_file();
+        return registry_.open("tcps://127.0.0.1:0", with_key);
+    }
     return registry_.open("tcp://127.0.0.1:0", options);
 }
 
@@ -142,7 +151,8 @@ std::string Network::nobody() {
     ::close(probe);
     const std::string port = std::to_string(ntohs(name.sin_port));
     if (cable_) return cable_->far_end.substr(0, cable_->far_end.rfind(':') + 1) + port;
-    return is_ofi() ? ofi_address(kind_, port) : "tcp://127.0.0.1:" + port;
+    if (is_ofi()) return ofi_address(kind_, port);
+    return (kind_ == NetworkKind::tcps ? "tcps://127.0.0.1:" : "tcp://127.0.0.1:") + port;
 }
 
 na::Addr Node::addr(bool with_incarnation) const {

@@ -23,6 +23,7 @@ enum class NetworkKind : std::uint8_t {
     sim_friendly,
     sim_strict,
     tcp,
+    tcps,         // with the key of test_key.hpp
     shm,          // copies between address spaces, if the kernel permits that
     shm_buffers,  // the same, without those copies
     cable,        // the transport of cable_places(), with nodes alternately at its two ends

@@ -31,9 +31,18 @@ na::TransportOptions TcpTest::listening() {
     return options;
 }
 
+na::Registry TcpTest::registry() {
+    na::Registry both;
+    EXPECT_TRUE(both.add(plugin_info));
+#ifdef CINNABAR_PLUGIN_tcps
+    EXPECT_TRUE(both.add(tls_plugin_info));
+#endif
+    return both;
+}
+
 Process& TcpTest::open(const std::string& uri, na::TransportOptions options, na::ContextOptions context) {
     Process& process = processes_.emplace_back();
-    process.transport = plugin_info.open(na::Uri::parse(uri).value(), options).value();
+    process.transport = registry().open(uri, options).value();
     na::Transport* const transports[] = {process.transport.get()};
     process.context = na::Context::open(transports, context, process.receiver).value();
     pump_.add(*process.context);

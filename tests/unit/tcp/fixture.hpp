@@ -8,6 +8,7 @@
 #include "support/recording_receiver.hpp"
 
 #include <cinnabar/na/context.hpp>
+#include <cinnabar/na/registry.hpp>
 #include <cinnabar/plugins/tcp.hpp>
 
 #include <gtest/gtest.h>
@@ -55,6 +56,8 @@ class TcpTest : public testing::Test {
     TcpTest() = default;
     ~TcpTest() override;
 
+    // tcp, and tcps where that is built.
+    [[nodiscard]] static na::Registry registry();
     [[nodiscard]] static na::TransportOptions listening();
     Process& open(const std::string& uri = "tcp://127.0.0.1:0", na::TransportOptions options = listening(),
                   na::ContextOptions context = {});

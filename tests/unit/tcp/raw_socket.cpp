@@ -46,6 +46,11 @@ void RawSocket::write(ConstBytes bytes) {
               static_cast<ssize_t>(bytes.size()));
 }
 
+void RawSocket::write_if_open(ConstBytes bytes) {
+    const ssize_t sent = ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    closed_ = closed_ || sent != static_cast<ssize_t>(bytes.size());
+}
+
 void RawSocket::write(const Frame& frame, const FrameBody& body, ConstBytes data) {
     std::vector<std::byte> bytes(frame_header_bytes + frame_body_bytes_max + data.size());
     const std::size_t head = encode_frame(frame, body, bytes);

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Files over tcps, with what `cinnabar key` and `cinnabar cert` make.
+#include "process.hpp"
+#include "support/folder.hpp"
+
+#include <sys/stat.h>
+
+namespace cinnabar::tools {
+namespace {
+
+using support::Folder;
+
+constexpr int exit_exists = 3;
+constexpr int exit_permission = 4;
+
+class TcpsProcess : public testing::Test {
+  protected:
+    TcpsProcess() { std::filesystem::create_directory(folder_.at("root")); }
+
+    std::string new_key(const std::string& file, const std::string& name = "fleet") {
+        const Outcome made = run({"key", "new", folder_.at(file), "--name", name});
+        EXPECT_EQ(made.exit, 0) << made.err;
+        return folder_.at(file);
+    }
+    Words certified(const std::string& name) {
+        const std::string at = folder_.at("ca/" + name);
+        return {"--cert", at + ".pem", "--cert-key", at + ".key", "--ca", folder_.at("ca/ca.pem")};
+    }
+    static Words joined(Words first, const Words& second) {
+        first.insert(first.end(), second.begin(), second.end());
+        return first;
+    }
+    // Saves a file there and fetches it again; the exit code of what fails first.
+    int moved(const std::string& uri, const Words& secrets) {
+        const std::string file = folder_.put("a", std::string(100'000, 'a'));
+        const Outcome saved = run(joined({"save", "--replace", file, uri}, secrets));
+        if (saved.exit != 0) return saved.exit;
+        EXPECT_EQ(folder_.get("root/a").size(), 100'000u);
+        const Outcome fetched = run(joined({"fetch", uri + "/a", "-o", folder_.at("back")}, secrets));
+        return fetched.exit;
+    }
+
+    Folder folder_;
+};
+
+TEST_F(TcpsProcess, AKeyIsForItsOwnerAlone) {
+    const std::string path = new_key("fleet.key");
+    struct stat status {};
+    ASSERT_EQ(::stat(path.c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777, mode_t{0600});
+    const std::string line = folder_.get("fleet.key");
+    EXPECT_EQ(line.size(), std::string("fleet:").size() + 64 + 1) << "32 bytes";
+    EXPECT_NE(line, (new_key("other.key"), folder_.get("other.key")));
+    EXPECT_EQ(run({"key", "new", path}).exit, exit_exists);
+    EXPECT_EQ(folder_.get("fleet.key"), line) << "nothing is lost";
+    EXPECT_NE(run({"key", "new", folder_.at("x"), "--name", "a:b"}).exit, 0);
+}
+
+TEST_F(TcpsProcess, FilesGoByASharedKey) {
+    const std::string key = new_key("key");
+    Serving serving(folder_.at("root"), {"--listen", "tcps://127.0.0.1:0", "--key-file", key});
+    ASSERT_TRUE(serving.uri().starts_with("tcps://")) << serving.process().err();
+    EXPECT_EQ(moved(serving.uri(), {"--key-file", key}), 0);
+    EXPECT_EQ(run({"ping", "-c", "1", serving.uri(), "--key-file", key}).exit, 0);
+    const std::string wrong = new_key("wrong");
+    EXPECT_EQ(moved(serving.uri(), {"--key-file", wrong}), exit_permission);
+    const Outcome without = run({"save", folder_.at("a"), serving.uri()});
+    EXPECT_NE(without.exit, 0);
+    EXPECT_NE(without.err.find("cinnabar key new"), std::string::npos) << without.err;
+    const std::string secret = folder_.get("key").substr(6, 64);
+    EXPECT_EQ(serving.process().err().find(secret), std::string::npos);
+}
+
+TEST_F(TcpsProcess, FilesGoByCertificates) {
+    ASSERT_EQ(run({"cert", "ca", folder_.at("ca")}).exit, 0);
+    ASSERT_EQ(run({"cert", "server", folder_.at("ca"), "storage", "--host", "127.0.0.1"}).exit, 0);
+    ASSERT_EQ(run({"cert", "client", folder_.at("ca"), "ann"}).exit, 0);
+    EXPECT_EQ(run({"cert", "client", folder_.at("ca"), "ann"}).exit, exit_exists);
+    Serving serving(folder_.at("root"), joined({"--listen", "tcps://127.0.0.1:0"}, certified("storage")));
+    ASSERT_FALSE(serving.uri().empty()) << serving.process().err();
+    EXPECT_EQ(moved(serving.uri(), certified("ann")), 0);
+    EXPECT_EQ(moved(serving.uri(), {"--key-file", new_key("key")}), exit_permission);
+}
+
+}  // namespace
+}  // namespace cinnabar::tools

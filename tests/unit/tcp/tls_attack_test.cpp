@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whoever is in the middle, or comes without a proof, gets nothing executed and holds nobody up.
+#include "support/seeds.hpp"
+#include "tls_fixture.hpp"
+
+#include <algorithm>
+#include <random>
+
+namespace cinnabar::tcp {
+namespace {
+
+class TlsAttack : public TlsTest {
+  protected:
+    TlsAttack() : server_(serve(quick(alice()))), client_(dial_from(alice())), relay_(server_.endpoint()) {}
+
+    using TlsTest::serve;
+    Process& serve(const na::TransportOptions& options) { return open("tcps://127.0.0.1:0", options); }
+    static na::TransportOptions quick(na::TlsOptions tls) {
+        na::TransportOptions options = with(std::move(tls), true);
+        options.hello_timeout = Microseconds(100'000);
+        return options;
+    }
+    void connect_over_relay() {
+        there_ = &peer(client_, relay_.endpoint());
+        (void)send(client_, *there_, 1);
+        ASSERT_TRUE(passing([&] { return server_.receiver.count_tag(1) == 1; }));
+    }
+    [[nodiscard]] testing::AssertionResult passing(const std::function<bool()>& done) {
+        return until([&] {
+            relay_.step();
+            return done();
+        });
+    }
+    // Whoever is not attacked is served.
+    void expect_others_served() {
+        Process& honest = dial_from(alice());
+        const std::size_t before = server_.receiver.messages.size();
+        (void)send(honest, peer(honest, server_), 99);
+        EXPECT_TRUE(until([&] { return server_.receiver.messages.size() > before; }));
+        EXPECT_EQ(server_.receiver.messages.back().tag, 99u);
+    }
+    // The next bytes of the client are treated that way, and its message does not arrive.
+    void expect_refused(const std::function<std::vector<std::byte>(std::vector<std::byte>)>& change) {
+        log_.allow("a record that was changed on its way");
+        log_.allow("does not keep to TLS");
+        connect_over_relay();
+        relay_.change([&](std::vector<std::byte> bytes, bool from_dialler) {
+            return from_dialler ? change(std::move(bytes)) : std::move(bytes);
+        });
+        (void)send(client_, *there_, 2, 200);
+        EXPECT_TRUE(passing([&] { return server_.receiver.count(na::PeerEvent::lost) == 1; }));
+        EXPECT_EQ(server_.receiver.events.back().why, Errc::protocol);
+        EXPECT_TRUE(passing([&] { return client_.receiver.count(na::PeerEvent::lost) == 1; }));
+        EXPECT_EQ(server_.receiver.count_tag(2), 0u);
+        relay_.change({});
+        expect_others_served();
+    }
+
+    Process& server_;
+    Process& client_;
+    Relay relay_;
+    na::Peer* there_ = nullptr;
+};
+
+TEST_F(TlsAttack, NothingCanBeReadOnTheWay) {
+    std::vector<std::byte> seen;
+    relay_.change([&](std::vector<std::byte> bytes, bool) {
+        seen.insert(seen.end(), bytes.begin(), bytes.end());
+        return bytes;
+    });
+    connect_over_relay();
+    (void)send(client_, *there_, 7, 512);
+    ASSERT_TRUE(passing([&] { return server_.receiver.count_tag(7) == 1; }));
+    std::vector<std::byte> message(512);
+    support::fill_pattern(message, 7);
+    for (std::size_t at = 0; at + 32 <= message.size(); at += 32) {
+        const auto part = message.begin() + static_cast<std::ptrdiff_t>(at);
+        EXPECT_EQ(std::search(seen.begin(), seen.end(), part, part + 32), seen.end());
+    }
+    EXPECT_GT(seen.size(), 512u);
+}
+
+TEST_F(TlsAttack, AChangedRecordEndsTheSession) {
+    expect_refused([](std::vector<std::byte> bytes) {
+        bytes.back() ^= std::byte{1};
+        return bytes;
+    });
+}
+
+TEST_F(TlsAttack, ARecordThatIsSentTwiceEndsTheSession) {
+    bool first = true;
+    std::vector<std::byte> record;
+    log_.allow("a record that was changed on its way");
+    connect_over_relay();
+    relay_.change([&](std::vector<std::byte> bytes, bool from_dialler) {
+        if (!from_dialler || !std::exchange(first, false)) return bytes;
+        std::vector<std::byte> twice = bytes;
+        twice.insert(twice.end(), bytes.begin(), bytes.end());
+        return twice;
+    });
+    (void)send(client_, *there_, 2, 200);
+    EXPECT_TRUE(passing([&] { return server_.receiver.count(na::PeerEvent::lost) == 1; }));
+    EXPECT_EQ(server_.receiver.count_tag(2), 1u) << "the second one is not executed";
+    expect_others_served();
+}
+
+TEST_F(TlsAttack, ARecordThatIsLeftOutEndsTheSession) {
+    bool first = true;
+    log_.allow("a record that was changed on its way");
+    connect_over_relay();
+    relay_.change([&](std::vector<std::byte> bytes, bool from_dialler) {
+        if (from_dialler && std::exchange(first, false)) return std::vector<std::byte>();
+        return bytes;
+    });
+    const TestOp& lost = send(client_, *there_, 2, 200);
+    ASSERT_TRUE(passing([&] { return lost.done() && !first; }));
+    (void)send(client_, *there_, 3, 200);
+    EXPECT_TRUE(passing([&] { return server_.receiver.count(na::PeerEvent::lost) == 1; }));
+    EXPECT_EQ(server_.receiver.count_tag(2) + server_.receiver.count_tag(3), 0u);
+    expect_others_served();
+}
+
+TEST_F(TlsAttack, ACutInMidRecordLosesThePeer) {
+    connect_over_relay();
+    bool cut = false;
+    relay_.change([&](std::vector<std::byte> bytes, bool from_dialler) {
+        if (from_dialler && bytes.size() > 50) {
+            bytes.resize(bytes.size() / 2);
+            cut = true;
+        }
+        return bytes;
+    });
+    (void)send(client_, *there_, 2, 200);
+    ASSERT_TRUE(passing([&] { return cut; }));
+    relay_.hang_up();
+    EXPECT_TRUE(until([&] { return server_.receiver.count(na::PeerEvent::lost) == 1; }));
+    EXPECT_EQ(server_.receiver.events.back().why, Errc::peer_lost);
+    EXPECT_EQ(server_.receiver.count_tag(2), 0u);
+    expect_others_served();
+}
+
+// Whatever bit of whatever flight is turned, no connection comes of it.
+TEST_F(TlsAttack, AChangedHandshakeComesToNothing) {
+    log_.allow("");
+    std::size_t whole = 0;  // bytes of an unchanged handshake, without the greetings
+    for (std::size_t at = 0;; at += 37) {
+        Process& client = dial_from(alice());
+        std::size_t seen = 0;
+        bool changed = false;
+        Relay relay(server_.endpoint());
+        relay.change([&](std::vector<std::byte> bytes, bool) {
+            if (at >= seen && at < seen + bytes.size()) {
+                bytes[at - seen] ^= std::byte{0x10};
+                changed = true;
+            }
+            seen += bytes.size();
+            return bytes;
+        });
+        const std::size_t before = server_.receiver.messages.size();
+        na::Peer& there = peer(client, relay.endpoint());
+        const TestOp& op = send(client, there, 5);
+        // A changed length leaves both waiting, until the server's time for it is over.
+        ASSERT_TRUE(until([&] {
+            relay.step();
+            return op.done();
+        })) << at;
+        if (!changed) break;
+        ASSERT_TRUE(until([&] {
+            relay.step();
+            return op.result != Errc::ok || client.receiver.count(na::PeerEvent::lost) > 0;
+        })) << at;
+        EXPECT_EQ(server_.receiver.messages.size(), before) << "of a handshake that was changed at byte " << at;
+        whole = seen;
+        close(client);
+    }
+    EXPECT_GT(whole, 300u);
+}
+
+TEST_F(TlsAttack, GarbageIsDroppedAndOthersServed) {
+    test::for_each_seed(
+        [&](std::uint64_t seed) {
+            std::mt19937_64 random(seed);
+            RawSocket raw(server_.endpoint());
+            std::vector<std::byte> bytes(1 + random() % 4000);
+            for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
+            if (seed % 2 == 0) bytes[0] = std::byte{22};  // a record of a handshake, or so it says
+            raw.write(bytes);
+            EXPECT_TRUE(until([&] { return raw.closed(); }));
+        },
+        15);
+    expect_others_served();
+}
+
+TEST_F(TlsAttack, SilentAndSlowHandshakesAreDroppedAndOthersServed) {
+    std::vector<std::unique_ptr<RawSocket>> crowd;
+    for (int i = 0; i < 400; ++i) {
+        crowd.push_back(std::make_unique<RawSocket>(server_.endpoint()));
+        crowd.back()->write(std::vector<std::byte>{std::byte{22}, std::byte{3}, std::byte{1}});
+        (void)pump_.round();
+    }
+    expect_others_served();
+    for (const auto& each : crowd) EXPECT_TRUE(until([&] { return each->closed(); }));
+    EXPECT_EQ(server_.receiver.count_tag(99), 1u);
+}
+
+}  // namespace
+}  // namespace cinnabar::tcp

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Processes on tcps, each with the secrets that a test gives it, and one in the middle.
+#pragma once
+
+#include "fixture.hpp"
+#include "raw_socket.hpp"
+#include "security/certificates.hpp"
+#include "support/test_key.hpp"
+
+#include <cinnabar/na/registry.hpp>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cinnabar::tcp {
+
+inline constexpr const char* hex_of_alice = "a0a1a2a3a4a5a6a7a8a9aaabacadaeafb0b1b2b3b4b5b6b7b8b9babbbcbdbebf";
+inline constexpr const char* hex_of_bob = "b0b1b2b3b4b5b6b7b8b9babbbcbdbebfa0a1a2a3a4a5a6a7a8a9aaabacadaeaf";
+
+// Passes on what two sides send to each other, as the test says.
+class Relay {
+  public:
+    // What becomes of bytes that came from a side: what is passed on in their place.
+    using Change = std::function<std::vector<std::byte>(std::vector<std::byte> bytes, bool from_dialler)>;
+
+    explicit Relay(std::string to) : to_(std::move(to)) {}
+
+    [[nodiscard]] std::string endpoint() const;  // by tcps
+    void change(Change change) { change_ = std::move(change); }
+    // Passes on what has come. Once one side of a connection has hung up, the other is as well.
+    void step();
+    // Of all connections.
+    [[nodiscard]] std::size_t passed() const { return passed_; }
+    void hang_up() { pairs_.clear(); }
+
+  private:
+    struct Pair {
+        RawSocket dialler;
+        RawSocket target;
+    };
+    void pass(RawSocket& from, RawSocket& to, bool from_dialler);
+
+    RawListener listener_;
+    const std::string to_;
+    Change change_;
+    std::vector<Pair> pairs_;
+    std::size_t passed_ = 0;
+};
+
+class TlsTest : public TcpTest {
+  protected:
+    // A file with the line NAME:HEX.
+    [[nodiscard]] std::string key(const std::string& name, const std::string& hex);
+    [[nodiscard]] static na::TransportOptions with(na::TlsOptions tls, bool listen);
+    Process& serve(const na::TlsOptions& tls) { return open("tcps://127.0.0.1:0", with(tls, true)); }
+    Process& dial_from(const na::TlsOptions& tls) { return open("tcps://", with(tls, false)); }
+    [[nodiscard]] na::TlsOptions alice() { return {.key_file = key("alice", hex_of_alice)}; }
+    [[nodiscard]] na::TlsOptions bob() { return {.key_file = key("bob", hex_of_bob)}; }
+
+    // An authority in a folder of that name, and what it signs.
+    void authority(const std::string& name);
+    [[nodiscard]] na::TlsOptions certificate(
+        const std::string& authority, const tools::security::Subject& subject,
+        const tools::security::Validity& validity = tools::security::valid_for(std::chrono::days(1)));
+    [[nodiscard]] static tools::security::Subject server_of(std::string host = "127.0.0.1") {
+        return {"server", {std::move(host)}, true};
+    }
+
+    // What a message from the client to the endpoint comes to. It arrives, or nothing ever does.
+    [[nodiscard]] Errc sent(Process& client, const std::string& endpoint, const std::function<void()>& meanwhile = {});
+    void expect_nothing_came(const Process& server) {
+        EXPECT_TRUE(server.receiver.messages.empty());
+        EXPECT_TRUE(server.receiver.events.empty()) << "nobody hears of it";
+    }
+
+    support::Folder folder_;
+    unsigned files_ = 0;
+};
+
+}  // namespace cinnabar::tcp

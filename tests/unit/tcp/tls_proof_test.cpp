@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who may connect over tcps, and what the others are told.
+#include "tls_fixture.hpp"
+
+namespace cinnabar::tcp {
+namespace {
+
+using TlsProof = TlsTest;
+using tools::security::SystemTime;
+
+TEST_F(TlsProof, ASharedKeyNamesWhoeverHasIt) {
+    const std::string both = folder_.put("both", std::string("alice:") + hex_of_alice + "\n# later\nbob:" + hex_of_bob);
+    std::filesystem::permissions(both, std::filesystem::perms::owner_read);
+    Process& server = serve({.key_file = both});
+    Process& first = dial_from(alice());
+    Process& second = dial_from(bob());
+    connect(first, peer(first, server), server);
+    connect(second, peer(second, server), server);
+    ASSERT_EQ(server.receiver.messages.size(), 2u);
+    for (const auto& [index, name] : {std::pair(0u, "alice"), std::pair(1u, "bob")}) {
+        const na::ProvenIdentity* who = server.receiver.messages[index].source->addr().identity();
+        ASSERT_TRUE(who);
+        EXPECT_EQ(who->by, na::ProvenIdentity::By::key);
+        EXPECT_EQ(who->name, name);
+    }
+    EXPECT_TRUE(server.transport->caps().proves_peers);
+}
+
+TEST_F(TlsProof, AnotherKeyOfThatNameIsRefused) {
+    log_.allow("another");
+    Process& server = serve(alice());
+    Process& client = dial_from({.key_file = key("alice", hex_of_bob)});
+    EXPECT_EQ(sent(client, server.endpoint()), Errc::permission);
+    EXPECT_EQ(log_.allowed(), 2u) << "both sides say so";
+    expect_nothing_came(server);
+}
+
+TEST_F(TlsProof, AKeyThatIsUnknownIsRefused) {
+    log_.allow("proves no key that is known here");
+    log_.allow("knows neither a key nor a certificate of this side");
+    Process& server = serve(alice());
+    Process& client = dial_from(bob());
+    EXPECT_EQ(sent(client, server.endpoint()), Errc::permission);
+    EXPECT_EQ(log_.allowed(), 2u);
+    expect_nothing_came(server);
+}
+
+TEST_F(TlsProof, CertificatesNameBothSides) {
+    authority("ca");
+    Process& server = serve(certificate("ca", server_of()));
+    Process& client = dial_from(certificate("ca", {"client-7", {}, false}));
+    connect(client, peer(client, server), server);
+    const na::ProvenIdentity* who = server.receiver.messages.front().source->addr().identity();
+    ASSERT_TRUE(who);
+    EXPECT_EQ(who->by, na::ProvenIdentity::By::certificate);
+    EXPECT_EQ(who->name, "client-7");
+}
+
+TEST_F(TlsProof, ACertificateIsForTheHostThatWasDialled) {
+    log_.allow("(hostname mismatch)");
+    log_.allow("Hostname mismatch");
+    log_.allow("does not accept this side's certificate");
+    authority("ca");
+    Process& server = serve(certificate("ca", server_of("storage.example")));
+    const na::TlsOptions own = certificate("ca", {"client", {}, false});
+    Process& client = dial_from(own);
+    EXPECT_EQ(sent(client, server.endpoint()), Errc::permission);
+    expect_nothing_came(server);
+    na::TlsOptions told = own;
+    told.peer_name = "storage.example";
+    Process& knowing = dial_from(told);
+    EXPECT_EQ(sent(knowing, server.endpoint()), Errc::ok);
+    told.peer_name = "other.example";
+    Process& misled = dial_from(told);
+    EXPECT_EQ(sent(misled, server.endpoint()), Errc::permission);
+}
+
+TEST_F(TlsProof, ACertificateOfAnotherAuthorityIsRefused) {
+    log_.allow("has a certificate that is not believed");
+    log_.allow("does not accept this side's certificate");
+    authority("ca");
+    authority("other");
+    Process& server = serve(certificate("ca", server_of()));
+    na::TlsOptions stranger = certificate("other", {"client", {}, false});
+    Process& misled = dial_from(stranger);
+    EXPECT_EQ(sent(misled, server.endpoint()), Errc::permission) << "it does not believe the server";
+    stranger.ca_file = folder_.at("ca") + "/ca.pem";
+    Process& client = dial_from(stranger);
+    EXPECT_EQ(sent(client, server.endpoint()), Errc::permission) << "the server does not believe it";
+    expect_nothing_came(server);
+}
+
+TEST_F(TlsProof, CertificatesHaveTheirTimeAndTheirUse) {
+    log_.allow("has a certificate that is not believed");
+    log_.allow("does not accept this side's certificate");
+    authority("ca");
+    const SystemTime now = std::chrono::system_clock::now();
+    const std::chrono::hours hour(1);
+    Process& server = serve(certificate("ca", server_of()));
+    Process& late = dial_from(certificate("ca", {"client", {}, false}, {now - 2 * hour, now - hour}));
+    EXPECT_EQ(sent(late, server.endpoint()), Errc::permission) << "expired";
+    Process& early = dial_from(certificate("ca", {"client", {}, false}, {now + hour, now + 2 * hour}));
+    EXPECT_EQ(sent(early, server.endpoint()), Errc::permission) << "not yet valid";
+    expect_nothing_came(server);
+    const na::TlsOptions good = certificate("ca", {"client", {"127.0.0.1"}, false});
+    Process& expired = serve(certificate("ca", server_of(), {now - 2 * hour, now - hour}));
+    Process& client = dial_from(good);
+    EXPECT_EQ(sent(client, expired.endpoint()), Errc::permission);
+    Process& no_server = serve(good);
+    EXPECT_EQ(sent(client, no_server.endpoint()), Errc::permission) << "a client's certificate is not for serving";
+    EXPECT_EQ(sent(client, server.endpoint()), Errc::ok);
+}
+
+TEST_F(TlsProof, AKeyAndACertificateProveNothingToEachOther) {
+    log_.allow("is not believed");
+    log_.allow("this side");
+    log_.allow("proves no key");
+    authority("ca");
+    Process& by_key = serve(alice());
+    Process& by_certificate = serve(certificate("ca", server_of()));
+    Process& key_holder = dial_from(alice());
+    Process& certified = dial_from(certificate("ca", {"client", {}, false}));
+    EXPECT_EQ(sent(key_holder, by_certificate.endpoint()), Errc::permission);
+    EXPECT_EQ(sent(certified, by_key.endpoint()), Errc::permission);
+    expect_nothing_came(by_key);
+    expect_nothing_came(by_certificate);
+}
+
+TEST_F(TlsProof, APlainDialIsToldThatItIsTurnedDown) {
+    log_.allow("takes protected connections only: reach it by tcps://");
+    Process& server = serve(alice());
+    Process& client = open("tcp://", with({}, false));
+    EXPECT_EQ(sent(client, "tcp" + server.endpoint().substr(4)), Errc::permission);
+    EXPECT_EQ(log_.allowed(), 1u);
+    expect_nothing_came(server);
+}
+
+TEST_F(TlsProof, ADialOfAPlainPortSaysWhatItMayBe) {
+    log_.allow("hangs up when TLS begins");
+    Process& server = open("tcp://127.0.0.1:0", with({}, true));
+    Process& client = dial_from(alice());
+    EXPECT_EQ(sent(client, "tcps" + server.endpoint().substr(3)), Errc::peer_lost);
+    EXPECT_EQ(log_.allowed(), 1u);
+    expect_nothing_came(server);
+}
+
+TEST_F(TlsProof, WhatIsMissingOrOpenToOthersIsRefused) {
+    const na::Registry known = registry();
+    const auto code = [&](const na::TlsOptions& tls) { return known.open("tcps://", with(tls, false)).code(); };
+    EXPECT_EQ(code({}), Errc::invalid_argument);
+    EXPECT_EQ(code({.key_file = folder_.at("none")}), Errc::not_found);
+    const std::string path = key("alice", hex_of_alice);
+    EXPECT_EQ(code({.key_file = path}), Errc::ok);
+    EXPECT_TRUE(known.open("tcps://?key=" + path, {}).ok()) << "in the address as well";
+    for (const auto perms : {std::filesystem::perms::group_read, std::filesystem::perms::others_write}) {
+        std::filesystem::permissions(path, std::filesystem::perms::owner_read | perms);
+        EXPECT_EQ(code({.key_file = path}), Errc::permission);
+    }
+    for (const std::string line : {"alice", "a b:00", "alice:0011", "alice:xx", ":0011223344556677889900112233445566",
+                                   "alice:00112233445566778899001122334455667", "# nothing"}) {
+        const std::string bad = support::put_key(folder_, "bad" + std::to_string(++files_), line);
+        EXPECT_EQ(code({.key_file = bad}), Errc::invalid_argument) << line;
+    }
+    const std::string twice =
+        support::put_key(folder_, "twice", std::string("a:") + hex_of_alice + "\na:" + hex_of_bob);
+    EXPECT_EQ(code({.key_file = twice}), Errc::invalid_argument);
+
+    authority("ca");
+    na::TlsOptions good = certificate("ca", server_of());
+    EXPECT_EQ(code(good), Errc::ok);
+    na::TlsOptions half = good;
+    half.ca_file.clear();
+    EXPECT_EQ(code(half), Errc::invalid_argument);
+    na::TlsOptions mixed = good;
+    mixed.private_key_file = certificate("ca", server_of()).private_key_file;
+    EXPECT_EQ(code(mixed), Errc::invalid_argument) << "another certificate's key";
+    mixed.private_key_file = path;
+    EXPECT_EQ(code(mixed), Errc::permission);
+    std::filesystem::permissions(path, std::filesystem::perms::owner_read);
+    EXPECT_EQ(code(mixed), Errc::invalid_argument) << "no PEM";
+}
+
+}  // namespace
+}  // namespace cinnabar::tcp
