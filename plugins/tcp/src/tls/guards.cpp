@@ -128,7 +128,8 @@ SSL_SESSION* TlsGuards::session_of(SSL* connection, const SharedKeys::Key& key) 
     const bool made = session && suite && ssl.SSL_SESSION_set_cipher(session, suite) == 1 &&
                       ssl.SSL_SESSION_set_protocol_version(session, TLS1_3_VERSION) == 1 &&
                       ssl.SSL_SESSION_set1_master_key(session, reinterpret_cast<const unsigned char*>(key.bytes.data()),
-                                                      key.bytes.size()) == 1;
+                                                      key.bytes.size()) == 1 &&
+                      ssl.SSL_SESSION_set1_id_context(session, alpn, alpn_bytes) == 1;
     if (made) return session;
     if (session) ssl.SSL_SESSION_free(session);
     return nullptr;

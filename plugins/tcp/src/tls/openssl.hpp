@@ -33,6 +33,7 @@
     F(ssl, SSL_CTX_use_certificate_chain_file)    \
     F(ssl, SSL_SESSION_free)                      \
     F(ssl, SSL_SESSION_new)                       \
+    F(ssl, SSL_SESSION_set1_id_context)           \
     F(ssl, SSL_SESSION_set1_master_key)           \
     F(ssl, SSL_SESSION_set_cipher)                \
     F(ssl, SSL_SESSION_set_protocol_version)      \

@@ -193,7 +193,7 @@ Errc TlsStream::establish(std::uint32_t& epoll_events) noexcept {
         if (done == 1) {
             if (const Errc why = proven(); why != Errc::ok) return why;
             established_ = true;
-        } else if (ssl_.SSL_want(connection_) != SSL_READING || (io_ != Errc::again && io_ != Errc::ok)) {
+        } else if (!waits()) {
             return failed(true);
         } else if (io_ == Errc::again || steps == handshake_steps_max) {
             break;
@@ -203,11 +203,19 @@ Errc TlsStream::establish(std::uint32_t& epoll_events) noexcept {
     return established_ && !unsent() ? Errc::ok : Errc::again;
 }
 
+// Whether OpenSSL, which has not done what it was asked for, goes on when more comes. It says that it wants to read
+// after an alert as well. Without anything left to read, it has read a message of TLS itself.
+bool TlsStream::waits() const noexcept {
+    return ssl_.ERR_peek_last_error() == 0 && ssl_.SSL_want(connection_) == SSL_READING &&
+           (io_ == Errc::again || io_ == Errc::ok);
+}
+
 // Data.
 
 na::Moved TlsStream::receive(const iovec* pieces, std::size_t count) noexcept {
     if (broken_ != Errc::ok) return {0, broken_};
     short_ = drained_ = false;
+    ssl_.ERR_clear_error();
     std::size_t total = 0;
     for (const iovec& piece : std::span(pieces, count)) {
         auto* const to = static_cast<std::byte*>(piece.iov_base);
@@ -218,10 +226,8 @@ na::Moved TlsStream::receive(const iovec* pieces, std::size_t count) noexcept {
                 total += came;
                 continue;
             }
-            const bool waits = ssl_.SSL_want(connection_) == SSL_READING;
-            drained_ = waits && io_ == Errc::again;
-            // ok: a message of TLS itself was read.
-            if (!waits || (io_ != Errc::again && io_ != Errc::ok)) broken_ = failed(false);
+            drained_ = io_ == Errc::again;
+            if (!waits()) broken_ = failed(false);
             if (total > 0) return {total, Errc::ok};
             return {0, broken_ == Errc::ok ? Errc::again : broken_};
         }

@@ -58,6 +58,7 @@ class TlsStream final : public na::StreamGuard {
     // The connection is of no more use: the next read says so.
     void cut() noexcept;
 
+    [[nodiscard]] bool waits() const noexcept;
     [[nodiscard]] Errc proven() noexcept;
     [[nodiscard]] bool name_of_certificate(X509* certificate) noexcept;
     [[nodiscard]] bool is_for_named(X509* certificate) const noexcept;
