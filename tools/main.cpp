@@ -86,6 +86,17 @@ files::Filter filter_of(const CLI::App& command) {
     return filter;
 }
 
+void add_sync(CLI::App& command, files::Sync& sync) {
+    command
+        .add_option(
+            "--sync", sync,
+            "When the server syncs: each file by itself, small ones in batches, or none (a loss of power may leave "
+            "names of files that are not whole)")
+        ->transform(CLI::CheckedTransformer(std::map<std::string, files::Sync>{
+            {"each", files::Sync::each}, {"batch", files::Sync::batch}, {"none", files::Sync::none}}))
+        ->default_str("batch");
+}
+
 void add_save(CLI::App& app, SaveOptions& options, Run& run) {
     auto& command =
         *app.add_subcommand("save", "Save files and folders on a server: cinnabar save FILE... URI[/FOLDER]");
@@ -94,14 +105,7 @@ void add_save(CLI::App& app, SaveOptions& options, Run& run) {
     files->required()->expected(2, -1);
     const auto* as = command.add_option("--as", options.as, "The name on the server, for a single file");
     command.add_flag("--push", options.push, "Write into buffers of the server, instead of having it read from here");
-    command
-        .add_option(
-            "--sync", options.sync,
-            "When the server syncs: each file by itself, small ones in batches, or none (a loss of power may leave "
-            "names of files that are not whole)")
-        ->transform(CLI::CheckedTransformer(std::map<std::string, files::Sync>{
-            {"each", files::Sync::each}, {"batch", files::Sync::batch}, {"none", files::Sync::none}}))
-        ->default_str("batch");
+    add_sync(command, options.sync);
     command.add_flag("!--no-checksum", options.checksum, "Compute and compare no checksums");
     add_transfer_options(command, options);
     add_tree_options(command, options);
@@ -127,6 +131,28 @@ void add_fetch(CLI::App& app, FetchOptions& options, Run& run) {
     command.callback([&options, &run, &command] {
         options.filter = filter_of(command);
         run = [&] { return run_fetch(options); };
+    });
+}
+
+void add_copy(CLI::App& app, CopyOptions& options, Run& run) {
+    auto& command = *app.add_subcommand(
+        "copy", "Copy from server to server: cinnabar copy URI/NAME URI/NEWNAME, or URI/NAME... URI/FOLDER/");
+    command
+        .add_option("URI/NAME URI", options.from,
+                    "What to copy, and where to: tcp://HOST:PORT/NAME, shm://SERVER/NAME; a name that ends in '/' is a "
+                    "folder to put it in")
+        ->required()
+        ->expected(2, -1);
+    command.add_option("--from-key-file", options.from_key_file,
+                       "The key of the server that is copied from, where it is not that of --key-file");
+    add_sync(command, options.sync);
+    add_transfer_options(command, options);
+    add_tree_options(command, options);
+    command.callback([&options, &run, &command] {
+        options.filter = filter_of(command);
+        options.to = options.from.back();
+        options.from.pop_back();
+        run = [&] { return run_copy(options); };
     });
 }
 
@@ -270,6 +296,7 @@ int run_command_line(int count, char** words) {
         "8 timed out, 9 interrupted, 10 not found, 11 unsuitable, 12 i/o, 13 overloaded, 14 protocol, 15 internal");
     SaveOptions save;
     FetchOptions fetch;
+    CopyOptions copy;
     ListOptions list;
     ManageOptions manage;
     ServeOptions serve;
@@ -279,6 +306,7 @@ int run_command_line(int count, char** words) {
     add_serve(app, serve, run);
     add_save(app, save, run);
     add_fetch(app, fetch, run);
+    add_copy(app, copy, run);
     add_list(app, list, run);
     add_manages(app, manage, run);
     add_ping(app, ping, run);
@@ -294,7 +322,7 @@ int run_command_line(int count, char** words) {
         if (!command) {
             (void)std::fprintf(
                 stderr,
-                "cinnabar: unknown command: %s; there are serve, save, fetch, list, stat, verify, remove, ping, "
+                "cinnabar: unknown command: %s; there are serve, save, fetch, copy, list, stat, verify, remove, ping, "
                 "info, perf, doctor, top, calls, page, key and cert\n",
                 files::printable(word).c_str());
             return static_cast<int>(ExitCode::usage);

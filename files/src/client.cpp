@@ -2,6 +2,7 @@
 #include "session/client_session.hpp"
 
 #include <cinnabar/files/client.hpp>
+#include <cinnabar/files/copy.hpp>
 
 #include <utility>
 
@@ -34,6 +35,11 @@ std::uint64_t Client::window_bytes() const noexcept { return session_->window_by
 hl::Task<Result<Moved>> Client::fetch(const std::string& name, const Root& into, FetchMode mode, BytesMoved progress,
                                       std::function<void(std::uint64_t)> announced) {
     return session_->fetch(name, into, std::move(mode), std::move(progress), std::move(announced));
+}
+
+hl::Task<Result<Moved>> copy(Client& from, const std::string& name, Client& to, const std::string& as, CopyMode mode,
+                             BytesMoved progress, std::function<void(std::uint64_t bytes)> announced) {
+    return from.session_->copy(name, *to.session_, as, mode, std::move(progress), std::move(announced));
 }
 
 hl::Task<Result<void>> Client::make_folder(const std::string& name) {

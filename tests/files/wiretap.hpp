@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <string>
@@ -46,6 +47,8 @@ class Wiretap {
 
     // Where the client goes in place of the server.
     [[nodiscard]] const std::string& endpoint() const { return endpoint_; }
+    // How many bytes went either way.
+    [[nodiscard]] std::uint64_t passed() const { return passed_.load(); }
     // Says all that was heard on the first connection, piece by piece; what is answered is read and dropped. The
     // connection stays as long as this.
     void replay() {
@@ -107,6 +110,7 @@ class Wiretap {
             return;
         }
         (void)::send(to.get(), buffer.data(), static_cast<std::size_t>(count), MSG_NOSIGNAL);
+        passed_ += static_cast<std::uint64_t>(count);
         if (!listens) return;
         const std::lock_guard lock(mutex_);
         heard_.emplace_back(buffer.data(), static_cast<std::size_t>(count));
@@ -117,6 +121,7 @@ class Wiretap {
     UniqueFd leave_{::eventfd(0, EFD_CLOEXEC)};
     UniqueFd replayed_;
     std::string endpoint_;
+    std::atomic<std::uint64_t> passed_ = 0;
     std::mutex mutex_;
     std::vector<std::string> heard_;  // of the first connection, as it came
     std::thread thread_;

@@ -7,6 +7,9 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
+#include <algorithm>
+#include <vector>
+
 namespace cinnabar::tools {
 
 Result<Place> parse_place(std::string_view text) {
@@ -21,6 +24,36 @@ Result<Place> parse_place(std::string_view text) {
         if (text[end] == '/') return Place{std::string(text.substr(0, end)), std::string(text.substr(end + 1))};
         begin = end + 1;
     }
+}
+
+namespace {
+
+std::vector<std::string_view> endpoints_of(std::string_view server) {
+    std::vector<std::string_view> result;
+    for (std::size_t begin = 0; begin <= server.size();) {
+        auto end = server.find(',', begin);
+        while (end != server.npos && !na::Uri::begins(server.substr(end + 1))) end = server.find(',', end + 1);
+        result.push_back(server.substr(begin, end - begin));
+        if (end == server.npos) break;
+        begin = end + 1;
+    }
+    return result;
+}
+
+std::string_view scheme_of(std::string_view endpoint) { return endpoint.substr(0, endpoint.find("://")); }
+
+}  // namespace
+
+std::string reachable_from(std::string_view from, std::string_view to) {
+    const auto there = endpoints_of(to);
+    std::string result;
+    for (const auto endpoint : endpoints_of(from)) {
+        const auto same = [&](std::string_view other) { return scheme_of(other) == scheme_of(endpoint); };
+        if (std::ranges::none_of(there, same)) continue;
+        if (!result.empty()) result += ',';
+        result += endpoint;
+    }
+    return result.empty() ? std::string(from) : result;
 }
 
 std::string join_name(std::string_view folder, std::string_view leaf) {

@@ -65,6 +65,14 @@ struct FetchOptions : TransferOptions {
 };
 [[nodiscard]] ExitCode run_fetch(const FetchOptions& options);
 
+struct CopyOptions : TransferOptions {
+    std::vector<std::string> from;  // URI/NAME
+    std::string to;                 // URI/NEWNAME, or URI/FOLDER/
+    std::string from_key_file;      // of the servers in `from`; empty: key_file
+    files::Sync sync = files::Sync::batch;
+};
+[[nodiscard]] ExitCode run_copy(const CopyOptions& options);
+
 struct ListOptions : SessionOptions {
     std::string from;  // URI, perhaps with a folder
     bool details = false;

@@ -2,6 +2,7 @@
 #include "commands/address.hpp"
 #include "commands/commands.hpp"
 #include "commands/tree_plan.hpp"
+#include "commands/tree_walk.hpp"
 
 #include <cinnabar/files/file_error.hpp>
 #include <cinnabar/files/name.hpp>
@@ -60,11 +61,6 @@ hl::Task<Result<files::Listing>> list_here(const files::Root& into, std::string 
         cursor = part->cursor;
     } while (cursor != 0);
     co_return all;
-}
-
-// What the server lists is a folder. What it says is none, or does not list, may be a file.
-bool may_be_file(Errc code) {
-    return code == Errc::invalid_argument || code == Errc::not_found || code == Errc::permission;
 }
 
 hl::Task<Result<Plan>> plan_all(files::Client& session, const std::vector<std::string>& names,

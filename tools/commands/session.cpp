@@ -33,6 +33,29 @@ hl::Task<Result<void>> run_over(files::Client& session, const SessionWork& work)
     co_return ended;
 }
 
+// What was opened last is closed first: its handlers use the other one.
+hl::Task<Result<void>> run_between(files::Client& from, files::Client& to, const SessionWork& work, bool& from_failed) {
+    Result<void> ended = co_await to.open();
+    if (ended) {
+        ended = co_await from.open();
+        from_failed = !ended;
+        if (ended) ended = co_await work(to);
+    }
+    co_await from.close();
+    co_await to.close();
+    co_return ended;
+}
+
+// A server of this user would have made a key, unless it was told not to.
+files::Keyless keyless_with(const hl::Connected& reached, const SessionOptions& options) {
+    if (proves_server(reached)) return files::Keyless::proven;
+    return !options.insecure && leads_to_loopback(reached) ? files::Keyless::refused : files::Keyless::accepted;
+}
+
+Result<hl::Connected> reach_by(const std::string& server, const SessionOptions& options) {
+    return reach(server, options.transport, 1, with_key(options.tls, options.key_file));
+}
+
 }  // namespace
 
 bool ends_all(Errc code) noexcept {
@@ -61,13 +84,26 @@ Result<std::optional<files::Key>> find_key(const std::string& server, const Sess
 
 Result<void> over_session(const std::string& server, const std::optional<files::Key>& key,
                           const SessionOptions& options, const SessionWork& work, const Interrupt& interrupt) {
-    CINNABAR_TRY(const auto reached, reach(server, options.transport, 1, with_key(options.tls, options.key_file)));
-    // A server of this user would have made a key, unless it was told not to.
-    const bool may_be_anyone = !options.insecure && leads_to_loopback(reached);
-    files::Keyless keyless = may_be_anyone ? files::Keyless::refused : files::Keyless::accepted;
-    if (proves_server(reached)) keyless = files::Keyless::proven;
-    files::Client session(reached.node, reached.peer, key ? &*key : nullptr, keyless);
+    CINNABAR_TRY(const auto reached, reach_by(server, options));
+    files::Client session(reached.node, reached.peer, key ? &*key : nullptr, keyless_with(reached, options));
     return hl::sync_wait(run_over(session, work), interrupt.token());
+}
+
+Result<void> over_sessions(const Ends& ends, files::Client*& from_session, const SessionWork& work,
+                           const Interrupt& interrupt, bool& from_failed) {
+    from_failed = false;
+    CINNABAR_TRY(const auto to_key, find_key(ends.to, ends.to_options));
+    CINNABAR_TRY(const auto there, reach_by(ends.to, ends.to_options));
+    files::Client to(there.node, there.peer, to_key ? &*to_key : nullptr, keyless_with(there, ends.to_options));
+    from_failed = true;
+    CINNABAR_TRY(const auto from_key, find_key(ends.from, ends.from_options));
+    CINNABAR_TRY(const auto here, reach_by(ends.from, ends.from_options));
+    files::Client from(here.node, here.peer, from_key ? &*from_key : nullptr, keyless_with(here, ends.from_options));
+    from_failed = false;
+    from_session = &from;
+    auto ended = hl::sync_wait(run_between(from, to, work, from_failed), interrupt.token());
+    from_session = nullptr;
+    return ended;
 }
 
 bool Redial::comes_back_after(const Error& error) {

@@ -29,6 +29,17 @@ using SessionWork = std::function<hl::Task<Result<void>>(files::Client& session)
                                         const SessionOptions& options, const SessionWork& work,
                                         const Interrupt& interrupt);
 
+// The same over a session with each of two servers: `work` gets that with `to` and, by `from_session`, that with
+// `from`, while it runs. `from_failed`: the error is of `from`, and it ended what was to be opened.
+struct Ends {
+    std::string from;
+    std::string to;
+    SessionOptions from_options;
+    SessionOptions to_options;
+};
+[[nodiscard]] Result<void> over_sessions(const Ends& ends, files::Client*& from_session, const SessionWork& work,
+                                         const Interrupt& interrupt, bool& from_failed);
+
 // Waits before a lost server is dialled again: 0.1 s, then twice as long each time, 5 s at most, and half of it at
 // least, by chance, so that many clients do not come at once. For `seconds` in all, since the server was lost or
 // reset().

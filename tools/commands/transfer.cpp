@@ -167,28 +167,35 @@ class Movement {
 
 }  // namespace
 
-void move_all(const std::string& server, const TransferOptions& options, const Planner& planner, Report& report,
-              ProgressBar& bar, const Interrupt& interrupt) {
+void move_over(const Opening& open, const TransferOptions& options, const Planner& planner, Report& report,
+               ProgressBar& bar, const Interrupt& interrupt) {
     Movement movement(planner, options, report, bar);
     const SessionWork work = [&](files::Client& session) { return movement.run(session); };
     Redial redial(options.wait_seconds, interrupt);
     for (;;) {
         const auto over = movement.over();
-        const auto key = find_key(server, options);
-        if (!key && !movement.planned())
-            return report.failed_at_once(options.key_file.empty() ? server : options.key_file, key.error());
-        const auto ended = key ? over_session(server, *key, options, work, interrupt) : Result<void>(key.error());
-        if (ended) return;
+        const auto ended = open(work);
+        if (ended.result) return;
         if (movement.over() != over) redial.reset();
-        Error why = ended.error();
+        Error why = ended.result.error();
         if (redial.comes_back_after(why)) {
-            report.waiting(server, why);
+            report.waiting(ended.server, why);
             if (redial.wait()) continue;
             why = Error{Errc::canceled, "interrupted while the server was away"};
         }
-        if (!movement.planned()) return report.failed_at_once(server, why);
+        if (!movement.planned()) return report.failed_at_once(ended.server, why);
         return movement.give_up(why);
     }
+}
+
+void move_all(const std::string& server, const TransferOptions& options, const Planner& planner, Report& report,
+              ProgressBar& bar, const Interrupt& interrupt) {
+    const Opening open = [&](const SessionWork& work) -> Ended {
+        const auto key = find_key(server, options);
+        if (!key) return {key.error(), options.key_file.empty() ? server : options.key_file};
+        return {over_session(server, *key, options, work, interrupt), server};
+    };
+    move_over(open, options, planner, report, bar, interrupt);
 }
 
 Report::Style style_of(const TransferOptions& options) noexcept {

@@ -37,11 +37,22 @@ using Plan = std::vector<std::vector<Errand>>;
 // Makes the plan, with what the server says.
 using Planner = std::function<hl::Task<Result<Plan>>(files::Client& session)>;
 
+// Opens sessions, does `work` over the one of the server that the errands are for, and closes them. `server` is the one
+// that an error is of.
+struct Ended {
+    Result<void> result;
+    std::string server;
+};
+using Opening = std::function<Ended(const SessionWork& work)>;
+
 // Does all errands, at most `options.jobs` at once, and reports each. A failed one does not stop the others; an
 // interrupt ends all, and so does a lost server, unless it comes back while `options.wait_seconds` last. Errors that
 // concern all files are reported as well.
 void move_all(const std::string& server, const TransferOptions& options, const Planner& planner, Report& report,
               ProgressBar& bar, const Interrupt& interrupt);
+// The same over sessions that `open` opens.
+void move_over(const Opening& open, const TransferOptions& options, const Planner& planner, Report& report,
+               ProgressBar& bar, const Interrupt& interrupt);
 
 [[nodiscard]] Report::Style style_of(const TransferOptions& options) noexcept;
 

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands/address.hpp"
 #include "commands/tree_plan.hpp"
+#include "commands/tree_walk.hpp"
 
 #include <cinnabar/files/name.hpp>
 
-#include <deque>
+#include <utility>
 
 namespace cinnabar::tools {
 namespace {
 
 using Moving = hl::Task<Result<files::Moved>>;
-
-// A server that tells of more is not believed.
-constexpr std::size_t tree_entries_max = 10'000'000;
 
 // Adds the errands of one tree. What is made here is made below `into`, whatever names the server tells.
 class FetchPlanner {
@@ -121,40 +119,23 @@ hl::Task<Result<void>> plan_fetch(files::Client& session, const FetchedTree& fet
     FetchPlanner planner(fetched, options, into, plan, bar);
     plan.add_base(fetched.base);
     if (!fetched.base.empty()) planner.add_folder({}, first.attributes);
-    std::deque<std::pair<std::string, std::vector<files::Entry>>> found;
-    found.emplace_back(std::string(), std::move(first.entries));
-    std::deque<std::string> folders;
-    std::size_t count = 0;
-    for (;;) {
-        while (!found.empty()) {
-            auto [below, entries] = std::move(found.front());
-            found.pop_front();
-            count += entries.size();
-            if (count > tree_entries_max) co_return Error{Errc::protocol, "the server tells of a tree without end"};
-            for (auto& entry : entries) {
-                if (!below.empty()) entry.name = below + "/" + entry.name;
-                const bool folder = entry.kind == files::EntryKind::folder;
-                if (!options.filter.takes(fetched.prefix + entry.name, folder)) continue;
-                if (const auto possible = files::check_name(planner.here(entry.name)); !possible) {
-                    report.failed(planner.named(entry.name, Report::Kind::file), possible.error());
-                    continue;
-                }
-                planner.add(entry, report);
-                if (folder) folders.push_back(entry.name);
-            }
-        }
-        if (folders.empty()) co_return Result<void>();
-        const auto below = std::move(folders.front());
-        folders.pop_front();
-        auto listed = co_await session.list(planner.name_of(below), options.extended);
-        if (listed) {
-            found.emplace_back(below, std::move(listed->entries));
-        } else if (ends_all(listed.code())) {
-            co_return std::move(listed).error();
-        } else {
-            report.failed(planner.named(below, Report::Kind::folder), listed.error());
-        }
-    }
+    const Walk walk{fetched.name,
+                    fetched.prefix,
+                    options.filter,
+                    options.extended,
+                    [&](const files::Entry& entry) {
+                        const auto possible = files::check_name(planner.here(entry.name));
+                        if (possible) {
+                            planner.add(entry, report);
+                        } else {
+                            report.failed(planner.named(entry.name, Report::Kind::file), possible.error());
+                        }
+                        return possible.ok();
+                    },
+                    [&](const std::string& below, const Error& error) {
+                        report.failed(planner.named(below, Report::Kind::folder), error);
+                    }};
+    co_return co_await walk_tree(session, walk, std::move(first));
 }
 
 }  // namespace cinnabar::tools

@@ -82,4 +82,17 @@ struct FetchedTree {
                                                 const files::Root* into, TreePlan& plan, Report& report,
                                                 ProgressBar& bar);
 
+// What is copied of one folder of a server to another server.
+struct CopiedTree {
+    std::string name;    // on the server that it is copied from
+    std::string base;    // the name that the folder gets on the other one; empty: its root
+    std::string prefix;  // what the filter sees before each path
+    std::string path;    // of `name`, for messages
+};
+// `first` is the listing of the folder itself. `*from` is the session with the server that it is copied from, now and
+// while an errand is done.
+[[nodiscard]] hl::Task<Result<void>> plan_copy(files::Client* const* from, const CopiedTree& copied,
+                                               files::Listing first, const CopyOptions& options, TreePlan& plan,
+                                               Report& report, ProgressBar& bar);
+
 }  // namespace cinnabar::tools

@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands/address.hpp"
+#include "commands/server_errands.hpp"
 #include "commands/tree_plan.hpp"
 
 #include <cinnabar/files/name.hpp>
 
 #include <memory>
+#include <utility>
 
 namespace cinnabar::tools {
 namespace {
-
-using Moving = hl::Task<Result<files::Moved>>;
-
-Moving without_bytes(hl::Task<Result<void>> making) {
-    Result<void> made = co_await std::move(making);
-    if (!made) co_return std::move(made).error();
-    co_return files::Moved{};
-}
 
 // Adds the errands of one tree.
 class SavePlanner {
@@ -46,28 +40,18 @@ class SavePlanner {
     }
     void add_folder(const std::string& below, const files::Attributes& attributes) {
         const auto folder = named(below, Report::Kind::folder);
-        const auto name = folder.name;
         files::Entry result;
-        result.name = name;
+        result.name = folder.name;
         result.attributes = attributes;
-        plan_.add_folder(
-            {folder, [name](files::Client& session, bool) { return without_bytes(session.make_folder(name)); }, result},
-            {named(below, Report::Kind::hidden),
-             [name, attributes](files::Client& session, bool) {
-                 return without_bytes(session.finish_folder(name, attributes));
-             },
-             result});
+        plan_.add_folder(make_folder_there(folder, result),
+                         finish_folder_there(named(below, Report::Kind::hidden), result));
     }
     void add_file(const files::Entry& entry) {
         auto file = named(entry.name, Report::Kind::file);
         const auto name = file.name;
         if (auto first = plan_.first_of(entry, name); !first.empty()) {
             file.kind = Report::Kind::link;
-            return plan_.add_hard_link({file,
-                                        [name, first, existing = existing_](files::Client& session, bool) {
-                                            return without_bytes(session.make_hard_link(name, first, existing));
-                                        },
-                                        result_of(entry, first)});
+            return plan_.add_hard_link(make_hard_link_there(std::move(file), result_of(entry, first), existing_));
         }
         file.bytes = entry.bytes;
         const auto open = [tree = tree_, below = entry.name] { return tree->open_file(below); };
@@ -82,12 +66,7 @@ class SavePlanner {
         plan_.add_file(std::move(errand));
     }
     void add_link(const files::Entry& entry) {
-        const auto link = named(entry.name, Report::Kind::link);
-        plan_.add_link({link,
-                        [name = link.name, entry, existing = existing_](files::Client& session, bool) {
-                            return without_bytes(session.make_link(name, entry.target, entry.attributes, existing));
-                        },
-                        result_of(entry)});
+        plan_.add_link(make_link_there(named(entry.name, Report::Kind::link), result_of(entry), existing_));
     }
 
   private:

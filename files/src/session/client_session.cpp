@@ -153,9 +153,9 @@ hl::Task<Result<void>> ClientSession::open() {
     auto buffers = Buffers::make(window_bytes_, static_cast<std::uint32_t>(count));
     if (!buffers) co_return std::move(buffers).error();
     buffers_ = std::make_unique<Buffers>(*std::move(buffers));
-    auto served = node_.serve(fill_rpc, [this](hl::Request<FillIn> request) { return fill(std::move(request)); });
-    if (!served) co_return std::move(served).error();
+    if (auto served = serve_own_calls(); !served) co_return std::move(served).error();
     HoldIn in;
+    in.provider = provider_.value();
     seals_.stamp(in);
     // On the node's loop: whatever opened the session may have ended before the session does.
     if (const Errc spawned = scope_.spawn(hold(node_, server_, in)); spawned != Errc::ok) co_return spawned;
@@ -164,16 +164,38 @@ hl::Task<Result<void>> ClientSession::open() {
     co_return Result<void>();
 }
 
+// Each session of a node takes the next number: the server calls that one.
+Result<void> ClientSession::serve_own_calls() {
+    constexpr std::uint16_t most = 0xffff;
+    std::uint16_t number = 0;
+    const auto serve_fill = [this, &number] {
+        return node_.serve(
+            fill_rpc, [this](hl::Request<FillIn> request) { return fill(std::move(request)); }, hl::provider(number));
+    };
+    Result<void> served = serve_fill();
+    while (served.code() == Errc::exists && number < most) {
+        ++number;
+        served = serve_fill();
+    }
+    if (!served) return served;
+    provider_ = number;
+    return node_.serve(
+        take_rpc, [this](hl::Request<TakeIn> request) { return take(std::move(request)); }, hl::provider(number));
+}
+
 hl::Task<void> ClientSession::hold(hl::NodeRef node, na::Addr server, HoldIn in) {
     // The other calls report whatever ends this one, so its result is not used.
     (void)co_await node.call(hold_rpc, server, in, within(hl::no_deadline));
 }
 
 hl::Task<void> ClientSession::close() {
-    (void)node_.withdraw(fill_rpc);
+    if (provider_) {
+        (void)node_.withdraw(fill_rpc, *provider_);
+        (void)node_.withdraw(take_rpc, *provider_);
+    }
     // A node without a thread of its own is driven from here until the hold call has ended.
     (void)co_await node_.sleep_for(Microseconds{0});
-    co_await fills_.none();
+    co_await inside_.none();
     scope_.request_stop();
     co_await scope_.join();
 }
@@ -387,7 +409,7 @@ hl::Task<Result<void>> ClientSession::push_window(Sending& file, std::uint64_t o
 }
 
 hl::Task<Result<void>> ClientSession::fill(hl::Request<FillIn> request) {
-    const Inside::Entry inside(fills_);
+    const Inside::Entry inside(inside_);
     if (auto sealed = seals_.check(*request); !sealed) co_return to_remote(sealed.error());
     const auto found = pushing_.find(request->file);
     if (found == pushing_.end()) co_return to_remote(Error{Errc::not_found, "no such file is being pushed"});
@@ -415,11 +437,10 @@ hl::Task<Result<void>> ClientSession::fill(hl::Request<FillIn> request) {
 
 // --- fetching
 
-hl::Task<Result<Moved>> ClientSession::fetch(const std::string& name, const Root& into, FetchMode mode,
-                                             BytesMoved progress, std::function<void(std::uint64_t)> announced) {
+hl::Task<Result<AskOut>> ClientSession::ask_for(const std::string& name, ExtendedKinds extended) {
     AskIn ask;
     ask.name = name;
-    ask.extended = mode.extended;
+    ask.extended = extended;
     seals_.stamp(ask);
     auto asked = co_await node_.call(ask_rpc, server_, ask, within(open_deadline));
     if (!asked) co_return from_remote(std::move(asked).error());
@@ -427,6 +448,13 @@ hl::Task<Result<Moved>> ClientSession::fetch(const std::string& name, const Root
         co_await give_up(asked->file);
         co_return Error{Errc::protocol, "what the server tells of the file cannot be", printable(name)};
     }
+    co_return asked;
+}
+
+hl::Task<Result<Moved>> ClientSession::fetch(const std::string& name, const Root& into, FetchMode mode,
+                                             BytesMoved progress, std::function<void(std::uint64_t)> announced) {
+    Result<AskOut> asked = co_await ask_for(name, mode.extended);
+    if (!asked) co_return std::move(asked).error();
     if (announced) announced(asked->bytes);
     if (mode.as.empty()) mode.as = leaf_of(name);
     auto target = co_await disk_.run([&]() -> Result<NewFile> {

@@ -11,6 +11,7 @@
 #include "session/waiting.hpp"
 
 #include <cinnabar/files/client.hpp>
+#include <cinnabar/files/copy.hpp>
 #include <cinnabar/hl/node.hpp>
 #include <cinnabar/hl/request.hpp>
 #include <cinnabar/hl/scope.hpp>
@@ -52,6 +53,11 @@ class ClientSession {
     [[nodiscard]] hl::Task<Result<Moved>> fetch(const std::string& name, const Root& into, FetchMode mode,
                                                 BytesMoved progress, std::function<void(std::uint64_t)> announced);
 
+    // Has `to` pull a file of this server. See copy().
+    [[nodiscard]] hl::Task<Result<Moved>> copy(const std::string& name, ClientSession& to, const std::string& as,
+                                               CopyMode mode, BytesMoved progress,
+                                               std::function<void(std::uint64_t)> announced);
+
     // See Client.
     [[nodiscard]] hl::Task<Result<void>> make(MakeIn in);
     [[nodiscard]] hl::Task<Result<Listing>> list(std::string name, ExtendedKinds extended);
@@ -65,9 +71,11 @@ class ClientSession {
     struct Sending;
     struct Receiving;
     struct Packing;
+    struct Copying;
     [[nodiscard]] hl::Task<Result<Moved>> save_alone(const SmallFile& file, SaveMode mode);
     [[nodiscard]] hl::Task<Result<void>> send_pack(Packing& pack, const std::vector<SmallFile>& files, SaveMode mode);
     [[nodiscard]] hl::Task<Result<LoginOut>> log_in();
+    [[nodiscard]] Result<void> serve_own_calls();
     [[nodiscard]] static hl::Task<void> hold(hl::NodeRef node, na::Addr server, HoldIn in);
     [[nodiscard]] hl::Task<Result<Moved>> find_saved(const SourceFile& source, const std::string& name);
     [[nodiscard]] hl::Task<Result<std::uint64_t>> sum_here(const SourceFile& source);
@@ -84,6 +92,18 @@ class ClientSession {
     [[nodiscard]] hl::Task<Result<void>> receive_window(Receiving& file, std::uint64_t offset);
     [[nodiscard]] static Result<void> take_in(Receiving& file, std::uint64_t offset, ConstBytes content,
                                               const ReadOut& arrived);
+    // Opens a file to be fetched. protocol: what the server tells of it cannot be.
+    [[nodiscard]] hl::Task<Result<AskOut>> ask_for(const std::string& name, ExtendedKinds extended);
+    [[nodiscard]] hl::Task<Result<OpenOut>> open_copy(OpenIn open);
+    [[nodiscard]] hl::Task<Result<Moved>> find_copied(const std::string& name, ClientSession& to,
+                                                      const std::string& as);
+    [[nodiscard]] hl::Task<Result<void>> copy_windows(Copying& file);
+    [[nodiscard]] hl::Task<void> copy_lane(Copying& file);
+    [[nodiscard]] hl::Task<Result<void>> copy_window(Copying& file, std::uint64_t offset);
+    [[nodiscard]] hl::Task<Result<void>> pass_copied_hole(Copying& file, std::uint64_t offset);
+    [[nodiscard]] hl::Task<Result<std::uint64_t>> finish_copy(Copying& file, Sync sync);
+    [[nodiscard]] hl::Task<Result<void>> take(hl::Request<TakeIn> request);
+    [[nodiscard]] hl::Task<Result<void>> hand_on(Copying& file, const TakeIn& in);
     [[nodiscard]] hl::Task<void> give_up(std::uint64_t file, bool keep = false);
     [[nodiscard]] std::uint64_t lanes_for(std::uint64_t bytes) const noexcept;
 
@@ -101,7 +121,9 @@ class ClientSession {
     SessionPart part_;
     std::unique_ptr<Buffers> buffers_;  // made of the size that the server wants
     std::map<std::uint64_t, std::shared_ptr<Sending>> pushing_;
-    Inside fills_;  // handlers at work
+    std::map<std::uint64_t, std::shared_ptr<Copying>> copying_;
+    std::optional<std::uint16_t> provider_;  // of the handlers, among those of other sessions of the node
+    Inside inside_;                          // handlers at work
 };
 
 }  // namespace cinnabar::files

@@ -65,6 +65,40 @@ hl::Task<Result<ReadOut>> Download::move(const ReadIn& in) {
     co_return got;
 }
 
+hl::Task<Result<LendOut>> Download::lend(const LendIn& in, const Give& give) {
+    if (failure_) co_return *failure_;
+    Result<LendOut> outcome = LendOut{};
+    const bool fits =
+        in.bytes != 0 && in.bytes <= buffers_.buffer_bytes() && in.offset < bytes() && in.bytes <= bytes() - in.offset;
+    if (!fits) outcome = Error{Errc::invalid_argument, "the file has no such window"};
+    if (outcome) outcome = co_await hand_out(in, give);
+    if (!outcome) close(outcome.error());
+    co_return outcome;
+}
+
+hl::Task<Result<LendOut>> Download::hand_out(const LendIn& in, const Give& give) {
+    if (const Errc turn = co_await reading_.reach(in.offset); turn != Errc::ok) co_return reason(turn);
+    Result<Buffer> buffer = co_await buffers_.take(share_);
+    if (!buffer) co_return reason(buffer.code());
+    const Bytes content = buffer->bytes().first(in.bytes);
+    ReadIn read;
+    read.offset = in.offset;
+    std::uint64_t checksum = 0;
+    Result<ReadOut> got = co_await disk_.run([&, content] {
+        auto outcome = this->read(read, content);
+        if (outcome && !outcome->hole && in.offered) checksum = block_checksum(content);
+        return outcome;
+    });
+    if (!got) co_return std::move(got).error();
+    reading_.advance(in.offset + in.bytes);
+    if (got->hole) co_return LendOut{true};
+    hl::Bulk window(buffer->region().slice(0, in.bytes), na::Access::read);
+    auto giving = give(std::move(window), checksum);
+    Result<void> given = co_await std::move(giving);
+    if (!given) co_return std::move(given).error();
+    co_return LendOut{};
+}
+
 // Through one buffer, so that others have the disk in between.
 hl::Task<Result<std::uint64_t>> Download::sum() {
     ReadIn in;

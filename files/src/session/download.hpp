@@ -14,6 +14,7 @@
 #include <cinnabar/hl/task.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 namespace cinnabar::files {
@@ -30,6 +31,10 @@ class Download {
     // One window. ok: it is in the client's memory; of a hole, and of what the client has already, nothing is sent.
     // Otherwise as Upload::receive.
     [[nodiscard]] hl::Task<Result<ReadOut>> send(const ReadIn& in);
+    // One window, which `give` lends to the client, with its checksum if `in.offered`; `give` ends when it has let go
+    // of it. Otherwise as above.
+    using Give = std::function<hl::Task<Result<void>>(hl::Bulk window, std::uint64_t checksum)>;
+    [[nodiscard]] hl::Task<Result<LendOut>> lend(const LendIn& in, const Give& give);
     // Reads all of it, for the checksum alone: nothing is sent.
     [[nodiscard]] hl::Task<Result<std::uint64_t>> sum();
     // The checksum of the whole file. invalid_argument: windows are missing. bad_checksum: the file changed meanwhile.
@@ -43,6 +48,7 @@ class Download {
 
   private:
     [[nodiscard]] hl::Task<Result<ReadOut>> move(const ReadIn& in);
+    [[nodiscard]] hl::Task<Result<LendOut>> hand_out(const LendIn& in, const Give& give);
     [[nodiscard]] Result<ReadOut> read(const ReadIn& in, Bytes content);
     [[nodiscard]] Result<void> check(std::uint64_t offset, const hl::Bulk& window) const;
     [[nodiscard]] Error reason(Errc code) const { return failure_ ? *failure_ : Error{code, "no such window is due"}; }

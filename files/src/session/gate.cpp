@@ -23,7 +23,7 @@ MacText Gate::tag_text(const Nonce& client, const Challenge& challenge, const na
 }
 
 Result<HelloOut> Gate::hello(const HelloIn& in, const na::Addr& source) const {
-    if (in.version != protocol_version) return Error{Errc::unsupported, "the server speaks version 3 of the protocol"};
+    if (in.version != protocol_version) return Error{Errc::unsupported, "the server speaks version 4 of the protocol"};
     HelloOut out;
     out.version = protocol_version;
     out.wants_key = key_.has_value();
@@ -55,6 +55,7 @@ Result<LoginOut> Gate::login(const LoginIn& in, const na::Addr& source) {
     auto session = std::make_shared<Session>();
     session->seals = Seals(out.token, std::move(secret));
     session->source = source;
+    session->proven = key_.has_value();
     sessions_.emplace(&source.body(), Entry{std::move(session), clock_.now_us() + challenge_us});
     return out;
 }

@@ -35,8 +35,10 @@ struct Load {
 struct Session {
     Seals seals;
     na::Addr source;
-    bool held = false;   // the client's hold call is open
-    bool ended = false;  // the hold call has ended
+    bool proven = false;         // the client has proven a key
+    std::uint16_t provider = 0;  // of the calls that it serves
+    bool held = false;           // the client's hold call is open
+    bool ended = false;          // the hold call has ended
     std::map<std::uint64_t, std::shared_ptr<Saving>> savings;
     std::map<std::uint64_t, std::shared_ptr<Giving>> givings;
     std::shared_ptr<Load> load = std::make_shared<Load>();

@@ -18,7 +18,7 @@
 
 namespace cinnabar::files {
 
-inline constexpr std::uint32_t protocol_version = 3;
+inline constexpr std::uint32_t protocol_version = 4;
 
 // --- opening a session
 
@@ -61,6 +61,7 @@ struct Seal {
 
 struct HoldIn {
     Seal seal;
+    std::uint16_t provider = 0;  // of the client's own calls (fill, take): it may have several sessions on one node
 };
 // Stays open as long as the session; never answered but by an error. When it ends, for whatever reason, the server
 // forgets the session and removes what it had not finished.
@@ -200,6 +201,33 @@ struct FinishOut {
 };
 inline constexpr hl::Rpc<FinishOut(FinishIn)> finish_rpc{"cinnabar.save.finish"};
 
+// --- copying a file to another server
+
+// The server lends a window of an asked-for file to the client, in a take call, and the client hands the memory on to
+// the other server, in a window call: the bytes go from server to server.
+struct LendIn {
+    Seal seal;
+    std::uint64_t file = 0;
+    std::uint64_t offset = 0;
+    std::uint64_t bytes = 0;  // as large as the other server's windows are
+    bool offered = false;     // the other server may have it from before, and wants its checksum
+};
+struct LendOut {
+    bool hole = false;  // of a sparse file: it is all zeros, and nothing was lent
+};
+// Answered when the client has answered the take call.
+inline constexpr hl::Rpc<LendOut(LendIn)> lend_rpc{"cinnabar.save.lend"};
+
+struct TakeIn {
+    Seal seal;  // shows that it is the server
+    std::uint64_t file = 0;
+    std::uint64_t offset = 0;
+    std::uint64_t checksum = 0;  // XXH3 of this window, if it is offered
+    hl::Bulk window;             // readable
+};
+// Answered when the other server has let go of the memory.
+inline constexpr hl::Rpc<void(TakeIn)> take_rpc{"cinnabar.save.take"};
+
 // Reads a file again, as it is now on the server's disk.
 struct SumIn {
     Seal seal;
@@ -292,6 +320,9 @@ inline constexpr std::chrono::microseconds open_deadline = std::chrono::seconds(
 inline constexpr std::chrono::microseconds window_time_max = std::chrono::seconds(30);
 inline constexpr std::chrono::microseconds window_deadline = std::chrono::seconds(60);
 inline constexpr std::chrono::microseconds fill_deadline = std::chrono::seconds(30);
+inline constexpr std::chrono::microseconds take_deadline = std::chrono::seconds(30);
+// Of the window call that a take call leads to: it ends before that does, so that the client knows whom it waited for.
+inline constexpr std::chrono::microseconds handed_on_deadline = std::chrono::seconds(28);
 inline constexpr std::chrono::microseconds commit_deadline = std::chrono::minutes(10);
 
 }  // namespace cinnabar::files

@@ -29,7 +29,7 @@ Error from_remote(Error error) {
     const auto code = error.app_code < errc_count ? static_cast<Errc>(error.app_code) : Errc::ok;
     error.code = code != Errc::ok && is_known(code) ? code : Errc::protocol;
     error.app_code = 0;
-    error.hint = "the server says";
+    error.hint = server_says;
     error.subject = printable(error.subject);  // it may send what a terminal would obey
     return error;
 }

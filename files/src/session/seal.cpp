@@ -37,7 +37,7 @@ bool SeenNumbers::take(std::uint64_t number) noexcept {
     return true;
 }
 
-MacText describe(const HoldIn&) { return operation(hold_rpc); }
+MacText describe(const HoldIn& in) { return operation(hold_rpc).add(in.provider); }
 
 MacText describe(const OpenIn& in) {
     MacText text = operation(open_rpc);
@@ -72,6 +72,14 @@ MacText describe(const ReadIn& in) {
 }
 
 MacText describe(const FinishIn& in) { return operation(finish_rpc).add(in.file); }
+
+MacText describe(const LendIn& in) {
+    return operation(lend_rpc).add(in.file).add(in.offset).add(in.bytes).add(in.offered ? 1 : 0);
+}
+
+MacText describe(const TakeIn& in) {
+    return operation(take_rpc).add(in.file).add(in.offset).add(in.checksum).add(in.window.size());
+}
 
 MacText describe(const AbortIn& in) { return operation(abort_rpc).add(in.file).add(in.keep ? 1 : 0); }
 

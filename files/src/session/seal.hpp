@@ -38,6 +38,8 @@ class SeenNumbers {
 [[nodiscard]] MacText describe(const AskIn& in);
 [[nodiscard]] MacText describe(const ReadIn& in);
 [[nodiscard]] MacText describe(const FinishIn& in);
+[[nodiscard]] MacText describe(const LendIn& in);
+[[nodiscard]] MacText describe(const TakeIn& in);
 [[nodiscard]] MacText describe(const AbortIn& in);
 [[nodiscard]] MacText describe(const MakeIn& in);
 [[nodiscard]] MacText describe(const ListIn& in);

@@ -12,21 +12,22 @@
 namespace cinnabar::files {
 namespace {
 
-Error no_file() { return to_remote(Error{Errc::not_found, "no such file is under way"}); }
-
 // Of a file that is not being saved: why it was given up, when it was.
-Error no_file(const Session& session, std::uint64_t file) {
+Error why_not(const Session& session, std::uint64_t file) {
     const auto found = session.failed.find(file);
     return found == session.failed.end() ? no_file() : to_remote(found->second);
 }
 
-hl::CallOptions fill_options() {
+hl::CallOptions fill_options(const Session& session) {
     hl::CallOptions options;
     options.deadline = fill_deadline;
+    options.provider = session.provider;
     return options;
 }
 
 }  // namespace
+
+Error no_file() { return to_remote(Error{Errc::not_found, "no such file is under way"}); }
 
 void UnderWay::begin() noexcept {
     const std::lock_guard lock(mutex_);
@@ -85,6 +86,7 @@ Result<void> Service::serve_files_on(const hl::NodeRef& node) {
     CINNABAR_TRY_VOID(node.serve(read_rpc, [this](hl::Request<ReadIn> request) { return read(std::move(request)); }));
     CINNABAR_TRY_VOID(
         node.serve(finish_rpc, [this](hl::Request<FinishIn> request) { return finish(std::move(request)); }));
+    CINNABAR_TRY_VOID(node.serve(lend_rpc, [this](hl::Request<LendIn> request) { return lend(std::move(request)); }));
     CINNABAR_TRY_VOID(node.serve(sum_rpc, [this](hl::Request<SumIn> request) { return sum(std::move(request)); }));
     CINNABAR_TRY_VOID(node.serve(make_rpc, [this](hl::Request<MakeIn> request) { return make(std::move(request)); }));
     CINNABAR_TRY_VOID(node.serve(list_rpc, [this](hl::Request<ListIn> request) { return list(std::move(request)); }));
@@ -122,6 +124,7 @@ hl::Task<Result<void>> Service::hold(hl::Request<HoldIn> request) {
     if (auto known = session_of(request); !known) co_return to_remote(known.error());
     auto session = gate_.hold(request->seal.token, request.source());
     if (!session) co_return to_remote(session.error());
+    (*session)->provider = request->provider;
     // Ends when the client gives the session up, when it is lost, and when the node goes.
     constexpr Microseconds long_time = std::chrono::hours(24);
     Errc slept = Errc::ok;
@@ -242,10 +245,13 @@ hl::Task<Result<WindowOut>> Service::window(hl::Request<WindowIn> request) {
     auto session = session_of(request);
     if (!session) co_return to_remote(session.error());
     const auto found = (*session)->savings.find(request->file);
-    if (found == (*session)->savings.end()) co_return no_file(**session, request->file);
+    if (found == (*session)->savings.end()) co_return why_not(**session, request->file);
     const auto saving = found->second;
     Result<WindowOut> outcome = WindowOut{};
-    if (request->hole) {
+    if (auto may = may_follow(**session, *saving, request->window); !may) {
+        saving->upload->close(may.error());
+        outcome = std::move(may).error();
+    } else if (request->hole) {
         Result<void> left = co_await saving->upload->receive_hole(request->offset);
         if (!left) outcome = std::move(left).error();
     } else {
@@ -260,7 +266,7 @@ hl::Task<Result<void>> Service::push(hl::Request<PushIn> request) {
     auto session = session_of(request);
     if (!session) co_return to_remote(session.error());
     const auto found = (*session)->savings.find(request->file);
-    if (found == (*session)->savings.end()) co_return no_file(**session, request->file);
+    if (found == (*session)->savings.end()) co_return why_not(**session, request->file);
     const auto saving = found->second;
     const Upload::Ask ask = [&request, &session](hl::Bulk buffer, std::uint32_t notice) -> hl::Task<Result<void>> {
         FillIn fill;
@@ -269,7 +275,7 @@ hl::Task<Result<void>> Service::push(hl::Request<PushIn> request) {
         fill.notice = notice;
         fill.buffer = std::move(buffer);
         (*session)->seals.stamp(fill);
-        co_return co_await request.node().call(fill_rpc, request.source(), fill, fill_options());
+        co_return co_await request.node().call(fill_rpc, request.source(), fill, fill_options(**session));
     };
     Result<void> outcome = co_await saving->upload->grant(request->offset, request.node(), request.source(), ask);
     if (outcome) co_return outcome;
@@ -281,7 +287,7 @@ hl::Task<Result<void>> Service::commit(hl::Request<CommitIn> request) {
     auto session = session_of(request);
     if (!session) co_return to_remote(session.error());
     const auto found = (*session)->savings.find(request->file);
-    if (found == (*session)->savings.end()) co_return no_file(**session, request->file);
+    if (found == (*session)->savings.end()) co_return why_not(**session, request->file);
     // Out of the session, so that its end does not interfere: all bytes are here.
     const auto saving = std::move(found->second);
     (*session)->savings.erase(found);

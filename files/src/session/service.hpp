@@ -94,6 +94,7 @@ struct Saving {
     Claims::Claim claim;
     std::optional<Upload> upload;  // once the file was made
     unsigned gaps = 0;             // looks in a row that found one
+    na::Addr owner = {};           // the server that lends its windows; empty: the client itself
 };
 struct Giving {
     UnderWay::Entry entry;
@@ -101,6 +102,9 @@ struct Giving {
     std::optional<Download> download;
     unsigned gaps = 0;
 };
+
+// The answer to a call that names another one, in the form in which it travels.
+[[nodiscard]] Error no_file();
 
 class Service {
   public:
@@ -153,6 +157,8 @@ class Service {
     [[nodiscard]] hl::Task<Result<void>> hold(hl::Request<HoldIn> request);
     [[nodiscard]] hl::Task<Result<OpenOut>> open(hl::Request<OpenIn> request);
     [[nodiscard]] hl::Task<Result<WindowOut>> window(hl::Request<WindowIn> request);
+    // Whether the server pulls the windows of a file from another server, to which it connects.
+    [[nodiscard]] Result<void> may_follow(const Session& session, Saving& saving, const hl::Bulk& window) const;
     [[nodiscard]] hl::Task<Result<void>> push(hl::Request<PushIn> request);
     [[nodiscard]] hl::Task<Result<PackOut>> pack(hl::Request<PackIn> request);
     [[nodiscard]] Result<void> may_pack(const Session& session, const PackIn& in) const;
@@ -162,6 +168,7 @@ class Service {
     [[nodiscard]] hl::Task<Result<void>> commit(hl::Request<CommitIn> request);
     [[nodiscard]] hl::Task<Result<AskOut>> ask(hl::Request<AskIn> request);
     [[nodiscard]] hl::Task<Result<ReadOut>> read(hl::Request<ReadIn> request);
+    [[nodiscard]] hl::Task<Result<LendOut>> lend(hl::Request<LendIn> request);
     [[nodiscard]] hl::Task<Result<Verified>> sum(hl::Request<SumIn> request);
     [[nodiscard]] hl::Task<Result<FinishOut>> finish(hl::Request<FinishIn> request);
     [[nodiscard]] hl::Task<Result<void>> make(hl::Request<MakeIn> request);

@@ -147,7 +147,10 @@ void Upload::advance(std::uint64_t offset) {
 hl::Task<Result<void>> Upload::pull_into(const Buffer& buffer, const hl::Bulk& window) {
     hl::TransferOptions options;
     options.deadline = window_time_max;
+    options.follow_owner = true;  // Service::may_follow was asked
     Result<std::uint64_t> moved = co_await window.pull(buffer.region().slice(0, window.size()), options);
+    if (!moved && !window.remote().owner().empty())
+        co_return Error{moved.code(), "it did not get the bytes from the server that lends them"};
     if (!moved) co_return std::move(moved).error();
     if (*moved != window.size()) co_return Error{Errc::protocol, "the window came short"};
     co_return Result<void>();

@@ -82,6 +82,7 @@ using BytesMoved = std::function<void(std::uint64_t bytes)>;
 enum class Keyless : std::uint8_t { accepted, refused, proven };
 
 class ClientSession;
+struct CopyMode;
 
 class CINNABAR_API Client {
   public:
@@ -139,6 +140,9 @@ class CINNABAR_API Client {
     [[nodiscard]] hl::Task<Result<std::uint32_t>> remove_remains(const std::string& name = {});
 
   private:
+    friend hl::Task<Result<Moved>> copy(Client& from, const std::string& name, Client& to, const std::string& as,
+                                        CopyMode mode, BytesMoved progress,
+                                        std::function<void(std::uint64_t bytes)> announced);
     std::unique_ptr<ClientSession> session_;
 };
 

@@ -61,6 +61,7 @@ struct AccessRequest {
         remove,          // a file, a link or an empty folder
         list_remains,    // of interrupted saves, of whatever name; the name is empty
         remove_remains,  // those of one name; all of them for the empty one
+        follow,          // `target` is another server's address: this one connects to it, for the content of a file
     };
     Kind kind = Kind::save;
     std::string_view name;    // any bytes, and not looked at yet: it may be malformed

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the service does for files that a client copies between two servers: the one lends its windows, the other
+// follows the lent memory to its owner.
+#include "session/remote_error.hpp"
+#include "session/service.hpp"
+
+#include <unistd.h>
+
+#include <utility>
+
+namespace cinnabar::files {
+namespace {
+
+// Whoever proved a key, or is this process's own user, as the kernel says. The address of the other server is its word.
+bool may_name_servers(const Session& session) {
+    const auto process = session.source.process();
+    return session.proven || (process && process->uid == ::geteuid());
+}
+
+}  // namespace
+
+hl::Task<Result<LendOut>> Service::lend(hl::Request<LendIn> request) {
+    auto session = session_of(request);
+    if (!session) co_return to_remote(session.error());
+    const auto found = (*session)->givings.find(request->file);
+    if (found == (*session)->givings.end()) co_return no_file();
+    const auto giving = found->second;
+    const Download::Give give = [&request, &session](hl::Bulk window,
+                                                     std::uint64_t checksum) -> hl::Task<Result<void>> {
+        TakeIn take;
+        take.file = request->file;
+        take.offset = request->offset;
+        take.checksum = checksum;
+        take.window = std::move(window);
+        (*session)->seals.stamp(take);
+        hl::CallOptions options;
+        options.deadline = take_deadline;
+        options.provider = (*session)->provider;
+        co_return co_await request.node().call(take_rpc, request.source(), take, options);
+    };
+    Result<LendOut> outcome = co_await giving->download->lend(*request, give);
+    if (!outcome) co_return to_remote(outcome.error());
+    co_return outcome;
+}
+
+// One server for each file: a client cannot make this one dial more than it has files under way.
+Result<void> Service::may_follow(const Session& session, Saving& saving, const hl::Bulk& window) const {
+    const auto& owner = window.remote().owner();
+    if (owner.empty() || owner == saving.owner) return {};
+    if (!saving.owner.empty())
+        return Error{Errc::invalid_argument, "the windows of a file are lent by one server, not by several"};
+    if (!may_name_servers(session))
+        return Error{Errc::permission,
+                     "for clients without a key the server connects to no other servers: serve --key-file"};
+    const auto address = owner.to_string();
+    const AccessRequest access{
+        AccessRequest::Kind::follow, saving.claim.name(), saving.upload->bytes(), false, address, session.source};
+    CINNABAR_TRY_VOID(may_access(access));
+    saving.owner = owner;
+    return {};
+}
+
+}  // namespace cinnabar::files

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "commands/address.hpp"
+#include "commands/commands.hpp"
+#include "commands/tree_plan.hpp"
+#include "commands/tree_walk.hpp"
+
+#include <cinnabar/files/copy.hpp>
+#include <cinnabar/files/name.hpp>
+
+#include <unistd.h>
+
+#include <map>
+#include <optional>
+#include <utility>
+
+namespace cinnabar::tools {
+namespace {
+
+// What is copied from one server, by the name that it gets; "" and "/" behind a name on the server: what is in it.
+struct CopySource {
+    std::string name;
+    std::string as;
+};
+using Sources = std::map<std::string, std::vector<CopySource>>;
+
+// A single thing gets the name in `to`, unless that is a folder to put it in.
+std::string name_for(const Place& from, const Place& to, bool several) {
+    if (from.path.ends_with('/')) return join_name(to.path, {});
+    const bool into = several || to.path.empty() || to.path.ends_with('/');
+    return into ? join_name(to.path, files::leaf_of(from.path)) : to.path;
+}
+
+// Nothing: what is wrong with them was told.
+std::optional<Sources> sources_of(const CopyOptions& options, const Place& to) {
+    Sources sources;
+    std::map<std::string, std::string> from_by_name;
+    for (const auto& from : options.from) {
+        const auto place = parse_place(from);
+        if (!place || place->path.empty()) {
+            complain(files::printable(from) + ": what to copy is SCHEME://HOST:PORT/NAME");
+            return std::nullopt;
+        }
+        auto as = name_for(*place, to, options.from.size() > 1);
+        const auto [other, fresh] = from_by_name.try_emplace(as, from);
+        if (!fresh && !place->path.ends_with('/')) {
+            complain(files::printable(other->second) + " and " + files::printable(from) + " would both become " +
+                     files::printable(as) + ": copy them one by one");
+            return std::nullopt;
+        }
+        sources[place->server].push_back({place->path, std::move(as)});
+    }
+    return sources;
+}
+
+// The sessions of one command with the servers of which it copies, one after another.
+class Copier {
+  public:
+    Copier(const CopyOptions& options, const Place& to, Report& report, ProgressBar& bar, const Interrupt& interrupt)
+        : options_(options), to_(to), report_(report), bar_(bar), interrupt_(interrupt) {}
+
+    void copy(const std::string& server, const std::vector<CopySource>& sources) {
+        Ends ends{reachable_from(server, to_.server), to_.server, options_, options_};
+        if (!options_.from_key_file.empty()) ends.from_options.key_file = options_.from_key_file;
+        const Opening open = [&](const SessionWork& work) -> Ended {
+            bool from_failed = false;
+            auto ended = over_sessions(ends, from_, work, interrupt_, from_failed);
+            return {std::move(ended), from_failed ? server : to_.server};
+        };
+        const Planner planner = [&](files::Client& session) { return plan(session, server, sources); };
+        move_over(open, options_, planner, report_, bar_, interrupt_);
+    }
+
+  private:
+    [[nodiscard]] Errand errand_of_file(const std::string& server, const CopySource& source) const {
+        const files::CopyMode mode{options_.replace ? files::Existing::replace : files::Existing::keep,
+                                   options_.preserve, options_.extended, false, options_.sync};
+        return {Report::File{source.as, server + "/" + source.name},
+                [from = &from_, source, mode, &bar = bar_](files::Client& to, bool again) {
+                    auto how = mode;
+                    how.again = again;
+                    return files::copy(
+                        **from, source.name, to, source.as, how, [&bar](std::uint64_t moved) { bar.add_bytes(moved); },
+                        [&bar](std::uint64_t bytes) { bar.add_total(bytes); });
+                }};
+    }
+
+    hl::Task<Result<Plan>> plan(files::Client& to, const std::string& server, const std::vector<CopySource>& sources) {
+        TreePlan plan;
+        for (const auto& source : sources) {
+            const std::string name = join_name(source.name, {});
+            Result<files::Listing> listing = co_await from_->list(name, options_.extended);
+            if (!listing && ends_all(listing.code())) co_return std::move(listing).error();
+            if (!listing && may_be_file(listing.code())) {
+                plan.add_file(errand_of_file(server, source));
+                continue;
+            }
+            const std::string path = server + "/" + name;
+            if (!listing) {
+                report_.failed({source.as, path}, listing.error());
+                continue;
+            }
+            CopiedTree copied{name, source.as, std::string(files::leaf_of(name)) + "/", path};
+            if (source.name.ends_with('/')) copied.prefix.clear();
+            Result<void> planned =
+                co_await plan_copy(&from_, copied, *std::move(listing), options_, plan, report_, bar_);
+            if (!planned) co_return std::move(planned).error();
+        }
+        const TreePlan::Lister list = [&to](const std::string& name) { return to.list(name); };
+        Result<void> compared;
+        if (!options_.ignore_times) compared = co_await plan.leave_out_unchanged(list, report_);
+        if (!compared) co_return std::move(compared).error();
+        co_return plan.take(bar_);
+    }
+
+    const CopyOptions& options_;
+    const Place& to_;
+    Report& report_;
+    ProgressBar& bar_;
+    const Interrupt& interrupt_;
+    files::Client* from_ = nullptr;  // while its session is open
+};
+
+}  // namespace
+
+ExitCode run_copy(const CopyOptions& options) {
+    const Interrupt interrupt;
+    const auto to = parse_place(options.to);
+    if (!to) {
+        complain("the last word is where to copy: " + to.error().message());
+        return ExitCode::usage;
+    }
+    const auto sources = sources_of(options, *to);
+    if (!sources) return ExitCode::usage;
+    ProgressBar bar(STDERR_FILENO, !options.json && !options.quiet, 0, 0);
+    Report report(style_of(options), "copied", bar);
+    Copier copier(options, *to, report, bar, interrupt);
+    for (const auto& [server, names] : *sources) {
+        if (interrupt.happened()) {
+            report.failed_at_once(server, Error{Errc::canceled, "interrupted"});
+        } else {
+            copier.copy(server, names);
+        }
+    }
+    return report.finish();
+}
+
+}  // namespace cinnabar::tools
