@@ -60,8 +60,14 @@ void add_tree_options(CLI::App& command, TransferOptions& options) {
     command.add_flag("-X,--xattrs", options.extended.user, "Keep extended attributes (user.*)");
     command.add_flag("-A,--acls", options.extended.acls, "Keep POSIX access control lists");
     command.add_flag("--safe-links", options.safe_links, "Leave out symbolic links that lead out of their tree");
-    command.add_flag("-I,--ignore-times", options.ignore_times,
-                     "Move files of trees also when size, time and mode are the same");
+    auto* const ignore_times = command.add_flag("-I,--ignore-times", options.ignore_times,
+                                                "Move files of trees also when size, time and mode are the same");
+    command
+        .add_flag("-c,--checksum", options.by_content,
+                  "Leave out files of trees whose content is the same, whatever their times are: both sides read all")
+        ->excludes(ignore_times);
+    command.add_flag("-W,--whole-file", options.whole,
+                     "Send all of a file that replaces another, and not only the blocks that differ");
     command.add_flag("-n,--dry-run", options.dry_run, "Tell what would be done, and do nothing");
     command.add_option("--include", "Parts of trees to take; the first pattern that matches decides")
         ->expected(1)

@@ -63,6 +63,10 @@ hl::Task<Result<Listing>> Client::list(const std::string& name, ExtendedKinds ex
     return session_->list(name, extended);
 }
 
+hl::Task<Result<bool>> Client::has_content(OpenSource source, const std::string& name) {
+    return session_->has_content(std::move(source), name);
+}
+
 hl::Task<Result<Verified>> Client::verify(const std::string& name) { return session_->verify(name); }
 
 hl::Task<Result<Seen>> Client::look(const std::string& name, ExtendedKinds extended) {

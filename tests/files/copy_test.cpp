@@ -114,8 +114,12 @@ struct CopyTest : testing::TestWithParam<Between> {
         ASSERT_TRUE(hl::sync_wait(to->open()).ok());
     }
     void log_out() {
-        if (from) EXPECT_TRUE(hl::sync_wait(from->close()).ok());
-        if (to) EXPECT_TRUE(hl::sync_wait(to->close()).ok());
+        if (from) {
+            EXPECT_TRUE(hl::sync_wait(from->close()).ok());
+        }
+        if (to) {
+            EXPECT_TRUE(hl::sync_wait(to->close()).ok());
+        }
         from.reset();
         to.reset();
         here.reset();
@@ -326,13 +330,10 @@ struct RudeConductor : CopyTest {
         na::Addr server;
         Seals seals;
     };
-    hl::Task<void> hold(Session& at, std::uint16_t provider) {
-        HoldIn in;
-        in.provider = provider;
-        at.seals.stamp(in);
+    hl::Task<void> hold(na::Addr server, HoldIn in) {
         hl::CallOptions options;
         options.deadline = hl::no_deadline;
-        (void)co_await here->call(hold_rpc, at.server, in, options);
+        (void)co_await here->call(hold_rpc, server, in, options);
     }
     Session log_in_at(const Party& party, std::uint16_t provider) {
         Session at{here->lookup(party.endpoint("tcp")).value(), {}};
@@ -343,7 +344,10 @@ struct RudeConductor : CopyTest {
         login.proof = key.prove_client(login.nonce, login.challenge.nonce);
         const Token token = here->call(login_rpc, at.server, login).wait()->token;
         at.seals = Seals(token, key.session_secret(login.nonce, login.challenge.nonce, token));
-        EXPECT_EQ(here->spawn(hold(at, provider)), Errc::ok);
+        HoldIn in;
+        in.provider = provider;
+        at.seals.stamp(in);
+        EXPECT_EQ(here->spawn(hold(at.server, in)), Errc::ok);
         return at;
     }
     template <typename R, typename In>

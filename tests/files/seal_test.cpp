@@ -77,6 +77,7 @@ TEST_F(SealTest, NothingOfItCanBeChanged) {
     EXPECT_FALSE(there.check(with([](OpenIn& in) { in.sparse = true; })).ok());
     EXPECT_FALSE(there.check(with([](OpenIn& in) { in.replace = true; })).ok());
     EXPECT_FALSE(there.check(with([](OpenIn& in) { in.checked = false; })).ok());
+    EXPECT_FALSE(there.check(with([](OpenIn& in) { in.compares = true; })).ok());
     EXPECT_FALSE(there.check(with([](OpenIn& in) { in.seal.number += 1; })).ok());
     EXPECT_FALSE(there.check(with([](OpenIn& in) { in.seal.token.low += 1; })).ok());
     EXPECT_FALSE(there.check(with([](OpenIn& in) { in.seal.mac[31] ^= 1; })).ok());
@@ -101,6 +102,35 @@ TEST_F(SealTest, WhatIsMadeCannotBeChanged) {
     EXPECT_TRUE(refused([](MakeIn& in) { in.attributes.mode = 0777; }));
     EXPECT_TRUE(refused([](MakeIn& in) { in.replace = true; }));
     EXPECT_TRUE(there.check(good).ok());
+}
+
+TEST_F(SealTest, TheChecksumsOfBlocksCannotBeChanged) {
+    WindowIn window;
+    window.blocks = {1, 2};
+    here.stamp(window);
+    const auto with = [](auto in, std::vector<std::uint64_t> blocks) {
+        in.blocks = std::move(blocks);
+        return in;
+    };
+    EXPECT_EQ(there.check(with(window, {1, 3})).code(), Errc::permission);
+    EXPECT_EQ(there.check(with(window, {1})).code(), Errc::permission);
+    EXPECT_TRUE(there.check(window).ok());
+    TakeIn take;
+    take.blocks = {1, 2};
+    here.stamp(take);
+    EXPECT_EQ(there.check(with(take, {})).code(), Errc::permission);
+    EXPECT_TRUE(there.check(take).ok());
+    LendIn lend;
+    lend.bytes = 4;
+    here.stamp(lend);
+    const auto other = [&lend](auto change) {
+        auto in = lend;
+        change(in);
+        return in;
+    };
+    EXPECT_EQ(there.check(other([](LendIn& in) { in.bytes = 5; })).code(), Errc::permission);
+    EXPECT_EQ(there.check(other([](LendIn& in) { in.compares = true; })).code(), Errc::permission);
+    EXPECT_TRUE(there.check(lend).ok());
 }
 
 TEST_F(SealTest, AnotherOperationOrSessionIsRefused) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The server of the save service, called by a client that does not keep to the protocol.
+#include "file/blocks.hpp"
 #include "file/checksum.hpp"
 #include "file/journal.hpp"
 #include "session/protocol.hpp"
@@ -110,6 +111,18 @@ struct ServerTest : testing::Test {
         return reached();
     }
 };
+
+TEST_F(ServerTest, MoreBlocksThanAWindowHasAreRefused) {
+    begin();
+    WindowIn in;
+    in.file = open("a", options.window_bytes);
+    in.blocks.resize(blocks_in(options.window_bytes) + 1);
+    seals.stamp(in);
+    const auto sent = here->call(window_rpc, to, in).wait();
+    ASSERT_FALSE(sent.ok());
+    EXPECT_EQ(from_remote(sent.error()).code, Errc::too_large);
+    EXPECT_TRUE(send(in.file, 0, options.window_bytes).ok()) << "the file goes on";
+}
 
 // A client that is asked to fill the server's buffers.
 struct PushTest : ServerTest {

@@ -51,5 +51,13 @@ TEST(Place, WhatStaysOnTheHost) {
     EXPECT_EQ(stays_on_host("nonsense").code(), Errc::bad_address);
 }
 
+TEST(Address, AServerIsReachedFromAnotherOneByWhatBothHave) {
+    EXPECT_EQ(reachable_from("tcp://1.2.3.4:5,shm://a", "shm://b"), "shm://a");
+    EXPECT_EQ(reachable_from("tcp://1.2.3.4:5,shm://a", "tcp://6.7.8.9:1,shm://b"), "tcp://1.2.3.4:5,shm://a");
+    EXPECT_EQ(reachable_from("tcp://1.2.3.4:5", "shm://b"), "tcp://1.2.3.4:5") << "it may have more than it names";
+    EXPECT_EQ(reachable_from("tcp://1.2.3.4:5,tcp://[::1]:6,shm://a,b", "tcp://6.7.8.9:1"),
+              "tcp://1.2.3.4:5,tcp://[::1]:6");
+}
+
 }  // namespace
 }  // namespace cinnabar::tools

@@ -46,6 +46,8 @@ struct TransferOptions : SessionOptions {
     files::Filter filter;
     bool safe_links = false;    // leave out links that lead out of their tree
     bool ignore_times = false;  // move also what is the same by size, time and mode
+    bool by_content = false;    // what is the same is told by size, mode and checksum
+    bool whole = false;         // send all of a file that replaces another
     bool dry_run = false;
 };
 

@@ -73,7 +73,11 @@ class Copier {
   private:
     [[nodiscard]] Errand errand_of_file(const std::string& server, const CopySource& source) const {
         const files::CopyMode mode{options_.replace ? files::Existing::replace : files::Existing::keep,
-                                   options_.preserve, options_.extended, false, options_.sync};
+                                   options_.preserve,
+                                   options_.extended,
+                                   false,
+                                   options_.sync,
+                                   options_.whole};
         return {Report::File{source.as, server + "/" + source.name},
                 [from = &from_, source, mode, &bar = bar_](files::Client& to, bool again) {
                     auto how = mode;
@@ -107,7 +111,9 @@ class Copier {
         }
         const TreePlan::Lister list = [&to](const std::string& name) { return to.list(name); };
         Result<void> compared;
-        if (!options_.ignore_times) compared = co_await plan.leave_out_unchanged(list, report_);
+        std::optional<TreePlan::ByContent> by_content;
+        if (options_.by_content) by_content = {&to, options_.jobs};
+        if (!options_.ignore_times) compared = co_await plan.leave_out_unchanged(list, report_, by_content);
         if (!compared) co_return std::move(compared).error();
         co_return plan.take(bar_);
     }

@@ -40,7 +40,7 @@ Result<std::optional<files::Root>> open_folder(const FetchOptions& options) {
 
 Errand errand_of_file(const std::string& name, const FetchOptions& options, const files::Root* into, ProgressBar& bar) {
     const auto existing = options.replace ? files::Existing::replace : files::Existing::keep;
-    const files::FetchMode mode{existing, {}, options.preserve, options.extended};
+    const files::FetchMode mode{existing, {}, options.preserve, options.extended, options.whole};
     return {Report::File{name, join_path(options.folder, files::leaf_of(name))},
             [name, mode, into, &bar](files::Client& session, bool) {
                 return session.fetch(
@@ -89,7 +89,9 @@ hl::Task<Result<Plan>> plan_all(files::Client& session, const std::vector<std::s
     }
     const TreePlan::Lister list = [into](const std::string& name) { return list_here(*into, name); };
     Result<void> compared;
-    if (into && !options.ignore_times) compared = co_await plan.leave_out_unchanged(list, report);
+    std::optional<TreePlan::ByContent> by_content;
+    if (options.by_content) by_content = {&session, options.jobs};
+    if (into && !options.ignore_times) compared = co_await plan.leave_out_unchanged(list, report, by_content);
     if (!compared) co_return std::move(compared).error();
     co_return plan.take(bar);
 }

@@ -27,7 +27,7 @@ Errand errand_of_file(const std::string& path, const std::string& name, const Sa
     if (const auto size = std::filesystem::file_size(path, unknown); !unknown) file.bytes = size;
     const auto existing = options.replace ? files::Existing::replace : files::Existing::keep;
     const files::SaveMode mode{existing,         options.push, options.checksum, options.preserve,
-                               options.extended, false,        options.sync};
+                               options.extended, false,        options.sync,     options.whole};
     Errand errand{file, [path, name, mode, &bar](files::Client& session, bool again) {
                       auto how = mode;
                       how.again = again;
@@ -83,7 +83,9 @@ ExitCode run_save(const SaveOptions& options) {
     const Planner planner = [&](files::Client& session) -> hl::Task<Result<Plan>> {
         const TreePlan::Lister list = [&session](const std::string& name) { return session.list(name); };
         Result<void> compared;
-        if (!options.ignore_times) compared = co_await plan->leave_out_unchanged(list, report);
+        std::optional<TreePlan::ByContent> by_content;
+        if (options.by_content) by_content = {&session, options.jobs};
+        if (!options.ignore_times) compared = co_await plan->leave_out_unchanged(list, report, by_content);
         if (!compared) co_return std::move(compared).error();
         co_return plan->take(bar);
     };

@@ -28,6 +28,8 @@ struct Errand {
     // A file that may be saved together with others of the same mode.
     std::optional<files::SmallFile> small = {};
     files::SaveMode mode = {};
+    // Of a file of a tree: whether the side that gets it has that content under that name.
+    std::function<hl::Task<Result<bool>>(files::Client& session)> is_there = {};
     bool over = false;               // done, or failed and told
     std::optional<Error> lost = {};  // the server was lost meanwhile
 };

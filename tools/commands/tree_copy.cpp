@@ -12,6 +12,15 @@
 namespace cinnabar::tools {
 namespace {
 
+hl::Task<Result<bool>> same_content(files::Client& from, const std::string& name, files::Client& to,
+                                    const std::string& as) {
+    Result<files::Verified> here = co_await from.verify(name);
+    if (!here) co_return std::move(here).error();
+    Result<files::Verified> there = co_await to.verify(as);
+    if (!there) co_return std::move(there).error();
+    co_return here->bytes == there->bytes && here->checksum == there->checksum;
+}
+
 // Adds the errands of one tree. Its files go from server to server; folders and links are made by the one that gets it.
 class CopyPlanner {
   public:
@@ -20,8 +29,12 @@ class CopyPlanner {
         : from_(from),
           copied_(copied),
           options_(options),
-          mode_{options.replace ? files::Existing::replace : files::Existing::keep, true, options.extended, false,
-                options.sync},
+          mode_{options.replace ? files::Existing::replace : files::Existing::keep,
+                true,
+                options.extended,
+                false,
+                options.sync,
+                options.whole},
           plan_(plan),
           bar_(bar) {}
 
@@ -55,14 +68,16 @@ class CopyPlanner {
         }
         file.bytes = entry.bytes;
         const auto name = join_name(copied_.name, entry.name);
-        plan_.add_file({std::move(file),
-                        [from = from_, name, as, mode = mode_, &bar = bar_](files::Client& to, bool again) {
-                            auto how = mode;
-                            how.again = again;
-                            return files::copy(**from, name, to, as, how,
-                                               [&bar](std::uint64_t moved) { bar.add_bytes(moved); });
-                        },
-                        result_of(entry)});
+        Errand errand{std::move(file),
+                      [from = from_, name, as, mode = mode_, &bar = bar_](files::Client& to, bool again) {
+                          auto how = mode;
+                          how.again = again;
+                          return files::copy(**from, name, to, as, how,
+                                             [&bar](std::uint64_t moved) { bar.add_bytes(moved); });
+                      },
+                      result_of(entry)};
+        errand.is_there = [from = from_, name, as](files::Client& to) { return same_content(**from, name, to, as); };
+        plan_.add_file(std::move(errand));
     }
     void add(const files::Entry& entry, Report& report) {
         if (entry.kind == files::EntryKind::file) return add_file(entry);

@@ -74,15 +74,19 @@ class FetchPlanner {
                 [into = into_, as, first, existing = existing_] { return into->make_hard_link(as, first, existing); }));
         }
         file.bytes = entry.bytes;
-        const files::FetchMode mode{existing_, {}, true, options_.extended};
-        plan_.add_file({file,
-                        [name = file.name, as, mode, into = into_, &bar = bar_](files::Client& session, bool) {
-                            auto under = mode;
-                            under.as = as;
-                            return session.fetch(name, *into, under,
-                                                 [&bar](std::uint64_t moved) { bar.add_bytes(moved); });
-                        },
-                        result_of(entry)});
+        const files::FetchMode mode{existing_, {}, true, options_.extended, options_.whole};
+        Errand errand{file,
+                      [name = file.name, as, mode, into = into_, &bar = bar_](files::Client& session, bool) {
+                          auto under = mode;
+                          under.as = as;
+                          return session.fetch(name, *into, under,
+                                               [&bar](std::uint64_t moved) { bar.add_bytes(moved); });
+                      },
+                      result_of(entry)};
+        errand.is_there = [name = file.name, as, into = into_](files::Client& session) {
+            return session.has_content([into, as] { return into->open_source(as); }, name);
+        };
+        plan_.add_file(std::move(errand));
     }
     void add_link(const files::Entry& entry) {
         plan_.add_link(made_here(named(entry.name, Report::Kind::link), result_of(entry),

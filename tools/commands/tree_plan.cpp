@@ -4,15 +4,34 @@
 #include "commands/address.hpp"
 
 #include <cinnabar/files/name.hpp>
+#include <cinnabar/hl/when_all.hpp>
 
 #include <algorithm>
 #include <deque>
-#include <set>
+#include <utility>
 
 namespace cinnabar::tools {
 namespace {
 
 std::size_t depth_of(std::string_view name) { return static_cast<std::size_t>(std::ranges::count(name, '/')); }
+
+// Files that may have the same content; lanes compare one after another.
+struct Comparing {
+    std::vector<const Errand*> files;
+    std::size_t next = 0;
+    std::set<std::string, std::less<>> same = {};
+    std::optional<Error> end = {};  // of the session
+};
+
+// What cannot be compared is told when it is moved.
+hl::Task<void> compare_lane(files::Client& session, Comparing& all) {
+    while (!all.end && all.next < all.files.size()) {
+        const Errand& errand = *all.files[all.next++];
+        Result<bool> same = co_await errand.is_there(session);
+        if (same && *same) all.same.insert(errand.result->name);
+        if (!same && ends_all(same.code())) all.end = same.error();
+    }
+}
 
 bool same_time_and_mode(const files::Attributes& a, const files::Attributes& b) {
     return a.mode == b.mode && a.modified_s == b.modified_s && a.modified_ns == b.modified_ns;
@@ -74,7 +93,25 @@ hl::Task<Result<TreePlan::Inventory>> TreePlan::look(const Lister& list) const {
     co_return inventory;
 }
 
-hl::Task<Result<void>> TreePlan::leave_out_unchanged(const Lister& list, Report& report) {
+hl::Task<Result<TreePlan::Names>> TreePlan::find_same_content(const Inventory& inventory, ByContent how) const {
+    Comparing all;
+    for (const auto& errand : files_) {
+        const auto there = errand.result ? inventory.find(errand.result->name) : inventory.end();
+        if (there != inventory.end() && errand.is_there && there->second.kind == files::EntryKind::file &&
+            there->second.bytes == errand.result->bytes &&
+            there->second.attributes.mode == errand.result->attributes.mode)
+            all.files.push_back(&errand);
+    }
+    std::vector<hl::Task<void>> lanes;
+    for (std::size_t i = 0; i < std::min<std::size_t>(how.jobs, all.files.size()); ++i)
+        lanes.push_back(compare_lane(*how.session, all));
+    if (!lanes.empty()) (void)co_await hl::when_all(std::move(lanes));
+    if (all.end) co_return *all.end;
+    co_return std::move(all.same);
+}
+
+hl::Task<Result<void>> TreePlan::leave_out_unchanged(const Lister& list, Report& report,
+                                                     std::optional<ByContent> by_content) {
     Result<Inventory> looked = co_await look(list);
     if (!looked) co_return std::move(looked).error();
     const Inventory inventory = *std::move(looked);
@@ -82,7 +119,10 @@ hl::Task<Result<void>> TreePlan::leave_out_unchanged(const Lister& list, Report&
         const auto found = inventory.find(name);
         return found == inventory.end() ? nullptr : &found->second;
     };
-    std::set<std::string, std::less<>> same;
+    Result<Names> same_content = Names{};
+    if (by_content) same_content = co_await find_same_content(inventory, *by_content);
+    if (!same_content) co_return std::move(same_content).error();
+    Names same;
     const auto leave_out = [&](std::vector<Errand>& errands, const auto& is_same) {
         std::erase_if(errands, [&](const Errand& errand) {
             const auto* there = errand.result ? of(errand.result->name) : nullptr;
@@ -92,7 +132,8 @@ hl::Task<Result<void>> TreePlan::leave_out_unchanged(const Lister& list, Report&
             return true;
         });
     };
-    leave_out(files_, [](const Errand& errand, const files::Entry& there) {
+    leave_out(files_, [&](const Errand& errand, const files::Entry& there) {
+        if (by_content) return same_content->contains(errand.result->name);
         return there.kind == files::EntryKind::file && there.bytes == errand.result->bytes &&
                same_time_and_mode(there.attributes, errand.result->attributes);
     });

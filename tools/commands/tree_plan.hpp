@@ -13,6 +13,8 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,16 +34,25 @@ class TreePlan {
     // The name of the first file of that inode, or empty: this one is the first, and `name` is kept.
     [[nodiscard]] std::string first_of(const files::Entry& entry, const std::string& name);
     // Asks the side that gets the trees what it has of them, and leaves out what is the same there: files of equal
-    // size, time and mode, links of equal target, and folders in which nothing is to be done. An error that ends the
-    // session ends it, and nothing is left out.
+    // size, time and mode, links of equal target, and folders in which nothing is to be done. `by_content`: files of
+    // equal size, mode and content, of which up to `jobs` are compared at once. An error that ends the session ends it,
+    // and nothing is left out.
     using Lister = std::function<hl::Task<Result<files::Listing>>(const std::string& name)>;
-    [[nodiscard]] hl::Task<Result<void>> leave_out_unchanged(const Lister& list, Report& report);
+    struct ByContent {
+        files::Client* session;
+        unsigned jobs;
+    };
+    [[nodiscard]] hl::Task<Result<void>> leave_out_unchanged(const Lister& list, Report& report,
+                                                             std::optional<ByContent> by_content = {});
     // Tells `bar` how many files and bytes these are.
     [[nodiscard]] Plan take(ProgressBar& bar);
 
   private:
     using Inventory = std::map<std::string, files::Entry, std::less<>>;
     [[nodiscard]] hl::Task<Result<Inventory>> look(const Lister& list) const;
+    // The names of the files that have the same content there.
+    using Names = std::set<std::string, std::less<>>;
+    [[nodiscard]] hl::Task<Result<Names>> find_same_content(const Inventory& inventory, ByContent how) const;
     void leave_out_folders(const Inventory& inventory, Report& report);
 
     std::vector<std::string> bases_;

@@ -19,7 +19,7 @@ class SavePlanner {
         : saved_(saved),
           existing_(options.replace ? files::Existing::replace : files::Existing::keep),
           options_(options),
-          mode_{existing_, options.push, options.checksum, true, options.extended, false, options.sync},
+          mode_{existing_, options.push, options.checksum, true, options.extended, false, options.sync, options.whole},
           tree_(std::make_shared<const files::SourceTree>(std::move(tree))),
           plan_(plan),
           bar_(bar) {}
@@ -61,6 +61,7 @@ class SavePlanner {
                           return session.save(open, name, how, [&bar](std::uint64_t moved) { bar.add_bytes(moved); });
                       }};
         errand.result = result_of(entry);
+        errand.is_there = [name, open](files::Client& session) { return session.has_content(open, name); };
         if (may_be_packed(file, options_)) errand.small = {open, name};
         errand.mode = mode_;
         plan_.add_file(std::move(errand));

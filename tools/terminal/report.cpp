@@ -75,6 +75,7 @@ void Report::done(const File& file) {
     ++(file.kind == Kind::file ? done_ : others_);
     bytes_ += file.bytes;
     had_bytes_ += file.had_bytes;
+    sent_bytes_ += file.sent_bytes;
     waiting_ = false;
     if (style_ != Style::json) return;
     auto object = event_of(file, true);
@@ -82,7 +83,7 @@ void Report::done(const File& file) {
     object.number("bytes", file.bytes);
     if (file.had_bytes > 0) object.number("had_bytes", file.had_bytes);
     if (file.checksum) object.text("checksum", fmt::format("xxh3:{:016x}", *file.checksum));
-    object.number("seconds", file.seconds);
+    object.number("seconds", file.seconds).number("sent_bytes", file.sent_bytes);
     print_line(object.line());
 }
 
@@ -136,7 +137,9 @@ ExitCode Report::finish() {
         if (unchanged_ > 0) object.number("unchanged", unchanged_);
         if (had_bytes_ > 0) object.number("had_bytes", had_bytes_);
         object.number("failed", failed_).number("bytes", bytes_).number("seconds", took);
-        object.number("bytes_per_second", rate).number("exit", static_cast<std::uint64_t>(exit_));
+        object.number("sent_bytes", sent_bytes_)
+            .number("bytes_per_second", rate)
+            .number("exit", static_cast<std::uint64_t>(exit_));
         print_line(object.line());
         return exit_;
     }
@@ -145,7 +148,8 @@ ExitCode Report::finish() {
     std::string what = plural(done_, "file");
     if (others_ > 0) what += " and " + fmt::format("{} folders and links", others_);
     if (unchanged_ > 0) what += fmt::format(" ({} unchanged)", unchanged_);
-    if (had_bytes_ > 0) what += fmt::format(" ({} from before)", human_bytes(had_bytes_));
+    if (had_bytes_ > 0)
+        what += fmt::format(" ({} from before, {} sent)", human_bytes(had_bytes_), human_bytes(sent_bytes_));
     if (dry_run_) return print_line(fmt::format("to be {}: {}, {}", verb_, what, human_bytes(bytes_))), exit_;
     print_line(fmt::format("{} {}, {} in {} ({})", verb_, what, human_bytes(bytes_),
                            human_duration(std::chrono::duration<double>(took)), human_rate(rate)));

@@ -40,7 +40,8 @@ class Report {
         std::string name;  // on the server
         std::string path;  // here
         std::uint64_t bytes = 0;
-        std::uint64_t had_bytes = 0;            // of those, were there from an interrupted attempt
+        std::uint64_t had_bytes = 0;            // of those, were there from before
+        std::uint64_t sent_bytes = 0;           // of those, went from one side to the other
         std::optional<std::uint64_t> checksum;  // XXH3
         double seconds = 0;
         Kind kind = Kind::file;
@@ -78,6 +79,7 @@ class Report {
     std::uint64_t skipped_ = 0;
     std::uint64_t bytes_ = 0;
     std::uint64_t had_bytes_ = 0;
+    std::uint64_t sent_bytes_ = 0;
     bool waiting_ = false;
 };
 

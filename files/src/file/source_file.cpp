@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "file/entries.hpp"
 #include "file/stored_checksum.hpp"
+#include "file/whole_io.hpp"
 
 #include <cinnabar/files/file_error.hpp>
 #include <cinnabar/files/name.hpp>
@@ -69,6 +70,11 @@ Result<void> SourceFile::read(std::uint64_t offset, Bytes to) const {
         to = to.subspan(static_cast<std::size_t>(count));
     }
     return {};
+}
+
+std::size_t SourceFile::read_some(std::uint64_t offset, Bytes to) const noexcept {
+    const ssize_t count = read_at_most(file_.get(), to, offset);
+    return count < 0 ? 0 : static_cast<std::size_t>(count);
 }
 
 Result<void> SourceFile::settled() const {

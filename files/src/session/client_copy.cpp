@@ -59,16 +59,18 @@ struct ClientSession::Copying {
     struct Lent {
         bool taken = false;  // handed on
         bool written = false;
-        bool had = false;
+        std::uint64_t had_bytes = 0;
     };
     ClientSession& to;
     std::uint64_t from_file;
     std::uint64_t to_file;
     std::uint64_t bytes;
     std::uint64_t resumed_bytes;  // which the target has from before, or so it says
+    std::uint64_t basis_bytes;    // the same, in an older version
     bool sparse;
     BytesMoved progress;
     std::uint64_t had_bytes = 0;
+    std::uint64_t sent_bytes = 0;
     Sequence passing{};                    // windows are asked for in the order of the file
     std::map<std::uint64_t, Lent> lent{};  // asked for, by offset
     std::uint64_t next = 0;
@@ -108,6 +110,8 @@ hl::Task<Result<Moved>> ClientSession::copy(const std::string& name, ClientSessi
     open.exact = mode.exact;
     open.sparse = asked->sparse;
     open.replace = mode.existing == Existing::replace;
+    open.compares = open.replace && !mode.whole && open.bytes > small_file_bytes_max;
+    const bool compares = open.compares;
     auto opening = to.open_copy(std::move(open));
     Result<OpenOut> opened = co_await std::move(opening);
     if (!opened) {
@@ -118,7 +122,8 @@ hl::Task<Result<Moved>> ClientSession::copy(const std::string& name, ClientSessi
         co_return std::move(opened).error();
     }
     const std::shared_ptr<Copying> file(new Copying{to, asked->file, opened->file, asked->bytes, opened->resumed_bytes,
-                                                    asked->sparse, std::move(progress)});
+                                                    compares ? opened->basis_bytes : 0, asked->sparse,
+                                                    std::move(progress)});
     copying_.emplace(file->from_file, file);
     Result<void> copied = co_await copy_windows(*file);
     copying_.erase(file->from_file);
@@ -129,7 +134,7 @@ hl::Task<Result<Moved>> ClientSession::copy(const std::string& name, ClientSessi
     }
     Result<std::uint64_t> checksum = co_await finish_copy(*file, mode.sync);
     if (!checksum) co_return std::move(checksum).error();
-    co_return Moved{file->bytes, file->had_bytes, *checksum};
+    co_return Moved{file->bytes, file->had_bytes, file->sent_bytes, *checksum};
 }
 
 // What was copied before its answer got lost.
@@ -139,7 +144,7 @@ hl::Task<Result<Moved>> ClientSession::find_copied(const std::string& name, Clie
     Result<Verified> there = co_await to.verify(as);
     if (!there) co_return std::move(there).error();
     if (here->bytes != there->bytes || here->checksum != there->checksum) co_return Errc::exists;
-    co_return Moved{there->bytes, there->bytes, there->checksum};
+    co_return Moved{there->bytes, there->bytes, 0, there->checksum};
 }
 
 hl::Task<Result<void>> ClientSession::copy_windows(Copying& file) {
@@ -167,6 +172,7 @@ hl::Task<Result<void>> ClientSession::copy_window(Copying& file, std::uint64_t o
     lend.offset = offset;
     lend.bytes = file.window_at(offset);
     lend.offered = offset < file.resumed_bytes;
+    lend.compares = offset < file.basis_bytes;
     if (const Errc turn = co_await file.passing.reach(offset); turn != Errc::ok) co_return turn;
     const Pace::Pass pass = co_await file.to.pace_.take();
     file.passing.advance(offset + lend.bytes);
@@ -179,7 +185,10 @@ hl::Task<Result<void>> ClientSession::copy_window(Copying& file, std::uint64_t o
     if (!lent) co_return call_error(copied_from, std::move(lent).error(), server_);
     if (lent->hole ? !file.sparse || what.taken : !what.written)
         co_return Error{Errc::protocol, "what the server tells of a window cannot be"};
-    if (what.had) file.had_bytes += lend.bytes;
+    if (what.had_bytes > (lend.offered || lend.compares ? lend.bytes : 0))
+        co_return Error{Errc::protocol, "the server has more of a window than it was offered"};
+    file.had_bytes += what.had_bytes;
+    if (!lent->hole) file.sent_bytes += lend.bytes - what.had_bytes;
     if (!lent->hole) co_return Result<void>();
     co_return co_await pass_copied_hole(file, offset);
 }
@@ -243,6 +252,7 @@ hl::Task<Result<void>> ClientSession::hand_on(Copying& file, const TakeIn& in) {
     window.offset = in.offset;
     window.window = in.window;
     if (in.offset < file.resumed_bytes) window.checksum = in.checksum;
+    if (in.offset < file.basis_bytes) window.blocks = in.blocks;
     to.seals_.stamp(window);
     const std::stop_token stop = file.stop.get_token();
     hl::CallOptions options = copy_call(handed_on_deadline);
@@ -252,7 +262,7 @@ hl::Task<Result<void>> ClientSession::hand_on(Copying& file, const TakeIn& in) {
     // Its lane may have given up waiting.
     if (const auto still = file.lent.find(in.offset); still != file.lent.end()) {
         still->second.written = true;
-        still->second.had = sent->had;
+        still->second.had_bytes = sent->had_bytes;
     }
     co_return Result<void>();
 }

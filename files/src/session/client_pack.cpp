@@ -69,7 +69,7 @@ struct ClientSession::Packing {
     void take(const PackOut& out) {
         for (std::size_t i = 0; i < numbers.size(); ++i) {
             const auto& file = in.files[i];
-            Moved moved{file.bytes, 0, {}};
+            Moved moved{file.bytes, 0, file.bytes, {}};
             if (in.checked) moved.checksum = file.checksum;
             const bool ok = out.outcomes[i].code == Errc::ok;
             results[numbers[i]] = ok ? Result<Moved>(moved) : Result<Moved>(from_outcome(out.outcomes[i]));

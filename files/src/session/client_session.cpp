@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "session/client_session.hpp"
 
+#include "file/blocks.hpp"
 #include "file/checksum.hpp"
 #include "file/journal.hpp"
 #include "session/remote_error.hpp"
@@ -41,6 +42,12 @@ Error in_the_middle(Error error) {
     return error;
 }
 
+// Smaller files are packed, or are sent as fast as they are compared.
+template <typename Mode>
+bool compares(const Mode& mode, std::uint64_t bytes) {
+    return mode.existing == Existing::replace && mode.checked && !mode.whole && bytes > small_file_bytes_max;
+}
+
 }  // namespace
 
 // A file that is being sent. The lanes that send its windows share it; it lives in the task that started them.
@@ -51,7 +58,9 @@ struct ClientSession::Sending {
     BytesMoved progress;
     Share share;
     std::uint64_t resumed_bytes;  // which the server has from before, or so it says
+    std::uint64_t basis_bytes;    // the same, in an older version
     std::uint64_t had_bytes = 0;  // and did not take again
+    std::uint64_t sent_bytes = 0;
     Sequence reading{};
     Sequence passing{};  // windows get their Pass in the order of the file: the server handles them in that order
     Checksum sum{};
@@ -63,6 +72,7 @@ struct ClientSession::Sending {
         failure = std::move(why);
         close(failure->code);
     }
+    [[nodiscard]] bool offers(std::uint64_t offset) const { return offset < std::max(resumed_bytes, basis_bytes); }
     // Lets go of fill calls that wait for their turn.
     void close(Errc why) {
         reading.close(why);
@@ -79,12 +89,14 @@ struct ClientSession::Receiving {
     bool sparse;
     BytesMoved progress;
     Share share;
+    std::optional<SourceFile> basis{};  // the older version
     Sequence taking{};
     Sequence passing{};  // as of Sending
     Sequence writing{};
     Checksum sum{};
     std::uint64_t next = 0;
     std::uint64_t had_bytes = 0;  // from before, and the server has the same
+    std::uint64_t sent_bytes = 0;
     std::optional<Error> failure{};
 
     void fail(Error why) {
@@ -229,6 +241,7 @@ hl::Task<Result<Moved>> ClientSession::save(OpenSource open_source, const std::s
     open.sparse = source->sparse();
     open.replace = mode.existing == Existing::replace;
     open.checked = mode.checked;
+    open.compares = compares(mode, open.bytes);
     seals_.stamp(open);
     auto opened = co_await node_.call(open_rpc, server_, open, within(open_deadline));
     if (!opened) {
@@ -240,7 +253,8 @@ hl::Task<Result<Moved>> ClientSession::save(OpenSource open_source, const std::s
     }
 
     const std::shared_ptr<Sending> file(new Sending{*std::move(source), opened->file, mode, std::move(progress),
-                                                    Share(*buffers_, part_), opened->resumed_bytes});
+                                                    Share(*buffers_, part_), opened->resumed_bytes,
+                                                    open.compares ? opened->basis_bytes : 0});
     if (mode.push) pushing_.emplace(file->file, file);
     Result<void> sent = co_await send_windows(*file);
     pushing_.erase(file->file);
@@ -256,20 +270,37 @@ hl::Task<Result<Moved>> ClientSession::save(OpenSource open_source, const std::s
     seals_.stamp(commit);
     auto committed = co_await node_.call(commit_rpc, server_, commit, within(commit_deadline));
     if (!committed) co_return in_the_middle(std::move(committed).error());
-    Moved moved{open.bytes, file->had_bytes, {}};
+    Moved moved{open.bytes, file->had_bytes, file->sent_bytes, {}};
     if (mode.checked) moved.checksum = commit.checksum;
     co_return moved;
 }
 
-// What was saved before its answer got lost.
-hl::Task<Result<Moved>> ClientSession::find_saved(const SourceFile& source, const std::string& name) {
+// The checksum of both, if they have the same content.
+hl::Task<Result<std::optional<std::uint64_t>>> ClientSession::compare(const SourceFile& source,
+                                                                      const std::string& name) {
     Result<Verified> there = co_await verify(name);
     if (!there) co_return std::move(there).error();
-    if (there->bytes != source.bytes()) co_return Errc::exists;
+    if (there->bytes != source.bytes()) co_return std::optional<std::uint64_t>();
     Result<std::uint64_t> here = co_await sum_here(source);
     if (!here) co_return std::move(here).error();
-    if (*here != there->checksum) co_return Errc::exists;
-    co_return Moved{there->bytes, there->bytes, there->checksum};
+    if (*here != there->checksum) co_return std::optional<std::uint64_t>();
+    co_return std::optional<std::uint64_t>(*here);
+}
+
+hl::Task<Result<bool>> ClientSession::has_content(OpenSource open_source, const std::string& name) {
+    auto source = co_await disk_.run([&open_source] { return open_source(); });
+    if (!source) co_return std::move(source).error();
+    Result<std::optional<std::uint64_t>> same = co_await compare(*source, name);
+    if (!same) co_return std::move(same).error();
+    co_return same->has_value();
+}
+
+// What was saved before its answer got lost.
+hl::Task<Result<Moved>> ClientSession::find_saved(const SourceFile& source, const std::string& name) {
+    Result<std::optional<std::uint64_t>> same = co_await compare(source, name);
+    if (!same) co_return std::move(same).error();
+    if (!*same) co_return Errc::exists;
+    co_return Moved{source.bytes(), source.bytes(), 0, *same};
 }
 
 hl::Task<Result<std::uint64_t>> ClientSession::sum_here(const SourceFile& source) {
@@ -314,7 +345,7 @@ hl::Task<Result<void>> ClientSession::send_window(Sending& file, std::uint64_t o
     } else if (*hole) {
         sent = Result<void>();
     } else if (file.mode.push &&
-               offset >= file.resumed_bytes) {  // no conditional expression: gcc 12 destroys what it awaits there twice
+               !file.offers(offset)) {  // no conditional expression: gcc 12 destroys what it awaits there twice
         sent = co_await push_window(file, offset);
     } else {
         sent = co_await lend_window(file, offset);
@@ -376,9 +407,13 @@ hl::Task<Result<void>> ClientSession::lend_window(Sending& file, std::uint64_t o
     window.file = file.file;
     window.offset = offset;
     window.window = hl::Bulk(buffer->region().slice(0, bytes), na::Access::read);
-    if (offset < file.resumed_bytes) {
+    if (file.offers(offset)) {
         const ConstBytes content = buffer->bytes().first(bytes);
-        window.checksum = co_await disk_.run([content] { return block_checksum(content); });
+        (void)co_await disk_.run([&file, &window, offset, content] {
+            if (offset < file.resumed_bytes) window.checksum = block_checksum(content);
+            if (offset < file.basis_bytes) window.blocks = block_checksums(content, content.size());
+            return true;
+        });
     }
     if (const Errc turn = co_await file.passing.reach(offset); turn != Errc::ok) co_return turn;
     const Pace::Pass pass = co_await pace_.take();
@@ -387,7 +422,10 @@ hl::Task<Result<void>> ClientSession::lend_window(Sending& file, std::uint64_t o
     seals_.stamp(window);
     Result<WindowOut> sent = co_await node_.call(window_rpc, server_, window, within(window_deadline));
     if (!sent) co_return in_the_middle(std::move(sent).error());
-    if (sent->had) file.had_bytes += bytes;
+    if (sent->had_bytes > (file.offers(offset) ? bytes : 0))
+        co_return Error{Errc::protocol, "the server has more of a window than it was offered"};
+    file.had_bytes += sent->had_bytes;
+    file.sent_bytes += bytes - sent->had_bytes;
     co_return Result<void>();
 }
 
@@ -405,6 +443,7 @@ hl::Task<Result<void>> ClientSession::push_window(Sending& file, std::uint64_t o
     if (!pushed) co_return file.failure ? *file.failure : in_the_middle(std::move(pushed).error());
     if (file.reading.position() <= offset)
         co_return Error{Errc::protocol, "the server took a window that it did not ask for"};
+    file.sent_bytes += std::min(window_bytes_, file.source.bytes() - offset);
     co_return pushed;
 }
 
@@ -472,6 +511,10 @@ hl::Task<Result<Moved>> ClientSession::fetch(const std::string& name, const Root
     }
     Receiving file{*std::move(target), asked->file,         asked->bytes,
                    asked->sparse,      std::move(progress), Share(*buffers_, part_)};
+    if (mode.existing == Existing::replace && !mode.whole && asked->bytes > small_file_bytes_max) {
+        auto basis = co_await disk_.run([&into, &mode] { return into.open_source(mode.as); });
+        if (basis) file.basis.emplace(*std::move(basis));
+    }
     Result<void> received = co_await receive_windows(file);
     if (!received) {
         if (may_resume_after(received.code())) {
@@ -492,7 +535,7 @@ hl::Task<Result<Moved>> ClientSession::fetch(const std::string& name, const Root
         co_return Error{Errc::bad_checksum, "what arrived is not what was sent", printable(name)};
     Result<void> committed = co_await disk_.run([&file] { return file.target.commit(); });
     if (!committed) co_return std::move(committed).error();
-    co_return Moved{file.bytes, file.had_bytes, finished->checksum};
+    co_return Moved{file.bytes, file.had_bytes, file.sent_bytes, finished->checksum};
 }
 
 hl::Task<Result<void>> ClientSession::receive_windows(Receiving& file) {
@@ -524,11 +567,11 @@ hl::Task<Result<void>> ClientSession::receive_window(Receiving& file, std::uint6
     read.file = file.file;
     read.offset = offset;
     read.window = hl::Bulk(buffer->region().slice(0, bytes), na::Access::write);
-    if (offset < file.target.resumed_bytes()) {
-        const auto had =
-            co_await disk_.run([&file, content, offset] { return file.target.read_block(offset, content); });
-        read.offered = had.has_value();
-        read.checksum = had.value_or(0);
+    if (offset < file.target.resumed_bytes() || file.basis) {
+        (void)co_await disk_.run([&file, &read, content] {
+            offer(file, read, content);
+            return true;
+        });
     }
     Result<ReadOut> arrived = ReadOut{};
     {
@@ -540,16 +583,28 @@ hl::Task<Result<void>> ClientSession::receive_window(Receiving& file, std::uint6
         arrived = co_await node_.call(read_rpc, server_, read, within(window_deadline));
     }
     if (!arrived) co_return in_the_middle(std::move(arrived).error());
-    if ((arrived->hole && !file.sparse) || (arrived->had && !read.offered))
+    const std::uint64_t offered = read.offered || !read.blocks.empty() ? bytes : 0;
+    if ((arrived->hole && !file.sparse) || arrived->had_bytes > (arrived->hole ? 0 : offered))
         co_return Error{Errc::protocol, "what the server tells of a window cannot be"};
     if (const Errc turn = co_await file.writing.reach(offset); turn != Errc::ok) co_return turn;
     Result<void> written = co_await disk_.run([&] { return take_in(file, offset, content, *arrived); });
     if (!written) co_return written;
     if (auto journal = file.target.due_journal()) disk_.start([journal] { journal->checkpoint(); });
-    if (arrived->had) file.had_bytes += bytes;
+    file.had_bytes += arrived->had_bytes;
+    if (!arrived->hole) file.sent_bytes += bytes - arrived->had_bytes;
     file.writing.advance(offset + bytes);
     if (file.progress) file.progress(bytes);
     co_return written;
+}
+
+// What an interrupted attempt left, or else what an older version has there.
+void ClientSession::offer(const Receiving& file, ReadIn& read, Bytes content) {
+    if (const auto had = file.target.read_block(read.offset, content)) {
+        read.offered = true;
+        read.checksum = *had;
+    } else if (file.basis) {
+        read.blocks = block_checksums(content.first(file.basis->read_some(read.offset, content)), content.size());
+    }
 }
 
 // What is there from before is not written again, unless remains before it turned out to be of another file.
@@ -559,7 +614,7 @@ Result<void> ClientSession::take_in(Receiving& file, std::uint64_t offset, Const
         return file.target.leave_out(offset, content.size());
     }
     file.sum.update(content);
-    if (arrived.had && offset < file.target.resumed_bytes()) return {};
+    if (arrived.had_bytes == content.size() && offset < file.target.resumed_bytes()) return {};
     return file.target.write(offset, content);
 }
 

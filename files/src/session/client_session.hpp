@@ -61,6 +61,7 @@ class ClientSession {
     // See Client.
     [[nodiscard]] hl::Task<Result<void>> make(MakeIn in);
     [[nodiscard]] hl::Task<Result<Listing>> list(std::string name, ExtendedKinds extended);
+    [[nodiscard]] hl::Task<Result<bool>> has_content(OpenSource open_source, const std::string& name);
     [[nodiscard]] hl::Task<Result<Verified>> verify(const std::string& name);
     [[nodiscard]] hl::Task<Result<Seen>> look(const std::string& name, ExtendedKinds extended);
     [[nodiscard]] hl::Task<Result<void>> remove(const std::string& name);
@@ -77,6 +78,8 @@ class ClientSession {
     [[nodiscard]] hl::Task<Result<LoginOut>> log_in();
     [[nodiscard]] Result<void> serve_own_calls();
     [[nodiscard]] static hl::Task<void> hold(hl::NodeRef node, na::Addr server, HoldIn in);
+    [[nodiscard]] hl::Task<Result<std::optional<std::uint64_t>>> compare(const SourceFile& source,
+                                                                         const std::string& name);
     [[nodiscard]] hl::Task<Result<Moved>> find_saved(const SourceFile& source, const std::string& name);
     [[nodiscard]] hl::Task<Result<std::uint64_t>> sum_here(const SourceFile& source);
     [[nodiscard]] hl::Task<Result<void>> send_windows(Sending& file);
@@ -90,6 +93,8 @@ class ClientSession {
     [[nodiscard]] hl::Task<Result<void>> receive_windows(Receiving& file);
     [[nodiscard]] hl::Task<void> receive_lane(Receiving& file);
     [[nodiscard]] hl::Task<Result<void>> receive_window(Receiving& file, std::uint64_t offset);
+    // Offers what is there of a window from before, which is put into `content`.
+    static void offer(const Receiving& file, ReadIn& read, Bytes content);
     [[nodiscard]] static Result<void> take_in(Receiving& file, std::uint64_t offset, ConstBytes content,
                                               const ReadOut& arrived);
     // Opens a file to be fetched. protocol: what the server tells of it cannot be.

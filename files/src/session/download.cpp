@@ -2,6 +2,7 @@
 #include "session/download.hpp"
 
 #include "file/journal.hpp"
+#include "session/move_ranges.hpp"
 #include "session/protocol.hpp"
 
 #include <algorithm>
@@ -39,11 +40,18 @@ hl::Task<Result<ReadOut>> Download::send(const ReadIn& in) {
 Result<ReadOut> Download::read(const ReadIn& in, Bytes content) {
     if (file_.sparse() && file_.is_hole(in.offset, content.size())) {
         sum_.update_zeros(content.size());
-        return ReadOut{true, false};
+        return ReadOut{true, 0};
     }
     CINNABAR_TRY_VOID(file_.read(in.offset, content));
     sum_.update(content);
-    return ReadOut{false, in.offered && block_checksum(content) == in.checksum};
+    return ReadOut{};
+}
+
+// On a disk thread. What the client lacks of a window.
+std::vector<ByteRange> Download::lacking(const ReadIn& in, ConstBytes content) {
+    if (in.offered && block_checksum(content) == in.checksum) return {};
+    if (in.blocks.empty()) return {{0, content.size()}};
+    return changed_ranges(block_checksums(content, content.size()), in.blocks, content.size());
 }
 
 hl::Task<Result<ReadOut>> Download::move(const ReadIn& in) {
@@ -52,16 +60,18 @@ hl::Task<Result<ReadOut>> Download::move(const ReadIn& in) {
     Result<Buffer> buffer = co_await buffers_.take(share_);
     if (!buffer) co_return reason(buffer.code());
     const Bytes content = buffer->bytes().first(bytes);
-    Result<ReadOut> got = co_await disk_.run([this, &in, content] { return read(in, content); });
+    std::vector<ByteRange> ranges;
+    Result<ReadOut> got = co_await disk_.run([this, &in, &ranges, content] {
+        auto outcome = read(in, content);
+        if (outcome && !outcome->hole) ranges = lacking(in, content);
+        return outcome;
+    });
     if (!got) co_return got;
     reading_.advance(in.offset + bytes);
-    if (got->hole || got->had) co_return got;
-
-    hl::TransferOptions options;
-    options.deadline = window_time_max;
-    Result<std::uint64_t> moved = co_await in.window.push(buffer->region().slice(0, bytes), options);
-    if (!moved) co_return std::move(moved).error();
-    if (*moved != bytes) co_return Error{Errc::protocol, "the window went short"};
+    if (got->hole) co_return got;
+    Result<void> pushed = co_await push_ranges(*buffer, in.window, ranges);
+    if (!pushed) co_return std::move(pushed).error();
+    got->had_bytes = bytes - bytes_of(ranges);
     co_return got;
 }
 
@@ -83,18 +93,18 @@ hl::Task<Result<LendOut>> Download::hand_out(const LendIn& in, const Give& give)
     const Bytes content = buffer->bytes().first(in.bytes);
     ReadIn read;
     read.offset = in.offset;
-    std::uint64_t checksum = 0;
+    TakeIn take;
     Result<ReadOut> got = co_await disk_.run([&, content] {
         auto outcome = this->read(read, content);
-        if (outcome && !outcome->hole && in.offered) checksum = block_checksum(content);
+        if (outcome && !outcome->hole && in.offered) take.checksum = block_checksum(content);
+        if (outcome && !outcome->hole && in.compares) take.blocks = block_checksums(content, content.size());
         return outcome;
     });
     if (!got) co_return std::move(got).error();
     reading_.advance(in.offset + in.bytes);
     if (got->hole) co_return LendOut{true};
-    hl::Bulk window(buffer->region().slice(0, in.bytes), na::Access::read);
-    auto giving = give(std::move(window), checksum);
-    Result<void> given = co_await std::move(giving);
+    take.window = hl::Bulk(buffer->region().slice(0, in.bytes), na::Access::read);
+    Result<void> given = co_await give(take);
     if (!given) co_return std::move(given).error();
     co_return LendOut{};
 }

@@ -3,6 +3,7 @@
 // Belongs to the loop, except that disk threads read the file.
 #pragma once
 
+#include "file/blocks.hpp"
 #include "file/checksum.hpp"
 #include "session/buffers.hpp"
 #include "session/disk.hpp"
@@ -16,6 +17,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <vector>
 
 namespace cinnabar::files {
 
@@ -31,9 +33,9 @@ class Download {
     // One window. ok: it is in the client's memory; of a hole, and of what the client has already, nothing is sent.
     // Otherwise as Upload::receive.
     [[nodiscard]] hl::Task<Result<ReadOut>> send(const ReadIn& in);
-    // One window, which `give` lends to the client, with its checksum if `in.offered`; `give` ends when it has let go
-    // of it. Otherwise as above.
-    using Give = std::function<hl::Task<Result<void>>(hl::Bulk window, std::uint64_t checksum)>;
+    // One window, which `give` lends to the client; it completes `take` and ends when the client has let go of the
+    // memory. Otherwise as above.
+    using Give = std::function<hl::Task<Result<void>>(TakeIn& take)>;
     [[nodiscard]] hl::Task<Result<LendOut>> lend(const LendIn& in, const Give& give);
     // Reads all of it, for the checksum alone: nothing is sent.
     [[nodiscard]] hl::Task<Result<std::uint64_t>> sum();
@@ -50,6 +52,7 @@ class Download {
     [[nodiscard]] hl::Task<Result<ReadOut>> move(const ReadIn& in);
     [[nodiscard]] hl::Task<Result<LendOut>> hand_out(const LendIn& in, const Give& give);
     [[nodiscard]] Result<ReadOut> read(const ReadIn& in, Bytes content);
+    [[nodiscard]] static std::vector<ByteRange> lacking(const ReadIn& in, ConstBytes content);
     [[nodiscard]] Result<void> check(std::uint64_t offset, const hl::Bulk& window) const;
     [[nodiscard]] Error reason(Errc code) const { return failure_ ? *failure_ : Error{code, "no such window is due"}; }
 

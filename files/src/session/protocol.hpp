@@ -80,13 +80,17 @@ struct OpenIn {
     bool exact = false;  // it gets all of the attributes; otherwise its mode, less the server's umask
     bool sparse = false;
     bool replace = false;
-    bool checked = true;  // by the checksum of the commit
+    bool checked = true;    // by the checksum of the commit
+    bool compares = false;  // of a file that has the name, the blocks that are the same are not to be sent
 };
 struct OpenOut {
     std::uint64_t file = 0;  // names it in the following calls
     // Of an interrupted save, the server has so much from the beginning: whole windows, or all. They are offered to it,
     // also in a push: it takes only those that are not what it has.
     std::uint64_t resumed_bytes = 0;
+    // So long is the file that has the name now. The windows below are offered to the server in the same way, with the
+    // checksums of their blocks.
+    std::uint64_t basis_bytes = 0;
 };
 inline constexpr hl::Rpc<OpenOut(OpenIn)> open_rpc{"cinnabar.save.open"};
 
@@ -94,12 +98,13 @@ struct WindowIn {
     Seal seal;
     std::uint64_t file = 0;
     std::uint64_t offset = 0;
-    bool hole = false;           // of a sparse file: it is all zeros, and nothing is lent
-    std::uint64_t checksum = 0;  // XXH3 of this window, below resumed_bytes; 0 elsewhere
-    hl::Bulk window;             // readable
+    bool hole = false;                  // of a sparse file: it is all zeros, and nothing is lent
+    std::uint64_t checksum = 0;         // XXH3 of this window, below resumed_bytes; 0 elsewhere
+    std::vector<std::uint64_t> blocks;  // block_checksums() of it, below basis_bytes; or none
+    hl::Bulk window;                    // readable
 };
 struct WindowOut {
-    bool had = false;  // from before, and nothing was read
+    std::uint64_t had_bytes = 0;  // of it, from before, and not read
 };
 // Answered when the bytes are written.
 inline constexpr hl::Rpc<WindowOut(WindowIn)> window_rpc{"cinnabar.save.window"};
@@ -181,13 +186,14 @@ struct ReadIn {
     Seal seal;
     std::uint64_t file = 0;
     std::uint64_t offset = 0;
-    bool offered = false;        // the client has that much of it from before
-    std::uint64_t checksum = 0;  // XXH3 of that
-    hl::Bulk window;             // writable; as long as what is to be read
+    bool offered = false;               // the client has all of it from before
+    std::uint64_t checksum = 0;         // XXH3 of that
+    std::vector<std::uint64_t> blocks;  // block_checksums() of what an older version has there; or none
+    hl::Bulk window;                    // writable; as long as what is to be read
 };
 struct ReadOut {
-    bool hole = false;  // of a sparse file: it is all zeros, and nothing was written
-    bool had = false;   // what was offered is the same, and nothing was written
+    bool hole = false;            // of a sparse file: it is all zeros, and nothing was written
+    std::uint64_t had_bytes = 0;  // of what was offered, that are the same, and were not written
 };
 // Answered when the bytes are in place.
 inline constexpr hl::Rpc<ReadOut(ReadIn)> read_rpc{"cinnabar.save.read"};
@@ -211,6 +217,7 @@ struct LendIn {
     std::uint64_t offset = 0;
     std::uint64_t bytes = 0;  // as large as the other server's windows are
     bool offered = false;     // the other server may have it from before, and wants its checksum
+    bool compares = false;    // the same with those of its blocks
 };
 struct LendOut {
     bool hole = false;  // of a sparse file: it is all zeros, and nothing was lent
@@ -222,8 +229,9 @@ struct TakeIn {
     Seal seal;  // shows that it is the server
     std::uint64_t file = 0;
     std::uint64_t offset = 0;
-    std::uint64_t checksum = 0;  // XXH3 of this window, if it is offered
-    hl::Bulk window;             // readable
+    std::uint64_t checksum = 0;         // XXH3 of this window, if it is offered
+    std::vector<std::uint64_t> blocks;  // block_checksums() of it, if asked for
+    hl::Bulk window;                    // readable
 };
 // Answered when the other server has let go of the memory.
 inline constexpr hl::Rpc<void(TakeIn)> take_rpc{"cinnabar.save.take"};

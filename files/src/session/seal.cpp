@@ -17,6 +17,11 @@ void add(MacText& text, const Attributes& attributes) {
     for (const auto& extended : attributes.extended) text.add_text(extended.name).add_text(extended.value);
 }
 
+void add(MacText& text, const std::vector<std::uint64_t>& blocks) {
+    text.add(blocks.size());
+    for (const auto checksum : blocks) text.add(checksum);
+}
+
 void add(MacText& text, const ExtendedKinds& kinds) { text.add(kinds.user ? 1 : 0).add(kinds.acls ? 1 : 0); }
 
 }  // namespace
@@ -42,12 +47,14 @@ MacText describe(const HoldIn& in) { return operation(hold_rpc).add(in.provider)
 MacText describe(const OpenIn& in) {
     MacText text = operation(open_rpc);
     add(text.add_text(in.name).add(in.bytes), in.attributes);
-    return text.add(in.exact ? 1 : 0).add(in.sparse ? 1 : 0).add(in.replace ? 1 : 0).add(in.checked ? 1 : 0);
+    text.add(in.exact ? 1 : 0).add(in.sparse ? 1 : 0).add(in.replace ? 1 : 0).add(in.checked ? 1 : 0);
+    return text.add(in.compares ? 1 : 0);
 }
 
 MacText describe(const WindowIn& in) {
     MacText text = operation(window_rpc).add(in.file).add(in.offset);
-    return text.add(in.hole ? 1 : 0).add(in.checksum).add(in.window.size());
+    add(text.add(in.hole ? 1 : 0).add(in.checksum), in.blocks);
+    return text.add(in.window.size());
 }
 
 MacText describe(const PushIn& in) { return operation(push_rpc).add(in.file).add(in.offset); }
@@ -68,17 +75,21 @@ MacText describe(const AskIn& in) {
 
 MacText describe(const ReadIn& in) {
     MacText text = operation(read_rpc).add(in.file).add(in.offset);
-    return text.add(in.offered ? 1 : 0).add(in.checksum).add(in.window.size());
+    add(text.add(in.offered ? 1 : 0).add(in.checksum), in.blocks);
+    return text.add(in.window.size());
 }
 
 MacText describe(const FinishIn& in) { return operation(finish_rpc).add(in.file); }
 
 MacText describe(const LendIn& in) {
-    return operation(lend_rpc).add(in.file).add(in.offset).add(in.bytes).add(in.offered ? 1 : 0);
+    MacText text = operation(lend_rpc).add(in.file).add(in.offset).add(in.bytes);
+    return text.add(in.offered ? 1 : 0).add(in.compares ? 1 : 0);
 }
 
 MacText describe(const TakeIn& in) {
-    return operation(take_rpc).add(in.file).add(in.offset).add(in.checksum).add(in.window.size());
+    MacText text = operation(take_rpc).add(in.file).add(in.offset).add(in.checksum);
+    add(text, in.blocks);
+    return text.add(in.window.size());
 }
 
 MacText describe(const AbortIn& in) { return operation(abort_rpc).add(in.file).add(in.keep ? 1 : 0); }

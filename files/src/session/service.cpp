@@ -219,12 +219,25 @@ hl::Task<Result<OpenOut>> Service::open(hl::Request<OpenIn> request) {
     if (request->exact) file->keep(request->attributes);
     saving->upload.emplace(buffers_, (*session)->load->buffers, disk_, root_, *std::move(file), request->bytes,
                            request->checked, request->sparse);
+    auto basis = co_await basis_of(*request, request.source());
+    if (basis) saving->upload->compare_with(*std::move(basis));
     if ((*session)->ended) co_return Errc::canceled;
     OpenOut out;
     out.file = next_file_++;
     out.resumed_bytes = saving->upload->resumed_bytes();
+    out.basis_bytes = saving->upload->basis_bytes();
     (*session)->savings.emplace(out.file, saving);
     co_return out;
+}
+
+// Whoever may compare learns what the file has: only those who may fetch it.
+hl::Task<std::optional<SourceFile>> Service::basis_of(const OpenIn& in, const na::Addr& client) {
+    if (!in.compares || !in.replace || !in.checked || in.bytes == 0) co_return std::nullopt;
+    const AccessRequest access{AccessRequest::Kind::fetch, in.name, 0, false, {}, client};
+    if (!may_access(access)) co_return std::nullopt;
+    auto basis = co_await disk_.run([this, &in] { return root_.open_source(in.name); });
+    if (!basis) co_return std::nullopt;
+    co_return *std::move(basis);
 }
 
 // Without checksums nobody could compare what is there.
@@ -255,7 +268,7 @@ hl::Task<Result<WindowOut>> Service::window(hl::Request<WindowIn> request) {
         Result<void> left = co_await saving->upload->receive_hole(request->offset);
         if (!left) outcome = std::move(left).error();
     } else {
-        outcome = co_await saving->upload->receive(request->offset, request->window, request->checksum);
+        outcome = co_await saving->upload->receive(*request);
     }
     if (outcome) co_return outcome;
     give_up(**session, request->file, outcome.error());

@@ -139,6 +139,10 @@ class Service {
             if (extended_bytes(request->attributes.extended) > extended_bytes_max)
                 return Error{Errc::too_large, "the extended attributes are over 64 KiB"};
         }
+        if constexpr (requires { request->blocks; }) {
+            if (request->blocks.size() > blocks_in(options_.window_bytes))
+                return Error{Errc::too_large, "a window has fewer blocks"};
+        }
         if constexpr (requires { request->files; }) CINNABAR_TRY_VOID(check_pack(*request));
         CINNABAR_TRY_VOID(session->seals.check(*request));
         return session;
@@ -149,6 +153,8 @@ class Service {
         return hooks_.may_access ? hooks_.may_access(access) : Result<void>();
     }
     [[nodiscard]] Resumable resumable(const OpenIn& in) const;
+    // The file that has the name now, if the client may compare with it. On a disk thread but for the first part.
+    [[nodiscard]] hl::Task<std::optional<SourceFile>> basis_of(const OpenIn& in, const na::Addr& client);
     [[nodiscard]] Result<void> has_room(const Session& session, std::uint64_t bytes) const;
     [[nodiscard]] Result<void> serve_files_on(const hl::NodeRef& node);
 

@@ -25,13 +25,9 @@ hl::Task<Result<LendOut>> Service::lend(hl::Request<LendIn> request) {
     const auto found = (*session)->givings.find(request->file);
     if (found == (*session)->givings.end()) co_return no_file();
     const auto giving = found->second;
-    const Download::Give give = [&request, &session](hl::Bulk window,
-                                                     std::uint64_t checksum) -> hl::Task<Result<void>> {
-        TakeIn take;
+    const Download::Give give = [&request, &session](TakeIn& take) -> hl::Task<Result<void>> {
         take.file = request->file;
         take.offset = request->offset;
-        take.checksum = checksum;
-        take.window = std::move(window);
         (*session)->seals.stamp(take);
         hl::CallOptions options;
         options.deadline = take_deadline;

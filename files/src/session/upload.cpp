@@ -3,6 +3,7 @@
 
 #include "file/journal.hpp"
 #include "session/arrival.hpp"
+#include "session/move_ranges.hpp"
 
 #include <cinnabar/hl/when_all.hpp>
 
@@ -39,6 +40,8 @@ Upload::Upload(Buffers& buffers, SessionPart& session, Disk& disk, const Root& r
       share_(buffers, session) {}
 
 Upload::~Upload() {
+    // The last one that has it open: its blocks are freed then.
+    if (basis_) disk_.dispose(*std::move(basis_));
     if (!keeps()) {
         disk_.dispose(std::move(file_));
         return;
@@ -71,14 +74,14 @@ std::uint64_t Upload::window_bytes(std::uint64_t offset) const noexcept {
     return offset < bytes_ && offset % step == 0 ? std::min(step, bytes_ - offset) : 0;
 }
 
-hl::Task<Result<WindowOut>> Upload::receive(std::uint64_t offset, const hl::Bulk& window, std::uint64_t checksum) {
+hl::Task<Result<WindowOut>> Upload::receive(const WindowIn& in) {
     if (failure_) co_return *failure_;
     Result<WindowOut> outcome = no_such_window();
-    if (window.size() != 0 && window.size() == window_bytes(offset)) {
-        if (offset < file_.resumed_bytes()) {
-            outcome = co_await compare(offset, window, checksum);
+    if (in.window.size() != 0 && in.window.size() == window_bytes(in.offset)) {
+        if (in.offset < file_.resumed_bytes()) {
+            outcome = co_await compare(in);
         } else {
-            outcome = co_await pull(offset, window);
+            outcome = co_await pull(in);
         }
     }
     if (!outcome) close(outcome.error());
@@ -144,35 +147,43 @@ void Upload::advance(std::uint64_t offset) {
     writing_.advance(offset);
 }
 
-hl::Task<Result<void>> Upload::pull_into(const Buffer& buffer, const hl::Bulk& window) {
-    hl::TransferOptions options;
-    options.deadline = window_time_max;
-    options.follow_owner = true;  // Service::may_follow was asked
-    Result<std::uint64_t> moved = co_await window.pull(buffer.region().slice(0, window.size()), options);
-    if (!moved && !window.remote().owner().empty())
-        co_return Error{moved.code(), "it did not get the bytes from the server that lends them"};
-    if (!moved) co_return std::move(moved).error();
-    if (*moved != window.size()) co_return Error{Errc::protocol, "the window came short"};
-    co_return Result<void>();
+// On a disk thread. What is to be pulled still.
+std::vector<ByteRange> Upload::take_from_basis(const WindowIn& in, Bytes content) const {
+    const auto have = content.first(basis_->read_some(in.offset, content));
+    return changed_ranges(block_checksums(have, content.size()), in.blocks, content.size());
 }
 
-hl::Task<Result<WindowOut>> Upload::pull(std::uint64_t offset, const hl::Bulk& window) {
-    Result<Buffer> buffer = co_await take(offset, window.size());
-    if (!buffer) co_return std::move(buffer).error();
-    Result<void> pulled = co_await pull_into(*buffer, window);
+// What was compared is what is written: others may be writing to the older version.
+hl::Task<Result<std::uint64_t>> Upload::pull_into(const Buffer& buffer, const WindowIn& in) {
+    const std::uint64_t bytes = in.window.size();
+    std::vector<ByteRange> ranges{{0, bytes}};
+    if (basis_ && !in.blocks.empty()) {
+        const Bytes content = buffer.bytes().first(bytes);
+        ranges = co_await disk_.run([this, &in, content] { return take_from_basis(in, content); });
+    }
+    Result<void> pulled = co_await pull_ranges(buffer, in.window, ranges);
     if (!pulled) co_return std::move(pulled).error();
-    Result<void> written = co_await write(offset, buffer->bytes().first(window.size()));
+    co_return bytes - bytes_of(ranges);
+}
+
+hl::Task<Result<WindowOut>> Upload::pull(const WindowIn& in) {
+    Result<Buffer> buffer = co_await take(in.offset, in.window.size());
+    if (!buffer) co_return std::move(buffer).error();
+    Result<std::uint64_t> had = co_await pull_into(*buffer, in);
+    if (!had) co_return std::move(had).error();
+    Result<void> written = co_await write(in.offset, buffer->bytes().first(in.window.size()));
     if (!written) co_return std::move(written).error();
-    co_return WindowOut{};
+    co_return WindowOut{*had};
 }
 
 // In the order of the file: of one block that is of another file, nothing behind is used.
-hl::Task<Result<WindowOut>> Upload::compare(std::uint64_t offset, const hl::Bulk& window, std::uint64_t checksum) {
-    Result<Buffer> buffer = co_await take(offset, window.size());
+hl::Task<Result<WindowOut>> Upload::compare(const WindowIn& in) {
+    const std::uint64_t offset = in.offset;
+    Result<Buffer> buffer = co_await take(offset, in.window.size());
     if (!buffer) co_return std::move(buffer).error();
     if (const Errc turn = co_await writing_.reach(offset); turn != Errc::ok) co_return reason(turn);
-    const Bytes content = buffer->bytes().first(window.size());
-    Result<bool> found = co_await disk_.run([this, offset, content, checksum] {
+    const Bytes content = buffer->bytes().first(in.window.size());
+    Result<bool> found = co_await disk_.run([this, offset, content, checksum = in.checksum] {
         auto same = file_.find_block(offset, content, checksum);
         if (same && *same && checked_) sum_.update(content);
         return same;
@@ -180,13 +191,13 @@ hl::Task<Result<WindowOut>> Upload::compare(std::uint64_t offset, const hl::Bulk
     if (!found) co_return std::move(found).error();
     if (*found) {
         advance(offset + content.size());
-        co_return WindowOut{true};
+        co_return WindowOut{content.size()};
     }
-    Result<void> pulled = co_await pull_into(*buffer, window);
-    if (!pulled) co_return std::move(pulled).error();
+    Result<std::uint64_t> had = co_await pull_into(*buffer, in);
+    if (!had) co_return std::move(had).error();
     Result<void> written = co_await write_now(offset, content);
     if (!written) co_return std::move(written).error();
-    co_return WindowOut{};
+    co_return WindowOut{*had};
 }
 
 // Written as soon as the bytes are there, while the client still answers.

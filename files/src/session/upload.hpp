@@ -3,6 +3,7 @@
 // in the order of the file. Belongs to the loop, except that disk threads write the file, one window at a time.
 #pragma once
 
+#include "file/blocks.hpp"
 #include "file/checksum.hpp"
 #include "session/buffers.hpp"
 #include "session/disk.hpp"
@@ -11,6 +12,7 @@
 
 #include <cinnabar/files/new_file.hpp>
 #include <cinnabar/files/root.hpp>
+#include <cinnabar/files/source_file.hpp>
 #include <cinnabar/hl/bulk.hpp>
 #include <cinnabar/hl/node.hpp>
 #include <cinnabar/hl/task.hpp>
@@ -18,6 +20,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <vector>
 
 namespace cinnabar::files {
 
@@ -34,11 +37,13 @@ class Upload {
     Upload(const Upload&) = delete;
     Upload& operator=(const Upload&) = delete;
 
-    // Pulls one window, unless the file has it from before, with that checksum. ok: it is written. invalid_argument:
+    // The file that has the name now: what it has of a window is not pulled. Before the first window.
+    void compare_with(SourceFile basis) { basis_.emplace(std::move(basis)); }
+
+    // Pulls one window, but for what is there of it from before. ok: it is written. invalid_argument:
     // the file has no such window, or has received it before. Any other error has ended the file, and is the same for
     // all its windows.
-    [[nodiscard]] hl::Task<Result<WindowOut>> receive(std::uint64_t offset, const hl::Bulk& window,
-                                                      std::uint64_t checksum = 0);
+    [[nodiscard]] hl::Task<Result<WindowOut>> receive(const WindowIn& in);
     // One window that is all zeros, of a sparse file.
     [[nodiscard]] hl::Task<Result<void>> receive_hole(std::uint64_t offset);
     // Grants the client a buffer by `ask`, into which it writes the window and then notifies `node` with `notice`.
@@ -60,12 +65,14 @@ class Upload {
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
     [[nodiscard]] bool checked() const noexcept { return checked_; }
     [[nodiscard]] std::uint64_t resumed_bytes() const noexcept { return file_.resumed_bytes(); }
+    [[nodiscard]] std::uint64_t basis_bytes() const noexcept { return basis_ ? basis_->bytes() : 0; }
 
   private:
-    [[nodiscard]] hl::Task<Result<WindowOut>> pull(std::uint64_t offset, const hl::Bulk& window);
-    [[nodiscard]] hl::Task<Result<WindowOut>> compare(std::uint64_t offset, const hl::Bulk& window,
-                                                      std::uint64_t checksum);
-    [[nodiscard]] static hl::Task<Result<void>> pull_into(const Buffer& buffer, const hl::Bulk& window);
+    [[nodiscard]] hl::Task<Result<WindowOut>> pull(const WindowIn& in);
+    [[nodiscard]] hl::Task<Result<WindowOut>> compare(const WindowIn& in);
+    // Puts the window into the buffer, from the basis as far as that has it. How much that was.
+    [[nodiscard]] hl::Task<Result<std::uint64_t>> pull_into(const Buffer& buffer, const WindowIn& in);
+    [[nodiscard]] std::vector<ByteRange> take_from_basis(const WindowIn& in, Bytes content) const;
     [[nodiscard]] hl::Task<Result<void>> have_pushed(std::uint64_t offset, std::uint64_t bytes, const hl::NodeRef& node,
                                                      const na::Addr& client, const Ask& ask);
     [[nodiscard]] hl::Task<Result<void>> write_when_there(Arrival& arrival, std::uint64_t offset, ConstBytes content);
@@ -87,6 +94,7 @@ class Upload {
     Disk& disk_;
     const Root& root_;
     NewFile file_;
+    std::optional<SourceFile> basis_;
     const std::uint64_t bytes_;
     const bool checked_;
     const bool sparse_;

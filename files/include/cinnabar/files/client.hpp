@@ -30,7 +30,9 @@ namespace cinnabar::files {
 
 struct Moved {
     std::uint64_t bytes = 0;
-    std::uint64_t had_bytes = 0;  // of those, were there from an interrupted attempt, and were not moved again
+    // Of those, were there from an interrupted attempt or in the older version that was replaced, and were not sent.
+    std::uint64_t had_bytes = 0;
+    std::uint64_t sent_bytes = 0;           // of those, from one side to the other; neither those, nor holes
     std::optional<std::uint64_t> checksum;  // XXH3, if one was computed
 };
 
@@ -51,6 +53,9 @@ struct SaveMode {
     // An earlier attempt may have ended well without its answer: a file of that name and content is what is wanted.
     bool again = false;
     Sync sync = Sync::batch;
+    // All of a file is sent. Otherwise, of a larger one that replaces another and is checked, only the blocks are that
+    // the other one has not; both sides read and hash all of it.
+    bool whole = false;
 };
 
 struct FetchMode {
@@ -58,6 +63,7 @@ struct FetchMode {
     std::string_view as{};  // its name below the folder; empty: the last component of its name
     bool exact = false;     // as above
     ExtendedKinds extended{};
+    bool whole = false;  // as above; the older version is that in the folder
 };
 // g++ 12 destroys twice what owns memory and is made inside of an awaited expression (decision 37).
 static_assert(std::is_trivially_destructible_v<SaveMode> && std::is_trivially_destructible_v<FetchMode>);
@@ -128,6 +134,9 @@ class CINNABAR_API Client {
     // All that a folder of the server has. protocol: what the server tells cannot be, or has no end.
     [[nodiscard]] hl::Task<Result<Listing>> list(const std::string& name, ExtendedKinds extended = {});
 
+    // Whether the server's file has the content of `source`, by size and checksum; both sides read all of it. Those of
+    // fetch() and of SourceFile.
+    [[nodiscard]] hl::Task<Result<bool>> has_content(OpenSource source, const std::string& name);
     // Has the server read a file again, and tells what that and what was saved have as checksums. Those of fetch().
     [[nodiscard]] hl::Task<Result<Verified>> verify(const std::string& name);
     // Root's function of this name, on the server's root. protocol: what the server tells cannot be.

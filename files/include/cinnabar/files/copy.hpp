@@ -24,6 +24,7 @@ struct CopyMode {
     ExtendedKinds extended{};
     bool again = false;
     Sync sync = Sync::batch;
+    bool whole = false;
 };
 static_assert(std::is_trivially_destructible_v<CopyMode>);
 

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "file/blocks.hpp"
+
+#include "file/journal.hpp"
+
+#include <algorithm>
+
+namespace cinnabar::files {
+
+std::vector<std::uint64_t> block_checksums(ConstBytes have, std::uint64_t window_bytes) {
+    std::vector<std::uint64_t> checksums;
+    for (std::uint64_t offset = 0; offset < window_bytes; offset += compared_block_bytes) {
+        const auto bytes = std::min<std::uint64_t>(compared_block_bytes, window_bytes - offset);
+        if (offset + bytes > have.size()) break;
+        checksums.push_back(block_checksum(have.subspan(offset, bytes)));
+    }
+    return checksums;
+}
+
+std::vector<ByteRange> changed_ranges(std::span<const std::uint64_t> mine, std::span<const std::uint64_t> theirs,
+                                      std::uint64_t window_bytes) {
+    std::vector<ByteRange> ranges;
+    const auto both = std::min(mine.size(), theirs.size());
+    for (std::size_t block = 0; block < blocks_in(window_bytes); ++block) {
+        if (block < both && mine[block] == theirs[block]) continue;
+        const std::uint64_t offset = std::uint64_t{block} * compared_block_bytes;
+        const auto bytes = std::min<std::uint64_t>(compared_block_bytes, window_bytes - offset);
+        if (!ranges.empty() && ranges.back().offset + ranges.back().bytes == offset) {
+            ranges.back().bytes += bytes;
+        } else {
+            ranges.push_back({offset, bytes});
+        }
+    }
+    return ranges;
+}
+
+std::uint64_t bytes_of(std::span<const ByteRange> ranges) noexcept {
+    std::uint64_t bytes = 0;
+    for (const auto& range : ranges) bytes += range.bytes;
+    return bytes;
+}
+
+}  // namespace cinnabar::files

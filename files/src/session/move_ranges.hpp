@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Moves parts of a window between a buffer and lent memory, several at once.
+#pragma once
+
+#include "file/blocks.hpp"
+#include "session/buffers.hpp"
+
+#include <cinnabar/hl/bulk.hpp>
+#include <cinnabar/hl/task.hpp>
+
+#include <cstdint>
+#include <span>
+
+namespace cinnabar::files {
+
+// Into the buffer, from `window`. protocol: it came short. The errors of the transfers.
+[[nodiscard]] hl::Task<Result<void>> pull_ranges(const Buffer& buffer, const hl::Bulk& window,
+                                                 std::span<const ByteRange> ranges);
+// The other way round.
+[[nodiscard]] hl::Task<Result<void>> push_ranges(const Buffer& buffer, const hl::Bulk& window,
+                                                 std::span<const ByteRange> ranges);
+
+}  // namespace cinnabar::files
