@@ -40,10 +40,11 @@ std::string spread_of(const Interval& interval) {
 class TextOutput final : public Output {
   public:
     void begin(const Results& results) override {
-        const auto& [uri, transport, way, about] = results.target;
-        print_line(fmt::format("{} over {}, cinnabar {} there, {} here; {} x {} s after {} s", files::printable(uri),
-                               way, files::printable(about.release), results.version, results.plan.repeats,
-                               results.plan.seconds, results.plan.warm_up_seconds));
+        const Target& target = results.target;
+        print_line(fmt::format("{} over {}, cinnabar {} there, {} here; {} x {} s after {} s",
+                               files::printable(target.uri), target.way, files::printable(target.about.release),
+                               results.version, results.plan.repeats, results.plan.seconds,
+                               results.plan.warm_up_seconds));
     }
     void add(const CallResult& row, const Results&) override {
         head("calls", "calls/s");
