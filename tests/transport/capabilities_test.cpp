@@ -30,6 +30,7 @@ const std::map<NetworkKind, na::Caps>& table() {
         {NetworkKind::sim_friendly, with(stream, &na::Caps::wait_fd, false)},
         {NetworkKind::sim_strict, {.put_notify = true, .atomics = true, .detects_loss = true, .counted_slots = true}},
         {NetworkKind::tcp, stream},
+        {NetworkKind::tcps, with(stream, &na::Caps::proves_peers, true)},
         {NetworkKind::shm, with(same_host, &na::Caps::views, true)},
         {NetworkKind::shm_buffers, same_host},
         {NetworkKind::ofi_tcp_rxm, stream},
@@ -69,6 +70,7 @@ TEST_P(Capabilities, MatchTheTable) {
     EXPECT_EQ(seen.counted_slots, expected.counted_slots);
     EXPECT_EQ(seen.same_host_only, expected.same_host_only);
     EXPECT_EQ(seen.views, expected.views);
+    EXPECT_EQ(seen.proves_peers, expected.proves_peers);
 }
 
 CINNABAR_CONTRACT(Capabilities);

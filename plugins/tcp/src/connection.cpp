@@ -62,7 +62,9 @@ void Connection::list_guarded() noexcept {
 void Connection::transmit_guarded() noexcept {
     na::StreamGuard& guard = *stream_.guard();
     if (guard.flush()) write_lane();
-    if (guard.unsent()) port_->output().block(*this);
+    if (!guard.unsent()) return;
+    if (urgent()) peer_->delayed = true;  // all that it took may be encrypted, but what comes next waits
+    port_->output().block(*this);
 }
 
 void Connection::fail(Errc why) noexcept { port_->end_session(*peer_, why); }

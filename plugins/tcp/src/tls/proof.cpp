@@ -6,7 +6,6 @@
 #include "tls/stream.hpp"
 
 #include <cinnabar/base/log.hpp>
-#include <cinnabar/na/session/socket_address.hpp>
 
 #include <arpa/inet.h>
 
@@ -173,14 +172,14 @@ Errc TlsStream::failed(bool handshake) noexcept {
     return tell(failure.code, failure.what, ssl_.ERR_reason_error_string(error));
 }
 
-// Strangers that speak something else come to every open port: that is no warning.
+// Strangers that speak something else come to every open port, and processes end while they are dialled: no warnings.
 Errc TlsStream::tell(Errc why, const char* what, const char* detail) const noexcept {
     static constinit LogLimit warnings;
     static constinit LogLimit lines;
-    const bool warns = side_ == Side::dials || established_ || why == Errc::permission;
+    const bool warns = why == Errc::permission || (why == Errc::protocol && (side_ == Side::dials || established_));
     log_limited(warns ? warnings : lines, warns ? LogLevel::warning : LogLevel::info, "tcps", "%s %s%s%s%s",
-                na::SocketAddress::peer_of(fd_).log_name(TlsGuards::scheme).c_str(), what, detail ? " (" : "",
-                detail ? detail : "", detail ? ")" : "");
+                remote_.log_name(TlsGuards::scheme).c_str(), what, detail ? " (" : "", detail ? detail : "",
+                detail ? ")" : "");
     return why;
 }
 

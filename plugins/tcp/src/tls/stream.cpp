@@ -84,7 +84,12 @@ std::unique_ptr<TlsStream> TlsStream::make(const TlsGuards& guards, int fd, Side
 }
 
 TlsStream::TlsStream(const TlsGuards& guards, int fd, Side side, std::vector<std::string> names) noexcept
-    : guards_(guards), ssl_(openssl()), fd_(fd), side_(side), names_(std::move(names)) {}
+    : guards_(guards),
+      ssl_(openssl()),
+      fd_(fd),
+      remote_(na::SocketAddress::peer_of(fd)),
+      side_(side),
+      names_(std::move(names)) {}
 
 bool TlsStream::begin() noexcept {
     const BIO_METHOD* const method = socket_method();

@@ -6,6 +6,7 @@
 
 #include "tls/openssl.hpp"
 
+#include <cinnabar/na/session/socket_address.hpp>
 #include <cinnabar/na/session/stream.hpp>
 
 #include <memory>
@@ -69,6 +70,7 @@ class TlsStream final : public na::StreamGuard {
     const TlsGuards& guards_;
     const OpenSsl& ssl_;
     const int fd_;
+    const na::SocketAddress remote_;
     const Side side_;
     bool established_ = false;
     bool cut_ = false;
