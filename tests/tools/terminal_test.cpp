@@ -14,7 +14,9 @@
 
 #include <array>
 #include <chrono>
+#include <condition_variable>
 #include <limits>
+#include <mutex>
 #include <set>
 
 namespace cinnabar::tools {
@@ -85,7 +87,7 @@ TEST(Json, AFailureSaysItsExitCode) {
 
 TEST(Progress, TheLineOfAFile) {
     ProgressFacts facts;
-    facts.name = "big.bin";
+    facts.names = {"big.bin"};
     facts.files_total = 1;
     facts.bytes_done = 1'671'000'000;
     facts.bytes_total = 3'221'225'472;
@@ -104,10 +106,48 @@ TEST(Progress, ManyFilesAreCounted) {
 
 TEST(Progress, ALongOrWildNameIsCutAndTamed) {
     ProgressFacts facts;
-    facts.name = "\x1b[2Jcaf\xc3\xa9-and-a-name-that-goes-on-and-on";
+    facts.names = {"\x1b[2Jcaf\xc3\xa9-and-a-name-that-goes-on-and-on"};
     facts.bytes_total = 0;
     EXPECT_EQ(progress_line(facts, 60), "[####################] 100 %  0 B of 0 B  \\x1b[2Jcaf\xc3\xa9-and-a~");
     EXPECT_EQ(progress_line(facts, 10), "[#########");
+}
+
+TEST(Progress, AsManyNamesAsFitAndHowManyMoreThereAre) {
+    ProgressFacts facts;
+    facts.names = {"first", "second", "third"};
+    const std::string bar = "[####################] 100 %  0 B of 0 B  ";
+    EXPECT_EQ(progress_line(facts, 120), bar + "first, second, third");
+    EXPECT_EQ(progress_line(facts, bar.size() + 20), bar + "first, second, third");
+    EXPECT_EQ(progress_line(facts, bar.size() + 19), bar + "first, second +1");
+    EXPECT_EQ(progress_line(facts, bar.size() + 15), bar + "first +2");
+    EXPECT_EQ(progress_line(facts, bar.size() + 7), bar + "fir~ +2");
+}
+
+TEST(Progress, AProgramIsToldOfTheFilesThatAreUnderWay) {
+    std::mutex mutex;
+    std::condition_variable changed;
+    ProgressFacts last;
+    ProgressBar bar({-1,
+                     [&](const ProgressFacts& facts) {
+                         const std::lock_guard lock(mutex);
+                         last = facts;
+                         changed.notify_all();
+                     },
+                     std::chrono::milliseconds(1)});
+    const auto told = [&](const std::vector<std::string>& names) {
+        std::unique_lock lock(mutex);
+        return changed.wait_for(lock, std::chrono::seconds(30), [&] { return last.names == names; });
+    };
+    bar.add_files(2);
+    bar.begin_file("a");
+    bar.begin_file("b");
+    EXPECT_TRUE(told({"a", "b"}));
+    bar.end_file();
+    bar.leave_file("a");
+    EXPECT_TRUE(told({"b"}));
+    const std::lock_guard lock(mutex);
+    EXPECT_EQ(last.files_total, 2u);
+    EXPECT_EQ(last.files_done, 1u);
 }
 
 TEST(Progress, MoreBytesThanAnnouncedAreNoMoreThanAll) {
@@ -135,7 +175,7 @@ TEST(Progress, NothingIsDrawnOnAPipe) {
     int ends[2];
     ASSERT_EQ(::pipe2(ends, O_NONBLOCK), 0);
     {
-        ProgressBar bar(ends[1], true, 1, 10);
+        ProgressBar bar({ends[1], {}, std::chrono::milliseconds(1)});
         bar.begin_file("a");
         bar.add_bytes(10);
     }

@@ -4,6 +4,7 @@
 
 #include "support/content.hpp"
 
+#include <cinnabar/files/file_error.hpp>
 #include <cinnabar/hl/sync_wait.hpp>
 
 #include <gtest/gtest.h>
@@ -21,7 +22,7 @@ namespace fs = std::filesystem;
 
 struct TreePlanTest : testing::Test {
     support::Folder folder;
-    ProgressBar bar{-1, false, 0, 0};
+    ProgressBar bar;
     Report report{Report::Style::quiet, "saved", bar};
     TreePlan plan;
     SaveOptions options;
@@ -79,13 +80,89 @@ TEST_F(TreePlanTest, AFileInAFoldersPlaceIsNotThatFolder) {
 }
 
 TEST(Report, StepsThatNobodySeesAreNotCountedAsLeft) {
-    ProgressBar bar(-1, false, 0, 0);
+    ProgressBar bar;
     Report report(Report::Style::people, "saved", bar);
     testing::internal::CaptureStderr();
     report.skipped({"a", "a"}, Errc::peer_lost);
     report.skipped({.name = "d", .path = "d", .kind = Report::Kind::hidden}, Errc::peer_lost);
     EXPECT_EQ(report.finish(), ExitCode::peer_lost);
     EXPECT_NE(testing::internal::GetCapturedStderr().find(" 1 more were"), std::string::npos);
+}
+
+struct ReportTest : testing::Test {
+    ProgressBar bar;
+    void fail_three(Report& report) {
+        report.done({"fine", "fine", 10});
+        report.failed({"a", "a"}, {Errc::exists, files::server_says, "the name is taken"});
+        report.failed({"b", "b"}, {Errc::exists, files::server_says, "the name is taken"});
+        report.failed({"c", "c"}, {Errc::invalid_argument, "a device, socket or pipe: left out", "c"});
+        report.filtered(2);
+    }
+};
+
+TEST_F(ReportTest, TheSummarySaysWhatWasNotDoneAndWhy) {
+    Report report(Report::Style::people, "saved", bar);
+    testing::internal::CaptureStderr();
+    testing::internal::CaptureStdout();
+    fail_three(report);
+    EXPECT_EQ(report.finish(), ExitCode::exists);
+    const auto summary = testing::internal::GetCapturedStdout();
+    EXPECT_TRUE(summary.starts_with("saved 1 file (2 left out by patterns), 10 B in ")) << summary;
+    const auto told = testing::internal::GetCapturedStderr();
+    EXPECT_TRUE(
+        told.ends_with("\ncinnabar: not saved: 3\n"
+                       "       2  exists: the server says (the name is taken)\n"
+                       "       1  invalid argument: a device, socket or pipe: left out\n"))
+        << told;
+}
+
+TEST_F(ReportTest, InJsonTheSummaryHasTheReasons) {
+    Report report(Report::Style::json, "saved", bar);
+    testing::internal::CaptureStdout();
+    fail_three(report);
+    EXPECT_EQ(report.finish(), ExitCode::exists);
+    const auto lines = testing::internal::GetCapturedStdout();
+    EXPECT_NE(lines.find(R"("filtered": 2, "failed": 3, )"), std::string::npos) << lines;
+    EXPECT_NE(lines.find(R"json("text": "exists: the server says (the name is taken)", "count": 2})json"),
+              std::string::npos)
+        << lines;
+    EXPECT_NE(lines.find(R"({"code": "invalid_argument", )"), std::string::npos) << lines;
+}
+
+TEST_F(ReportTest, ReasonsWithoutEndAreCounted) {
+    Report report(Report::Style::people, "saved", bar);
+    testing::internal::CaptureStderr();
+    for (int i = 0; i < 100; ++i)
+        report.failed({"a", "a"}, {Errc::io, files::server_says, "made up " + std::to_string(i)});
+    EXPECT_EQ(report.finish(), ExitCode::io);
+    const auto told = testing::internal::GetCapturedStderr();
+    EXPECT_TRUE(told.ends_with("      84  for other reasons\n")) << told;
+}
+
+TEST_F(ReportTest, QuietSaysWhatFailedAndNoSummary) {
+    Report report(Report::Style::quiet, "saved", bar);
+    testing::internal::CaptureStderr();
+    testing::internal::CaptureStdout();
+    fail_three(report);
+    EXPECT_EQ(report.finish(), ExitCode::exists);
+    EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+    EXPECT_EQ(testing::internal::GetCapturedStderr().find("not saved"), std::string::npos);
+}
+
+TEST_F(ReportTest, InJsonProgressIsAnEventOfItsOwn) {
+    const auto shown = Report::shown_in(Report::Style::json);
+    testing::internal::CaptureStdout();
+    ProgressFacts facts;
+    facts.names = {"a\"", "b"};
+    facts.files_total = 5;
+    facts.bytes_done = 7;
+    shown.tell(facts);
+    EXPECT_EQ(testing::internal::GetCapturedStdout(),
+              R"({"event": "progress", "files": 5, "files_done": 0, "bytes": 0, "bytes_done": 7, "bytes_per_second": )"
+              R"(0, "under_way": ["a\"", "b"]})"
+              "\n");
+    EXPECT_FALSE(Report::shown_in(Report::Style::quiet).tell);
+    EXPECT_EQ(Report::shown_in(Report::Style::quiet).fd, -1);
 }
 
 }  // namespace

@@ -8,8 +8,6 @@
 #include <cinnabar/files/name.hpp>
 #include <cinnabar/files/root.hpp>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
@@ -120,8 +118,7 @@ ExitCode run_fetch(const FetchOptions& options) {
         }
         names_by_server[place->server].push_back(std::move(place->path));
     }
-    const bool wants_bar = !options.json && !options.quiet;
-    ProgressBar bar(STDERR_FILENO, wants_bar, 0, 0);
+    ProgressBar bar(Report::shown_in(style_of(options)));
     Report report(style_of(options), "fetched", bar);
     const auto root = open_folder(options);
     if (!root) {

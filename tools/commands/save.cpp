@@ -5,8 +5,6 @@
 
 #include <cinnabar/files/name.hpp>
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -75,8 +73,7 @@ ExitCode run_save(const SaveOptions& options) {
         complain("the last word is where to save: " + place.error().message());
         return ExitCode::usage;
     }
-    const bool wants_bar = !options.json && !options.quiet;
-    ProgressBar bar(STDERR_FILENO, wants_bar, 0, 0);
+    ProgressBar bar(Report::shown_in(style_of(options)));
     Report report(style_of(options), "saved", bar);
     auto plan = plan_all(options, place->path, report, bar);
     if (!plan) return ExitCode::usage;

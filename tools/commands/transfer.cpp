@@ -94,6 +94,7 @@ class Movement {
                 moved = co_await errand.move(session, errand.lost.has_value());
             }
             errand.file.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+            bar_.leave_file(errand.file.name);
             settle(errand, moved);
         }
     }
@@ -115,13 +116,16 @@ class Movement {
 
     hl::Task<void> save_together(files::Client& session, const std::vector<Errand*>& errands) {
         std::vector<files::SmallFile> small;
-        for (auto* errand : errands) small.push_back(*errand->small);
-        bar_.begin_file(errands.front()->file.name);
+        for (auto* errand : errands) {
+            small.push_back(*errand->small);
+            bar_.begin_file(errand->file.name);
+        }
         const auto begin = std::chrono::steady_clock::now();
         const std::vector<Result<files::Moved>> moved = co_await session.save_small(small, errands.front()->mode);
         const auto took = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
         for (std::size_t i = 0; i < errands.size(); ++i) {
             errands[i]->file.seconds = took;
+            bar_.leave_file(errands[i]->file.name);
             if (moved[i]) bar_.add_bytes(moved[i]->bytes);
             settle(*errands[i], moved[i]);
         }

@@ -122,7 +122,8 @@ hl::Task<Result<void>> plan_copy(files::Client* const* from, const CopiedTree& c
                     },
                     [&](const std::string& below, const Error& error) {
                         report.failed(planner.named(below, Report::Kind::folder), error);
-                    }};
+                    },
+                    [&] { report.filtered(1); }};
     co_return co_await walk_tree(**from, walk, std::move(first));
 }
 

@@ -138,7 +138,8 @@ hl::Task<Result<void>> plan_fetch(files::Client& session, const FetchedTree& fet
                     },
                     [&](const std::string& below, const Error& error) {
                         report.failed(planner.named(below, Report::Kind::folder), error);
-                    }};
+                    },
+                    [&] { report.filtered(1); }};
     co_return co_await walk_tree(session, walk, std::move(first));
 }
 

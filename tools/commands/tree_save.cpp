@@ -90,6 +90,7 @@ Result<void> plan_save(const SavedTree& saved, const SaveOptions& options, TreeP
     SavePlanner planner(saved, options, tree, plan, bar);
     for (const auto& problem : scan.problems)
         report.failed(planner.named(problem.path, Report::Kind::file), problem.error);
+    report.filtered(scan.filtered);
     plan.add_base(saved.base);
     if (!saved.base.empty()) planner.add_folder({}, attributes);
     for (const auto& entry : scan.entries) {

@@ -20,8 +20,11 @@ void tell_of(const Walk& walk, const std::string& below, std::vector<files::Entr
     for (auto& entry : entries) {
         if (!below.empty()) entry.name = below + "/" + entry.name;
         const bool folder = entry.kind == files::EntryKind::folder;
-        if (!walk.filter.takes(walk.prefix + entry.name, folder)) continue;
-        if (walk.found(entry) && folder) folders.push_back(entry.name);
+        if (!walk.filter.takes(walk.prefix + entry.name, folder)) {
+            walk.left_out();
+        } else if (walk.found(entry) && folder) {
+            folders.push_back(entry.name);
+        }
     }
 }
 

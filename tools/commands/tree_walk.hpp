@@ -22,6 +22,8 @@ struct Walk {
     std::function<bool(const files::Entry& entry)> found;
     // A folder that could not be listed.
     std::function<void(const std::string& below, const Error& error)> failed;
+    // An entry that the filter does not take.
+    std::function<void()> left_out;
 };
 // `first` is the listing of the folder itself. Errors that end the session; protocol: the tree has no end. `walk` must
 // live until the task ends.

@@ -80,12 +80,15 @@ JsonObject& JsonObject::raw(std::string_view key, std::string_view json) {
     return *this;
 }
 
+std::string code_word(Errc code) {
+    std::string word(to_string(code));
+    std::ranges::replace(word, ' ', '_');
+    return word;
+}
+
 JsonObject& JsonObject::failure(const Error& error) {
-    // As in the enumeration: one word for scripts.
-    std::string code(to_string(error.code));
-    std::ranges::replace(code, ' ', '_');
     JsonObject object;
-    object.text("code", code).text("text", error.message());
+    object.text("code", code_word(error.code)).text("text", error.message());
     object.number("exit", static_cast<std::uint64_t>(exit_code(error.code)));
     return raw("error", object.line());
 }

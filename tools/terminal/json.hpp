@@ -31,6 +31,9 @@ class JsonObject {
     std::string body_ = "{";
 };
 
+// As in the enumeration, "not_found": one word for scripts.
+[[nodiscard]] std::string code_word(Errc code);
+
 // With its quotes.
 [[nodiscard]] std::string json_string(std::string_view text);
 

@@ -17,7 +17,6 @@
 namespace cinnabar::tools {
 namespace {
 
-constexpr std::chrono::milliseconds redraw_interval{100};
 constexpr double rate_window_seconds = 2;
 constexpr std::size_t bar_columns = 20;
 
@@ -32,6 +31,24 @@ std::string cut(std::string_view text, std::size_t columns) {
     for (; columns > 0 && end < text.size(); --columns)
         end += std::max<std::size_t>(files::utf8_sequence_bytes(text.substr(end)), 1);
     return std::string(text.substr(0, std::min(end, text.size())));
+}
+
+// As many of the names as there is room for, the first one cut where it must be, and how many more there are.
+std::string names_within(const std::vector<std::string>& names, std::size_t room) {
+    const auto more_than = [&](std::size_t shown) {
+        return shown == names.size() ? std::string() : fmt::format(" +{}", names.size() - shown);
+    };
+    std::string text;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        const auto longer = text + (i == 0 ? "" : ", ") + files::printable(names[i]);
+        if (columns_of(longer + more_than(i + 1)) > room) {
+            if (i > 0) return text + more_than(i);
+            const auto more = more_than(1);
+            return room < more.size() + 2 ? std::string() : cut(longer, room - more.size() - 1) + "~" + more;
+        }
+        text = longer;
+    }
+    return text;
 }
 
 std::size_t terminal_columns(int fd) {
@@ -54,11 +71,8 @@ std::string progress_line(const ProgressFacts& facts, std::size_t columns) {
                             human_duration(std::chrono::duration<double>(left)));
     }
     if (facts.files_total > 1) line += fmt::format("  {}/{}", facts.files_done, facts.files_total);
-    if (!facts.name.empty() && columns_of(line) + 4 < columns) {
-        const auto name = files::printable(facts.name);
-        const auto room = columns - columns_of(line) - 2;
-        line += "  " + (columns_of(name) <= room ? name : cut(name, room - 1) + "~");
-    }
+    if (!facts.names.empty() && columns_of(line) + 4 < columns)
+        line += "  " + names_within(facts.names, columns - columns_of(line) - 2);
     return cut(line, columns);
 }
 
@@ -72,15 +86,20 @@ void RateMeter::sample(std::chrono::duration<double> at, std::uint64_t bytes_don
     last_bytes_ = bytes_done;
 }
 
-ProgressBar::ProgressBar(int fd, bool wanted, std::uint64_t files_total, std::uint64_t bytes_total)
-    : fd_(fd), files_total_(files_total), bytes_total_(bytes_total) {
-    if (wanted && ::isatty(fd)) thread_ = std::thread([this] { run(); });
+ProgressBar::ProgressBar(ProgressShown shown) : shown_(std::move(shown)) {
+    if (shown_.tell || ::isatty(shown_.fd)) thread_ = std::thread([this] { run(); });
 }
 
 void ProgressBar::begin_file(const std::string& name) {
     if (!thread_.joinable()) return;
     const std::lock_guard lock(mutex_);
-    name_ = name;
+    names_.push_back(name);
+}
+
+void ProgressBar::leave_file(const std::string& name) {
+    if (!thread_.joinable()) return;
+    const std::lock_guard lock(mutex_);
+    if (const auto found = std::ranges::find(names_, name); found != names_.end()) names_.erase(found);
 }
 
 void ProgressBar::stop() {
@@ -92,16 +111,16 @@ void ProgressBar::stop() {
     changed_.notify_all();
     thread_.join();
     thread_ = {};
-    wipe();
+    if (!shown_.tell) wipe();
 }
 
-void ProgressBar::wipe() const { write_all(fd_, "\r\x1b[K"); }
+void ProgressBar::wipe() const { write_all(shown_.fd, "\r\x1b[K"); }
 
 void ProgressBar::run() {
     const auto begin = std::chrono::steady_clock::now();
     std::unique_lock lock(mutex_);
-    while (!changed_.wait_for(lock, redraw_interval, [&] { return stopping_; }))
-        draw(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    while (!changed_.wait_for(lock, shown_.every, [&] { return stopping_; }))
+        show(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
 }
 
 ProgressFacts ProgressBar::facts() const noexcept {
@@ -113,16 +132,17 @@ ProgressFacts ProgressBar::facts() const noexcept {
     return facts;
 }
 
-void ProgressBar::draw(double elapsed) {
+void ProgressBar::show(double elapsed) {
     ProgressFacts facts = this->facts();
-    facts.name = name_;
+    facts.names = names_;
     meter_.sample(std::chrono::duration<double>(elapsed), facts.bytes_done);
     facts.bytes_per_second = meter_.bytes_per_second();
+    if (shown_.tell) return shown_.tell(facts);
     // One column stays free: a terminal may wrap when the last one is written.
     std::string line = "\r";
-    line += progress_line(facts, terminal_columns(fd_) - 1);
+    line += progress_line(facts, terminal_columns(shown_.fd) - 1);
     line += "\x1b[K";
-    write_all(fd_, line);
+    write_all(shown_.fd, line);
 }
 
 }  // namespace cinnabar::tools

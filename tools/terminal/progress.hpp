@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The progress bar: one line on a terminal that rewrites itself ten times a second, and nothing at all elsewhere.
+// The progress of many files: one line on a terminal that rewrites itself ten times a second, or what a program is told
+// once a second.
 #pragma once
 
 #include <atomic>
@@ -7,15 +8,17 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace cinnabar::tools {
 
 struct ProgressFacts {
-    std::string name;  // of a file under way; any bytes
+    std::vector<std::string> names;  // of the files under way, in the order of their beginning; any bytes
     std::uint64_t files_done = 0;
     std::uint64_t files_total = 0;
     std::uint64_t bytes_done = 0;
@@ -23,8 +26,8 @@ struct ProgressFacts {
     double bytes_per_second = 0;  // lately; 0: not known yet
 };
 
-// "[#####.....]  52 %  1.67 GB of 3.22 GB  812 MB/s  1.9 s left  big.bin" in at most `columns` columns, counting a
-// character as one. Pure.
+// "[#####.....]  52 %  1.67 GB of 3.22 GB  812 MB/s  1.9 s left  3/10  big.bin, small.bin +6" in at most `columns`
+// columns, counting a character as one: as many names as there is room for, and how many more there are. Pure.
 [[nodiscard]] std::string progress_line(const ProgressFacts& facts, std::size_t columns);
 
 // The rate of the last seconds: follows a change within about two, jitters little. Pure but for what it keeps.
@@ -40,16 +43,24 @@ class RateMeter {
     std::uint64_t last_bytes_ = 0;
 };
 
+// Where progress is shown. By default nowhere.
+struct ProgressShown {
+    int fd = -1;                                           // a line on it, if it is a terminal
+    std::function<void(const ProgressFacts& facts)> tell;  // or this, on a thread of its own
+    std::chrono::milliseconds every{100};
+};
+
 class ProgressBar {
   public:
-    // Shows itself on `fd` when that is a terminal and `wanted`.
-    ProgressBar(int fd, bool wanted, std::uint64_t files_total, std::uint64_t bytes_total);
+    explicit ProgressBar(ProgressShown shown = {});
     ~ProgressBar() { stop(); }
     ProgressBar(const ProgressBar&) = delete;
     ProgressBar& operator=(const ProgressBar&) = delete;
 
     // Any thread.
     void begin_file(const std::string& name);
+    // Whatever became of one that began; it is under way no more.
+    void leave_file(const std::string& name);
     void add_bytes(std::uint64_t bytes) noexcept { bytes_done_.fetch_add(bytes, std::memory_order_relaxed); }
     void add_files(std::uint64_t count) noexcept { files_total_.fetch_add(count, std::memory_order_relaxed); }
     void add_total(std::uint64_t bytes) noexcept { bytes_total_.fetch_add(bytes, std::memory_order_relaxed); }
@@ -60,7 +71,7 @@ class ProgressBar {
     // Wipes the line, lets `print` write, and draws again later.
     template <typename F>
     void interrupted_by(F print) {
-        if (!thread_.joinable()) return print();
+        if (!thread_.joinable() || shown_.tell) return print();
         const std::lock_guard lock(mutex_);
         wipe();
         print();
@@ -70,19 +81,19 @@ class ProgressBar {
 
   private:
     void run();
-    void draw(double elapsed);
+    void show(double elapsed);
     void wipe() const;
-    int fd_;
-    std::atomic<std::uint64_t> files_total_;
-    std::atomic<std::uint64_t> bytes_total_;
+    const ProgressShown shown_;
+    std::atomic<std::uint64_t> files_total_{0};
+    std::atomic<std::uint64_t> bytes_total_{0};
     std::atomic<std::uint64_t> bytes_done_{0};
     std::atomic<std::uint64_t> files_done_{0};
     RateMeter meter_;  // the thread's
     std::mutex mutex_;
     std::condition_variable changed_;
-    std::string name_;
+    std::vector<std::string> names_;
     bool stopping_ = false;
-    std::thread thread_;  // only on a terminal
+    std::thread thread_;  // only where something is shown
 };
 
 }  // namespace cinnabar::tools

@@ -4,12 +4,16 @@
 #include "terminal/json.hpp"
 #include "terminal/units.hpp"
 
+#include <cinnabar/files/file_error.hpp>
 #include <cinnabar/files/name.hpp>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <utility>
+#include <vector>
 
 namespace cinnabar::tools {
 namespace {
@@ -20,6 +24,26 @@ JsonObject event_of(const Report::File& file, bool ok) {
     if (file.kind == Report::Kind::folder) object.text("kind", "folder");
     if (file.kind == Report::Kind::link) object.text("kind", "link");
     return object;
+}
+
+constexpr std::size_t names_told_max = 8;
+
+std::string progress_event(const ProgressFacts& facts) {
+    std::string names = "[";
+    for (std::size_t i = 0; i < std::min(facts.names.size(), names_told_max); ++i)
+        names += (i == 0 ? "" : ", ") + json_string(facts.names[i]);
+    JsonObject object;
+    object.text("event", "progress").number("files", facts.files_total).number("files_done", facts.files_done);
+    object.number("bytes", facts.bytes_total).number("bytes_done", facts.bytes_done);
+    object.number("bytes_per_second", facts.bytes_per_second).raw("under_way", names + "]");
+    return object.line();
+}
+
+// The error without the name of the file, so that those of many files are one reason.
+std::string reason_of(const Error& error) {
+    Error reason = error;
+    if (reason.hint != files::server_says) reason.subject.clear();
+    return reason.message();
 }
 
 std::string plural(std::uint64_t count, std::string_view one) {
@@ -40,8 +64,8 @@ void complain(const std::string& text) {
 }
 
 void print_line(const std::string& text) {
-    (void)std::fwrite(text.data(), 1, text.size(), stdout);
-    (void)std::fputc('\n', stdout);
+    const auto line = text + "\n";  // at once: other threads print, too
+    (void)std::fwrite(line.data(), 1, line.size(), stdout);
     (void)std::fflush(stdout);
 }
 
@@ -51,8 +75,19 @@ double Report::seconds() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
 }
 
+ProgressShown Report::shown_in(Style style) {
+    if (style == Style::people) return {STDERR_FILENO, {}, std::chrono::milliseconds(100)};
+    if (style == Style::quiet) return {};
+    return {-1, [](const ProgressFacts& facts) { print_line(progress_event(facts)); }, std::chrono::seconds(1)};
+}
+
 void Report::count_failure(const Error& error) {
     if (exit_ == ExitCode::ok) exit_ = exit_code(error.code);
+    const auto reason = reason_of(error);
+    if (reasons_.size() >= reasons_max && !reasons_.contains(reason)) return;
+    auto& [code, count] = reasons_[reason];
+    code = error.code;
+    ++count;
 }
 
 void Report::planned(const File& file) {
@@ -126,28 +161,55 @@ void Report::waiting(std::string_view server, const Error& error) {
         [&] { complain(files::printable(server) + ": " + explain(error, server) + "; it is dialled again"); });
 }
 
+std::string Report::summary_event(double took) const {
+    JsonObject object;
+    object.text("event", "summary").number("files", done_ + failed_).number("done", done_);
+    if (others_ > 0) object.number("folders_and_links", others_);
+    if (unchanged_ > 0) object.number("unchanged", unchanged_);
+    if (filtered_ > 0) object.number("filtered", filtered_);
+    if (had_bytes_ > 0) object.number("had_bytes", had_bytes_);
+    object.number("failed", failed_).number("bytes", bytes_).number("seconds", took);
+    object.number("sent_bytes", sent_bytes_);
+    object.number("bytes_per_second", took > 0 ? static_cast<double>(bytes_) / took : 0);
+    std::string reasons;
+    for (const auto& [text, why] : reasons_) {
+        JsonObject reason;
+        reason.text("code", code_word(why.first)).text("text", text).number("count", why.second);
+        reasons += (reasons.empty() ? "[" : ", ") + reason.line();
+    }
+    if (!reasons.empty()) object.raw("reasons", reasons + "]");
+    return object.number("exit", static_cast<std::uint64_t>(exit_)).line();
+}
+
+// Of one failure enough was told when it happened.
+void Report::tell_reasons() const {
+    if (failed_ < 2) return;
+    std::vector<std::pair<std::uint64_t, std::string_view>> order;
+    std::uint64_t told = 0;
+    for (const auto& [text, why] : reasons_) {
+        order.emplace_back(why.second, text);
+        told += why.second;
+    }
+    std::ranges::stable_sort(order, std::ranges::greater(), [](const auto& reason) { return reason.first; });
+    std::string line = fmt::format("not {}: {}", verb_, failed_);
+    for (const auto& [count, text] : order) line += fmt::format("\n{:>8}  {}", count, text);
+    if (told < failed_) line += fmt::format("\n{:>8}  for other reasons", failed_ - told);
+    complain(line);
+}
+
 ExitCode Report::finish() {
     bar_.stop();
     const double took = seconds();
     const double rate = took > 0 ? static_cast<double>(bytes_) / took : 0;
-    if (style_ == Style::json) {
-        JsonObject object;
-        object.text("event", "summary").number("files", done_ + failed_).number("done", done_);
-        if (others_ > 0) object.number("folders_and_links", others_);
-        if (unchanged_ > 0) object.number("unchanged", unchanged_);
-        if (had_bytes_ > 0) object.number("had_bytes", had_bytes_);
-        object.number("failed", failed_).number("bytes", bytes_).number("seconds", took);
-        object.number("sent_bytes", sent_bytes_)
-            .number("bytes_per_second", rate)
-            .number("exit", static_cast<std::uint64_t>(exit_));
-        print_line(object.line());
-        return exit_;
-    }
+    if (style_ == Style::json) return print_line(summary_event(took)), exit_;
     if (skipped_ > 0) complain(fmt::format("{} more were not tried", skipped_));
-    if (style_ == Style::quiet || done_ + others_ + unchanged_ == 0) return exit_;
+    if (style_ == Style::quiet) return exit_;
+    tell_reasons();
+    if (done_ + others_ + unchanged_ == 0) return exit_;
     std::string what = plural(done_, "file");
     if (others_ > 0) what += " and " + fmt::format("{} folders and links", others_);
     if (unchanged_ > 0) what += fmt::format(" ({} unchanged)", unchanged_);
+    if (filtered_ > 0) what += fmt::format(" ({} left out by patterns)", filtered_);
     if (had_bytes_ > 0)
         what += fmt::format(" ({} from before, {} sent)", human_bytes(had_bytes_), human_bytes(sent_bytes_));
     if (dry_run_) return print_line(fmt::format("to be {}: {}, {}", verb_, what, human_bytes(bytes_))), exit_;

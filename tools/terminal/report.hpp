@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,6 +28,8 @@ void print_line(const std::string& text);
 class Report {
   public:
     enum class Style : std::uint8_t { people, quiet, json };
+    // How the bar shows itself: to people on a terminal, in JSON as an event a second.
+    [[nodiscard]] static ProgressShown shown_in(Style style);
     // `verb` is what was done to the files: "saved". The bar must outlive the report.
     Report(Style style, std::string_view verb, ProgressBar& bar);
 
@@ -52,6 +55,8 @@ class Report {
     // Is the same on both sides already.
     void unchanged(const File& file);
     void failed(const File& file, const Error& error);
+    // Are no part of what is moved, by the patterns of the user; a folder is one, whatever is in it.
+    void filtered(std::uint64_t count) noexcept { filtered_ += count; }
     // Not tried any more, for the same reason as the one before.
     void skipped(const File& file, const Error& error);
     // Nothing could be tried at all.
@@ -66,6 +71,8 @@ class Report {
   private:
     [[nodiscard]] double seconds() const;
     void count_failure(const Error& error);
+    [[nodiscard]] std::string summary_event(double took) const;
+    void tell_reasons() const;
     Style style_;
     std::string_view verb_;
     ProgressBar& bar_;
@@ -77,6 +84,10 @@ class Report {
     bool dry_run_ = false;
     std::uint64_t failed_ = 0;
     std::uint64_t skipped_ = 0;
+    std::uint64_t filtered_ = 0;
+    // Why something was not done, and how often. Few, whatever a server says.
+    static constexpr std::size_t reasons_max = 16;
+    std::map<std::string, std::pair<Errc, std::uint64_t>> reasons_;
     std::uint64_t bytes_ = 0;
     std::uint64_t had_bytes_ = 0;
     std::uint64_t sent_bytes_ = 0;

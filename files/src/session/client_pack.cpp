@@ -4,6 +4,7 @@
 #include "session/client_session.hpp"
 #include "session/remote_error.hpp"
 
+#include <cinnabar/files/file_error.hpp>
 #include <cinnabar/files/name.hpp>
 
 #include <algorithm>
@@ -18,7 +19,7 @@ Error saved_alone() { return {Errc::again, "it is saved by itself"}; }
 
 Error from_outcome(const PackedOutcome& outcome) {
     const auto code = outcome.code != Errc::ok && is_known(outcome.code) ? outcome.code : Errc::protocol;
-    return {code, "the server says", printable(outcome.text)};
+    return {code, server_says, printable(outcome.text)};
 }
 
 hl::CallOptions pack_call() {

@@ -64,7 +64,7 @@ void SourceTree::scan_folder(const std::string& path, const Filter& filter, std:
         struct stat status {};
         const bool is_folder = ::fstatat(folder->get(), std::string(leaf).c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
                                S_ISDIR(status.st_mode);
-        if (!filter.takes(std::string(prefix) + full, is_folder)) return true;
+        if (!filter.takes(std::string(prefix) + full, is_folder)) return ++scan.filtered, true;
         if (is_folder && leaf == staging_folder) {
             problem(full,
                     {Errc::invalid_argument, "it has the unfinished files of a server: left out", printable(full)});

@@ -10,6 +10,9 @@
 
 namespace cinnabar::files {
 
+// The hint of an error of the server's: its subject is what the server says, and no name.
+inline constexpr std::string_view server_says = "the server says";
+
 // `doing` is static storage and tells what failed when the errno itself has no better words; `name` is any bytes.
 //   no_space          ENOSPC, EDQUOT, EFBIG (the file system or RLIMIT_FSIZE)
 //   permission        EACCES, EPERM, EROFS; EXDEV, which openat2 gives for a path that leaves the root; ELOOP

@@ -12,6 +12,7 @@
 #include <cinnabar/files/filter.hpp>
 #include <cinnabar/files/source_file.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -27,6 +28,7 @@ struct Scan {
         Error error;
     };
     std::vector<Problem> problems;  // what cannot be moved, and why
+    std::uint64_t filtered = 0;     // what the filter leaves out; a folder is one, whatever is in it
 };
 
 class CINNABAR_API SourceTree {
