@@ -4,6 +4,7 @@
 #include "doctor/command.hpp"
 #include "perf/command_line.hpp"
 #include "security/command.hpp"
+#include "shell/command.hpp"
 #include "terminal/units.hpp"
 #include "watch/command.hpp"
 
@@ -35,7 +36,8 @@ void add_transport(CLI::App& command, std::string& transport) {
 
 void add_session_options(CLI::App& command, SessionOptions& options) {
     add_transport(command, options.transport);
-    command.add_option("--key-file", options.key_file, "Prove the key in this file, and have the server prove it");
+    command.add_option("--key-file", options.key_file, "Prove the key in this file, and have the server prove it")
+        ->type_name("FILE");
     security::add_certificate_options(command, options.tls);
     command.add_flag("--insecure", options.insecure,
                      "Trust a server of the loopback that wants no key: any user of this host may be it");
@@ -70,9 +72,11 @@ void add_tree_options(CLI::App& command, TransferOptions& options) {
                      "Send all of a file that replaces another, and not only the blocks that differ");
     command.add_flag("-n,--dry-run", options.dry_run, "Tell what would be done, and do nothing");
     command.add_option("--include", "Parts of trees to take; the first pattern that matches decides")
+        ->type_name("PATTERN")
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     command.add_option("--exclude", "Parts of trees to leave out, with the rules of rsync's patterns")
+        ->type_name("PATTERN")
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
@@ -98,8 +102,10 @@ void add_sync(CLI::App& command, files::Sync& sync) {
             "--sync", sync,
             "When the server syncs: each file by itself, small ones in batches, or none (a loss of power may leave "
             "names of files that are not whole)")
-        ->transform(CLI::CheckedTransformer(std::map<std::string, files::Sync>{
-            {"each", files::Sync::each}, {"batch", files::Sync::batch}, {"none", files::Sync::none}}))
+        ->transform(CLI::CheckedTransformer(std::map<std::string, files::Sync>{{"each", files::Sync::each},
+                                                                               {"batch", files::Sync::batch},
+                                                                               {"none", files::Sync::none}})
+                        .description("{each,batch,none}"))
         ->default_str("batch");
 }
 
@@ -131,6 +137,7 @@ void add_fetch(CLI::App& app, FetchOptions& options, Run& run) {
         *app.add_subcommand("fetch", "Fetch files and folders from a server: cinnabar fetch URI/NAME... [-o DIR]");
     command.add_option("URI/NAME", options.from, "What to fetch: tcp://HOST:PORT/NAME, shm://SERVER/NAME")->required();
     command.add_option("-o,--output", options.folder, "The directory to put files in; made where it is missing")
+        ->type_name("DIR")
         ->capture_default_str();
     add_transfer_options(command, options);
     add_tree_options(command, options);
@@ -192,17 +199,52 @@ void add_manages(CLI::App& app, ManageOptions& options, Run& run) {
     verify.callback([&] { run = [&] { return run_verify(options); }; });
 }
 
+// What clients may use of the disk and of the link.
+void add_serve_limits(CLI::App& command, ServeOptions& options) {
+    command
+        .add_option_function<std::string>(
+            "--keep-free", [&](const std::string& text) { options.keep_free_bytes = parse_bytes(text).value(); },
+            "Room on the disk that saved files leave free (default: a hundredth of it, 1G at most)")
+        ->check(check_size)
+        ->type_name("SIZE");
+    command.add_option("--keep-files", options.keep_free_files,
+                       "Files that the disk must be able to have still (default: a hundredth of what it can have)");
+    command.add_option("--client-files", options.client_files, "Files of one client under way at once")
+        ->capture_default_str()
+        ->check(CLI::Range(1u, 4096u));
+    command
+        .add_option_function<std::string>(
+            "--client-bytes", [&](const std::string& text) { options.client_bytes = parse_bytes(text).value(); },
+            "Bytes of one client's files under way at once (default: any number)")
+        ->check(check_size)
+        ->type_name("SIZE");
+    command
+        .add_option_function<std::string>(
+            "--staged-bytes", [&](const std::string& text) { options.staged_bytes = parse_bytes(text).value(); },
+            "Room on the disk for what interrupted saves left (default: a quarter of it)")
+        ->check(check_size)
+        ->type_name("SIZE");
+    command.add_option("--staged-hours", options.staged_hours, "How long that is kept")
+        ->capture_default_str()
+        ->check(CLI::Range(0.0, 87'600.0));
+}
+
 void add_serve(CLI::App& app, ServeOptions& options, Run& run) {
     auto& command = *app.add_subcommand("serve", "Keep files of clients in a directory");
-    command.add_option("--root", options.root, "The directory; nothing outside of it is touched")->required();
+    command.add_option("--root", options.root, "The directory; nothing outside of it is touched")
+        ->type_name("DIR")
+        ->required();
     command
         .add_option("--listen", options.listen,
                     "Where to listen, tcp://HOST[:PORT], tcps://HOST[:PORT] or shm://[NAME]; may be given several "
                     "times")
         ->default_str("tcp://127.0.0.1:0");
-    command.add_option("--ready-file", options.ready_file, "A file that gets the address once ready");
-    command.add_option("--key-file", options.key_file,
-                       "Serve only who proves the key in this file, in place of this user alone");
+    command.add_option("--ready-file", options.ready_file, "A file that gets the address once ready")
+        ->type_name("FILE");
+    command
+        .add_option("--key-file", options.key_file,
+                    "Serve only who proves the key in this file, in place of this user alone")
+        ->type_name("FILE");
     security::add_certificate_options(command, options.tls);
     command.add_flag("--insecure", options.insecure, "Want no key: whoever reaches the address reads and writes files");
     command.add_flag("--read-only", options.read_only, "Give files, take none");
@@ -217,30 +259,9 @@ void add_serve(CLI::App& app, ServeOptions& options, Run& run) {
             "--buffers", [&](const std::string& text) { options.buffer_bytes = parse_bytes(text).value(); },
             "Memory for data on its way, of all clients together")
         ->default_str("32M")
-        ->check(check_size);
-    command
-        .add_option_function<std::string>(
-            "--keep-free", [&](const std::string& text) { options.keep_free_bytes = parse_bytes(text).value(); },
-            "Room on the disk that saved files leave free (default: a hundredth of it, 1G at most)")
-        ->check(check_size);
-    command.add_option("--keep-files", options.keep_free_files,
-                       "Files that the disk must be able to have still (default: a hundredth of what it can have)");
-    command.add_option("--client-files", options.client_files, "Files of one client under way at once")
-        ->capture_default_str()
-        ->check(CLI::Range(1u, 4096u));
-    command
-        .add_option_function<std::string>(
-            "--client-bytes", [&](const std::string& text) { options.client_bytes = parse_bytes(text).value(); },
-            "Bytes of one client's files under way at once (default: any number)")
-        ->check(check_size);
-    command
-        .add_option_function<std::string>(
-            "--staged-bytes", [&](const std::string& text) { options.staged_bytes = parse_bytes(text).value(); },
-            "Room on the disk for what interrupted saves left (default: a quarter of it)")
-        ->check(check_size);
-    command.add_option("--staged-hours", options.staged_hours, "How long that is kept")
-        ->capture_default_str()
-        ->check(CLI::Range(0.0, 87'600.0));
+        ->check(check_size)
+        ->type_name("SIZE");
+    add_serve_limits(command, options);
     command.add_option("--drain", options.drain_seconds, "Seconds that a stop leaves to files under way")
         ->capture_default_str()
         ->check(CLI::Range(0.0, 86'400.0));
@@ -293,13 +314,28 @@ std::vector<std::string> words_for(const CLI::App* command, int count, char** wo
     return result;
 }
 
+std::string exit_codes_line() {
+    std::string text = "Exit codes:";
+    for (const auto& meaning : exit_meanings()) {
+        text += meaning.code == ExitCode::timed_out ? "\n" : " ";
+        text += std::to_string(static_cast<unsigned>(meaning.code)) + " " + std::string(meaning.word) + ",";
+    }
+    text.pop_back();
+    return text;
+}
+
+std::string names_of_commands(const CLI::App& app) {
+    std::string names;
+    for (const auto* command : app.get_subcommands([](const CLI::App*) { return true; }))
+        names += (names.empty() ? "" : ", ") + command->get_name();
+    return names;
+}
+
 int run_command_line(int count, char** words) {
     CLI::App app{"Cinnabar: files and calls between processes and hosts", "cinnabar"};
     app.set_version_flag("--version", std::string("cinnabar ") + CINNABAR_VERSION);
     app.require_subcommand(1);
-    app.footer(
-        "Exit codes: 0 done, 1 usage, 2 unreachable, 3 exists, 4 permission, 5 no space, 6 damaged, 7 peer lost,\n"
-        "8 timed out, 9 interrupted, 10 not found, 11 unsuitable, 12 i/o, 13 overloaded, 14 protocol, 15 internal");
+    app.footer(exit_codes_line());
     SaveOptions save;
     FetchOptions fetch;
     CopyOptions copy;
@@ -321,16 +357,14 @@ int run_command_line(int count, char** words) {
     doctor::add_command(app, run);
     watch::add_commands(app, run);
     security::add_commands(app, run);
+    shell::add_commands(app, run, CINNABAR_VERSION);
     const CLI::App* command = nullptr;
     if (const std::string word = count > 1 ? words[1] : ""; !word.empty() && word[0] != '-') {
         const auto found = app.get_subcommands([&](const CLI::App* known) { return known->get_name() == word; });
         if (!found.empty()) command = found.front();
         if (!command) {
-            (void)std::fprintf(
-                stderr,
-                "cinnabar: unknown command: %s; there are serve, save, fetch, copy, list, stat, verify, remove, ping, "
-                "info, perf, doctor, top, calls, page, key and cert\n",
-                files::printable(word).c_str());
+            (void)std::fprintf(stderr, "cinnabar: unknown command: %s; there are %s\n", files::printable(word).c_str(),
+                               names_of_commands(app).c_str());
             return static_cast<int>(ExitCode::usage);
         }
     }

@@ -75,7 +75,7 @@ void add_common(CLI::App& command, RunOptions& options) {
         .add_flag_callback(
             "--csv", [&options] { options.print = RunOptions::Print::csv; }, "A table with commas")
         ->excludes(json);
-    command.add_option("--html", options.html, "Writes a report with plots into this file");
+    command.add_option("--html", options.html, "Writes a report with plots into this file")->type_name("FILE");
 }
 
 void add_call_lists(CLI::App& command, CallsOptions& options) {
@@ -116,10 +116,10 @@ void add_bulk_lists(CLI::App& command, BulkOptions& options) {
         ->check(CLI::Range(1u, 65'536u))
         ->default_str("1");
     add_list(command, "--direction", options.directions, "pull: the server reads from here; push: it writes to here")
-        ->transform(CLI::CheckedTransformer(directions))
+        ->transform(CLI::CheckedTransformer(directions).description("{pull,push}"))
         ->default_str("pull,push");
     add_list(command, "--memory", options.memories, "exposed: plain memory; allocated: by the library")
-        ->transform(CLI::CheckedTransformer(memories))
+        ->transform(CLI::CheckedTransformer(memories).description("{exposed,allocated}"))
         ->default_str("exposed");
 }
 

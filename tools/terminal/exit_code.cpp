@@ -1,7 +1,35 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "terminal/exit_code.hpp"
 
+#include <array>
+
 namespace cinnabar::tools {
+namespace {
+
+constexpr std::array<ExitMeaning, 16> meanings{{
+    {ExitCode::ok, "done", "all of it"},
+    {ExitCode::usage, "usage", "an invalid command line"},
+    {ExitCode::unreachable, "unreachable",
+     "nothing listens there, no route, an address that cannot be resolved or that is in use"},
+    {ExitCode::exists, "exists", "the name is taken, or somebody else is saving it; the root has a server already"},
+    {ExitCode::permission, "permission",
+     "a wrong or missing key, a name that leaves the root, a file without permission, a key file that others may read"},
+    {ExitCode::no_space, "no space", "disk full, quota, size limit"},
+    {ExitCode::damaged, "damaged", "the checksums differ, or the file was changed while it was read"},
+    {ExitCode::peer_lost, "peer lost", "the connection to the other side broke"},
+    {ExitCode::timed_out, "timed out", "the other side lives, but did not answer in time"},
+    {ExitCode::interrupted, "interrupted", "SIGINT or SIGTERM, or the server is shutting down"},
+    {ExitCode::not_found, "not found", "no such file or directory, on the side that the message names"},
+    {ExitCode::unsuitable, "unsuitable", "what the other side does not take: a device, a name, a key file too short"},
+    {ExitCode::io, "i/o", "the operating system failed to read or write"},
+    {ExitCode::overloaded, "overloaded", "the server, or a limit on this side, cannot take more"},
+    {ExitCode::protocol, "protocol", "the other side is not a service of this version"},
+    {ExitCode::internal, "internal", "a bug of this program"},
+}};
+
+}  // namespace
+
+std::span<const ExitMeaning> exit_meanings() noexcept { return meanings; }
 
 ExitCode exit_code(Errc code) noexcept {
     switch (code) {

@@ -5,6 +5,8 @@
 #include <cinnabar/base/error.hpp>
 
 #include <cstdint>
+#include <span>
+#include <string_view>
 
 namespace cinnabar::tools {
 
@@ -28,5 +30,13 @@ enum class ExitCode : std::uint8_t {
 };
 
 [[nodiscard]] ExitCode exit_code(Errc code) noexcept;
+
+// What --help and man pages say of each, in the order of the numbers; static storage.
+struct ExitMeaning {
+    ExitCode code;
+    std::string_view word;  // "no space"
+    std::string_view means;
+};
+[[nodiscard]] std::span<const ExitMeaning> exit_meanings() noexcept;
 
 }  // namespace cinnabar::tools
