@@ -9,12 +9,15 @@
 #include <cinnabar/files/new_file.hpp>
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 namespace cinnabar::files {
@@ -63,6 +66,7 @@ NewFile& NewFile::operator=(NewFile&& other) noexcept {
     attributes_ = std::move(other.attributes_);
     checksum_ = other.checksum_;
     sparse_ = other.sparse_;
+    reserved_ = other.reserved_;
     bytes_ = other.bytes_;
     journal_ = std::move(other.journal_);
     journal_interval_ = other.journal_interval_;
@@ -90,7 +94,7 @@ Result<void> NewFile::write_some(std::uint64_t offset, ConstBytes from) {
 }
 
 Result<void> NewFile::write_all(std::uint64_t offset, ConstBytes from) {
-    if (kept_.bytes != 0) CINNABAR_TRY_VOID(check_room(file_->get(), from.size(), 0, kept_, name_));
+    if (kept_.bytes != 0 && !reserved_) CINNABAR_TRY_VOID(check_room(file_->get(), from.size(), 0, kept_, name_));
     if (!write_whole(file_->get(), from, offset)) return file_error(errno, "cannot write the file", name_);
     offset += from.size();
     if (offset >= flushed_ + flush_bytes) {
@@ -107,6 +111,22 @@ Result<void> NewFile::set_sparse(std::uint64_t bytes) {
     sparse_ = true;
     bytes_ = bytes;
     return {};
+}
+
+// The size stays: it tells how much is written.
+Result<void> NewFile::reserve(std::uint64_t bytes) {
+    struct statfs system {};
+    if (bytes < reserved_bytes_min || bytes > std::numeric_limits<off_t>::max()) return {};
+    // Memory would be taken page by page before the first byte comes: 0.1 to 0.3 s a GiB.
+    if (::fstatfs(file_->get(), &system) != 0 || system.f_type == TMPFS_MAGIC) return {};
+    int reserved = -1;
+    do {
+        reserved = ::fallocate(file_->get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes));
+    } while (reserved != 0 && errno == EINTR);
+    reserved_ = reserved == 0;
+    // Other errors: the file system cannot, and writing will tell.
+    if (reserved_ || (errno != ENOSPC && errno != EDQUOT)) return {};
+    return file_error(errno, "cannot reserve room for the file", name_);
 }
 
 // A checkpoint that failed has used up the kernel's word about it: the next fsync would say that all is well.

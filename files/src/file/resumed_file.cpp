@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // New files that go on from their remains, and leave some.
 #include "file/journal.hpp"
+#include "file/staging.hpp"
 #include "file/whole_io.hpp"
 
 #include <cinnabar/files/file_error.hpp>
@@ -39,6 +40,7 @@ Result<void> clear(int fd, std::uint64_t offset, std::uint64_t bytes, std::strin
 Result<void> NewFile::cut(std::uint64_t offset) {
     CINNABAR_TRY_VOID(journal_->cut(offset / journal_->head().block_bytes));
     journal_->set_resumed_bytes(offset);
+    reserved_ = false;
     const bool done = ::ftruncate(file_->get(), static_cast<off_t>(offset)) == 0 &&
                       (!sparse_ || ::ftruncate(file_->get(), static_cast<off_t>(bytes_)) == 0);
     if (!done) return file_error(errno, "cannot cut the staged file", name_);
@@ -91,6 +93,7 @@ void NewFile::park() noexcept {
     if (!journal_ || staged_name_.empty()) return discard();
     journal_->checkpoint();
     if (!journal_->failure() || journal_->blocks() == 0) return discard();
+    release_reserved(file_->get());
     staged_name_.clear();
     journal_.reset();
     file_.reset();

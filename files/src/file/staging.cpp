@@ -6,6 +6,7 @@
 
 #include <cinnabar/files/file_error.hpp>
 #include <cinnabar/files/name.hpp>
+#include <cinnabar/files/new_file.hpp>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -126,6 +127,10 @@ std::vector<Found> find_parts(const UniqueFd& staging, bool sweep) {
         if (is_journal_name(leaf)) journals.emplace(leaf);
         struct stat status {};
         const std::string name(leaf);
+        if (sweep && is_staged_name(leaf)) {  // a killed server did not give it back
+            const UniqueFd fd(::openat(staging.get(), name.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+            if (fd) release_reserved(fd.get());
+        }
         if (is_staged_name(leaf) && ::fstatat(staging.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0)
             result.push_back(
                 {name, static_cast<std::uint64_t>(status.st_blocks) * stat_block_bytes, status.st_mtim.tv_sec});
@@ -176,6 +181,15 @@ Result<std::optional<Part>> open_part(const std::shared_ptr<const UniqueFd>& sta
         (void)::unlinkat(staging->get(), names.part.c_str(), 0);
     }
     return std::optional<Part>();
+}
+
+void release_reserved(int fd) noexcept {
+    struct stat status {};
+    if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) return;
+    const auto blocks = static_cast<std::uint64_t>(status.st_blocks) * stat_block_bytes;
+    if (blocks < static_cast<std::uint64_t>(status.st_size) + NewFile::reserved_bytes_min / 2) return;
+    const timespec times[2] = {status.st_atim, status.st_mtim};
+    if (::ftruncate(fd, status.st_size) == 0) (void)::futimens(fd, times);
 }
 
 std::vector<Remains> list_remains(int staging) {

@@ -38,6 +38,9 @@ struct Part {
 [[nodiscard]] Result<std::optional<Part>> open_part(const std::shared_ptr<const UniqueFd>& staging,
                                                     const JournalHead& head, bool alone);
 
+// Gives back the room that was reserved behind the end of a file; its time of modification stays, which is its age.
+void release_reserved(int fd) noexcept;
+
 // All remains, oldest first. Those of which name and size cannot be told are not among them.
 [[nodiscard]] std::vector<Remains> list_remains(int staging);
 // Removes those that are over the limits, and, `sweep`, all that nobody can go on with. How many there were.
