@@ -30,6 +30,19 @@ std::string check_size(const std::string& text) {
     return bytes ? std::string() : bytes.error().message();
 }
 
+std::string check_rate(const std::string& text) {
+    const auto bytes = parse_bytes(text);
+    if (!bytes) return bytes.error().message();
+    return *bytes == 0 ? std::string("a rate is at least 1 byte a second") : std::string();
+}
+
+// Less, and windows of a few files would wait until their calls have run out.
+std::string check_server_rate(const std::string& text) {
+    const auto bytes = parse_bytes(text);
+    if (!bytes) return bytes.error().message();
+    return *bytes < (256u << 10) ? std::string("a server's rate is at least 256k") : std::string();
+}
+
 void add_transport(CLI::App& command, std::string& transport) {
     command.add_option("--transport", transport, "The transport to take of several that the address names: tcp, shm");
 }
@@ -49,6 +62,12 @@ void add_transfer_options(CLI::App& command, TransferOptions& options) {
         .add_option("--wait", options.wait_seconds,
                     "Seconds in which a server that is lost, or not there, is dialled again")
         ->check(CLI::Range(0.0, 31'536'000.0));
+    command
+        .add_option_function<std::string>(
+            "--rate", [&](const std::string& text) { options.bytes_per_second = parse_bytes(text).value(); },
+            "Bytes a second that are moved, of all files together (default: as fast as it goes)")
+        ->check(check_rate)
+        ->type_name("SIZE");
     command.add_flag("--replace", options.replace, "Replace files that exist");
     command.add_flag("--json", options.json, "One line of JSON for each file, and one for all, on stdout");
     command.add_flag("-q,--quiet", options.quiet, "No progress bar and no summary");
@@ -217,6 +236,20 @@ void add_serve_limits(CLI::App& command, ServeOptions& options) {
             "--client-bytes", [&](const std::string& text) { options.client_bytes = parse_bytes(text).value(); },
             "Bytes of one client's files under way at once (default: any number)")
         ->check(check_size)
+        ->type_name("SIZE");
+    command
+        .add_option_function<std::string>(
+            "--client-quota", [&](const std::string& text) { options.client_quota = parse_bytes(text).value(); },
+            "Bytes that one user or host may save while the server runs (default: any number)")
+        ->check(check_size)
+        ->type_name("SIZE");
+    command.add_option("--client-quota-files", options.client_quota_files,
+                       "Files, links and folders that one user or host may save while the server runs");
+    command
+        .add_option_function<std::string>(
+            "--rate", [&](const std::string& text) { options.bytes_per_second = parse_bytes(text).value(); },
+            "Bytes a second that one user or host may move (default: as fast as it goes)")
+        ->check(check_server_rate)
         ->type_name("SIZE");
     command
         .add_option_function<std::string>(

@@ -13,6 +13,8 @@ Client::Client(const hl::NodeRef& node, na::Addr server, const Key* key, Keyless
 
 Client::~Client() = default;
 
+void Client::limit_rate(std::uint64_t bytes_per_second) noexcept { session_->limit_rate(bytes_per_second); }
+
 hl::Task<Result<void>> Client::open() { return session_->open(); }
 
 hl::Task<void> Client::close() { return session_->close(); }

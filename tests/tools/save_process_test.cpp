@@ -272,6 +272,28 @@ TEST_F(SaveProcess, OneClientHasAShareOfWhatIsUnderWay) {
     EXPECT_EQ(run({"save", source("b", pattern(1 << 20)), serving.uri()}).exit, 0);
 }
 
+TEST_F(SaveProcess, AQuotaIsNotEvadedByConnectingAgain) {
+    Serving serving(root, {"--client-quota", "3M", "--client-quota-files", "2"});
+    EXPECT_EQ(run({"save", source("a", pattern(2 << 20)), serving.uri()}).exit, 0);
+    const auto bytes = run({"save", source("b", pattern(2 << 20)), serving.uri()});
+    EXPECT_EQ(bytes.exit, 5) << bytes.err;
+    EXPECT_NE(bytes.err.find("--client-quota)"), std::string::npos) << bytes.err;
+    EXPECT_EQ(run({"save", source("b", "small"), serving.uri()}).exit, 0);
+    const auto files = run({"save", source("c", ""), serving.uri()});
+    EXPECT_EQ(files.exit, 5) << files.err;
+    EXPECT_NE(files.err.find("--client-quota-files"), std::string::npos) << files.err;
+}
+
+TEST_F(SaveProcess, ARateIsKept) {
+    Serving serving(root, {"--rate", "8M"});
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_EQ(run({"save", "--rate", "16M", source("a", pattern(5 << 20)), serving.uri()}).exit, 0);
+    EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(500))
+        << "four windows after the first";
+    EXPECT_EQ(run({"save", "--rate", "0", source("b", ""), serving.uri()}).exit, 1);
+    EXPECT_EQ(run({"serve", "--root", root, "--rate", "255k"}).exit, 1);
+}
+
 TEST_F(SaveProcess, ADiskThatFillsUpOnTheWayIsToldAndLosesNothing) {
     constexpr std::size_t limit = 3 << 20;
     Serving serving(root, {}, {.file_bytes_max = limit});

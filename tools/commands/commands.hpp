@@ -28,10 +28,11 @@ namespace cinnabar::tools {
 // How a server is reached.
 struct SessionOptions {
     std::string key_file;
-    na::TlsOptions tls;       // tcps: certificates
-    bool insecure = false;    // a server on the loopback that wants no key will do
-    std::string transport;    // a scheme; empty: the best that the address names
-    double wait_seconds = 0;  // how long a lost server is dialled again
+    na::TlsOptions tls;                  // tcps: certificates
+    bool insecure = false;               // a server on the loopback that wants no key will do
+    std::string transport;               // a scheme; empty: the best that the address names
+    double wait_seconds = 0;             // how long a lost server is dialled again
+    std::uint64_t bytes_per_second = 0;  // of what is moved; 0: as fast as it goes
 };
 
 // What save and fetch have in common.
@@ -115,6 +116,10 @@ struct ServeOptions {
     std::optional<std::uint64_t> client_bytes;     // the same; nothing: any number
     std::optional<std::uint64_t> staged_bytes;     // of interrupted saves; nothing: a quarter of the disk
     double staged_hours = 24;                      // how long those are kept
+    // Of one client, however often it connects.
+    std::optional<std::uint64_t> client_quota;        // bytes that it may save; nothing: any number
+    std::optional<std::uint64_t> client_quota_files;  // the same of files, links and folders
+    std::uint64_t bytes_per_second = 0;               // 0: as fast as it goes
 };
 [[nodiscard]] ExitCode run_serve(const ServeOptions& options);
 

@@ -79,6 +79,9 @@ files::ServerOptions server_options_of(const ServeOptions& options, const Descri
     result.files_max = may_open.files;
     result.session_files_max = may_open.session_files;
     if (options.client_bytes) result.session_bytes_max = *options.client_bytes;
+    if (options.client_quota) result.client_bytes_max = *options.client_quota;
+    if (options.client_quota_files) result.client_files_max = *options.client_quota_files;
+    result.client_bytes_per_second = options.bytes_per_second;
     return result;
 }
 

@@ -86,6 +86,7 @@ Result<void> over_session(const std::string& server, const std::optional<files::
                           const SessionOptions& options, const SessionWork& work, const Interrupt& interrupt) {
     CINNABAR_TRY(const auto reached, reach_by(server, options));
     files::Client session(reached.node, reached.peer, key ? &*key : nullptr, keyless_with(reached, options));
+    session.limit_rate(options.bytes_per_second);
     return hl::sync_wait(run_over(session, work), interrupt.token());
 }
 

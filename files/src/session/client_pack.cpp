@@ -86,6 +86,8 @@ hl::Task<Result<void>> ClientSession::send_pack(Packing& pack, const std::vector
     const auto used = co_await disk_.run([&pack, &files, &mode, room] { return pack.read_all(files, mode, room); });
     if (pack.in.files.empty()) co_return Result<void>();
     if (used > 0) pack.in.window = hl::Bulk(buffer->region().slice(0, used), na::Access::read);
+    const std::optional<Error> nothing_fails;
+    if (const Errc paced = co_await keep_rate(used, nothing_fails); paced != Errc::ok) co_return paced;
     seals_.stamp(pack.in);
     Result<PackOut> out = co_await node_.call(pack_rpc, server_, pack.in, pack_call());
     if (!out) co_return from_remote(std::move(out).error());

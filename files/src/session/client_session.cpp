@@ -217,6 +217,18 @@ std::uint64_t ClientSession::lanes_for(std::uint64_t bytes) const noexcept {
     return std::min<std::uint64_t>(windows_max_, windows);
 }
 
+// In short steps: what has failed meanwhile is not to be told late.
+hl::Task<Errc> ClientSession::keep_rate(std::uint64_t bytes, const std::optional<Error>& failure) {
+    constexpr Microseconds step = std::chrono::milliseconds(100);
+    Microseconds left = rate_.reserve(bytes, Rate::Clock::now());
+    while (left.count() > 0 && !failure) {
+        const Microseconds part = std::min(left, step);
+        if (const Errc slept = co_await node_.sleep_for(part); slept != Errc::ok) co_return slept;
+        left -= part;
+    }
+    co_return Errc::ok;
+}
+
 hl::Task<void> ClientSession::give_up(std::uint64_t file, bool keep) {
     AbortIn in;
     in.file = file;
@@ -416,6 +428,8 @@ hl::Task<Result<void>> ClientSession::lend_window(Sending& file, std::uint64_t o
         });
     }
     if (const Errc turn = co_await file.passing.reach(offset); turn != Errc::ok) co_return turn;
+    const std::uint64_t moves = offset < file.resumed_bytes ? 0 : bytes;
+    if (const Errc paced = co_await keep_rate(moves, file.failure); paced != Errc::ok) co_return paced;
     const Pace::Pass pass = co_await pace_.take();
     file.passing.advance(offset + bytes);
     if (file.failure) co_return *file.failure;
@@ -435,8 +449,10 @@ hl::Task<Result<void>> ClientSession::push_window(Sending& file, std::uint64_t o
     push.file = file.file;
     push.offset = offset;
     if (const Errc turn = co_await file.passing.reach(offset); turn != Errc::ok) co_return turn;
+    const std::uint64_t bytes = std::min(window_bytes_, file.source.bytes() - offset);
+    if (const Errc paced = co_await keep_rate(bytes, file.failure); paced != Errc::ok) co_return paced;
     const Pace::Pass pass = co_await pace_.take();
-    file.passing.advance(offset + std::min(window_bytes_, file.source.bytes() - offset));
+    file.passing.advance(offset + bytes);
     if (file.failure) co_return *file.failure;
     seals_.stamp(push);
     Result<void> pushed = co_await node_.call(push_rpc, server_, push, within(window_deadline));
@@ -576,6 +592,8 @@ hl::Task<Result<void>> ClientSession::receive_window(Receiving& file, std::uint6
     Result<ReadOut> arrived = ReadOut{};
     {
         if (const Errc turn = co_await file.passing.reach(offset); turn != Errc::ok) co_return turn;
+        const std::uint64_t moves = read.offered ? 0 : bytes;
+        if (const Errc paced = co_await keep_rate(moves, file.failure); paced != Errc::ok) co_return paced;
         const Pace::Pass pass = co_await pace_.take();
         file.passing.advance(offset + bytes);
         if (file.failure) co_return *file.failure;

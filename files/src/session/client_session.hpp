@@ -7,6 +7,7 @@
 #include "session/disk.hpp"
 #include "session/pace.hpp"
 #include "session/protocol.hpp"
+#include "session/rate.hpp"
 #include "session/seal.hpp"
 #include "session/waiting.hpp"
 
@@ -59,6 +60,7 @@ class ClientSession {
                                                std::function<void(std::uint64_t)> announced);
 
     // See Client.
+    void limit_rate(std::uint64_t bytes_per_second) noexcept { rate_ = Rate(bytes_per_second); }
     [[nodiscard]] hl::Task<Result<void>> make(MakeIn in);
     [[nodiscard]] hl::Task<Result<Listing>> list(std::string name, ExtendedKinds extended);
     [[nodiscard]] hl::Task<Result<bool>> has_content(OpenSource open_source, const std::string& name);
@@ -97,6 +99,8 @@ class ClientSession {
     static void offer(const Receiving& file, ReadIn& read, Bytes content);
     [[nodiscard]] static Result<void> take_in(Receiving& file, std::uint64_t offset, ConstBytes content,
                                               const ReadOut& arrived);
+    // Waits until the rate allows so many bytes more, or until `failure`.
+    [[nodiscard]] hl::Task<Errc> keep_rate(std::uint64_t bytes, const std::optional<Error>& failure);
     // Opens a file to be fetched. protocol: what the server tells of it cannot be.
     [[nodiscard]] hl::Task<Result<AskOut>> ask_for(const std::string& name, ExtendedKinds extended);
     [[nodiscard]] hl::Task<Result<OpenOut>> open_copy(OpenIn open);
@@ -122,6 +126,7 @@ class ClientSession {
     std::uint64_t window_bytes_ = 0;
     std::uint32_t windows_max_ = 1;
     Pace pace_;
+    Rate rate_;
     Pace packs_;  // under way: their files count at the server
     SessionPart part_;
     std::unique_ptr<Buffers> buffers_;  // made of the size that the server wants

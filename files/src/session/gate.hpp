@@ -4,6 +4,7 @@
 // the loop.
 #pragma once
 
+#include "session/account.hpp"
 #include "session/buffers.hpp"
 #include "session/protocol.hpp"
 #include "session/seal.hpp"
@@ -42,6 +43,7 @@ struct Session {
     std::map<std::uint64_t, std::shared_ptr<Saving>> savings;
     std::map<std::uint64_t, std::shared_ptr<Giving>> givings;
     std::shared_ptr<Load> load = std::make_shared<Load>();
+    std::shared_ptr<Account> account;       // of the client, whatever session it has; null: nothing is limited
     std::map<std::uint64_t, Error> failed;  // by file: why it was given up, until the client asks
 };
 

@@ -327,6 +327,8 @@ inline constexpr std::chrono::microseconds open_deadline = std::chrono::seconds(
 // At the server: whoever stops in the middle of a window keeps its buffers this long, however late its deadline is.
 inline constexpr std::chrono::microseconds window_time_max = std::chrono::seconds(30);
 inline constexpr std::chrono::microseconds window_deadline = std::chrono::seconds(60);
+// At the server: a window that would wait longer for the rate of its client is refused, while the client still waits.
+inline constexpr std::chrono::microseconds rate_wait_max = std::chrono::seconds(40);
 inline constexpr std::chrono::microseconds fill_deadline = std::chrono::seconds(30);
 inline constexpr std::chrono::microseconds take_deadline = std::chrono::seconds(30);
 // Of the window call that a take call leads to: it ends before that does, so that the client knows whom it waited for.

@@ -7,6 +7,7 @@
 #include <cinnabar/files/ping.hpp>
 #include <cinnabar/hl/serve.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace cinnabar::files {
@@ -62,6 +63,7 @@ Service::Service(Root root, std::optional<Key> key, const ServerOptions& options
       buffers_(std::move(buffers)),
       options_(options),
       hooks_(std::move(hooks)),
+      accounts_(Quota{options.client_bytes_max, options.client_files_max, options.client_bytes_per_second}),
       gate_(std::move(key), Gate::Limits{options.window_bytes, options.windows_max}) {}
 
 Result<void> Service::serve_on(const hl::NodeRef& node) {
@@ -117,7 +119,31 @@ Result<HelloOut> Service::hello(const hl::Request<HelloIn>& request) {
 Result<LoginOut> Service::login(const hl::Request<LoginIn>& request) {
     auto out = gate_.login(*request, request.source());
     if (!out) return failed(ServerEvent::Kind::refused, request.source(), {}, out.error());
+    if (auto given = give_account(*out, request.source()); !given)
+        return failed(ServerEvent::Kind::refused, request.source(), {}, given.error());
     return out;
+}
+
+Result<void> Service::give_account(const LoginOut& out, const na::Addr& client) {
+    CINNABAR_TRY(const auto session, gate_.find(out.token, client));
+    auto account = accounts_.of(client_name(client));
+    if (!account) gate_.end(*session);
+    if (!account) return std::move(account).error();
+    session->account = *std::move(account);
+    return {};
+}
+
+hl::Task<Result<void>> Service::keep_rate(const std::shared_ptr<Session>& session, std::uint64_t bytes,
+                                          hl::NodeRef node) const {
+    if (!session->account || !session->account->rate().limits()) co_return Result<void>();
+    Rate& rate = session->account->rate();
+    const auto now = Rate::Clock::now();
+    if (rate.wait(now) > rate_wait_max)
+        co_return Error{Errc::overloaded, "more is under way than the client's rate allows (serve --rate)"};
+    const auto wait = rate.reserve(std::min<std::uint64_t>(bytes, options_.window_bytes), now);
+    if (wait.count() == 0) co_return Result<void>();
+    if (const Errc slept = co_await node.sleep_for(wait); slept != Errc::ok) co_return slept;
+    co_return Result<void>();
 }
 
 hl::Task<Result<void>> Service::hold(hl::Request<HoldIn> request) {
@@ -208,9 +234,11 @@ hl::Task<Result<OpenOut>> Service::open(hl::Request<OpenIn> request) {
         co_return refuse(Error{Errc::too_large, "no file can be of that size", printable(request->name)});
     if (claims_.taken(request->name))
         co_return refuse(Error{Errc::busy, "another client is saving that name right now"});
+    auto charge = Charge::make((*session)->account, request->bytes, 1);
+    if (!charge) co_return refuse(charge.error());
     // What was made so far goes away with this, also when the session ends meanwhile.
-    const std::shared_ptr<Saving> saving(
-        new Saving{{under_way_, (*session)->load, request->bytes}, {claims_, request->name}, {}, 0});
+    const std::shared_ptr<Saving> saving(new Saving{
+        {under_way_, (*session)->load, request->bytes}, {claims_, request->name}, {}, 0, *std::move(charge)});
     auto file = co_await disk_.run([this, &request] {
         const auto existing = request->replace ? Existing::replace : Existing::keep;
         return root_.create(request->name, request->bytes, request->attributes.mode, existing, resumable(*request));
@@ -268,6 +296,11 @@ hl::Task<Result<WindowOut>> Service::window(hl::Request<WindowIn> request) {
         Result<void> left = co_await saving->upload->receive_hole(request->offset);
         if (!left) outcome = std::move(left).error();
     } else {
+        const bool had = request->offset < saving->upload->resumed_bytes();
+        Result<void> paced = co_await keep_rate(*session, had ? 0 : request->window.size(), request.node());
+        if (!paced) outcome = std::move(paced).error();
+    }
+    if (!request->hole && outcome) {
         outcome = co_await saving->upload->receive(*request);
     }
     if (outcome) co_return outcome;
@@ -290,7 +323,8 @@ hl::Task<Result<void>> Service::push(hl::Request<PushIn> request) {
         (*session)->seals.stamp(fill);
         co_return co_await request.node().call(fill_rpc, request.source(), fill, fill_options(**session));
     };
-    Result<void> outcome = co_await saving->upload->grant(request->offset, request.node(), request.source(), ask);
+    Result<void> outcome = co_await keep_rate(*session, options_.window_bytes, request.node());
+    if (outcome) outcome = co_await saving->upload->grant(request->offset, request.node(), request.source(), ask);
     if (outcome) co_return outcome;
     give_up(**session, request->file, outcome.error());
     co_return to_remote(outcome.error());
@@ -315,6 +349,7 @@ hl::Task<Result<void>> Service::commit(hl::Request<CommitIn> request) {
     }
     Result<void> outcome = co_await saving->upload->commit(request->checksum, before, request->synced);
     if (!outcome) co_return failed(ServerEvent::Kind::failed, request.source(), name, outcome.error());
+    saving->charge.keep();
     if (hooks_.ended) {
         const auto bytes = saving->upload->bytes();
         ServerEvent saved{ServerEvent::Kind::saved, name, request.source().to_string(), bytes, {}, {}};
@@ -355,6 +390,8 @@ hl::Task<Result<ReadOut>> Service::read(hl::Request<ReadIn> request) {
     const auto found = (*session)->givings.find(request->file);
     if (found == (*session)->givings.end()) co_return no_file();
     const auto giving = found->second;
+    Result<void> paced = co_await keep_rate(*session, request->offered ? 0 : request->window.size(), request.node());
+    if (!paced) co_return to_remote(paced.error());
     Result<ReadOut> outcome = co_await giving->download->send(*request);
     if (!outcome) co_return to_remote(outcome.error());
     co_return outcome;

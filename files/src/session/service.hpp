@@ -95,6 +95,7 @@ struct Saving {
     std::optional<Upload> upload;  // once the file was made
     unsigned gaps = 0;             // looks in a row that found one
     na::Addr owner = {};           // the server that lends its windows; empty: the client itself
+    Charge charge;
 };
 struct Giving {
     UnderWay::Entry entry;
@@ -152,6 +153,11 @@ class Service {
     [[nodiscard]] Result<void> may_access(const AccessRequest& access) const {
         return hooks_.may_access ? hooks_.may_access(access) : Result<void>();
     }
+    // The session is on the account of its client from now on. overloaded: there are too many.
+    [[nodiscard]] Result<void> give_account(const LoginOut& out, const na::Addr& client);
+    // Waits until the client's rate allows so many bytes more. overloaded: that would be too late for the call.
+    [[nodiscard]] hl::Task<Result<void>> keep_rate(const std::shared_ptr<Session>& session, std::uint64_t bytes,
+                                                   hl::NodeRef node) const;
     [[nodiscard]] Resumable resumable(const OpenIn& in) const;
     // The file that has the name now, if the client may compare with it. On a disk thread but for the first part.
     [[nodiscard]] hl::Task<std::optional<SourceFile>> basis_of(const OpenIn& in, const na::Addr& client);
@@ -203,6 +209,7 @@ class Service {
     ServerOptions options_;
     ServerHooks hooks_;
     Claims claims_;
+    Accounts accounts_;
     UnderWay under_way_;
     std::uint64_t next_file_ = 1;
     std::atomic<bool> draining_{false};

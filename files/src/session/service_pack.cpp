@@ -18,6 +18,7 @@ namespace {
 struct Place {
     UnderWay::Entry entry;
     Claims::Claim claim;
+    Charge charge;
 };
 
 PackedOutcome to_outcome(const Error& error) {
@@ -80,10 +81,14 @@ hl::Task<Result<PackOut>> Service::pack(hl::Request<PackIn> request) {
             out.outcomes[i] = to_outcome(may.error());
         } else if (claims_.taken(file.name)) {
             out.outcomes[i] = to_outcome({Errc::busy, "another client is saving that name right now"});
+        } else if (auto charge = Charge::make((*session)->account, file.bytes, 1); !charge) {
+            out.outcomes[i] = to_outcome(charge.error());
         } else {
-            places[i].reset(new Place{{under_way_, load, file.bytes}, {claims_, file.name}});
+            places[i].reset(new Place{{under_way_, load, file.bytes}, {claims_, file.name}, *std::move(charge)});
         }
     }
+    if (auto paced = co_await keep_rate(*session, pack_bytes(*request), request.node()); !paced)
+        co_return to_remote(paced.error());
     Share share(buffers_, load->buffers);
     Result<Buffer> buffer = co_await pull_pack(share, *request);
     if (!buffer) co_return to_remote(buffer.error());
@@ -104,6 +109,7 @@ hl::Task<Result<PackOut>> Service::pack(hl::Request<PackIn> request) {
     (void)co_await hl::when_all(std::move(parts));
     for (std::size_t i = 0; i < numbers.size(); ++i) {
         const auto& outcome = pack.files()[i].outcome;
+        if (outcome) places[numbers[i]]->charge.keep();
         if (!outcome) out.outcomes[numbers[i]] = to_outcome(outcome.error());
     }
     tell_of_pack(*request, out, request.source());

@@ -21,8 +21,15 @@ hl::Task<Result<void>> Service::make(hl::Request<MakeIn> request) {
     if (claims_.taken(request->name))
         co_return refuse(Error{Errc::busy, "another client is saving that name right now"});
     const UnderWay::Entry entry(under_way_, (*session)->load, 0);
-    Result<void> made = co_await disk_.run([this, &request] { return make_below_root(*request); });
+    auto charge = Charge::make((*session)->account, 0, request->kind == MakeKind::finish_folder ? 0 : 1);
+    if (!charge) co_return refuse(charge.error());
+    bool was_there = false;
+    Result<void> made = co_await disk_.run([this, &request, &was_there] {
+        was_there = request->kind == MakeKind::folder && root_.look(request->name, {}).ok();
+        return make_below_root(*request);
+    });
     if (!made) co_return refuse(made.error());
+    if (!was_there) charge->keep();
     co_return made;
 }
 

@@ -99,6 +99,10 @@ class CINNABAR_API Client {
     Client(const Client&) = delete;
     Client& operator=(const Client&) = delete;
 
+    // Moves no more than so many bytes a second, of all its files together; 0, as in the beginning: as fast as it goes.
+    // It is kept over some windows (1 MiB each, by default of a server), not within one.
+    void limit_rate(std::uint64_t bytes_per_second) noexcept;
+
     // Logs in and holds the session. permission: a key is missing, wrong, or the server could not prove it; or nobody
     // has one, and that is refused.
     // unsupported, protocol, no_such_rpc: no save service of this version. And what calls fail with.

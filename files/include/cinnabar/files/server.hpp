@@ -33,6 +33,10 @@ struct ServerOptions {
     std::size_t session_files_max = 256;  // under way at once
     std::uint64_t session_bytes_max = std::numeric_limits<std::uint64_t>::max();  // of the files that are being saved
     std::uint32_t files_max = 4096;                                               // of all sessions
+    // Of one client, however often it connects: a user where the kernel tells it (shm), and a host elsewhere.
+    std::uint64_t client_bytes_max = std::numeric_limits<std::uint64_t>::max();  // saved while the server runs
+    std::uint64_t client_files_max = std::numeric_limits<std::uint64_t>::max();  // the same; links and folders count
+    std::uint64_t client_bytes_per_second = 0;                                   // of both directions; 0: any number
     unsigned gap_seconds_max = 30;                    // how long windows wait for one before them
     std::chrono::milliseconds journal_interval{200};  // Resumable::interval
 };
