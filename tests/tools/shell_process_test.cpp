@@ -140,8 +140,8 @@ std::set<std::string> completed(const Words& words, const std::string& folder = 
     for (const auto& word : words) line += " '" + word + "'";
     line += "); COMP_CWORD=" + std::to_string(words.size());
     // As bash calls it: by the name that it was registered with.
-    line +=
-        R"(; read -ra registered < <(complete -p cinnabar); "${registered[2]}" cinnabar; printf "%s\n" "${COMPREPLY[@]}")";
+    line += R"(; read -ra registered < <(complete -p cinnabar); "${registered[2]}" cinnabar)";
+    line += R"(; printf "%s\n" "${COMPREPLY[@]}")";
     const support::Folder scripts;
     const auto script = scripts.put("script", line);
     std::set<std::string> offered;
