@@ -33,33 +33,33 @@ namespace fs = std::filesystem;
 using support::Folder;
 using support::pattern;
 
-constexpr std::uint64_t block = compared_block_bytes;
-constexpr std::uint64_t window = 4 * block;
+constexpr std::uint64_t one_block = compared_block_bytes;
+constexpr std::uint64_t changed_window = 4 * one_block;
 
 TEST(Blocks, WhatIsTheSameOnBothSidesIsLeftOut) {
-    const auto old = pattern(4 * block);
+    const auto old = pattern(4 * one_block);
     auto changed = old;
     changed[0] ^= 1;
-    changed[2 * block] ^= 1;
-    changed[3 * block + 5] ^= 1;
-    const auto mine = block_checksums(as_bytes(old), 4 * block);
-    const auto theirs = block_checksums(as_bytes(changed), 4 * block);
+    changed[2 * one_block] ^= 1;
+    changed[3 * one_block + 5] ^= 1;
+    const auto mine = block_checksums(as_bytes(old), 4 * one_block);
+    const auto theirs = block_checksums(as_bytes(changed), 4 * one_block);
     ASSERT_EQ(mine.size(), 4u);
-    EXPECT_EQ(changed_ranges(mine, mine, 4 * block), std::vector<ByteRange>());
-    const std::vector<ByteRange> wanted{{0, block}, {2 * block, 2 * block}};
-    EXPECT_EQ(changed_ranges(mine, theirs, 4 * block), wanted);
-    EXPECT_EQ(bytes_of(wanted), 3 * block);
-    EXPECT_EQ(changed_ranges({}, theirs, 4 * block), (std::vector<ByteRange>{{0, 4 * block}}));
+    EXPECT_EQ(changed_ranges(mine, mine, 4 * one_block), std::vector<ByteRange>());
+    const std::vector<ByteRange> wanted{{0, one_block}, {2 * one_block, 2 * one_block}};
+    EXPECT_EQ(changed_ranges(mine, theirs, 4 * one_block), wanted);
+    EXPECT_EQ(bytes_of(wanted), 3 * one_block);
+    EXPECT_EQ(changed_ranges({}, theirs, 4 * one_block), (std::vector<ByteRange>{{0, 4 * one_block}}));
 }
 
 TEST(Blocks, ABlockThatIsNotAllThereIsNot) {
-    const auto text = pattern(2 * block + 7);
+    const auto text = pattern(2 * one_block + 7);
     const auto all = block_checksums(as_bytes(text), text.size());
-    ASSERT_EQ(all.size(), 3u) << "the last block of a window is as short as it is";
-    const auto less = block_checksums(as_bytes(text).first(2 * block + 6), text.size());
+    ASSERT_EQ(all.size(), 3u) << "the last one_block of a changed_window is as short as it is";
+    const auto less = block_checksums(as_bytes(text).first(2 * one_block + 6), text.size());
     EXPECT_EQ(less.size(), 2u);
-    EXPECT_EQ(changed_ranges(all, less, text.size()), (std::vector<ByteRange>{{2 * block, 7}}));
-    const auto longer = pattern(2 * block + 100);
+    EXPECT_EQ(changed_ranges(all, less, text.size()), (std::vector<ByteRange>{{2 * one_block, 7}}));
+    const auto longer = pattern(2 * one_block + 100);
     EXPECT_EQ(block_checksums(as_bytes(longer), text.size()), all) << "an older version that was longer";
     EXPECT_EQ(blocks_in(text.size()), 3u);
     EXPECT_EQ(blocks_in(0), 0u);
@@ -85,14 +85,14 @@ struct ChangeTest : testing::TestWithParam<How> {
     std::optional<Client> client;
     std::optional<Client> from;
     const std::string name = "a";
-    const std::string old = pattern(200 * block + 77);
+    const std::string old = pattern(200 * one_block + 77);
 
     void begin(const std::string& fresh) {
         fs::create_directories(folder.at("new"));
         fs::create_directories(folder.at("old"));
         (void)folder.put("old/a", old);
         (void)folder.put("new/a", fresh);
-        options.window_bytes = window;
+        options.window_bytes = changed_window;
         options.windows_max = 4;
         options.journal_interval = std::chrono::milliseconds(0);
         const bool fetches = GetParam() == How::fetch;
@@ -159,9 +159,10 @@ INSTANTIATE_TEST_SUITE_P(By, ChangeTest, testing::Values(How::pull, How::push, H
 
 TEST_P(ChangeTest, OnlyTheBlocksThatChangedAreSent) {
     auto fresh = old;
-    for (const std::uint64_t at : {3 * block + 5, 50 * block, 51 * block, 199 * block + 1}) fresh[at] ^= 1;
+    for (const std::uint64_t at : {3 * one_block + 5, 50 * one_block, 51 * one_block, 199 * one_block + 1})
+        fresh[at] ^= 1;
     begin(fresh);
-    expect_moved(move(), 4 * block);
+    expect_moved(move(), 4 * one_block);
 }
 
 TEST_P(ChangeTest, OfAFileThatIsTheSameNothingIsSent) {
@@ -170,19 +171,19 @@ TEST_P(ChangeTest, OfAFileThatIsTheSameNothingIsSent) {
 }
 
 TEST_P(ChangeTest, AFileThatGrewSendsItsEnd) {
-    begin(old + pattern(10 * block, 2));
+    begin(old + pattern(10 * one_block, 2));
     // From the block in which the old one ended.
-    expect_moved(move(), folder.get("new/a").size() - 200 * block);
+    expect_moved(move(), folder.get("new/a").size() - 200 * one_block);
 }
 
 TEST_P(ChangeTest, AFileThatWasCutSendsNothing) {
-    begin(old.substr(0, 150 * block + 5));
+    begin(old.substr(0, 150 * one_block + 5));
     expect_moved(move(), 0);
 }
 
 TEST_P(ChangeTest, AFileThatIsAnotherOneSendsAll) {
-    begin(pattern(120 * block + 3, 5));
-    expect_moved(move(), 120 * block + 3);
+    begin(pattern(120 * one_block + 3, 5));
+    expect_moved(move(), 120 * one_block + 3);
 }
 
 TEST_P(ChangeTest, AWholeFileIsSentWhenThatIsWanted) {
@@ -192,27 +193,27 @@ TEST_P(ChangeTest, AWholeFileIsSentWhenThatIsWanted) {
 
 TEST_P(ChangeTest, HolesAreNeitherSentNorTakenFromTheOldOne) {
     begin("");
-    fs::resize_file(folder.at("new/a"), 200 * block);
-    std::fstream(folder.at("new/a"), std::ios::in | std::ios::out | std::ios::binary) << old.substr(0, 8 * block);
+    fs::resize_file(folder.at("new/a"), 200 * one_block);
+    std::fstream(folder.at("new/a"), std::ios::in | std::ios::out | std::ios::binary) << old.substr(0, 8 * one_block);
     const auto moved = move();
     ASSERT_TRUE(moved.ok()) << moved.error().message();
     EXPECT_TRUE(folder.get("old/a") == folder.get("new/a"));
     EXPECT_EQ(moved->sent_bytes, 0u);
     struct stat status {};
     ASSERT_EQ(::stat(folder.at("old/a").c_str(), &status), 0);
-    EXPECT_LT(static_cast<std::uint64_t>(status.st_blocks) * 512, 20 * block);
+    EXPECT_LT(static_cast<std::uint64_t>(status.st_blocks) * 512, 20 * one_block);
 }
 
 // What was put in place before the end is in the staged file, not in the older version.
 TEST_P(ChangeTest, AnInterruptedOneLeavesTheOldOneAndGoesOn) {
     auto fresh = old;
-    for (std::uint64_t at = 0; at < fresh.size(); at += 10 * block) fresh[at] ^= 1;
+    for (std::uint64_t at = 0; at < fresh.size(); at += 10 * one_block) fresh[at] ^= 1;
     begin(fresh);
     std::stop_source stop;
     std::uint64_t moved = 0;
     const auto interrupted = hl::sync_wait(moving(false,
                                                   [&](std::uint64_t more) {
-                                                      if ((moved += more) >= 100 * block) stop.request_stop();
+                                                      if ((moved += more) >= 100 * one_block) stop.request_stop();
                                                   }),
                                            stop.get_token());
     ASSERT_EQ(interrupted.code(), Errc::canceled);
@@ -226,18 +227,18 @@ TEST_P(ChangeTest, AnInterruptedOneLeavesTheOldOneAndGoesOn) {
     const auto again = move();
     ASSERT_TRUE(again.ok()) << again.error().message();
     EXPECT_TRUE(folder.get("old/a") == fresh);
-    EXPECT_LE(again->sent_bytes, 13 * block) << "of the 21 that changed";
+    EXPECT_LE(again->sent_bytes, 13 * one_block) << "of the 21 that changed";
     EXPECT_EQ(again->had_bytes + again->sent_bytes, fresh.size());
 }
 
 // Somebody writes to the older version meanwhile: what was compared is what is written.
 TEST_P(ChangeTest, AnOlderVersionThatChangesMeanwhileDoesNoHarm) {
     auto fresh = old;
-    fresh[5 * block] ^= 1;
+    fresh[5 * one_block] ^= 1;
     begin(fresh);
     const auto moved = hl::sync_wait(moving(false, [&](std::uint64_t) {
         std::fstream(folder.at("old/a"), std::ios::in | std::ios::out | std::ios::binary)
-            .seekp(static_cast<std::streamoff>(150 * block))
+            .seekp(static_cast<std::streamoff>(150 * one_block))
             .write("meanwhile", 9);
     }));
     ASSERT_TRUE(moved.ok()) << moved.error().message();
@@ -264,12 +265,12 @@ struct LyingServer : testing::Test {
 
     void SetUp() override {
         serve(hello_rpc, [](const HelloIn&) { return HelloOut{protocol_version, false, {}}; });
-        serve(login_rpc, [](const LoginIn&) { return LoginOut{{}, {}, window, 1}; });
+        serve(login_rpc, [](const LoginIn&) { return LoginOut{{}, {}, changed_window, 1}; });
         serve(hold_rpc, [](hl::Request<HoldIn> request) -> hl::Task<Result<void>> {
             co_return co_await request.node().sleep_for(std::chrono::hours(1));
         });
         serve(abort_rpc, [](const AbortIn&) {});
-        (void)folder.put("a", pattern(4 * window));
+        (void)folder.put("a", pattern(4 * changed_window));
         here = hl::Node::open("tcp://", {.progress_thread = false}).value();
         client.emplace(*here, here->lookup(there.endpoints().front()).value(), nullptr);
         ASSERT_TRUE(hl::sync_wait(client->open()).ok());
@@ -291,22 +292,22 @@ TEST_F(LyingServer, ThatHasWhatItWasNotOfferedEndsTheSave) {
     });
     EXPECT_EQ(hl::sync_wait(client->save(folder.at("a"), name, {.existing = Existing::replace})).code(),
               Errc::protocol);
-    basis = 4 * window;
-    had = window + 1;
+    basis = 4 * changed_window;
+    had = changed_window + 1;
     EXPECT_EQ(hl::sync_wait(client->save(folder.at("a"), name, {.existing = Existing::replace})).code(),
               Errc::protocol);
     EXPECT_EQ(hl::sync_wait(client->save(folder.at("a"), name)).code(), Errc::protocol) << "nothing is compared";
 }
 
 TEST_F(LyingServer, ThatSaysAClientHasItAllEndsTheFetch) {
-    serve(ask_rpc, [](const AskIn&) { return AskOut{1, 4 * window, {}, false}; });
-    serve(read_rpc, [](hl::Request<ReadIn>) { return ReadOut{false, window}; });
+    serve(ask_rpc, [](const AskIn&) { return AskOut{1, 4 * changed_window, {}, false}; });
+    serve(read_rpc, [](hl::Request<ReadIn>) { return ReadOut{false, changed_window}; });
     serve(finish_rpc, [](const FinishIn&) { return FinishOut{}; });
     const auto into = Root::open(folder.path().string()).value();
     EXPECT_EQ(hl::sync_wait(client->fetch(name, into, {.as = "b"})).code(), Errc::protocol);
     EXPECT_EQ(hl::sync_wait(client->fetch(name, into, {.existing = Existing::replace})).code(), Errc::bad_checksum)
         << "it was offered, and is not what the server has";
-    EXPECT_TRUE(folder.get("a") == pattern(4 * window));
+    EXPECT_TRUE(folder.get("a") == pattern(4 * changed_window));
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ namespace fs = std::filesystem;
 using support::Folder;
 using support::pattern;
 
-constexpr std::uint64_t window = 64 << 10;
+constexpr std::uint64_t copied_window = 64 << 10;
 
 Key the_key() { return Key::from("a key of at least 16 bytes").value(); }
 
@@ -49,7 +49,7 @@ struct Party {
 
     Party(const fs::path& at, bool keyed) : root(at) {
         fs::create_directory(root);
-        options.window_bytes = window;
+        options.window_bytes = copied_window;
         options.windows_max = 4;
         options.journal_interval = std::chrono::milliseconds(0);
         if (keyed) key.emplace(the_key());
@@ -89,7 +89,7 @@ struct CopyTest : testing::TestWithParam<Between> {
     std::optional<hl::Node> here;
     std::optional<Client> from;
     std::optional<Client> to;
-    const std::string content = pattern(40 * window + 33);
+    const std::string content = pattern(40 * copied_window + 33);
     const std::string name = "x";
     const std::string as = "y";
 
@@ -135,7 +135,8 @@ INSTANTIATE_TEST_SUITE_P(By, CopyTest,
 
 TEST_P(CopyTest, FilesOfEverySizeArriveWhole) {
     begin();
-    for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{1}, window - 1, window, 9 * window + 5}) {
+    for (const std::uint64_t bytes :
+         {std::uint64_t{0}, std::uint64_t{1}, copied_window - 1, copied_window, 9 * copied_window + 5}) {
         (void)folder.put("a/x", pattern(static_cast<std::size_t>(bytes), 7));
         std::uint64_t announced = 1;
         std::uint64_t moved = 0;
@@ -152,16 +153,17 @@ TEST_P(CopyTest, FilesOfEverySizeArriveWhole) {
 }
 
 TEST_P(CopyTest, ASparseFileStaysOneAndKeepsItsTime) {
-    (void)folder.put("a/x", "");
     begin();
-    fs::resize_file(a.root / "x", 64 * window);
-    std::fstream(a.root / "x", std::ios::in | std::ios::out | std::ios::binary).seekp(20 * window + 7) << "content";
+    (void)folder.put("a/x", "");
+    fs::resize_file(a.root / "x", 64 * copied_window);
+    std::fstream(a.root / "x", std::ios::in | std::ios::out | std::ios::binary).seekp(20 * copied_window + 7)
+        << "content";
     const auto copied = copy_all({.exact = true});
     ASSERT_TRUE(copied.ok()) << copied.error().message();
     EXPECT_TRUE(folder.get("b/y") == folder.get("a/x"));
     struct stat status {};
     ASSERT_EQ(::stat((b.root / "y").c_str(), &status), 0);
-    EXPECT_LT(static_cast<std::uint64_t>(status.st_blocks) * 512, 4 * window);
+    EXPECT_LT(static_cast<std::uint64_t>(status.st_blocks) * 512, 4 * copied_window);
     EXPECT_EQ(fs::last_write_time(b.root / "y"), fs::last_write_time(a.root / "x"));
 }
 
@@ -170,7 +172,7 @@ TEST_P(CopyTest, SeveralAtOnce) {
     std::vector<std::string> names;
     for (int i = 0; i < 12; ++i) names.push_back("n" + std::to_string(i));
     for (const auto& each : names)
-        (void)folder.put("a/" + each, pattern(5 * window + 1, static_cast<unsigned>(each.back())));
+        (void)folder.put("a/" + each, pattern(5 * copied_window + 1, static_cast<unsigned>(each.back())));
     std::vector<hl::Task<Result<Moved>>> copies;
     for (const auto& each : names) copies.push_back(copy(*from, each, *to, each));
     const auto outcomes = hl::sync_wait(hl::when_all(std::move(copies))).value();
@@ -211,7 +213,7 @@ TEST_P(CopyTest, AnInterruptedCopyGoesOn) {
     std::uint64_t moved = 0;
     const auto interrupted = hl::sync_wait(copy(*from, name, *to, as, {},
                                                 [&](std::uint64_t more) {
-                                                    if ((moved += more) >= 20 * window) stop.request_stop();
+                                                    if ((moved += more) >= 20 * copied_window) stop.request_stop();
                                                 }),
                                            stop.get_token());
     ASSERT_EQ(interrupted.code(), Errc::canceled);
@@ -223,7 +225,7 @@ TEST_P(CopyTest, AnInterruptedCopyGoesOn) {
     }
     const auto copied = copy_all();
     ASSERT_TRUE(copied.ok()) << copied.error().message();
-    EXPECT_GE(copied->had_bytes, 10 * window);
+    EXPECT_GE(copied->had_bytes, 10 * copied_window);
     EXPECT_TRUE(folder.get("b/y") == content);
 }
 
@@ -301,7 +303,7 @@ TEST_P(CopyTcp, AServerThatTheOtherOneCannotReachIsTold) {
 }
 
 TEST_P(CopyTcp, ServersWithOtherWindowsCopyTowardsTheSmallerOnes) {
-    b.options.window_bytes = window / 4;
+    b.options.window_bytes = copied_window / 4;
     begin();
     const auto copied = copy_all();
     ASSERT_TRUE(copied.ok()) << copied.error().message();
@@ -361,13 +363,13 @@ INSTANTIATE_TEST_SUITE_P(Over, RudeConductor, testing::Values(Between{"tcp", "tc
 
 TEST_P(RudeConductor, TheWindowsOfAFileComeFromOneServer) {
     for (auto* party : {&a, &b, &c}) party->begin({"tcp://127.0.0.1:0"});
-    (void)folder.put("a/x", pattern(2 * window));
-    (void)folder.put("c/x", pattern(2 * window));
+    (void)folder.put("a/x", pattern(2 * copied_window));
+    (void)folder.put("c/x", pattern(2 * copied_window));
     here = hl::Node::open("tcp://", {.progress_thread = false}).value();
     auto at_b = log_in_at(b, 0);
     OpenIn open;
     open.name = "y";
-    open.bytes = 2 * window;
+    open.bytes = 2 * copied_window;
     open.attributes.mode = 0600;
     const auto file = call(at_b, open_rpc, open).value().file;
     Errc last = Errc::ok;
@@ -393,12 +395,12 @@ TEST_P(RudeConductor, TheWindowsOfAFileComeFromOneServer) {
         ask.name = "x";
         LendIn lend;
         lend.file = call(lender, ask_rpc, ask).value().file;
-        lend.bytes = window;
+        lend.bytes = copied_window;
         ASSERT_TRUE(call(lender, lend_rpc, lend).ok());
         if (party == &a) {
             EXPECT_EQ(last, Errc::ok);
         }
-        offset += window;
+        offset += copied_window;
     }
     EXPECT_EQ(last, Errc::invalid_argument);
     here.reset();
@@ -406,7 +408,7 @@ TEST_P(RudeConductor, TheWindowsOfAFileComeFromOneServer) {
 
 TEST_P(RudeConductor, OnlyWindowsOfTheFileAreLentAndEachOnce) {
     a.begin({"tcp://127.0.0.1:0"});
-    (void)folder.put("a/x", pattern(2 * window));
+    (void)folder.put("a/x", pattern(2 * copied_window));
     here = hl::Node::open("tcp://", {.progress_thread = false}).value();
     ASSERT_TRUE(here->serve(take_rpc, [](const TakeIn&) {}).ok());
     const auto lent = [&](std::uint64_t offset, std::uint64_t bytes, int times) {
@@ -427,18 +429,18 @@ TEST_P(RudeConductor, OnlyWindowsOfTheFileAreLentAndEachOnce) {
         EXPECT_TRUE(here->serve(take_rpc, [](const TakeIn&) {}).ok());
         return code;
     };
-    EXPECT_EQ(lent(0, window, 1), Errc::ok);
-    EXPECT_EQ(lent(0, window, 2), Errc::invalid_argument);
-    EXPECT_EQ(lent(0, window + 1, 1), Errc::invalid_argument) << "more than a buffer of the server";
+    EXPECT_EQ(lent(0, copied_window, 1), Errc::ok);
+    EXPECT_EQ(lent(0, copied_window, 2), Errc::invalid_argument);
+    EXPECT_EQ(lent(0, copied_window + 1, 1), Errc::invalid_argument) << "more than a buffer of the server";
     EXPECT_EQ(lent(0, 0, 1), Errc::invalid_argument);
-    EXPECT_EQ(lent(2 * window, 1, 1), Errc::invalid_argument);
-    EXPECT_EQ(lent(window, ~std::uint64_t{0}, 1), Errc::invalid_argument);
+    EXPECT_EQ(lent(2 * copied_window, 1, 1), Errc::invalid_argument);
+    EXPECT_EQ(lent(copied_window, ~std::uint64_t{0}, 1), Errc::invalid_argument);
     here.reset();
 }
 
 // A server that lends what it was not asked for.
 struct RudeLender : CopyTest {
-    std::vector<std::byte> memory = std::vector<std::byte>(window);
+    std::vector<std::byte> memory = std::vector<std::byte>(copied_window);
     hl::Node rude = hl::Node::listen("tcp://127.0.0.1:0").value();
     Seals seals{Token{}, std::nullopt};
 
@@ -448,11 +450,11 @@ struct RudeLender : CopyTest {
             EXPECT_TRUE(rude.serve(rpc, std::move(handler)).ok());
         };
         serves(hello_rpc, [](const HelloIn&) { return HelloOut{protocol_version, false, {}}; });
-        serves(login_rpc, [](const LoginIn&) { return LoginOut{{}, {}, window, 4}; });
+        serves(login_rpc, [](const LoginIn&) { return LoginOut{{}, {}, copied_window, 4}; });
         serves(hold_rpc, [](hl::Request<HoldIn> request) -> hl::Task<Result<void>> {
             co_return co_await request.node().sleep_for(std::chrono::hours(1));
         });
-        serves(ask_rpc, [](const AskIn&) { return AskOut{1, 2 * window, {0600, 0, 0, {}}, false}; });
+        serves(ask_rpc, [](const AskIn&) { return AskOut{1, 2 * copied_window, {0600, 0, 0, {}}, false}; });
         serves(finish_rpc, [](const FinishIn&) { return FinishOut{}; });
         serves(abort_rpc, [](const AbortIn&) {});
         serves(lend_rpc, std::move(lend));
@@ -475,8 +477,8 @@ INSTANTIATE_TEST_SUITE_P(Over, RudeLender, testing::Values(Between{"tcp", "tcp",
 
 TEST_P(RudeLender, WhatItWasNotAskedForEndsTheFile) {
     const auto copied = copy_from_it([this](hl::Request<LendIn> request) -> hl::Task<Result<LendOut>> {
-        const std::uint64_t elsewhere = 7 * window;
-        co_await have_taken(request.node(), request.source(), elsewhere, window);
+        const std::uint64_t elsewhere = 7 * copied_window;
+        co_await have_taken(request.node(), request.source(), elsewhere, copied_window);
         co_return LendOut{};
     });
     EXPECT_EQ(copied.code(), Errc::protocol);
@@ -485,7 +487,7 @@ TEST_P(RudeLender, WhatItWasNotAskedForEndsTheFile) {
 
 TEST_P(RudeLender, AWindowOfAnotherSizeEndsTheFile) {
     const auto copied = copy_from_it([this](hl::Request<LendIn> request) -> hl::Task<Result<LendOut>> {
-        co_await have_taken(request.node(), request.source(), request->offset, window / 2);
+        co_await have_taken(request.node(), request.source(), request->offset, copied_window / 2);
         co_return LendOut{};
     });
     EXPECT_EQ(copied.code(), Errc::protocol);
@@ -506,7 +508,7 @@ TEST_P(RudeLender, AHoleInAFileWithoutHolesEndsIt) {
 // The checksum of what it read is not that of what it lent.
 TEST_P(RudeLender, OtherBytesThanItsChecksumSaysAreNotSaved) {
     const auto copied = copy_from_it([this](hl::Request<LendIn> request) -> hl::Task<Result<LendOut>> {
-        co_await have_taken(request.node(), request.source(), request->offset, window);
+        co_await have_taken(request.node(), request.source(), request->offset, copied_window);
         co_return LendOut{};
     });
     EXPECT_EQ(copied.code(), Errc::bad_checksum);

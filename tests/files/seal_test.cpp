@@ -105,16 +105,16 @@ TEST_F(SealTest, WhatIsMadeCannotBeChanged) {
 }
 
 TEST_F(SealTest, TheChecksumsOfBlocksCannotBeChanged) {
-    WindowIn window;
-    window.blocks = {1, 2};
-    here.stamp(window);
+    WindowIn sent;
+    sent.blocks = {1, 2};
+    here.stamp(sent);
     const auto with = [](auto in, std::vector<std::uint64_t> blocks) {
         in.blocks = std::move(blocks);
         return in;
     };
-    EXPECT_EQ(there.check(with(window, {1, 3})).code(), Errc::permission);
-    EXPECT_EQ(there.check(with(window, {1})).code(), Errc::permission);
-    EXPECT_TRUE(there.check(window).ok());
+    EXPECT_EQ(there.check(with(sent, {1, 3})).code(), Errc::permission);
+    EXPECT_EQ(there.check(with(sent, {1})).code(), Errc::permission);
+    EXPECT_TRUE(there.check(sent).ok());
     TakeIn take;
     take.blocks = {1, 2};
     here.stamp(take);

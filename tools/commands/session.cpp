@@ -96,6 +96,7 @@ Result<void> over_sessions(const Ends& ends, files::Client*& from_session, const
     CINNABAR_TRY(const auto to_key, find_key(ends.to, ends.to_options));
     CINNABAR_TRY(const auto there, reach_by(ends.to, ends.to_options));
     files::Client to(there.node, there.peer, to_key ? &*to_key : nullptr, keyless_with(there, ends.to_options));
+    to.limit_rate(ends.to_options.bytes_per_second);
     from_failed = true;
     CINNABAR_TRY(const auto from_key, find_key(ends.from, ends.from_options));
     CINNABAR_TRY(const auto here, reach_by(ends.from, ends.from_options));

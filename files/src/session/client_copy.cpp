@@ -173,6 +173,7 @@ hl::Task<Result<void>> ClientSession::copy_window(Copying& file, std::uint64_t o
     lend.bytes = file.window_at(offset);
     lend.offered = offset < file.resumed_bytes;
     lend.compares = offset < file.basis_bytes;
+    if (const Errc paced = co_await file.to.keep_rate(lend.bytes, file.failure); paced != Errc::ok) co_return paced;
     if (const Errc turn = co_await file.passing.reach(offset); turn != Errc::ok) co_return turn;
     const Pace::Pass pass = co_await file.to.pace_.take();
     file.passing.advance(offset + lend.bytes);
