@@ -137,7 +137,7 @@ ExitCode run_copy(const CopyOptions& options) {
     }
     const auto sources = sources_of(options, *to);
     if (!sources) return ExitCode::usage;
-    ProgressBar bar(STDERR_FILENO, !options.json && !options.quiet, 0, 0);
+    ProgressBar bar(Report::shown_in(style_of(options)));
     Report report(style_of(options), "copied", bar);
     Copier copier(options, *to, report, bar, interrupt);
     for (const auto& [server, names] : *sources) {

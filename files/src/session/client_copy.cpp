@@ -4,6 +4,7 @@
 #include "session/client_session.hpp"
 #include "session/remote_error.hpp"
 
+#include <cinnabar/files/file_error.hpp>
 #include <cinnabar/hl/when_all.hpp>
 
 #include <algorithm>

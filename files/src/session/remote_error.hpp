@@ -9,9 +9,6 @@
 
 namespace cinnabar::files {
 
-// The hint of errors that the server told.
-inline constexpr std::string_view server_says = "the server says";
-
 // What a handler returns for `error`. The subject is left out: the client knows it.
 [[nodiscard]] Error to_remote(const Error& error);
 // The error that the handler meant, with a text that is safe on a terminal. An error of the call itself keeps its code

@@ -94,8 +94,8 @@ struct Saving {
     Claims::Claim claim;
     std::optional<Upload> upload;  // once the file was made
     unsigned gaps = 0;             // looks in a row that found one
-    na::Addr owner = {};           // the server that lends its windows; empty: the client itself
     Charge charge;
+    na::Addr owner = {};  // the server that lends its windows; empty: the client itself
 };
 struct Giving {
     UnderWay::Entry entry;
