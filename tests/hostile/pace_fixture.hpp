@@ -15,6 +15,8 @@
 // - Beside peers that lend only the median is judged: a server that can get at what they lend moves many times the
 //   bytes that the busy ones make it move, and a call waits for that now and then. Over a device whose every byte takes
 //   the processor of this machine, the calls wait for nothing else: there the busy ones lend as much as they are let.
+// - Over `tcps` the median alone is judged, too, and three times the calm is allowed: a handshake takes the server some
+//   milliseconds, also of those who dial again and again, and each small frame of a flood is decrypted.
 // - Windows of both kinds take turns, and one pair in bounds is enough: noise only ever adds.
 // - `self` is left out: who is in the process needs no network to stand in its way.
 #pragma once
@@ -33,7 +35,7 @@ namespace cinnabar::rpc {
 struct Times {
     double p50 = 0;
     double p99 = 0;
-    [[nodiscard]] bool in_bounds(const Times& calm) const;
+    [[nodiscard]] bool in_bounds(const Times& calm, double times_calm) const;
 };
 
 // In microseconds, of each kind of call.
@@ -42,8 +44,9 @@ struct Pace {
     Times pulled;
     Times large;
     void forget_p99() { echo.p99 = pulled.p99 = large.p99 = 0; }
-    [[nodiscard]] bool in_bounds(const Pace& calm) const {
-        return echo.in_bounds(calm.echo) && pulled.in_bounds(calm.pulled) && large.in_bounds(calm.large);
+    [[nodiscard]] bool in_bounds(const Pace& calm, double times_calm) const {
+        return echo.in_bounds(calm.echo, times_calm) && pulled.in_bounds(calm.pulled, times_calm) &&
+               large.in_bounds(calm.large, times_calm);
     }
 };
 
