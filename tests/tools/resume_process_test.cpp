@@ -45,6 +45,11 @@ struct ResumeProcess : testing::Test {
         }
         large = folder.put("large", content);
     }
+    // Three seconds for all of it, so that it is under way still when it is looked at.
+    static Words slowly(Words words) {
+        words.insert(words.end(), {"--rate", "64M"});
+        return words;
+    }
     // Until a journal in `where` promises some of a file.
     static bool promised(const fs::path& where) {
         return eventually([&] {
@@ -77,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(By, ResumeEitherWay, testing::Bool(),
 
 TEST_P(ResumeEitherWay, AKilledClientsCommandGoesOn) {
     Serving serving(root);
-    Process client(save({large, serving.uri()}));
+    Process client(slowly(save({large, serving.uri()})));
     ASSERT_TRUE(promised(staging)) << client.err();
     client.send(SIGKILL);
     ASSERT_EQ(client.wait(), 128 + SIGKILL);
@@ -94,7 +99,7 @@ TEST_P(ResumeEitherWay, AKilledClientsCommandGoesOn) {
 TEST_P(ResumeEitherWay, ASaveWaitsForAServerThatWasKilledAndGoesOn) {
     auto serving = std::make_unique<Serving>(root);
     const auto uri = serving->uri();
-    Process client(save({"--wait", "60", large, uri}));
+    Process client(slowly(save({"--wait", "60", large, uri})));
     ASSERT_TRUE(promised(staging)) << client.err();
     serving->process().send(SIGKILL);
     ASSERT_EQ(serving->process().wait(), 128 + SIGKILL);
@@ -128,7 +133,7 @@ TEST_F(ResumeProcess, AKilledFetchGoesOn) {
     fs::copy_file(large, fs::path(root) / "large");
     Serving serving(root);
     const Words fetch{"fetch", "--json", serving.uri() + "/large", "-o", folder.at("back")};
-    Process client(fetch);
+    Process client(slowly(fetch));
     ASSERT_TRUE(promised(folder.at("back"))) << client.err();
     client.send(SIGKILL);
     ASSERT_EQ(client.wait(), 128 + SIGKILL);
@@ -142,7 +147,7 @@ TEST_F(ResumeProcess, AKilledFetchGoesOn) {
 TEST_F(ResumeProcess, WhatInterruptedSavesLeftIsListedAndCleaned) {
     Serving serving(root);
     EXPECT_EQ(run({"list", "--staged", serving.uri()}).out, "");
-    Process client({"save", large, serving.uri()});
+    Process client(slowly({"save", large, serving.uri()}));
     ASSERT_TRUE(promised(staging)) << client.err();
     client.send(SIGKILL);
     ASSERT_EQ(client.wait(), 128 + SIGKILL);
@@ -159,7 +164,7 @@ TEST_F(ResumeProcess, WhatInterruptedSavesLeftIsListedAndCleaned) {
 
 TEST_F(ResumeProcess, AServerThatMayKeepNothingKeepsNothing) {
     Serving serving(root, {"--staged-bytes", "0"});
-    Process client({"save", large, serving.uri()});
+    Process client(slowly({"save", large, serving.uri()}));
     ASSERT_TRUE(promised(staging)) << client.err();
     client.send(SIGKILL);
     ASSERT_EQ(client.wait(), 128 + SIGKILL);
