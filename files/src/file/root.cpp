@@ -140,9 +140,9 @@ Result<NewFile> Root::create(std::string_view name, std::uint64_t bytes, std::ui
         return std::move(room).error();
     }
     if (file.staged_name_.empty()) CINNABAR_TRY_VOID(stage(file, mode));
-    if (resumable.sparse) CINNABAR_TRY_VOID(file.set_sparse(bytes));
-    if (resumable.sparse) return file;
-    if (auto reserved = file.reserve(bytes); !reserved) {
+    if (resumable.sparse) {
+        CINNABAR_TRY_VOID(file.set_sparse(bytes));
+    } else if (auto reserved = file.reserve(bytes); !reserved) {
         file.park();
         return std::move(reserved).error();
     }

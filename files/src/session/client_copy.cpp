@@ -47,12 +47,6 @@ Error call_error(const CopySide& side, Error error, const na::Addr& server) {
     return side_error(side, from_remote(std::move(error)), server);
 }
 
-hl::CallOptions copy_call(Microseconds deadline) {
-    hl::CallOptions options;
-    options.deadline = deadline;
-    return options;
-}
-
 }  // namespace
 
 // A file that is being copied. The lanes and the take calls share it; it lives in the task that started them.
@@ -91,7 +85,7 @@ struct ClientSession::Copying {
 
 hl::Task<Result<OpenOut>> ClientSession::open_copy(OpenIn open) {
     seals_.stamp(open);
-    auto opened = co_await node_.call(open_rpc, server_, open, copy_call(open_deadline));
+    auto opened = co_await node_.call(open_rpc, server_, open, open_deadline);
     if (!opened) co_return call_error(copied_to, std::move(opened).error(), server_);
     co_return opened;
 }
@@ -111,7 +105,7 @@ hl::Task<Result<Moved>> ClientSession::copy(const std::string& name, ClientSessi
     open.exact = mode.exact;
     open.sparse = asked->sparse;
     open.replace = mode.existing == Existing::replace;
-    open.compares = open.replace && !mode.whole && open.bytes > small_file_bytes_max;
+    open.compares = compares_blocks(mode.existing, mode.whole, open.bytes);
     const bool compares = open.compares;
     auto opening = to.open_copy(std::move(open));
     Result<OpenOut> opened = co_await std::move(opening);
@@ -174,14 +168,15 @@ hl::Task<Result<void>> ClientSession::copy_window(Copying& file, std::uint64_t o
     lend.bytes = file.window_at(offset);
     lend.offered = offset < file.resumed_bytes;
     lend.compares = offset < file.basis_bytes;
-    if (const Errc paced = co_await file.to.keep_rate(lend.bytes, file.failure); paced != Errc::ok) co_return paced;
     if (const Errc turn = co_await file.passing.reach(offset); turn != Errc::ok) co_return turn;
+    const std::uint64_t moves = lend.offered ? 0 : lend.bytes;
+    if (const Errc paced = co_await file.to.keep_rate(moves, file.failure); paced != Errc::ok) co_return paced;
     const Pace::Pass pass = co_await file.to.pace_.take();
     file.passing.advance(offset + lend.bytes);
     if (file.failure) co_return *file.failure;
     file.lent.emplace(offset, Copying::Lent{});
     seals_.stamp(lend);
-    Result<LendOut> lent = co_await node_.call(lend_rpc, server_, lend, copy_call(window_deadline));
+    Result<LendOut> lent = co_await node_.call(lend_rpc, server_, lend, window_deadline);
     const Copying::Lent what = file.lent.extract(offset).mapped();
     if (file.failure) co_return *file.failure;
     if (!lent) co_return call_error(copied_from, std::move(lent).error(), server_);
@@ -202,7 +197,7 @@ hl::Task<Result<void>> ClientSession::pass_copied_hole(Copying& file, std::uint6
     window.offset = offset;
     window.hole = true;
     to.seals_.stamp(window);
-    Result<WindowOut> told = co_await to.node_.call(window_rpc, to.server_, window, copy_call(window_deadline));
+    Result<WindowOut> told = co_await to.node_.call(window_rpc, to.server_, window, window_deadline);
     if (!told) co_return call_error(copied_to, std::move(told).error(), to.server_);
     co_return Result<void>();
 }
@@ -213,7 +208,7 @@ hl::Task<Result<std::uint64_t>> ClientSession::finish_copy(Copying& file, Sync s
     FinishIn finish;
     finish.file = file.from_file;
     seals_.stamp(finish);
-    Result<FinishOut> finished = co_await node_.call(finish_rpc, server_, finish, copy_call(open_deadline));
+    Result<FinishOut> finished = co_await node_.call(finish_rpc, server_, finish, open_deadline);
     if (!finished) {
         Error error = call_error(copied_from, std::move(finished).error(), server_);
         co_await to.give_up(file.to_file, may_resume_after(error.code));
@@ -224,7 +219,7 @@ hl::Task<Result<std::uint64_t>> ClientSession::finish_copy(Copying& file, Sync s
     commit.checksum = finished->checksum;
     commit.synced = sync != Sync::none;
     to.seals_.stamp(commit);
-    Result<void> committed = co_await to.node_.call(commit_rpc, to.server_, commit, copy_call(commit_deadline));
+    Result<void> committed = co_await to.node_.call(commit_rpc, to.server_, commit, commit_deadline);
     if (!committed) co_return call_error(copied_to, std::move(committed).error(), to.server_);
     co_return finished->checksum;
 }
@@ -257,8 +252,7 @@ hl::Task<Result<void>> ClientSession::hand_on(Copying& file, const TakeIn& in) {
     if (in.offset < file.basis_bytes) window.blocks = in.blocks;
     to.seals_.stamp(window);
     const std::stop_token stop = file.stop.get_token();
-    hl::CallOptions options = copy_call(handed_on_deadline);
-    options.stop = &stop;
+    const hl::CallOptions options{.deadline = handed_on_deadline, .stop = &stop};
     Result<WindowOut> sent = co_await to.node_.call(window_rpc, to.server_, window, options);
     if (!sent) co_return call_error(copied_to, std::move(sent).error(), to.server_);
     // Its lane may have given up waiting.

@@ -22,12 +22,6 @@ Error from_outcome(const PackedOutcome& outcome) {
     return {code, server_says, printable(outcome.text)};
 }
 
-hl::CallOptions pack_call() {
-    hl::CallOptions options;
-    options.deadline = commit_deadline;
-    return options;
-}
-
 }  // namespace
 
 // The files that go into one call.
@@ -89,7 +83,7 @@ hl::Task<Result<void>> ClientSession::send_pack(Packing& pack, const std::vector
     const std::optional<Error> nothing_fails;
     if (const Errc paced = co_await keep_rate(used, nothing_fails); paced != Errc::ok) co_return paced;
     seals_.stamp(pack.in);
-    Result<PackOut> out = co_await node_.call(pack_rpc, server_, pack.in, pack_call());
+    Result<PackOut> out = co_await node_.call(pack_rpc, server_, pack.in, commit_deadline);
     if (!out) co_return from_remote(std::move(out).error());
     if (out->outcomes.size() != pack.in.files.size())
         co_return Error{Errc::protocol, "the server tells of other files than it was sent"};

@@ -28,6 +28,11 @@ namespace cinnabar::files {
 
 // Whether a server can have told the truth.
 [[nodiscard]] bool can_be(const Attributes& attributes) noexcept;
+// Whether of a file only those blocks are moved that its older version lacks. Smaller files are moved as fast as they
+// are compared.
+[[nodiscard]] constexpr bool compares_blocks(Existing existing, bool whole, std::uint64_t bytes) noexcept {
+    return existing == Existing::replace && !whole && bytes > small_file_bytes_max;
+}
 
 class ClientSession {
   public:

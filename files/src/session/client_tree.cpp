@@ -15,12 +15,6 @@ namespace {
 // A server that tells of more in one folder is not believed.
 constexpr std::size_t entries_max = 10'000'000;
 
-hl::CallOptions tree_call() {
-    hl::CallOptions options;
-    options.deadline = open_deadline;
-    return options;
-}
-
 // Below another one, since some names are reserved in the root only.
 bool is_one_component(std::string_view name) {
     return name.find('/') == std::string_view::npos && check_name(std::string("d/").append(name)).ok();
@@ -42,7 +36,7 @@ bool can_be(const Attributes& attributes) noexcept {
 
 hl::Task<Result<void>> ClientSession::make(MakeIn in) {
     seals_.stamp(in);
-    Result<void> made = co_await node_.call(make_rpc, server_, in, tree_call());
+    Result<void> made = co_await node_.call(make_rpc, server_, in, open_deadline);
     if (!made) co_return from_remote(std::move(made).error());
     co_return made;
 }
@@ -54,7 +48,7 @@ hl::Task<Result<Listing>> ClientSession::list(std::string name, ExtendedKinds ex
     in.extended = extended;
     do {
         seals_.stamp(in);
-        auto part = co_await node_.call(list_rpc, server_, in, tree_call());
+        auto part = co_await node_.call(list_rpc, server_, in, open_deadline);
         if (!part) co_return from_remote(std::move(part).error());
         const bool has_end = part->cursor == 0 || (!part->entries.empty() && part->cursor != in.cursor);
         const bool believed = all.entries.size() + part->entries.size() <= entries_max;
@@ -87,7 +81,7 @@ hl::Task<Result<Seen>> ClientSession::look(const std::string& name, ExtendedKind
     in.name = name;
     in.extended = extended;
     seals_.stamp(in);
-    auto out = co_await node_.call(look_rpc, server_, in, tree_call());
+    auto out = co_await node_.call(look_rpc, server_, in, open_deadline);
     if (!out) co_return from_remote(std::move(out).error());
     if (!can_be(out->entry) || !can_be(out->stored) || out->entry.name != leaf_of(name))
         co_return Error{Errc::protocol, "what the server tells of a name cannot be", printable(name)};
@@ -98,7 +92,7 @@ hl::Task<Result<void>> ClientSession::remove(const std::string& name) {
     RemoveIn in;
     in.name = name;
     seals_.stamp(in);
-    Result<void> removed = co_await node_.call(remove_rpc, server_, in, tree_call());
+    Result<void> removed = co_await node_.call(remove_rpc, server_, in, open_deadline);
     if (!removed) co_return from_remote(std::move(removed).error());
     co_return removed;
 }
@@ -109,7 +103,7 @@ hl::Task<Result<std::vector<Remains>>> ClientSession::list_remains() {
     bool more = true;
     while (more) {
         seals_.stamp(in);
-        auto part = co_await node_.call(remains_rpc, server_, in, tree_call());
+        auto part = co_await node_.call(remains_rpc, server_, in, open_deadline);
         if (!part) co_return from_remote(std::move(part).error());
         for (auto& remains : part->remains) {
             // By name, so that it has an end.
@@ -128,7 +122,7 @@ hl::Task<Result<std::uint32_t>> ClientSession::remove_remains(std::string name) 
     in.remove = true;
     in.name = std::move(name);
     seals_.stamp(in);
-    auto out = co_await node_.call(remains_rpc, server_, in, tree_call());
+    auto out = co_await node_.call(remains_rpc, server_, in, open_deadline);
     if (!out) co_return from_remote(std::move(out).error());
     co_return out->removed;
 }

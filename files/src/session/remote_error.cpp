@@ -6,6 +6,7 @@
 #include <cinnabar/hl/app_error.hpp>
 
 #include <system_error>
+#include <utility>
 
 namespace cinnabar::files {
 
@@ -32,6 +33,14 @@ Error from_remote(Error error) {
     error.app_code = 0;
     error.hint = server_says;
     error.subject = printable(error.subject);  // it may send what a terminal would obey
+    return error;
+}
+
+Error in_the_middle(Error error) {
+    error = from_remote(std::move(error));
+    if (error.code != Errc::refused) return error;
+    error.code = Errc::peer_lost;
+    error.hint = "the server has gone while a file was under way: start it and repeat the command";
     return error;
 }
 

@@ -20,10 +20,7 @@ Error why_not(const Session& session, std::uint64_t file) {
 }
 
 hl::CallOptions fill_options(const Session& session) {
-    hl::CallOptions options;
-    options.deadline = fill_deadline;
-    options.provider = session.provider;
-    return options;
+    return {.deadline = fill_deadline, .provider = session.provider};
 }
 
 }  // namespace
@@ -299,9 +296,7 @@ hl::Task<Result<WindowOut>> Service::window(hl::Request<WindowIn> request) {
         const bool had = request->offset < saving->upload->resumed_bytes();
         Result<void> paced = co_await keep_rate(*session, had ? 0 : request->window.size(), request.node());
         if (!paced) outcome = std::move(paced).error();
-    }
-    if (!request->hole && outcome) {
-        outcome = co_await saving->upload->receive(*request);
+        if (paced) outcome = co_await saving->upload->receive(*request);
     }
     if (outcome) co_return outcome;
     give_up(**session, request->file, outcome.error());

@@ -29,9 +29,7 @@ hl::Task<Result<LendOut>> Service::lend(hl::Request<LendIn> request) {
         take.file = request->file;
         take.offset = request->offset;
         (*session)->seals.stamp(take);
-        hl::CallOptions options;
-        options.deadline = take_deadline;
-        options.provider = (*session)->provider;
+        const hl::CallOptions options{.deadline = take_deadline, .provider = (*session)->provider};
         co_return co_await request.node().call(take_rpc, request.source(), take, options);
     };
     Result<LendOut> outcome = co_await giving->download->lend(*request, give);

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Fetching a file: the server writes its windows into buffers of this side.
+#include "file/blocks.hpp"
+#include "file/checksum.hpp"
+#include "file/journal.hpp"
+#include "session/client_session.hpp"
+#include "session/remote_error.hpp"
+#include "session/waiting.hpp"
+
+#include <cinnabar/files/name.hpp>
+#include <cinnabar/files/source_file.hpp>
+#include <cinnabar/hl/when_all.hpp>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace cinnabar::files {
+
+// A file that is being received.
+struct ClientSession::Receiving {
+    NewFile target;
+    std::uint64_t file;
+    std::uint64_t bytes;
+    bool sparse;
+    BytesMoved progress;
+    Share share;
+    std::optional<SourceFile> basis{};  // the older version
+    Sequence taking{};
+    Sequence passing{};  // as of Sending
+    Sequence writing{};
+    Checksum sum{};
+    std::uint64_t next = 0;
+    std::uint64_t had_bytes = 0;  // from before, and the server has the same
+    std::uint64_t sent_bytes = 0;
+    std::optional<Error> failure{};
+
+    void fail(Error why) {
+        if (failure) return;
+        failure = std::move(why);
+        taking.close(failure->code);
+        passing.close(failure->code);
+        share.close(failure->code);
+        writing.close(failure->code);
+    }
+};
+
+hl::Task<Result<AskOut>> ClientSession::ask_for(const std::string& name, ExtendedKinds extended) {
+    AskIn ask;
+    ask.name = name;
+    ask.extended = extended;
+    seals_.stamp(ask);
+    auto asked = co_await node_.call(ask_rpc, server_, ask, open_deadline);
+    if (!asked) co_return from_remote(std::move(asked).error());
+    if (asked->bytes > file_bytes_max || !can_be(asked->attributes)) {
+        co_await give_up(asked->file);
+        co_return Error{Errc::protocol, "what the server tells of the file cannot be", printable(name)};
+    }
+    co_return asked;
+}
+
+hl::Task<Result<Moved>> ClientSession::fetch(const std::string& name, const Root& into, FetchMode mode,
+                                             BytesMoved progress, std::function<void(std::uint64_t)> announced) {
+    Result<AskOut> asked = co_await ask_for(name, mode.extended);
+    if (!asked) co_return std::move(asked).error();
+    if (announced) announced(asked->bytes);
+    if (mode.as.empty()) mode.as = leaf_of(name);
+    auto target = co_await disk_.run([&]() -> Result<NewFile> {
+        Resumable resumable;
+        resumable.sparse = asked->sparse;
+        if (asked->bytes / window_bytes_ >= resumed_windows_min)
+            resumable.block_bytes = static_cast<std::uint32_t>(window_bytes_);
+        CINNABAR_TRY(auto made, into.create(mode.as, asked->bytes, asked->attributes.mode, mode.existing, resumable));
+        if (mode.exact) made.keep(asked->attributes);
+        return made;
+    });
+    if (!target) {
+        co_await give_up(asked->file);
+        co_return std::move(target).error();
+    }
+    Receiving file{*std::move(target), asked->file,         asked->bytes,
+                   asked->sparse,      std::move(progress), Share(*buffers_, part_)};
+    if (compares_blocks(mode.existing, mode.whole, asked->bytes)) {
+        auto basis = co_await disk_.run([&into, &mode] { return into.open_source(mode.as); });
+        if (basis) file.basis.emplace(*std::move(basis));
+    }
+    Result<void> received = co_await receive_windows(file);
+    if (!received) {
+        if (may_resume_after(received.code())) {
+            (void)co_await disk_.run([&file] {
+                file.target.park();
+                return true;
+            });
+        }
+        co_await give_up(file.file);
+        co_return std::move(received).error();
+    }
+    FinishIn finish;
+    finish.file = file.file;
+    seals_.stamp(finish);
+    auto finished = co_await node_.call(finish_rpc, server_, finish, open_deadline);
+    if (!finished) co_return in_the_middle(std::move(finished).error());
+    if (finished->checksum != file.sum.digest())
+        co_return Error{Errc::bad_checksum, "what arrived is not what was sent", printable(name)};
+    Result<void> committed = co_await disk_.run([&file] { return file.target.commit(); });
+    if (!committed) co_return std::move(committed).error();
+    co_return Moved{file.bytes, file.had_bytes, file.sent_bytes, finished->checksum};
+}
+
+hl::Task<Result<void>> ClientSession::receive_windows(Receiving& file) {
+    std::vector<hl::Task<void>> lanes;
+    for (std::uint64_t i = 0; i < lanes_for(file.bytes); ++i) lanes.push_back(receive_lane(file));
+    if (!lanes.empty()) (void)co_await hl::when_all(std::move(lanes));
+    if (file.failure) co_return *file.failure;
+    if (file.writing.position() != file.bytes) co_return Error{Errc::protocol, "not all of the file was written"};
+    co_return Result<void>();
+}
+
+hl::Task<void> ClientSession::receive_lane(Receiving& file) {
+    while (!file.failure && file.next < file.bytes) {
+        const std::uint64_t offset = file.next;
+        file.next += window_bytes_;
+        Result<void> received = co_await receive_window(file, offset);
+        if (!received) file.fail(std::move(received).error());
+    }
+}
+
+hl::Task<Result<void>> ClientSession::receive_window(Receiving& file, std::uint64_t offset) {
+    const std::uint64_t bytes = std::min(window_bytes_, file.bytes - offset);
+    if (const Errc turn = co_await file.taking.reach(offset); turn != Errc::ok) co_return turn;
+    Result<Buffer> buffer = co_await buffers_->take(file.share);
+    if (!buffer) co_return std::move(buffer).error();
+    file.taking.advance(offset + bytes);
+    const Bytes content = buffer->bytes().first(bytes);
+    ReadIn read;
+    read.file = file.file;
+    read.offset = offset;
+    read.window = hl::Bulk(buffer->region().slice(0, bytes), na::Access::write);
+    if (offset < file.target.resumed_bytes() || file.basis) {
+        (void)co_await disk_.run([&file, &read, content] {
+            offer(file, read, content);
+            return true;
+        });
+    }
+    Result<ReadOut> arrived = ReadOut{};
+    {
+        if (const Errc turn = co_await file.passing.reach(offset); turn != Errc::ok) co_return turn;
+        const std::uint64_t moves = read.offered ? 0 : bytes;
+        if (const Errc paced = co_await keep_rate(moves, file.failure); paced != Errc::ok) co_return paced;
+        const Pace::Pass pass = co_await pace_.take();
+        file.passing.advance(offset + bytes);
+        if (file.failure) co_return *file.failure;
+        seals_.stamp(read);
+        arrived = co_await node_.call(read_rpc, server_, read, window_deadline);
+    }
+    if (!arrived) co_return in_the_middle(std::move(arrived).error());
+    const std::uint64_t offered = read.offered || !read.blocks.empty() ? bytes : 0;
+    if ((arrived->hole && !file.sparse) || arrived->had_bytes > (arrived->hole ? 0 : offered))
+        co_return Error{Errc::protocol, "what the server tells of a window cannot be"};
+    if (const Errc turn = co_await file.writing.reach(offset); turn != Errc::ok) co_return turn;
+    Result<void> written = co_await disk_.run([&] { return take_in(file, offset, content, *arrived); });
+    if (!written) co_return written;
+    if (auto journal = file.target.due_journal()) disk_.start([journal] { journal->checkpoint(); });
+    file.had_bytes += arrived->had_bytes;
+    if (!arrived->hole) file.sent_bytes += bytes - arrived->had_bytes;
+    file.writing.advance(offset + bytes);
+    if (file.progress) file.progress(bytes);
+    co_return written;
+}
+
+// What an interrupted attempt left, or else what an older version has there.
+void ClientSession::offer(const Receiving& file, ReadIn& read, Bytes content) {
+    if (const auto had = file.target.read_block(read.offset, content)) {
+        read.offered = true;
+        read.checksum = *had;
+    } else if (file.basis) {
+        read.blocks = block_checksums(content.first(file.basis->read_some(read.offset, content)), content.size());
+    }
+}
+
+// What is there from before is not written again, unless remains before it turned out to be of another file.
+Result<void> ClientSession::take_in(Receiving& file, std::uint64_t offset, ConstBytes content, const ReadOut& arrived) {
+    if (arrived.hole) {
+        file.sum.update_zeros(content.size());
+        return file.target.leave_out(offset, content.size());
+    }
+    file.sum.update(content);
+    if (arrived.had_bytes == content.size() && offset < file.target.resumed_bytes()) return {};
+    return file.target.write(offset, content);
+}
+
+}  // namespace cinnabar::files

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Saving a file: its windows are lent to the server, or written into buffers of the server's.
+#include "file/blocks.hpp"
+#include "file/checksum.hpp"
+#include "file/journal.hpp"
+#include "session/client_session.hpp"
+#include "session/remote_error.hpp"
+#include "session/waiting.hpp"
+
+#include <cinnabar/files/source_file.hpp>
+#include <cinnabar/hl/when_all.hpp>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace cinnabar::files {
+
+// A file that is being sent. The lanes that send its windows share it; it lives in the task that started them.
+struct ClientSession::Sending {
+    SourceFile source;
+    std::uint64_t file;
+    SaveMode mode;
+    BytesMoved progress;
+    Share share;
+    std::uint64_t resumed_bytes;  // which the server has from before, or so it says
+    std::uint64_t basis_bytes;    // the same, in an older version
+    std::uint64_t had_bytes = 0;  // and did not take again
+    std::uint64_t sent_bytes = 0;
+    Sequence reading{};
+    Sequence passing{};  // windows get their Pass in the order of the file: the server handles them in that order
+    Checksum sum{};
+    std::uint64_t next = 0;
+    std::optional<Error> failure{};
+
+    void fail(Error why) {
+        if (failure) return;
+        failure = std::move(why);
+        close(failure->code);
+    }
+    [[nodiscard]] bool offers(std::uint64_t offset) const { return offset < std::max(resumed_bytes, basis_bytes); }
+    // Lets go of fill calls that wait for their turn.
+    void close(Errc why) {
+        reading.close(why);
+        passing.close(why);
+        share.close(why);
+    }
+};
+
+hl::Task<Result<Moved>> ClientSession::save(OpenSource open_source, const std::string& name, SaveMode mode,
+                                            BytesMoved progress) {
+    auto source = co_await disk_.run([&open_source] { return open_source(); });
+    if (!source) co_return std::move(source).error();
+    auto attributes = co_await disk_.run([&] { return source->attributes(mode.extended); });
+    if (!attributes) co_return std::move(attributes).error();
+    OpenIn open;
+    open.name = name;
+    open.bytes = source->bytes();
+    open.attributes = *std::move(attributes);
+    open.exact = mode.exact;
+    open.sparse = source->sparse();
+    open.replace = mode.existing == Existing::replace;
+    open.checked = mode.checked;
+    open.compares = mode.checked && compares_blocks(mode.existing, mode.whole, open.bytes);
+    seals_.stamp(open);
+    auto opened = co_await node_.call(open_rpc, server_, open, open_deadline);
+    if (!opened) {
+        Error error = from_remote(std::move(opened).error());
+        if (!mode.again || error.code != Errc::exists) co_return error;
+        Result<Moved> saved = co_await find_saved(*source, name);
+        if (saved) co_return saved;
+        co_return error;
+    }
+
+    const std::shared_ptr<Sending> file(new Sending{*std::move(source), opened->file, mode, std::move(progress),
+                                                    Share(*buffers_, part_), opened->resumed_bytes,
+                                                    open.compares ? opened->basis_bytes : 0});
+    if (mode.push) pushing_.emplace(file->file, file);
+    Result<void> sent = co_await send_windows(*file);
+    pushing_.erase(file->file);
+    file->close(Errc::closed);
+    if (!sent) {
+        co_await give_up(file->file, may_resume_after(sent.code()));
+        co_return std::move(sent).error();
+    }
+    CommitIn commit;
+    commit.file = file->file;
+    commit.synced = mode.sync != Sync::none;
+    if (mode.checked) commit.checksum = file->sum.digest();
+    seals_.stamp(commit);
+    auto committed = co_await node_.call(commit_rpc, server_, commit, commit_deadline);
+    if (!committed) co_return in_the_middle(std::move(committed).error());
+    Moved moved{open.bytes, file->had_bytes, file->sent_bytes, {}};
+    if (mode.checked) moved.checksum = commit.checksum;
+    co_return moved;
+}
+
+// The checksum of both, if they have the same content.
+hl::Task<Result<std::optional<std::uint64_t>>> ClientSession::compare(const SourceFile& source,
+                                                                      const std::string& name) {
+    Result<Verified> there = co_await verify(name);
+    if (!there) co_return std::move(there).error();
+    if (there->bytes != source.bytes()) co_return std::optional<std::uint64_t>();
+    Result<std::uint64_t> here = co_await sum_here(source);
+    if (!here) co_return std::move(here).error();
+    if (*here != there->checksum) co_return std::optional<std::uint64_t>();
+    co_return std::optional<std::uint64_t>(*here);
+}
+
+hl::Task<Result<bool>> ClientSession::has_content(OpenSource open_source, const std::string& name) {
+    auto source = co_await disk_.run([&open_source] { return open_source(); });
+    if (!source) co_return std::move(source).error();
+    Result<std::optional<std::uint64_t>> same = co_await compare(*source, name);
+    if (!same) co_return std::move(same).error();
+    co_return same->has_value();
+}
+
+// What was saved before its answer got lost.
+hl::Task<Result<Moved>> ClientSession::find_saved(const SourceFile& source, const std::string& name) {
+    Result<std::optional<std::uint64_t>> same = co_await compare(source, name);
+    if (!same) co_return std::move(same).error();
+    if (!*same) co_return Errc::exists;
+    co_return Moved{source.bytes(), source.bytes(), 0, *same};
+}
+
+hl::Task<Result<std::uint64_t>> ClientSession::sum_here(const SourceFile& source) {
+    Share share(*buffers_, part_);
+    Checksum sum;
+    for (std::uint64_t offset = 0; offset < source.bytes(); offset += window_bytes_) {
+        Result<Buffer> buffer = co_await buffers_->take(share);
+        if (!buffer) co_return std::move(buffer).error();
+        const Bytes content = buffer->bytes().first(std::min(window_bytes_, source.bytes() - offset));
+        Result<void> got = co_await disk_.run([&source, &sum, content, offset] {
+            auto outcome = source.read(offset, content);
+            if (outcome) sum.update(content);
+            return outcome;
+        });
+        if (!got) co_return std::move(got).error();
+    }
+    co_return sum.digest();
+}
+
+hl::Task<Result<void>> ClientSession::send_windows(Sending& file) {
+    std::vector<hl::Task<void>> lanes;
+    for (std::uint64_t i = 0; i < lanes_for(file.source.bytes()); ++i) lanes.push_back(send_lane(file));
+    if (!lanes.empty()) (void)co_await hl::when_all(std::move(lanes));
+    if (file.failure) co_return *file.failure;
+    co_return co_await disk_.run([&file] { return file.source.settled(); });
+}
+
+hl::Task<void> ClientSession::send_lane(Sending& file) {
+    while (!file.failure && file.next < file.source.bytes()) {
+        const std::uint64_t offset = file.next;
+        file.next += window_bytes_;
+        Result<void> sent = co_await send_window(file, offset);
+        if (!sent) file.fail(std::move(sent).error());
+    }
+}
+
+hl::Task<Result<void>> ClientSession::send_window(Sending& file, std::uint64_t offset) {
+    Result<void> sent;
+    Result<bool> hole = co_await pass_hole(file, offset);
+    if (!hole) {
+        sent = std::move(hole).error();
+    } else if (*hole) {
+        sent = Result<void>();
+    } else if (file.mode.push &&
+               !file.offers(offset)) {  // no conditional expression: gcc 12 destroys what it awaits there twice
+        sent = co_await push_window(file, offset);
+    } else {
+        sent = co_await lend_window(file, offset);
+    }
+    if (sent && file.progress) file.progress(std::min(window_bytes_, file.source.bytes() - offset));
+    co_return sent;
+}
+
+// Whether the window lies in a hole; the server has been told then.
+hl::Task<Result<bool>> ClientSession::pass_hole(Sending& file, std::uint64_t offset) {
+    if (!file.source.sparse()) co_return false;
+    const std::uint64_t bytes = std::min(window_bytes_, file.source.bytes() - offset);
+    if (const Errc turn = co_await file.reading.reach(offset); turn != Errc::ok) co_return turn;
+    const bool hole = co_await disk_.run([&file, offset, bytes] {
+        const bool found = file.source.is_hole(offset, bytes);
+        if (found && file.mode.checked) file.sum.update_zeros(bytes);
+        return found;
+    });
+    file.reading.advance(hole ? offset + bytes : offset);  // of no hole: whoever reads it takes the turn again
+    if (!hole) co_return false;
+    WindowIn window;
+    window.file = file.file;
+    window.offset = offset;
+    window.hole = true;
+    if (const Errc turn = co_await file.passing.reach(offset); turn != Errc::ok) co_return turn;
+    const Pace::Pass pass = co_await pace_.take();
+    file.passing.advance(offset + bytes);
+    if (file.failure) co_return *file.failure;
+    seals_.stamp(window);
+    Result<WindowOut> told = co_await node_.call(window_rpc, server_, window, window_deadline);
+    if (!told) co_return in_the_middle(std::move(told).error());
+    co_return true;
+}
+
+hl::Task<Result<Buffer>> ClientSession::read_window(Sending& file, std::uint64_t offset) {
+    const std::uint64_t bytes = std::min(window_bytes_, file.source.bytes() - offset);
+    const Errc turn = co_await file.reading.reach(offset);
+    if (turn == Errc::invalid_argument)
+        co_return Error{Errc::protocol, "the server asked for a window of the file more than once"};
+    if (turn != Errc::ok) co_return turn;
+    Result<Buffer> buffer = co_await buffers_->take(file.share);
+    if (!buffer) co_return buffer;
+    const Bytes content = buffer->bytes().first(bytes);
+    Result<void> got = co_await disk_.run([&file, content, offset] {
+        auto outcome = file.source.read(offset, content);
+        if (outcome && file.mode.checked) file.sum.update(content);
+        return outcome;
+    });
+    if (!got) co_return std::move(got).error();
+    file.reading.advance(offset + bytes);
+    co_return buffer;
+}
+
+hl::Task<Result<void>> ClientSession::lend_window(Sending& file, std::uint64_t offset) {
+    Result<Buffer> buffer = co_await read_window(file, offset);
+    if (!buffer) co_return std::move(buffer).error();
+    const std::uint64_t bytes = std::min(window_bytes_, file.source.bytes() - offset);
+    WindowIn window;
+    window.file = file.file;
+    window.offset = offset;
+    window.window = hl::Bulk(buffer->region().slice(0, bytes), na::Access::read);
+    if (file.offers(offset)) {
+        const ConstBytes content = buffer->bytes().first(bytes);
+        (void)co_await disk_.run([&file, &window, offset, content] {
+            if (offset < file.resumed_bytes) window.checksum = block_checksum(content);
+            if (offset < file.basis_bytes) window.blocks = block_checksums(content, content.size());
+            return true;
+        });
+    }
+    if (const Errc turn = co_await file.passing.reach(offset); turn != Errc::ok) co_return turn;
+    const std::uint64_t moves = offset < file.resumed_bytes ? 0 : bytes;
+    if (const Errc paced = co_await keep_rate(moves, file.failure); paced != Errc::ok) co_return paced;
+    const Pace::Pass pass = co_await pace_.take();
+    file.passing.advance(offset + bytes);
+    if (file.failure) co_return *file.failure;
+    seals_.stamp(window);
+    Result<WindowOut> sent = co_await node_.call(window_rpc, server_, window, window_deadline);
+    if (!sent) co_return in_the_middle(std::move(sent).error());
+    if (sent->had_bytes > (file.offers(offset) ? bytes : 0))
+        co_return Error{Errc::protocol, "the server has more of a window than it was offered"};
+    file.had_bytes += sent->had_bytes;
+    file.sent_bytes += bytes - sent->had_bytes;
+    co_return Result<void>();
+}
+
+// The server asks for the bytes by a fill call.
+hl::Task<Result<void>> ClientSession::push_window(Sending& file, std::uint64_t offset) {
+    PushIn push;
+    push.file = file.file;
+    push.offset = offset;
+    if (const Errc turn = co_await file.passing.reach(offset); turn != Errc::ok) co_return turn;
+    const std::uint64_t bytes = std::min(window_bytes_, file.source.bytes() - offset);
+    if (const Errc paced = co_await keep_rate(bytes, file.failure); paced != Errc::ok) co_return paced;
+    const Pace::Pass pass = co_await pace_.take();
+    file.passing.advance(offset + bytes);
+    if (file.failure) co_return *file.failure;
+    seals_.stamp(push);
+    Result<void> pushed = co_await node_.call(push_rpc, server_, push, window_deadline);
+    if (!pushed) co_return file.failure ? *file.failure : in_the_middle(std::move(pushed).error());
+    if (file.reading.position() <= offset)
+        co_return Error{Errc::protocol, "the server took a window that it did not ask for"};
+    file.sent_bytes += std::min(window_bytes_, file.source.bytes() - offset);
+    co_return pushed;
+}
+
+hl::Task<Result<void>> ClientSession::fill(hl::Request<FillIn> request) {
+    const Inside::Entry inside(inside_);
+    if (auto sealed = seals_.check(*request); !sealed) co_return to_remote(sealed.error());
+    const auto found = pushing_.find(request->file);
+    if (found == pushing_.end()) co_return to_remote(Error{Errc::not_found, "no such file is being pushed"});
+    const auto file = found->second;
+    const std::uint64_t offset = request->offset;
+    if (offset >= file->source.bytes() || offset % window_bytes_ != 0)
+        co_return to_remote(Error{Errc::invalid_argument, "the file has no such window"});
+    Result<Buffer> buffer = co_await read_window(*file, offset);
+    Result<void> filled;
+    if (buffer) {
+        hl::TransferOptions options;
+        options.notify = request->notice;
+        options.deadline = fill_deadline;
+        const std::uint64_t bytes = std::min(window_bytes_, file->source.bytes() - offset);
+        const auto moved = co_await request->buffer.push(buffer->region().slice(0, bytes), options);
+        if (!moved) filled = moved.error();
+    } else {
+        filled = std::move(buffer).error();
+    }
+    if (filled) co_return filled;
+    // A canceled fill means that the server has let go of it, or is lost: the push call reports the reason.
+    if (filled.error().code != Errc::canceled) file->fail(filled.error());
+    co_return to_remote(filled.error());
+}
+
+}  // namespace cinnabar::files
