@@ -107,10 +107,12 @@ TimeUs ContextCore::began_us(const Request& request) const noexcept {
     return now - std::min(std::max(age, TimeUs{1}), now);
 }
 
+// Of one that is not under way nothing is written: it may be in another thread's hands.
 void ContextCore::note_phase(Call& call) noexcept {
-    if (!call.book_ || call.state_ == Call::State::ended) return;
+    const CallPhase phase = call.book_ ? phase_of(*call.book_, call) : CallPhase::unknown;
+    if (phase == CallPhase::unknown) return;
     call.noted_generation_ = call.generation_.load(std::memory_order_relaxed);
-    call.noted_phase_ = phase_of(*call.book_, call);
+    call.noted_phase_ = phase;
     const bool waited = call.state_ == Call::State::queued && call.stale_at_ != time_never;
     // Half of the time that was left when it began to wait was over at stale_at_.
     const TimeUs began = waited ? 2 * call.stale_at_ - call.args.deadline : 0;
