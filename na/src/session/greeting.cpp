@@ -6,7 +6,6 @@
 
 #include <sys/epoll.h>
 
-#include <algorithm>
 #include <utility>
 
 namespace cinnabar::na {
@@ -31,26 +30,14 @@ void GreetingReader::expect(std::size_t bytes) noexcept {
 }
 
 Errc GreetingReader::read(Stream& stream) noexcept {
-    return take(stream.receive(bytes_.data() + have_, need_ - have_));
-}
-
-Errc GreetingReader::read(int fd) noexcept { return take(receive_some(fd, bytes_.data() + have_, need_ - have_)); }
-
-Errc GreetingReader::take(Moved moved) noexcept {
+    const Moved moved = stream.receive(bytes_.data() + have_, need_ - have_);
     if (moved.why != Errc::ok) return moved.why;
     have_ += moved.bytes;
     return have_ < need_ ? Errc::again : Errc::ok;
 }
 
-bool send_greeting(int fd, ConstBytes greeting) noexcept {
-    return send_some(fd, greeting.data(), greeting.size()).bytes == greeting.size();
-}
-
 bool send_greeting(Stream& stream, ConstBytes greeting) noexcept {
-    std::array<std::byte, greeting_bytes_max> bytes;
-    CINNABAR_ASSERT(greeting.size() <= bytes.size());
-    std::copy(greeting.begin(), greeting.end(), bytes.begin());
-    const bool taken = stream.send(bytes.data(), greeting.size()).bytes == greeting.size();
+    const bool taken = stream.send(greeting.data(), greeting.size()).bytes == greeting.size();
     return taken && (!stream.guard() || !stream.guard()->unsent());
 }
 

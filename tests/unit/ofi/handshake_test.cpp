@@ -18,6 +18,7 @@
 #include <array>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cinnabar::ofi {
@@ -42,14 +43,14 @@ class Handshake : public testing::Test {
         pump_.add(*context_);
     }
 
-    UniqueFd call() {
+    na::Stream call() {
         const auto uri = na::Uri::parse(transport_->endpoints().front()).value();
         UniqueFd fd;
         EXPECT_EQ(na::start_connect(na::resolve(uri, na::Purpose::dial).value().front(), nullptr, fd), Errc::ok);
-        return fd;
+        return na::Stream(std::move(fd));
     }
-    static void say(const UniqueFd& fd, const Greeting& greeting) {
-        EXPECT_TRUE(na::send_greeting(fd.get(), greeting.encode()));
+    static void say(na::Stream& stream, const Greeting& greeting) {
+        EXPECT_TRUE(na::send_greeting(stream, greeting.encode()));
     }
     static Greeting stranger() {
         Greeting greeting;
@@ -59,11 +60,11 @@ class Handshake : public testing::Test {
         return greeting;
     }
     // again: no answer yet; peer_lost: it has hung up.
-    Errc listen(const UniqueFd& fd, Greeting& out) {
+    Errc listen(na::Stream& stream, Greeting& out) {
         na::GreetingReader reader;
         reader.expect(Greeting::wire_bytes);
         Errc came = Errc::again;
-        (void)pump_.until([&] { return (came = reader.read(fd.get())) != Errc::again; });
+        (void)pump_.until([&] { return (came = reader.read(stream)) != Errc::again; });
         return came == Errc::ok ? Greeting::decode(reader.bytes(), out) : came;
     }
 
@@ -75,34 +76,34 @@ class Handshake : public testing::Test {
 };
 
 TEST_F(Handshake, ADialFromAnotherProviderIsRejected) {
-    const UniqueFd fd = call();
+    na::Stream stream = call();
     Greeting greeting = stranger();
     greeting.set_provider("sockets");
-    say(fd, greeting);
+    say(stream, greeting);
     Greeting answer;
-    ASSERT_EQ(listen(fd, answer), Errc::ok);
+    ASSERT_EQ(listen(stream, answer), Errc::ok);
     EXPECT_EQ(answer.hello.kind, na::HelloKind::reject);
     EXPECT_EQ(answer.hello.reason, static_cast<std::uint8_t>(Errc::unreachable));
     EXPECT_EQ(answer.provider(), "tcp;ofi_rxm");
 }
 
 TEST_F(Handshake, ADialOfAMissingContextIsRejected) {
-    const UniqueFd fd = call();
+    na::Stream stream = call();
     Greeting greeting = stranger();
     greeting.hello.peer_context = 9;
-    say(fd, greeting);
+    say(stream, greeting);
     Greeting answer;
-    ASSERT_EQ(listen(fd, answer), Errc::ok);
+    ASSERT_EQ(listen(stream, answer), Errc::ok);
     EXPECT_EQ(answer.hello.reason, static_cast<std::uint8_t>(Errc::unreachable));
 }
 
 TEST_F(Handshake, ADialOfAnEarlierProcessIsLost) {
-    const UniqueFd fd = call();
+    na::Stream stream = call();
     Greeting greeting = stranger();
     greeting.hello.peer_incarnation = transport_->incarnation() ^ 1;
-    say(fd, greeting);
+    say(stream, greeting);
     Greeting answer;
-    ASSERT_EQ(listen(fd, answer), Errc::ok);
+    ASSERT_EQ(listen(stream, answer), Errc::ok);
     EXPECT_EQ(answer.hello.reason, static_cast<std::uint8_t>(Errc::peer_lost));
 }
 
@@ -110,45 +111,45 @@ TEST_F(Handshake, UnknownFieldsAreRejectedAsUnsupported) {
     for (const std::size_t at : {4u, 8u, 38u, 39u, 46u, 47u, 95u, 96u, 303u, 304u, 311u}) {
         auto bytes = stranger().encode();
         bytes[at] ^= std::byte{7};
-        const UniqueFd fd = call();
-        ASSERT_TRUE(na::send_greeting(fd.get(), bytes));
+        na::Stream stream = call();
+        ASSERT_TRUE(na::send_greeting(stream, bytes));
         Greeting answer;
-        ASSERT_EQ(listen(fd, answer), Errc::ok) << at;
+        ASSERT_EQ(listen(stream, answer), Errc::ok) << at;
         EXPECT_EQ(answer.hello.kind, na::HelloKind::reject) << at;
         EXPECT_EQ(answer.hello.reason, static_cast<std::uint8_t>(Errc::unsupported)) << at;
     }
 }
 
 TEST_F(Handshake, SilentAndMalformedConnectionsAreDropped) {
-    const UniqueFd silent = call();
-    const UniqueFd noisy = call();
+    na::Stream silent = call();
+    na::Stream noisy = call();
     const std::array<std::byte, Greeting::wire_bytes> malformed{};
-    ASSERT_TRUE(na::send_greeting(noisy.get(), malformed));
+    ASSERT_TRUE(na::send_greeting(noisy, malformed));
     Greeting answer;
     EXPECT_EQ(listen(noisy, answer), Errc::peer_lost);
     EXPECT_EQ(listen(silent, answer), Errc::peer_lost);
 }
 
 TEST_F(Handshake, AnInvalidFabricAddressEndsTheSession) {
-    const UniqueFd fd = call();
+    na::Stream stream = call();
     Greeting greeting = stranger();
     greeting.address_bytes = 3;
-    say(fd, greeting);
+    say(stream, greeting);
     Greeting answer;
-    ASSERT_EQ(listen(fd, answer), Errc::ok);
+    ASSERT_EQ(listen(stream, answer), Errc::ok);
     EXPECT_EQ(answer.hello.kind, na::HelloKind::accept);
-    EXPECT_EQ(listen(fd, answer), Errc::peer_lost);
+    EXPECT_EQ(listen(stream, answer), Errc::peer_lost);
 }
 
 TEST_F(Handshake, APeerThatNeverUsesTheFabricIsDropped) {
-    const UniqueFd fd = call();
+    na::Stream stream = call();
     Greeting greeting = stranger();
-    say(fd, greeting);
+    say(stream, greeting);
     Greeting answer;
-    ASSERT_EQ(listen(fd, answer), Errc::ok);
+    ASSERT_EQ(listen(stream, answer), Errc::ok);
     // The handshake succeeds, but the fabric carries nothing within the connect timeout.
     greeting.address_bytes = answer.address_bytes;
-    EXPECT_EQ(listen(fd, answer), Errc::peer_lost);
+    EXPECT_EQ(listen(stream, answer), Errc::peer_lost);
     EXPECT_EQ(receiver_.count(na::PeerEvent::connected), 0u);
 }
 
@@ -176,7 +177,7 @@ TEST_F(Handshake, AClaimToBeALostServerGetsNoneOfItsMessages) {
     post(ops[0], 1);
     there.port().disconnect(there);
     ASSERT_TRUE(pump_.until([this] { return receiver_.count(na::PeerEvent::lost) == 1; }));
-    const UniqueFd liar = call();
+    na::Stream liar = call();
     Greeting greeting = stranger();
     greeting.hello.incarnation = server->incarnation();
     say(liar, greeting);
@@ -254,14 +255,14 @@ TEST_F(Handshake, AMessageWithAWrongSessionNameIsDropped) {
 }
 
 TEST_F(Handshake, BytesAfterTheGreetingEndTheSession) {
-    const UniqueFd fd = call();
+    na::Stream stream = call();
     Greeting greeting = stranger();
-    say(fd, greeting);
+    say(stream, greeting);
     Greeting answer;
-    ASSERT_EQ(listen(fd, answer), Errc::ok);
+    ASSERT_EQ(listen(stream, answer), Errc::ok);
     const std::byte word{1};
-    ASSERT_EQ(na::send_some(fd.get(), &word, 1).bytes, 1u);
-    EXPECT_EQ(listen(fd, answer), Errc::peer_lost);
+    ASSERT_EQ(na::send_some(stream.fd(), &word, 1).bytes, 1u);
+    EXPECT_EQ(listen(stream, answer), Errc::peer_lost);
 }
 
 // libfabric's shm maps the memory that an address names.
@@ -269,16 +270,16 @@ class ShmHandshake : public Handshake {
   protected:
     ShmHandshake() : Handshake(NetworkKind::ofi_shm) {}
     // The answer to it has the server's fabric address.
-    UniqueFd greet(std::string_view address, Greeting& answer) {
-        UniqueFd fd = call();
+    na::Stream greet(std::string_view address, Greeting& answer) {
+        na::Stream stream = call();
         Greeting greeting = stranger();
         greeting.set_provider("shm");
         greeting.address_bytes = static_cast<std::uint16_t>(address.size());
         std::memcpy(greeting.address.data(), address.data(), address.size());
-        say(fd, greeting);
-        EXPECT_EQ(listen(fd, answer), Errc::ok);
+        say(stream, greeting);
+        EXPECT_EQ(listen(stream, answer), Errc::ok);
         EXPECT_EQ(answer.hello.kind, na::HelloKind::accept);
-        return fd;
+        return stream;
     }
     std::string server() {
         Greeting answer;
@@ -293,18 +294,18 @@ class ShmHandshake : public Handshake {
         address.append(own.size() - address.size() - tail.size() - 1, '0');
         return (address += tail) += '\0';
     }
-    void expect_ends(const UniqueFd& fd) {
+    void expect_ends(na::Stream& stream) {
         Greeting none;
-        EXPECT_EQ(listen(fd, none), Errc::peer_lost);
+        EXPECT_EQ(listen(stream, none), Errc::peer_lost);
     }
     // The server accepts a valid address: its own.
     void expect_alive() {
         Greeting answer;
-        const UniqueFd fd = greet(server(), answer);
+        na::Stream stream = greet(server(), answer);
         (void)pump_.round();
         (void)pump_.round();
         std::byte nothing{};
-        EXPECT_EQ(na::receive_some(fd.get(), &nothing, 1).why, Errc::again);
+        EXPECT_EQ(na::receive_some(stream.fd(), &nothing, 1).why, Errc::again);
     }
 };
 
@@ -315,18 +316,18 @@ TEST_F(ShmHandshake, TwoAddressesWithOneNameEndOnlyTheirSessions) {
         address.resize(server().size(), &address == addresses.data() ? 'A' : 'B');
     }
     Greeting answer;
-    const UniqueFd first = greet(addresses[0], answer);
-    const UniqueFd second = greet(addresses[1], answer);
+    na::Stream first = greet(addresses[0], answer);
+    na::Stream second = greet(addresses[1], answer);
     expect_ends(first);
     expect_ends(second);
     expect_alive();
 }
 
 TEST_F(ShmHandshake, ManyUnknownNamesEndOnlyTheirSessions) {
-    std::vector<UniqueFd> callers;
+    std::vector<na::Stream> callers;
     Greeting answer;
     for (unsigned i = 0; i < 300; ++i) callers.push_back(greet(nobody(100 + i), answer));
-    for (const UniqueFd& caller : callers) expect_ends(caller);
+    for (na::Stream& caller : callers) expect_ends(caller);
     expect_alive();
 }
 

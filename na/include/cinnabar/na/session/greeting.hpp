@@ -27,19 +27,15 @@ class CINNABAR_API GreetingReader {
     void expect(std::size_t bytes) noexcept;
     // again: not whole yet; ok: bytes() are all there; peer_lost, or why Stream::receive fails. Never reads past them.
     [[nodiscard]] Errc read(Stream& stream) noexcept;
-    [[nodiscard]] Errc read(int fd) noexcept;
     [[nodiscard]] ConstBytes bytes() const noexcept { return {bytes_.data(), have_}; }
 
   private:
-    [[nodiscard]] Errc take(Moved moved) noexcept;
-
     std::array<std::byte, greeting_bytes_max> bytes_;
     std::size_t have_ = 0;
     std::size_t need_ = 0;
 };
 
 // A greeting into a socket that has sent nothing yet; false when it is gone.
-[[nodiscard]] CINNABAR_API bool send_greeting(int fd, ConstBytes greeting) noexcept;
 [[nodiscard]] CINNABAR_API bool send_greeting(Stream& stream, ConstBytes greeting) noexcept;
 
 // Connects to the first of several addresses that answers, has the connection protected where the transport does that,

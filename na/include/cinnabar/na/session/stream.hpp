@@ -66,10 +66,10 @@ class Stream {
             return receive_some(fd(), pieces, count);
         return guard_->receive(pieces, count);
     }
-    [[nodiscard]] Moved send(void* from, std::size_t bytes) noexcept {
+    [[nodiscard]] Moved send(const void* from, std::size_t bytes) noexcept {
         if (!guard_) [[likely]]
             return send_some(fd(), from, bytes);
-        const iovec piece{from, bytes};
+        const iovec piece{const_cast<void*>(from), bytes};
         return guard_->send(&piece, 1);
     }
     [[nodiscard]] Moved send(iovec* pieces, std::size_t count) noexcept {
