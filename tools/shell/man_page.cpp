@@ -4,6 +4,7 @@
 #include "terminal/exit_code.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -48,9 +49,7 @@ std::string heading_of(const OptionRow& option) {
 std::string entry_of(const OptionRow& option) {
     std::string text = ".TP\n" + heading_of(option) + "\n" + roff(sentence(option.what)) + "\n";
     if (!option.choices.empty()) {
-        std::string words;
-        for (const auto& word : option.choices) words += (words.empty() ? "" : ", ") + word;
-        text += roff(option.value + " is one of: " + words + ".") + "\n";
+        text += roff(fmt::format("{} is one of: {}.", option.value, fmt::join(option.choices, ", "))) + "\n";
     }
     if (!option.range.empty()) text += roff(option.value + " is " + option.range + ".") + "\n";
     if (!option.otherwise.empty()) text += roff("Default: " + option.otherwise + ".") + "\n";
@@ -107,22 +106,17 @@ std::string see_also(const CommandTable& command, const CommandTable& program) {
     return ".SH SEE ALSO\n" + text + "\n";
 }
 
-std::string joined(const std::vector<std::string>& words, char between) {
-    std::string text;
-    for (const auto& word : words) text += (text.empty() ? "" : std::string(1, between)) + word;
-    return text;
-}
-
 }  // namespace
 
-std::string page_name(const CommandTable& command) { return joined(command.path, '-'); }
+std::string page_name(const CommandTable& command) { return fmt::format("{}", fmt::join(command.path, "-")); }
 
 std::string man_page(const CommandTable& command, const CommandTable& program, std::string_view version) {
     auto title = page_name(command);
     std::ranges::transform(title, title.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
     std::string text = fmt::format(".TH {} 1 \"\" \"cinnabar {}\" \"Cinnabar\"\n", roff(title), version);
     text += ".SH NAME\n" + roff(page_name(command)) + " \\- " + roff(command.what) + "\n";
-    text += ".SH SYNOPSIS\n" + bold(joined(command.path, ' ')) + "\n" + roff(command.synopsis) + "\n";
+    text +=
+        ".SH SYNOPSIS\n" + bold(fmt::format("{}", fmt::join(command.path, " "))) + "\n" + roff(command.synopsis) + "\n";
     text += ".SH DESCRIPTION\n" + roff(sentence(command.what)) + "\n";
     text += commands_of(command) + options_of(command) + exit_status();
     return text + see_also(command, program);

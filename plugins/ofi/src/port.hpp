@@ -71,7 +71,7 @@ class OfiPort final : public na::SocketPort<OfiPort, na::IncomingHandshake<OfiPo
     // Sessions (sessions.cpp).
     [[nodiscard]] Greeting greeting(const na::Hello& hello, const Session* session) const noexcept;
     void accept(Incoming incoming) noexcept;
-    void reject(const Incoming& incoming, Errc why) noexcept;
+    void reject(Incoming& incoming, Errc why) noexcept;
     [[nodiscard]] Greeting dial_greeting(const Dial& dial) const noexcept {
         return greeting(dial_hello(dial.peer()), dial.purpose());
     }

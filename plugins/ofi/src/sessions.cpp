@@ -21,9 +21,8 @@ Greeting OfiPort::greeting(const na::Hello& hello, const Session* session) const
     return greeting;
 }
 
-void OfiPort::reject(const Incoming& incoming, Errc why) noexcept {
-    (void)na::send_greeting(incoming.stream.fd(),
-                            greeting(reject_hello(incoming.greeting.hello, why), nullptr).encode());
+void OfiPort::reject(Incoming& incoming, Errc why) noexcept {
+    (void)na::send_greeting(incoming.stream, greeting(reject_hello(incoming.greeting.hello, why), nullptr).encode());
 }
 
 void OfiPort::accept(Incoming incoming) noexcept {
@@ -54,7 +53,7 @@ void OfiPort::accept(Incoming incoming) noexcept {
         session->end_reserved();
         return reject(incoming, Errc::overloaded);
     }
-    if (!na::send_greeting(fd, answer.encode())) {
+    if (!na::send_greeting(incoming.stream, answer.encode())) {
         session->end_reserved();
         return end_session(*peer, Errc::peer_lost);
     }
