@@ -21,7 +21,7 @@ constexpr std::string_view fish_head = R"(# Completion of cinnabar for fish; mad
 function __cinnabar_is_at
     set -l found
     for word in (commandline -opc)[2..-1]
-        contains -- (string join ' ' $found $word) $__cinnabar_commands
+        contains -- (string join -- ' ' $found $word) $__cinnabar_commands
         and set -a found $word
         or break
     end
