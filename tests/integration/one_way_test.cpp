@@ -13,14 +13,12 @@ using namespace std::chrono_literals;
 namespace cinnabar::test {
 namespace {
 
-constexpr int rounds = 20;
-constexpr int calls_each = 100;
+constexpr int calls = 2000;
 
 class OneWayCalls : public testing::TestWithParam<Way> {
   protected:
-    void SetUp() override {
-        if (GetParam().name == "ofi_shm") GTEST_SKIP() << "libfabric's shm turns away those who come again and again";
-    }
+    // How often another node comes. libfabric's shm turns away those who come again and again.
+    [[nodiscard]] static int rounds() { return GetParam().name == "ofi_shm" ? 4 : 20; }
     [[nodiscard]] static Node open(bool threaded) {
         return Node::open(GetParam().open, {.progress_thread = threaded}).value();
     }
@@ -52,31 +50,31 @@ class OneWayCalls : public testing::TestWithParam<Way> {
 CINNABAR_ON_EACH_WAY(OneWayCalls);
 
 TEST_P(OneWayCalls, leave_on_a_fresh_connection) {
-    for (int i = 0; i < rounds; ++i) {
+    for (int i = 0; i < rounds(); ++i) {
         Node node = open(i % 2 != 0);
         send(node, server_of(node), 1);
     }
-    expect_notes(rounds);
+    expect_notes(rounds());
 }
 
 TEST_P(OneWayCalls, leave_on_a_warm_connection) {
-    for (int i = 0; i < rounds; ++i) {
+    for (int i = 0; i < rounds(); ++i) {
         Node node = open(i % 2 != 0);
         const na::Addr to = server_of(node);
         ASSERT_NO_FATAL_FAILURE(warm_up(node, to));
-        send(node, to, calls_each);
+        send(node, to, calls / rounds());
     }
-    expect_notes(rounds * calls_each);
+    expect_notes(calls);
 }
 
 TEST_P(OneWayCalls, have_arrived_when_they_were_awaited) {
-    for (int i = 0; i < rounds; ++i) {
+    for (int i = 0; i < rounds(); ++i) {
         Node node = open(i % 2 != 0);
         const na::Addr to = server_of(node);
         ASSERT_NO_FATAL_FAILURE(warm_up(node, to));
         ASSERT_TRUE(node.call(note, to, i).wait().ok());
     }
-    expect_notes(rounds);
+    expect_notes(rounds());
 }
 
 // A target that does not receive them delays the origin no longer than the limit.
