@@ -45,7 +45,6 @@ void keep_abandoned(hg_handle& handle) noexcept {
     {
         const std::lock_guard lock(context.abandoned_mutex);
         handle.abandoned = true;
-        handle.references.store(1, std::memory_order_release);
         oldest = std::exchange(context.abandoned[context.abandoned_next++ % context.abandoned.size()], &handle);
         std::int32_t last = 1;
         if (oldest && !oldest->references.compare_exchange_strong(last, 0))
@@ -55,14 +54,15 @@ void keep_abandoned(hg_handle& handle) noexcept {
     if (oldest) free_handle(*oldest);
 }
 
-// The handler dropped the handle without a response: tells the origin now, which would otherwise wait.
+// The handler dropped the handle without a response: tells the origin now, which would otherwise wait. Requires: the
+// caller has a reference of its own.
 void abandon(hg_handle& handle) noexcept {
     handle.busy.store(false, std::memory_order_relaxed);
     rpc::Request& request = *std::exchange(handle.request, nullptr);
     request.respond_error(Errc::canceled);
     request.release();
     handle.info.hg_class->counters.subtract(Counters::requests_active);
-    keep_abandoned(handle);
+    if (handle.reference_count() > 1) keep_abandoned(handle);
 }
 
 hg_return_t set_target(hg_handle& handle, hg_addr_t addr, hg_id_t id) noexcept {
@@ -114,11 +114,22 @@ hg_handle* take_handle(hg_context& context, std::int32_t references, hg_return_t
     return nullptr;
 }
 
-void drop(hg_handle& handle, std::int32_t owed) noexcept {
-    const std::int32_t left = handle.references.fetch_sub(owed + 1, std::memory_order_acq_rel) - owed - 1;
-    if (left == 0) return free_handle(handle);
-    // The only reference left is that of the response, which can no longer be given.
-    if (left == hg_handle::answer_owed + 1) abandon(handle);
+void drop(hg_handle& handle, std::int32_t whose) noexcept {
+    std::int32_t seen = handle.references.load(std::memory_order_relaxed);
+    std::int32_t left = 0;
+    bool abandoned = false;
+    do {
+        left = seen - whose - 1;
+        // What is left is the reference of a response that can no longer be given, or its bit alone where the user
+        // dropped that, too. This thread answers, with a reference of its own meanwhile.
+        abandoned = left == hg_handle::answer_owed + 1 || left == hg_handle::answer_owed;
+        if (abandoned) left += 1 - hg_handle::answer_owed;
+    } while (!handle.references.compare_exchange_weak(seen, left, std::memory_order_acq_rel));
+    if (abandoned) {
+        abandon(handle);
+        return drop(handle);
+    }
+    if (left == 0) free_handle(handle);
 }
 
 hg_return_t prepare_call(hg_handle& handle) noexcept {

@@ -20,9 +20,10 @@ struct hg_handle : cinnabar::PoolSlot {
     hg_addr peer;  // what info.addr points to
     cinnabar::mercury::Registration* registration = nullptr;
     // The count is in the low bits. The bit `answer_owed` says that one of the references belongs to a response that is
-    // not given yet.
+    // not given yet, `handler_runs` that one belongs to the thread that runs the handler.
     std::atomic<std::int32_t> references{0};
     static constexpr std::int32_t answer_owed = 1 << 24;
+    static constexpr std::int32_t handler_runs = 1 << 25;
     [[nodiscard]] std::int32_t reference_count() const noexcept {
         return references.load(std::memory_order_relaxed) & (answer_owed - 1);
     }
@@ -71,8 +72,8 @@ namespace cinnabar::mercury {
 // A new handle of the context with this reference count. Null, with `why`: too many handles, or the create callback
 // failed.
 [[nodiscard]] hg_handle* take_handle(hg_context& context, std::int32_t references, hg_return_t& why) noexcept;
-// Drops a reference; together with that of the response if `owed` is hg_handle::answer_owed.
-void drop(hg_handle& handle, std::int32_t owed = 0) noexcept;
+// Drops a reference. `whose`: 0, or the bit that says to whom it belongs, which goes with it.
+void drop(hg_handle& handle, std::int32_t whose = 0) noexcept;
 
 // Ensures that there is a call to encode into; creates a new one if the last one was forwarded.
 [[nodiscard]] hg_return_t prepare_call(hg_handle& handle) noexcept;

@@ -48,7 +48,7 @@ void run(hg_handle& handle, hg_return_t brought) noexcept {
     if (brought != HG_SUCCESS) {
         answer_for(handle, "the rest of the arguments", brought);
         drop(handle);  // the user's reference; the handler has not run
-        return drop(handle);
+        return drop(handle, hg_handle::handler_runs);
     }
     hg_return_t returned = HG_INVALID_ARG;  // if the RPC is registered without a handler
     if (const hg_rpc_cb_t handler = registration.handler) {
@@ -59,7 +59,7 @@ void run(hg_handle& handle, hg_return_t brought) noexcept {
     if (returned != HG_SUCCESS) answer_for(handle, "the handler", returned);
     // The user may keep the handle for any time, but not the receive slot.
     if (handle.reference_count() > 1) handle.input_state.give_back(handle);
-    drop(handle);
+    drop(handle, hg_handle::handler_runs);
 }
 
 }  // namespace
@@ -71,7 +71,8 @@ void run_handler(rpc::Request& request, void* target) noexcept {
     if (!registration.handler && !registration.core_handler) return refuse(request, HG_INVALID_ARG);
     hg_return_t why = HG_SUCCESS;
     // References: the user's, the response's unless the call is one-way, and this function's.
-    hg_handle* const handle = take_handle(context, request.one_way() ? 2 : 3 + hg_handle::answer_owed, why);
+    const std::int32_t references = (request.one_way() ? 2 : 3 + hg_handle::answer_owed) + hg_handle::handler_runs;
+    hg_handle* const handle = take_handle(context, references, why);
     if (!handle) return refuse(request, why);
     handle->input_state.reset();
     fill(*handle, request, registration);
