@@ -346,7 +346,8 @@ class ForeignMemory : public ShmHandshake {
     }
     void expect_refused(const std::string& address) {
         Greeting answer;
-        expect_ends(greet(address, answer));
+        na::Stream stream = greet(address, answer);
+        expect_ends(stream);
         expect_alive();
     }
     std::string path_;

@@ -65,12 +65,13 @@ class Stranger {
     std::size_t meet(support::Pump& pump, const Greeting& greeting) {
         Joined& joined = joined_.emplace_back();
         const auto uri = na::Uri::parse(target_).value();
-        EXPECT_EQ(na::start_connect(na::resolve(uri, na::Purpose::dial).value().front(), nullptr, joined.socket),
-                  Errc::ok);
-        EXPECT_TRUE(na::send_greeting(joined.socket.get(), greeting.encode()));
+        UniqueFd socket;
+        EXPECT_EQ(na::start_connect(na::resolve(uri, na::Purpose::dial).value().front(), nullptr, socket), Errc::ok);
+        joined.stream = na::Stream(std::move(socket));
+        EXPECT_TRUE(na::send_greeting(joined.stream, greeting.encode()));
         na::GreetingReader reader;
         reader.expect(Greeting::wire_bytes);
-        EXPECT_TRUE(pump.until([&] { return reader.read(joined.socket.get()) == Errc::ok; }));
+        EXPECT_TRUE(pump.until([&] { return reader.read(joined.stream) == Errc::ok; }));
         Greeting theirs;
         EXPECT_EQ(Greeting::decode(reader.bytes(), theirs), Errc::ok);
         EXPECT_EQ(theirs.hello.kind, na::HelloKind::accept);
@@ -95,7 +96,7 @@ class Stranger {
     // Whether the library has ended that session.
     bool ended(std::size_t session) const {
         std::byte nothing{};
-        return na::receive_some(joined_[session].socket.get(), &nothing, 1).why != Errc::again;
+        return na::receive_some(joined_[session].stream.fd(), &nothing, 1).why != Errc::again;
     }
 
     // The library's address on the fabric.
@@ -135,7 +136,7 @@ class Stranger {
 
   private:
     struct Joined {
-        UniqueFd socket;
+        na::Stream stream;
         SessionName session;
         fi_addr_t there = FI_ADDR_UNSPEC;
         std::vector<std::byte> address;
