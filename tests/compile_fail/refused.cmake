@@ -1,8 +1,11 @@
-# Compiles SOURCE twice: as it is, which must work, and with the wrong use in it, which must be refused with MESSAGE.
-set(command ${COMPILER} -std=c++20 -fsyntax-only -Wall -Wextra -Werror=unused-result @${FLAGS} ${SOURCE})
-execute_process(COMMAND ${command} RESULT_VARIABLE failed ERROR_VARIABLE said)
-if(failed)
-    message(FATAL_ERROR "does not compile even without the wrong use:\n${said}")
+# Compiles SOURCE with the wrong use in it, which must be refused with MESSAGE; with BOTH, first as it is, which must work.
+# GROUP.flags and GROUP.hpp are the options and the headers of its group, parsed already.
+set(command ${COMPILER} @${GROUP}.flags -fsyntax-only -include ${GROUP}.hpp ${SOURCE})
+if(BOTH)
+    execute_process(COMMAND ${command} RESULT_VARIABLE failed ERROR_VARIABLE said)
+    if(failed)
+        message(FATAL_ERROR "does not compile even without the wrong use:\n${said}")
+    endif()
 endif()
 execute_process(COMMAND ${command} -D CINNABAR_MUST_FAIL RESULT_VARIABLE failed ERROR_VARIABLE said)
 if(NOT failed)

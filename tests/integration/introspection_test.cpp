@@ -30,7 +30,7 @@ using rpc::CallPhase;
 namespace look = hl::introspection;
 
 constexpr Rpc<int(int)> echo{"look.echo"};
-constexpr Rpc<int(int)> stuck{"look.stuck"};
+constexpr Rpc<int(int)> stuck_there{"look.stuck"};
 
 NodeOptions asked_by(Introspection who) {
     NodeOptions options;
@@ -110,10 +110,10 @@ TEST(Introspection, OfAnyoneIsForThoseOfANetwork) {
 TEST(Introspection, CountsTheCallsOfEachRpc) {
     const auto server = Node::listen("tcp://127.0.0.1:0", asked_by(Introspection::anyone)).value();
     ASSERT_TRUE(server.serve(echo, [](int value) { return value; }).ok());
-    ASSERT_TRUE(server.serve(stuck, [](int) -> Result<int> { return Error(Errc::exists); }).ok());
+    ASSERT_TRUE(server.serve(stuck_there, [](int) -> Result<int> { return Error(Errc::exists); }).ok());
     const auto [client, peer] = Node::connect(server.address()).value();
     for (int i = 0; i < 5; ++i) ASSERT_TRUE(client.call(echo, peer, i).wait().ok());
-    ASSERT_FALSE(client.call(stuck, peer, 1).wait().ok());
+    ASSERT_FALSE(client.call(stuck_there, peer, 1).wait().ok());
     for (const auto& rpc : all(client, look::rpcs, peer, 2)) {
         if (rpc.name == "look.echo") {
             EXPECT_EQ(rpc.requests, 5u);
@@ -165,11 +165,11 @@ TEST(Introspection, APageIsBoundedWhateverIsAskedFor) {
     test::Gate gate;
     ASSERT_TRUE(server
                     .serve(
-                        stuck, [&gate](int value) { return gate.pass(), value; }, on(pool))
+                        stuck_there, [&gate](int value) { return gate.pass(), value; }, on(pool))
                     .ok());
     const auto [client, peer] = Node::connect(server.address()).value();
     std::vector<Future<int>> calls;
-    for (int i = 0; i < 200; ++i) calls.push_back(client.call(stuck, peer, i).future());
+    for (int i = 0; i < 200; ++i) calls.push_back(client.call(stuck_there, peer, i).future());
     gate.await(1);
     const auto page = client.call(look::calls, peer, look::Ask{0, 1'000'000}).wait().value();
     EXPECT_LE(page.items.size(), 64u);
@@ -188,10 +188,10 @@ TEST(Introspection, ACallIsSeenAtBothSidesWhileItsHandlerRuns) {
     test::Gate gate;
     ASSERT_TRUE(server
                     .serve(
-                        stuck, [&gate](int value) { return gate.pass(), value; }, on(pool))
+                        stuck_there, [&gate](int value) { return gate.pass(), value; }, on(pool))
                     .ok());
     const auto [client, peer] = Node::connect(server.address(), asked_by(Introspection::own_user)).value();
-    Future<int> call = client.call(stuck, peer, 7).future();
+    Future<int> call = client.call(stuck_there, peer, 7).future();
     gate.await(1);
     const auto at_target = await_phase(server, "look.stuck", true, CallPhase::in_handler);
     EXPECT_GT(at_target.age_us, 0u);
@@ -211,11 +211,11 @@ TEST(Introspection, ACallThatWaitsSaysForWhat) {
     narrow.rpc.context.initial_credits = 1;
     narrow.rpc.handler_time_max = {};
     const auto server = Node::listen("tcp://127.0.0.1:0", narrow).value();
-    ASSERT_TRUE(server.serve(stuck, [&gate](int value) { return gate.pass(), value; }).ok());
+    ASSERT_TRUE(server.serve(stuck_there, [&gate](int value) { return gate.pass(), value; }).ok());
     const auto client = Node::listen("tcp://127.0.0.1:0", asked_by(Introspection::anyone)).value();
     const Addr peer = client.lookup(server.address()).value();
     std::vector<Future<int>> calls;
-    for (int i = 0; i < 12; ++i) calls.push_back(client.call(stuck, peer, i).future());
+    for (int i = 0; i < 12; ++i) calls.push_back(client.call(stuck_there, peer, i).future());
     gate.await(1);
     const auto waits = await_phase(client, "look.stuck", false, CallPhase::waits_for_credit);
     EXPECT_EQ(waits.credits, 0u);

@@ -20,7 +20,7 @@ namespace cinnabar {
 namespace {
 
 constexpr Rpc<unsigned()> who{"who"};
-constexpr Rpc<void()> hang{"hang"};
+constexpr Rpc<void()> hang_there{"hang"};
 constexpr Rpc<bool(unsigned)> outer{"outer"};
 constexpr Rpc<int()> turn{"turn"};
 
@@ -122,24 +122,25 @@ TEST(Options, a_nested_call_ends_by_its_own_deadline_or_by_the_one_around_it) {
     Node server = Node::listen("tcp://127.0.0.1:0").value();
     Node client = Node::open("tcp://").value();
     ASSERT_TRUE(server
-                    .serve(hang,
+                    .serve(hang_there,
                            [](Request<rpc::Empty> request) -> Task<Result<void>> {
                                co_return co_await request.node().sleep_for(1h);
                            })
                     .ok());
-    ASSERT_TRUE(server
-                    .serve(outer,
-                           [&](Request<unsigned> request) -> Task<Result<bool>> {
-                               const TimeUs now = request.node().rpc_context().now_us();
-                               const TimeUs around = request.deadline();
-                               const Microseconds own{*request};
-                               nested =
-                                   (co_await request.node().call(hang, server.self_addr(), {.deadline = own})).code();
-                               const TimeUs then = request.node().rpc_context().now_us();
-                               // Its own deadline came first, and the handler has time left.
-                               co_return then >= after(now, own) && then < around;
-                           })
-                    .ok());
+    ASSERT_TRUE(
+        server
+            .serve(outer,
+                   [&](Request<unsigned> request) -> Task<Result<bool>> {
+                       const TimeUs now = request.node().rpc_context().now_us();
+                       const TimeUs around = request.deadline();
+                       const Microseconds own{*request};
+                       nested =
+                           (co_await request.node().call(hang_there, server.self_addr(), {.deadline = own})).code();
+                       const TimeUs then = request.node().rpc_context().now_us();
+                       // Its own deadline came first, and the handler has time left.
+                       co_return then >= after(now, own) && then < around;
+                   })
+            .ok());
     EXPECT_TRUE(client.call(outer, server.self_addr(), 20'000u, 60s).wait().value());
     EXPECT_EQ(nested, Errc::timed_out);
     nested = Errc::ok;

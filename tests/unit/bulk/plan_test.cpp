@@ -115,7 +115,7 @@ TEST(Plan, LargeSegmentsAreNeverStaged) {
     }
 }
 
-std::vector<std::uint64_t> random_sizes(Random& random) {
+std::vector<std::uint64_t> random_pieces(Random& random) {
     std::vector<std::uint64_t> sizes(1 + random.below(40));
     for (std::uint64_t& size : sizes) size = 1 + random.below(random.chance(4) ? 2000 : 60);
     return sizes;
@@ -124,8 +124,8 @@ std::vector<std::uint64_t> random_sizes(Random& random) {
 TEST(Plan, AnySidesAndLimits) {
     test::for_each_seed([](std::uint64_t seed) {
         Random random(seed);
-        const Ends local = random.chance(4) ? Ends() : ends_of(random_sizes(random));
-        const Ends remote = random.chance(4) ? Ends() : ends_of(random_sizes(random));
+        const Ends local = random.chance(4) ? Ends() : ends_of(random_pieces(random));
+        const Ends remote = random.chance(4) ? Ends() : ends_of(random_pieces(random));
         const std::uint64_t local_bytes = local.empty() ? 10'000 : local.back();
         const std::uint64_t remote_bytes = remote.empty() ? 10'000 : remote.back();
         const std::uint64_t bytes = 1 + random.below(std::min(local_bytes, remote_bytes));

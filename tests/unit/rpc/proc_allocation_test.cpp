@@ -31,7 +31,7 @@ std::uint64_t allocations_of_decode(const T& value) {
     return taken;
 }
 
-struct Rich {
+struct AllKinds {
     int number = 1;
     std::string text = std::string(100, 'x');
     std::map<std::string, std::vector<int>> map = {{"a", {1, 2}}, {"b", {}}};
@@ -46,7 +46,7 @@ struct Plain {
 };
 
 TEST(ProcAllocation, EncodingTakesNone) {
-    EXPECT_EQ(allocations_of_encode(Rich{}), 0u);
+    EXPECT_EQ(allocations_of_encode(AllKinds{}), 0u);
     EXPECT_EQ(allocations_of_encode(Plain{1, 2, {1, 2, 3}, "view", {}}), 0u);
 }
 

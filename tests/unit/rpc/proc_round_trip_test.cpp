@@ -14,7 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 
 enum class Color : std::uint8_t { red = 1, blue = 200 };
-enum Old { old_a, old_b = 70000 };
+enum OldEnum { old_a, old_b = 70000 };
 enum class Flag : bool { off, on };
 
 struct Pair {

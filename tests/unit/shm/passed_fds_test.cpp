@@ -22,10 +22,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr uid_t other = 65534;     // user and group
-constexpr std::size_t many = 253;  // as many as one message can carry
+constexpr uid_t of_the_other = 65534;  // user and group
+constexpr std::size_t many = 253;      // as many as one message can carry
 constexpr char fine = 'f';
-constexpr char no_root = 'r';
+constexpr char told_no_root = 'r';
 
 bool pass(int socket, std::string_view text, const std::vector<int>& fds) {
     std::string bytes(text);
@@ -82,7 +82,7 @@ void close_listeners() {
 
 class PassedFds : public ShmTest {
   protected:
-    PassedFds() : ShmTest("shm://server?group=" + std::to_string(other)) {
+    PassedFds() : ShmTest("shm://server?group=" + std::to_string(of_the_other)) {
         EXPECT_EQ(::chmod(root_.path().c_str(), 0755), 0);
         std::array<int, 2> told{};
         std::array<int, 2> stop{};
@@ -108,10 +108,11 @@ class PassedFds : public ShmTest {
         (void)::alarm(120);  // it waits for ever, and sends nothing more
         stop_.reset();
         close_listeners();
-        const bool is_other = ::setgroups(0, nullptr) == 0 && ::setresgid(other, other, other) == 0 &&
-                              ::setresuid(other, other, other) == 0;
+        const bool is_other = ::setgroups(0, nullptr) == 0 &&
+                              ::setresgid(of_the_other, of_the_other, of_the_other) == 0 &&
+                              ::setresuid(of_the_other, of_the_other, of_the_other) == 0;
         SlowClose slow = SlowClose::make();
-        tell(!is_other ? no_root : slow.fd ? body(slow) : 'l');
+        tell(!is_other ? told_no_root : slow.fd ? body(slow) : 'l');
         char none = 0;
         (void)!::read(stopped_.get(), &none, 1);
         ::_exit(0);
@@ -167,11 +168,11 @@ class PassedFds : public ShmTest {
     Clock::duration longest_{};
 };
 
-#define RETURN_UNLESS_FINE(what)                                                     \
-    do {                                                                             \
-        const char heard = (what);                                                   \
-        if (heard == no_root) GTEST_SKIP() << "needs root, to become somebody else"; \
-        ASSERT_EQ(heard, fine);                                                      \
+#define RETURN_UNLESS_FINE(what)                                                          \
+    do {                                                                                  \
+        const char heard = (what);                                                        \
+        if (heard == told_no_root) GTEST_SKIP() << "needs root, to become somebody else"; \
+        ASSERT_EQ(heard, fine);                                                           \
     } while (false)
 
 TEST_F(PassedFds, in_a_greeting_in_place_of_its_own) {
@@ -264,7 +265,7 @@ TEST_F(PassedFds, in_the_answer_to_a_dial) {
         return sent ? wait_for_end(caller.get()) : 's';
     });
     RETURN_UNLESS_FINE(told());
-    na::Peer& there = dial("shm://slow?group=" + std::to_string(other));
+    na::Peer& there = dial("shm://slow?group=" + std::to_string(of_the_other));
     RETURN_UNLESS_FINE(told_meanwhile());
     expect_no_wait();
     there.release();
