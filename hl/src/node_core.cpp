@@ -2,6 +2,7 @@
 #include "node_core.hpp"
 
 #include "introspection.hpp"
+#include "remote_table.hpp"
 
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/base/log.hpp>
@@ -33,6 +34,7 @@ NodeCore::NodeCore(NodeOptions options)
     : options_(std::move(options)),
       buffers_(options_.buffer_bytes_max),
       scope_(std::make_unique<ScopeCore>(*this, nullptr)),
+      remote_table_(std::make_shared<RemoteTable>(*this)),
       scopes_(Threads::many, scopes_max),
       stats_(std::make_unique<std::array<StatsEntry, stats_max>>()) {}
 

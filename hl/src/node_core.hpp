@@ -23,6 +23,8 @@
 
 namespace cinnabar::hl {
 
+class RemoteTable;
+
 // The stop scope of one running handler. Allocated from a pool of the node, because a cancel may arrive while the
 // handler ends.
 struct RequestScope : PoolSlot {
@@ -45,6 +47,7 @@ class NodeCore {
     [[nodiscard]] rpc::Engine& engine() noexcept { return *engine_; }
     [[nodiscard]] Buffers& buffers() noexcept { return buffers_; }
     [[nodiscard]] ScopeCore& scope() noexcept { return *scope_; }
+    [[nodiscard]] RemoteTable& remote_table() noexcept { return *remote_table_; }
     [[nodiscard]] const std::vector<Loop*>& loops() const noexcept { return loops_; }
     // Where `to` is a connection, the loop that has it: no other reaches it. Else the loop with index `wanted`; unset:
     // the one that runs on this thread, or the first.
@@ -107,6 +110,7 @@ class NodeCore {
     std::vector<Loop*> loops_;
     Buffers buffers_;
     std::unique_ptr<ScopeCore> scope_;
+    std::shared_ptr<RemoteTable> remote_table_;
 
     std::atomic<std::uint64_t> tasks_{0};
     Waiter* last_waiter_ = nullptr;  // finished when the last task of a closing node ends

@@ -54,6 +54,7 @@ hg_return_t to_hg(Errc code) noexcept {
         case Errc::would_deadlock:
         case Errc::application:
         case Errc::handler_failed:
+        case Errc::stale:
             return HG_OTHER_ERROR;
     }
     return HG_OTHER_ERROR;

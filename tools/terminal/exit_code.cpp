@@ -76,6 +76,7 @@ ExitCode exit_code(Errc code) noexcept {
         case Errc::would_deadlock:
         case Errc::application:
         case Errc::handler_failed:
+        case Errc::stale:
             return ExitCode::internal;
     }
     return ExitCode::internal;

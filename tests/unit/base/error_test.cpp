@@ -48,7 +48,8 @@ TEST(Errc, NumbersAreThoseOfTheWireFormat) {
                                                     Errc::handler_failed,
                                                     Errc::bad_address,
                                                     Errc::address_in_use,
-                                                    Errc::shutting_down};
+                                                    Errc::shutting_down,
+                                                    Errc::stale};
     for (std::size_t i = 0; i < in_order.size(); ++i) {
         const bool expected = i == 0 || in_order[i] != free;
         EXPECT_EQ(is_known(code_of(static_cast<int>(i))), expected) << i;
@@ -70,6 +71,7 @@ TEST(Errc, EveryCodeHasItsOwnNameAndAnAdvice) {
     EXPECT_EQ(to_string(Errc::ok), "ok");
     EXPECT_EQ(to_string(Errc::timed_out), "timed out");
     EXPECT_EQ(to_string(Errc::shutting_down), "shutting down");
+    EXPECT_EQ(to_string(Errc::stale), "stale");
 }
 
 TEST(Errc, CodesThatAreNotKnownAreSafeToPrint) {
@@ -85,7 +87,8 @@ TEST(Errc, BlastNamesWhatMustBeRebuilt) {
     for (const Errc code : {Errc::ok, Errc::again, Errc::canceled, Errc::busy}) {
         EXPECT_EQ(blast_of(code), Blast::nothing) << to_string(code);
     }
-    for (const Errc code : {Errc::timed_out, Errc::overloaded, Errc::no_such_rpc, Errc::permission, Errc::io}) {
+    for (const Errc code :
+         {Errc::timed_out, Errc::overloaded, Errc::no_such_rpc, Errc::permission, Errc::io, Errc::stale}) {
         EXPECT_EQ(blast_of(code), Blast::operation) << to_string(code);
     }
     for (const Errc code : {Errc::refused, Errc::unreachable, Errc::peer_lost, Errc::protocol, Errc::shutting_down}) {

@@ -44,8 +44,9 @@ enum class Errc : std::uint8_t {
     bad_address = 28,     // an address string that cannot be parsed or resolved
     address_in_use = 29,
     shutting_down = 30,  // the target is draining
+    stale = 31,          // the memory has other contents since, or is not shared any more
 };
-inline constexpr std::uint8_t errc_count = 31;
+inline constexpr std::uint8_t errc_count = 32;
 
 // False for a value without a name: a code of a newer peer, or an unused one.
 [[nodiscard]] constexpr bool is_known(Errc code) noexcept {

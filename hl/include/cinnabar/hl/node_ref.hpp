@@ -112,6 +112,7 @@ class CINNABAR_API NodeRef : public Calls {
 
   protected:
     friend class NodeCore;
+    friend class RemoteTable;
     friend class RequestState;
     friend class Scope;
     explicit NodeRef(NodeCore* core) noexcept : Calls(core) {}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory that a node shares, and that others read, write and count in: for the programs that use it, beside
+// cinnabar/cinnabar.hpp. docs/guide.md, "Remote memory".
+#pragma once
+
+#include <cinnabar/hl/remote.hpp>
+#include <cinnabar/hl/remote_many.hpp>
+#include <cinnabar/hl/share.hpp>
+
+namespace cinnabar {
+
+using hl::Names;
+using hl::read_many;
+using hl::Remote;
+using hl::RemoteBytes;
+using hl::RemoteNotice;
+using hl::RemoteOptions;
+using hl::RemoteRead;
+using hl::RemoteSpan;
+using hl::RemoteWrite;
+using hl::share;
+using hl::Shared;
+using hl::SharedBytes;
+using hl::write_many;
+
+}  // namespace cinnabar

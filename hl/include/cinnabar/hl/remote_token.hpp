@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// RemoteBytes: a token that names memory which a node shares (share.hpp). A plain value that travels in calls; typed,
+// it is a RemoteSpan or a Remote (remote.hpp).
+//
+// The owner seals what it grants: the window, the access, the lease, and the version of the contents if one is named.
+// Whoever has the token may use it, and hand it on; a part of it carries the same seal. Nothing else in it is believed.
+#pragma once
+
+#include <cinnabar/base/assert.hpp>
+#include <cinnabar/base/error.hpp>
+#include <cinnabar/na/addr.hpp>
+#include <cinnabar/na/types.hpp>
+#include <cinnabar/rpc/proc_addr.hpp>
+#include <cinnabar/rpc/proc_codec.hpp>
+#include <cinnabar/rpc/request.hpp>
+
+#include <cstdint>
+#include <utility>
+
+namespace cinnabar::hl {
+
+// What the owner has sealed. All values are the owner's own.
+struct RemoteGrant {
+    std::uint64_t node = 0;     // drawn when the node was opened; 0: no grant
+    std::uint64_t version = 0;  // of the contents; 0: whatever they are
+    std::uint64_t first = 0;    // of the window, in the shared memory
+    std::uint64_t bytes = 0;
+    std::uint32_t slot = 0;
+    std::uint32_t lease = 0;  // the generation of the slot
+    na::Access access = na::Access::read;
+    std::uint64_t seal = 0;
+
+    friend bool operator==(const RemoteGrant&, const RemoteGrant&) = default;
+};
+
+class RemoteBytes {
+  public:
+    static constexpr std::uint64_t proc_shape = 0x656b6f74;
+    static constexpr bool proc_borrows = false;
+
+    RemoteBytes() = default;
+    RemoteBytes(const RemoteGrant& grant, na::Addr owner) noexcept
+        : grant_(grant), owner_(std::move(owner)), bytes_(grant.bytes) {}
+
+    [[nodiscard]] bool empty() const noexcept { return bytes_ == 0; }
+    [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+    [[nodiscard]] na::Access access() const noexcept { return grant_.access; }
+    // Whether it names a version of the contents, and so becomes stale when they are renewed.
+    [[nodiscard]] bool names_version() const noexcept { return grant_.version != 0; }
+    // Where the owner listens; empty if it does not, or is the caller that the token came from.
+    [[nodiscard]] const na::Addr& owner() const noexcept { return owner_; }
+
+    // A token of these bytes alone. The owner knows no difference: who gets it may use the whole grant. Requires: they
+    // lie inside.
+    [[nodiscard]] RemoteBytes part(std::uint64_t offset, std::uint64_t bytes) const {
+        CINNABAR_ASSERT(offset <= bytes_ && bytes <= bytes_ - offset);
+        RemoteBytes token(*this);
+        token.offset_ += offset;
+        token.bytes_ = bytes;
+        return token;
+    }
+    // The same token, used by calls to `peer`, whatever it says itself: for tokens that came in the result of a call to
+    // a peer whose address is known better, or is the only one to be called.
+    [[nodiscard]] RemoteBytes at(na::Addr peer) const {
+        RemoteBytes token(*this);
+        token.owner_ = std::move(peer);
+        token.came_from_ = {};
+        return token;
+    }
+
+    // --- for operations
+    [[nodiscard]] const RemoteGrant& grant() const noexcept { return grant_; }
+    [[nodiscard]] std::uint64_t offset() const noexcept { return offset_; }  // in the grant's window
+    // Whom to call. A token that came in a request leads to its sender, unless its owner is followed.
+    [[nodiscard]] const na::Addr& target(bool follow_owner) const noexcept {
+        return came_from_.empty() || (follow_owner && !owner_.empty()) ? owner_ : came_from_;
+    }
+    // Whether it came in a request, and names an owner that is not followed without being asked to.
+    [[nodiscard]] bool may_be_of_third_party() const noexcept { return !came_from_.empty() && !owner_.empty(); }
+
+    template <class P>
+    void proc(P& p) {
+        p(grant_, owner_, offset_, bytes_);
+        if constexpr (P::decoding) {
+            const auto* request = static_cast<const rpc::Request*>(p.user());
+            came_from_ = request ? request->source() : na::Addr();
+            if (offset_ > grant_.bytes || bytes_ > grant_.bytes - offset_) p.fail(Errc::protocol);
+        } else if (owner_.empty() && !came_from_.empty()) {
+            p.fail(Errc::unreachable);  // its owner does not listen, so nobody else can use it
+        }
+    }
+
+  private:
+    RemoteGrant grant_;
+    na::Addr owner_;
+    na::Addr came_from_;  // who sent it, if it came in a request; does not travel
+    std::uint64_t offset_ = 0;
+    std::uint64_t bytes_ = 0;
+};
+
+}  // namespace cinnabar::hl

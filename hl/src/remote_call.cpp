@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "remote_contracts.hpp"
+#include "remote_table.hpp"
+
+#include <cinnabar/hl/call.hpp>
+#include <cinnabar/hl/remote_call.hpp>
+
+#include <unordered_map>
+#include <utility>
+
+namespace cinnabar::hl::detail {
+namespace {
+
+CallOptions call_options_of(const RemoteOptions& options) noexcept {
+    CallOptions made;
+    made.deadline = options.deadline;
+    made.stop = options.stop;
+    return made;
+}
+
+// A node calls itself for its own memory, whether it listens or not.
+na::Addr target_of(const NodeRef& node, const RemoteBytes& token, const RemoteOptions& options) {
+    RemoteTable& own = RemoteTable::of(node);
+    return token.grant().node == own.id() ? own.own_address() : token.target(options.follow_owner);
+}
+
+std::optional<Error> refusal(const RemoteBytes& token, const na::Addr& target, std::uint64_t bytes, na::Access access) {
+    if (token.empty()) return Error(Errc::invalid_argument, "an empty token: it names no memory");
+    if (token.bytes() != bytes)
+        return Error(Errc::invalid_argument,
+                     "the token is for another number of bytes than the memory of this side has: take a part of it");
+    if (!na::allows(token.access(), access))
+        return Error(Errc::permission, "the token is not for that access: ask its owner for one that is");
+    if (target.empty()) return Error(Errc::unreachable, "the token does not say where its owner is: say so by at()");
+    return std::nullopt;
+}
+
+bool not_followed(const RemoteBytes& token, const RemoteOptions& options) noexcept {
+    return !options.follow_owner && token.may_be_of_third_party();
+}
+
+// Calls with these arguments, or a call to nobody if it is refused.
+template <typename R, typename In>
+RemoteMade made(const NodeRef& node, const R& rpc, const RemoteBytes& token, std::uint64_t bytes, na::Access access,
+                const RemoteOptions& options, const In& arguments) {
+    const na::Addr target = target_of(node, token, options);
+    std::optional<Error> refused = refusal(token, target, bytes, access);
+    const CallOptions call_options = call_options_of(options);
+    return {node.call(rpc, refused ? na::Addr() : target, arguments, call_options), std::move(refused),
+            not_followed(token, options)};
+}
+
+RemoteMade refused_call(const NodeRef& node, Error error) {
+    const remote_calls::Look nothing;
+    return {node.call(remote_calls::look, na::Addr(), nothing, CallOptions()), std::move(error), false};
+}
+
+template <typename In>
+In whole(const RemoteBytes& token) {
+    In arguments;
+    arguments.grants.push_back(token.grant());
+    arguments.pieces.push_back({0, token.offset(), token.bytes()});
+    return arguments;
+}
+
+// The parts of an operation over many that go in one call.
+template <typename In>
+struct Batch {
+    na::Addr target;
+    In arguments;
+    std::vector<na::Segment> memory;
+    std::optional<Error> refused;
+    bool not_followed = false;
+
+    [[nodiscard]] bool full() const noexcept {
+        return arguments.pieces.size() == remote_parts_max || arguments.grants.size() == remote_grants_max;
+    }
+    void add(const RemoteBytes& token, Bytes local) {
+        auto& grants = arguments.grants;
+        const auto same = std::find(grants.rbegin(), grants.rend(), token.grant());
+        const auto index = same == grants.rend() ? grants.size() : static_cast<std::size_t>(grants.rend() - same) - 1;
+        if (index == grants.size()) grants.push_back(token.grant());
+        arguments.pieces.push_back({static_cast<std::uint32_t>(index), token.offset(), token.bytes()});
+        memory.push_back({local.data(), local.size()});
+    }
+};
+
+template <typename In>
+class Batches {
+  public:
+    Batches(const NodeRef& node, const RemoteOptions& options, na::Access access)
+        : node_(node), options_(options), access_(access) {}
+
+    void add(const RemoteBytes& token, Bytes local) {
+        const na::Addr target = target_of(node_, token, options_);
+        if (auto refused = refusal(token, target, local.size(), access_)) {
+            batches_.emplace_back();
+            batches_.back().refused = std::move(refused);
+            return;
+        }
+        const auto [open, fresh] = open_.try_emplace(&target.body(), batches_.size());
+        if (fresh || batches_[open->second].full()) {
+            open->second = batches_.size();
+            batches_.emplace_back();
+            batches_.back().target = target;
+        }
+        batches_[open->second].add(token, local);
+        batches_[open->second].not_followed |= not_followed(token, options_);
+    }
+    // `lend(region)` puts the memory of this side into the arguments.
+    template <typename R, typename Lend>
+    std::vector<RemoteMade> calls(const R& rpc, na::Access of_memory, Lend lend) {
+        std::vector<RemoteMade> calls;
+        calls.reserve(batches_.size());
+        for (Batch<In>& batch : batches_) {
+            if (batch.refused) {
+                calls.push_back(refused_call(node_, *std::move(batch.refused)));
+                continue;
+            }
+            auto region = bulk::Region::expose(batch.memory, of_memory);
+            if (!region) {
+                calls.push_back(refused_call(node_, std::move(region).error()));
+                continue;
+            }
+            lend(batch.arguments, *region);
+            calls.push_back({node_.call(rpc, batch.target, batch.arguments, call_options_of(options_)), std::nullopt,
+                             batch.not_followed});
+        }
+        return calls;
+    }
+
+  private:
+    const NodeRef& node_;
+    const RemoteOptions& options_;
+    const na::Access access_;
+    std::vector<Batch<In>> batches_;
+    std::unordered_map<const na::AddrBody*, std::size_t> open_;  // the last batch for each target
+};
+
+}  // namespace
+
+RemoteMade make_look(const NodeRef& node, const RemoteBytes& from, std::uint64_t bytes, const RemoteOptions& options) {
+    const remote_calls::Look arguments{from.grant(), from.offset(), bytes};
+    return made(node, remote_calls::look, from, bytes, na::Access::read, options, arguments);
+}
+
+RemoteMade make_read(const NodeRef& node, const RemoteBytes& from, Bytes into, const RemoteOptions& options) {
+    if (into.size() <= remote_inline_bytes_max) return make_look(node, from, into.size(), options);
+    auto region = bulk::Region::expose(into, na::Access::write);
+    if (!region) return refused_call(node, std::move(region).error());
+    return make_read(node, from, *region, options);
+}
+
+RemoteMade make_read(const NodeRef& node, const RemoteBytes& from, const bulk::Region& into,
+                     const RemoteOptions& options) {
+    auto arguments = whole<remote_calls::Gather>(from);
+    arguments.into = Bulk(into, na::Access::write);
+    return made(node, remote_calls::gather, from, into.bytes(), na::Access::read, options, arguments);
+}
+
+RemoteMade make_write(const NodeRef& node, const RemoteBytes& to, ConstBytes from, const RemoteOptions& options) {
+    if (from.size() > remote_inline_bytes_max) {
+        auto region = bulk::Region::expose(from);
+        if (!region) return refused_call(node, std::move(region).error());
+        return make_write(node, to, *region, options);
+    }
+    const remote_calls::Put arguments{to.grant(), to.offset(), options.notify, from};
+    const auto& rpc = options.notify ? remote_calls::put_and_notify : remote_calls::put;
+    return made(node, rpc, to, from.size(), na::Access::write, options, arguments);
+}
+
+RemoteMade make_write(const NodeRef& node, const RemoteBytes& to, const bulk::Region& from,
+                      const RemoteOptions& options) {
+    auto arguments = whole<remote_calls::Scatter>(to);
+    arguments.notify = options.notify;
+    arguments.from = Bulk(from, na::Access::read);
+    return made(node, remote_calls::scatter, to, from.bytes(), na::Access::write, options, arguments);
+}
+
+RemoteMade make_word(const NodeRef& node, const RemoteBytes& at, WordOp op, std::uint64_t value, std::uint64_t expected,
+                     const RemoteOptions& options) {
+    const remote_calls::Word arguments{at.grant(), at.offset(), op, static_cast<std::uint8_t>(at.bytes()),
+                                       value,      expected};
+    return made(node, remote_calls::word, at, at.bytes(), na::Access::read_write, options, arguments);
+}
+
+std::vector<RemoteMade> make_reads(const NodeRef& node, std::span<const RemoteRead> parts,
+                                   const RemoteOptions& options) {
+    Batches<remote_calls::Gather> batches(node, options, na::Access::read);
+    for (const RemoteRead& part : parts) batches.add(part.from, part.into);
+    return batches.calls(remote_calls::gather, na::Access::write,
+                         [](auto& arguments, const bulk::Region& into) { arguments.into = Bulk(into); });
+}
+
+std::vector<RemoteMade> make_writes(const NodeRef& node, std::span<const RemoteWrite> parts,
+                                    const RemoteOptions& options) {
+    Batches<remote_calls::Scatter> batches(node, options, na::Access::write);
+    for (const RemoteWrite& part : parts) {
+        // Exposed for reading, so never written.
+        batches.add(part.to, Bytes(const_cast<std::byte*>(part.from.data()), part.from.size()));
+    }
+    return batches.calls(remote_calls::scatter, na::Access::read,
+                         [&options](auto& arguments, const bulk::Region& from) {
+                             arguments.from = Bulk(from);
+                             arguments.notify = options.notify;
+                         });
+}
+
+Error remote_error(std::optional<Error>& refused, bool not_followed, Error error) {
+    if (refused) return *std::move(refused);
+    if (not_followed && (error.code == Errc::stale || error.code == Errc::permission))
+        error.hint =
+            "the caller was asked, since RemoteOptions::follow_owner is not set: set it if the memory is a third "
+            "party's";
+    return error;
+}
+
+}  // namespace cinnabar::hl::detail

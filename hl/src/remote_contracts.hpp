@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The calls that a node which shares memory serves. Offsets count from the window of their grant.
+#pragma once
+
+#include <cinnabar/hl/bulk.hpp>
+#include <cinnabar/hl/remote_call.hpp>
+#include <cinnabar/hl/rpc.hpp>
+
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace cinnabar::hl::remote_calls {
+
+struct Word {
+    RemoteGrant grant;
+    std::uint64_t offset = 0;
+    detail::WordOp op = detail::WordOp::fetch_add;
+    std::uint8_t bytes = 8;  // 4 or 8
+    std::uint64_t value = 0;
+    std::uint64_t expected = 0;
+};
+struct Look {
+    RemoteGrant grant;
+    std::uint64_t offset = 0;
+    std::uint64_t bytes = 0;
+};
+struct Put {
+    RemoteGrant grant;
+    std::uint64_t offset = 0;
+    std::optional<std::uint32_t> notify;
+    std::span<const std::byte> contents;
+};
+struct Piece {
+    std::uint32_t grant = 0;  // index
+    std::uint64_t offset = 0;
+    std::uint64_t bytes = 0;
+};
+// The pieces in their order are the memory of the caller.
+struct Gather {
+    std::vector<RemoteGrant> grants;
+    std::vector<Piece> pieces;
+    Bulk into;
+};
+struct Scatter {
+    std::vector<RemoteGrant> grants;
+    std::vector<Piece> pieces;
+    std::optional<std::uint32_t> notify;
+    Bulk from;
+};
+
+inline constexpr Rpc<RemoteReply(Word)> word{"cinnabar.remote.word"};
+inline constexpr Rpc<RemoteReply(Look)> look{"cinnabar.remote.look"};
+inline constexpr Rpc<RemoteReply(Put)> put{"cinnabar.remote.put"};
+inline constexpr Rpc<RemoteReply(Put)> put_and_notify{"cinnabar.remote.put_and_notify"};
+inline constexpr Rpc<RemoteReply(Gather)> gather{"cinnabar.remote.gather"};
+inline constexpr Rpc<RemoteReply(Scatter)> scatter{"cinnabar.remote.scatter"};
+
+}  // namespace cinnabar::hl::remote_calls

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the owner of shared memory does for others. Words and a few bytes at once, where the request is read; the rest
+// by transfers under the request. Bytes that are written under a grant that names a version pass through a buffer, so
+// that none arrives after the contents were renewed.
+#include "remote_contracts.hpp"
+#include "remote_table.hpp"
+
+#include <cinnabar/hl/buffers.hpp>
+#include <cinnabar/hl/serve.hpp>
+#include <cinnabar/hl/with_deadline.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace cinnabar::hl {
+namespace {
+
+using namespace remote_calls;
+using Table = std::shared_ptr<RemoteTable>;
+
+constexpr std::size_t staged_bytes_max = std::size_t{2} << 20;
+constexpr std::size_t staged_bytes_min = std::size_t{64} << 10;
+
+Result<RemoteReply> do_word(RemoteTable& table, const Word& call) {
+    std::uint64_t before = 0;
+    if (const Errc refused = table.word(call, before); refused != Errc::ok) return refused;
+    RemoteReply reply;
+    std::memcpy(reply.resize(sizeof(before)).data(), &before, sizeof(before));
+    return reply;
+}
+
+Result<RemoteReply> do_look(RemoteTable& table, const Look& call) {
+    if (call.bytes > remote_inline_bytes_max) return Errc::too_large;
+    RemoteReply reply;
+    const Errc refused = table.read(call.grant, call.offset, reply.resize(static_cast<std::size_t>(call.bytes)));
+    if (refused != Errc::ok) return refused;
+    return reply;
+}
+
+Result<RemoteReply> do_put(RemoteTable& table, const Put& call) {
+    if (call.contents.size() > remote_inline_bytes_max) return Errc::too_large;
+    const Errc refused = table.write(call.grant, call.offset, call.contents);
+    if (refused != Errc::ok) return refused;
+    return RemoteReply();
+}
+
+Result<RemoteReply> do_put_and_notify(RemoteTable& table, const Request<Put>& request) {
+    const Put& call = *request;
+    Result<RemoteReply> put = do_put(table, call);
+    if (put && call.notify)
+        table.notify(call.grant, {*call.notify, call.offset, call.contents.size(), request.source()});
+    return put;
+}
+
+Task<Result<RemoteReply>> do_gather(Table table, Request<Gather> request) {
+    RemoteTransfer transfer(std::move(table));
+    CINNABAR_CO_TRY(const bulk::Region from, transfer.begin(request->grants, request->pieces, na::Access::read));
+    if (from.bytes() != request->into.size()) co_return Errc::invalid_argument;
+    const auto pushed = co_await with_stop(request->into.push(from), transfer.stop_token());
+    if (const Errc late = transfer.check(); late != Errc::ok) co_return late;
+    if (!pushed) co_return pushed.error();
+    co_return RemoteReply();
+}
+
+// Writes these bytes of the caller's memory, from `offset` on, to the pieces that they belong to.
+Errc write_pieces(RemoteTable& table, const Scatter& call, std::uint64_t offset, ConstBytes bytes) {
+    for (const Piece& piece : call.pieces) {
+        if (offset >= piece.bytes) {
+            offset -= piece.bytes;
+            continue;
+        }
+        const ConstBytes part = bytes.first(std::min<std::uint64_t>(bytes.size(), piece.bytes - offset));
+        const Errc refused = table.write(call.grants[piece.grant], piece.offset + offset, part);
+        if (refused != Errc::ok) return refused;
+        bytes = bytes.subspan(part.size());
+        if (bytes.empty()) break;
+        offset = 0;
+    }
+    return Errc::ok;
+}
+
+// A smaller one where the buffers of the node, or the peer's share of them, are short.
+Result<Buffer> take_staging(Buffers& buffers, std::uint64_t bytes, const na::Addr& peer) {
+    auto room = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, staged_bytes_max));
+    for (;; room /= 2) {
+        Result<Buffer> buffer = buffers.take(room, peer);
+        if (buffer.code() != Errc::overloaded || room / 2 < staged_bytes_min) return buffer;
+    }
+}
+
+Task<Result<void>> write_staged(RemoteTable& table, Request<Scatter>& request, RemoteTransfer& transfer) {
+    const std::uint64_t bytes = request->from.size();
+    CINNABAR_CO_TRY(const Buffer buffer, take_staging(request.node().buffers(), bytes, request.source()));
+    for (std::uint64_t done = 0; done < bytes;) {
+        const std::uint64_t step = std::min<std::uint64_t>(buffer.size(), bytes - done);
+        const TransferOptions options{.offset = done, .bytes = step};
+        const auto pulled = co_await with_stop(request->from.pull(buffer, options), transfer.stop_token());
+        if (const Errc late = transfer.check(); late != Errc::ok) co_return late;
+        if (!pulled) co_return pulled.error();
+        const Errc refused = write_pieces(table, *request, done, buffer.bytes().first(static_cast<std::size_t>(step)));
+        if (refused != Errc::ok) co_return refused;
+        done += step;
+    }
+    co_return Result<void>();
+}
+
+Task<Result<void>> write_straight(const bulk::Region& to, Request<Scatter>& request, RemoteTransfer& transfer) {
+    const auto pulled = co_await with_stop(request->from.pull(to), transfer.stop_token());
+    if (const Errc late = transfer.check(); late != Errc::ok) co_return late;
+    if (!pulled) co_return pulled.error();
+    co_return Result<void>();
+}
+
+Task<Result<RemoteReply>> do_scatter(Table table, Request<Scatter> request) {
+    RemoteTransfer transfer(table);
+    CINNABAR_CO_TRY(const bulk::Region to, transfer.begin(request->grants, request->pieces, na::Access::write));
+    if (to.bytes() != request->from.size()) co_return Errc::invalid_argument;
+    if (transfer.names_version())
+        CINNABAR_CO_TRY_VOID(co_await write_staged(*table, request, transfer));
+    else
+        CINNABAR_CO_TRY_VOID(co_await write_straight(to, request, transfer));
+    if (request->notify) {
+        const Piece& first = request->pieces.front();
+        table->notify(request->grants[first.grant],
+                      {*request->notify, first.offset, request->from.size(), request.source()});
+    }
+    co_return RemoteReply();
+}
+
+}  // namespace
+
+Result<void> serve_remote(const NodeRef& node, Table table) {
+    CINNABAR_TRY_VOID(node.serve(
+        word, [table](const Word& call) { return do_word(*table, call); }, on_arrival));
+    CINNABAR_TRY_VOID(node.serve(
+        look, [table](const Look& call) { return do_look(*table, call); }, on_arrival));
+    CINNABAR_TRY_VOID(node.serve(
+        put, [table](const Put& call) { return do_put(*table, call); }, on_arrival));
+    CINNABAR_TRY_VOID(
+        node.serve(put_and_notify, [table](Request<Put> request) { return do_put_and_notify(*table, request); }));
+    CINNABAR_TRY_VOID(
+        node.serve(gather, [table](Request<Gather> request) { return do_gather(table, std::move(request)); }));
+    return node.serve(scatter, [table](Request<Scatter> request) { return do_scatter(table, std::move(request)); });
+}
+
+}  // namespace cinnabar::hl

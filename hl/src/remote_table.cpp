@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "remote_table.hpp"
+
+#include "node_core.hpp"
+
+#include <cinnabar/base/random.hpp>
+#include <cinnabar/hl/waiter.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <utility>
+
+namespace cinnabar::hl {
+namespace {
+
+std::uint64_t seal_of(const SipKey& key, const RemoteGrant& grant) noexcept {
+    const std::array<std::uint64_t, 6> sealed{grant.node,
+                                              grant.version,
+                                              grant.first,
+                                              grant.bytes,
+                                              std::uint64_t{grant.slot} << 32 | grant.lease,
+                                              static_cast<std::uint64_t>(grant.access)};
+    return siphash(key, std::as_bytes(std::span(sealed)));
+}
+
+// False: too many.
+bool append_segments(const bulk::Region& part, std::vector<na::Segment>& out) {
+    const auto ends = part.segment_ends();
+    std::uint64_t offset = part.offset();
+    std::uint64_t left = part.bytes();
+    auto at = static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), offset) - ends.begin());
+    for (; left > 0; ++at) {
+        const na::Segment& segment = part.segments()[at];
+        const std::uint64_t skip = offset - (ends[at] - segment.bytes);
+        const std::uint64_t take = std::min<std::uint64_t>(segment.bytes - skip, left);
+        if (out.size() == bulk::descriptor_segments_max) return false;
+        out.push_back({segment.base + skip, take});
+        offset += take;
+        left -= take;
+    }
+    return true;
+}
+
+template <typename W>
+std::uint64_t apply_word(std::byte* at, const remote_calls::Word& call) noexcept {
+    const std::atomic_ref<W> word(*reinterpret_cast<W*>(at));
+    const auto value = static_cast<W>(call.value);
+    auto before = static_cast<W>(call.expected);
+    switch (call.op) {
+        case detail::WordOp::fetch_add:
+            return word.fetch_add(value);
+        case detail::WordOp::exchange:
+            return word.exchange(value);
+        case detail::WordOp::compare_swap:
+            (void)word.compare_exchange_strong(before, value);
+            return before;
+    }
+    return 0;
+}
+
+}  // namespace
+
+RemoteTable::RemoteTable(NodeCore& node) : node_(node), id_(secret_u64()), slots_(Threads::many, shares_max) {}
+
+RemoteTable& RemoteTable::of(const NodeRef& node) noexcept { return node.core_->remote_table(); }
+
+na::Addr RemoteTable::own_address() {
+    const std::lock_guard lock(mutex_);
+    return own_;
+}
+
+Result<void> RemoteTable::serve() {
+    const std::lock_guard lock(mutex_);
+    if (serving_) return {};
+    const NodeRef node = node_.ref();
+    CINNABAR_TRY_VOID(serve_remote(node, shared_from_this()));
+    serving_ = true;
+    own_ = node.self_addr();
+    if (auto listens = na::Addr::parse(node.address())) listens_ = *std::move(listens);
+    return {};
+}
+
+Result<SharedBytes> RemoteTable::share(const bulk::Region& memory, na::Access access) {
+    if (memory.empty()) return Error(Errc::invalid_argument, "an empty region cannot be shared");
+    if (!na::allows(memory.access(), access))
+        return Error(Errc::permission, "more access than the region was made with: expose it for more");
+    CINNABAR_TRY_VOID(serve());
+    SharedSlot* const slot = slots_.acquire();
+    if (!slot) return Error(Errc::too_large, "this node shares as much memory as it can: withdraw some");
+    const std::lock_guard lock(slot->mutex);
+    slot->memory = memory;
+    ++slot->lease;
+    slot->version = 1;
+    slot->key = {secret_u64(), secret_u64()};
+    slot->notified = nullptr;
+    SharedBytes shared;
+    shared.table_ = shared_from_this();
+    shared.slot_ = slot;
+    shared.lease_ = slot->lease;
+    shared.bytes_ = memory.bytes();
+    shared.access_ = access;
+    return shared;
+}
+
+RemoteBytes RemoteTable::token(SharedSlot& slot, const RemoteGrant& wanted) {
+    RemoteGrant grant(wanted);
+    grant.node = id_;
+    grant.slot = slot.slot_index;
+    {
+        const std::lock_guard lock(slot.mutex);
+        if (slot.lease != grant.lease || !slot.memory) return {};
+        if (grant.version != 0) grant.version = slot.version;
+        grant.seal = seal_of(slot.key, grant);
+    }
+    const std::lock_guard lock(mutex_);
+    return {grant, listens_};
+}
+
+void RemoteTable::renew(SharedSlot& slot, std::uint32_t lease) noexcept {
+    const std::lock_guard lock(slot.mutex);
+    if (slot.lease == lease) ++slot.version;
+}
+
+bool RemoteTable::withdraw(SharedSlot& slot, std::uint32_t lease) noexcept {
+    std::vector<std::stop_source> stopped;
+    bulk::Region memory;  // let go without the lock
+    std::unique_lock lock(slot.mutex);
+    if (slot.lease != lease) return true;
+    if (!slot.memory) return slot.under_way.empty();
+    memory = std::exchange(slot.memory, {});
+    if (slot.under_way.empty()) {
+        slots_.release(slot);
+        return true;
+    }
+    stopped = slot.under_way;
+    lock.unlock();
+    for (std::stop_source& each : stopped) each.request_stop();
+    return false;
+}
+
+bool RemoteTable::in_use(SharedSlot& slot, std::uint32_t lease) noexcept {
+    const std::lock_guard lock(slot.mutex);
+    return slot.lease == lease && !slot.under_way.empty();
+}
+
+// The node lives: its handlers are under way.
+void RemoteTable::await_idle(SharedSlot& slot, std::uint32_t lease) noexcept {
+    Waiter waiter;
+    {
+        const std::lock_guard lock(slot.mutex);
+        if (slot.lease != lease || slot.under_way.empty()) return;
+        for (Loop* loop : node_.loops()) waiter.relies_on(*loop);
+        slot.waiting.push_back(&waiter);
+    }
+    waiter.wait();
+}
+
+void RemoteTable::on_notified(SharedSlot& slot, std::uint32_t lease, std::shared_ptr<const NoticeFunction> function) {
+    const std::lock_guard lock(slot.mutex);
+    if (slot.lease == lease) slot.notified.swap(function);
+}
+
+SharedSlot* RemoteTable::find(const RemoteGrant& grant) const noexcept {
+    return grant.node == id_ ? slots_.at(grant.slot) : nullptr;
+}
+
+// A grant of an earlier lease has a seal by another key, so the lease comes first.
+Errc RemoteTable::check(const SharedSlot& slot, const RemoteGrant& grant) noexcept {
+    if (!slot.memory || slot.lease != grant.lease) return Errc::stale;
+    if (seal_of(slot.key, grant) != grant.seal) return Errc::permission;
+    return grant.version == 0 || grant.version == slot.version ? Errc::ok : Errc::stale;
+}
+
+Errc RemoteTable::check(const SharedSlot& slot, const RemoteGrant& grant, std::uint64_t offset, std::uint64_t bytes,
+                        na::Access access) noexcept {
+    if (const Errc refused = check(slot, grant); refused != Errc::ok) return refused;
+    const bool inside = offset <= grant.bytes && bytes <= grant.bytes - offset;
+    return inside && na::allows(grant.access, access) ? Errc::ok : Errc::permission;
+}
+
+Errc RemoteTable::read(const RemoteGrant& grant, std::uint64_t offset, Bytes to) noexcept {
+    SharedSlot* const slot = find(grant);
+    if (!slot) return Errc::stale;
+    const std::lock_guard lock(slot->mutex);
+    const Errc refused = check(*slot, grant, offset, to.size(), na::Access::read);
+    if (refused == Errc::ok) slot->memory.copy_out(grant.first + offset, to);
+    return refused;
+}
+
+Errc RemoteTable::write(const RemoteGrant& grant, std::uint64_t offset, ConstBytes from) noexcept {
+    SharedSlot* const slot = find(grant);
+    if (!slot) return Errc::stale;
+    do {
+        const ConstBytes step = from.first(std::min(from.size(), write_step_bytes));
+        const std::lock_guard lock(slot->mutex);
+        if (const Errc refused = check(*slot, grant, offset, from.size(), na::Access::write); refused != Errc::ok)
+            return refused;
+        slot->memory.copy_in(grant.first + offset, step);
+        offset += step.size();
+        from = from.subspan(step.size());
+    } while (!from.empty());
+    return Errc::ok;
+}
+
+Errc RemoteTable::word(const remote_calls::Word& call, std::uint64_t& before) noexcept {
+    SharedSlot* const slot = find(call.grant);
+    if (!slot) return Errc::stale;
+    if (call.bytes != 4 && call.bytes != 8) return Errc::invalid_argument;
+    const std::lock_guard lock(slot->mutex);
+    const Errc refused = check(*slot, call.grant, call.offset, call.bytes, na::Access::read_write);
+    if (refused != Errc::ok) return refused;
+    std::byte* const at = slot->memory.slice(call.grant.first + call.offset, call.bytes).contiguous().data();
+    if (!at || reinterpret_cast<std::uintptr_t>(at) % call.bytes != 0) return Errc::invalid_argument;
+    before = call.bytes == 8 ? apply_word<std::uint64_t>(at, call) : apply_word<std::uint32_t>(at, call);
+    return Errc::ok;
+}
+
+void RemoteTable::notify(const RemoteGrant& grant, RemoteNotice notice) {
+    SharedSlot* const slot = find(grant);
+    std::shared_ptr<const NoticeFunction> function;
+    if (slot) {
+        const std::lock_guard lock(slot->mutex);
+        if (check(*slot, grant) == Errc::ok) function = slot->notified;
+    }
+    if (!function || !*function) return;
+    notice.offset += grant.first;
+    (*function)(notice);
+}
+
+Errc RemoteTable::begin(const RemoteGrant& grant, const std::stop_source& stop, bulk::Region& memory) {
+    SharedSlot* const slot = find(grant);
+    if (!slot) return Errc::stale;
+    const std::lock_guard lock(slot->mutex);
+    if (const Errc refused = check(*slot, grant); refused != Errc::ok) return refused;
+    slot->under_way.push_back(stop);
+    memory = slot->memory.slice(grant.first, grant.bytes);
+    return Errc::ok;
+}
+
+Errc RemoteTable::check_again(const RemoteGrant& grant) noexcept {
+    SharedSlot& slot = *find(grant);
+    const std::lock_guard lock(slot.mutex);
+    return check(slot, grant);
+}
+
+void RemoteTable::end(const RemoteGrant& grant, const std::stop_source& stop) noexcept {
+    SharedSlot& slot = *find(grant);
+    const std::lock_guard lock(slot.mutex);
+    slot.under_way.erase(std::find(slot.under_way.begin(), slot.under_way.end(), stop));
+    if (!slot.under_way.empty()) return;
+    for (Waiter* each : slot.waiting) each->finish();
+    slot.waiting.clear();
+    if (!slot.memory) slots_.release(slot);
+}
+
+RemoteTransfer::~RemoteTransfer() {
+    memory_.clear();
+    for (const RemoteGrant& grant : grants_) table_->end(grant, stop_);
+}
+
+Result<bulk::Region> RemoteTransfer::begin(const std::vector<RemoteGrant>& grants,
+                                           const std::vector<remote_calls::Piece>& pieces, na::Access access) {
+    if (grants.size() > remote_grants_max || pieces.size() > remote_parts_max) return Error(Errc::too_large);
+    grants_.reserve(grants.size());
+    memory_.reserve(grants.size());
+    for (const RemoteGrant& grant : grants) {
+        if (!na::allows(grant.access, access)) return Error(Errc::permission);
+        bulk::Region memory;
+        if (const Errc refused = table_->begin(grant, stop_, memory); refused != Errc::ok) return Error(refused);
+        grants_.push_back(grant);
+        memory_.push_back(std::move(memory));
+    }
+    return region_of(pieces, access);
+}
+
+Result<bulk::Region> RemoteTransfer::region_of(const std::vector<remote_calls::Piece>& pieces, na::Access access) {
+    std::vector<na::Segment> segments;
+    for (const remote_calls::Piece& piece : pieces) {
+        if (piece.grant >= memory_.size() || piece.bytes == 0) return Error(Errc::invalid_argument);
+        const bulk::Region& memory = memory_[piece.grant];
+        if (piece.offset > memory.bytes() || piece.bytes > memory.bytes() - piece.offset)
+            return Error(Errc::permission);
+        const bulk::Region part = memory.slice(piece.offset, piece.bytes);
+        if (pieces.size() == 1) return part;
+        if (!append_segments(part, segments)) return Error(Errc::too_large);
+    }
+    if (segments.empty()) return Error(Errc::invalid_argument);
+    return bulk::Region::expose(segments, access);
+}
+
+Errc RemoteTransfer::check() const noexcept {
+    for (const RemoteGrant& grant : grants_) {
+        if (const Errc refused = table_->check_again(grant); refused != Errc::ok) return refused;
+    }
+    return Errc::ok;
+}
+
+bool RemoteTransfer::names_version() const noexcept {
+    return std::any_of(grants_.begin(), grants_.end(), [](const RemoteGrant& grant) { return grant.version != 0; });
+}
+
+}  // namespace cinnabar::hl

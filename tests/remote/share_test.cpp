@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The owner's side: what is granted, and how sharing ends.
+#include "remote_fixture.hpp"
+
+using namespace std::chrono_literals;
+
+namespace cinnabar {
+namespace {
+
+using namespace test;
+
+class ShareTest : public RemoteWords {
+  protected:
+    ShareTest() : RemoteWords(way_named("tcp")) {}
+};
+
+TEST_F(ShareTest, tokens_are_stale_once_the_memory_is_withdrawn) {
+    const auto token = this->token();
+    Words few(2);
+    EXPECT_EQ(shared_.withdraw(), Errc::ok);
+    EXPECT_EQ(shared_.withdraw(), Errc::ok);
+    EXPECT_EQ(token.subspan(0, 2).read(user(), few).wait().code(), Errc::stale);
+    EXPECT_TRUE(shared_.token().empty());
+    // The slot is used again; the old token does not open what is there now.
+    Words others = counted(count, 9);
+    auto again = share(owner(), std::span(others)).value();
+    ASSERT_EQ(again.token().grant().slot, token.token().grant().slot);
+    EXPECT_EQ(token.subspan(0, 2).read(user(), few).wait().code(), Errc::stale);
+    EXPECT_EQ(few, Words(2));
+}
+
+TEST_F(ShareTest, the_handle_ends_it_and_can_be_moved) {
+    const auto token = this->token();
+    Words few(2);
+    auto moved = std::move(shared_);
+    EXPECT_FALSE(shared_);
+    EXPECT_TRUE(token.subspan(0, 2).read(user(), few).wait().ok());
+    shared_ = std::move(moved);
+    EXPECT_TRUE(token.subspan(0, 2).read(user(), few).wait().ok());
+    shared_ = {};
+    EXPECT_EQ(token.subspan(0, 2).read(user(), few).wait().code(), Errc::stale);
+}
+
+TEST_F(ShareTest, it_may_outlive_its_node) {
+    Words words = counted(4);
+    Shared<std::uint64_t> kept;
+    {
+        const Node node = Node::listen("tcp://127.0.0.1:0").value();
+        kept = share(node, std::span(words)).value();
+    }
+    kept.renew();
+    EXPECT_FALSE(kept.in_use());
+    EXPECT_EQ(kept.withdraw(), Errc::ok);
+}
+
+TEST_F(ShareTest, what_cannot_be_shared) {
+    EXPECT_EQ(hl::share_bytes(owner(), Region(), Access::read).code(), Errc::invalid_argument);
+    const Words constant = counted(3);
+    const auto region = owner().expose(std::span(constant)).value();
+    EXPECT_EQ(hl::share_bytes(owner(), region, Access::read_write).code(), Errc::permission);
+    const auto bytes = owner().allocate(12).value();
+    EXPECT_EQ(share<std::uint64_t>(owner(), bytes).code(), Errc::invalid_argument);
+    auto readable = share(owner(), std::span(constant)).value();
+    EXPECT_EQ(readable.span().token().access(), Access::read);
+    EXPECT_EQ(readable.span().at(pair_.to)[1].read(user()).wait().value(), 1u);
+    EXPECT_EQ(readable.span().at(pair_.to)[1].write(user(), 5).wait().code(), Errc::permission);
+}
+
+TEST_F(ShareTest, as_many_as_there_are_slots) {
+    const auto region = owner().expose(std::span(memory_)).value();
+    std::vector<hl::SharedBytes> all;
+    Result<hl::SharedBytes> next = hl::share_bytes(owner(), region, Access::read);
+    for (; next && all.size() < 70'000; next = hl::share_bytes(owner(), region, Access::read))
+        all.push_back(*std::move(next));
+    EXPECT_EQ(all.size(), 65'535u);  // one is the fixture's
+    EXPECT_EQ(next.code(), Errc::too_large);
+    all.pop_back();
+    EXPECT_TRUE(hl::share_bytes(owner(), region, Access::read).ok());
+}
+
+// A reader that has asked for all of it, and then reads nothing.
+class ShareStalled : public testing::Test {
+  protected:
+    static NodeOptions undriven() {
+        NodeOptions options;
+        options.progress_thread = false;
+        return options;
+    }
+    // The owner has begun to serve it.
+    void begin() {
+        while (!shared_.in_use()) user_.poll();
+    }
+    Words memory_ = counted(16 << 20);
+    Words into_ = Words(16 << 20);
+    Node owner_ = Node::listen("tcp://127.0.0.1:0").value();
+    Node user_ = Node::open("tcp://", undriven()).value();
+    Shared<std::uint64_t> shared_ = share(owner_, std::span(memory_)).value();
+};
+
+TEST_F(ShareStalled, withdrawing_waits_for_no_reader) {
+    auto read = shared_.span().read(user_, into_, {.deadline = hl::no_deadline}).future();
+    begin();
+    EXPECT_EQ(shared_.withdraw(), Errc::ok);
+    EXPECT_FALSE(shared_.in_use());
+    EXPECT_EQ(read.get().code(), Errc::stale);
+}
+
+TEST_F(ShareStalled, withdrawing_waits_for_no_writer) {
+    for (const Names names : {Names::any_version, Names::this_version}) {
+        auto shared = share(owner_, std::span(memory_)).value();
+        auto write = shared.span(names).write(user_, into_, {.deadline = hl::no_deadline}).future();
+        while (!shared.in_use()) user_.poll();
+        EXPECT_EQ(shared.withdraw(), Errc::ok);
+        EXPECT_EQ(write.get().code(), Errc::stale);
+    }
+}
+
+TEST_F(ShareStalled, inside_a_task_withdrawing_does_not_wait) {
+    auto read = shared_.span().read(user_, into_, {.deadline = hl::no_deadline}).future();
+    begin();
+    const auto withdraw = [this]() -> Task<Errc> { co_return shared_.withdraw(); };
+    const Errc code = sync_wait(withdraw()).code();
+    EXPECT_TRUE(code == Errc::would_deadlock || code == Errc::ok) << to_string(code);
+    EXPECT_EQ(shared_.withdraw(), Errc::ok);
+    EXPECT_EQ(read.get().code(), Errc::stale);
+}
+
+TEST_F(ShareStalled, a_reader_that_is_gone_keeps_nothing) {
+    {
+        const Node gone = Node::open("tcp://", undriven()).value();
+        auto read = shared_.span().read(gone, into_, {.deadline = hl::no_deadline}).future();
+        while (!shared_.in_use()) gone.poll();
+    }
+    while (shared_.in_use()) user_.poll();
+    EXPECT_EQ(shared_.withdraw(), Errc::ok);
+}
+
+}  // namespace
+}  // namespace cinnabar
