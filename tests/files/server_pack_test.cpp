@@ -41,7 +41,7 @@ TEST_F(HandmadePackTest, PacksThatCannotBeAreRefusedWhole) {
     auto strange = pack_of({"a"}, 1);
     strange.sync = static_cast<Sync>(7);
     EXPECT_EQ(send(strange).code(), Errc::invalid_argument);
-    EXPECT_EQ(Folder::list_of(folder.path()), (std::vector<std::string>{".cinnabar-staging"}));
+    EXPECT_EQ(support::Folder::list_of(folder.path()), (std::vector<std::string>{".cinnabar-staging"}));
     auto extended = pack_of({"a"}, 1);
     extended.files[0].attributes.extended = {{"user.x", std::string(pack_text_bytes_max, 'a')}};
     EXPECT_EQ(send(extended).code(), Errc::too_large);

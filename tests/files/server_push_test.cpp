@@ -2,7 +2,9 @@
 // A client that is asked to fill buffers of the server, and does as it likes.
 #include "server_fixture.hpp"
 
+#include <cinnabar/files/client.hpp>
 #include <cinnabar/files/ping.hpp>
+#include <cinnabar/hl/sync_wait.hpp>
 
 #include <functional>
 
