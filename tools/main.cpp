@@ -279,6 +279,10 @@ void add_serve(CLI::App& app, ServeOptions& options, Run& run) {
                     "Serve only who proves the key in this file, in place of this user alone")
         ->type_name("FILE");
     security::add_certificate_options(command, options.tls);
+    command
+        .add_option("--policy", options.policy_file,
+                    "Rules of which client may read, write, replace and remove what, and of its quota")
+        ->type_name("FILE");
     command.add_flag("--insecure", options.insecure, "Want no key: whoever reaches the address reads and writes files");
     command.add_flag("--read-only", options.read_only, "Give files, take none");
     command.add_flag("--json", options.json, "Events as lines of JSON on stdout");

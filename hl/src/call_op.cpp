@@ -159,9 +159,12 @@ void CallOp::end() noexcept {
         loop_->results_held.fetch_add(1, std::memory_order_relaxed);
         return;
     }
+    constexpr std::size_t rule_bytes_max = 128;
     if (error_ == Errc::application) {
         app_code_ = call_->app_code();
         text_ = call_->app_text();
+    } else if (error_ == Errc::permission && !call_->app_text().empty()) {
+        text_ = ": not allowed there, " + std::string(call_->app_text().substr(0, rule_bytes_max));
     }
     quarantined_ = !call_->fenced();
     give_back();

@@ -64,7 +64,7 @@ Result<void> NodeCore::open_transports(std::span<const std::string_view> uris, P
     // Without threads of its own a node may be driven by one that waits for a single loop.
     options.spread = options.spread || (options_.contexts > 1 && options_.progress_thread);
     bool needs_self = true;
-    bool warned = options_.strangers_may_call || purpose != Purpose::listen;
+    bool warned = options_.strangers_may_call || options_.rpc.policy || purpose != Purpose::listen;
     for (const std::string_view& uri : uris) {  // a reference: the last one is recognised by its address
         auto made = registry_.open(uri, options);
         if (!made && (purpose != Purpose::connect || (&uri == &uris.back() && transports_.empty()))) {
@@ -78,8 +78,7 @@ Result<void> NodeCore::open_transports(std::span<const std::string_view> uris, P
             warned = true;
             log(LogLevel::warning, "hl",
                 "%s listens on all interfaces, and every host that reaches it may call every RPC: listen on one "
-                "address, or "
-                "set NodeOptions::strangers_may_call",
+                "address, give NodeOptions::rpc.policy, or set NodeOptions::strangers_may_call",
                 std::string(uri).c_str());
         }
         transports_.push_back(std::move(opened));

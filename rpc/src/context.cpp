@@ -228,6 +228,7 @@ unsigned Context::trigger(unsigned count_max) noexcept { return core_->na->trigg
 int Context::wait_fd() const noexcept { return core_->na->wait_fd(); }
 bool Context::prepare_wait() noexcept { return core_->na->prepare_wait(); }
 
+void Context::set_policy(std::shared_ptr<const Policy> policy) noexcept { core_->set_policy(std::move(policy)); }
 TimeUs Context::now_us() const noexcept { return core_->na->clock().now_us(); }
 TimeUs Context::deadline_in(Microseconds span) const noexcept {
     return span == Microseconds::max() ? time_never : std::min(after(now_us(), span), time_never - 1);

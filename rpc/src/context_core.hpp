@@ -14,6 +14,7 @@
 #include <cinnabar/bulk/transfer.hpp>
 #include <cinnabar/rpc/context.hpp>
 #include <cinnabar/rpc/engine.hpp>
+#include <cinnabar/rpc/policy.hpp>
 
 #include <algorithm>
 #include <array>
@@ -197,6 +198,20 @@ class ContextCore final : public na::Receiver {
     static void drop_message(Request& request) noexcept;
     void transfer_finished(RequestTransfer& node) noexcept;
 
+    // Who may call what (access.cpp). Null: it may.
+    [[nodiscard]] const Policy::Verdict* refusal_of(PeerBook& book, const Handler& handler,
+                                                    ProviderId provider) noexcept {
+        if (!policy || (book.verdicts && book.verdicts->allow(handler))) [[likely]]
+            return nullptr;
+        return ask_policy(book, handler, provider);
+    }
+    [[nodiscard]] const Policy::Verdict* ask_policy(PeerBook& book, const Handler& handler,
+                                                    ProviderId provider) noexcept;
+    void audit(const PeerBook& book, const Handler& handler, ProviderId provider,
+               const Policy::Verdict& verdict) noexcept;
+    [[nodiscard]] static Errc refuse_by_rule(Request& request, const Policy::Verdict& verdict) noexcept;
+    void set_policy(std::shared_ptr<const Policy> wanted) noexcept;  // any thread
+
     // Handlers that run where the request was read (on_arrival.cpp).
     [[nodiscard]] bool may_run_on_arrival(const PeerBook& book, const RequestHeader& header,
                                           const Handler& handler) const noexcept;
@@ -302,6 +317,7 @@ class ContextCore final : public na::Receiver {
     Engine& engine;
     Context* facade = nullptr;
     const Options options;
+    std::shared_ptr<const Policy> policy = options.policy;  // null: none
     // Of each message.
     const std::uint16_t frame_flags = options.checksums ? flag_checksum : std::uint16_t{0};
     std::unique_ptr<na::Context> na;

@@ -8,12 +8,14 @@
 #include "credits.hpp"
 #include "frame.hpp"
 #include "shared_budget.hpp"
+#include "verdicts.hpp"
 
 #include <cinnabar/na/peer.hpp>
 #include <cinnabar/rpc/call.hpp>
 #include <cinnabar/rpc/request.hpp>
 
 #include <atomic>
+#include <memory>
 
 namespace cinnabar::rpc {
 
@@ -66,7 +68,8 @@ struct PeerBook : PoolSlot {
     SharedBudget::Part decoded_bytes{0};   // what those of its requests are decoded to
     WorkQueue unsent_replies;              // that the transport had no room for
     Credits account;
-    std::uint64_t unfetched_bytes = 0;  // of large results that are lent to it
+    std::uint64_t unfetched_bytes = 0;   // of large results that are lent to it
+    std::unique_ptr<Verdicts> verdicts;  // of this connection; null: the policy was not asked yet
 
     // Control: one message that wants an acknowledgement at a time, besides one acknowledgement: two slots there.
     ControlQueue control;

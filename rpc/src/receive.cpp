@@ -30,7 +30,8 @@ void ContextCore::accept_request(PeerBook& book, na::Arrival& arrival) noexcept 
     ConstBytes payload;
     Errc refused = decode_request(arrival.bytes, header, payload);
     const Handler* const handler = refused == Errc::ok ? engine.find(header.rpc, header.provider) : nullptr;
-    const bool at_once = handler && may_run_on_arrival(book, header, *handler);
+    const Policy::Verdict* const barred = handler ? refusal_of(book, *handler, header.provider) : nullptr;
+    const bool at_once = handler && !barred && may_run_on_arrival(book, header, *handler);
     Request* request = at_once && at_hand ? at_hand : requests.acquire();
     if (!request) return refuse_request(book, arrival.tag, refused == Errc::ok ? header.flags : std::uint16_t{0});
     begin(*request, book, arrival);
@@ -40,6 +41,7 @@ void ContextCore::accept_request(PeerBook& book, na::Arrival& arrival) noexcept 
     book.held.push_back(*request);
     request_table.insert(*request, book, arrival.tag);
     if (refused == Errc::ok) refused = admit(*request, header);
+    if (refused == Errc::ok && barred) refused = refuse_by_rule(*request, *barred);
     if (refused == Errc::ok) refused = take_input(*request, arrival, payload);
     const bool overflow = (header.flags & flag_overflow) != 0;
     if (refused == Errc::overloaded) {

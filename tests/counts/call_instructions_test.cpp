@@ -83,6 +83,21 @@ TEST(CacheMisses, AreFew) {
     EXPECT_LE(missed, 38u);
 }
 
+// auth.cost: who calls is known, and asked about, for each call.
+TEST(PolicyCost, IsAFewInstructions) {
+    if (!counts::has_valgrind()) GTEST_SKIP() << "valgrind is not installed";
+    for (const char* handlers : {"", " on_arrival"}) {
+        Bound bound{"auth_cost", CINNABAR_CALL_LOOP, "shm", 64, 0, 0, handlers};
+        const unsigned long without = each(bound, counts::instructions);
+        const std::string with_policy = std::string(handlers) + " policy";
+        bound.handlers = with_policy.c_str();
+        const unsigned long with = each(bound, counts::instructions);
+        RecordProperty(std::string("auth.cost") + handlers, std::to_string(with - without));
+        EXPECT_GT(with, without) << "nobody was asked?";
+        EXPECT_LE(with, without + 20);
+    }
+}
+
 const auto name_of = [](const auto& i) { return std::string(i.param.name); };
 INSTANTIATE_TEST_SUITE_P(Over, CallInstructions, testing::ValuesIn(bounds), name_of);
 INSTANTIATE_TEST_SUITE_P(Over, LockedInstructions,

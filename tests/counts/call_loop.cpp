@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// call_loop SCHEME CALLS IN_FLIGHT [on_arrival]: small calls between two contexts of one thread, and nothing else. What
-// call_instructions_test counts, and what to run under a profiler.
+// call_loop SCHEME CALLS IN_FLIGHT [on_arrival] [policy]: small calls between two contexts of one thread, and nothing
+// else. `policy`: one says who may make them. What call_instructions_test counts, and what to run under a profiler.
 #include <cinnabar/na/registry.hpp>
 #include <cinnabar/plugins/builtin.hpp>
 #include <cinnabar/rpc/context.hpp>
 #include <cinnabar/rpc/engine.hpp>
+#include <cinnabar/rpc/policy.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 
 namespace {
 
@@ -25,11 +29,19 @@ void echo(rpc::Request& request, void*) noexcept {
     request.release();
 }
 
+// Of ten rules the last is about these calls.
+std::shared_ptr<const rpc::Policy> policy() {
+    std::string rules;
+    for (int i = 0; i < 9; ++i) rules += "other allow key:somebody,uid:4294967294 other.*\n";
+    return rpc::Policy::parse(rules + "callers allow anyone call_loop.*\n").value();
+}
+
 struct Side {
-    Side(std::shared_ptr<na::Transport> transport, na::ContextId id, bool on_arrival) {
+    Side(std::shared_ptr<na::Transport> transport, na::ContextId id, bool on_arrival, bool guarded) {
         engine = rpc::Engine::open({std::move(transport)}).value();
         rpc::Options options;
         options.context.id = id;
+        if (guarded) options.policy = policy();
         context = engine->open_context(options).value();
         rpc::Handler handler;
         handler.run = &echo;
@@ -69,8 +81,8 @@ struct Caller {
 }  // namespace
 
 int main(int count, char** words) {
-    if (count < 4 || count > 5) {
-        std::fprintf(stderr, "call_loop SCHEME CALLS IN_FLIGHT [on_arrival]\n");
+    if (count < 4 || count > 6) {
+        std::fprintf(stderr, "call_loop SCHEME CALLS IN_FLIGHT [on_arrival] [policy]\n");
         return 2;
     }
     const std::string scheme = words[1];
@@ -86,9 +98,10 @@ int main(int count, char** words) {
     // Two processes in one, where the transport can be opened twice.
     const std::shared_ptr<na::Transport> client_side =
         scheme == "self" ? server_side : registry.open(scheme + "://", {}).value();
-    const bool on_arrival = count == 5;
-    Side server(server_side, 0, on_arrival);
-    Side client(client_side, 1, on_arrival);
+    const std::span<char*> more(words + 4, static_cast<std::size_t>(count - 4));
+    const auto said = [&](std::string_view word) { return std::ranges::find(more, word) != more.end(); };
+    Side server(server_side, 0, said("on_arrival"), said("policy"));
+    Side client(client_side, 1, said("on_arrival"), said("policy"));
 
     Caller caller{*client.context, server.context->self_addr(), calls, calls};
     for (unsigned long i = 0; i < in_flight && caller.to_start > 0; ++i) caller.start();

@@ -53,6 +53,9 @@ TEST_F(Listen, with_strangers_may_call_logs_nothing) {
     NodeOptions options;
     options.strangers_may_call = true;
     EXPECT_EQ(told({"tcp://:0"}, options), std::vector<std::string>());
+    options.strangers_may_call = false;
+    options.rpc.policy = Policy::parse("known allow proven *").value();
+    EXPECT_EQ(told({"tcp://:0"}, options), std::vector<std::string>());
 }
 
 TEST_F(Listen, a_node_that_only_calls_logs_nothing) {

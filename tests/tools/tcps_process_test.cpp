@@ -2,6 +2,7 @@
 // Files over tcps, with what `cinnabar key` and `cinnabar cert` make.
 #include "process.hpp"
 #include "support/folder.hpp"
+#include "support/test_key.hpp"
 
 #include <sys/stat.h>
 
@@ -80,6 +81,48 @@ TEST_F(TcpsProcess, FilesGoByCertificates) {
     ASSERT_FALSE(serving.uri().empty()) << serving.process().err();
     EXPECT_EQ(moved(serving.uri(), certified("ann")), 0);
     EXPECT_EQ(moved(serving.uri(), {"--key-file", new_key("key")}), exit_permission);
+}
+
+TEST_F(TcpsProcess, APolicySaysWhoMayDoWhat) {
+    for (const char* name : {"ann", "bob"}) (void)new_key(std::string(name) + ".key", name);
+    const std::string all = support::put_key(folder_, "all.key", folder_.get("ann.key") + folder_.get("bob.key"));
+    const std::string policy = folder_.put("policy",
+                                           "ann allow key:ann read,write,replace /ann\n"
+                                           "no deny key:bob read /ann/secret\n"
+                                           "bob allow key:bob read /ann\n"
+                                           "small quota key:ann 150k 5\n");
+    std::filesystem::create_directories(folder_.at("root/ann"));
+    Serving serving(folder_.at("root"), {"--listen", "tcps://127.0.0.1:0", "--key-file", all, "--policy", policy});
+    ASSERT_FALSE(serving.uri().empty()) << serving.process().err();
+    const Words ann = {"--key-file", folder_.at("ann.key")};
+    const Words bob = {"--key-file", folder_.at("bob.key")};
+    const std::string file = folder_.put("secret", std::string(100'000, 's'));
+    EXPECT_EQ(run(joined({"save", file, serving.uri() + "/ann"}, ann)).exit, 0);
+    const Outcome elsewhere = run(joined({"save", file, serving.uri()}, ann));
+    EXPECT_EQ(elsewhere.exit, exit_permission);
+    EXPECT_NE(elsewhere.err.find("no rule of the server's policy allows it"), std::string::npos) << elsewhere.err;
+    const Outcome refused = run(joined({"fetch", serving.uri() + "/ann/secret", "-o", folder_.at("back")}, bob));
+    EXPECT_EQ(refused.exit, exit_permission);
+    EXPECT_NE(refused.err.find("by the rule no"), std::string::npos) << refused.err;
+    EXPECT_EQ(run(joined({"list", serving.uri() + "/ann"}, bob)).exit, 0);
+    EXPECT_EQ(run(joined({"save", file, serving.uri() + "/ann"}, bob)).exit, exit_permission);
+    EXPECT_EQ(run(joined({"remove", serving.uri() + "/ann/secret"}, ann)).exit, exit_permission);
+    const Outcome full = run(joined({"save", "--replace", file, serving.uri() + "/ann"}, ann));
+    EXPECT_NE(full.err.find("quota of bytes"), std::string::npos) << full.err;
+    EXPECT_EQ(folder_.get("root/ann/secret"), folder_.get("secret"));
+}
+
+TEST_F(TcpsProcess, NoServerStartsWithAWrongPolicy) {
+    const auto told = [&](const std::string& policy) {
+        const Outcome served = run({"serve", "--root", folder_.at("root"), "--policy", policy});
+        EXPECT_NE(served.exit, 0);
+        return served.err;
+    };
+    const std::string wrong = told(folder_.put("policy", "# one\nann allow ann read /\n"));
+    EXPECT_NE(wrong.find("policy line 2: ann"), std::string::npos) << wrong;
+    EXPECT_NE(told(folder_.at("none")).find("cannot open the policy"), std::string::npos);
+    ASSERT_EQ(::chmod(folder_.put("open", "").c_str(), 0666), 0);
+    EXPECT_NE(told(folder_.at("open")).find("chmod go-w"), std::string::npos);
 }
 
 }  // namespace

@@ -102,6 +102,7 @@ struct ServeOptions {
     std::string ready_file;
     std::string key_file;
     na::TlsOptions tls;  // tcps: certificates
+    std::string policy_file;
     bool insecure = false;
     bool read_only = false;
     hl::Introspection introspection = hl::Introspection::own_user;  // who may look (cinnabar top)

@@ -71,8 +71,11 @@ Result<void> publish_key(ServerKey& key, const std::vector<std::string>& endpoin
     return {};
 }
 
-files::ServerOptions server_options_of(const ServeOptions& options, const Descriptors& may_open) {
+Result<files::ServerOptions> server_options_of(const ServeOptions& options, const Descriptors& may_open) {
     files::ServerOptions result;
+    if (!options.policy_file.empty()) {
+        CINNABAR_TRY(result.policy, files::AccessPolicy::load(options.policy_file));
+    }
     result.disk_threads = options.writers;
     result.buffers =
         static_cast<std::uint32_t>(std::clamp<std::uint64_t>(options.buffer_bytes / result.window_bytes, 2, 1u << 16));
@@ -122,8 +125,9 @@ Result<void> serve(const ServeOptions& options, ServerMessages& messages, const 
     const files::ServerOptions defaults;
     const Descriptors wanted{defaults.files_max, options.client_files, na::TransportOptions().connections_max};
     const auto may_open = divide_descriptors(raise_descriptor_limit(), wanted, options.writers);
+    CINNABAR_TRY(const auto server_options, server_options_of(options, may_open));
     CINNABAR_TRY(const auto server,
-                 files::Server::make(std::move(root), std::move(key.key), server_options_of(options, may_open),
+                 files::Server::make(std::move(root), std::move(key.key), server_options,
                                      {.ended = [&](const files::ServerEvent& event) { messages.tell(event); }}));
     CINNABAR_TRY(const auto node, listen(options, may_open.connections));
     CINNABAR_TRY_VOID(server->serve_on(node));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "session/account.hpp"
 
+#include <cinnabar/rpc/callers.hpp>
+
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
@@ -26,15 +28,15 @@ std::string host_of(std::string_view from) {
 }
 
 std::string client_name(const na::Addr& source) {
-    if (const auto process = source.process()) return "uid " + std::to_string(process->uid);
+    if (source.identity() || source.process()) return rpc::caller_name(source);
     return source.is_connection() ? host_of(source.body().from) : source.to_string();
 }
 
 Result<void> Account::charge(std::uint64_t bytes, std::uint64_t files) {
     if (bytes > quota_.bytes - std::min(bytes_, quota_.bytes))
-        return Error{Errc::no_space, "this client's quota of bytes does not allow it (serve --client-quota)"};
+        return Error{Errc::no_space, "this client's quota of bytes does not allow it (serve --policy, --client-quota)"};
     if (files > quota_.files - std::min(files_, quota_.files))
-        return Error{Errc::no_space, "this client's quota of files is used up (serve --client-quota-files)"};
+        return Error{Errc::no_space, "this client's quota of files is used up (serve --policy, --client-quota-files)"};
     bytes_ += bytes;
     files_ += files;
     return {};
@@ -50,15 +52,16 @@ Result<Charge> Charge::make(std::shared_ptr<Account> account, std::uint64_t byte
     return charge;
 }
 
-Result<std::shared_ptr<Account>> Accounts::of(const std::string& client) {
-    if (!quota_.limits()) return std::shared_ptr<Account>();
+Result<std::shared_ptr<Account>> Accounts::of(const std::string& client, const Quota* own) {
+    const Quota& quota = own ? *own : quota_;
+    if (!quota.limits()) return std::shared_ptr<Account>();
     if (const auto found = accounts_.find(client); found != accounts_.end()) return found->second;
     if (accounts_.size() >= accounts_max)
         std::erase_if(accounts_,
                       [](const auto& entry) { return entry.second.use_count() == 1 && entry.second->empty(); });
     if (accounts_.size() >= accounts_max)
         return Error{Errc::overloaded, "the server keeps the quotas of no more clients"};
-    return accounts_.emplace(client, std::make_shared<Account>(quota_)).first->second;
+    return accounts_.emplace(client, std::make_shared<Account>(quota)).first->second;
 }
 
 }  // namespace cinnabar::files

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What one client may do in all, however often it connects: how much it saves while the server runs, and how fast its
-// data moves. A client is a user, where the kernel tells it (shm), and elsewhere a host: an IPv4 address, or the 64
-// bits of an IPv6 address that name a network. Belongs to the loop.
+// data moves. A client is who it has proven to be (tcps), a user, where the kernel tells it (shm), and elsewhere a
+// host: an IPv4 address, or the 64 bits of an IPv6 address that name a network. Belongs to the loop.
 #pragma once
 
 #include "session/rate.hpp"
 
 #include <cinnabar/base/result.hpp>
+#include <cinnabar/files/access_policy.hpp>
 #include <cinnabar/na/addr.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -20,16 +20,8 @@
 
 namespace cinnabar::files {
 
-struct Quota {
-    std::uint64_t bytes = std::numeric_limits<std::uint64_t>::max();
-    std::uint64_t files = std::numeric_limits<std::uint64_t>::max();
-    std::uint64_t bytes_per_second = 0;  // 0: as fast as it goes
-
-    [[nodiscard]] bool limits() const noexcept { return *this != Quota(); }
-    friend bool operator==(const Quota&, const Quota&) = default;
-};
-
-// "uid 1000", "10.0.0.5", "2001:db8:0:1::/64". Those of whom a transport tells nothing are one client.
+// "key:ann", "cert:ann", "uid:1000", "10.0.0.5", "2001:db8:0:1::/64". Those of whom a transport tells nothing are one
+// client.
 [[nodiscard]] std::string client_name(const na::Addr& source);
 // The same of where a connection came from: "10.0.0.5:41234", "[2001:db8::1]:41234".
 [[nodiscard]] std::string host_of(std::string_view from);
@@ -87,9 +79,9 @@ class Accounts {
 
     explicit Accounts(const Quota& quota) noexcept : quota_(quota) {}
 
-    // That of the client; null where nothing is limited. overloaded: there are too many clients. Those that have no
-    // session and have saved nothing are forgotten first.
-    [[nodiscard]] Result<std::shared_ptr<Account>> of(const std::string& client);
+    // That of the client, whose quota may be another one than that of all; null where nothing is limited. overloaded:
+    // there are too many clients. Those that have no session and have saved nothing are forgotten first.
+    [[nodiscard]] Result<std::shared_ptr<Account>> of(const std::string& client, const Quota* own = nullptr);
     [[nodiscard]] std::size_t count() const noexcept { return accounts_.size(); }
 
   private:

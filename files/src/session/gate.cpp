@@ -55,7 +55,7 @@ Result<LoginOut> Gate::login(const LoginIn& in, const na::Addr& source) {
     auto session = std::make_shared<Session>();
     session->seals = Seals(out.token, std::move(secret));
     session->source = source;
-    session->proven = key_.has_value();
+    session->proven = key_.has_value() || source.identity() != nullptr;
     sessions_.emplace(&source.body(), Entry{std::move(session), clock_.now_us() + challenge_us});
     return out;
 }

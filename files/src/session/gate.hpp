@@ -36,7 +36,7 @@ struct Load {
 struct Session {
     Seals seals;
     na::Addr source;
-    bool proven = false;         // the client has proven a key
+    bool proven = false;         // the client has proven a key, or who it is
     std::uint16_t provider = 0;  // of the calls that it serves
     bool held = false;           // the client's hold call is open
     bool ended = false;          // the hold call has ended

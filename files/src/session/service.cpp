@@ -123,7 +123,10 @@ Result<LoginOut> Service::login(const hl::Request<LoginIn>& request) {
 
 Result<void> Service::give_account(const LoginOut& out, const na::Addr& client) {
     CINNABAR_TRY(const auto session, gate_.find(out.token, client));
-    auto account = accounts_.of(client_name(client));
+    Result<void> may = options_.policy ? options_.policy->may_log_in(client) : Result<void>();
+    if (!may) gate_.end(*session);
+    if (!may) return std::move(may).error();
+    auto account = accounts_.of(client_name(client), options_.policy ? options_.policy->quota_of(client) : nullptr);
     if (!account) gate_.end(*session);
     if (!account) return std::move(account).error();
     session->account = *std::move(account);

@@ -151,6 +151,7 @@ class Service {
     [[nodiscard]] hl::Task<Result<void>> may_begin(const std::shared_ptr<Session>& session, std::uint64_t bytes,
                                                    hl::NodeRef node) const;
     [[nodiscard]] Result<void> may_access(const AccessRequest& access) const {
+        if (options_.policy) CINNABAR_TRY_VOID(options_.policy->may(access));
         return hooks_.may_access ? hooks_.may_access(access) : Result<void>();
     }
     // The session is on the account of its client from now on. overloaded: there are too many.

@@ -18,6 +18,7 @@
 #include <cinnabar/hl/task.hpp>
 #include <cinnabar/hl/when_all.hpp>
 #include <cinnabar/hl/with_deadline.hpp>
+#include <cinnabar/rpc/policy.hpp>
 
 namespace cinnabar {
 
@@ -58,5 +59,9 @@ using hl::with_stop;
 using bulk::Region;
 using na::Access;
 using na::Addr;
+
+using rpc::AuditEvent;
+using rpc::caller_name;
+using rpc::Policy;
 
 }  // namespace cinnabar

@@ -8,6 +8,7 @@
 
 #include <cinnabar/base/export.hpp>
 #include <cinnabar/base/result.hpp>
+#include <cinnabar/files/access_policy.hpp>
 #include <cinnabar/files/key.hpp>
 #include <cinnabar/files/root.hpp>
 #include <cinnabar/hl/node.hpp>
@@ -33,7 +34,10 @@ struct ServerOptions {
     std::size_t session_files_max = 256;  // under way at once
     std::uint64_t session_bytes_max = std::numeric_limits<std::uint64_t>::max();  // of the files that are being saved
     std::uint32_t files_max = 4096;                                               // of all sessions
-    // Of one client, however often it connects: a user where the kernel tells it (shm), and a host elsewhere.
+    // Who may do what; null: whoever is served may do everything. Asked before ServerHooks::may_access.
+    std::shared_ptr<const AccessPolicy> policy = {};
+    // Of one client, however often it connects: who it has proven to be (tcps), a user where the kernel tells it (shm),
+    // and a host elsewhere. A quota of the policy counts in their place.
     std::uint64_t client_bytes_max = std::numeric_limits<std::uint64_t>::max();  // saved while the server runs
     std::uint64_t client_files_max = std::numeric_limits<std::uint64_t>::max();  // the same; links and folders count
     std::uint64_t client_bytes_per_second = 0;                                   // of both directions; 0: any number

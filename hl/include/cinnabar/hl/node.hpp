@@ -35,8 +35,9 @@ struct NodeOptions {
     unsigned contexts = 1;
     bool progress_thread = true;  // one per context; ignored on sim://, where the waiting thread drives all nodes
     std::uint64_t buffer_bytes_max = 256u << 20;  // of buffers()
-    // Callers are not authenticated. listen() therefore logs a warning when it listens on all interfaces; set this to
-    // silence it when the handlers check their callers or the network keeps others out.
+    // Without rpc.policy (rpc/policy.hpp) whoever can connect may call everything. listen() therefore logs a warning
+    // when it listens on all interfaces; set this to silence it when the handlers check their callers or the network
+    // keeps others out.
     bool strangers_may_call = false;
     // Who may ask what this node holds (introspection.hpp), as `cinnabar top` does.
     Introspection introspection = Introspection::off;

@@ -17,6 +17,7 @@
 #include <cinnabar/na/types.hpp>
 #include <cinnabar/rpc/context.hpp>
 
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,6 +46,10 @@ class CINNABAR_API NodeRef : public Calls {
         return withdraw_id(rpc.name().id, provider);
     }
     [[nodiscard]] Result<Pool> make_pool(PoolOptions options = {}) const;
+
+    // Who may call what, in place of NodeOptions::rpc.policy, for requests that arrive from now on; null: everybody
+    // may.
+    void set_policy(const std::shared_ptr<const rpc::Policy>& policy) const;
 
     // The address of this node; without endpoints if it does not listen.
     [[nodiscard]] na::Addr self_addr() const;

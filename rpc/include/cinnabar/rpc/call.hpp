@@ -99,7 +99,8 @@ class CINNABAR_API Call : public AlignedPoolSlot {
 
     // --- after the completion
     [[nodiscard]] Errc result() const noexcept { return result_; }
-    // What the handler answered; valid until release. For `application`: see app_code and app_text.
+    // What the handler answered; valid until release. For `application`: see app_code and app_text. For `permission`, a
+    // text names the rule of the target's policy that says so.
     [[nodiscard]] ConstBytes output() const noexcept { return output_; }
     [[nodiscard]] std::uint16_t output_shape() const noexcept { return output_shape_; }
     [[nodiscard]] std::uint32_t app_code() const noexcept { return app_code_; }

@@ -35,6 +35,9 @@ class CINNABAR_API Context {
     // Cancels the call of that id, if it is still that one. Any thread.
     void cancel(CallId id) noexcept;
 
+    // In place of Options::policy, for requests that arrive from now on; null: none. Any thread.
+    void set_policy(std::shared_ptr<const Policy> policy) noexcept;
+
     // As na::Context's.
     unsigned progress(Microseconds timeout) noexcept;
     unsigned trigger(unsigned count_max) noexcept;

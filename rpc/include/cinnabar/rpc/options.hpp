@@ -9,8 +9,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace cinnabar::rpc {
+
+class Policy;
 
 struct Options {
     na::ContextOptions context;
@@ -70,6 +73,8 @@ struct Options {
     Microseconds leave_max{1'000'000};
     // A callback that holds trigger() longer is named in the log; 0: never. Measured to some milliseconds.
     Microseconds handler_time_max{100'000};
+    // Who may call what (policy.hpp); null: whoever can connect may call everything.
+    std::shared_ptr<const Policy> policy = {};
 };
 
 }  // namespace cinnabar::rpc

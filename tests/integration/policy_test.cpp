@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Nodes whose policy asks who calls: by key over tcps, and by user over shm.
+#include "support/folder.hpp"
+#include "support/log_watch.hpp"
+#include "support/test_key.hpp"
+
+#include <cinnabar/cinnabar.hpp>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace cinnabar {
+namespace {
+
+constexpr Rpc<std::string()> who{"policy.who"};
+constexpr Rpc<std::string()> where{"policy.where"};
+
+class NodePolicy : public testing::Test {
+  protected:
+    NodePolicy() { log_.allow("may not call"); }
+    std::string key(const std::string& name, char digit) {
+        return support::put_key(folder_, name, name + ":" + std::string(64, digit));
+    }
+    std::shared_ptr<const Policy> policy(const std::string& text) {
+        return Policy::parse(text,
+                             [this](const AuditEvent& event) {
+                                 const std::lock_guard lock(mutex_);
+                                 told_.push_back((event.allowed ? "+" : "-") + event.who + " " + event.rpc);
+                             })
+            .value();
+    }
+    static void serve(const Node& node) {
+        for (const auto& rpc : {who, where}) {
+            node.serve(rpc, [](const Request<>& request) { return caller_name(request.source()); }).value();
+        }
+    }
+    std::vector<std::string> told() {
+        const std::lock_guard lock(mutex_);
+        return told_;
+    }
+
+    support::LogWatch log_;
+    support::Folder folder_;
+    std::mutex mutex_;
+    std::vector<std::string> told_;
+};
+
+TEST_F(NodePolicy, KeysAreToldApart) {
+    const std::string ann = key("ann", 'a');
+    const std::string bob = key("bob", 'b');
+    NodeOptions options;
+    options.transport.tls.key_file =
+        support::put_key(folder_, "all", "ann:" + std::string(64, 'a') + "\nbob:" + std::string(64, 'b'));
+    options.rpc.policy = policy("ann allow key:ann *\nall allow proven policy.where\n");
+    const auto opened = Node::listen("tcps://127.0.0.1:0", options);
+    if (opened.code() == Errc::unsupported) GTEST_SKIP() << opened.error().message();
+    const Node& server = *opened;
+    serve(server);
+    const auto client_of = [&](const std::string& file) {
+        NodeOptions own;
+        own.transport.tls.key_file = file;
+        return Node::connect(server.address(), own).value();
+    };
+    const auto [anns, peer_of_ann] = client_of(ann);
+    const auto [bobs, peer_of_bob] = client_of(bob);
+    EXPECT_EQ(anns.call(who, peer_of_ann).wait().value(), "key:ann");
+    EXPECT_EQ(bobs.call(where, peer_of_bob).wait().value(), "key:bob");
+    const auto refused = bobs.call(who, peer_of_bob).wait();
+    EXPECT_EQ(refused.code(), Errc::permission);
+    EXPECT_NE(refused.error().message().find("not allowed there, no rule allows it"), std::string::npos)
+        << refused.error().message();
+    EXPECT_EQ(told(),
+              (std::vector<std::string>{"+key:ann policy.who", "+key:bob policy.where", "-key:bob policy.who"}));
+
+    server.set_policy(policy("nobody deny key:ann *\nall allow proven *\n"));
+    const auto later = anns.call(who, peer_of_ann).wait();
+    EXPECT_EQ(later.code(), Errc::permission);
+    EXPECT_NE(later.error().message().find("by the rule nobody"), std::string::npos) << later.error().message();
+    EXPECT_EQ(bobs.call(who, peer_of_bob).wait().value(), "key:bob");
+}
+
+TEST_F(NodePolicy, UsersAreToldByTheKernel) {
+    NodeOptions options;
+    const std::string uid = std::to_string(::geteuid());
+    options.rpc.policy = policy("own allow uid:" + uid + " policy.who\nothers allow uid:4294967294 policy.where\n");
+    const auto server = Node::listen("shm://", options).value();
+    serve(server);
+    const auto [client, peer] = Node::connect(server.address()).value();
+    EXPECT_EQ(client.call(who, peer).wait().value(), "uid:" + uid);
+    EXPECT_EQ(client.call(where, peer).wait().code(), Errc::permission);
+    EXPECT_EQ(server.call(where, server.self_addr()).wait().value(), "own") << "a node may call itself";
+}
+
+TEST_F(NodePolicy, ANodeThatWasDialledCallsBackByItsOwnRule) {
+    NodeOptions options;
+    options.rpc.policy = policy("back allow dialled policy.who\n");
+    const auto server = Node::listen("tcp://127.0.0.1:0").value();
+    server
+        .serve(where,
+               [](Request<> request) -> Task<Result<std::string>> {
+                   const auto here = co_await request.node().call(who, request.source());
+                   const auto other = co_await request.node().call(where, request.source());
+                   co_return std::string(to_string(here.code())) + ", " + std::string(to_string(other.code()));
+               })
+        .value();
+    const auto [client, peer] = Node::connect(server.address(), options).value();
+    serve(client);
+    EXPECT_EQ(client.call(where, peer).wait().value(), "ok, permission");
+}
+
+}  // namespace
+}  // namespace cinnabar
