@@ -67,8 +67,8 @@ constexpr Bound bounds[] = {
     {"rpc_tcp_64", CINNABAR_CALL_LOOP, "tcp", 64, 1850},
     {"rpc_shm_64", CINNABAR_CALL_LOOP, "shm", 64, 1820, 9},
     {"rpc_shm_64_on_arrival", CINNABAR_CALL_LOOP, "shm", 64, 1480, 6, " on_arrival"},
-    {"hl_shm_64", CINNABAR_TYPED_LOOP, "shm", 64, 2660, 23},
-    {"hl_shm_64_on_arrival", CINNABAR_TYPED_LOOP, "shm", 64, 2350, 20, " on_arrival"},
+    {"hl_shm_64", CINNABAR_TYPED_LOOP, "shm", 64, 2510, 21},
+    {"hl_shm_64_on_arrival", CINNABAR_TYPED_LOOP, "shm", 64, 2190, 18, " on_arrival"},
 #ifdef CINNABAR_MERCURY_LOOP
     {"mercury_shm_64", CINNABAR_MERCURY_LOOP, "shm", 64, 3150, 31},
 #endif
