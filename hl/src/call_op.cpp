@@ -15,22 +15,21 @@ namespace cinnabar::hl::detail {
 
 CallOp::CallOp(NodeCore& node, const RpcName& name, std::uint16_t shape, const na::Addr& to,
                const CallOptions& options) noexcept
-    : loop_(&node.pick_loop(options.context, to)), name_(name.text), to_(to), options_(options) {
+    : loop_(&node.pick_loop(options.context, to)), name_(name.text), deadline_(options.deadline) {
     if (options.stop) stop_ = *options.stop;
     loop_->acquire();
-    if (loop_->leaving()) {
-        fail(Errc::closed);
-        return;
+    Errc why = Errc::closed;
+    if (!loop_->leaving()) {
+        stats_ = node.stats_of(name);
+        call_ = loop_->context()->make_call(to, why);
     }
-    stats_ = node.stats_of(name);
-    Errc why = Errc::ok;
-    call_ = loop_->context()->make_call(to, why);
     if (!call_) {
-        fail(why);
+        error_ = why;
+        to_ = to;
         return;
     }
     call_->args.rpc = name.id;
-    call_->args.provider = options_.provider;
+    call_->args.provider = options.provider;
     call_->args.shape = shape;
     call_->args.one_way = name.one_way;
     if (options.trace) {
@@ -46,7 +45,7 @@ CallOp::CallOp(CallOp&& other) noexcept
       stats_(other.stats_),
       name_(other.name_),
       to_(std::move(other.to_)),
-      options_(other.options_),
+      deadline_(other.deadline_),
       stop_(std::move(other.stop_)),
       input_bytes_(other.input_bytes_),
       result_held_(std::exchange(other.result_held_, false)),
@@ -59,7 +58,7 @@ CallOp::CallOp(CallOp&& other) noexcept
 
 CallOp::~CallOp() {
     CINNABAR_ASSERT(!in_flight_);
-    give_back();
+    if (call_) give_back();
     if (loop_) loop_->release();
 }
 
@@ -77,6 +76,7 @@ Bytes CallOp::room_for(std::size_t bytes) noexcept {
 
 void CallOp::fail(Errc code) noexcept {
     error_ = code;
+    if (call_) to_ = call_->peer();
     give_back();
 }
 
@@ -91,7 +91,7 @@ bool CallOp::start(const TaskContext* task, Finished finished) noexcept {
     const bool in_task = task != nullptr && task->deadline != time_never;
     const TimeUs now = loop_->now_us();
     call_->began_us = now;
-    const Microseconds span = options_.deadline.value_or(in_task ? no_deadline : default_deadline);
+    const Microseconds span = deadline_.value_or(in_task ? no_deadline : default_deadline);
     TimeUs deadline = span == no_deadline ? time_never : after(now, span);
     if (task) deadline = std::min(deadline, task->deadline);
     call_->args.deadline = deadline;
@@ -138,7 +138,7 @@ void CallOp::cancel() noexcept {
 void CallOp::on_done(rpc::Call& call, void* user) noexcept {
     CallOp& op = *static_cast<CallOp*>(user);
     op.error_ = call.result();
-    const TimeUs took_us = op.loop_->now_us() - call.began_us;
+    const TimeUs took_us = std::max(call.ended_us(), call.began_us) - call.began_us;
     if (op.stats_) op.stats_->count_call(took_us, op.error_);
     if (op.error_ != Errc::ok) op.text_ = op.ending_of(call, took_us);
     if (tracing()) op.end_span(call);
@@ -167,6 +167,7 @@ void CallOp::end() noexcept {
         text_ = ": not allowed there, " + std::string(call_->app_text().substr(0, rule_bytes_max));
     }
     quarantined_ = !call_->fenced();
+    to_ = call_->peer();
     give_back();
 }
 
@@ -276,7 +277,7 @@ void CallOp::end_span(const rpc::Call& call) const noexcept {
     Tracer* const tracer = loop_->node().tracer();
     if (!tracer || !call.args.trace) return;
     tracer->ended({SpanKind::call, name_, call.args.trace, parent_span_, call.began_us, call.context().now_us(), error_,
-                   &to_, 0});
+                   &call.peer(), 0});
 }
 
 Error CallOp::failure() const {

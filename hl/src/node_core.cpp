@@ -159,7 +159,7 @@ void NodeCore::give_scope(RequestScope& scope) noexcept {
     scopes_.release(scope);
 }
 
-RpcStats* NodeCore::stats_of(const RpcName& rpc) noexcept {
+RpcStats* NodeCore::find_stats(const RpcName& rpc) noexcept {
     const rpc::RpcId id = rpc.id != 0 ? rpc.id : 1;
     for (std::size_t i = 0, at = id; i < stats_max; ++i, ++at) {
         StatsEntry& entry = (*stats_)[at % stats_max];

@@ -67,7 +67,13 @@ class NodeCore {
     void give_scope(RequestScope& scope) noexcept;
 
     // Null if the table is full; then nothing is counted.
-    [[nodiscard]] RpcStats* stats_of(const RpcName& rpc) noexcept;
+    [[nodiscard]] RpcStats* stats_of(const RpcName& rpc) noexcept {
+        const StatsEntry& entry = (*stats_)[rpc.id % stats_max];
+        if (entry.id.load(std::memory_order_acquire) == rpc.id && rpc.id != 0) {
+            return entry.stats.load(std::memory_order_acquire);
+        }
+        return find_stats(rpc);
+    }
     [[nodiscard]] std::vector<RpcCounts> stats();
     // The name of an RPC that this node has called or served; else empty. Any thread.
     [[nodiscard]] std::string_view name_of(rpc::RpcId id) const noexcept;
@@ -88,6 +94,7 @@ class NodeCore {
     ~NodeCore();
     [[nodiscard]] Result<void> open_transports(std::span<const std::string_view> uris, Purpose purpose);
     [[nodiscard]] Result<void> open_loops();
+    [[nodiscard]] RpcStats* find_stats(const RpcName& rpc) noexcept;
     void stop_tasks() noexcept;
     void await_tasks(Waiter& waiter) noexcept;
     [[nodiscard]] bool idle() noexcept;

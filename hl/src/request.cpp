@@ -81,9 +81,8 @@ void RequestState::count(Errc result) noexcept {
     served_.stats->count_request(loop_->now_us() - started_us_, result);
 }
 
-Bytes RequestState::room_for(std::size_t bytes) noexcept {
-    Bytes room = request_.output_room();
-    if (bytes <= room.size()) return room;
+Bytes RequestState::large_room(std::size_t bytes) noexcept {
+    Bytes room;
     if (const Errc refused = request_.grow_output(bytes, room); refused != Errc::ok) {
         answer_error(refused);
         return {};

@@ -220,9 +220,9 @@ void Context::Impl::publish() noexcept {
 Work* Context::Impl::pop_completion() noexcept {
     if (completions_count_.load(std::memory_order_acquire) == 0) return nullptr;
     const SpinGuard guard(completions_lock_, options_.threads);
-    Work* work = completions_.pop_front();
-    if (work)
-        completions_count_.store(completions_count_.load(std::memory_order_relaxed) - 1, std::memory_order_release);
+    Work* const work = completions_.pop_front();
+    if (!work) return nullptr;
+    completions_count_.store(completions_count_.load(std::memory_order_relaxed) - 1, std::memory_order_release);
     return work;
 }
 
@@ -264,39 +264,51 @@ void Context::cancel_owned(Op& op) noexcept { impl_->cancel_owned(op); }
 void Context::gather_while(const std::atomic<std::uint32_t>* more) noexcept { more_to_come = more; }
 
 void Context::run_owned(Work& work) noexcept {
-    if (impl_->options_.threads == Threads::one) return work.run(work);
-    if (more_to_come && more_to_come->load(std::memory_order_relaxed) != 0) return impl_->submit(work);
-    if (calling_user.context == impl_.get()) {
-        // A sleeper may take it, should this callback wait for what comes of it.
-        if (impl_->submitted_.push(work) && impl_->sleepers_.load(std::memory_order_seq_cst) != 0) impl_->ring();
-        if (++calling_user.handed_over >= handed_over_max) impl_->run_handed_over();
-        return;
-    }
-    if (!impl_->try_own()) {
-        impl_->submitted_.push(work);
-        if (!impl_->try_own()) return;
-        impl_->refresh_now();
-        (void)impl_->run_submitted();
+    Impl& impl = *impl_;
+    if (calling_user.hands_to != &impl) return impl.run_owned_outside(work);
+    // A sleeper may take it, should this callback wait for what comes of it.
+    if (impl.submitted_.push(work) && impl.sleepers_.load(std::memory_order_seq_cst) != 0) impl.ring();
+    if (++calling_user.handed_over >= handed_over_max) impl.run_handed_over();
+}
+
+// Not in a callback of this context.
+[[gnu::noinline]] void Context::Impl::run_owned_outside(Work& work) noexcept {
+    if (options_.threads == Threads::one) return work.run(work);
+    if (more_to_come && more_to_come->load(std::memory_order_relaxed) != 0) return submit(work);
+    if (!try_own()) {
+        submitted_.push(work);
+        if (!try_own()) return;
+        refresh_now();
+        (void)run_submitted();
     } else {
-        impl_->refresh_now();
+        refresh_now();
         work.run(work);
     }
-    impl_->give_up();
+    give_up();
 }
 
 void Context::submit(Work& work) noexcept { impl_->submit(work); }
 
 void Context::enqueue(Work& work) noexcept { impl_->enqueue(work); }
 
+TimeUs Context::callback_begins() noexcept {
+    return calling_user.timed == calling_user.ran ? calling_user.callback_began : impl_->clock_.coarse_us();
+}
+
+TimeUs Context::callback_ends() noexcept {
+    calling_user.timed = calling_user.ran + 1;
+    return calling_user.callback_began = impl_->clock_.coarse_us();
+}
+
 unsigned Context::trigger(unsigned count_max) noexcept {
     if (impl_->owned_here()) return 0;
-    const CallingUser outer = std::exchange(calling_user, CallingUser{impl_.get()});
+    const CallingUser outer = std::exchange(calling_user, impl_->calling_user_of());
     unsigned count = 0;
     while (count < count_max) {
         Work* work = impl_->pop_completion();
         if (!work) break;
+        calling_user.ran = ++count;
         work->run(*work);
-        ++count;
     }
     if (calling_user.handed_over != 0 || calling_user.unsent != 0) impl_->run_handed_over();
     calling_user = outer;
@@ -310,12 +322,12 @@ unsigned Context::Impl::run_submitted() noexcept {
     std::swap(queue, retries_);
     WorkQueue fresh = submitted_.take_all();
     queue.splice_back(fresh);
-    while (Work* work = queue.pop_front()) {
-        ++count;
-        if (work->run) {
-            work->run(*work);
+    for (Work* work = queue.front(); work; ++count) {
+        Work& now = *std::exchange(work, work->next_work);  // it may be queued again, or be gone, when it has run
+        if (now.run) {
+            now.run(now);
         } else {
-            post_handed_over(op_of(*work));
+            post_handed_over(op_of(now));
         }
     }
     return count;

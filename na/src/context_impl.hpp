@@ -18,9 +18,13 @@ namespace cinnabar::na {
 // calls), or progress(), whose Receiver functions may call users' code as well.
 struct CallingUser {
     const void* context = nullptr;
-    unsigned handed_over = 0;  // by run_owned: not run yet
-    unsigned unsent = 0;       // ownerships that left without sending
-    bool owns = false;         // inside a port, which calls Receiver functions
+    const void* hands_to = nullptr;  // the same where it is for many threads; on one, who calls owns it
+    unsigned handed_over = 0;        // by run_owned: not run yet
+    unsigned unsent = 0;             // ownerships that left without sending
+    bool owns = false;               // inside a port, which calls Receiver functions
+    unsigned ran = 0;                // callbacks of this trigger(), with the one that runs
+    unsigned timed = 0;              // the one at whose begin the time was callback_began; 0: none
+    TimeUs callback_began = 0;
 };
 // Found without a call, also where the library is a shared one.
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local CallingUser calling_user;
@@ -31,6 +35,8 @@ class Context::Impl final : public PortHost {
     ~Impl();
     [[nodiscard]] Result<void> open_descriptors();
     [[nodiscard]] Result<void> open_ports();
+    // `known`: where to keep the answer; may be null.
+    [[nodiscard]] Port* find_route(const Addr& addr, std::atomic<std::uint64_t>* known) const noexcept;
     void close() noexcept;
 
     // PortHost.
@@ -59,6 +65,9 @@ class Context::Impl final : public PortHost {
     }
     // This thread is inside a Receiver function of the context.
     [[nodiscard]] bool owned_here() const noexcept { return calling_user.owns && calling_user.context == this; }
+    [[nodiscard]] CallingUser calling_user_of() const noexcept {
+        return {this, options_.threads == Threads::many ? this : nullptr};
+    }
     // Waits for its turn.
     void own() noexcept;
     // `many` only. Ends the ownership and nothing else.
@@ -86,6 +95,7 @@ class Context::Impl final : public PortHost {
     void enqueue(Work& work) noexcept;
     void publish() noexcept;
     [[nodiscard]] Work* pop_completion() noexcept;
+    void run_owned_outside(Work& work) noexcept;
 
     // Progress (sleep.cpp).
     unsigned progress(Microseconds timeout) noexcept;

@@ -142,16 +142,20 @@ Result<std::unique_ptr<Context>> Context::open(std::span<Transport* const> trans
     return std::unique_ptr<Context>(new Context(std::move(impl)));
 }
 
-// Whether a transport reaches an endpoint may take system calls to tell, so it is asked once for each address.
 Port* Context::route(const Addr& addr) const noexcept {
     if (addr.empty()) return nullptr;
+    if (ordinal_ >= AddrBody::shortcuts) return impl_->find_route(addr, nullptr);
+    std::atomic<std::uint64_t>& known = addr.body().routes[ordinal_];
+    const std::uint64_t route = known.load(std::memory_order_relaxed);
+    return route >> 8 == impl_->serial_ ? impl_->ports_[route & 0xff].get() : impl_->find_route(addr, &known);
+}
+
+// Whether a transport reaches an endpoint may take system calls to tell, so it is asked once for each address.
+Port* Context::Impl::find_route(const Addr& addr, std::atomic<std::uint64_t>* known) const noexcept {
     const AddrBody& body = addr.body();
-    auto* const known = ordinal_ < AddrBody::shortcuts ? &body.routes[ordinal_] : nullptr;
-    const std::uint64_t route = known ? known->load(std::memory_order_relaxed) : 0;
-    if (route >> 8 == impl_->serial_) return impl_->ports_[route & 0xff].get();
-    std::size_t found = impl_->ports_.size();
-    for (std::size_t i = 0; i < impl_->ports_.size(); ++i) {
-        const Transport& transport = *impl_->transports_[i];
+    std::size_t found = ports_.size();
+    for (std::size_t i = 0; i < ports_.size(); ++i) {
+        const Transport& transport = *transports_[i];
         const bool reached = body.endpoints.empty()
                                  ? body.session_scheme.empty() || body.session_scheme == transport.scheme()
                                  : std::any_of(body.endpoints.begin(), body.endpoints.end(),
@@ -160,9 +164,9 @@ Port* Context::route(const Addr& addr) const noexcept {
         found = i;
         if (transport.caps().same_host_only) break;
     }
-    if (found == impl_->ports_.size()) return nullptr;
-    if (known && found <= 0xff) known->store(impl_->serial_ << 8 | found, std::memory_order_relaxed);
-    return impl_->ports_[found].get();
+    if (found == ports_.size()) return nullptr;
+    if (known && found <= 0xff) known->store(serial_ << 8 | found, std::memory_order_relaxed);
+    return ports_[found].get();
 }
 
 // Nobody who dials, or follows an address of a peer's making, needs to catch anything.

@@ -27,8 +27,9 @@ constexpr Microseconds spin_step{2};
 // For the length of a call into a port.
 class InsidePort {
   public:
-    explicit InsidePort(const void* context) noexcept
-        : outer_(std::exchange(calling_user, CallingUser{context, 0, 0, true})) {}
+    explicit InsidePort(CallingUser inside) noexcept : outer_(std::exchange(calling_user, inside)) {
+        calling_user.owns = true;
+    }
     ~InsidePort() { calling_user = outer_; }
     InsidePort(const InsidePort&) = delete;
     InsidePort& operator=(const InsidePort&) = delete;
@@ -82,7 +83,7 @@ unsigned Context::Impl::dispatch(Look look, TimeUs until) noexcept {
         refresh_now();
     }
     kernel_looked_at_ = now_;
-    const InsidePort inside(this);
+    const InsidePort inside(calling_user_of());
     unsigned did = 0;
     for (int i = 0; i < count; ++i) {
         const epoll_event& event = events[static_cast<std::size_t>(i)];
@@ -101,7 +102,7 @@ unsigned Context::Impl::round(bool about_to_sleep) noexcept {
     bool hot = false;
     for (const auto& port : ports_) {
         port->flush();
-        const InsidePort inside(this);
+        const InsidePort inside(calling_user_of());
         did += port->poll();
         hot |= port->hot();
     }

@@ -140,6 +140,62 @@ void ContextCore::cancel_requested(Call& call) noexcept {
     if (call.free_after_cancel_) free_call(call);
 }
 
+// To the transport, or with it.
+inline void ContextCore::request_left(Call& call, PeerBook& book) noexcept {
+    if (call.link_.linked) {
+        book.queued.remove(call);
+        queued_bytes -= call.input_bytes_;
+        --queued_calls;
+    }
+    ++book.sent;
+    call.state_ = Call::State::sent;
+    call.was_sent_ = true;
+    call.connection_ = book.connection;
+    if (book.credits > 0) --book.credits;  // none before the connection is made
+    if (options.heartbeat.count() != 0) watch_peer(book);
+}
+
+inline std::uint64_t ContextCore::time_left(const Call& call) const noexcept {
+    const TimeUs now = na->now_us();
+    if (call.args.deadline == time_never) return time_left_none;
+    return call.args.deadline > now ? call.args.deadline - now : 0;
+}
+
+// The header in front of the arguments, and a trace behind them. Returns how much that is together.
+inline std::uint32_t ContextCore::write_request(const Call& call, const PeerBook& book) const noexcept {
+    const bool hungry = book.credits <= 1 && book.queued.front() != book.queued.back();
+    const bool traced = static_cast<bool>(call.args.trace);
+    RequestHeader header;
+    header.flags = frame_flags;
+    if (call.whole_way_ && call.overflow_) header.flags |= flag_overflow;
+    if (call.args.one_way) header.flags |= flag_one_way;
+    if (hungry) header.flags |= flag_hungry;
+    if (traced) header.flags |= flag_trace;
+    header.payload_bytes = call.input_bytes_;
+    header.rpc = call.args.rpc;
+    header.time_left_us = time_left(call);
+    header.shape = call.args.shape;
+    header.provider = call.args.provider;
+    if (traced) header.trace = call.args.trace;
+    encode_request(header, call.message_->bytes());
+    return static_cast<std::uint32_t>(request_header_bytes + call.input_bytes_ + (traced ? trace_bytes : 0));
+}
+
+// By the short way, if the transport takes it at once: then it has left. A one-way call goes the whole way, since it
+// completes when it has left. False when the transport cannot take it now.
+[[gnu::always_inline]] inline bool ContextCore::send_short_way(Call& call) noexcept {
+    PeerBook& book = *call.book_;
+    const std::uint32_t bytes = write_request(call, book);
+    if (call.args.one_way || !book.open ||
+        !na->send_now(*book.peer, na::OpKind::send_unexpected, call.id(), ConstBytes(call.message_->payload, bytes))) {
+        return send_whole_way(call, bytes);
+    }
+    request_left(call, book);
+    ++book.replies_owed;
+    ++replies_owed;
+    return true;
+}
+
 void ContextCore::submit(Call& call) noexcept {
     call.state_ = Call::State::queued;
     const bool abandoned = call.phase_.load(std::memory_order_relaxed) == Call::Phase::abandoned;
@@ -162,7 +218,7 @@ void ContextCore::submit(Call& call) noexcept {
     }
     watch_deadline(call);
     // Nothing waits in front of it: not by way of the queue, unless it has to wait.
-    if (book->queued.empty() && may_send(*book) && send(call)) return;
+    if (book->queued.empty() && may_send(*book) && send_short_way(call)) return;
     if (queued_bytes + call.input_bytes_ > options.queued_bytes_max) return finish(call, Errc::overloaded);
     enter_queue(call, false);
     pump(*book);
@@ -217,12 +273,6 @@ void ContextCore::look_at_deadlines() noexcept {
     }
 }
 
-std::uint64_t ContextCore::time_left(const Call& call) const noexcept {
-    const TimeUs now = na->now_us();
-    if (call.args.deadline == time_never) return time_left_none;
-    return call.args.deadline > now ? call.args.deadline - now : 0;
-}
-
 // A request that waited with the transport. Of one whose call is over the target hears that it has no time left.
 void ContextCore::on_delayed(na::Peer& peer, na::OpKind kind, na::Tag tag, Bytes message) noexcept {
     if (kind != na::OpKind::send_unexpected) return;
@@ -249,37 +299,7 @@ Errc ContextCore::post_request(Call& call, std::uint32_t bytes) noexcept {
     return na->post_owned(op);
 }
 
-// By the short way, if the transport takes it at once: then it has left. A one-way call goes the whole way, since it
-// completes when it has left. False when the transport cannot take it now.
-bool ContextCore::send(Call& call) noexcept {
-    PeerBook& book = *call.book_;
-    const bool hungry = book.credits <= 1 && book.queued.front() != book.queued.back();
-    const bool traced = static_cast<bool>(call.args.trace);
-    RequestHeader header;
-    header.flags = frame_flags;
-    if (call.whole_way_ && call.overflow_) header.flags |= flag_overflow;
-    if (call.args.one_way) header.flags |= flag_one_way;
-    if (hungry) header.flags |= flag_hungry;
-    if (traced) header.flags |= flag_trace;
-    header.payload_bytes = call.input_bytes_;
-    header.rpc = call.args.rpc;
-    header.time_left_us = time_left(call);
-    header.shape = call.args.shape;
-    header.provider = call.args.provider;
-    if (traced) header.trace = call.args.trace;
-    encode_request(header, call.message_->bytes());
-
-    const auto bytes =
-        static_cast<std::uint32_t>(request_header_bytes + call.input_bytes_ + (traced ? trace_bytes : 0));
-    if (call.args.one_way || !book.open ||
-        !na->send_now(*book.peer, na::OpKind::send_unexpected, call.id(), ConstBytes(call.message_->payload, bytes))) {
-        return send_whole_way(call, bytes);
-    }
-    request_left(call, book);
-    ++book.replies_owed;
-    ++replies_owed;
-    return true;
-}
+bool ContextCore::send(Call& call) noexcept { return send_short_way(call); }
 
 bool ContextCore::send_whole_way(Call& call, std::uint32_t bytes) noexcept {
     PeerBook& book = *call.book_;
@@ -305,21 +325,6 @@ bool ContextCore::send_whole_way(Call& call, std::uint32_t bytes) noexcept {
         ++replies_owed;
     }
     return true;
-}
-
-// To the transport, or with it.
-void ContextCore::request_left(Call& call, PeerBook& book) noexcept {
-    if (call.link_.linked) {
-        book.queued.remove(call);
-        queued_bytes -= call.input_bytes_;
-        --queued_calls;
-    }
-    ++book.sent;
-    call.state_ = Call::State::sent;
-    call.was_sent_ = true;
-    call.connection_ = book.connection;
-    if (book.credits > 0) --book.credits;  // none before the connection is made
-    if (options.heartbeat.count() != 0) watch_peer(book);
 }
 
 void ContextCore::request_sent(Call& call) noexcept {
@@ -361,6 +366,7 @@ void ContextCore::finish(Call& call, Errc result) noexcept {
     const Call::State before = call.state_;
     call.state_ = Call::State::ended;
     call.result_ = result;
+    call.ended_us_ = na->now_us();
     forget_deadline(call);
     if (call.link_.linked) {
         call.book_->queued.remove(call);
@@ -388,6 +394,7 @@ void ContextCore::finish_answered(Call& call) noexcept {
     CINNABAR_DEBUG_ASSERT(call.state_ == Call::State::sent && !call.whole_way_ && call.nothing_beside_message());
     PeerBook& book = *std::exchange(call.book_, nullptr);
     call.state_ = Call::State::ended;
+    call.ended_us_ = na->now_us();
     if (call.deadline_link_.linked) deadlines.remove(call);
     --book.sent;
     --book.users;

@@ -126,6 +126,7 @@ void ContextCore::drop_messages() noexcept {
     requests.for_each([](Request& request) {
         drop_message(request);
         request.orphaned_ = true;
+        request.go_whole_way();
     });
 }
 

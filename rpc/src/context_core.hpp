@@ -71,7 +71,9 @@ class ContextCore final : public na::Receiver {
     // Calls, as origin (call.cpp).
     void submit(Call& call) noexcept;
     void enter_queue(Call& call, bool first) noexcept;
+    [[nodiscard]] std::uint32_t write_request(const Call& call, const PeerBook& book) const noexcept;
     [[nodiscard]] bool send(Call& call) noexcept;
+    [[nodiscard]] bool send_short_way(Call& call) noexcept;
     [[nodiscard]] bool send_whole_way(Call& call, std::uint32_t bytes) noexcept;
     void request_left(Call& call, PeerBook& book) noexcept;
     [[nodiscard]] Errc post_request(Call& call, std::uint32_t bytes) noexcept;
@@ -112,7 +114,13 @@ class ContextCore final : public na::Receiver {
     void try_later(PeerBook& book) noexcept;
     void look_soon(PeerBook& book) noexcept;
     void look_again(PeerBook& book) noexcept;
-    void settle_reply(PeerBook& book) noexcept;
+    // A reply slot is free again; whoever waited for one may go on.
+    void settle_reply(PeerBook& book) noexcept {
+        if (book.replies_owed == 0) return;
+        --book.replies_owed;
+        --replies_owed;
+        if (!reply_waiters.empty()) wake_reply_waiter();
+    }
     void wake_reply_waiter() noexcept;
 
     // Replies (reply.cpp).
@@ -169,7 +177,13 @@ class ContextCore final : public na::Receiver {
     // Requests, as target (receive.cpp, request.cpp).
     void on_unexpected(na::Arrival& arrival) noexcept override;
     void on_notify(na::Peer& peer, std::uint32_t value) noexcept override;
-    void accept_request(PeerBook& book, na::Arrival& arrival) noexcept;
+    void on_first_message(na::Arrival& arrival) noexcept;
+    [[nodiscard]] bool is_plain(const RequestHeader& header, const Handler& handler) const noexcept;
+    [[nodiscard]] bool accept_plain(PeerBook& book, na::Arrival& arrival, const RequestHeader& header,
+                                    ConstBytes payload, const Handler& handler) noexcept;
+    void accept_request(PeerBook& book, na::Arrival& arrival, const RequestHeader& header, ConstBytes payload,
+                        const Handler* handler, const Policy::Verdict* barred, Errc refused) noexcept;
+    static void copy_input(Request& request, ConstBytes payload) noexcept;
     void describe(Request& request, const RequestHeader& header, const Handler* handler) noexcept;
     [[nodiscard]] Errc admit(Request& request, const RequestHeader& header) noexcept;
     [[nodiscard]] static Errc take_input(Request& request, na::Arrival& arrival, ConstBytes payload) noexcept;
@@ -179,6 +193,7 @@ class ContextCore final : public na::Receiver {
     void run_handler(Request& request) noexcept;  // trigger
     void answer_now(Request& request, Errc code) noexcept;
     [[nodiscard]] ConstBytes write_reply(Request& request, std::uint16_t given) noexcept;
+    [[nodiscard]] bool reply_at_once(Request& request) noexcept;
     void post_reply(Request& request) noexcept;
     [[nodiscard]] Errc post_reply_op(Request& request, ConstBytes reply) noexcept;
     void post_reply_later(Request& request) noexcept;
@@ -195,6 +210,8 @@ class ContextCore final : public na::Receiver {
     }
     void release_slot(Request& request) noexcept;
     void free_request_if_over(Request& request) noexcept;
+    void end_whole_way(Request& request) noexcept;
+    void free_request(Request& request) noexcept;
     static void drop_message(Request& request) noexcept;
     void transfer_finished(RequestTransfer& node) noexcept;
 
@@ -213,8 +230,6 @@ class ContextCore final : public na::Receiver {
     void set_policy(std::shared_ptr<const Policy> wanted) noexcept;  // any thread
 
     // Handlers that run where the request was read (on_arrival.cpp).
-    [[nodiscard]] bool may_run_on_arrival(const PeerBook& book, const RequestHeader& header,
-                                          const Handler& handler) const noexcept;
     void run_on_arrival(Request& request, ConstBytes payload) noexcept;
     void keep_beyond_arrival(Request& request) noexcept;
 
@@ -227,7 +242,11 @@ class ContextCore final : public na::Receiver {
     void apply_control(PeerBook& book, const ControlRecord& record) noexcept;
 
     // Books (peer_book.cpp).
-    [[nodiscard]] PeerBook* book_of(na::Peer& peer) noexcept;
+    // Null: no memory.
+    [[nodiscard]] PeerBook* book_of(na::Peer& peer) noexcept {
+        return peer.upper ? static_cast<PeerBook*>(peer.upper) : make_book(peer);
+    }
+    [[nodiscard]] PeerBook* make_book(na::Peer& peer) noexcept;
     void open_book(PeerBook& book) noexcept;
     void close_book(PeerBook& book, Errc why) noexcept;
     void drop_book_if_idle(PeerBook& book) noexcept {

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t time_left_at = 16;
 constexpr std::uint8_t version = 1;
+constexpr std::uint16_t request_begins = static_cast<std::uint16_t>(FrameKind::request) | version << 8;
 
 // Fields of a header whose size is known: no check for each of them, as Reader and Writer make.
 template <typename T>
@@ -33,10 +34,7 @@ std::uint32_t sum_of(std::uint16_t flags, ConstBytes payload) noexcept {
 // the payload; a trace context, if there is one: 0 trace id, 16 span.
 void encode_request(const RequestHeader& header, Bytes out) noexcept {
     std::byte* const at = out.first<request_header_bytes>().data();
-    store(at, static_cast<std::uint8_t>(FrameKind::request));
-    store(at + 1, version);
-    store(at + 2, header.flags);
-    store(at + 4, header.payload_bytes);
+    store(at, std::uint64_t{header.payload_bytes} << 32 | std::uint64_t{header.flags} << 16 | request_begins);
     store(at + 8, header.rpc);
     store(at + time_left_at, header.time_left_us);
     store(at + 24, header.shape);
@@ -58,8 +56,7 @@ Errc decode_request(ConstBytes in, RequestHeader& header, ConstBytes& payload) n
     header.time_left_us = load<std::uint64_t>(at + time_left_at);
     header.shape = load<std::uint16_t>(at + 24);
     header.provider = load<ProviderId>(at + 26);
-    if (load<std::uint8_t>(at) != static_cast<std::uint8_t>(FrameKind::request) ||
-        load<std::uint8_t>(at + 1) != version || (header.flags & ~request_flags_known) != 0) {
+    if (load<std::uint16_t>(at) != request_begins || (header.flags & ~request_flags_known) != 0) {
         return Errc::protocol;
     }
     const std::size_t behind = (header.flags & flag_trace) != 0 ? trace_bytes : 0;
@@ -77,13 +74,11 @@ Errc decode_request(ConstBytes in, RequestHeader& header, ConstBytes& payload) n
 // Replies: 0 kind, 1 result, 2 flags, 4 payload bytes, 8 shape, 10 credits, 12 checksum; the payload.
 void encode_reply(const ReplyHeader& header, Bytes out) noexcept {
     std::byte* const at = out.first<reply_header_bytes>().data();
-    store(at, static_cast<std::uint8_t>(FrameKind::reply));
-    store(at + 1, static_cast<std::uint8_t>(header.result));
-    store(at + 2, header.flags);
-    store(at + 4, header.payload_bytes);
-    store(at + 8, header.shape);
-    store(at + 10, header.credits);
-    store(at + 12, sum_of(header.flags, out.subspan(reply_header_bytes, header.payload_bytes)));
+    const std::uint64_t begin =
+        static_cast<std::uint64_t>(FrameKind::reply) | std::uint64_t{static_cast<std::uint8_t>(header.result)} << 8;
+    store(at, std::uint64_t{header.payload_bytes} << 32 | std::uint64_t{header.flags} << 16 | begin);
+    const std::uint32_t sum = sum_of(header.flags, out.subspan(reply_header_bytes, header.payload_bytes));
+    store(at + 8, std::uint64_t{sum} << 32 | std::uint64_t{header.credits} << 16 | header.shape);
 }
 
 Errc decode_reply(ConstBytes in, ReplyHeader& header, ConstBytes& payload) noexcept {

@@ -18,7 +18,7 @@ HandlerTable::HandlerTable() {
 // The entry, or the free place where it would be.
 template <typename AnyTable>
 auto& HandlerTable::place(AnyTable& table, RpcId id, ProviderId provider) noexcept {
-    const std::size_t mask = table.entries.size() - 1;
+    const std::size_t mask = table.mask;
     std::size_t at = static_cast<std::size_t>((id ^ provider) * 0x9e3779b97f4a7c15u >> 32) & mask;
     for (;; at = (at + 1) & mask) {
         auto& entry = table.entries[at];

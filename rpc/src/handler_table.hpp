@@ -33,8 +33,9 @@ class HandlerTable {
     };
     // Open addressing, at most half full. A place, once taken, stays with its id.
     struct Table {
-        explicit Table(std::size_t size) : entries(size) {}
+        explicit Table(std::size_t size) : entries(size), mask(size - 1) {}
         std::vector<Entry> entries;
+        const std::size_t mask;
         std::size_t taken = 0;
     };
     struct Name {

@@ -255,6 +255,7 @@ void ContextCore::result_released(Request& request) noexcept {
         // The reply still waits for room, and now has nothing to tell.
         request.answer_ = Errc::timed_out;
         request.output_bytes_ = 0;
+        request.output_shape_ = 0;
     }
     const auto ended = [](void* holder, bool) noexcept {
         Request& answered = *static_cast<Request*>(holder);

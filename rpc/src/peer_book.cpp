@@ -9,8 +9,7 @@
 #include <utility>
 
 namespace cinnabar::rpc {
-PeerBook* ContextCore::book_of(na::Peer& peer) noexcept {
-    if (peer.upper) return static_cast<PeerBook*>(peer.upper);
+PeerBook* ContextCore::make_book(na::Peer& peer) noexcept {
     PeerBook* book = books.acquire();
     if (!book) return nullptr;
     book->core = this;
@@ -58,6 +57,7 @@ void ContextCore::close_book(PeerBook& book, Errc why) noexcept {
     ++book.connection;
     for (Request* request = book.held.front(); request; request = PeerBook::Requests::next(*request)) {
         request->orphaned_ = true;  // its credit is gone
+        request->go_whole_way();
         request_table.remove(*request);
     }
     na->disarm(book.account.starved);

@@ -19,14 +19,6 @@ bool ContextCore::may_send(PeerBook& book) noexcept {
     return false;
 }
 
-// A reply slot is free again; whoever waited for one may go on.
-void ContextCore::settle_reply(PeerBook& book) noexcept {
-    if (book.replies_owed == 0) return;
-    --book.replies_owed;
-    --replies_owed;
-    if (!reply_waiters.empty()) wake_reply_waiter();
-}
-
 // Not now, but in a moment: the caller may be in the middle of any list.
 void ContextCore::wake_reply_waiter() noexcept {
     if (reply_waiters.empty() || closed_) return;

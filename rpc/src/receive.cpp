@@ -11,32 +11,107 @@
 
 namespace cinnabar::rpc {
 
-void ContextCore::on_unexpected(na::Arrival& arrival) noexcept {
-    PeerBook* book = book_of(*arrival.source);
-    if (!book) return arrival.source->port().disconnect(*arrival.source);  // no memory: the peer hears of it
-    if (!book->open) open_book(*book);
-    book->heard = na->now_us();
-    if (frame_kind(arrival.bytes) == static_cast<std::uint8_t>(FrameKind::control)) {
-        on_control(*book, arrival.bytes);
-    } else {
-        accept_request(*book, arrival);
-    }
+inline void ContextCore::begin(Request& request, PeerBook& book, const na::Arrival& arrival) noexcept {
+    request.core_ = this;
+    request.work_.user = &request;
+    request.book_ = &book;
+    request.tag_ = arrival.tag;
+    request.port_ = arrival.port;
+    if (request.source_ != book.peer->addr()) request.source_ = book.peer->addr();
+    if (request.message_ && request.message_->port != arrival.port) drop_message(request);
+    request.references_.store(1, std::memory_order_relaxed);
 }
 
-void ContextCore::accept_request(PeerBook& book, na::Arrival& arrival) noexcept {
-    if (!book.account.spend()) return end_session(book, "sends requests without credits");
-    if (book.account.granted() == 0) watch_starving(book);
+inline void ContextCore::copy_input(Request& request, ConstBytes payload) noexcept {
+    std::memcpy(request.small_input_.data(), payload.data(), payload.size());
+    request.input_ = {request.small_input_.data(), payload.size()};
+}
+
+inline void ContextCore::describe(Request& request, const RequestHeader& header, const Handler* handler) noexcept {
+    request.handler_ = handler;
+    request.rpc_ = header.rpc;
+    request.provider_ = header.provider;
+    request.shape_ = header.shape;
+    const bool traced = (header.flags & flag_trace) != 0;
+    if (traced || request.traced_) request.trace_ = header.trace;
+    request.traced_ = traced;
+    if ((header.flags & flag_hungry) != 0) request.book_->account.set_hungry(true);
+    const TimeUs now = na->now_us();
+    const TimeUs most = time_never - 1 - now;
+    request.deadline_ = header.time_left_us == time_left_none ? time_never : now + std::min(header.time_left_us, most);
+}
+
+// To the handler, by way of the completion queue.
+void ContextCore::start(Request& request) noexcept {
+    request.work_.run = [](Work& work) noexcept {
+        Request& next = *static_cast<Request*>(work.user);
+        next.core_->run_handler(next);
+    };
+    na->enqueue(request.work_);
+}
+
+void ContextCore::on_unexpected(na::Arrival& arrival) noexcept {
+    auto* const book = static_cast<PeerBook*>(arrival.source->upper);
+    if (!book || !book->open) return on_first_message(arrival);
+    book->heard = na->now_us();
+    if (frame_kind(arrival.bytes) == static_cast<std::uint8_t>(FrameKind::control)) {
+        return on_control(*book, arrival.bytes);
+    }
+    if (!book->account.spend()) return end_session(*book, "sends requests without credits");
+    if (book->account.granted() == 0) watch_starving(*book);
     RequestHeader header;
     ConstBytes payload;
-    Errc refused = decode_request(arrival.bytes, header, payload);
+    const Errc refused = decode_request(arrival.bytes, header, payload);
     const Handler* const handler = refused == Errc::ok ? engine.find(header.rpc, header.provider) : nullptr;
-    const Policy::Verdict* const barred = handler ? refusal_of(book, *handler, header.provider) : nullptr;
-    const bool at_once = handler && !barred && may_run_on_arrival(book, header, *handler);
-    Request* request = at_once && at_hand ? at_hand : requests.acquire();
-    if (!request) return refuse_request(book, arrival.tag, refused == Errc::ok ? header.flags : std::uint16_t{0});
+    const Policy::Verdict* const barred = handler ? refusal_of(*book, *handler, header.provider) : nullptr;
+    const bool plain = handler && !barred && is_plain(header, *handler);
+    if (plain && accept_plain(*book, arrival, header, payload, *handler)) return;
+    accept_request(*book, arrival, header, payload, handler, barred, refused);
+}
+
+void ContextCore::on_first_message(na::Arrival& arrival) noexcept {
+    PeerBook* const book = book_of(*arrival.source);
+    if (!book) return arrival.source->port().disconnect(*arrival.source);  // no memory: the peer hears of it
+    if (!book->open) open_book(*book);
+    on_unexpected(arrival);
+}
+
+// What admit() asks of a request, but for the crowd, and that its arguments are small ones that came along.
+inline bool ContextCore::is_plain(const RequestHeader& header, const Handler& handler) const noexcept {
+    constexpr std::uint16_t others = flag_overflow | flag_one_way;
+    return (header.flags & others) == 0 && header.payload_bytes <= Request::small_bytes_max &&
+           header.time_left_us != 0 && shapes_match(handler.shape, header.shape) && !closing_ && !tombstones_used &&
+           !engine.draining();
+}
+
+// By the short way: nothing is left to ask that could refuse it. False, and nothing has changed: there may be too many.
+inline bool ContextCore::accept_plain(PeerBook& book, na::Arrival& arrival, const RequestHeader& header,
+                                      ConstBytes payload, const Handler& handler) noexcept {
+    const bool at_once = handler.on_arrival && book.account.may_give();
+    if (!at_once && requests_taken() - replies_unsent >= uncrowded_max) return false;
+    Request* const request = at_once && at_hand ? at_hand : requests.acquire();
+    if (!request) return false;
     begin(*request, book, arrival);
-    if (refused == Errc::ok) describe(*request, header, handler);
-    if (at_once) return run_on_arrival(*request, payload);
+    describe(*request, header, &handler);
+    if (at_once) return run_on_arrival(*request, payload), true;
+    book.held.push_back(*request);
+    request_table.insert(*request, book, arrival.tag);
+    copy_input(*request, payload);
+    start(*request);
+    return true;
+}
+
+// Any other. Its credit is spent.
+void ContextCore::accept_request(PeerBook& book, na::Arrival& arrival, const RequestHeader& header, ConstBytes payload,
+                                 const Handler* handler, const Policy::Verdict* barred, Errc refused) noexcept {
+    Request* request = requests.acquire();
+    const RequestHeader nothing;
+    const RequestHeader& known = refused == Errc::ok ? header : nothing;
+    if (!request) return refuse_request(book, arrival.tag, known.flags);
+    begin(*request, book, arrival);
+    describe(*request, known, handler);
+    request->one_way_ = (known.flags & flag_one_way) != 0;
+    if (request->one_way_) request->go_whole_way();
 
     book.held.push_back(*request);
     request_table.insert(*request, book, arrival.tag);
@@ -56,22 +131,10 @@ void ContextCore::accept_request(PeerBook& book, na::Arrival& arrival) noexcept 
     start(*request);
 }
 
-void ContextCore::begin(Request& request, PeerBook& book, const na::Arrival& arrival) noexcept {
-    request.core_ = this;
-    request.work_.user = &request;
-    request.book_ = &book;
-    request.tag_ = arrival.tag;
-    request.port_ = arrival.port;
-    if (request.source_ != book.peer->addr()) request.source_ = book.peer->addr();
-    if (request.message_ && request.message_->port != arrival.port) drop_message(request);
-    request.references_.store(1, std::memory_order_relaxed);
-}
-
 // Makes them last: small ones are copied, others keep their receive slot.
 Errc ContextCore::take_input(Request& request, na::Arrival& arrival, ConstBytes payload) noexcept {
     if (payload.size() <= Request::small_bytes_max) {
-        std::memcpy(request.small_input_.data(), payload.data(), payload.size());
-        request.input_ = {request.small_input_.data(), payload.size()};
+        copy_input(request, payload);
         return Errc::ok;
     }
     request.go_whole_way();
@@ -86,23 +149,6 @@ bool ContextCore::crowded(const PeerBook& book) const noexcept {
     const std::uint32_t all = requests_taken() - replies_unsent;
     return all > options.requests_held_max ||
            book.account.handling() > std::max(options.requests_held_max - all, std::uint32_t{1});
-}
-
-void ContextCore::describe(Request& request, const RequestHeader& header, const Handler* handler) noexcept {
-    request.handler_ = handler;
-    request.one_way_ = (header.flags & flag_one_way) != 0;
-    request.rpc_ = header.rpc;
-    request.provider_ = header.provider;
-    request.shape_ = header.shape;
-    const bool traced = (header.flags & flag_trace) != 0;
-    if (traced || request.traced_) request.trace_ = header.trace;
-    request.traced_ = traced;
-    if ((header.flags & flag_hungry) != 0) request.book_->account.set_hungry(true);
-    request.deadline_ = time_never;
-    if (header.time_left_us != time_left_none) {
-        const TimeUs now = na->now_us();
-        request.deadline_ = header.time_left_us > time_never - 1 - now ? time_never - 1 : now + header.time_left_us;
-    }
 }
 
 Errc ContextCore::admit(Request& request, const RequestHeader& header) noexcept {
@@ -120,15 +166,6 @@ Errc ContextCore::admit(Request& request, const RequestHeader& header) noexcept 
     return shapes_match(request.handler_->shape, header.shape) ? Errc::ok : Errc::bad_signature;
 }
 
-// To the handler, by way of the completion queue.
-void ContextCore::start(Request& request) noexcept {
-    request.work_.run = [](Work& work) noexcept {
-        Request& next = *static_cast<Request*>(work.user);
-        next.core_->run_handler(next);
-    };
-    na->enqueue(request.work_);
-}
-
 // An answer without a handler: the request has no user.
 void ContextCore::answer_now(Request& request, Errc code) noexcept {
     const bool nonsense = code == Errc::protocol || code == Errc::bad_checksum;
@@ -140,6 +177,8 @@ void ContextCore::answer_now(Request& request, Errc code) noexcept {
     request.users_gone_ = true;
     request.references_.store(0, std::memory_order_relaxed);
     request.answer_ = code;
+    request.output_bytes_ = 0;
+    request.output_shape_ = 0;
     request.answered_.store(true, std::memory_order_relaxed);
     return_slot(request);
     post_reply(request);

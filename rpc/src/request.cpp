@@ -22,7 +22,7 @@ constexpr std::size_t error_text_bytes_max = 256;
 Context& Request::context() const noexcept { return *core_->facade; }
 
 void ContextCore::run_handler(Request& request) noexcept {
-    const TimeUs started = na->clock().coarse_us();
+    const TimeUs started = na->callback_begins();
     const Handler& handler = *request.handler_;
     if (request.canceled_.load(std::memory_order_relaxed) || started >= request.deadline_) {
         request.respond_error(request.canceled_.load(std::memory_order_relaxed) ? Errc::canceled : Errc::timed_out);
@@ -31,7 +31,7 @@ void ContextCore::run_handler(Request& request) noexcept {
     handler.run(request, handler.target.get());
     const auto limit = static_cast<TimeUs>(options.handler_time_max.count());
     if (limit == 0) return;
-    const TimeUs took = na->clock().coarse_us() - started;
+    const TimeUs took = na->callback_ends() - started;
     if (took > limit) {
         static constinit LogLimit lines;
         log_limited(lines, LogLevel::warning, "rpc",
@@ -104,7 +104,9 @@ void Request::post_answer() noexcept {
         // One that is alone needs no lock.
         request.users_gone_ = request.references_.load(std::memory_order_acquire) == 1 ||
                               request.references_.fetch_sub(1, std::memory_order_acq_rel) == 1;
-        if (request.users_gone_) request.references_.store(0, std::memory_order_relaxed);
+        if (!request.users_gone_) return core.post_reply(request);
+        request.references_.store(0, std::memory_order_relaxed);
+        if (!request.whole_way() && core.reply_at_once(request)) return core.free_request(request);
         core.post_reply(request);
     };
     core_->run_owned(work_);
@@ -113,6 +115,7 @@ void Request::post_answer() noexcept {
 void Request::respond_error(Errc code, std::uint32_t app_code, std::string_view text) noexcept {
     CINNABAR_ASSERT(code != Errc::ok && !answered());
     output_bytes_ = 0;
+    output_shape_ = 0;
     if (app_code != 0 || !text.empty()) {
         Writer writer(output_room());
         writer.u32(app_code);
@@ -153,6 +156,22 @@ ConstBytes ContextCore::write_reply(Request& request, std::uint16_t given) noexc
     header.credits = given;
     encode_reply(header, request.message_->bytes());
     return {request.message_->payload, reply_header_bytes + request.output_bytes_};
+}
+
+// By the short way, of a request that nobody refers to and that has gone no other. False: by the whole way then, and
+// nothing has changed but that the credit is back.
+bool ContextCore::reply_at_once(Request& request) noexcept {
+    CINNABAR_DEBUG_ASSERT(!request.whole_way() && !request.one_way_ && !request.orphaned_);
+    PeerBook& book = *request.book_;
+    Credits& account = book.account;
+    if (closed_ || !request.message_ || !account.may_give()) return false;
+    if (!request.credit_returned_) account.come_back();
+    const std::uint16_t credits = credits_for(book);
+    if (na->send_now(*book.peer, na::OpKind::send_expected, request.tag_, write_reply(request, credits))) return true;
+    account.take_back(credits);
+    request.credit_returned_ = true;
+    watch_starving(book);
+    return false;
 }
 
 void ContextCore::post_reply(Request& request) noexcept {
@@ -397,6 +416,7 @@ void ContextCore::users_gone(Request& request) noexcept {
     if (!request.answered_.load(std::memory_order_acquire)) {
         request.answer_ = Errc::canceled;
         request.output_bytes_ = 0;
+        request.output_shape_ = 0;
         request.answered_.store(true, std::memory_order_relaxed);
         request.work_.run = [](Work& work) noexcept {
             Request& unanswered = request_of(work.user);
@@ -415,34 +435,38 @@ void ContextCore::drop_message(Request& request) noexcept {
 
 void ContextCore::free_request_if_over(Request& request) noexcept {
     if (!request.reply_done_ || !request.users_gone_) return;
-    if (request.whole_way() && (request.transfers_ || request.pull_ || request.lend_)) return;
-    PeerBook& book = *request.book_;
     CINNABAR_DEBUG_ASSERT(!request.kept_ && request.credit_returned_);  // since its users are gone
-    CINNABAR_DEBUG_ASSERT(request.whole_way() || request.nothing_beside_message());
+    if (request.whole_way()) {
+        if (request.transfers_ || request.pull_ || request.lend_) return;
+        end_whole_way(request);
+    }
+    free_request(request);
+}
+
+// What it has besides its message.
+void ContextCore::end_whole_way(Request& request) noexcept {
+    PeerBook& book = *request.book_;
+    drop_arguments(request);
+    drop_overflow(request.large_output_, &book);
+    if (const std::uint64_t charged = std::exchange(request.decoded_bytes_, 0)) {
+        decoded_budget.give_back(charged, &book.decoded_bytes);
+    }
+    request.on_cancel_.store(nullptr, std::memory_order_relaxed);
+    request.reply_posted_ = request.stalled_ = request.cancel_told_ = request.one_way_ = false;
+    request.is_whole_way_.store(false, std::memory_order_relaxed);
+}
+
+// What describe() and an answer set anew is left as it is.
+void ContextCore::free_request(Request& request) noexcept {
+    CINNABAR_DEBUG_ASSERT(request.nothing_beside_message());
+    PeerBook& book = *request.book_;
     book.held.remove(request);
     request_table.remove(request);
     book.account.request_over();
-    if (request.message_ && request.slot_index >= messages_retained) drop_message(request);
-    if (request.whole_way()) {
-        drop_arguments(request);
-        drop_overflow(request.large_output_, &book);
-        if (const std::uint64_t charged = std::exchange(request.decoded_bytes_, 0)) {
-            decoded_budget.give_back(charged, &book.decoded_bytes);
-        }
-        request.on_cancel_.store(nullptr, std::memory_order_relaxed);
-        request.reply_posted_ = request.stalled_ = request.cancel_told_ = false;
-        request.is_whole_way_.store(false, std::memory_order_relaxed);
-    }
-    request.input_ = {};
-    request.handler_ = nullptr;
-    request.deadline_ = time_never;
+    if (request.slot_index >= messages_retained) drop_message(request);
     request.user_data = nullptr;
     request.began_.store(0, std::memory_order_relaxed);
-    request.answer_ = Errc::ok;
-    request.output_bytes_ = 0;
-    request.output_shape_ = 0;
-    request.one_way_ = request.credit_returned_ = request.reply_done_ = false;
-    request.users_gone_ = request.orphaned_ = false;
+    request.credit_returned_ = request.reply_done_ = request.users_gone_ = request.orphaned_ = false;
     request.answered_.store(false, std::memory_order_relaxed);
     request.canceled_.store(false, std::memory_order_relaxed);
     requests.release(request);

@@ -20,7 +20,7 @@ class RequestTable {
     void insert(Request& request, PeerBook& book, std::uint64_t tag) noexcept {
         request.book_ = &book;
         request.tag_ = tag;
-        if (++count_ > buckets()) grow();
+        if (++count_ > grow_above_) grow();
         link(request, bucket_of(book, tag));
     }
     // Does nothing to one that was removed before.
@@ -65,13 +65,14 @@ class RequestTable {
         *bucket = &request;
     }
     [[nodiscard]] std::size_t buckets() const noexcept { return std::size_t{1} << (64 - shift_); }
-    void grow() noexcept {
+    [[gnu::cold, gnu::noinline]] void grow() noexcept {
         const std::size_t before = buckets();
         std::unique_ptr<Request*[]> made(new (std::nothrow) Request* [4 * before] {});
         if (!made) return;
         Request** const old = table_;
         table_ = made.get();
         shift_ -= 2;
+        grow_above_ = 4 * before;
         for (std::size_t i = 0; i < before; ++i) {
             while (Request* request = old[i]) {
                 old[i] = request->tag_next_;
@@ -87,6 +88,7 @@ class RequestTable {
     const std::uint64_t salt_ = secret_u64() | 1;
     unsigned shift_ = 64 - first_bits;
     std::size_t count_ = 0;
+    std::size_t grow_above_ = std::size_t{1} << first_bits;  // as many as there are buckets
     Request* first_[std::size_t{1} << first_bits]{};
     Request** table_ = first_;
     std::unique_ptr<Request*[]> grown_;

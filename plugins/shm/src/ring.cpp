@@ -25,6 +25,14 @@ void RingWriter::look() noexcept {
     }
 }
 
+bool RingWriter::write_at_an_end(RecordKind kind, std::uint64_t id, const void* from, std::uint32_t bytes) noexcept {
+    std::byte* const to = reserve(bytes);
+    if (!to) return false;
+    std::memcpy(to, from, bytes);
+    publish({kind, 0, 0, bytes, id});
+    return true;
+}
+
 std::size_t RingWriter::used() noexcept {
     look();
     return static_cast<std::size_t>(at_ - read_);

@@ -77,6 +77,8 @@ class RingWriter {
     // `memory`: the header page and `ring_bytes` of records, all zeros.
     void attach(std::byte* memory, std::size_t ring_bytes) noexcept;
 
+    // Writes a record without flags and publishes it. False: as reserve().
+    [[nodiscard]] bool write(RecordKind kind, std::uint64_t id, const void* from, std::uint32_t bytes) noexcept;
     // Where the payload of the next record goes, 16-byte aligned; null when there is no room, or when the reader's
     // position makes no sense (broken).
     [[nodiscard]] std::byte* reserve(std::uint32_t bytes) noexcept;
@@ -92,6 +94,8 @@ class RingWriter {
     [[nodiscard]] RingHeader& header() const noexcept { return *header_; }
 
   private:
+    [[gnu::cold, gnu::noinline]] bool write_at_an_end(RecordKind kind, std::uint64_t id, const void* from,
+                                                      std::uint32_t bytes) noexcept;
     void look() noexcept;
     RingHeader* header_ = nullptr;
     std::byte* records_ = nullptr;
@@ -111,6 +115,8 @@ class RingReader {
     [[nodiscard]] bool empty() const noexcept { return first_word().load(std::memory_order_acquire) == 0; }
     // The next record: its header is a copy, its payload (see payload()) lies in shared memory still.
     [[nodiscard]] Look next(Record& out) noexcept;
+    // The same if it is a message, as most are. False: anything else, for which next() is to be asked.
+    [[nodiscard]] bool next_message(Record& out) noexcept;
     // Of the record that next() gave. The writer may change it at any time: copy it, once, before it is looked at.
     [[nodiscard]] const std::byte* payload() const noexcept { return records_ + (at_ & mask_) + record_header_bytes; }
     // Done with it.
@@ -144,11 +150,32 @@ inline std::uint64_t word_of(const Record& record) noexcept {
            std::uint64_t{record.flags} << 40 | std::uint64_t{record.status} << 48 | record_present;
 }
 
+// Of a message, without its length.
+inline constexpr std::uint64_t message_word(RecordKind kind) noexcept {
+    return std::uint64_t{static_cast<std::uint8_t>(kind)} << 32 | record_present;
+}
+
 inline std::atomic<std::uint64_t>& word_at(std::byte* at) noexcept {
     return *reinterpret_cast<std::atomic<std::uint64_t>*>(at);
 }
 
 }  // namespace detail
+
+// What most records are: one that does not come near the end of the ring, nor to what the reader has not given back.
+inline bool RingWriter::write(RecordKind kind, std::uint64_t id, const void* from, std::uint32_t bytes) noexcept {
+    const std::size_t size = record_size(bytes);
+    const std::size_t begin = at_ & mask_;
+    const bool plain = begin + size < mask_ && at_ - read_ + size + record_header_bytes <= mask_;
+    if (!plain) return write_at_an_end(kind, id, from, bytes);
+    std::byte* const place = records_ + begin;
+    std::memcpy(place + record_header_bytes, from, bytes);
+    std::memcpy(place + 8, &id, sizeof id);
+    detail::word_at(place + size).store(0, std::memory_order_relaxed);
+    order_for_sanitizer();
+    detail::word_at(place).store(detail::message_word(kind) | bytes, std::memory_order_release);
+    at_ += size;
+    return true;
+}
 
 inline std::byte* RingWriter::reserve(std::uint32_t bytes) noexcept {
     const std::size_t size = record_size(bytes);
@@ -174,6 +201,24 @@ inline void RingWriter::publish(const Record& record) noexcept {
         detail::word_at(records_ + (at_ & mask_)).store(detail::word_of({}), std::memory_order_release);
     }
     at_ = end;
+}
+
+inline bool RingReader::next_message(Record& out) noexcept {
+    const std::size_t offset = at_ & mask_;
+    const std::byte* const place = records_ + offset;
+    const std::uint64_t word = first_word().load(std::memory_order_acquire);
+    constexpr std::uint64_t first_kind = detail::message_word(RecordKind::unexpected) >> 32;
+    static_assert(detail::message_word(RecordKind::expected) >> 32 == first_kind + 1);
+    if ((word >> 32) - first_kind > 1) return false;
+    order_for_sanitizer();
+    const auto bytes = static_cast<std::uint32_t>(word);
+    const std::size_t size = record_size(bytes);
+    if (bytes > record_bytes_max_ || offset + size > mask_ + 1) return false;
+    size_ = size;
+    out.bytes = bytes;
+    out.kind = static_cast<RecordKind>(word >> 32 & 0xff);
+    std::memcpy(&out.id, place + 8, sizeof out.id);
+    return true;
 }
 
 inline RingReader::Look RingReader::next(Record& out) noexcept {

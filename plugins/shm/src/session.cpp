@@ -125,16 +125,22 @@ unsigned Session::receive() noexcept {
         armed_ = 0;
         reader_.header().armed.store(0, std::memory_order_relaxed);
     }
+    na::Receiver& receiver = port_->host().receiver();
+    na::Arrival arrival{{}, peer_, 0, port_, nullptr, 0};
     unsigned did = 0;
     for (; did < records_max && !peer().ending(); ++did) {
         Record record;
-        const RingReader::Look look = reader_.next(record);
-        if (look == RingReader::Look::none) break;
-        if (look == RingReader::Look::broken) {
-            malformed();
-            break;
+        bool message = reader_.next_message(record);
+        if (!message) {
+            const RingReader::Look look = reader_.next(record);
+            if (look == RingReader::Look::none) break;
+            if (look == RingReader::Look::broken) {
+                malformed();
+                break;
+            }
+            message = record.is_message();  // behind a skip
         }
-        if (record.is_message() ? !deliver_message(record) : deliver(record) == 0) break;
+        if (message ? !deliver_message(record, arrival, receiver) : deliver(record) == 0) break;
         reader_.consume();
     }
     if (reader_.room_due()) give_room_back();
@@ -191,7 +197,7 @@ Errc Session::deliver_access(const Record& record) noexcept {
 }
 
 // Copied at once: this frees the ring, and the peer can no longer change the bytes.
-bool Session::deliver_message(const Record& record) noexcept {
+bool Session::deliver_message(const Record& record, na::Arrival& arrival, na::Receiver& receiver) noexcept {
     if (record.bytes > message_bytes_max_) {
         malformed();
         return false;
@@ -201,11 +207,13 @@ bool Session::deliver_message(const Record& record) noexcept {
     if (room.empty()) return false;
     std::memcpy(room.data(), reader_.payload(), record.bytes);
     port_->small_traffic();
-    na::Arrival arrival{room.first(record.bytes), &peer(), record.id, port_, blocks.reading(), 0};
+    arrival.bytes = {room.data(), record.bytes};
+    arrival.tag = record.id;
+    arrival.token = blocks.reading();
     if (record.kind == RecordKind::unexpected) {
-        port_->host().receiver().on_unexpected(arrival);
+        receiver.on_unexpected(arrival);
     } else {
-        port_->host().receiver().on_expected(arrival);
+        receiver.on_expected(arrival);
     }
     blocks.consumed(record.bytes);
     return true;

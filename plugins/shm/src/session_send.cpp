@@ -39,12 +39,12 @@ bool Session::write(const na::AccessHead& head, const na::AccessBody& body) noex
 }
 
 bool Session::write_message(na::OpKind kind, na::Tag tag, ConstBytes message) noexcept {
-    const auto bytes = static_cast<std::uint32_t>(message.size());
-    std::byte* const to = writer_.reserve(bytes);
-    if (!to) return false;
-    std::memcpy(to, message.data(), bytes);
-    const bool unexpected = kind == na::OpKind::send_unexpected;
-    writer_.publish({unexpected ? RecordKind::unexpected : RecordKind::expected, 0, 0, bytes, tag});
+    static_assert(static_cast<unsigned>(na::OpKind::send_unexpected) == 0 &&
+                  static_cast<unsigned>(na::OpKind::send_expected) == 1);
+    static_assert(static_cast<unsigned>(RecordKind::unexpected) + 1 == static_cast<unsigned>(RecordKind::expected));
+    const auto record =
+        static_cast<RecordKind>(static_cast<unsigned>(RecordKind::unexpected) + static_cast<unsigned>(kind));
+    if (!writer_.write(record, tag, message.data(), static_cast<std::uint32_t>(message.size()))) return false;
     port_->wrote(*this);
     port_->small_traffic();
     return true;

@@ -84,8 +84,8 @@ class CINNABAR_API CallOp {
     Loop* loop_ = nullptr;       // holds a reference
     RpcStats* stats_ = nullptr;
     std::string_view name_;
-    na::Addr to_;
-    CallOptions options_;
+    na::Addr to_;  // of one that has failed, for the words about it
+    std::optional<Microseconds> deadline_;
     std::stop_token stop_;
     std::size_t input_bytes_ = 0;
     std::uint64_t parent_span_ = 0;  // of a call in a trace, once it was started
@@ -153,12 +153,11 @@ template <typename Out>
 Result<Out> CallOp::take() noexcept {
     if (!ended_well(rpc::shape_of<Out>())) return failure();
     Out out{};
-    const Errc decoded = rpc::decode(output(), out);
-    give_back();
-    if (decoded != Errc::ok) {
-        error_ = decoded;
+    if (const Errc refused = rpc::decode(output(), out); refused != Errc::ok) {
+        fail(refused);
         return failure();
     }
+    give_back();
     return out;
 }
 

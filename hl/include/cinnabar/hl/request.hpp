@@ -50,7 +50,11 @@ class CINNABAR_API RequestState {
     [[nodiscard]] bool decode(T& input) noexcept;
 
   private:
-    [[nodiscard]] Bytes room_for(std::size_t bytes) noexcept;
+    [[nodiscard]] Bytes room_for(std::size_t bytes) noexcept {
+        const Bytes room = request_.output_room();
+        return bytes <= room.size() ? room : large_room(bytes);
+    }
+    [[nodiscard]] Bytes large_room(std::size_t bytes) noexcept;
     void count(Errc result) noexcept;
     [[gnu::cold, gnu::noinline]] void begin_span() noexcept;
     [[gnu::cold, gnu::noinline]] void end_span(Errc result) noexcept;

@@ -97,6 +97,10 @@ class CINNABAR_API Context {
     unsigned progress(Microseconds timeout) noexcept;
     // Runs at most `count_max` nodes of the completion queue and returns how many; none inside a Receiver function.
     unsigned trigger(unsigned count_max) noexcept;
+    // Inside a callback of trigger(): the coarse time of its begin and of its end, asked for in this order. A callback
+    // begins when the one before it ends, so that of several in a row each costs one look at the clock.
+    [[nodiscard]] TimeUs callback_begins() noexcept;
+    TimeUs callback_ends() noexcept;
     [[nodiscard]] bool has_completions() const noexcept;
     // Nodes that wait for trigger(). Any thread; a snapshot.
     [[nodiscard]] std::uint32_t completions() const noexcept;

@@ -99,6 +99,8 @@ class CINNABAR_API Call : public AlignedPoolSlot {
 
     // --- after the completion
     [[nodiscard]] Errc result() const noexcept { return result_; }
+    // When that was decided, on the context's clock: the time of that round.
+    [[nodiscard]] TimeUs ended_us() const noexcept { return ended_us_; }
     // What the handler answered; valid until release. For `application`: see app_code and app_text. For `permission`, a
     // text names the rule of the target's policy that says so.
     [[nodiscard]] ConstBytes output() const noexcept { return output_; }
@@ -152,6 +154,7 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     std::atomic<std::uint64_t> generation_{1};
     Work work_;  // handing over, then the completion, then the release
     ConstBytes output_;
+    TimeUs ended_us_ = 0;
     std::atomic<std::uint64_t> cancel_generation_{0};  // whom the queued cancel_work_ means; 0: it is not queued
     std::uint32_t input_bytes_ = 0;
     std::uint32_t connection_ = 0;  // of its book, when it was posted

@@ -178,7 +178,8 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     std::uint16_t shape_ = 0;
     std::uint16_t output_shape_ = 0;
     Errc answer_ = Errc::ok;
-    std::atomic<bool> is_whole_way_{false};  // it uses, or has used, what is not for the short way
+    // It uses, or has used, what is not for the short way; it is one-way, or orphaned.
+    std::atomic<bool> is_whole_way_{false};
     bool one_way_ = false;
     bool traced_ = false;  // trace_ is set
     bool credit_returned_ = false;
