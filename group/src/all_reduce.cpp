@@ -16,22 +16,25 @@ using detail::CollectiveCall;
 using detail::Encoded;
 using detail::Mode;
 
-// Adds what other members have brought; how values are combined is known to whoever has arrived.
-Errc combine_arrived(const detail::Combine& values, Encoded& into, const Encoded& more) {
+// One value in place of several.
+Errc fold(const detail::Combine& combine, std::vector<Encoded>& values) {
+    while (values.size() > 1) {
+        if (const Errc failed = combine({}, values.front(), values.back()); failed != Errc::ok) return failed;
+        values.pop_back();
+    }
+    return Errc::ok;
+}
+
+// Adds what other members have brought. How values are combined is known to whoever has arrived; others pass them on.
+Errc combine_arrived(const detail::Combine& combine, Encoded& into, const Encoded& more) {
     Arrived a;
     Arrived b;
     if (const Errc failed = rpc::decode(ConstBytes(into), a); failed != Errc::ok) return failed;
     if (const Errc failed = rpc::decode(ConstBytes(more), b); failed != Errc::ok) return failed;
-    if (b.released > a.released) {
-        a.released = b.released;
-        a.result = std::move(b.result);
-    }
-    if (a.has_value && b.has_value) {
-        if (!values) return Errc::unsupported;
-        if (const Errc failed = values({}, a.value, b.value); failed != Errc::ok) return failed;
-    } else if (b.has_value) {
-        a.value = std::move(b.value);
-        a.has_value = true;
+    if (b.released.round > a.released.round) a.released = std::move(b.released);
+    for (Encoded& value : b.values) a.values.push_back(std::move(value));
+    if (combine) {
+        if (const Errc failed = fold(combine, a.values); failed != Errc::ok) return failed;
     }
     return detail::encode_into(into, a);
 }
@@ -49,32 +52,43 @@ CollectiveCall call_of(const R& rpc, Mode mode, const In& in, const CollectiveCa
 // Three quarters of the time, so that some is left for what comes after.
 Microseconds at_least_some(Microseconds left) { return std::max(left * 3 / 4, Microseconds(1)); }
 
+// Asks all members for their values, until all have arrived.
+hl::Task<Result<Arrived>> collect_values(std::shared_ptr<Core> core, Arrive ask, CollectiveCall wanted,
+                                         detail::Combine combine, Release& release) {
+    CollectiveCall call = call_of(arrive_rpc, Mode::reduce, ask, wanted);
+    call.combine = [combine](const Encoded&, Encoded& into, const Encoded& more) {
+        return combine_arrived(combine, into, more);
+    };
+    auto left = time_left(core);
+    call.deadline = at_least_some(co_await left);
+    auto collecting = detail::collect(core, std::move(call));
+    Result<Collected> collected = co_await collecting;
+    if (!collected) co_return collected.code();
+    if (collected->count == 0) co_return Errc::timed_out;
+    Arrived all;
+    Errc failed = rpc::decode(ConstBytes(collected->combined), all);
+    if (failed == Errc::ok && combine) failed = fold(combine, all.values);
+    if (failed != Errc::ok) co_return failed;
+    release = {ask.name, ask.round, {}, collected->count, std::move(collected->failures)};
+    if (!all.values.empty()) release.result = std::move(all.values.front());
+    co_return all;
+}
+
 // The leader's part: collects until all have arrived, then releases them.
-hl::Task<Errc> lead(std::shared_ptr<Core> core, std::string name, CollectiveCall wanted, detail::Combine values) {
-    Arrive ask{name, core->arrivals->last_round(name) + 1};
+hl::Task<Errc> lead(std::shared_ptr<Core> core, std::string name, CollectiveCall wanted, detail::Combine combine) {
     for (int attempt = 0; attempt < 3; ++attempt) {
-        CollectiveCall collect_call = call_of(arrive_rpc, Mode::reduce, ask, wanted);
-        collect_call.combine = [values](const Encoded&, Encoded& into, const Encoded& more) {
-            return combine_arrived(values, into, more);
-        };
-        auto left = time_left(core);
-        collect_call.deadline = at_least_some(co_await left);
-        auto collecting = detail::collect(core, std::move(collect_call));
-        Result<Collected> collected = co_await collecting;
-        if (!collected) co_return collected.code();
-        Arrived all;
-        if (collected->count == 0) co_return Errc::timed_out;
-        const Errc decoded = rpc::decode(ConstBytes(collected->combined), all);
-        if (decoded != Errc::ok) co_return decoded;
-        if (all.released > ask.round) {
+        Arrive ask{name, 0, core->arrivals->last(name)};
+        ask.round = ask.previous.round + 1;
+        Release release;
+        auto collecting = collect_values(core, ask, wanted, combine, release);
+        Result<Arrived> all = co_await collecting;
+        if (!all) co_return all.code();
+        if (all->released.round > ask.round) {
             // This member has missed rounds; it joined later than others.
-            core->arrivals->skip_to(name, all.released);
-            ask.round = all.released + 1;
+            core->arrivals->skip_to(all->released);
             continue;
         }
-        const bool done_before = all.released == ask.round;
-        Release release{name, ask.round, done_before ? std::move(all.result) : std::move(all.value), collected->count,
-                        std::move(collected->failures)};
+        if (all->released.round == ask.round) release = std::move(all->released);
         CollectiveCall release_call = call_of(release_rpc, Mode::count, release, wanted);
         auto rest = time_left(core);
         release_call.deadline = at_least_some(co_await rest);

@@ -29,27 +29,30 @@ void Arrivals::depart(const std::string& name) {
     if (const auto at = places_.find(name); at != places_.end()) at->second.arrival = nullptr;
 }
 
-std::uint64_t Arrivals::last_round(const std::string& name) const {
+Release Arrivals::last(const std::string& name) const {
     const std::lock_guard lock(mutex_);
     const auto at = places_.find(name);
-    return at == places_.end() ? 0 : at->second.released;
+    return at == places_.end() ? Release{name, 0, {}, 0, {}} : at->second.last;
 }
 
-void Arrivals::skip_to(const std::string& name, std::uint64_t round) {
+void Arrivals::skip_to(const Release& last) {
     const std::lock_guard lock(mutex_);
-    if (const auto at = places_.find(name); at != places_.end()) at->second.released = round;
+    if (const auto at = places_.find(last.name); at != places_.end()) at->second.last = last;
+}
+
+std::shared_ptr<Arrival> Arrivals::end_round(Place& place, const Release& release) {
+    if (release.round <= place.last.round) return {};
+    place.last = release;
+    std::shared_ptr<Arrival> arrival = std::exchange(place.arrival, nullptr);
+    if (arrival) arrival->release = release;
+    return arrival;
 }
 
 void Arrivals::release(const Release& release) {
     std::shared_ptr<Arrival> arrival;
     {
         const std::lock_guard lock(mutex_);
-        const auto at = places_.find(release.name);
-        if (at == places_.end() || release.round <= at->second.released) return;
-        at->second.released = release.round;
-        at->second.result = release.result;
-        arrival = std::exchange(at->second.arrival, nullptr);
-        if (arrival) arrival->release = release;
+        if (const auto at = places_.find(release.name); at != places_.end()) arrival = end_round(at->second, release);
     }
     if (arrival) arrival->released->set();
 }
@@ -57,19 +60,25 @@ void Arrivals::release(const Release& release) {
 hl::Task<Result<Arrived>> Arrivals::await_arrival(Arrive asked) {
     for (;;) {
         std::shared_ptr<Signal> changed;
+        std::shared_ptr<Arrival> ended;
         {
             const std::lock_guard lock(mutex_);
             if (closed_) co_return Errc::shutting_down;
-            const auto at = places_.find(asked.name);
-            if (at != places_.end() && at->second.released >= asked.round) {
-                Arrived ahead{at->second.released, at->second.result, {}, false};
-                co_return ahead;
-            }
-            if (at != places_.end() && at->second.arrival) {
-                Arrived here{at->second.released, {}, at->second.arrival->value, true};
-                co_return here;
-            }
             changed = changed_;
+            const auto at = places_.find(asked.name);
+            Place* const place = at == places_.end() ? nullptr : &at->second;
+            if (place && place->last.round >= asked.round) co_return Arrived{place->last, {}};
+            Arrival* const here = place ? place->arrival.get() : nullptr;
+            if (here && here->round != 0 && here->round == asked.previous.round) {
+                ended = end_round(*place, asked.previous);
+            } else if (here) {
+                here->round = asked.round;
+                co_return Arrived{place->last, {here->value}};
+            }
+        }
+        if (ended) {
+            ended->released->set();
+            continue;
         }
         const Errc waited = co_await wait_for(node_, changed);
         if (waited != Errc::ok) co_return waited;

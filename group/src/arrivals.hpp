@@ -14,23 +14,23 @@
 
 namespace cinnabar::group {
 
-struct Arrive {
-    std::string name;
-    std::uint64_t round = 0;
-};
-// What members have brought together so far.
-struct Arrived {
-    std::uint64_t released = 0;     // the largest round that one of them has been released from
-    std::vector<std::byte> result;  // of that round
-    std::vector<std::byte> value;   // of those that have arrived
-    bool has_value = false;
-};
+// How a round ended, for all that took part in it.
 struct Release {
     std::string name;
-    std::uint64_t round = 0;
+    std::uint64_t round = 0;  // 0: none has ended yet
     std::vector<std::byte> result;
     std::uint64_t count = 0;
     std::vector<Failure> failures;
+};
+struct Arrive {
+    std::string name;
+    std::uint64_t round = 0;
+    Release previous;  // of the round before, for members that a leader which died has not released from it
+};
+// What members have brought together so far.
+struct Arrived {
+    Release released;                            // of the largest round that one of them has been released from
+    std::vector<std::vector<std::byte>> values;  // of those that have arrived, combined where it was known how
 };
 inline constexpr hl::Rpc<Arrived(Arrive)> arrive_rpc{"cinnabar.group.arrive"};
 inline constexpr hl::Rpc<void(Release)> release_rpc{"cinnabar.group.release"};
@@ -39,6 +39,7 @@ inline constexpr hl::Rpc<void(Release)> release_rpc{"cinnabar.group.release"};
 struct Arrival {
     std::vector<std::byte> value;
     detail::Combine combine;
+    std::uint64_t round = 0;  // of which the value was given; 0: not yet
     std::shared_ptr<Signal> released = std::make_shared<Signal>();
     Release release;  // once it is released
 };
@@ -54,8 +55,10 @@ class Arrivals {
     [[nodiscard]] Result<std::shared_ptr<Arrival>> arrive(const std::string& name, std::vector<std::byte> value,
                                                           detail::Combine combine);
     void depart(const std::string& name);
-    [[nodiscard]] std::uint64_t last_round(const std::string& name) const;
-    void skip_to(const std::string& name, std::uint64_t round);
+    // The last release; one of round 0 if there is none.
+    [[nodiscard]] Release last(const std::string& name) const;
+    // Rounds that ended without this process.
+    void skip_to(const Release& last);
     void release(const Release& release);
     // Waits until the member has arrived, or has been released from that round or a later one.
     [[nodiscard]] hl::Task<Result<Arrived>> await_arrival(Arrive asked);
@@ -65,9 +68,11 @@ class Arrivals {
   private:
     struct Place {
         std::shared_ptr<Arrival> arrival;  // null: nobody is here
-        std::uint64_t released = 0;
-        std::vector<std::byte> result;
+        Release last;
     };
+    // The arrival that the release ends, if there is one.
+    [[nodiscard]] static std::shared_ptr<Arrival> end_round(Place& place, const Release& release);
+
     hl::NodeRef node_;
     mutable std::mutex mutex_;
     std::map<std::string, Place> places_;

@@ -61,7 +61,7 @@ hl::Task<Result<ViewPage>> read_view(std::shared_ptr<Core> core, na::Addr from) 
 Table table_of(const std::vector<Claim>& claims, std::uint32_t members_max) {
     Table table;
     for (const Claim& claim : claims) {
-        if (claim.rank >= members_max || claim.incarnation == 0) continue;
+        if (claim.rank >= members_max || !is_life(claim.incarnation)) continue;
         const State state = claim.state == State::suspect ? State::alive : claim.state;
         table.put(claim.rank, {claim.incarnation, claim.refutation, state, claim.process, claim.profile});
     }
@@ -74,7 +74,7 @@ hl::Task<Result<void>> join_by(std::shared_ptr<Core> core, na::Addr seed, Rank w
     auto call = core->node.call(join_rpc, seed, request, call_of(*core, Microseconds(5'000'000)));
     auto joined = co_await call;
     if (!joined) co_return std::move(joined).error();
-    if (joined->rank >= core->options.swim.members_max) co_return Errc::protocol;
+    if (joined->rank >= core->options.swim.members_max || !is_life(joined->incarnation)) co_return Errc::protocol;
     auto reading = read_view(core, seed);
     auto view = co_await reading;
     if (!view) co_return std::move(view).error();

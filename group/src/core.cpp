@@ -188,14 +188,18 @@ std::uint32_t Core::incarnation() const {
     return swim_ ? swim_->self().incarnation : 0;
 }
 
-bool Core::enter_follower() {
+bool Core::enter_follower(const na::Addr& source) {
     const std::lock_guard lock(mutex_);
-    return !closed_ && followers_ < options.followers_max && ++followers_ != 0;
+    const auto of_source = std::count(followers_.begin(), followers_.end(), source);
+    const std::uint32_t share = std::max(options.followers_max / 2, 1u);
+    if (closed_ || followers_.size() >= options.followers_max || of_source >= std::ptrdiff_t{share}) return false;
+    followers_.push_back(source);
+    return true;
 }
 
-void Core::leave_follower() {
+void Core::leave_follower(const na::Addr& source) {
     const std::lock_guard lock(mutex_);
-    --followers_;
+    followers_.erase(std::find(followers_.begin(), followers_.end(), source));
 }
 
 unsigned Core::health() const {

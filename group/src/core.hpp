@@ -52,9 +52,9 @@ class Core : public std::enable_shared_from_this<Core> {
     [[nodiscard]] View view();
     [[nodiscard]] Stamp stamp() const;
     [[nodiscard]] unsigned health() const;
-    // True while one more may follow from here; then leave_follower() is owed.
-    [[nodiscard]] bool enter_follower();
-    void leave_follower();
+    // True while one more may follow from here, half of them by one peer; then leave_follower() is owed.
+    [[nodiscard]] bool enter_follower(const na::Addr& source);
+    void leave_follower(const na::Addr& source);
     [[nodiscard]] std::shared_ptr<EventQueue> subscribe();
     // Set at the next change of the view.
     [[nodiscard]] std::shared_ptr<Signal> next_change();
@@ -106,7 +106,7 @@ class Core : public std::enable_shared_from_this<Core> {
     std::unordered_map<Rank, std::stop_source> lost_;
     std::unordered_map<rpc::RpcId, std::shared_ptr<const detail::ServedRpc>> served_;
     std::uint64_t calls_ = 0;
-    std::uint32_t followers_ = 0;
+    std::vector<na::Addr> followers_;
     bool closed_ = false;
     bool serving_ = false;
 };

@@ -26,7 +26,7 @@ void Core::learn(const std::vector<Claim>& claims, bool trusted) {
 
 // One that follows believes the member that it follows.
 void Core::put_followed(const Claim& claim) {
-    if (claim.rank >= options.swim.members_max || claim.incarnation == 0) return;
+    if (claim.rank >= options.swim.members_max || !is_life(claim.incarnation)) return;
     const Entry& known = followed_.at(claim.rank);
     const auto place = [](std::uint32_t life, std::uint64_t whose, State state) {
         return std::tuple(life, whose, !is_present(state));
@@ -116,6 +116,7 @@ Result<JoinAnswer> Core::accept(const JoinRequest& request, na::Addr& hand_on) {
         return Error(Errc::busy, "another process has that rank; it is free when that one is known to be gone");
     }
     const std::uint32_t incarnation = before.incarnation + 1;
+    if (!is_life(incarnation)) return Error(Errc::too_large, "that rank has had all its lives; take another");
     swim_->accept(rank, incarnation, request.process, std::move(profile), now_us());
     Swim::Outbox none;
     const JoinAnswer answer{group_, rank, incarnation};

@@ -44,12 +44,14 @@ hl::Task<Result<ViewPage>> wait_for_change(std::shared_ptr<Core> core, FollowReq
     }
 }
 
-hl::Task<Result<ViewPage>> answer_follower(std::shared_ptr<Core> core, FollowRequest request) {
+hl::Task<Result<ViewPage>> answer_follower(std::shared_ptr<Core> core, hl::Request<FollowRequest> incoming) {
+    const FollowRequest& request = *incoming;
+    const na::Addr source = incoming.source();
     if (request.group != core->group()) co_return Error(Errc::not_found, "no member of that group is here");
-    if (!core->enter_follower()) co_return Error(Errc::overloaded, "too many follow the group from this member");
+    if (!core->enter_follower(source)) co_return Error(Errc::overloaded, "too many follow the group from this member");
     auto waiting = wait_for_change(core, request);
     auto page = co_await waiting;
-    core->leave_follower();
+    core->leave_follower(source);
     co_return page;
 }
 
@@ -69,7 +71,7 @@ Result<void> Core::serve_members() {
     CINNABAR_TRY_VOID(node.serve(
         view_rpc, [core](const ViewRequest& r) { return answer_view(*core, r); }, by));
     CINNABAR_TRY_VOID(node.serve(
-        follow_rpc, [core](const FollowRequest& r) { return answer_follower(core, r); }, by));
+        follow_rpc, [core](hl::Request<FollowRequest> r) { return answer_follower(core, std::move(r)); }, by));
     CINNABAR_TRY_VOID(node.serve(
         tree_rpc, [core](hl::Request<TreeRequest> r) { return answer_call(core, std::move(r)); }, by));
     CINNABAR_TRY_VOID(node.serve(

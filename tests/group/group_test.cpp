@@ -249,5 +249,89 @@ TEST(group, a_cancel_reaches_every_leaf) {
     for (std::size_t i = 0; i < 13; ++i) EXPECT_EQ(all[i].waiting, 0) << i;
 }
 
+TEST(group, a_call_whose_origin_dies_ends_everywhere) {
+    SimGroup all(7, 18);
+    const auto call = [](Group group) -> Task<void> {
+        const CollectiveOptions options{.deadline = 1h, .tree = Tree::k_nomial, .fanout = 2};
+        auto task = group.broadcast(wait_long, options);
+        (void)co_await task;
+    };
+    ASSERT_EQ(all[6].node->spawn(call(*all[6].group)), Errc::ok);
+    all.run_for(1s);
+    EXPECT_EQ(all[0].waiting, 1);
+    all.kill(all[6]);
+    all.run_for(20s);
+    for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(all[i].waiting, 0) << i;
+}
+
+Task<void> pass_barrier(Group group, int& passed, std::size_t& count) {
+    auto task = group.barrier("step", CollectiveOptions{.deadline = 60s});
+    const Result<Reached> reached = co_await task;
+    if (reached.ok()) count = reached->count;
+    ++passed;
+}
+
+TEST(group, a_barrier_holds_all_until_the_last_has_come) {
+    SimGroup all(6, 19);
+    for (int round = 0; round < 3; ++round) {
+        int passed = 0;
+        std::size_t count = 0;
+        for (std::size_t i = 0; i < 5; ++i)
+            ASSERT_EQ(all[i].node->spawn(pass_barrier(*all[i].group, passed, count)), Errc::ok);
+        all.run_for(2s);
+        EXPECT_EQ(passed, 0);
+        ASSERT_EQ(all[5].node->spawn(pass_barrier(*all[5].group, passed, count)), Errc::ok);
+        all.run_for(2s);
+        EXPECT_EQ(passed, 6);
+        EXPECT_EQ(count, 6u);
+    }
+}
+
+TEST(group, a_barrier_goes_on_when_its_leader_dies) {
+    SimGroup all(6, 20);
+    int passed = 0;
+    std::size_t count = 0;
+    for (std::size_t i = 1; i < 5; ++i)
+        ASSERT_EQ(all[i].node->spawn(pass_barrier(*all[i].group, passed, count)), Errc::ok);
+    all.run_for(1s);
+    all.kill(all[0]);
+    all.run_for(10s);
+    EXPECT_EQ(passed, 0);
+    ASSERT_EQ(all[5].node->spawn(pass_barrier(*all[5].group, passed, count)), Errc::ok);
+    all.run_for(10s);
+    EXPECT_EQ(passed, 5);
+    EXPECT_EQ(count, 5u);
+}
+
+TEST(group, an_all_reduce_gives_the_sum_to_all) {
+    SimGroup all(7, 21);
+    std::vector<int> sums;
+    const auto add = [](Group group, std::vector<int>& out) -> Task<void> {
+        const int mine = static_cast<int>(group.rank()) + 1;
+        auto task = group.all_reduce("sum", mine, group::plus, ten_seconds);
+        const Result<Reduced<int>> sum = co_await task;
+        out.push_back(sum.ok() ? sum->value.value_or(-1) : -2);
+    };
+    for (std::size_t i = 0; i < 7; ++i) ASSERT_EQ(all[i].node->spawn(add(*all[i].group, sums)), Errc::ok);
+    all.run_for(5s);
+    EXPECT_EQ(sums, std::vector<int>(7, 28));
+}
+
+TEST(group, what_cannot_be_done_says_so) {
+    SimGroup all(2, 22);
+    EXPECT_EQ(all[0].group->serve(note, [](const std::string&) {}).code(), Errc::exists);
+    constexpr Rpc<int(int)> unknown{"test.unknown"};
+    EXPECT_EQ(sync_wait(all[0].group->call(unknown, 1, 1, ten_seconds)).code(), Errc::no_such_rpc);
+    constexpr Rpc<int(std::string)> other_types{"test.fail_on"};
+    EXPECT_EQ(sync_wait(all[0].group->call(other_types, 1, "1", ten_seconds)).code(), Errc::bad_signature);
+    const auto reduced = sync_wait(all[0].group->reduce(fail_on, 5, group::plus, ten_seconds)).value();
+    ASSERT_EQ(reduced.failures.size(), 1u);
+    EXPECT_EQ(reduced.failures[0].rank, 1u);
+    EXPECT_EQ(reduced.failures[0].code, Errc::unsupported) << "it was served without a combiner";
+    const std::string long_name(300, 'n');
+    EXPECT_EQ(sync_wait(all[0].group->barrier(long_name, ten_seconds)).code(), Errc::invalid_argument);
+    EXPECT_EQ(Group::create(*all[0].node).code(), Errc::exists) << "one group for each provider";
+}
+
 }  // namespace
 }  // namespace cinnabar::test

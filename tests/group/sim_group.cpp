@@ -55,6 +55,8 @@ group::GroupOptions SimGroup::options() {
     options.swim.period = 100ms;
     options.swim.suspicion_min = 3;
     options.swim.suspicion_spread = 2;
+    options.swim.members_max = members_max;
+    options.calls_max = calls_max;
     return options;
 }
 

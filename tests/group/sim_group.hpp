@@ -33,6 +33,10 @@ struct SimMember {
 
 class SimGroup {
   public:
+    // Of each member, so that what is bounded by them is soon full.
+    static constexpr std::uint32_t members_max = 200;
+    static constexpr std::uint32_t calls_max = 64;
+
     // `members` that know each other. World numbers are not used twice at a time.
     SimGroup(std::size_t members, std::uint64_t seed, sim::WorldOptions weather = {});
     ~SimGroup();

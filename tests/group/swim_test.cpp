@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace cinnabar::test {
 namespace {
 
@@ -110,6 +112,14 @@ TEST(swim, halves_of_a_cut_group_exclude_each_other_and_come_together_again) {
         10);
 }
 
+TEST(swim, nearly_all_may_die_at_once_and_are_excluded) {
+    SwimWorld world(200, {}, {.loss_per_mille = 10}, 11);
+    world.run_for(5 * period_us);
+    for (Rank rank = 5; rank < 200; ++rank) world.kill(rank);
+    world.run_for(3000 * period_us);
+    for (Rank rank = 0; rank < 5; ++rank) EXPECT_EQ(world.member(rank).table().present(), 5u);
+}
+
 TEST(swim, one_that_leaves_is_gone_at_once_and_is_not_called_dead) {
     SwimWorld world(50, {}, {}, 3);
     std::size_t left = 0;
@@ -157,6 +167,27 @@ TEST(swim, claims_about_ranks_that_nobody_gave_out_take_no_memory) {
     message.claims = {Claim{3, 5000, 0, State::excluded, 4, 1, nullptr}};
     victim.receive(message, world.now_us(), out);
     EXPECT_EQ(victim.table().at(3).state, State::alive) << "no rank has lived so often";
+}
+
+// How many messages of a kind a member sends when it is told the same a thousand times.
+std::size_t sent_of_kind(const group::Message& told, group::Kind kind, Rank to) {
+    SwimWorld world(10, {}, {}, 12);
+    world.run_for(30 * period_us);
+    Swim::Outbox out;
+    for (int i = 0; i < 1000; ++i) world.member(0).receive(told, world.now_us(), out);
+    return static_cast<std::size_t>(std::count_if(
+        out.begin(), out.end(), [&](const group::Message& sent) { return sent.kind == kind && sent.to == to; }));
+}
+
+TEST(swim, one_that_asks_for_pings_without_end_has_four) {
+    const group::Message asks{1, group::Kind::ping_request, 3, 1, 0, 5, 77, {}, {}, {}};
+    EXPECT_EQ(sent_of_kind(asks, group::Kind::ping, 5), 4u);
+}
+
+TEST(swim, one_that_asks_for_digests_without_end_is_answered_eight_times) {
+    group::Message asks{1, group::Kind::sync, 3, 1, 0, group::no_rank, 77, {}, {}, {}};
+    asks.digests.resize(group::Table::buckets, 1);
+    EXPECT_EQ(sent_of_kind(asks, group::Kind::sync_answer, 3), 8u);
 }
 
 TEST(swim, equal_seeds_give_equal_runs) {

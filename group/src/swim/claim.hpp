@@ -26,6 +26,13 @@ struct Profile {
     }
 };
 
+// A rank has no more lives than this; whoever claims a later one lies.
+inline constexpr std::uint32_t incarnation_max = 1u << 31;
+
+[[nodiscard]] constexpr bool is_life(std::uint32_t incarnation) noexcept {
+    return incarnation != 0 && incarnation <= incarnation_max;
+}
+
 struct Claim {
     static constexpr bool proc_borrows = false;
 

@@ -16,7 +16,7 @@ constexpr unsigned conflicts_max = 16;
 }  // namespace
 
 bool Swim::plausible(const Claim& claim, Source source) const noexcept {
-    if (claim.incarnation == 0 || claim.rank >= options_.members_max) return false;
+    if (!is_life(claim.incarnation) || claim.rank >= options_.members_max) return false;
     if (source == Source::joining) return true;
     const Entry& known = table_.at(claim.rank);
     if (!known.known() && claim.rank >= 2 * table_.known() + gap_max) return false;
@@ -116,14 +116,13 @@ void Swim::suspect(Rank rank, Rank by, unsigned confirmations, TimeUs now) {
 }
 
 void Swim::expire_suspicions(TimeUs now) {
-    const std::vector<Rank> due = suspicions_.due(now);
+    std::vector<Rank> due = suspicions_.due(now);
     if (due.empty()) return;
-    if (cut_off(now)) {
+    if (cut_off(now) && cut_off_since_us_ == time_never) {
         // For as long again, at most: all others may have died after all.
-        if (cut_off_since_us_ == time_never) {
-            cut_off_since_us_ = now;
-            return suspicions_.restart(now);
-        }
+        cut_off_since_us_ = now;
+        suspicions_.extend(now);
+        due = suspicions_.due(now);
     }
     for (const Rank rank : due) {
         suspicions_.end(rank);
@@ -163,8 +162,12 @@ void Swim::about_self(const Claim& claim) {
     if (gone || claim.incarnation > self_.incarnation) outbid(claim.incarnation);
 }
 
-// Begins the life after that one.
+// Begins the life after that one; there is none after the last.
 void Swim::outbid(std::uint32_t incarnation) {
+    if (incarnation >= incarnation_max) {
+        displaced_ = true;
+        return;
+    }
     self_.incarnation = incarnation + 1;
     refutation_ = 0;
     put(self_.rank, {self_.incarnation, 0, State::alive, self_.process, self_.profile}, true);

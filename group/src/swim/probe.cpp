@@ -90,6 +90,9 @@ void Swim::on_ack(const Message& message, TimeUs now, Outbox& out) {
 
 void Swim::on_ping_request(const Message& message, TimeUs now, Outbox& out) {
     if (proxies_.size() >= proxies_max || !table_.at(message.about).known() || message.about == self_.rank) return;
+    const auto of_origin =
+        std::count_if(proxies_.begin(), proxies_.end(), [&](const Proxy& each) { return each.origin == message.from; });
+    if (of_origin >= proxies_of_one_max) return;
     const auto timeout = static_cast<TimeUs>(options_.ping_timeout.count());
     const std::uint32_t sequence = ++sequence_;
     proxies_.push_back({message.from, message.sequence, message.about, sequence, now + timeout,

@@ -48,6 +48,14 @@ TimeUs Suspicions::next_due_us() const noexcept {
     return next;
 }
 
+void Suspicions::extend(TimeUs now) noexcept {
+    for (auto& [rank, suspect] : suspects_) {
+        if (suspect.extensions == extensions_max) continue;
+        ++suspect.extensions;
+        suspect.since = now;
+    }
+}
+
 void Suspicions::restart(TimeUs now) noexcept {
     for (auto& [rank, suspect] : suspects_) suspect.since = now;
 }

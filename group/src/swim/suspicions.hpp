@@ -17,6 +17,7 @@ namespace cinnabar::group {
 class CINNABAR_API Suspicions {
   public:
     static constexpr unsigned confirmations_max = 3;
+    static constexpr unsigned extensions_max = 2;
 
     struct Times {
         TimeUs least;
@@ -34,6 +35,9 @@ class CINNABAR_API Suspicions {
     [[nodiscard]] TimeUs next_due_us() const noexcept;
     // Gives all of them the whole time again; nothing could be heard meanwhile.
     void restart(TimeUs now) noexcept;
+    // The same, but twice at most for each: where most members are dead, little is heard, and they must go all the
+    // same.
+    void extend(TimeUs now) noexcept;
     [[nodiscard]] std::size_t size() const noexcept { return suspects_.size(); }
 
   private:
@@ -42,6 +46,7 @@ class CINNABAR_API Suspicions {
         Times times;
         unsigned wanted;
         unsigned confirmations = 0;
+        unsigned extensions = 0;
         std::array<Rank, confirmations_max + 1> by{};
         [[nodiscard]] TimeUs due_us() const noexcept;
     };

@@ -92,7 +92,7 @@ void Swim::receive(const Message& message, TimeUs now, Outbox& out) {
     last_heard_us_ = now;
     if (cut_off_since_us_ != time_never) {
         cut_off_since_us_ = time_never;
-        suspicions_.restart(now);
+        suspicions_.extend(now);
     }
     const TimeUs last_change_us = last_change_us_;
     for (const Claim& claim : message.claims)

@@ -94,6 +94,7 @@ class CINNABAR_API Swim {
         TimeUs ends_us;
     };
     static constexpr std::size_t proxies_max = 64;
+    static constexpr std::ptrdiff_t proxies_of_one_max = 4;  // by one member
     static constexpr std::size_t doubts_max = 16;
     static constexpr unsigned sync_answers_max = 8;  // in one period
 

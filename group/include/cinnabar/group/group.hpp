@@ -50,7 +50,8 @@ class CINNABAR_API Group {
     [[nodiscard]] unsigned slowness() const;
     void leave() const;
 
-    // --- serving. At most one handler for each Rpc. `combine` is for reduce(): what members below this one have
+    // --- serving. At most one handler for each Rpc; exists: there is one. A handler must not hold its Group, which
+    // holds it, but may refer to it. `combine` is for reduce(): what members below this one have
     // answered is combined here.
     template <typename R, typename F>
     Result<void> serve(const R& rpc, F handler) const {
