@@ -110,10 +110,28 @@ Rank leader_of(const CollectiveCall& call, const View& view) {
     return no_rank;
 }
 
+// A leader that died may have released only some. One who is not there any more does not lead, but knows.
+hl::Task<void> ask_whether_released(std::shared_ptr<Core> core, std::string name, Rank leader, CollectiveCall wanted) {
+    CollectiveCall call = call_of(released_rpc, Mode::gather, name, wanted);
+    call.everybody = false;
+    call.only = {leader};
+    call.except.clear();
+    auto left = time_left(core);
+    call.deadline = std::max(std::min(co_await left, core->options.swim.period), Microseconds(1));
+    auto asking = detail::collect(core, std::move(call));
+    const Result<Collected> answer = co_await asking;
+    Release last;
+    if (!answer || answer->parts.size() != 1) co_return;
+    if (rpc::decode(ConstBytes(answer->parts.front().output), last) == Errc::ok && last.name == name)
+        core->arrivals->catch_up(last);
+}
+
 hl::Task<Errc> pass(std::shared_ptr<Core> core, std::string name, std::shared_ptr<Arrival> arrival,
                     CollectiveCall wanted) {
+    const Rank first_leader = leader_of(wanted, core->view());
     for (;;) {
-        if (leader_of(wanted, core->view()) == core->rank()) {
+        const Rank leader = leader_of(wanted, core->view());
+        if (leader == core->rank()) {
             auto leading = lead(core, name, wanted, arrival->combine);
             const Errc led = co_await leading;
             if (arrival->released->is_set()) co_return Errc::ok;
@@ -126,6 +144,9 @@ hl::Task<Errc> pass(std::shared_ptr<Core> core, std::string name, std::shared_pt
         const Microseconds left = co_await rest;
         if (waited != Errc::timed_out || left.count() == 0) co_return waited;
         if (core->closed()) co_return Errc::closed;
+        if (leader == first_leader || leader == core->rank() || leader == no_rank) continue;
+        auto asking = ask_whether_released(core, name, leader, wanted);
+        co_await asking;
     }
 }
 
@@ -160,6 +181,8 @@ Result<void> serve_arrivals(const std::shared_ptr<Core>& core) {
         return combine_arrived(arrivals->combine_of(asked.name), into, more);
     };
     CINNABAR_TRY_VOID(core->add_served(std::move(arrive)));
+    CINNABAR_TRY_VOID(core->add_served(
+        detail::served_by(released_rpc, [arrivals](const std::string& name) { return arrivals->last(name); })));
     auto release = detail::served_by(release_rpc, [arrivals](const Release& told) { arrivals->release(told); });
     return core->add_served(std::move(release));
 }

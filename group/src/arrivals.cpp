@@ -57,6 +57,17 @@ void Arrivals::release(const Release& release) {
     if (arrival) arrival->released->set();
 }
 
+void Arrivals::catch_up(const Release& release) {
+    std::shared_ptr<Arrival> arrival;
+    {
+        const std::lock_guard lock(mutex_);
+        const auto at = places_.find(release.name);
+        if (at == places_.end() || !at->second.arrival || at->second.arrival->round != release.round) return;
+        arrival = end_round(at->second, release);
+    }
+    if (arrival) arrival->released->set();
+}
+
 hl::Task<Result<Arrived>> Arrivals::await_arrival(Arrive asked) {
     for (;;) {
         std::shared_ptr<Signal> changed;

@@ -34,6 +34,8 @@ struct Arrived {
 };
 inline constexpr hl::Rpc<Arrived(Arrive)> arrive_rpc{"cinnabar.group.arrive"};
 inline constexpr hl::Rpc<void(Release)> release_rpc{"cinnabar.group.release"};
+// The last release under a name.
+inline constexpr hl::Rpc<Release(std::string)> released_rpc{"cinnabar.group.released"};
 
 // One arrival that waits.
 struct Arrival {
@@ -60,6 +62,8 @@ class Arrivals {
     // Rounds that ended without this process.
     void skip_to(const Release& last);
     void release(const Release& release);
+    // Ends the arrival that waits if its value was given for that round.
+    void catch_up(const Release& release);
     // Waits until the member has arrived, or has been released from that round or a later one.
     [[nodiscard]] hl::Task<Result<Arrived>> await_arrival(Arrive asked);
     [[nodiscard]] detail::Combine combine_of(const std::string& name) const;

@@ -152,6 +152,55 @@ class Storm {
     std::vector<std::stop_source> stops_;
 };
 
+// What a member got of each of its all-reduces.
+struct Rounds {
+    int ended = 0;
+    std::vector<Result<Reduced<int>>> results;
+};
+
+Task<void> reduce_in_rounds(Group group, int rounds, Rounds& out) {
+    for (int round = 0; round < rounds; ++round) {
+        auto task = group.all_reduce("step", 1, group::plus, {.deadline = 30s});
+        out.results.push_back(co_await task);
+        ++out.ended;
+    }
+}
+
+// All members go through rounds of all-reduces while some of them, the leader often among them, die at any moment.
+void reduce_while_some_die(std::uint64_t seed) {
+    constexpr int rounds = 4;
+    Random random(seed);
+    const std::size_t members = 3 + random.below(5);
+    SimGroup all(members, seed, {.late_one_in = 20});
+    std::vector<Rounds> got(members);
+    for (std::size_t i = 0; i < members; ++i)
+        ASSERT_EQ(all[i].node->spawn(reduce_in_rounds(*all[i].group, rounds, got[i])), Errc::ok);
+    for (std::size_t deaths = random.below(members - 1); deaths > 0; --deaths) {
+        all.run_for(Microseconds(random.below(2000)));
+        SimMember& victim = all[random.chance(2) ? 0 : random.below(members)];
+        if (!victim.dead) all.kill(victim);
+    }
+    const auto waits = [&](std::size_t i) { return !all[i].dead && got[i].ended < rounds; };
+    for (int second = 0; second < 130; ++second) {
+        bool some_wait = false;
+        for (std::size_t i = 0; i < members; ++i) some_wait = some_wait || waits(i);
+        if (!some_wait) break;
+        all.run_for(1s);
+    }
+    for (std::size_t i = 0; i < members; ++i) {
+        if (all[i].dead) continue;
+        EXPECT_FALSE(waits(i)) << "every call ends: " << i;
+        for (const auto& result : got[i].results) {
+            ASSERT_TRUE(result.ok()) << result.error().message();
+            EXPECT_EQ(static_cast<std::size_t>(result->value.value_or(-1)), result->count) << "each counts once";
+            EXPECT_GE(result->count, all.alive());
+            EXPECT_LE(result->count, members);
+        }
+    }
+}
+
+TEST(storm, all_reduces_count_each_member_once_whoever_dies) { for_each_seed(reduce_while_some_die); }
+
 TEST(storm, collective_calls_keep_their_promises) {
     for_each_seed([](std::uint64_t seed) { Storm(seed).run(); }, 2);
 }
