@@ -19,6 +19,7 @@ constexpr Rpc<int(int)> slow_twice{"slow_twice"};
 constexpr Rpc<std::uint64_t(Bulk)> total{"total"};
 constexpr Rpc<int(int)> back{"back"};
 constexpr Rpc<int(Bulk)> hold{"hold"};
+constexpr OneWay<int> tell{"tell"};
 
 void serve(const Node& node) {
     ASSERT_TRUE(node.serve(twice, [](int value) { return 2 * value; }).ok());
@@ -187,6 +188,21 @@ TEST(Quarantine, is_told_by_the_region_and_by_the_error) {
     server.reset();
     EXPECT_EQ(client.run_for(10s), Errc::ok);
     EXPECT_FALSE(region.quarantined());
+}
+
+// What a task begins as it is stopped completes after the last task of the node has ended.
+TEST_F(Simulated, a_node_is_destroyed_with_completions_that_nobody_has_run) {
+    std::optional<Node> leaving = Node::open(at("leaving")).value();
+    int told = 0;
+    const auto say_goodbye = [&told](NodeRef node, Addr to) -> Task<void> {
+        (void)co_await node.sleep_for(1h);
+        for (int i = 0; i < 3; ++i) node.call(tell, to, i).then([&told](const Result<void>&) { ++told; });
+    };
+    ASSERT_EQ(leaving->spawn(say_goodbye(*leaving, to_)), Errc::ok);
+    ASSERT_EQ(leaving->run_for(10us), Errc::ok);
+    EXPECT_EQ(told, 0);
+    leaving.reset();
+    EXPECT_EQ(told, 3);
 }
 
 TEST_F(Simulated, the_same_seed_gives_the_same_events) {

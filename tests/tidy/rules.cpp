@@ -27,14 +27,15 @@ const std::map<std::string_view, Names> arrows{
     {"mercury", {"base", "na", "bulk", "rpc", "mercury", "builtin"}},
     {"files", {"base", "na", "bulk", "rpc", "hl", "files"}},
     {"otlp", {"base", "na", "bulk", "rpc", "hl", "otlp"}},
-    {"tools", {"base", "na", "bulk", "rpc", "hl", "files", "tools", "builtin", "cinnabar"}},
+    {"group", {"base", "na", "bulk", "rpc", "hl", "group"}},
+    {"tools", {"base", "na", "bulk", "rpc", "hl", "files", "group", "tools", "builtin", "cinnabar"}},
     // sim is what users test their services on.
-    {"examples", {"base", "na", "bulk", "rpc", "hl", "files", "builtin", "cinnabar", "sim"}},
+    {"examples", {"base", "na", "bulk", "rpc", "hl", "files", "group", "builtin", "cinnabar", "sim"}},
 };
 
 // What the core depends on is the C++ library alone.
 const Names core_rooms{"base", "na", "bulk", "rpc"};
-const Names library_rooms{"base", "na", "bulk", "rpc", "hl", "plugins", "mercury", "files", "otlp"};
+const Names library_rooms{"base", "na", "bulk", "rpc", "hl", "plugins", "mercury", "files", "otlp", "group"};
 
 constexpr std::array<std::string_view, 16> third_party_includes{
     "<boost/", "<cereal/", "<fmt/",     "<spdlog/",     "<CLI/",  "<gtest/", "<gmock/",    "<benchmark/",

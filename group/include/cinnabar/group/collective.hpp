@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a collective call is given and gives back. Plain values.
+#pragma once
+
+#include <cinnabar/base/clock.hpp>
+#include <cinnabar/base/error.hpp>
+#include <cinnabar/group/member.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace cinnabar::group {
+
+// How a call spreads. A member calls those below it, which call those below them; answers come back the same way.
+enum class Tree : std::uint8_t {
+    automatic,  // flat up to 8 members, else k-nomial: of 4, or of 2 where the arguments are larger than 64 KiB
+    flat,       // one calls all
+    k_ary,      // each has the same number below it
+    k_nomial,   // those that begin earlier have more below them
+};
+
+// Must stay trivially destructible, as hl::CallOptions. The spans and the token are copied by the call.
+struct CollectiveOptions {
+    // For all of it, down to the last member and back. Unset: that of the enclosing task, or hl::default_deadline.
+    std::optional<Microseconds> deadline = {};
+    const std::stop_token* stop = nullptr;
+    std::span<const Rank> only = {};    // empty: all members
+    std::span<const Rank> except = {};  // without these; this process is a member like others
+    Tree tree = Tree::automatic;
+    unsigned fanout = 0;  // of k_ary and k_nomial, 2 to 64; 0: 4
+};
+static_assert(std::is_trivially_destructible_v<CollectiveOptions>);
+
+// Why a member did not take part. Its handler may have run, unless the code says that it did not.
+struct Failure {
+    Rank rank = no_rank;
+    Errc code = Errc::ok;
+    std::uint32_t app_code = 0;  // as in Error, with the text
+    std::string text;
+};
+
+// Each member that was asked is either counted or has a failure.
+struct Reached {
+    std::size_t count = 0;
+    std::vector<Failure> failures;
+    [[nodiscard]] bool all() const noexcept { return failures.empty(); }
+};
+
+template <typename Out>
+struct Gathered {
+    std::vector<std::pair<Rank, Out>> values;  // by rank
+    std::vector<Failure> failures;
+    [[nodiscard]] bool all() const noexcept { return failures.empty(); }
+};
+
+template <typename Out>
+struct Reduced {
+    std::optional<Out> value;  // none if no member gave one
+    std::size_t count = 0;     // how many are in it, each once
+    std::vector<Failure> failures;
+    [[nodiscard]] bool all() const noexcept { return failures.empty(); }
+};
+
+// Combiners: f(into, more). They must be associative and commutative, since answers are combined as they come.
+struct Plus {
+    template <typename T>
+    void operator()(T& into, const T& more) const {
+        into = static_cast<T>(into + more);
+    }
+};
+struct Least {
+    template <typename T>
+    void operator()(T& into, const T& more) const {
+        if (more < into) into = more;
+    }
+};
+struct Greatest {
+    template <typename T>
+    void operator()(T& into, const T& more) const {
+        if (into < more) into = more;
+    }
+};
+inline constexpr Plus plus;
+inline constexpr Least least;
+inline constexpr Greatest greatest;
+
+}  // namespace cinnabar::group

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The part of group calls that does not depend on their types: arguments and results as bytes.
+#pragma once
+
+#include <cinnabar/base/export.hpp>
+#include <cinnabar/group/collective.hpp>
+#include <cinnabar/hl/rpc.hpp>
+#include <cinnabar/hl/task.hpp>
+#include <cinnabar/rpc/proc.hpp>
+
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace cinnabar::group {
+
+class Core;
+
+// Who calls, for handlers that want to know.
+struct CallInfo {
+    Rank self = no_rank;  // the rank under which this process is called
+    std::uint64_t origin = 0;
+    std::uint64_t number = 0;  // with `origin` it names the call, the same at all members
+};
+
+namespace detail {
+
+using Encoded = std::vector<std::byte>;
+
+struct LocalOutcome {
+    Errc code = Errc::ok;
+    std::uint32_t app_code = 0;
+    std::string text;
+    Encoded output;
+};
+
+// Adds `more` to `into`; `input` is what the call was given.
+using Combine = std::function<Errc(const Encoded& input, Encoded& into, const Encoded& more)>;
+
+struct ServedRpc {
+    std::string_view name;
+    rpc::RpcId id = 0;
+    std::uint16_t shape = 0;
+    // The arguments outlive the task.
+    std::function<hl::Task<LocalOutcome>(const CallInfo& info, const Encoded& input)> run;
+    Combine combine;  // may be empty
+};
+
+enum class Mode : std::uint8_t { count, gather, reduce };
+
+struct CollectiveCall {
+    hl::RpcName rpc;
+    std::uint16_t shape = 0;
+    Mode mode = Mode::count;
+    Encoded input;
+    Combine combine;  // of this side
+    std::vector<Rank> only;
+    std::vector<Rank> except;
+    bool everybody = true;  // `only` does not count
+    Tree tree = Tree::automatic;
+    unsigned fanout = 0;
+    Microseconds deadline{0};
+    std::stop_token stop;
+    Errc failed = Errc::ok;  // the arguments could not be encoded
+};
+
+struct Part {
+    Rank rank = no_rank;
+    Encoded output;
+};
+
+struct Collected {
+    std::size_t count = 0;
+    std::vector<Part> parts;
+    Encoded combined;
+    std::vector<Failure> failures;
+};
+
+[[nodiscard]] CINNABAR_API hl::Task<Result<Collected>> collect(std::shared_ptr<Core> core, CollectiveCall call);
+// All members make this call under one name, and each gets the combination of all values.
+[[nodiscard]] CINNABAR_API hl::Task<Result<Collected>> all_reduce(std::shared_ptr<Core> core, std::string name,
+                                                                  Encoded value, CollectiveCall call);
+
+template <typename T>
+[[nodiscard]] Errc encode_into(Encoded& out, const T& value) {
+    const std::size_t bytes = rpc::proc_size(value);
+    if (bytes == rpc::Sizer::unencodable) return Errc::too_large;
+    out.resize(bytes);
+    std::size_t used = 0;
+    const Errc done = rpc::encode(Bytes(out), value, used);
+    out.resize(used);
+    return done;
+}
+
+template <typename Out, typename F>
+[[nodiscard]] Combine combine_by(F f) {
+    return [f = std::move(f)](const Encoded&, Encoded& into, const Encoded& more) -> Errc {
+        Out a{};
+        Out b{};
+        if (const Errc failed = rpc::decode(ConstBytes(into), a); failed != Errc::ok) return failed;
+        if (const Errc failed = rpc::decode(ConstBytes(more), b); failed != Errc::ok) return failed;
+        try {
+            f(a, std::as_const(b));
+        } catch (...) {
+            hl::detail::log_exception("a combiner");
+            return Errc::handler_failed;
+        }
+        return encode_into(into, a);
+    };
+}
+
+}  // namespace detail
+}  // namespace cinnabar::group

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A member of a group, as a view tells of it. Plain values.
+#pragma once
+
+#include <cinnabar/na/addr.hpp>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace cinnabar::group {
+
+// A member's number in its group. It is given out once in the life of the group; only the member that had it may come
+// back under it, with another incarnation.
+using Rank = std::uint32_t;
+inline constexpr Rank no_rank = ~Rank{0};
+
+enum class State : std::uint8_t {
+    alive,
+    suspect,   // does not answer; alive for everybody who calls, until it is excluded
+    left,      // by its own wish
+    excluded,  // taken for dead by the others; comes back by itself if it was not
+};
+
+[[nodiscard]] constexpr bool is_present(State state) noexcept {
+    return state == State::alive || state == State::suspect;
+}
+[[nodiscard]] constexpr std::string_view to_string(State state) noexcept {
+    constexpr std::string_view names[] = {"alive", "suspect", "left", "excluded"};
+    return names[static_cast<unsigned>(state) & 3];
+}
+
+// What a member says of itself when it joins. At most labels_max of them, and labels_bytes_max together.
+using Labels = std::map<std::string, std::string>;
+inline constexpr std::size_t labels_max = 16;
+inline constexpr std::size_t labels_bytes_max = 1024;
+
+struct Member {
+    Rank rank = no_rank;
+    std::uint32_t incarnation = 0;  // counts the lives of this rank, from 1
+    State state = State::alive;
+    std::uint64_t process = 0;  // random; tells a restarted process from one that was excluded and came back
+    na::Addr address;           // all endpoints
+    Labels labels;
+};
+
+}  // namespace cinnabar::group

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Makes a typed handler one of bytes. A handler takes the arguments, or CallInfo and the arguments, and returns T,
+// Result<T>, Task<T> or Task<Result<T>>.
+#pragma once
+
+#include <cinnabar/group/erased.hpp>
+#include <cinnabar/hl/serve.hpp>
+
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace cinnabar::group::detail {
+
+template <typename R, typename F>
+struct Handling;
+
+template <typename F, typename Out, typename... In>
+struct Handling<hl::Rpc<Out(In...)>, F> {
+    using Input = typename hl::Rpc<Out(In...)>::Input;
+    using Output = hl::detail::OutputOf<Out>;
+    static constexpr bool informed = std::is_invocable_v<F&, const CallInfo&, In...>;
+    static_assert(informed || std::is_invocable_v<F&, In...>,
+                  "cinnabar: the handler takes neither the arguments of this Rpc nor CallInfo and the arguments");
+    static_assert(!hl::detail::borrows<true, Input>(),
+                  "cinnabar: the arguments of a group's call cannot hold views; use std::string or std::vector");
+
+    static decltype(auto) call(F& f, const CallInfo& info, Input& input) {
+        const auto with = [&](auto&... in) -> decltype(auto) {
+            if constexpr (informed)
+                return f(info, std::move(in)...);
+            else
+                return f(std::move(in)...);
+        };
+        if constexpr (sizeof...(In) == 0)
+            return with();
+        else if constexpr (sizeof...(In) == 1)
+            return with(input);
+        else
+            return std::apply(with, input);
+    }
+    using Returned = decltype(call(std::declval<F&>(), std::declval<const CallInfo&>(), std::declval<Input&>()));
+};
+
+template <typename Output, typename T>
+LocalOutcome outcome_of(T&& returned) {
+    using Plain = std::remove_cvref_t<T>;
+    LocalOutcome outcome;
+    if constexpr (hl::detail::is_result<Plain>) {
+        if (!returned.ok()) return {returned.error().code, returned.error().app_code, returned.error().subject, {}};
+        if constexpr (!std::is_void_v<typename Plain::value_type>)
+            outcome.code = encode_into(outcome.output, static_cast<Output>(*std::forward<T>(returned)));
+    } else {
+        outcome.code = encode_into(outcome.output, static_cast<Output>(std::forward<T>(returned)));
+    }
+    return outcome;
+}
+
+template <typename R, typename F>
+hl::Task<LocalOutcome> run_handler(std::shared_ptr<F> f, const CallInfo& info, const Encoded& bytes) {
+    using Handler = Handling<R, F>;
+    using Returned = typename Handler::Returned;
+    typename Handler::Input input{};
+    LocalOutcome outcome;
+    outcome.code = rpc::decode(ConstBytes(bytes), input);
+    if (outcome.code != Errc::ok) co_return outcome;
+    try {
+        if constexpr (hl::detail::is_task<Returned>) {
+            auto task = Handler::call(*f, info, input);
+            if constexpr (std::is_void_v<typename Returned::value_type>) {
+                co_await task;
+            } else {
+                auto returned = co_await task;
+                outcome = outcome_of<typename Handler::Output>(std::move(returned));
+            }
+        } else if constexpr (std::is_void_v<Returned>) {
+            Handler::call(*f, info, input);
+        } else {
+            outcome = outcome_of<typename Handler::Output>(Handler::call(*f, info, input));
+        }
+    } catch (...) {
+        hl::detail::log_exception("a handler of a group");
+        outcome.code = Errc::handler_failed;
+    }
+    co_return outcome;
+}
+
+template <typename R, typename F>
+ServedRpc served_by(const R& rpc, F function) {
+    ServedRpc served;
+    served.name = rpc.name().text;
+    served.id = rpc.name().id;
+    served.shape = rpc::shape_of<typename R::Input>();
+    served.run = [f = std::make_shared<F>(std::move(function))](const CallInfo& info, const Encoded& input) {
+        return run_handler<R, F>(f, info, input);
+    };
+    return served;
+}
+
+}  // namespace cinnabar::group::detail

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// View: who belongs to a group, as one process knows it at one moment. Immutable and shared; any thread.
+//
+// There is no leader that numbers the views. Each rank goes through states in one order (alive in its first
+// incarnation, gone, alive in the second, ...), and a view is the furthest state of each that this process has heard
+// of. The version counts the steps of all ranks, so it only grows, and two processes that have heard the same have the
+// same version. Two that have not may have equal versions as well: the digest tells them apart.
+#pragma once
+
+#include <cinnabar/base/export.hpp>
+#include <cinnabar/group/member.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace cinnabar::group {
+
+// What names the contents of a view. Suspicion is no part of it: who is suspect is still a member.
+struct Stamp {
+    std::uint64_t version = 0;
+    std::uint64_t digest = 0;
+    friend bool operator==(const Stamp&, const Stamp&) = default;
+};
+
+class CINNABAR_API View {
+  public:
+    View() = default;
+    // Requires: ascending ranks.
+    View(Stamp stamp, std::vector<Member> members);
+
+    [[nodiscard]] const Stamp& stamp() const noexcept { return stamp_; }
+    // All that ever belonged to the group, by rank, also those that left or are excluded.
+    [[nodiscard]] std::span<const Member> members() const noexcept { return *members_; }
+    // Null if there is none of that rank.
+    [[nodiscard]] const Member* find(Rank rank) const noexcept;
+    // Those that are alive or suspect, in ascending order.
+    [[nodiscard]] std::span<const Rank> present() const noexcept { return *present_; }
+
+  private:
+    Stamp stamp_;
+    std::shared_ptr<const std::vector<Member>> members_ = std::make_shared<std::vector<Member>>();
+    std::shared_ptr<const std::vector<Rank>> present_ = std::make_shared<std::vector<Rank>>();
+};
+
+// What happened to a member.
+enum class Happened : std::uint8_t {
+    joined,     // for the first time, or again with another incarnation
+    suspected,  // does not answer
+    trusted,    // was suspected, and answers
+    left,
+    excluded,
+    missed,  // no member: the reader was too slow and events were thrown away; look at the view
+};
+
+struct Event {
+    Happened happened = Happened::missed;
+    Rank rank = no_rank;
+    std::uint32_t incarnation = 0;
+    Stamp stamp;  // of the view after it
+};
+
+}  // namespace cinnabar::group

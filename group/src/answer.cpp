@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a member answers a call: it runs it once, and gives the answer to all that ask for it.
+#include "collect.hpp"
+
+#include <cinnabar/hl/with_deadline.hpp>
+
+#include <algorithm>
+
+namespace cinnabar::group {
+namespace {
+
+hl::Task<void> execute(std::shared_ptr<Core> core, std::shared_ptr<Execution> execution,
+                       std::shared_ptr<const TreeRequest> request, std::vector<Rank> below) {
+    const auto served = core->served(request->rpc);
+    TreeRun run(core, request, served ? served->combine : detail::Combine());
+    auto all = run.run(std::move(below), true);
+    TreeAnswer answer = co_await all;
+    core->executions.end(*execution, std::move(answer), core->now_us());
+}
+
+Errc begin(const std::shared_ptr<Core>& core, const std::shared_ptr<Execution>& execution, TreeRequest& request,
+           std::vector<Rank> below, Microseconds left) {
+    auto shared = std::make_shared<TreeRequest>(std::move(request));
+    auto run = execute(core, execution, std::move(shared), std::move(below));
+    auto stoppable = hl::with_stop(std::move(run), execution->stop.get_token());
+    auto timed = hl::with_deadline(std::move(stoppable), std::min(left, longest_call));
+    return core->node.spawn(std::move(timed));
+}
+
+// What makes it useless to run the call here; `done`: nothing.
+Answered examine(Core& core, const TreeRequest& request, const std::vector<Rank>& below, TreeAnswer& answer) {
+    if (request.to != core.rank() || request.incarnation != core.incarnation()) {
+        if (answer.claims.empty()) answer.claims = core.claims_of({request.to});
+        return Answered::misrouted;
+    }
+    answer.unknown = core.unknown_of(below);
+    return answer.unknown.empty() ? Answered::done : Answered::unknown;
+}
+
+}  // namespace
+
+hl::Task<Result<TreeAnswer>> answer_call(std::shared_ptr<Core> core, hl::Request<TreeRequest> incoming) {
+    TreeRequest& request = *incoming;
+    if (request.group != core->group()) co_return Error(Errc::not_found, "no member of that group is here");
+    const bool shaped = request.mode <= detail::Mode::reduce && request.tree <= Tree::k_nomial && request.fanout >= 2 &&
+                        request.fanout <= 64 && request.claims.size() <= claims_max;
+    auto below = ranks_of(request.below, core->options.swim.members_max);
+    if (!shaped || !below || std::find(below->begin(), below->end(), request.to) != below->end())
+        co_return Errc::protocol;
+    core->learn(request.claims, false);
+    TreeAnswer meta;
+    bool too_old = false;
+    meta.claims = core->missing_since(request.stamp, too_old);
+    meta.answered = examine(*core, request, *below, meta);
+    if (meta.answered != Answered::done) co_return meta;
+    const auto found = core->executions.find_or_begin(request.id, incoming.source(), core->now_us());
+    if (!found.execution) co_return Error(Errc::overloaded, "too many calls of the group are under way here");
+    if (found.fresh && begin(core, found.execution, request, *std::move(below), incoming.time_left()) != Errc::ok) {
+        TreeAnswer none;
+        core->executions.end(*found.execution, std::move(none), core->now_us());
+    }
+    const Errc waited = co_await wait_for(core->node, found.execution->ended);
+    core->executions.stop_waiting(*found.execution, core->now_us());
+    if (waited != Errc::ok) co_return waited;
+    TreeAnswer answer = found.execution->answer;
+    answer.claims = std::move(meta.claims);
+    co_return answer;
+}
+
+}  // namespace cinnabar::group

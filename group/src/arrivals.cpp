@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "arrivals.hpp"
+
+namespace cinnabar::group {
+
+Result<std::shared_ptr<Arrival>> Arrivals::arrive(const std::string& name, std::vector<std::byte> value,
+                                                  detail::Combine combine) {
+    if (name.size() > name_bytes_max) return Error(Errc::invalid_argument, "a name has at most 256 bytes");
+    auto arrival = std::make_shared<Arrival>();
+    arrival->value = std::move(value);
+    arrival->combine = std::move(combine);
+    std::shared_ptr<Signal> changed;
+    {
+        const std::lock_guard lock(mutex_);
+        if (closed_) return Error(Errc::closed, "this process has left the group");
+        if (!places_.contains(name) && places_.size() >= names_max)
+            return Error(Errc::too_large, "a process may use 1,024 names of barriers and all-reduces; use them again");
+        Place& place = places_[name];
+        if (place.arrival) return Error(Errc::busy, "another task of this process waits there already");
+        place.arrival = arrival;
+        changed = std::exchange(changed_, std::make_shared<Signal>());
+    }
+    changed->set();
+    return arrival;
+}
+
+void Arrivals::depart(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    if (const auto at = places_.find(name); at != places_.end()) at->second.arrival = nullptr;
+}
+
+Release Arrivals::last(const std::string& name) const {
+    const std::lock_guard lock(mutex_);
+    const auto at = places_.find(name);
+    return at == places_.end() ? Release{name, 0, {}, 0, {}} : at->second.last;
+}
+
+void Arrivals::skip_to(const Release& last) {
+    const std::lock_guard lock(mutex_);
+    if (const auto at = places_.find(last.name); at != places_.end()) at->second.last = last;
+}
+
+std::shared_ptr<Arrival> Arrivals::end_round(Place& place, const Release& release) {
+    if (release.round <= place.last.round) return {};
+    place.last = release;
+    std::shared_ptr<Arrival> arrival = std::exchange(place.arrival, nullptr);
+    if (arrival) arrival->release = release;
+    return arrival;
+}
+
+void Arrivals::release(const Release& release) {
+    std::shared_ptr<Arrival> arrival;
+    {
+        const std::lock_guard lock(mutex_);
+        if (const auto at = places_.find(release.name); at != places_.end()) arrival = end_round(at->second, release);
+    }
+    if (arrival) arrival->released->set();
+}
+
+void Arrivals::catch_up(const Release& release) {
+    std::shared_ptr<Arrival> arrival;
+    {
+        const std::lock_guard lock(mutex_);
+        const auto at = places_.find(release.name);
+        if (at == places_.end() || !at->second.arrival || at->second.arrival->round != release.round) return;
+        arrival = end_round(at->second, release);
+    }
+    if (arrival) arrival->released->set();
+}
+
+hl::Task<Result<Arrived>> Arrivals::await_arrival(Arrive asked) {
+    for (;;) {
+        std::shared_ptr<Signal> changed;
+        std::shared_ptr<Arrival> ended;
+        {
+            const std::lock_guard lock(mutex_);
+            if (closed_) co_return Errc::shutting_down;
+            changed = changed_;
+            const auto at = places_.find(asked.name);
+            Place* const place = at == places_.end() ? nullptr : &at->second;
+            if (place && place->last.round >= asked.round) co_return Arrived{place->last, {}};
+            Arrival* const here = place ? place->arrival.get() : nullptr;
+            if (here && here->round != 0 && here->round == asked.previous.round) {
+                ended = end_round(*place, asked.previous);
+            } else if (here) {
+                here->round = asked.round;
+                co_return Arrived{place->last, {here->value}};
+            }
+        }
+        if (ended) {
+            ended->released->set();
+            continue;
+        }
+        const Errc waited = co_await wait_for(node_, changed);
+        if (waited != Errc::ok) co_return waited;
+    }
+}
+
+detail::Combine Arrivals::combine_of(const std::string& name) const {
+    const std::lock_guard lock(mutex_);
+    const auto at = places_.find(name);
+    return at != places_.end() && at->second.arrival ? at->second.arrival->combine : detail::Combine();
+}
+
+void Arrivals::close() {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    changed_->set();
+}
+
+}  // namespace cinnabar::group

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Arrivals: the local half of barriers and all-reduces. A member arrives at a name with a value, and goes on when the
+// lowest member, which leads, has collected the values of all and released them. Each such round of a name has a
+// number, so that a member that takes over from a leader that died knows who was released already. Any thread.
+#pragma once
+
+#include "signal.hpp"
+#include "wire.hpp"
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace cinnabar::group {
+
+// How a round ended, for all that took part in it.
+struct Release {
+    std::string name;
+    std::uint64_t round = 0;  // 0: none has ended yet
+    std::vector<std::byte> result;
+    std::uint64_t count = 0;
+    std::vector<Failure> failures;
+};
+struct Arrive {
+    std::string name;
+    std::uint64_t round = 0;
+    Release previous;  // of the round before, for members that a leader which died has not released from it
+};
+// What members have brought together so far.
+struct Arrived {
+    Release released;                            // of the largest round that one of them has been released from
+    std::vector<std::vector<std::byte>> values;  // of those that have arrived, combined where it was known how
+};
+inline constexpr hl::Rpc<Arrived(Arrive)> arrive_rpc{"cinnabar.group.arrive"};
+inline constexpr hl::Rpc<void(Release)> release_rpc{"cinnabar.group.release"};
+// The last release under a name.
+inline constexpr hl::Rpc<Release(std::string)> released_rpc{"cinnabar.group.released"};
+
+// One arrival that waits.
+struct Arrival {
+    std::vector<std::byte> value;
+    detail::Combine combine;
+    std::uint64_t round = 0;  // of which the value was given; 0: not yet
+    std::shared_ptr<Signal> released = std::make_shared<Signal>();
+    Release release;  // once it is released
+};
+
+class Arrivals {
+  public:
+    static constexpr std::size_t names_max = 1024;
+    static constexpr std::size_t name_bytes_max = 256;
+
+    explicit Arrivals(hl::NodeRef node) : node_(node) {}
+
+    // invalid_argument: the name is too long; busy: another task waits there; too_large: names_max; closed.
+    [[nodiscard]] Result<std::shared_ptr<Arrival>> arrive(const std::string& name, std::vector<std::byte> value,
+                                                          detail::Combine combine);
+    void depart(const std::string& name);
+    // The last release; one of round 0 if there is none.
+    [[nodiscard]] Release last(const std::string& name) const;
+    // Rounds that ended without this process.
+    void skip_to(const Release& last);
+    void release(const Release& release);
+    // Ends the arrival that waits if its value was given for that round.
+    void catch_up(const Release& release);
+    // Waits until the member has arrived, or has been released from that round or a later one.
+    [[nodiscard]] hl::Task<Result<Arrived>> await_arrival(Arrive asked);
+    [[nodiscard]] detail::Combine combine_of(const std::string& name) const;
+    void close();
+
+  private:
+    struct Place {
+        std::shared_ptr<Arrival> arrival;  // null: nobody is here
+        Release last;
+    };
+    // The arrival that the release ends, if there is one.
+    [[nodiscard]] static std::shared_ptr<Arrival> end_round(Place& place, const Release& release);
+
+    hl::NodeRef node_;
+    mutable std::mutex mutex_;
+    std::map<std::string, Place> places_;
+    std::shared_ptr<Signal> changed_ = std::make_shared<Signal>();
+    bool closed_ = false;
+};
+
+}  // namespace cinnabar::group

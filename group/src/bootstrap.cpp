@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a process becomes a member, or begins to follow.
+#include "core.hpp"
+
+#include <cinnabar/base/random.hpp>
+#include <cinnabar/group/group.hpp>
+#include <cinnabar/hl/call.hpp>
+#include <cinnabar/hl/with_deadline.hpp>
+
+#include <algorithm>
+#include <fstream>
+
+namespace cinnabar::group {
+namespace {
+
+constexpr std::uint64_t roster_max = 65'536;
+
+std::uint64_t hash_of(const std::string& text) {
+    std::uint64_t hash = 0xcbf29ce484222325u;
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+    return hash;
+}
+
+hl::CallOptions call_of(const Core& core, Microseconds deadline) {
+    hl::CallOptions options;
+    options.provider = core.options.provider;
+    options.deadline = deadline;
+    return options;
+}
+
+Result<void> check(hl::NodeRef node, const GroupOptions& options) {
+    if (!node.self_addr().listens())
+        return Error(Errc::invalid_argument, "a member must listen: make the node with Node::listen");
+    Profile profile{node.self_addr(), options.labels};
+    if (!profile.well_formed()) return Error(Errc::invalid_argument, "at most 16 labels, of 1,024 bytes together");
+    return {};
+}
+
+// All pages of a member's view.
+hl::Task<Result<ViewPage>> read_view(std::shared_ptr<Core> core, na::Addr from) {
+    ViewPage whole;
+    Rank next = 0;
+    do {
+        ViewRequest request{core->options.name, next};
+        auto call = core->node.call(view_rpc, from, request, call_of(*core, Microseconds(5'000'000)));
+        auto page = co_await call;
+        if (!page) co_return std::move(page).error();
+        const bool sound = page->claims.size() <= claims_max && page->next > next &&
+                           whole.claims.size() + page->claims.size() <= core->options.swim.members_max;
+        if (!sound) co_return Error(Errc::protocol, "the seed's view makes no sense");
+        if (next == 0) {
+            whole.group = page->group;
+            whole.stamp = page->stamp;
+        }
+        for (Claim& claim : page->claims) whole.claims.push_back(std::move(claim));
+        next = page->next;
+    } while (next != no_rank);
+    co_return whole;
+}
+
+Table table_of(const std::vector<Claim>& claims, std::uint32_t members_max) {
+    Table table;
+    for (const Claim& claim : claims) {
+        if (claim.rank >= members_max || !is_life(claim.incarnation)) continue;
+        const State state = claim.state == State::suspect ? State::alive : claim.state;
+        table.put(claim.rank, {claim.incarnation, claim.refutation, state, claim.process, claim.profile});
+    }
+    return table;
+}
+
+// Asks one seed for a rank, and for the view.
+hl::Task<Result<void>> join_by(std::shared_ptr<Core> core, na::Addr seed, Rank wanted, bool begun) {
+    JoinRequest request{core->options.name, wanted, core->process, core->node.self_addr(), core->options.labels, 0};
+    auto call = core->node.call(join_rpc, seed, request, call_of(*core, Microseconds(5'000'000)));
+    auto joined = co_await call;
+    if (!joined) co_return std::move(joined).error();
+    if (joined->rank >= core->options.swim.members_max || !is_life(joined->incarnation)) co_return Errc::protocol;
+    auto reading = read_view(core, seed);
+    auto view = co_await reading;
+    if (!view) co_return std::move(view).error();
+    if (begun) {
+        core->learn(view->claims, true);
+        co_return Result<void>();
+    }
+    core->begin_member(joined->group, joined->rank, joined->incarnation, wanted != no_rank,
+                       table_of(view->claims, core->options.swim.members_max));
+    co_return Result<void>();
+}
+
+hl::Task<Result<void>> follow_by(std::shared_ptr<Core> core, na::Addr seed) {
+    auto reading = read_view(core, seed);
+    auto view = co_await reading;
+    if (!view) co_return std::move(view).error();
+    core->begin_follower(view->group);
+    core->learn(view->claims, true);
+    co_return Result<void>();
+}
+
+// Tries the seeds in turn, from a random one on, and waits longer after each round.
+template <typename Attempt>
+hl::Task<Result<void>> try_seeds(std::shared_ptr<Core> core, std::vector<std::string> seeds, Attempt attempt) {
+    if (seeds.empty()) co_return Error(Errc::invalid_argument, "name at least one seed");
+    Random random(core->options.seed + 2);
+    Result<void> last = Error(Errc::timed_out, "no seed answered");
+    const TimeUs end = after(core->now_us(), core->options.join_time);
+    std::uint64_t pause_us = 20'000;
+    for (std::size_t i = random.below(seeds.size()), tried = 0;; ++i) {
+        auto seed = core->node.lookup(seeds[i % seeds.size()]);
+        if (!seed) co_return std::move(seed).error();
+        auto trying = attempt(core, *seed);
+        last = co_await trying;
+        const bool hopeless = last.code() == Errc::canceled || last.code() == Errc::too_large ||
+                              last.code() == Errc::not_found || last.code() == Errc::invalid_argument;
+        if (last.ok() || hopeless || core->now_us() >= end) co_return last;
+        if (++tried % seeds.size() != 0) continue;
+        const Errc slept = co_await core->node.sleep_for(Microseconds(pause_us / 2 + random.below(pause_us)));
+        if (slept != Errc::ok) co_return slept;
+        pause_us = std::min<std::uint64_t>(pause_us * 2, 2'000'000);
+    }
+}
+
+hl::Task<Result<void>> join_next(std::shared_ptr<Core> core, na::Addr seed) {
+    return join_by(std::move(core), std::move(seed), no_rank, false);
+}
+
+// Looks for the members of a roster until each has been seen: also two parts that began apart find each other.
+hl::Task<void> look_for(std::shared_ptr<Core> core, Roster roster) {
+    Random random(core->options.seed + 3);
+    Microseconds pause = std::min(core->options.swim.period, Microseconds(20'000));
+    while (!core->closed()) {
+        const std::vector<Rank> missing = core->missing_of_roster(roster.addresses.size());
+        if (missing.empty()) co_return;
+        auto seed = core->node.lookup(roster.addresses[missing[random.below(missing.size())]]);
+        if (seed) {
+            auto trying = join_by(core, *seed, roster.self, true);
+            (void)co_await trying;
+        }
+        const auto span = static_cast<std::uint64_t>(pause.count());
+        const Errc slept = co_await core->node.sleep_for(Microseconds(span / 2 + random.below(span)));
+        if (slept != Errc::ok) co_return;
+        pause = std::min(pause * 2, core->options.swim.period * 4);
+    }
+}
+
+// The members to follow: those that are present, at random; the seeds if there are none.
+na::Addr pick(Core& core, const std::vector<std::string>& seeds, Random& random) {
+    const View view = core.view();
+    const auto present = view.present();
+    if (!present.empty()) return view.find(present[random.below(present.size())])->address;
+    auto seed = core.node.lookup(seeds[random.below(seeds.size())]);
+    return seed ? *seed : na::Addr();
+}
+
+hl::Task<void> keep_following(std::shared_ptr<Core> core, std::vector<std::string> seeds, na::Addr from) {
+    Random random(core->options.seed + 4);
+    while (!core->closed()) {
+        FollowRequest request{core->group(), core->stamp()};
+        auto call = core->node.call(follow_rpc, from, request, call_of(*core, Microseconds(10'000'000)));
+        auto page = co_await call;
+        if (page && page->claims.size() <= claims_max && !page->too_old) {
+            core->learn(page->claims, true);
+            continue;
+        }
+        if (page) {
+            auto reading = read_view(core, from);
+            auto view = co_await reading;
+            if (view) core->learn(view->claims, true);
+        }
+        // One whose view cannot be reached by what another one tells is asked again, but not in a hurry.
+        const Errc slept = co_await core->node.sleep_for(Microseconds(50'000 + random.below(100'000)));
+        if (slept != Errc::ok) co_return;
+        if (!page) from = pick(*core, seeds, random);
+    }
+}
+
+hl::Task<Result<void>> begin_to_follow(std::shared_ptr<Core> core, std::vector<std::string> seeds) {
+    auto trying = try_seeds(core, seeds, follow_by);
+    auto found = co_await trying;
+    if (!found) co_return std::move(found).error();
+    Random random(core->options.seed + 5);
+    na::Addr from = pick(*core, seeds, random);
+    auto following = keep_following(core, std::move(seeds), std::move(from));
+    co_return core->node.spawn(std::move(following));
+}
+
+Result<Rank> rank_on(const Roster& roster, hl::NodeRef node) {
+    if (roster.self != no_rank) return roster.self;
+    const auto mine = node.endpoints();
+    for (Rank rank = 0; rank < roster.addresses.size(); ++rank) {
+        auto addr = na::Addr::parse(roster.addresses[rank]);
+        if (!addr || !addr->listens()) continue;
+        for (const std::string& endpoint : addr->body().endpoints) {
+            if (std::find(mine.begin(), mine.end(), endpoint) != mine.end()) return rank;
+        }
+    }
+    return Error(Errc::not_found, "no line of the roster is an address of this node; set Roster::self");
+}
+
+}  // namespace
+
+Result<Roster> read_roster(const std::string& path) {
+    std::ifstream file(path);
+    if (!file) return Error(Errc::io, "cannot read the roster", path, errno);
+    Roster roster;
+    for (std::string line; std::getline(file, line);) {
+        while (!line.empty() && (line.back() == ' ' || line.back() == '\r')) line.pop_back();
+        if (line.empty() || line.front() == '#') continue;
+        roster.addresses.push_back(line);
+        if (roster.addresses.size() > roster_max)
+            return Error(Errc::invalid_argument, "a roster has at most 65,536 addresses", path);
+    }
+    if (roster.addresses.empty()) return Error(Errc::invalid_argument, "the roster has no address", path);
+    return roster;
+}
+
+Result<Group> Group::create(hl::NodeRef node, GroupOptions options) {
+    CINNABAR_TRY_VOID(check(node, options));
+    auto core = std::make_shared<Core>(node, std::move(options));
+    Group group(core);
+    core->begin_member(Random(core->process).next(), 0, 1, false, {});
+    CINNABAR_TRY_VOID(core->serve_members());
+    core->start_ticking();
+    return group;
+}
+
+hl::Task<Result<Group>> Group::join(hl::NodeRef node, std::vector<std::string> seeds, GroupOptions options) {
+    auto sound = check(node, options);
+    if (!sound) co_return std::move(sound).error();
+    auto core = std::make_shared<Core>(node, std::move(options));
+    Group group(core);
+    auto served = core->serve_members();
+    if (!served) co_return std::move(served).error();
+    auto trying = try_seeds(core, std::move(seeds), join_next);
+    auto joined = co_await trying;
+    if (!joined) co_return std::move(joined).error();
+    core->start_ticking();
+    co_return group;
+}
+
+Result<Group> Group::start(hl::NodeRef node, Roster roster, GroupOptions options) {
+    CINNABAR_TRY_VOID(check(node, options));
+    CINNABAR_TRY(const Rank self, rank_on(roster, node));
+    if (self >= roster.addresses.size() || roster.addresses.size() > options.swim.members_max)
+        return Error(Errc::invalid_argument, "the rank is not on the roster, or that is longer than members_max");
+    roster.self = self;
+    auto core = std::make_shared<Core>(node, std::move(options));
+    Group group(core);
+    std::uint64_t id = hash_of(core->options.name);
+    for (const std::string& address : roster.addresses) id = id * 31 + hash_of(address);
+    core->begin_member(id, self, 1, true, {});
+    CINNABAR_TRY_VOID(core->serve_members());
+    core->start_ticking();
+    CINNABAR_TRY_VOID(Result<void>(node.spawn(look_for(core, std::move(roster)))));
+    return group;
+}
+
+hl::Task<Result<Group>> Group::follow(hl::NodeRef node, std::vector<std::string> seeds, GroupOptions options) {
+    auto core = std::make_shared<Core>(node, std::move(options));
+    Group group(core);
+    auto beginning = begin_to_follow(core, std::move(seeds));
+    auto begun = co_await beginning;
+    if (!begun) co_return std::move(begun).error();
+    core->start_ticking();
+    co_return group;
+}
+
+}  // namespace cinnabar::group

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A task under the deadline and the stop token of a group's call. As hl::with_deadline, but always on the node's clock:
+// that of a thread which waits in sync_wait is another one until its task first does something on a node.
+#pragma once
+
+#include "core.hpp"
+
+#include <cinnabar/hl/with_deadline.hpp>
+
+#include <algorithm>
+
+namespace cinnabar::group {
+
+template <typename T>
+hl::Task<T> run_until(hl::Task<T> task, TimeUs deadline) {
+    const hl::TaskContext* outer = co_await hl::this_task();
+    hl::TaskContext inner = outer ? *outer : hl::TaskContext{};
+    inner.deadline = std::min(inner.deadline, deadline);
+    co_await hl::detail::AdoptContext{&inner};
+    co_return co_await task;
+}
+
+// `span` 0: what the enclosing task has, or hl::default_deadline.
+template <typename T>
+hl::Task<T> run_bounded(std::shared_ptr<Core> core, hl::Task<T> task, Microseconds span, std::stop_token stop) {
+    const hl::TaskContext* outer = co_await hl::this_task();
+    const bool bounded = outer && outer->deadline != time_never;
+    if (span.count() == 0) span = bounded ? Microseconds::max() : hl::default_deadline;
+    const TimeUs deadline = after(core->now_us(), span);
+    if (stop.stop_possible()) {
+        auto stoppable = hl::with_stop(std::move(task), std::move(stop));
+        auto timed = run_until(std::move(stoppable), deadline);
+        co_return co_await timed;
+    }
+    auto timed = run_until(std::move(task), deadline);
+    co_return co_await timed;
+}
+
+// What is left of the enclosing task's time.
+inline hl::Task<Microseconds> time_left(std::shared_ptr<Core> core) {
+    const hl::TaskContext* task = co_await hl::this_task();
+    if (!task || task->deadline == time_never) co_return hl::default_deadline;
+    const TimeUs now = core->now_us();
+    co_return Microseconds(task->deadline > now ? task->deadline - now : 0);
+}
+
+}  // namespace cinnabar::group

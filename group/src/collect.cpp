@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "collect.hpp"
+
+#include "bounded.hpp"
+
+#include <cinnabar/hl/call.hpp>
+#include <cinnabar/hl/when_all.hpp>
+
+#include <algorithm>
+#include <set>
+
+namespace cinnabar::group {
+namespace {
+
+constexpr unsigned attempts_max = 2;
+constexpr std::size_t text_max = 256;
+
+// Less what the answer needs to come back.
+Microseconds for_child(Microseconds left) { return left - std::min(left / 8, Microseconds(50'000)); }
+
+// That one of these came says nothing of the other members below the one that was called.
+bool may_be_dead(Errc code) noexcept {
+    return code == Errc::peer_lost || code == Errc::refused || code == Errc::unreachable;
+}
+
+// What a member below answered about `branch` adds up: each rank once, either with a result or with a failure.
+bool adds_up(const Branch& branch, const TreeAnswer& answer, detail::Mode mode) {
+    std::set<Rank> asked(branch.below.begin(), branch.below.end());
+    asked.insert(branch.child);
+    if (answer.count > asked.size() || answer.count + answer.failures.size() != asked.size()) return false;
+    if (mode == detail::Mode::gather && answer.parts.size() != answer.count) return false;
+    for (const Failure& failure : answer.failures) {
+        if (failure.code == Errc::ok || asked.erase(failure.rank) == 0) return false;
+    }
+    if (mode != detail::Mode::gather) return true;
+    return std::all_of(answer.parts.begin(), answer.parts.end(),
+                       [&](const detail::Part& part) { return asked.erase(part.rank) != 0; });
+}
+
+}  // namespace
+
+hl::Task<TreeAnswer> TreeRun::run(std::vector<Rank> below, bool local) {
+    std::vector<hl::Task<void>> tasks;
+    for (Branch& branch : branches_of(below, shape())) tasks.push_back(deliver(std::move(branch)));
+    if (local) tasks.push_back(run_handler());
+    auto all = hl::when_all(std::move(tasks));
+    co_await all;
+    co_return std::move(sum_);
+}
+
+hl::Task<void> TreeRun::adopt(std::vector<Rank> below) {
+    std::vector<hl::Task<void>> tasks;
+    for (Branch& branch : branches_of(below, shape())) tasks.push_back(deliver(std::move(branch)));
+    auto all = hl::when_all(std::move(tasks));
+    co_await all;
+}
+
+hl::Task<void> TreeRun::deliver(Branch branch) {
+    TreeRequest request = *request_;
+    request.to = branch.child;
+    request.below = runs_of(branch.below);
+    request.claims.clear();
+    Next next = Next::again;
+    for (unsigned attempt = 0; next == Next::again; ++attempt) {
+        const Core::Route route = core_->route(branch.child);
+        if (!route.present) {
+            fail(branch.child, Errc::peer_lost);
+            next = Next::adopt;
+            break;
+        }
+        request.stamp = core_->stamp();
+        request.incarnation = route.incarnation;
+        hl::CallOptions options;
+        options.provider = core_->options.provider;
+        options.stop = &route.lost;
+        auto left = time_left(core_);
+        options.deadline = for_child(co_await left);
+        auto call = core_->node.call(tree_rpc, route.address, request, options);
+        const Result<TreeAnswer> answer = co_await call;
+        next = weigh(branch, answer, route, request, attempt);
+    }
+    if (next == Next::adopt && !branch.below.empty()) co_await adopt(std::move(branch.below));
+}
+
+TreeRun::Next TreeRun::weigh(const Branch& branch, const Result<TreeAnswer>& answer, const Core::Route& route,
+                             TreeRequest& request, unsigned attempt) {
+    if (!answer) return weigh_failure(branch, answer.code(), route, attempt);
+    if (answer->claims.size() > claims_max || answer->unknown.size() > claims_max) {
+        fail_all(branch, Errc::protocol);
+        return Next::over;
+    }
+    core_->learn(answer->claims, !core_->is_member());
+    if (answer->answered == Answered::done) {
+        take(branch, *answer);
+        return Next::over;
+    }
+    const std::size_t pages = answer->answered == Answered::unknown ? branch.below.size() / claims_max : 0;
+    if (attempt < attempts_max + pages) {
+        request.claims = core_->claims_of(answer->unknown);
+        return Next::again;
+    }
+    fail(branch.child, Errc::peer_lost);
+    return Next::adopt;
+}
+
+TreeRun::Next TreeRun::weigh_failure(const Branch& branch, Errc code, const Core::Route& route, unsigned attempt) {
+    const bool lost = route.lost.stop_requested();
+    if (code == Errc::timed_out || (code == Errc::canceled && !lost)) {
+        tell_canceled(route.address);
+        fail_all(branch, code);
+        return Next::over;
+    }
+    if (may_be_dead(code)) core_->doubt(branch.child);
+    // The connection may have broken although the member lives. It runs nothing twice.
+    if (code == Errc::peer_lost && !lost && attempt < attempts_max) return Next::again;
+    fail(branch.child, code == Errc::canceled ? Errc::peer_lost : code);
+    return Next::adopt;
+}
+
+void TreeRun::take(const Branch& branch, const TreeAnswer& answer) {
+    if (!adds_up(branch, answer, request_->mode)) return fail_all(branch, Errc::protocol);
+    const Errc combined = add_combined(answer.combined, answer.count);
+    if (combined != Errc::ok) return fail_all(branch, combined);
+    const std::lock_guard lock(mutex_);
+    for (const detail::Part& part : answer.parts) sum_.parts.push_back(part);
+    for (const Failure& failure : answer.failures) {
+        sum_.failures.push_back(failure);
+        if (failure.text.size() > text_max) sum_.failures.back().text.resize(text_max);
+    }
+}
+
+Errc TreeRun::add_combined(const std::vector<std::byte>& output, std::uint64_t count) {
+    const std::lock_guard lock(mutex_);
+    if (request_->mode == detail::Mode::reduce && count != 0) {
+        if (!combine_) return Errc::unsupported;
+        Errc combined = Errc::ok;
+        if (sum_.count == 0)
+            sum_.combined = output;
+        else
+            combined = combine_(request_->input, sum_.combined, output);
+        if (combined != Errc::ok) return combined;
+    }
+    sum_.count += count;
+    return Errc::ok;
+}
+
+void TreeRun::fail(Rank rank, Errc code) {
+    const std::lock_guard lock(mutex_);
+    sum_.failures.push_back({rank, code, 0, {}});
+}
+
+void TreeRun::fail_all(const Branch& branch, Errc code) {
+    fail(branch.child, code);
+    for (const Rank rank : branch.below) fail(rank, code);
+}
+
+void TreeRun::tell_canceled(const na::Addr& child) const {
+    hl::CallOptions options;
+    options.provider = core_->options.provider;
+    options.deadline = Microseconds(1'000'000);
+    core_->node.call(cancel_message, child, request_->group, request_->id, options).then([](const Result<void>&) {});
+}
+
+hl::Task<void> TreeRun::run_handler() {
+    const auto served = core_->served(request_->rpc);
+    detail::LocalOutcome outcome;
+    if (!served) {
+        outcome.code = Errc::no_such_rpc;
+    } else if (served->shape != request_->shape) {
+        outcome.code = Errc::bad_signature;
+    } else {
+        const CallInfo info{request_->to, request_->id.origin, request_->id.number};
+        outcome = co_await served->run(info, request_->input);
+    }
+    if (outcome.code == Errc::ok) outcome.code = add_combined(outcome.output, 1);
+    const std::lock_guard lock(mutex_);
+    if (outcome.text.size() > text_max) outcome.text.resize(text_max);
+    if (outcome.code != Errc::ok)
+        sum_.failures.push_back({request_->to, outcome.code, outcome.app_code, std::move(outcome.text)});
+    else if (request_->mode == detail::Mode::gather)
+        sum_.parts.push_back({request_->to, std::move(outcome.output)});
+}
+
+}  // namespace cinnabar::group

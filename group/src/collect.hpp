@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A call of many members: the part of it that one process carries out.
+#pragma once
+
+#include "core.hpp"
+#include "tree.hpp"
+
+#include <mutex>
+#include <vector>
+
+namespace cinnabar::group {
+
+// One member's, or the caller's, part of a call. Lives until all its deliveries have ended.
+class TreeRun {
+  public:
+    TreeRun(std::shared_ptr<Core> core, std::shared_ptr<const TreeRequest> request, detail::Combine combine)
+        : core_(std::move(core)), request_(std::move(request)), combine_(std::move(combine)) {}
+
+    // Calls those below, and runs the own handler if `local`.
+    [[nodiscard]] hl::Task<TreeAnswer> run(std::vector<Rank> below, bool local);
+
+  private:
+    enum class Next : std::uint8_t { again, adopt, over };
+    [[nodiscard]] hl::Task<void> deliver(Branch branch);
+    [[nodiscard]] hl::Task<void> adopt(std::vector<Rank> below);
+    [[nodiscard]] hl::Task<void> run_handler();
+    [[nodiscard]] Next weigh(const Branch& branch, const Result<TreeAnswer>& answer, const Core::Route& route,
+                             TreeRequest& request, unsigned attempt);
+    [[nodiscard]] Next weigh_failure(const Branch& branch, Errc code, const Core::Route& route, unsigned attempt);
+    void take(const Branch& branch, const TreeAnswer& answer);
+    // Counts members whose results are together in `output`.
+    [[nodiscard]] Errc add_combined(const std::vector<std::byte>& output, std::uint64_t count);
+    void fail(Rank rank, Errc code);
+    void fail_all(const Branch& branch, Errc code);
+    void tell_canceled(const na::Addr& child) const;
+    [[nodiscard]] Shape shape() const noexcept { return {request_->tree, request_->fanout}; }
+
+    std::shared_ptr<Core> core_;
+    std::shared_ptr<const TreeRequest> request_;
+    detail::Combine combine_;
+    std::mutex mutex_;
+    TreeAnswer sum_;
+};
+
+[[nodiscard]] hl::Task<Result<TreeAnswer>> answer_call(std::shared_ptr<Core> core, hl::Request<TreeRequest> request);
+
+}  // namespace cinnabar::group

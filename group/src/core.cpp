@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core.hpp"
+
+#include "arrivals.hpp"
+
+#include <cinnabar/base/random.hpp>
+#include <cinnabar/hl/call.hpp>
+
+#include <algorithm>
+
+namespace cinnabar::group {
+namespace {
+
+GroupOptions with_seed(GroupOptions options) {
+    if (options.seed == 0) options.seed = secret_u64();
+    return options;
+}
+
+}  // namespace
+
+Core::Core(hl::NodeRef of, GroupOptions with)
+    : node(of),
+      options(with_seed(std::move(with))),
+      process(Random(options.seed).next()),
+      executions(options.calls_max),
+      arrivals(std::make_shared<Arrivals>(of)) {}
+
+Core::~Core() = default;
+
+void Core::begin_member(std::uint64_t group, Rank rank, std::uint32_t incarnation, bool owns_rank, const Table& known) {
+    auto profile = std::make_shared<Profile>();
+    profile->address = node.self_addr();
+    profile->labels = options.labels;
+    Swim::Self self{group, rank, incarnation, process, std::move(profile), owns_rank};
+    const std::lock_guard lock(mutex_);
+    group_ = group;
+    swim_.emplace(options.swim, std::move(self), known, options.seed + 1, now_us());
+}
+
+void Core::begin_follower(std::uint64_t group) {
+    const std::lock_guard lock(mutex_);
+    group_ = group;
+}
+
+void Core::start_ticking() {
+    (void)node.spawn(tick_loop());  // closed: then nothing else runs either
+}
+
+hl::Task<void> Core::tick_loop() {
+    const std::shared_ptr<Core> self = shared_from_this();
+    const Microseconds step = std::max(options.swim.period / 4, Microseconds(2'500));
+    for (;;) {
+        Microseconds span = step;
+        {
+            std::unique_lock lock(mutex_);
+            if (closed_) co_return;
+            Swim::Outbox out;
+            const TimeUs now = now_us();
+            if (swim_) {
+                swim_->tick(now, out);
+                const TimeUs due = std::max(swim_->next_due_us(), now + 1000);
+                if (due - now < static_cast<TimeUs>(step.count())) span = Microseconds(due - now);
+            }
+            after_turn(lock, out, no_rank, {});
+        }
+        executions.sweep(now_us());
+        const Errc waited = co_await wait_for(node, closing_, span);
+        if (waited != Errc::timed_out) co_return;
+    }
+}
+
+void Core::on_message(const Message& message, const na::Addr& source) {
+    if (!well_formed(message)) return;
+    std::unique_lock lock(mutex_);
+    if (closed_ || !swim_ || message.group != group_) return;
+    Swim::Outbox out;
+    swim_->receive(message, now_us(), out);
+    after_turn(lock, out, message.from, source);
+}
+
+void Core::after_turn(std::unique_lock<std::mutex>& lock, Swim::Outbox& out, Rank from, const na::Addr& source) {
+    const std::vector<Change> changes = swim_ ? swim_->take_changes() : std::exchange(followed_changes_, {});
+    std::vector<std::pair<Message, na::Addr>> posts;
+    for (Message& message : out) {
+        // The answer goes back on the connection by which it came.
+        na::Addr to = message.to == from ? source : na::Addr();
+        if (to.empty() && table().at(message.to).profile) to = table().at(message.to).profile->address;
+        if (!to.empty()) posts.emplace_back(std::move(message), std::move(to));
+    }
+    std::vector<std::stop_source> ended;
+    std::vector<std::shared_ptr<EventQueue>> readers;
+    std::shared_ptr<Signal> changed;
+    const Stamp stamp = table().stamp();
+    for (const Change& change : changes) {
+        const bool same = change.happened == Happened::suspected || change.happened == Happened::trusted;
+        const auto at = same ? lost_.end() : lost_.find(change.rank);
+        if (at == lost_.end()) continue;
+        ended.push_back(at->second);
+        lost_.erase(at);
+    }
+    if (!changes.empty()) {
+        view_.reset();
+        changed = std::exchange(changed_, std::make_shared<Signal>());
+        std::erase_if(readers_, [](const auto& reader) { return reader.expired(); });
+        for (const auto& reader : readers_) readers.push_back(reader.lock());
+    }
+    lock.unlock();
+    for (const auto& [message, to] : posts) send(message, to);
+    for (std::stop_source& source_of : ended) source_of.request_stop();
+    for (const auto& reader : readers) {
+        for (const Change& change : changes) {
+            if (reader) reader->add({change.happened, change.rank, change.incarnation, stamp});
+        }
+    }
+    if (changed) changed->set();
+}
+
+void Core::send(const Message& message, const na::Addr& to) const {
+    hl::CallOptions call;
+    call.deadline = std::max(options.swim.period, Microseconds(100'000));
+    call.provider = options.provider;
+    node.call(swim_message, to, message, call).then([](const Result<void>&) {});
+}
+
+void Core::leave() {
+    {
+        std::unique_lock lock(mutex_);
+        if (closed_) return;
+        Swim::Outbox out;
+        if (swim_) swim_->leave(now_us(), out);
+        after_turn(lock, out, no_rank, {});
+    }
+    close();
+}
+
+void Core::close() noexcept {
+    std::vector<std::weak_ptr<EventQueue>> readers;
+    std::unordered_map<Rank, std::stop_source> lost;
+    bool serving = false;
+    {
+        const std::lock_guard lock(mutex_);
+        if (std::exchange(closed_, true)) return;
+        readers.swap(readers_);
+        lost.swap(lost_);
+        serving = std::exchange(serving_, false);
+    }
+    if (serving) {
+        const rpc::ProviderId provider = options.provider;
+        (void)node.withdraw(swim_message, provider);
+        (void)node.withdraw(join_rpc, provider);
+        (void)node.withdraw(view_rpc, provider);
+        (void)node.withdraw(follow_rpc, provider);
+        (void)node.withdraw(tree_rpc, provider);
+        (void)node.withdraw(cancel_message, provider);
+    }
+    executions.stop_all();
+    arrivals->close();
+    for (const auto& reader : readers) {
+        if (const auto queue = reader.lock()) queue->close();
+    }
+    closing_->set();
+    const std::lock_guard lock(mutex_);
+    changed_->set();
+}
+
+bool Core::closed() const {
+    const std::lock_guard lock(mutex_);
+    return closed_;
+}
+
+std::uint64_t Core::group() const {
+    const std::lock_guard lock(mutex_);
+    return group_;
+}
+
+bool Core::is_member() const {
+    const std::lock_guard lock(mutex_);
+    return swim_.has_value();
+}
+
+Rank Core::rank() const {
+    const std::lock_guard lock(mutex_);
+    return swim_ ? swim_->self().rank : no_rank;
+}
+
+std::uint32_t Core::incarnation() const {
+    const std::lock_guard lock(mutex_);
+    return swim_ ? swim_->self().incarnation : 0;
+}
+
+bool Core::enter_follower(const na::Addr& source) {
+    const std::lock_guard lock(mutex_);
+    const auto of_source = std::count(followers_.begin(), followers_.end(), source);
+    const std::uint32_t share = std::max(options.followers_max / 2, 1u);
+    if (closed_ || followers_.size() >= options.followers_max || of_source >= std::ptrdiff_t{share}) return false;
+    followers_.push_back(source);
+    return true;
+}
+
+void Core::leave_follower(const na::Addr& source) {
+    const std::lock_guard lock(mutex_);
+    followers_.erase(std::find(followers_.begin(), followers_.end(), source));
+}
+
+unsigned Core::health() const {
+    const std::lock_guard lock(mutex_);
+    return swim_ ? swim_->health() : 0;
+}
+
+Stamp Core::stamp() const {
+    const std::lock_guard lock(mutex_);
+    return table().stamp();
+}
+
+View Core::view() {
+    const std::lock_guard lock(mutex_);
+    if (view_) return *view_;
+    std::vector<Member> members;
+    for (Rank rank = 0; rank < table().end(); ++rank) {
+        const Entry& entry = table().at(rank);
+        if (!entry.known()) continue;
+        Member member{rank, entry.incarnation, entry.state, entry.process, {}, {}};
+        if (entry.profile) {
+            member.address = entry.profile->address;
+            member.labels = entry.profile->labels;
+        }
+        members.push_back(std::move(member));
+    }
+    view_.emplace(table().stamp(), std::move(members));
+    return *view_;
+}
+
+std::shared_ptr<EventQueue> Core::subscribe() {
+    auto queue = std::make_shared<EventQueue>(node);
+    const std::lock_guard lock(mutex_);
+    if (closed_)
+        queue->close();
+    else
+        readers_.push_back(queue);
+    return queue;
+}
+
+std::shared_ptr<Signal> Core::next_change() {
+    const std::lock_guard lock(mutex_);
+    return changed_;
+}
+
+}  // namespace cinnabar::group

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Core: one process's part in a group, as a member or as one that follows it. Functions may be called on any thread;
+// nothing is sent, and no code of the user runs, while the mutex is held.
+#pragma once
+
+#include "event_queue.hpp"
+#include "executions.hpp"
+#include "swim/swim.hpp"
+#include "wire.hpp"
+
+#include <cinnabar/group/group_options.hpp>
+#include <cinnabar/hl/node.hpp>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <unordered_map>
+#include <vector>
+
+namespace cinnabar::group {
+
+class Arrivals;
+
+class Core : public std::enable_shared_from_this<Core> {
+  public:
+    Core(hl::NodeRef node, GroupOptions options);
+    ~Core();
+
+    const hl::NodeRef node;
+    const GroupOptions options;
+    const std::uint64_t process;  // random
+    [[nodiscard]] TimeUs now_us() const noexcept { return node.rpc_context().now_us(); }
+
+    // --- life (core.cpp). As a member, with what is known of the others; or as one that follows.
+    void begin_member(std::uint64_t group, Rank rank, std::uint32_t incarnation, bool owns_rank, const Table& known);
+    [[nodiscard]] Result<void> serve_members();  // serving.cpp
+    void begin_follower(std::uint64_t group);
+    void start_ticking();
+    // Tells the others, if it is a member; then as close().
+    void leave();
+    // Ends what waits. The node is not used afterwards, but by tasks that it waits for.
+    void close() noexcept;
+    [[nodiscard]] bool closed() const;
+
+    // --- what is known (core.cpp)
+    [[nodiscard]] std::uint64_t group() const;
+    [[nodiscard]] bool is_member() const;
+    [[nodiscard]] Rank rank() const;  // no_rank of one that follows
+    [[nodiscard]] std::uint32_t incarnation() const;
+    [[nodiscard]] View view();
+    [[nodiscard]] Stamp stamp() const;
+    [[nodiscard]] unsigned health() const;
+    // True while one more may follow from here, half of them by one peer; then leave_follower() is owed.
+    [[nodiscard]] bool enter_follower(const na::Addr& source);
+    void leave_follower(const na::Addr& source);
+    [[nodiscard]] std::shared_ptr<EventQueue> subscribe();
+    // Set at the next change of the view.
+    [[nodiscard]] std::shared_ptr<Signal> next_change();
+
+    // --- claims of others (core.cpp)
+    void learn(const std::vector<Claim>& claims, bool trusted);
+    [[nodiscard]] std::vector<Claim> missing_since(const Stamp& stamp, bool& too_old) const;
+    [[nodiscard]] ViewPage page(Rank from) const;
+    void doubt(Rank rank);
+    [[nodiscard]] Result<JoinAnswer> accept(const JoinRequest& request, na::Addr& hand_on);
+    [[nodiscard]] std::vector<Rank> missing_of_roster(std::size_t ranks) const;
+
+    // --- calls
+    struct Route {
+        bool present = false;
+        std::uint32_t incarnation = 0;
+        na::Addr address;
+        std::stop_token lost;  // stopped when the member is no longer present
+    };
+    [[nodiscard]] Route route(Rank rank);
+    [[nodiscard]] std::vector<Rank> unknown_of(const std::vector<Rank>& ranks) const;
+    [[nodiscard]] std::vector<Claim> claims_of(const std::vector<Rank>& ranks) const;
+    [[nodiscard]] CallId next_call();
+    Result<void> add_served(detail::ServedRpc served);
+    [[nodiscard]] std::shared_ptr<const detail::ServedRpc> served(rpc::RpcId id) const;
+
+    Executions executions;
+    const std::shared_ptr<Arrivals> arrivals;
+
+    void on_message(const Message& message, const na::Addr& source);
+
+  private:
+    hl::Task<void> tick_loop();
+    // What has changed is told, and `out` sent, after the lock is released.
+    void after_turn(std::unique_lock<std::mutex>& lock, Swim::Outbox& out, Rank from, const na::Addr& source);
+    void send(const Message& message, const na::Addr& to) const;
+    void put_followed(const Claim& claim);
+    [[nodiscard]] const Table& table() const noexcept { return swim_ ? swim_->table() : followed_; }
+
+    mutable std::mutex mutex_;
+    std::uint64_t group_ = 0;
+    std::optional<Swim> swim_;  // of a member
+    Table followed_;            // of one that follows
+    std::vector<Change> followed_changes_;
+    std::optional<View> view_;  // made when it is asked for
+    std::vector<std::weak_ptr<EventQueue>> readers_;
+    std::shared_ptr<Signal> changed_ = std::make_shared<Signal>();
+    std::shared_ptr<Signal> closing_ = std::make_shared<Signal>();
+    std::unordered_map<Rank, std::stop_source> lost_;
+    std::unordered_map<rpc::RpcId, std::shared_ptr<const detail::ServedRpc>> served_;
+    std::uint64_t calls_ = 0;
+    std::vector<na::Addr> followers_;
+    bool closed_ = false;
+    bool serving_ = false;
+};
+
+}  // namespace cinnabar::group

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a process knows of the members, and what it takes from others.
+#include "core.hpp"
+
+#include <cinnabar/base/random.hpp>
+
+#include <algorithm>
+
+namespace cinnabar::group {
+
+void Core::learn(const std::vector<Claim>& claims, bool trusted) {
+    if (claims.empty()) return;
+    std::unique_lock lock(mutex_);
+    if (closed_) return;
+    Swim::Outbox none;
+    for (const Claim& claim : claims) {
+        if (!swim_)
+            put_followed(claim);
+        else if (trusted)
+            swim_->learn(claim, now_us());
+        else
+            swim_->hear(claim, now_us());
+    }
+    after_turn(lock, none, no_rank, {});
+}
+
+// One that follows believes the member that it follows.
+void Core::put_followed(const Claim& claim) {
+    if (claim.rank >= options.swim.members_max || !is_life(claim.incarnation)) return;
+    const Entry& known = followed_.at(claim.rank);
+    const auto place = [](std::uint32_t life, std::uint64_t whose, State state) {
+        return std::tuple(life, whose, !is_present(state));
+    };
+    const auto now = place(known.incarnation, known.process, known.state);
+    const auto then = place(claim.incarnation, claim.process, claim.state);
+    const bool again = known.incarnation != claim.incarnation || known.process != claim.process;
+    if (known.known() && then <= now && (then != now || known.state == claim.state)) return;
+    if (again && !claim.profile && is_present(claim.state)) return;
+    Happened happened = Happened::joined;
+    if (claim.state == State::left) happened = Happened::left;
+    if (claim.state == State::excluded) happened = Happened::excluded;
+    if (claim.state == State::suspect && !again) happened = Happened::suspected;
+    if (claim.state == State::alive && !again) happened = Happened::trusted;
+    followed_changes_.push_back({happened, claim.rank, claim.incarnation});
+    followed_.put(claim.rank, {claim.incarnation, claim.refutation, claim.state, claim.process,
+                               claim.profile ? claim.profile : known.profile});
+}
+
+std::vector<Claim> Core::missing_since(const Stamp& stamp, bool& too_old) const {
+    const std::lock_guard lock(mutex_);
+    const auto ranks = table().changed_since(stamp);
+    too_old = !ranks || ranks->size() > claims_max;
+    std::vector<Claim> claims;
+    if (too_old) return claims;
+    for (const Rank rank : *ranks) claims.push_back(table().claim(rank, true));
+    return claims;
+}
+
+ViewPage Core::page(Rank from) const {
+    const std::lock_guard lock(mutex_);
+    ViewPage page{group_, table().stamp(), no_rank, false, {}};
+    for (Rank rank = from; rank < table().end(); ++rank) {
+        if (!table().at(rank).known()) continue;
+        if (page.claims.size() == claims_max) {
+            page.next = rank;
+            break;
+        }
+        page.claims.push_back(table().claim(rank, true));
+    }
+    return page;
+}
+
+void Core::doubt(Rank rank) {
+    const std::lock_guard lock(mutex_);
+    if (swim_) swim_->doubt(rank);
+}
+
+std::vector<Rank> Core::missing_of_roster(std::size_t ranks) const {
+    const std::lock_guard lock(mutex_);
+    std::vector<Rank> missing;
+    for (Rank rank = 0; rank < ranks; ++rank) {
+        if (!table().at(rank).known()) missing.push_back(rank);
+    }
+    return missing;
+}
+
+// The lowest rank that is present gives out ranks, so that two members do not give out the same one.
+Result<JoinAnswer> Core::accept(const JoinRequest& request, na::Addr& hand_on) {
+    std::unique_lock lock(mutex_);
+    if (closed_ || !swim_ || swim_->displaced()) return Errc::shutting_down;
+    auto profile = std::make_shared<Profile>();
+    profile->address = request.address;
+    profile->labels = request.labels;
+    if (!profile->well_formed() || request.process == 0)
+        return Error(Errc::invalid_argument, "a member must listen, and its labels be few and short");
+    const Table& known = swim_->table();
+    Rank first = no_rank;
+    for (Rank each = 0; each < known.end(); ++each) {
+        const Entry& entry = known.at(each);
+        if (!entry.present()) continue;
+        if (entry.process == request.process) return JoinAnswer{group_, each, entry.incarnation};
+        if (first == no_rank) first = each;
+    }
+    Rank rank = request.wanted;
+    const bool elsewhere = rank == no_rank && first != swim_->self().rank && request.hops < 3;
+    if (elsewhere && known.at(first).profile) {
+        hand_on = known.at(first).profile->address;
+        return Errc::again;
+    }
+    if (rank == no_rank) rank = swim_->free_rank();
+    if (rank >= options.swim.members_max)
+        return Error(Errc::too_large, "the group has given out all its ranks; see SwimOptions::members_max");
+    const Entry& before = known.at(rank);
+    if (before.present() && !(before.profile && before.profile->address == request.address)) {
+        swim_->doubt(rank);
+        return Error(Errc::busy, "another process has that rank; it is free when that one is known to be gone");
+    }
+    const std::uint32_t incarnation = before.incarnation + 1;
+    if (!is_life(incarnation)) return Error(Errc::too_large, "that rank has had all its lives; take another");
+    swim_->accept(rank, incarnation, request.process, std::move(profile), now_us());
+    Swim::Outbox none;
+    const JoinAnswer answer{group_, rank, incarnation};
+    after_turn(lock, none, no_rank, {});
+    return answer;
+}
+
+Core::Route Core::route(Rank rank) {
+    const std::lock_guard lock(mutex_);
+    const Entry& entry = table().at(rank);
+    if (closed_ || !entry.present() || !entry.profile) return {};
+    return {true, entry.incarnation, entry.profile->address, lost_[rank].get_token()};
+}
+
+std::vector<Rank> Core::unknown_of(const std::vector<Rank>& ranks) const {
+    const std::lock_guard lock(mutex_);
+    std::vector<Rank> unknown;
+    for (const Rank rank : ranks) {
+        if (!table().at(rank).known() && unknown.size() < claims_max) unknown.push_back(rank);
+    }
+    return unknown;
+}
+
+std::vector<Claim> Core::claims_of(const std::vector<Rank>& ranks) const {
+    const std::lock_guard lock(mutex_);
+    std::vector<Claim> claims;
+    for (const Rank rank : ranks) {
+        if (table().at(rank).known() && claims.size() < claims_max) claims.push_back(table().claim(rank, true));
+    }
+    return claims;
+}
+
+CallId Core::next_call() {
+    const std::lock_guard lock(mutex_);
+    return {process, ++calls_};
+}
+
+Result<void> Core::add_served(detail::ServedRpc served) {
+    const rpc::RpcId id = served.id;
+    const std::lock_guard lock(mutex_);
+    const bool added = served_.emplace(id, std::make_shared<detail::ServedRpc>(std::move(served))).second;
+    if (!added) return Error(Errc::exists, "the group serves this Rpc already");
+    return {};
+}
+
+std::shared_ptr<const detail::ServedRpc> Core::served(rpc::RpcId id) const {
+    const std::lock_guard lock(mutex_);
+    const auto at = served_.find(id);
+    return at == served_.end() ? nullptr : at->second;
+}
+
+}  // namespace cinnabar::group

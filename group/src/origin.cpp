@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The beginning of a collective call: whom it is for, and what comes back.
+#include "bounded.hpp"
+#include "collect.hpp"
+
+#include <algorithm>
+
+namespace cinnabar::group {
+namespace {
+
+bool has(const std::vector<Rank>& ranks, Rank rank) {
+    return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+}
+
+// In the order of the tree: those after this process first, so that not all callers lean on the same members.
+std::vector<Rank> targets_of(const detail::CollectiveCall& call, const View& view, Rank self,
+                             std::vector<Failure>& failures) {
+    std::vector<Rank> wanted(view.present().begin(), view.present().end());
+    if (!call.everybody) {
+        wanted = call.only;
+        std::sort(wanted.begin(), wanted.end());
+        wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+    }
+    std::vector<Rank> targets;
+    for (const Rank rank : wanted) {
+        if (has(call.except, rank)) continue;
+        const Member* member = view.find(rank);
+        if (member && is_present(member->state))
+            targets.push_back(rank);
+        else
+            failures.push_back({rank, member ? Errc::peer_lost : Errc::not_found, 0, {}});
+    }
+    const auto after_self = std::upper_bound(targets.begin(), targets.end(), self);
+    if (self != no_rank) std::rotate(targets.begin(), after_self, targets.end());
+    return targets;
+}
+
+std::shared_ptr<TreeRequest> request_of(Core& core, detail::CollectiveCall& call, std::size_t members) {
+    auto request = std::make_shared<TreeRequest>();
+    const Shape shape = shape_for(call.tree, call.fanout, members, call.input.size());
+    request->group = core.group();
+    request->to = core.rank();
+    request->id = core.next_call();
+    request->rpc = call.rpc.id;
+    request->shape = call.shape;
+    request->mode = call.mode;
+    request->tree = shape.tree;
+    request->fanout = static_cast<std::uint8_t>(shape.fanout);
+    request->input = std::move(call.input);
+    return request;
+}
+
+hl::Task<TreeAnswer> run_all(std::shared_ptr<Core> core, std::shared_ptr<const TreeRequest> request,
+                             std::vector<Rank> targets, detail::Combine combine) {
+    const Rank self = core->rank();
+    const bool local = self != no_rank && std::erase(targets, self) != 0;
+    TreeRun run(core, std::move(request), std::move(combine));
+    auto task = run.run(std::move(targets), local);
+    co_return co_await task;
+}
+
+}  // namespace
+
+namespace detail {
+
+hl::Task<Result<Collected>> collect(std::shared_ptr<Core> core, CollectiveCall call) {
+    if (call.failed != Errc::ok) co_return call.failed;
+    if (core->closed()) co_return Error(Errc::closed, "this process has left the group");
+    Collected collected;
+    const View view = core->view();
+    std::vector<Rank> targets = targets_of(call, view, core->rank(), collected.failures);
+    if (targets.empty()) co_return collected;
+    auto request = request_of(*core, call, targets.size());
+    auto all = run_all(core, std::move(request), std::move(targets), std::move(call.combine));
+    auto timed = run_bounded(core, std::move(all), call.deadline, call.stop);
+    TreeAnswer answer = co_await timed;
+    collected.count = static_cast<std::size_t>(answer.count);
+    collected.parts = std::move(answer.parts);
+    collected.combined = std::move(answer.combined);
+    for (Failure& failure : answer.failures) collected.failures.push_back(std::move(failure));
+    std::sort(collected.parts.begin(), collected.parts.end(),
+              [](const Part& a, const Part& b) { return a.rank < b.rank; });
+    std::sort(collected.failures.begin(), collected.failures.end(),
+              [](const Failure& a, const Failure& b) { return a.rank < b.rank; });
+    co_return collected;
+}
+
+}  // namespace detail
+}  // namespace cinnabar::group

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What members tell each other about a member. Claims about one rank have an order, in which the later one wins, so it
+// does not matter in which order, or how often, they arrive.
+#pragma once
+
+#include <cinnabar/base/error.hpp>
+#include <cinnabar/group/member.hpp>
+#include <cinnabar/na/addr.hpp>
+#include <cinnabar/rpc/proc.hpp>
+#include <cinnabar/rpc/proc_addr.hpp>
+
+#include <cstdint>
+#include <memory>
+
+namespace cinnabar::group {
+
+// Where a member is, and what it says of itself; fixed for one incarnation.
+struct Profile {
+    na::Addr address;
+    Labels labels;
+
+    [[nodiscard]] bool well_formed() const noexcept {
+        std::size_t bytes = 0;
+        for (const auto& [name, value] : labels) bytes += name.size() + value.size();
+        return address.listens() && labels.size() <= labels_max && bytes <= labels_bytes_max;
+    }
+};
+
+// A rank has no more lives than this; whoever claims a later one lies.
+inline constexpr std::uint32_t incarnation_max = 1u << 31;
+
+[[nodiscard]] constexpr bool is_life(std::uint32_t incarnation) noexcept {
+    return incarnation != 0 && incarnation <= incarnation_max;
+}
+
+struct Claim {
+    static constexpr bool proc_borrows = false;
+
+    Rank rank = no_rank;
+    std::uint32_t incarnation = 0;
+    std::uint32_t refutation = 0;  // how often the member has said in this incarnation that it lives
+    State state = State::alive;
+    std::uint64_t process = 0;
+    Rank by = no_rank;                       // who suspects it
+    std::shared_ptr<const Profile> profile;  // may be null, except in the first claim about an incarnation
+
+    template <class P>
+    void proc(P& p) {
+        p(rank, incarnation, refutation, state, process, by);
+        bool described = profile != nullptr;
+        p(described);
+        if constexpr (P::decoding) {
+            if (p.ok() && state > State::excluded) p.fail(Errc::protocol);
+            if (!described || !p.ok()) return;
+            auto read = std::make_shared<Profile>();
+            p(read->address, read->labels);
+            if (p.ok() && !read->well_formed()) p.fail(Errc::protocol);
+            profile = std::move(read);
+        } else if (described) {
+            p(profile->address, profile->labels);
+        }
+    }
+};
+
+}  // namespace cinnabar::group

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "swim/gossip.hpp"
+
+namespace cinnabar::group {
+namespace {
+
+std::size_t bytes_of(const Claim& claim) noexcept {
+    constexpr std::size_t fixed = 32;
+    return claim.profile ? fixed + claim.profile->address.encoded_bytes() + 64 * claim.profile->labels.size() : fixed;
+}
+
+}  // namespace
+
+void Gossip::add(Claim claim) {
+    const Rank rank = claim.rank;
+    if (const auto before = claims_.find(rank); before != claims_.end()) {
+        if (!claim.profile && claim.incarnation == before->second.claim.incarnation)
+            claim.profile = before->second.claim.profile;
+        order_.erase(before->second.place);
+        claims_.erase(before);
+    }
+    const Place place{0, next_++};
+    order_.emplace(place, rank);
+    claims_.emplace(rank, Waiting{std::move(claim), place});
+}
+
+void Gossip::take(std::vector<Claim>& out, std::size_t count_max, std::size_t bytes_max, unsigned sends_max) {
+    std::vector<Rank> taken;
+    std::size_t bytes = 0;
+    for (const auto& [place, rank] : order_) {
+        const Claim& claim = claims_.at(rank).claim;
+        bytes += bytes_of(claim);
+        if (taken.size() == count_max || (bytes > bytes_max && !taken.empty())) break;
+        out.push_back(claim);
+        taken.push_back(rank);
+    }
+    for (const Rank rank : taken) {
+        const auto at = claims_.find(rank);
+        Place& place = at->second.place;
+        order_.erase(place);
+        if (++place.first >= sends_max) {
+            claims_.erase(at);
+        } else {
+            order_.emplace(place, rank);
+        }
+    }
+}
+
+}  // namespace cinnabar::group

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Gossip: claims that are passed on with other messages, each a bounded number of times, those that were sent least
+// first. At most one claim for each rank: a later one takes the place of the earlier.
+#pragma once
+
+#include "swim/claim.hpp"
+
+#include <cinnabar/base/export.hpp>
+
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace cinnabar::group {
+
+class CINNABAR_API Gossip {
+  public:
+    void add(Claim claim);
+    // Adds up to `count_max` claims, and no more than about `bytes_max`, to `out`; each leaves after `sends_max` times.
+    void take(std::vector<Claim>& out, std::size_t count_max, std::size_t bytes_max, unsigned sends_max);
+    [[nodiscard]] std::size_t size() const noexcept { return claims_.size(); }
+
+  private:
+    using Place = std::pair<unsigned, std::uint64_t>;  // how often it was sent, then its age
+    struct Waiting {
+        Claim claim;
+        Place place;
+    };
+    std::unordered_map<Rank, Waiting> claims_;
+    std::map<Place, Rank> order_;
+    std::uint64_t next_ = 0;
+};
+
+}  // namespace cinnabar::group

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a claim changes. A member that is held for alive is never excluded by what others say: it is suspected first,
+// and has the time to say that it lives.
+#include "swim/swim.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace cinnabar::group {
+namespace {
+
+constexpr std::uint32_t incarnation_step_max = 1024;  // a liar must not run through all numbers at once
+constexpr Rank gap_max = 1024;                        // ranks are given out in order
+constexpr unsigned conflicts_max = 16;
+
+}  // namespace
+
+bool Swim::plausible(const Claim& claim, Source source) const noexcept {
+    if (!is_life(claim.incarnation) || claim.rank >= options_.members_max) return false;
+    if (source == Source::joining) return true;
+    const Entry& known = table_.at(claim.rank);
+    if (!known.known() && claim.rank >= 2 * table_.known() + gap_max) return false;
+    return claim.incarnation <= known.incarnation + incarnation_step_max;
+}
+
+void Swim::merge(const Claim& claim, Source source, TimeUs now) {
+    if (!plausible(claim, source)) return;
+    if (claim.rank == self_.rank) return about_self(claim);
+    const Stamp before = table_.stamp();
+    switch (claim.state) {
+        case State::alive:
+            merge_present(claim);
+            break;
+        case State::suspect:
+            if (source == Source::joining) merge_present(claim);
+            merge_suspect(claim, now);
+            break;
+        case State::left:
+        case State::excluded:
+            merge_gone(claim, source, now);
+            break;
+    }
+    if (table_.stamp() != before) last_change_us_ = now;
+}
+
+// Whether the claim tells of a later life than the one that is known. A rank whose member is present is not given to
+// another process, unless that one is at the same address: then the earlier one is gone.
+bool Swim::comes_after(const Claim& claim, const Entry& known) const noexcept {
+    const bool later = claim.incarnation > known.incarnation ||
+                       (claim.incarnation == known.incarnation && claim.process > known.process);
+    if (!later || !known.present() || claim.process == known.process) return later;
+    return claim.profile && known.profile && claim.profile->address == known.profile->address;
+}
+
+void Swim::merge_present(const Claim& claim) {
+    const Entry& known = table_.at(claim.rank);
+    const bool same_process = claim.process == known.process;
+    if (same_process && claim.incarnation == known.incarnation) {
+        if (!known.present() || claim.refutation <= known.refutation) return;
+    } else if (!comes_after(claim, known)) {
+        return;
+    }
+    if (!claim.profile && !same_process) return;  // where is it? anti-entropy will tell
+    suspicions_.end(claim.rank);
+    const bool described = claim.profile != nullptr;
+    put(claim.rank,
+        {claim.incarnation, claim.refutation, State::alive, claim.process, described ? claim.profile : known.profile},
+        described || claim.incarnation != known.incarnation);
+}
+
+void Swim::merge_suspect(const Claim& claim, TimeUs now) {
+    const Entry& known = table_.at(claim.rank);
+    if (!known.present() || claim.incarnation != known.incarnation || claim.refutation < known.refutation) return;
+    suspect(claim.rank, claim.by, 0, now);
+}
+
+void Swim::merge_gone(const Claim& claim, Source source, TimeUs now) {
+    const Entry& known = table_.at(claim.rank);
+    const bool same_life = claim.incarnation == known.incarnation && claim.process == known.process;
+    if (same_life ? !known.present() : !comes_after(claim, known)) return;
+    if (source == Source::gossip && known.present()) {
+        // As if all had suspected it: it has the shortest time to say that it lives.
+        if (!same_life || claim.refutation < known.refutation) return;
+        return suspect(claim.rank, claim.by, ~0u, now);
+    }
+    suspicions_.end(claim.rank);
+    const bool same_process = claim.process == known.process;
+    put(claim.rank,
+        {claim.incarnation, claim.refutation, claim.state, claim.process,
+         claim.profile ? claim.profile : (same_process ? known.profile : nullptr)},
+        claim.profile != nullptr);
+}
+
+void Swim::suspect(Rank rank, Rank by, unsigned confirmations, TimeUs now) {
+    Entry entry = table_.at(rank);
+    if (entry.state == State::suspect) {
+        if (confirmations != 0) suspicions_.hasten(rank);
+        if (!suspicions_.confirm(rank, by)) return;
+    } else {
+        const double scale = std::max(1.0, std::log10(static_cast<double>(table_.present())));
+        const double least = options_.suspicion_min * scale * static_cast<double>(options_.period.count());
+        const Suspicions::Times times{static_cast<TimeUs>(least),
+                                      static_cast<TimeUs>(least * std::max(options_.suspicion_spread, 1u))};
+        const auto others = static_cast<unsigned>(std::min<std::size_t>(table_.present(), 100));
+        suspicions_.begin(rank, by, times, others > 2 ? others - 2 : 0, now);
+        if (confirmations != 0) suspicions_.hasten(rank);
+        entry.state = State::suspect;
+        put(rank, entry, false);
+        // Some ask it, so that it hears of this soon, and can say that it lives.
+        constexpr std::size_t askers = 8;
+        if (by == self_.rank || confirmations != 0 || random_.below(table_.present()) < askers) doubt(rank);
+    }
+    Claim claim = table_.claim(rank, false);
+    claim.by = by;
+    gossip_.add(std::move(claim));
+}
+
+void Swim::expire_suspicions(TimeUs now) {
+    std::vector<Rank> due = suspicions_.due(now);
+    if (due.empty()) return;
+    if (cut_off(now) && cut_off_since_us_ == time_never) {
+        // For as long again, at most: all others may have died after all.
+        cut_off_since_us_ = now;
+        suspicions_.extend(now);
+        due = suspicions_.due(now);
+    }
+    for (const Rank rank : due) {
+        suspicions_.end(rank);
+        Entry entry = table_.at(rank);
+        entry.state = State::excluded;
+        last_change_us_ = now;
+        put(rank, entry, false);
+    }
+}
+
+void Swim::about_self(const Claim& claim) {
+    if (claim.incarnation < self_.incarnation) return;
+    const bool other = claim.process != self_.process;
+    if (other) {
+        if (!self_.owns_rank && claim.incarnation == self_.incarnation && claim.process > self_.process) {
+            displaced_ = true;
+            return;
+        }
+        if (is_present(claim.state) && ++conflicts_ > conflicts_max) {
+            displaced_ = true;
+            return;
+        }
+        return outbid(claim.incarnation);
+    }
+    if (claim.state == State::suspect && claim.incarnation == self_.incarnation) {
+        if (claim.refutation < refutation_) return;
+        worsen(1);
+        if (claim.refutation > ~std::uint32_t{0} - 2) return outbid(claim.incarnation);
+        refutation_ = claim.refutation + 1;
+        return put(self_.rank, {self_.incarnation, refutation_, State::alive, self_.process, self_.profile}, false);
+    }
+    const bool gone = !is_present(claim.state);
+    if (gone && !options_.rejoin) {
+        displaced_ = true;
+        return;
+    }
+    if (gone || claim.incarnation > self_.incarnation) outbid(claim.incarnation);
+}
+
+// Begins the life after that one; there is none after the last.
+void Swim::outbid(std::uint32_t incarnation) {
+    if (incarnation >= incarnation_max) {
+        displaced_ = true;
+        return;
+    }
+    self_.incarnation = incarnation + 1;
+    refutation_ = 0;
+    put(self_.rank, {self_.incarnation, 0, State::alive, self_.process, self_.profile}, true);
+}
+
+void Swim::put(Rank rank, Entry entry, bool with_profile) {
+    const Entry before = table_.at(rank);
+    table_.put(rank, std::move(entry));
+    tell(rank, before);
+    gossip_.add(table_.claim(rank, with_profile));
+}
+
+void Swim::tell(Rank rank, Entry before) {
+    const Entry& now = table_.at(rank);
+    const bool again = before.incarnation != now.incarnation || before.process != now.process;
+    const auto changed = [&](Happened happened) { changes_.push_back({happened, rank, now.incarnation}); };
+    if (before.state == State::excluded && before.known()) std::erase(excluded_, rank);
+    if (now.state == State::excluded) excluded_.push_back(rank);
+    switch (now.state) {
+        case State::alive:
+            if (again) changed(Happened::joined);
+            if (!again && before.state == State::suspect) changed(Happened::trusted);
+            break;
+        case State::suspect:
+            if (before.state == State::alive) changed(Happened::suspected);
+            break;
+        case State::left:
+            changed(Happened::left);
+            break;
+        case State::excluded:
+            changed(Happened::excluded);
+            break;
+    }
+}
+
+}  // namespace cinnabar::group

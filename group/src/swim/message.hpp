@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What members send each other to find out who lives. docs/groups.md tells the protocol.
+#pragma once
+
+#include "swim/table.hpp"
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace cinnabar::group {
+
+enum class Kind : std::uint8_t {
+    ping,          // say that you live
+    ack,           // `about` lives
+    ping_request,  // ask `about` for me
+    nack,          // `about` has not answered me, but I live
+    sync,          // my digests: tell me what I do not know
+    sync_answer,   // claims, and my digests
+    sync_push,     // claims that you did not know
+};
+inline constexpr std::uint8_t kinds = 7;
+
+struct Message {
+    std::uint64_t group = 0;
+    Kind kind = Kind::ping;
+    Rank from = no_rank;
+    std::uint32_t from_incarnation = 0;
+    Rank to = no_rank;
+    Rank about = no_rank;
+    std::uint32_t sequence = 0;
+    Stamp stamp;
+    std::vector<Claim> claims;
+    std::vector<std::uint64_t> digests;  // Table::buckets of them, or none
+};
+
+inline constexpr std::size_t claims_max = 64;  // in one message
+
+[[nodiscard]] inline bool well_formed(const Message& message) noexcept {
+    return static_cast<std::uint8_t>(message.kind) < kinds && message.claims.size() <= claims_max &&
+           (message.digests.empty() || message.digests.size() == Table::buckets);
+}
+
+}  // namespace cinnabar::group

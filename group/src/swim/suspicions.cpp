@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "swim/suspicions.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace cinnabar::group {
+
+TimeUs Suspicions::Suspect::due_us() const noexcept {
+    if (confirmations >= wanted) return since + times.least;
+    const double part = std::log(confirmations + 1.0) / std::log(wanted + 1.0);
+    const auto shorter = static_cast<TimeUs>(part * static_cast<double>(times.most - times.least));
+    return since + std::max(times.least, times.most - shorter);
+}
+
+void Suspicions::begin(Rank rank, Rank by, Times times, unsigned wanted, TimeUs now) {
+    Suspect suspect{now, times, std::min(wanted, confirmations_max)};
+    suspect.by[0] = by;
+    suspects_.insert_or_assign(rank, suspect);
+}
+
+bool Suspicions::confirm(Rank rank, Rank by) {
+    const auto at = suspects_.find(rank);
+    if (at == suspects_.end()) return false;
+    Suspect& suspect = at->second;
+    const auto end = suspect.by.begin() + suspect.confirmations + 1;
+    if (suspect.confirmations >= suspect.wanted || std::find(suspect.by.begin(), end, by) != end) return false;
+    suspect.by[++suspect.confirmations] = by;
+    return true;
+}
+
+void Suspicions::hasten(Rank rank) {
+    if (const auto at = suspects_.find(rank); at != suspects_.end()) at->second.confirmations = at->second.wanted;
+}
+
+std::vector<Rank> Suspicions::due(TimeUs now) const {
+    std::vector<Rank> ranks;
+    for (const auto& [rank, suspect] : suspects_) {
+        if (suspect.due_us() <= now) ranks.push_back(rank);
+    }
+    std::sort(ranks.begin(), ranks.end());
+    return ranks;
+}
+
+TimeUs Suspicions::next_due_us() const noexcept {
+    TimeUs next = time_never;
+    for (const auto& [rank, suspect] : suspects_) next = std::min(next, suspect.due_us());
+    return next;
+}
+
+void Suspicions::extend(TimeUs now) noexcept {
+    for (auto& [rank, suspect] : suspects_) {
+        if (suspect.extensions == extensions_max) continue;
+        ++suspect.extensions;
+        suspect.since = now;
+    }
+}
+
+void Suspicions::restart(TimeUs now) noexcept {
+    for (auto& [rank, suspect] : suspects_) suspect.since = now;
+}
+
+}  // namespace cinnabar::group

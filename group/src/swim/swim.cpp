@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "swim/swim.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace cinnabar::group {
+
+Swim::Swim(const SwimOptions& options, Self self, Table known, std::uint64_t seed, TimeUs now)
+    : options_(options),
+      self_(std::move(self)),
+      table_(std::move(known)),
+      random_(seed),
+      last_tick_us_(now),
+      last_heard_us_(now),
+      last_change_us_(now),
+      last_sync_us_(now) {
+    options_.period = std::max(options_.period, Microseconds(10'000));
+    if (options_.ping_timeout.count() <= 0) options_.ping_timeout = options_.period / 3;
+    sequence_ = static_cast<std::uint32_t>(random_.next());
+    period_ends_us_ = now + random_.below(static_cast<std::uint64_t>(options_.period.count()));
+    const Entry& mine = table_.at(self_.rank);
+    const bool there = mine.present() && mine.process == self_.process && mine.incarnation == self_.incarnation;
+    if (there && !self_.profile) return;  // a simulation: everybody is in the table already
+    put(self_.rank, {self_.incarnation, 0, State::alive, self_.process, self_.profile}, true);
+    changes_.clear();
+}
+
+TimeUs Swim::period_us() const noexcept { return static_cast<TimeUs>(options_.period.count()) * (health_ + 1); }
+
+TimeUs Swim::ping_timeout_us() const noexcept {
+    return static_cast<TimeUs>(options_.ping_timeout.count()) * (health_ + 1);
+}
+
+unsigned Swim::sends_max() const noexcept {
+    return options_.transmit_factor * static_cast<unsigned>(std::bit_width(table_.present()));
+}
+
+Message Swim::make(Kind kind, Rank to, Rank about, std::uint32_t sequence) {
+    return {self_.group, kind, self_.rank, self_.incarnation, to, about, sequence, table_.stamp(), {}, {}};
+}
+
+// Whoever is not plainly alive here is told so first: it may want to say that it is.
+void Swim::add_gossip(Message& message) {
+    const Entry& to = table_.at(message.to);
+    if (to.known() && to.state != State::alive) message.claims.push_back(table_.claim(message.to, false));
+    constexpr std::size_t bytes_max = 2048;
+    gossip_.take(message.claims, options_.piggyback_max, bytes_max, sends_max());
+}
+
+TimeUs Swim::next_due_us() const noexcept {
+    TimeUs next = std::min({period_ends_us_, probe_.ask_others_us, suspicions_.next_due_us()});
+    for (const Proxy& proxy : proxies_) next = std::min({next, proxy.nack_us, proxy.ends_us});
+    return next;
+}
+
+// A process that was stopped, or had no processor, for a while must not hold its own silence against others.
+void Swim::catch_up(TimeUs now) {
+    const TimeUs due = std::max(next_due_us(), last_tick_us_);
+    last_tick_us_ = now;
+    if (due == time_never || now < due + static_cast<TimeUs>(options_.period.count())) return;
+    suspicions_.restart(now);
+    probe_ = {};
+    proxies_.clear();
+    period_ends_us_ = now;
+    last_heard_us_ = std::max(last_heard_us_, now - std::min(now, period_us()));
+    worsen(1);
+}
+
+// Nothing at all was heard for so long that this member, and not all others, is more likely to be the one at fault.
+bool Swim::cut_off(TimeUs now) const noexcept { return table_.present() > 2 && now > last_heard_us_ + 2 * period_us(); }
+
+void Swim::tick(TimeUs now, Outbox& out) {
+    if (displaced_ || left_) return;
+    catch_up(now);
+    if (now >= probe_.ask_others_us) ask_others(out);
+    serve_proxies(now, out);
+    if (now >= period_ends_us_) {
+        end_probe(now);
+        sync_answers_ = 0;
+        period_ends_us_ = now + period_us();
+        begin_probe(now, out);
+        if (++periods_ % std::max(options_.reconnect_periods, 1u) == 0) reconnect(out);
+    }
+    expire_suspicions(now);
+}
+
+void Swim::receive(const Message& message, TimeUs now, Outbox& out) {
+    if (displaced_ || left_) return;
+    if (message.from == self_.rank || message.to != self_.rank) return;
+    catch_up(now);
+    last_heard_us_ = now;
+    if (cut_off_since_us_ != time_never) {
+        cut_off_since_us_ = time_never;
+        suspicions_.extend(now);
+    }
+    const TimeUs last_change_us = last_change_us_;
+    for (const Claim& claim : message.claims)
+        merge(claim, claim.rank == message.from ? Source::itself : Source::gossip, now);
+    // What anti-entropy brings is no reason to wait before there is more of it.
+    if (message.kind == Kind::sync_answer || message.kind == Kind::sync_push) last_change_us_ = last_change_us;
+    if (displaced_) return;
+    switch (message.kind) {
+        case Kind::ping:
+            out.push_back(make(Kind::ack, message.from, self_.rank, message.sequence));
+            add_gossip(out.back());
+            break;
+        case Kind::ack:
+            on_ack(message, now, out);
+            break;
+        case Kind::ping_request:
+            on_ping_request(message, now, out);
+            break;
+        case Kind::nack:
+            if (message.sequence == probe_.sequence && message.about == probe_.target) ++probe_.nacks;
+            break;
+        case Kind::sync:
+            on_sync(message, out);
+            break;
+        case Kind::sync_answer:
+            on_sync_answer(message, out);
+            break;
+        case Kind::sync_push:
+            break;
+    }
+    if (message.kind == Kind::ping || message.kind == Kind::ack) compare(message, now, out);
+}
+
+void Swim::learn(const Claim& claim, TimeUs now) { merge(claim, Source::joining, now); }
+
+void Swim::hear(const Claim& claim, TimeUs now) { merge(claim, Source::gossip, now); }
+
+void Swim::accept(Rank rank, std::uint32_t incarnation, std::uint64_t process, std::shared_ptr<const Profile> profile,
+                  TimeUs now) {
+    last_change_us_ = now;
+    suspicions_.end(rank);
+    put(rank, {incarnation, 0, State::alive, process, std::move(profile)}, true);
+}
+
+void Swim::leave(TimeUs now, Outbox& out) {
+    if (displaced_ || left_) return;
+    last_change_us_ = now;
+    Entry entry = table_.at(self_.rank);
+    entry.state = State::left;
+    put(self_.rank, entry, false);
+    const Claim goodbye = table_.claim(self_.rank, false);
+    const Rank first = static_cast<Rank>(random_.below(table_.end()));
+    std::size_t told = 0;
+    for (Rank i = 0; i < table_.end() && told < leave_tells; ++i) {
+        const Rank rank = (first + i) % table_.end();
+        if (rank == self_.rank || !table_.at(rank).present()) continue;
+        out.push_back(make(Kind::sync_push, rank, self_.rank, 0));
+        out.back().claims.push_back(goodbye);
+        ++told;
+    }
+    left_ = true;
+}
+
+}  // namespace cinnabar::group

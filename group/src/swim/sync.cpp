@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Anti-entropy: what gossip did not bring. Two members compare their digests and exchange what differs, a bounded
+// number of claims at a time, and only after gossip had the time to do its work.
+#include "swim/swim.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace cinnabar::group {
+
+void Swim::compare(const Message& message, TimeUs now, Outbox& out) {
+    if (message.stamp == table_.stamp()) return;
+    const TimeUs quiet = period_us() * (2 * static_cast<TimeUs>(std::bit_width(table_.present())) + 2);
+    if (now < last_change_us_ + quiet || now < last_sync_us_ + period_us()) return;
+    last_sync_us_ = now;
+    Message sync = make(Kind::sync, message.from, no_rank, 0);
+    sync.digests.assign(table_.digests().begin(), table_.digests().end());
+    out.push_back(std::move(sync));
+}
+
+void Swim::add_differing(const std::vector<std::uint64_t>& theirs, std::vector<Claim>& out) {
+    if (theirs.size() != Table::buckets) return;
+    const std::size_t first = random_.below(Table::buckets);
+    for (std::size_t i = 0; i < Table::buckets; ++i) {
+        const std::size_t bucket = (first + i) % Table::buckets;
+        if (theirs[bucket] == table_.digests()[bucket]) continue;
+        const auto ranks = static_cast<Rank>((table_.end() + Table::buckets - 1) / Table::buckets);
+        const Rank begin = static_cast<Rank>(random_.below(ranks));
+        for (Rank j = 0; j < ranks; ++j) {
+            const auto rank = static_cast<Rank>(bucket + std::size_t{(begin + j) % ranks} * Table::buckets);
+            if (rank >= table_.end() || !table_.at(rank).known()) continue;
+            if (out.size() == claims_max) return;
+            out.push_back(table_.claim(rank, true));
+        }
+    }
+}
+
+void Swim::on_sync(const Message& message, Outbox& out) {
+    if (++sync_answers_ > sync_answers_max) return;
+    Message answer = make(Kind::sync_answer, message.from, no_rank, message.sequence);
+    add_differing(message.digests, answer.claims);
+    answer.digests.assign(table_.digests().begin(), table_.digests().end());
+    out.push_back(std::move(answer));
+}
+
+void Swim::on_sync_answer(const Message& message, Outbox& out) {
+    Message push = make(Kind::sync_push, message.from, no_rank, message.sequence);
+    add_differing(message.digests, push.claims);
+    if (!push.claims.empty()) out.push_back(std::move(push));
+}
+
+}  // namespace cinnabar::group

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Table: what one process knows of each rank, with the stamp of its view, digests by which two tables find out where
+// they differ, and the last changes. Where many tables begin alike (a simulation), they share that beginning.
+#pragma once
+
+#include "swim/claim.hpp"
+
+#include <cinnabar/base/export.hpp>
+#include <cinnabar/group/view.hpp>
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+namespace cinnabar::group {
+
+struct Entry {
+    std::uint32_t incarnation = 0;  // 0: nothing is known of this rank
+    std::uint32_t refutation = 0;
+    State state = State::alive;
+    std::uint64_t process = 0;
+    std::shared_ptr<const Profile> profile;
+
+    [[nodiscard]] bool known() const noexcept { return incarnation != 0; }
+    [[nodiscard]] bool present() const noexcept { return known() && is_present(state); }
+};
+
+class CINNABAR_API Table {
+  public:
+    static constexpr std::size_t buckets = 64;
+    using Digests = std::array<std::uint64_t, buckets>;  // of the ranks of equal remainder
+    static constexpr std::size_t changes_kept = 256;
+
+    Table() = default;
+    // Begins with the entries of `other`, which it shares from now on.
+    [[nodiscard]] static Table sharing(const Table& other) { return other; }
+
+    // One that is not known if there is none.
+    [[nodiscard]] const Entry& at(Rank rank) const noexcept;
+    void put(Rank rank, Entry entry);
+    // Moves what has changed into the shared part, for tables made from this one.
+    void share();
+
+    [[nodiscard]] Rank end() const noexcept { return end_; }  // one more than the largest rank
+    [[nodiscard]] std::size_t known() const noexcept { return known_; }
+    [[nodiscard]] std::size_t present() const noexcept { return present_; }
+    [[nodiscard]] const Stamp& stamp() const noexcept { return stamp_; }
+    [[nodiscard]] const Digests& digests() const noexcept { return digests_; }
+    // The ranks that changed since the view had that stamp; none if that is too long ago, or never was.
+    [[nodiscard]] std::optional<std::vector<Rank>> changed_since(const Stamp& stamp) const;
+    [[nodiscard]] Claim claim(Rank rank, bool with_profile) const;
+
+  private:
+    void count(Rank rank, const Entry& entry, bool add) noexcept;
+
+    std::shared_ptr<const std::vector<Entry>> shared_;
+    std::unordered_map<Rank, Entry> own_;
+    Rank end_ = 0;
+    std::size_t known_ = 0;
+    std::size_t present_ = 0;
+    Stamp stamp_;
+    Digests digests_{};
+    struct Changed {
+        Stamp before;
+        Rank rank;
+    };
+    std::deque<Changed> changes_;
+};
+
+}  // namespace cinnabar::group

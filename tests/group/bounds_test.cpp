@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a process keeps for its own readers and tasks has limits, too.
+#include "arrivals.hpp"
+#include "event_queue.hpp"
+
+#include <cinnabar/cinnabar.hpp>
+
+#include <gtest/gtest.h>
+
+namespace cinnabar::test {
+namespace {
+
+using group::Arrivals;
+using group::Event;
+using group::EventQueue;
+using group::Happened;
+
+TEST(events, a_slow_reader_is_told_that_it_missed_some) {
+    const Node node = Node::open("self://").value();
+    EventQueue queue(node);
+    for (group::Rank rank = 0; rank <= EventQueue::events_max; ++rank) queue.add({Happened::joined, rank, 1, {}});
+    std::shared_ptr<group::Signal> later;
+    EXPECT_EQ(queue.take(later)->value().happened, Happened::missed);
+    EXPECT_EQ(queue.take(later)->value().rank, EventQueue::events_max) << "the last one is there";
+    EXPECT_FALSE(queue.take(later));
+    queue.close();
+    EXPECT_EQ(queue.take(later)->code(), Errc::closed);
+}
+
+TEST(arrivals, names_and_their_number_are_bounded) {
+    const Node node = Node::open("self://").value();
+    Arrivals arrivals(node);
+    for (std::size_t i = 0; i < Arrivals::names_max; ++i)
+        EXPECT_TRUE(arrivals.arrive("name " + std::to_string(i), {}, {}).ok());
+    EXPECT_EQ(arrivals.arrive("one more", {}, {}).code(), Errc::too_large);
+    EXPECT_EQ(arrivals.arrive("name 7", {}, {}).code(), Errc::busy);
+    EXPECT_EQ(arrivals.arrive(std::string(Arrivals::name_bytes_max + 1, 'n'), {}, {}).code(), Errc::invalid_argument);
+    arrivals.depart("name 7");
+    EXPECT_TRUE(arrivals.arrive("name 7", {}, {}).ok()) << "a name is used again";
+    arrivals.close();
+    EXPECT_EQ(arrivals.arrive("name 8", {}, {}).code(), Errc::closed);
+}
+
+}  // namespace
+}  // namespace cinnabar::test

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Peers that speak the calls of a group by hand, and lie: strangers, seeds and members.
+#include "sim_group.hpp"
+#include "wire.hpp"
+
+#include <cinnabar/hl/call.hpp>
+#include <cinnabar/hl/serve.hpp>
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace cinnabar::test {
+namespace {
+
+using namespace std::chrono_literals;
+using group::Claim;
+using group::CollectiveOptions;
+using group::Group;
+using group::GroupOptions;
+using group::JoinAnswer;
+using group::JoinRequest;
+using group::Kind;
+using group::Message;
+using group::Profile;
+using group::Rank;
+using group::State;
+using group::TreeAnswer;
+using group::TreeRequest;
+using group::ViewPage;
+using group::ViewRequest;
+
+constexpr CollectiveOptions ten_seconds{.deadline = 10s};
+constexpr std::uint32_t no_more = std::numeric_limits<std::uint32_t>::max();
+
+std::shared_ptr<const Profile> profile_at(const std::string& address) {
+    auto profile = std::make_shared<Profile>();
+    profile->address = na::Addr::parse(address).value();
+    return profile;
+}
+
+// A group of members and a process that is none of them.
+class LiarTest : public testing::Test {
+  protected:
+    static constexpr std::size_t members = 5;
+    SimGroup all_{members, 31};
+    Node liar_ = Node::listen(all_.uri("liar")).value();
+
+    ~LiarTest() override { (void)liar_.withdraw(group::swim_message); }
+
+    [[nodiscard]] Addr at(Rank rank) { return liar_.lookup("sim://m" + std::to_string(rank)).value(); }
+    // What a member tells anybody who asks.
+    [[nodiscard]] ViewPage page_of(Rank rank, Rank from = 0) {
+        const ViewRequest request{"group", from};
+        return liar_.call(group::view_rpc, at(rank), request, 1s).wait().value();
+    }
+    void say(Rank to, Message message) {
+        (void)liar_.call(group::swim_message, at(to), message, 1s).wait();
+        all_.run_for(1ms);  // until it has arrived
+    }
+    [[nodiscard]] Message message_from(Rank from, Rank to, Kind kind = Kind::sync_push) {
+        return {page_of(to).group, kind, from, 1, to, group::no_rank, 1, {}, {}, {}};
+    }
+    void expect_all_well() {
+        EXPECT_TRUE(all_.converge(60s));
+        const auto sum = sync_wait(all_[0].group->reduce(give_rank, 1, group::plus, ten_seconds)).value();
+        for (const auto& failure : sum.failures) ADD_FAILURE() << failure.rank << ": " << to_string(failure.code);
+        EXPECT_EQ(sum.value, 15u);
+    }
+};
+
+TEST_F(LiarTest, members_that_a_stranger_makes_up_are_bounded_and_go) {
+    Message message = message_from(group::no_rank, 0);
+    for (Rank rank = members; rank < 20'000; rank += 64) {
+        message.claims.clear();
+        for (Rank i = 0; i < 64; ++i)
+            message.claims.push_back({rank + i, 1, 0, State::alive, 7, group::no_rank,
+                                      profile_at("sim://nobody" + std::to_string((rank + i) % 50))});
+        say(0, message);
+    }
+    EXPECT_LE(all_[0].group->view().members().size(), SimGroup::members_max);
+    EXPECT_EQ(sync_wait(all_[0].group->call(give_rank, 3, 1, ten_seconds)).value(), 4u) << "in the middle of it";
+    EXPECT_TRUE(all_.converge(1200s));
+    expect_all_well();
+}
+
+TEST_F(LiarTest, a_member_in_whose_name_somebody_says_goodbye_comes_back) {
+    const std::uint64_t process = page_of(0).claims.at(3).process;
+    Message message = message_from(3, 0);
+    message.claims = {Claim{3, 1, 0, State::left, process, 3, nullptr}};
+    say(0, message);
+    EXPECT_EQ(all_[0].group->view().find(3)->state, State::left);
+    expect_all_well();
+    EXPECT_EQ(all_[0].group->view().find(3)->incarnation, 2u);
+}
+
+TEST_F(LiarTest, what_a_stranger_says_of_a_member_excludes_nobody) {
+    const std::uint64_t process = page_of(0).claims.at(3).process;
+    for (int i = 0; i < 100; ++i) {
+        for (const State gone : {State::suspect, State::left, State::excluded}) {
+            Message message = message_from(1, 0);
+            message.claims = {Claim{3, 1, no_more - 1, gone, process, 1, nullptr}};
+            say(0, message);
+            EXPECT_TRUE(is_present(all_[0].group->view().find(3)->state));
+        }
+        all_.run_for(50ms);
+    }
+    expect_all_well();
+}
+
+TEST_F(LiarTest, incarnations_at_their_end_are_believed_of_nobody) {
+    for (const std::uint32_t incarnation : {no_more, no_more - 1, group::incarnation_max, group::incarnation_max + 1}) {
+        for (const State state : {State::alive, State::suspect, State::left, State::excluded}) {
+            Message message = message_from(2, 0, Kind::ping);
+            for (const Rank rank : {0u, 1u, 2u})
+                message.claims.push_back({rank, incarnation, no_more, state, 99, 2, profile_at("sim://liar")});
+            say(0, message);
+        }
+    }
+    all_.run_for(5s);
+    for (const Rank rank : {0u, 1u, 2u}) EXPECT_EQ(all_[0].group->view().find(rank)->incarnation, 1u);
+    expect_all_well();
+}
+
+TEST_F(LiarTest, stamps_of_the_future_are_asked_about_once_a_period) {
+    std::size_t syncs = 0;
+    liar_.serve(group::swim_message, [&syncs](const Message& message) { syncs += message.kind == Kind::sync; }).value();
+    all_.run_for(10s);  // gossip has had its time
+    Message message = message_from(4, 0, Kind::ping);
+    message.stamp = {~std::uint64_t{0}, 1};
+    for (int i = 0; i < 1000; ++i) say(0, message);
+    EXPECT_LE(syncs, 12u) << "a second of ten periods";
+    const group::FollowRequest ahead{message.group, message.stamp};
+    const auto page = liar_.call(group::follow_rpc, at(0), ahead, 1s).wait();
+    EXPECT_TRUE(page.value().too_old);
+    expect_all_well();
+}
+
+TEST_F(LiarTest, one_who_follows_without_end_has_half_of_the_places) {
+    const group::Stamp now = page_of(0).stamp;
+    const std::uint64_t id = page_of(0).group;
+    std::size_t refused = 0;
+    for (std::uint32_t i = 0; i < 300; ++i)
+        liar_.call(group::follow_rpc, at(0), group::FollowRequest{id, now}, 4s)
+            .then([&refused](const Result<ViewPage>& page) { refused += page.code() == Errc::overloaded; });
+    all_.run_for(1s);
+    EXPECT_EQ(refused, 300u - GroupOptions{}.followers_max / 2);
+    const auto client = all_.client();
+    EXPECT_EQ(client->group->view().present().size(), members);
+    (void)all_.add();
+    all_.run_for(5s);
+    EXPECT_EQ(client->group->view().present().size(), members + 1);
+    client->group.reset();
+}
+
+TEST_F(LiarTest, calls_that_make_no_sense_are_refused_and_run_nothing) {
+    const ViewPage view = page_of(0);
+    TreeRequest sound;
+    sound.group = view.group;
+    sound.to = 0;
+    sound.incarnation = 1;
+    sound.rpc = give_rank.name().id;
+    const auto refused = [&](auto change) {
+        TreeRequest request = sound;
+        request.id = {1, 1};
+        change(request);
+        return liar_.call(group::tree_rpc, at(0), request, 1s).wait().code();
+    };
+    EXPECT_EQ(refused([](TreeRequest& r) { r.mode = static_cast<group::detail::Mode>(9); }), Errc::protocol);
+    EXPECT_EQ(refused([](TreeRequest& r) { r.tree = static_cast<group::Tree>(77); }), Errc::protocol);
+    EXPECT_EQ(refused([](TreeRequest& r) { r.fanout = 0; }), Errc::protocol);
+    EXPECT_EQ(refused([](TreeRequest& r) { r.fanout = 255; }), Errc::protocol);
+    EXPECT_EQ(refused([](TreeRequest& r) { r.below = {{0, no_more}}; }), Errc::protocol);
+    EXPECT_EQ(refused([](TreeRequest& r) { r.below = {{1, 2}, {2, 2}}; }), Errc::protocol);
+    EXPECT_EQ(refused([](TreeRequest& r) { r.below = {{0, 2}}; }), Errc::protocol) << "itself below itself";
+    EXPECT_EQ(refused([](TreeRequest& r) { r.claims.resize(65, Claim{1, 1}); }), Errc::protocol);
+    EXPECT_EQ(refused([](TreeRequest& r) { r.group = 1; }), Errc::not_found);
+    for (std::size_t i = 0; i < members; ++i) EXPECT_TRUE(all_[i].runs.empty());
+    expect_all_well();
+}
+
+TEST_F(LiarTest, a_peer_that_calls_without_end_has_half_of_the_calls) {
+    const ViewPage view = page_of(0);
+    TreeRequest request;
+    request.group = view.group;
+    request.to = 0;
+    request.incarnation = 1;
+    request.rpc = wait_long.name().id;
+    request.shape = rpc::shape_of<rpc::Empty>();
+    std::size_t refused = 0;
+    for (std::uint64_t i = 0; i < SimGroup::calls_max; ++i) {
+        request.id = {77, i};
+        liar_.call(group::tree_rpc, at(0), request, 60s).then([&refused](const Result<TreeAnswer>& answer) {
+            refused += answer.code() == Errc::overloaded;
+        });
+    }
+    all_.run_for(1s);
+    EXPECT_EQ(refused, SimGroup::calls_max / 2);
+    expect_all_well();
+}
+
+// A member that lies in its answers costs its own part, and that of those below it.
+class LyingMember : public LiarTest {
+  protected:
+    LyingMember() {
+        liar_.serve(group::swim_message, [this](hl::Request<Message> r) { answer_ping(*r, r.source()); }).value();
+        liar_.serve(group::tree_rpc, [this](const TreeRequest& request) { return lie_(request); }).value();
+        const JoinRequest join{"group", group::no_rank, 4242, liar_.self_addr(), {}, 0};
+        joined_ = liar_.call(group::join_rpc, at(0), join, 1s).wait().value();
+        EXPECT_TRUE(sync_wait(with_deadline(all_[0].group->wait_for_members(members + 1), 10s)).ok());
+    }
+    void answer_ping(const Message& ping, const Addr& source) {
+        if (ping.kind != Kind::ping) return;
+        const Message ack{joined_.group, Kind::ack,     joined_.rank, 1,  ping.from,
+                          joined_.rank,  ping.sequence, {},           {}, {}};
+        liar_.call(group::swim_message, source, ack, 1s).then([](const Result<void>&) {});
+    }
+    void expect_protocol_error(std::function<TreeAnswer(const TreeRequest&)> lie) {
+        lie_ = std::move(lie);
+        const CollectiveOptions flat{.deadline = 5s, .tree = group::Tree::flat};
+        const auto gathered = sync_wait(all_[0].group->gather(give_rank, 1, flat)).value();
+        EXPECT_EQ(gathered.values.size(), members);
+        ASSERT_EQ(gathered.failures.size(), 1u);
+        EXPECT_EQ(gathered.failures[0].rank, joined_.rank);
+        EXPECT_NE(gathered.failures[0].code, Errc::ok);
+    }
+    JoinAnswer joined_;
+    std::function<TreeAnswer(const TreeRequest&)> lie_ = [](const TreeRequest&) { return TreeAnswer{}; };
+};
+
+TEST_F(LyingMember, answers_that_do_not_add_up_cost_its_own_part) {
+    expect_protocol_error([](const TreeRequest&) { return TreeAnswer{}; });
+    expect_protocol_error([](const TreeRequest&) {
+        TreeAnswer many;
+        many.count = ~std::uint64_t{0};
+        many.failures = {{5, Errc::io, 0, {}}, {5, Errc::io, 0, {}}};
+        return many;
+    });
+    expect_protocol_error([](const TreeRequest&) {
+        TreeAnswer of_others;
+        of_others.count = 1;
+        of_others.parts = {{2, {std::byte{1}}}};
+        return of_others;
+    });
+    expect_protocol_error([](const TreeRequest&) {
+        TreeAnswer claims;
+        claims.claims.resize(1000, Claim{1, 1, 0, State::excluded});
+        return claims;
+    });
+    expect_protocol_error([this](const TreeRequest&) {
+        TreeAnswer garbage;
+        garbage.count = 1;
+        garbage.parts = {{joined_.rank, {}}};
+        return garbage;
+    });
+}
+
+TEST_F(LyingMember, one_that_always_wants_to_know_more_is_asked_three_times) {
+    int asked = 0;
+    expect_protocol_error([&asked](const TreeRequest&) {
+        ++asked;
+        TreeAnswer more;
+        more.answered = group::Answered::unknown;
+        more.unknown = {1, 2, 3};
+        return more;
+    });
+    EXPECT_EQ(asked, 3);
+}
+
+// A seed that leads a process that joins by the nose.
+class LyingSeed : public testing::Test {
+  protected:
+    std::shared_ptr<sim::World> world_ = sim::World::numbered(20'100, {.seed = 32});
+    Node seed_ = Node::listen("sim://seed?world=20100").value();
+    Node guest_ = Node::listen("sim://guest?world=20100").value();
+    JoinAnswer answer_{1, 1, 1};
+    std::size_t pages_ = 0;
+    std::function<ViewPage(const ViewRequest&)> page_ = [](const ViewRequest&) { return ViewPage{}; };
+
+    LyingSeed() {
+        seed_.serve(group::join_rpc, [this](const JoinRequest&) { return answer_; }).value();
+        const auto page = [this](const ViewRequest& request) {
+            ++pages_;
+            return page_(request);
+        };
+        seed_.serve(group::view_rpc, page).value();
+    }
+    [[nodiscard]] Result<Group> join() {
+        GroupOptions options;
+        options.seed = 33;
+        options.join_time = 1s;
+        options.swim.members_max = 1000;
+        return sync_wait(Group::join(guest_, {"sim://seed"}, options));
+    }
+};
+
+TEST_F(LyingSeed, a_view_without_end_is_refused) {
+    page_ = [](const ViewRequest& request) {
+        ViewPage page{1, {}, request.from + 1, false, {}};
+        page.claims.resize(64, Claim{request.from, 1, 0, State::alive, 5, group::no_rank, nullptr});
+        return page;
+    };
+    EXPECT_EQ(join().code(), Errc::protocol);
+    EXPECT_LE(pages_, 16u * 10);
+}
+
+TEST_F(LyingSeed, pages_that_are_too_large_or_lead_nowhere_are_refused) {
+    page_ = [](const ViewRequest&) {
+        ViewPage page{1, {}, group::no_rank, false, {}};
+        page.claims.resize(65, Claim{2, 1});
+        return page;
+    };
+    EXPECT_EQ(join().code(), Errc::protocol);
+    page_ = [](const ViewRequest& request) { return ViewPage{1, {}, request.from, false, {}}; };
+    EXPECT_EQ(join().code(), Errc::protocol);
+}
+
+TEST_F(LyingSeed, a_rank_or_a_life_that_cannot_be_is_refused) {
+    answer_ = {1, 1000, 1};
+    EXPECT_EQ(join().code(), Errc::protocol);
+    answer_ = {1, 1, 0};
+    EXPECT_EQ(join().code(), Errc::protocol);
+    answer_ = {1, 1, no_more};
+    EXPECT_EQ(join().code(), Errc::protocol);
+}
+
+TEST_F(LyingSeed, claims_that_cannot_be_are_left_out_of_the_view) {
+    page_ = [](const ViewRequest&) {
+        ViewPage page{1, {}, group::no_rank, false, {}};
+        page.claims = {Claim{2, no_more, 0, State::alive, 5, group::no_rank, nullptr},
+                       Claim{5000, 1, 0, State::alive, 5, group::no_rank, nullptr},
+                       Claim{0, 1, 0, State::alive, 6, group::no_rank, profile_at("sim://seed")}};
+        return page;
+    };
+    const Group group = join().value();
+    EXPECT_EQ(group.view().members().size(), 2u) << "itself and the seed";
+    EXPECT_EQ(group.view().find(2), nullptr);
+}
+
+}  // namespace
+}  // namespace cinnabar::test

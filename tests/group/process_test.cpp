@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A group of 24 processes, two of which are killed in the middle of each call.
+#include "processes.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <future>
+#include <map>
+#include <optional>
+#include <semaphore>
+
+extern char** environ;
+
+namespace cinnabar::test {
+namespace {
+
+using namespace std::chrono_literals;
+using group::CollectiveOptions;
+using group::Group;
+using group::Rank;
+using group::Tree;
+using Ranks = std::vector<Rank>;
+
+// Members in processes of their own, which end with this object.
+class Members {
+  public:
+    Members(std::size_t count, const std::string& seed, const std::string& listen) {
+        EXPECT_EQ(::pipe2(pipe_, O_CLOEXEC), 0);
+        posix_spawn_file_actions_t actions;
+        posix_spawn_file_actions_init(&actions);
+        posix_spawn_file_actions_adddup2(&actions, pipe_[0], STDIN_FILENO);
+        for (std::size_t i = 0; i < count; ++i) {
+            std::string program = CINNABAR_GROUP_MEMBER;
+            std::string seed_argument = seed;
+            std::string listen_argument = listen;
+            char* arguments[] = {program.data(), seed_argument.data(), listen_argument.data(), nullptr};
+            pid_t pid = 0;
+            EXPECT_EQ(::posix_spawn(&pid, program.c_str(), &actions, nullptr, arguments, environ), 0);
+            pids_.push_back(pid);
+        }
+        posix_spawn_file_actions_destroy(&actions);
+    }
+    ~Members() {
+        ::close(pipe_[0]);
+        ::close(pipe_[1]);
+        for (const pid_t pid : pids_) ::waitpid(pid, nullptr, 0);
+    }
+    Members(const Members&) = delete;
+    Members& operator=(const Members&) = delete;
+
+  private:
+    int pipe_[2] = {-1, -1};
+    std::vector<pid_t> pids_;
+};
+
+// Processes that are killed in the middle of calls of all of them, two each time.
+class Killing {
+  public:
+    static constexpr std::size_t processes = 24;
+
+    explicit Killing(const std::string& listen)
+        : node_(Node::listen(listen).value()), group_(Group::create(node_, quick_group()).value()) {
+        serve_late(node_, group_, [this] { begun_.release(); });
+        members_.emplace(processes - 1, node_.address(), listen);
+        EXPECT_TRUE(sync_wait(with_deadline(group_.wait_for_members(processes), 60s)).ok());
+        // A member serves its calls a moment after it has joined.
+        for (int i = 0; i < 1000 && pids_.size() < processes; ++i) {
+            for (const auto& [rank, pid] : sync_wait(group_.gather(get_pid, binary)).value().values) pids_[rank] = pid;
+        }
+        EXPECT_EQ(pids_.size(), processes);
+    }
+
+    // Makes the call, and kills two when it has begun: the first that the caller calls, which has half of the others
+    // below it, and one further down.
+    template <typename Call>
+    auto kill_in(Call call) {
+        const group::View view = group_.view();
+        victims_ = {view.present()[1], view.present()[12]};
+        auto result = std::async(std::launch::async, [&] { return sync_wait(call(group_, victims_)).value(); });
+        begun_.acquire();
+        for (const Rank victim : victims_) ::kill(pids_.at(victim), SIGKILL);
+        return result.get();
+    }
+    void expect_failures_of_victims(const std::vector<group::Failure>& failures) const {
+        ASSERT_EQ(failures.size(), 2u);
+        for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(failures[i].rank, victims_[i]);
+    }
+    void wait_for_exclusion() {
+        auto events = group_.events();
+        left_ -= 2;
+        while (group_.view().present().size() > left_) ASSERT_TRUE(sync_wait(with_deadline(events.next(), 60s)).ok());
+    }
+    [[nodiscard]] std::size_t left() const noexcept { return left_; }
+    [[nodiscard]] Group& group() noexcept { return group_; }
+    static constexpr CollectiveOptions binary{.deadline = 60s, .tree = Tree::k_nomial, .fanout = 2};
+
+  private:
+    std::counting_semaphore<> begun_{0};
+    std::size_t left_ = processes;
+    std::map<Rank, int> pids_;
+    Ranks victims_;
+    Node node_;
+    Group group_;
+    std::optional<Members> members_;
+};
+
+void kill_in_mid_call(const std::string& listen) {
+    Killing all(listen);
+    const auto sum = [](Group& group, const Ranks&) { return group.reduce(count_late, group::plus, Killing::binary); };
+    const auto reduced = all.kill_in(sum);
+    all.expect_failures_of_victims(reduced.failures);
+    EXPECT_EQ(reduced.value, 22);
+    all.wait_for_exclusion();
+
+    const auto tell = [](Group& group, const Ranks&) { return group.broadcast(count_late, Killing::binary); };
+    const auto reached = all.kill_in(tell);
+    all.expect_failures_of_victims(reached.failures);
+    EXPECT_EQ(reached.count, 20u);
+    all.wait_for_exclusion();
+
+    // The two that die do not come to the barrier, so all others wait there until it is known that they are dead.
+    const auto pass = [](Group& group, const Ranks& victims) {
+        return group.gather(pass_barrier, {.deadline = 60s, .except = victims, .tree = Tree::k_nomial, .fanout = 2});
+    };
+    const auto passed = all.kill_in(pass);
+    EXPECT_TRUE(passed.all());
+    ASSERT_EQ(passed.values.size(), 18u);
+    for (const auto& [rank, count] : passed.values) EXPECT_EQ(count, 18u) << rank;
+    all.wait_for_exclusion();
+    const auto rest = sync_wait(all.group().gather(get_pid, Killing::binary)).value();
+    EXPECT_EQ(rest.values.size(), all.left());
+    EXPECT_TRUE(rest.all());
+}
+
+TEST(group_processes, two_of_them_are_killed_in_each_call_over_tcp) { kill_in_mid_call("tcp://127.0.0.1:0"); }
+TEST(group_processes, two_of_them_are_killed_in_each_call_over_shm) { kill_in_mid_call("shm://"); }
+
+}  // namespace
+}  // namespace cinnabar::test

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A group on the simulated network: nodes of one process that are driven by the thread of the test.
+#pragma once
+
+#include <cinnabar/cinnabar.hpp>
+#include <cinnabar/group/group.hpp>
+#include <cinnabar/plugins/sim.hpp>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cinnabar::test {
+
+inline constexpr Rpc<std::uint64_t(std::uint64_t)> give_rank{"test.give_rank"};
+inline constexpr Rpc<void(std::string)> note{"test.note"};
+inline constexpr Rpc<int(int)> fail_on{"test.fail_on"};
+inline constexpr Rpc<int()> wait_long{"test.wait_long"};
+
+using RunKey = std::pair<std::uint64_t, std::uint64_t>;  // origin and number of a call
+
+// One process.
+struct SimMember {
+    std::string host;
+    std::unique_ptr<Node> node;
+    std::optional<group::Group> group;
+    std::map<RunKey, int> runs;  // how often the handler of give_rank ran for each call
+    int waiting = 0;             // handlers of wait_long
+    std::vector<std::string> notes;
+    bool dead = false;
+};
+
+class SimGroup {
+  public:
+    // Of each member, so that what is bounded by them is soon full.
+    static constexpr std::uint32_t members_max = 200;
+    static constexpr std::uint32_t calls_max = 64;
+
+    // `members` that know each other. World numbers are not used twice at a time.
+    SimGroup(std::size_t members, std::uint64_t seed, sim::WorldOptions weather = {});
+    ~SimGroup();
+
+    [[nodiscard]] SimMember& add();  // by the first member that lives
+    [[nodiscard]] std::unique_ptr<SimMember> client();
+    void kill(SimMember& member);
+    void partition(SimMember& a, SimMember& b) { world_->partition(a.host, b.host); }
+    // No more faults of the network.
+    void calm() {
+        sim::WorldOptions calm;
+        calm.seed = seed_;
+        world_->set_options(calm);
+    }
+    void heal() { world_->heal_all(); }
+    void run_for(Microseconds span);
+    // Runs until every living member's view has the same stamp; false after `span`.
+    [[nodiscard]] bool converge(Microseconds span);
+    [[nodiscard]] SimMember& operator[](std::size_t index) { return *members_[index]; }
+    [[nodiscard]] std::size_t size() const { return members_.size(); }
+    [[nodiscard]] std::size_t alive() const;
+    [[nodiscard]] sim::World& world() { return *world_; }
+    [[nodiscard]] std::string uri(const std::string& host) const;
+
+  private:
+    [[nodiscard]] std::unique_ptr<SimMember> open(bool listens);
+    void serve(SimMember& member);
+    [[nodiscard]] group::GroupOptions options();
+    [[nodiscard]] std::vector<std::string> seeds() const;
+
+    std::uint64_t number_;
+    std::uint64_t seed_;
+    std::uint64_t made_ = 0;
+    std::shared_ptr<sim::World> world_;
+    std::vector<std::unique_ptr<SimMember>> members_;
+};
+
+}  // namespace cinnabar::test

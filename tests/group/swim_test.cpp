@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The protocol that finds out who lives, without a network: many members, one thread, one seed.
+#include "support/seeds.hpp"
+#include "swim_world.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace cinnabar::test {
+namespace {
+
+using group::Change;
+using group::Claim;
+using group::Happened;
+using group::Rank;
+using group::State;
+using group::Swim;
+using group::SwimOptions;
+
+constexpr TimeUs period_us = 1'000'000;
+
+// When members heard of one death, in periods after it.
+struct Death {
+    Rank victim;
+    double first_suspicion = -1;
+    double first_exclusion = -1;
+    double last_exclusion = -1;
+    std::size_t excluded_at = 0;
+};
+
+// Kills one member and follows what the others hear of it; counts living members that are excluded.
+Death kill_one(SwimWorld& world, TimeUs span, std::size_t& wronged) {
+    Death death{world.random_rank()};
+    while (world.dead(death.victim)) death.victim = world.random_rank();
+    const TimeUs from = world.now_us();
+    world.on_change = [&](Rank, const Change& change) {
+        const double when = static_cast<double>(world.now_us() - from) / period_us;
+        if (change.rank != death.victim) {
+            wronged += change.happened == Happened::excluded && !world.dead(change.rank);
+            return;
+        }
+        if (change.happened == Happened::suspected && death.first_suspicion < 0) death.first_suspicion = when;
+        if (change.happened != Happened::excluded) return;
+        if (death.first_exclusion < 0) death.first_exclusion = when;
+        death.last_exclusion = when;
+        ++death.excluded_at;
+    };
+    world.kill(death.victim);
+    world.run_for(span);
+    return death;
+}
+
+TEST(swim, a_death_is_heard_of_by_all_within_the_stated_time) {
+    for_each_seed(
+        [](std::uint64_t seed) {
+            SwimWorld world(100, {}, {.loss_per_mille = 10}, seed);
+            std::size_t wronged = 0;
+            world.run_for(5 * period_us);
+            const Death death = kill_one(world, 60 * period_us, wronged);
+            EXPECT_EQ(death.excluded_at, 99u);
+            EXPECT_EQ(wronged, 0u);
+            EXPECT_LT(death.first_suspicion, 10);
+            EXPECT_LT(death.last_exclusion, 50);
+            EXPECT_TRUE(world.all_views_equal());
+        },
+        10);
+}
+
+TEST(swim, slow_members_and_lost_messages_exclude_nobody_who_lives) {
+    SwimWorld world(1000, {}, {.loss_per_mille = 10, .slow_per_cent = 5}, 1);
+    std::size_t wronged = 0;
+    const Death death = kill_one(world, 40 * period_us, wronged);
+    EXPECT_EQ(wronged, 0u);
+    EXPECT_LT(death.first_suspicion, 5);
+    EXPECT_GE(death.excluded_at, 999u);
+}
+
+TEST(swim, a_member_whose_clock_stops_blames_nobody_and_comes_back) {
+    for_each_seed(
+        [](std::uint64_t seed) {
+            SwimWorld world(20, {}, {}, seed);
+            std::size_t wronged = 0;
+            const Rank victim = world.random_rank();
+            world.on_change = [&](Rank, const Change& change) {
+                wronged += change.happened == Happened::excluded && change.rank != victim;
+            };
+            world.run_for(3 * period_us);
+            world.stop_clock(victim, 60 * period_us);
+            world.run_for(160 * period_us);
+            EXPECT_EQ(wronged, 0u);
+            EXPECT_TRUE(world.all_views_equal());
+            EXPECT_EQ(world.member(victim).table().present(), 20u);
+            EXPECT_EQ(world.member(victim).self().incarnation, 2u) << "it was excluded, and lives again";
+        },
+        10);
+}
+
+TEST(swim, halves_of_a_cut_group_exclude_each_other_and_come_together_again) {
+    for_each_seed(
+        [](std::uint64_t seed) {
+            SwimWorld world(16, {}, {.loss_per_mille = 5}, seed);
+            for (Rank rank = 0; rank < 16; ++rank) world.put_on_side(rank, rank < 5 ? 1 : 0);
+            world.run_for(250 * period_us);
+            EXPECT_EQ(world.member(0).table().present(), 5u);
+            EXPECT_EQ(world.member(10).table().present(), 11u);
+            for (Rank rank = 0; rank < 16; ++rank) world.put_on_side(rank, 0);
+            world.run_for(300 * period_us);
+            EXPECT_TRUE(world.all_views_equal());
+            EXPECT_EQ(world.member(3).table().present(), 16u);
+        },
+        10);
+}
+
+TEST(swim, nearly_all_may_die_at_once_and_are_excluded) {
+    SwimWorld world(200, {}, {.loss_per_mille = 10}, 11);
+    world.run_for(5 * period_us);
+    for (Rank rank = 5; rank < 200; ++rank) world.kill(rank);
+    world.run_for(3000 * period_us);
+    for (Rank rank = 0; rank < 5; ++rank) EXPECT_EQ(world.member(rank).table().present(), 5u);
+}
+
+TEST(swim, one_that_leaves_is_gone_at_once_and_is_not_called_dead) {
+    SwimWorld world(50, {}, {}, 3);
+    std::size_t left = 0;
+    std::size_t excluded = 0;
+    world.on_change = [&](Rank, const Change& change) {
+        left += change.happened == Happened::left;
+        excluded += change.happened == Happened::excluded;
+    };
+    world.run_for(2 * period_us);
+    world.leave(7);
+    world.run_for(period_us / 100);
+    EXPECT_EQ(left, 49u) << "all others hear it from itself";
+    EXPECT_EQ(excluded, 0u);
+}
+
+TEST(swim, a_lie_excludes_nobody_who_can_answer) {
+    SwimWorld world(30, {}, {}, 5);
+    std::size_t excluded = 0;
+    std::size_t lies = 0;
+    world.on_change = [&](Rank, const Change& change) { excluded += change.happened == Happened::excluded; };
+    // Rank 4 tells everybody, all the time, that 9 is dead and that 11 has left.
+    world.on_send = [&](group::Message& message) {
+        if (message.from != 4) return;
+        message.claims = {Claim{9, 1, 0, State::excluded, 10, 4, nullptr},
+                          Claim{11, 1, 0, State::left, 12, 4, nullptr}};
+        ++lies;
+    };
+    world.run_for(60 * period_us);
+    EXPECT_GT(lies, 50u);
+    EXPECT_EQ(excluded, 0u);
+}
+
+TEST(swim, claims_about_ranks_that_nobody_gave_out_take_no_memory) {
+    SwimWorld world(10, {.members_max = 2000}, {}, 6);
+    world.run_for(period_us);
+    Swim& victim = world.member(0);
+    Swim::Outbox out;
+    group::Message message{1, group::Kind::sync_push, 1, 1, 0};
+    for (Rank rank = 10; rank < 1'000'000; rank += 64) {
+        message.claims.clear();
+        for (Rank i = 0; i < 64; ++i) message.claims.push_back({rank + i, 1, 0, State::excluded, 7, 1, nullptr});
+        victim.receive(message, world.now_us(), out);
+    }
+    EXPECT_LE(victim.table().known(), 2000u);
+    message.claims = {Claim{3, 5000, 0, State::excluded, 4, 1, nullptr}};
+    victim.receive(message, world.now_us(), out);
+    EXPECT_EQ(victim.table().at(3).state, State::alive) << "no rank has lived so often";
+}
+
+// How many messages of a kind a member sends when it is told the same a thousand times.
+std::size_t sent_of_kind(const group::Message& told, group::Kind kind, Rank to) {
+    SwimWorld world(10, {}, {}, 12);
+    world.run_for(30 * period_us);
+    Swim::Outbox out;
+    for (int i = 0; i < 1000; ++i) world.member(0).receive(told, world.now_us(), out);
+    return static_cast<std::size_t>(std::count_if(
+        out.begin(), out.end(), [&](const group::Message& sent) { return sent.kind == kind && sent.to == to; }));
+}
+
+TEST(swim, one_that_asks_for_pings_without_end_has_four) {
+    const group::Message asks{1, group::Kind::ping_request, 3, 1, 0, 5, 77, {}, {}, {}};
+    EXPECT_EQ(sent_of_kind(asks, group::Kind::ping, 5), 4u);
+}
+
+TEST(swim, one_that_asks_for_digests_without_end_is_answered_eight_times) {
+    group::Message asks{1, group::Kind::sync, 3, 1, 0, group::no_rank, 77, {}, {}, {}};
+    asks.digests.resize(group::Table::buckets, 1);
+    EXPECT_EQ(sent_of_kind(asks, group::Kind::sync_answer, 3), 8u);
+}
+
+TEST(swim, equal_seeds_give_equal_runs) {
+    const auto run = [] {
+        SwimWorld world(40, {}, {.loss_per_mille = 100, .slow_per_cent = 10}, 77);
+        world.run_for(50 * period_us);
+        return world.messages();
+    };
+    EXPECT_EQ(run(), run());
+}
+
+TEST(swim, periods_may_be_as_short_as_ten_milliseconds) {
+    SwimWorld world(20, {.period = Microseconds(10'000)}, {}, 8);
+    std::size_t excluded = 0;
+    world.on_change = [&](Rank, const Change& change) { excluded += change.happened == Happened::excluded; };
+    world.run_for(100'000);
+    world.kill(6);
+    world.run_for(600'000);
+    EXPECT_EQ(excluded, 19u);
+}
+
+// The curves of docs/groups.md: CINNABAR_GROUP_MEMBERS=1000 CINNABAR_GROUP_PERIODS=3600.
+TEST(swim, curves) {
+    const std::uint64_t members = number_from_environment("CINNABAR_GROUP_MEMBERS", 100);
+    const std::uint64_t periods = number_from_environment("CINNABAR_GROUP_PERIODS", 100);
+    const std::uint64_t slow = number_from_environment("CINNABAR_GROUP_SLOW", 5);
+    const std::uint64_t loss = number_from_environment("CINNABAR_GROUP_LOSS", 10);
+    SwimWorld world(members, {.members_max = 1u << 20},
+                    {.loss_per_mille = unsigned(loss),
+                     .slow_per_cent = unsigned(slow),
+                     .slow_us = number_from_environment("CINNABAR_GROUP_SLOW_US", 300'000)},
+                    9);
+    std::size_t wronged = 0;
+    double suspected = 0;
+    double worst = 0;
+    double excluded = 0;
+    double all = 0;
+    const std::uint64_t deaths = std::max<std::uint64_t>(periods / 50, 1);
+    for (std::uint64_t i = 0; i < deaths; ++i) {
+        const Death death = kill_one(world, 50 * period_us, wronged);
+        suspected += death.first_suspicion;
+        worst = std::max(worst, death.first_suspicion);
+        excluded += death.first_exclusion;
+        all += death.last_exclusion;
+    }
+    const auto mean = [&](double sum) { return sum / static_cast<double>(deaths); };
+    std::printf(
+        "members %lu, periods %lu, loss %lu/1000, slow %lu%%: suspected after %.2f (at most %.2f), excluded "
+        "%.1f, by all %.1f periods; living members excluded %zu; messages per member and period %.2f\n",
+        members, periods, loss, slow, mean(suspected), worst, mean(excluded), mean(all), wronged,
+        static_cast<double>(world.messages()) / static_cast<double>(members * deaths * 50));
+    EXPECT_EQ(wronged, 0u);
+}
+
+}  // namespace
+}  // namespace cinnabar::test
