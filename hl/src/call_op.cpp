@@ -85,6 +85,30 @@ void CallOp::give_back() noexcept {
     if (std::exchange(result_held_, false)) loop_->results_held.fetch_sub(1, std::memory_order_release);
 }
 
+// Runs when start() and the completion are both done.
+[[gnu::always_inline]] inline void CallOp::end() noexcept {
+    if (watched_) {
+        if (scope_) scope_->remove(stop_node_);
+        stop_callback_.reset();
+    }
+    in_flight_ = false;
+    if (error_ == Errc::ok) {
+        result_held_ = true;
+        loop_->results_held.fetch_add(1, std::memory_order_relaxed);
+        return;
+    }
+    constexpr std::size_t rule_bytes_max = 128;
+    if (error_ == Errc::application) {
+        app_code_ = call_->app_code();
+        text_ = call_->app_text();
+    } else if (error_ == Errc::permission && !call_->app_text().empty()) {
+        text_ = ": not allowed there, " + std::string(call_->app_text().substr(0, rule_bytes_max));
+    }
+    quarantined_ = !call_->fenced();
+    to_ = call_->peer();
+    give_back();
+}
+
 bool CallOp::start(const TaskContext* task, Finished finished) noexcept {
     if (!call_) return false;
     if (loop_->leaving()) return fail(Errc::closed), false;
@@ -145,30 +169,6 @@ void CallOp::on_done(rpc::Call& call, void* user) noexcept {
     if (op.watched_ && op.arrived_.fetch_add(1, std::memory_order_acq_rel) == 0) return;  // start() ends it
     op.end();
     op.finished_(op);
-}
-
-// Runs when start() and the completion are both done.
-void CallOp::end() noexcept {
-    if (watched_) {
-        if (scope_) scope_->remove(stop_node_);
-        stop_callback_.reset();
-    }
-    in_flight_ = false;
-    if (error_ == Errc::ok) {
-        result_held_ = true;
-        loop_->results_held.fetch_add(1, std::memory_order_relaxed);
-        return;
-    }
-    constexpr std::size_t rule_bytes_max = 128;
-    if (error_ == Errc::application) {
-        app_code_ = call_->app_code();
-        text_ = call_->app_text();
-    } else if (error_ == Errc::permission && !call_->app_text().empty()) {
-        text_ = ": not allowed there, " + std::string(call_->app_text().substr(0, rule_bytes_max));
-    }
-    quarantined_ = !call_->fenced();
-    to_ = call_->peer();
-    give_back();
 }
 
 bool CallOp::ended_well(std::uint16_t shape) noexcept {

@@ -389,7 +389,8 @@ void ContextCore::finish(Call& call, Errc result) noexcept {
     complete_if_over(call);
 }
 
-// By the short way, what finish() does for a call that was sent and is answered, and nothing else.
+// By the short way, what finish() does for a call that was sent and is answered, and nothing else: the slot of its
+// reply is the caller's matter.
 void ContextCore::finish_answered(Call& call) noexcept {
     CINNABAR_DEBUG_ASSERT(call.state_ == Call::State::sent && !call.whole_way_ && call.nothing_beside_message());
     PeerBook& book = *std::exchange(call.book_, nullptr);
@@ -398,7 +399,6 @@ void ContextCore::finish_answered(Call& call) noexcept {
     if (call.deadline_link_.linked) deadlines.remove(call);
     --book.sent;
     --book.users;
-    if (!book.strict) settle_reply(book);
     call.completed_ = true;
     call.nothing_left_ = call.slot_index < messages_retained;
     hand_to_caller(call);

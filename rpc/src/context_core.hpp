@@ -125,6 +125,7 @@ class ContextCore final : public na::Receiver {
 
     // Replies (reply.cpp).
     void on_expected(na::Arrival& arrival) noexcept override;
+    [[nodiscard]] bool take_plain_reply(Call& call, const ReplyHeader& header, ConstBytes payload) noexcept;
     [[nodiscard]] static bool copy_small_reply(Call& call, ConstBytes payload, ConstBytes& kept) noexcept;
     [[nodiscard]] Errc keep_reply(Call& call, na::Arrival& arrival, ConstBytes payload, ConstBytes& kept) noexcept;
     void release_reply(Call& call) noexcept;
@@ -194,6 +195,7 @@ class ContextCore final : public na::Receiver {
     void answer_now(Request& request, Errc code) noexcept;
     [[nodiscard]] ConstBytes write_reply(Request& request, std::uint16_t given) noexcept;
     [[nodiscard]] bool reply_at_once(Request& request) noexcept;
+    [[nodiscard]] bool reply_short_way(Request& request) noexcept;
     void post_reply(Request& request) noexcept;
     [[nodiscard]] Errc post_reply_op(Request& request, ConstBytes reply) noexcept;
     void post_reply_later(Request& request) noexcept;
@@ -348,7 +350,9 @@ class ContextCore final : public na::Receiver {
     SlotPool<Request> requests;
     RequestTable request_table;  // of connections that are open
     Request* at_hand = nullptr;  // taken, and in use only while a handler runs on arrival
-    [[nodiscard]] std::uint32_t requests_taken() const noexcept { return requests.taken() - (at_hand ? 1 : 0); }
+    [[nodiscard, gnu::always_inline]] std::uint32_t requests_taken() const noexcept {
+        return requests.taken() - (at_hand ? 1 : 0);
+    }
     SlotPool<Loan> loans;
     SlotPool<RequestTransfer> transfers;
     SlotPool<PeerBook> books;

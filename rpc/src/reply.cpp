@@ -16,6 +16,26 @@ constexpr std::size_t small_reply_bytes_max = 512;
 
 }  // namespace
 
+// Into the buffer of the request, which has left, and is there until the call is released.
+inline bool ContextCore::copy_small_reply(Call& call, ConstBytes payload, ConstBytes& kept) noexcept {
+    const bool left = !call.whole_way_ || call.op_.state == na::OpState::idle;
+    if (payload.size() > small_reply_bytes_max || !left || !call.message_) return false;
+    if (payload.size() > call.message_->payload_bytes_max) return false;
+    std::memcpy(call.message_->payload, payload.data(), payload.size());
+    kept = {call.message_->payload, payload.size()};
+    return true;
+}
+
+// The answer to a call that went the short way, with a small result. False: it is none.
+inline bool ContextCore::take_plain_reply(Call& call, const ReplyHeader& header, ConstBytes payload) noexcept {
+    const bool plain = call.state_ == Call::State::sent && !call.whole_way_ && header.result == Errc::ok &&
+                       (header.flags & flag_overflow) == 0;
+    if (!plain || !copy_small_reply(call, payload, call.output_)) return false;
+    call.output_shape_ = header.shape;
+    finish_answered(call);
+    return true;
+}
+
 void ContextCore::on_expected(na::Arrival& arrival) noexcept {
     PeerBook* book = book_of(*arrival.source);
     if (!book) return;
@@ -32,6 +52,11 @@ void ContextCore::on_expected(na::Arrival& arrival) noexcept {
     Call* call = calls.at(static_cast<std::uint32_t>(arrival.tag & ((1u << call_slot_bits) - 1)));
     // Late replies fail the generation; hostile ones also the peer.
     const bool matches = call && call->id() == arrival.tag && call->book_ == book;
+    if (matches && decoded == Errc::ok && take_plain_reply(*call, header, payload)) {
+        if (!book->strict) settle_reply(*book);
+        pump(*book);
+        return drop_book_if_idle(*book);
+    }
     // A large result that comes too late needs no word: the cancel that went out when its call ended gives it back.
     if (matches) {
         if (call->state_ == Call::State::sent) {
@@ -51,16 +76,6 @@ void ContextCore::on_expected(na::Arrival& arrival) noexcept {
     }
     pump(*book);
     drop_book_if_idle(*book);
-}
-
-// Into the buffer of the request, which has left, and is there until the call is released.
-bool ContextCore::copy_small_reply(Call& call, ConstBytes payload, ConstBytes& kept) noexcept {
-    const bool left = !call.whole_way_ || call.op_.state == na::OpState::idle;
-    if (payload.size() > small_reply_bytes_max || !left || !call.message_) return false;
-    if (payload.size() > call.message_->payload_bytes_max) return false;
-    std::memcpy(call.message_->payload, payload.data(), payload.size());
-    kept = {call.message_->payload, payload.size()};
-    return true;
 }
 
 // Makes it last until the call is released. Answers that nobody releases must not keep out those to come: where they
@@ -115,7 +130,7 @@ void ContextCore::accept_reply(Call& call, na::Arrival& arrival, const ReplyHead
     }
     const bool large = (header.flags & flag_overflow) != 0;
     if (!large && copy_small_reply(call, payload, call.output_)) {
-        return call.whole_way_ ? finish(call, Errc::ok) : finish_answered(call);
+        return finish(call, Errc::ok);
     }
     ConstBytes kept;
     if (const Errc failed = keep_reply(call, arrival, payload, kept); failed != Errc::ok) {

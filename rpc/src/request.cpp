@@ -89,6 +89,57 @@ void Request::respond(std::size_t output_bytes, std::uint16_t shape, SentFunctio
     post_answer();
 }
 
+// Into the request's message; empty when there is none to be had.
+[[gnu::always_inline]] inline ConstBytes ContextCore::write_reply(Request& request, std::uint16_t given) noexcept {
+    if (!request.message_) request.message_ = request.port_->take_message();
+    if (!request.message_) return {};
+    ReplyHeader header;
+    header.result = request.answer_;
+    header.flags = frame_flags;
+    if (request.output_is_lent()) header.flags |= flag_overflow;
+    header.payload_bytes = request.output_bytes_;
+    header.shape = request.output_shape_;
+    header.credits = given;
+    encode_reply(header, request.message_->bytes());
+    return {request.message_->payload, reply_header_bytes + request.output_bytes_};
+}
+
+// By the short way, of a request that nobody refers to and that has gone no other. False: by the whole way then, and
+// nothing has changed but that the credit is back.
+[[gnu::always_inline]] inline bool ContextCore::reply_short_way(Request& request) noexcept {
+    CINNABAR_DEBUG_ASSERT(!request.whole_way() && !request.one_way_ && !request.orphaned_);
+    PeerBook& book = *request.book_;
+    Credits& account = book.account;
+    if (closed_ || !request.message_ || !account.may_give()) return false;
+    if (!request.credit_returned_) account.come_back();
+    const std::uint16_t credits = credits_for(book);
+    if (na->send_now(*book.peer, na::OpKind::send_expected, request.tag_, write_reply(request, credits))) return true;
+    account.take_back(credits);
+    request.credit_returned_ = true;
+    watch_starving(book);
+    return false;
+}
+
+bool ContextCore::reply_at_once(Request& request) noexcept { return reply_short_way(request); }
+
+// What describe() and an answer set anew is left as it is.
+[[gnu::always_inline]] inline void ContextCore::free_request(Request& request) noexcept {
+    CINNABAR_DEBUG_ASSERT(request.nothing_beside_message());
+    PeerBook& book = *request.book_;
+    book.held.remove(request);
+    request_table.remove(request);
+    book.account.request_over();
+    if (request.slot_index >= messages_retained) drop_message(request);
+    request.user_data = nullptr;
+    request.began_.store(0, std::memory_order_relaxed);
+    request.credit_returned_ = request.reply_done_ = request.users_gone_ = request.orphaned_ = false;
+    request.answered_.store(false, std::memory_order_relaxed);
+    request.canceled_.store(false, std::memory_order_relaxed);
+    requests.release(request);
+    drop_book_if_idle(book);
+    go_if_over();
+}
+
 // Where nobody else can refer to it, the reply on its way to the owner is a reference: so the release that mostly
 // follows is not the last one, and nothing to be handed over.
 void Request::post_answer() noexcept {
@@ -106,7 +157,7 @@ void Request::post_answer() noexcept {
                               request.references_.fetch_sub(1, std::memory_order_acq_rel) == 1;
         if (!request.users_gone_) return core.post_reply(request);
         request.references_.store(0, std::memory_order_relaxed);
-        if (!request.whole_way() && core.reply_at_once(request)) return core.free_request(request);
+        if (!request.whole_way() && core.reply_short_way(request)) return core.free_request(request);
         core.post_reply(request);
     };
     core_->run_owned(work_);
@@ -141,37 +192,6 @@ Errc ContextCore::post_reply_op(Request& request, ConstBytes reply) noexcept {
         answered.core_->reply_sent(answered);
     };
     return na->post_owned(op);
-}
-
-// Into the request's message; empty when there is none to be had.
-ConstBytes ContextCore::write_reply(Request& request, std::uint16_t given) noexcept {
-    if (!request.message_) request.message_ = request.port_->take_message();
-    if (!request.message_) return {};
-    ReplyHeader header;
-    header.result = request.answer_;
-    header.flags = frame_flags;
-    if (request.output_is_lent()) header.flags |= flag_overflow;
-    header.payload_bytes = request.output_bytes_;
-    header.shape = request.output_shape_;
-    header.credits = given;
-    encode_reply(header, request.message_->bytes());
-    return {request.message_->payload, reply_header_bytes + request.output_bytes_};
-}
-
-// By the short way, of a request that nobody refers to and that has gone no other. False: by the whole way then, and
-// nothing has changed but that the credit is back.
-bool ContextCore::reply_at_once(Request& request) noexcept {
-    CINNABAR_DEBUG_ASSERT(!request.whole_way() && !request.one_way_ && !request.orphaned_);
-    PeerBook& book = *request.book_;
-    Credits& account = book.account;
-    if (closed_ || !request.message_ || !account.may_give()) return false;
-    if (!request.credit_returned_) account.come_back();
-    const std::uint16_t credits = credits_for(book);
-    if (na->send_now(*book.peer, na::OpKind::send_expected, request.tag_, write_reply(request, credits))) return true;
-    account.take_back(credits);
-    request.credit_returned_ = true;
-    watch_starving(book);
-    return false;
 }
 
 void ContextCore::post_reply(Request& request) noexcept {
@@ -454,24 +474,6 @@ void ContextCore::end_whole_way(Request& request) noexcept {
     request.on_cancel_.store(nullptr, std::memory_order_relaxed);
     request.reply_posted_ = request.stalled_ = request.cancel_told_ = request.one_way_ = false;
     request.is_whole_way_.store(false, std::memory_order_relaxed);
-}
-
-// What describe() and an answer set anew is left as it is.
-void ContextCore::free_request(Request& request) noexcept {
-    CINNABAR_DEBUG_ASSERT(request.nothing_beside_message());
-    PeerBook& book = *request.book_;
-    book.held.remove(request);
-    request_table.remove(request);
-    book.account.request_over();
-    if (request.slot_index >= messages_retained) drop_message(request);
-    request.user_data = nullptr;
-    request.began_.store(0, std::memory_order_relaxed);
-    request.credit_returned_ = request.reply_done_ = request.users_gone_ = request.orphaned_ = false;
-    request.answered_.store(false, std::memory_order_relaxed);
-    request.canceled_.store(false, std::memory_order_relaxed);
-    requests.release(request);
-    drop_book_if_idle(book);
-    go_if_over();
 }
 
 }  // namespace cinnabar::rpc
