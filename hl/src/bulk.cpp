@@ -6,6 +6,7 @@
 #include <cinnabar/hl/request.hpp>
 
 #include <algorithm>
+#include <string>
 
 namespace cinnabar::hl {
 
@@ -130,6 +131,7 @@ void TransferOp::end_span() const noexcept {
 void TransferOp::on_done(bulk::Transfer& transfer, void* user) noexcept {
     TransferOp& op = *static_cast<TransferOp*>(user);
     op.code_ = transfer.result();
+    op.moved_ = transfer.bytes_done();
     if (op.trace_) op.end_span();
     if (op.scope_) {
         if (op.arrived_.fetch_add(1, std::memory_order_acq_rel) == 0) return;  // start() ends it
@@ -142,21 +144,24 @@ void TransferOp::on_done(bulk::Transfer& transfer, void* user) noexcept {
 }
 
 Result<std::uint64_t> TransferOp::await_resume() noexcept {
+    if (options_.moved) *options_.moved = moved_;
     if (error_) return std::move(*error_);
-    if (code_ != Errc::ok) {
-        const na::Addr& owner = args_.remote->owner();
-        Error error(code_, args_.direction == bulk::Direction::pull ? "the pull ended early" : "the push ended early");
-        if (owner.empty()) return error;
-        error.subject = "memory of " + owner.to_string();
-        if (code_ == Errc::unreachable)
-            error.hint =
-                "no transport of this node reaches the owner of the memory: open the one that the owner listens on";
-        if (code_ == Errc::permission && !options_.follow_owner) {
-            error.hint = "the memory belongs to a third party, not to the caller: set TransferOptions::follow_owner";
-        }
-        return error;
-    }
+    if (code_ != Errc::ok) return failure();
     return args_.bytes;
+}
+
+Error TransferOp::failure() const {
+    const na::Addr& owner = args_.remote->owner();
+    Error error(code_, args_.direction == bulk::Direction::pull ? "the pull ended early" : "the push ended early");
+    error.subject = std::to_string(moved_) + " of " + std::to_string(args_.bytes) + " bytes were moved";
+    if (owner.empty()) return error;
+    error.subject += ", memory of " + owner.to_string();
+    if (code_ == Errc::unreachable)
+        error.hint =
+            "no transport of this node reaches the owner of the memory: open the one that the owner listens on";
+    if (code_ == Errc::permission && !options_.follow_owner)
+        error.hint = "the memory belongs to a third party, not to the caller: set TransferOptions::follow_owner";
+    return error;
 }
 
 namespace detail {

@@ -50,6 +50,9 @@ struct TransferOptions {
     // it such a transfer ends with `permission`.
     bool follow_owner = false;
     std::optional<std::uint32_t> notify = {};  // push only: the peer gets this value in rpc::Notice::value
+    // Gets the number of bytes that were moved when the transfer has ended, also when it ended early: no fewer are in
+    // place. Must live until then. The error of a transfer that ended early says it as well.
+    std::uint64_t* moved = nullptr;
 };
 static_assert(std::is_trivially_destructible_v<TransferOptions>);
 
@@ -98,7 +101,9 @@ class CINNABAR_API TransferOp {
     std::atomic<std::uint8_t> arrived_{0};
     bool in_flight_ = false;
     Errc code_ = Errc::ok;
+    std::uint64_t moved_ = 0;
     std::optional<Error> error_;
+    [[nodiscard]] Error failure() const;
     // Where a trace was seen.
     void begin_span(const TaskContext* task, const rpc::Context& context) noexcept;
     void end_span() const noexcept;
