@@ -3,6 +3,8 @@
 #include "bounded.hpp"
 #include "collect.hpp"
 
+#include <cinnabar/hl/when_all.hpp>
+
 #include <algorithm>
 
 namespace cinnabar::group {
@@ -83,6 +85,30 @@ hl::Task<Result<Collected>> collect(std::shared_ptr<Core> core, CollectiveCall c
     std::sort(collected.failures.begin(), collected.failures.end(),
               [](const Failure& a, const Failure& b) { return a.rank < b.rank; });
     co_return collected;
+}
+
+hl::Task<Result<Collected>> collect_each(std::shared_ptr<Core> core, std::vector<CollectiveCall> calls) {
+    if (core->closed()) co_return Error(Errc::closed, "this process has left the group");
+    std::vector<Rank> ranks;
+    std::vector<hl::Task<Result<Collected>>> tasks;
+    for (CollectiveCall& call : calls) {
+        ranks.push_back(call.only.front());
+        tasks.push_back(collect(core, std::move(call)));
+    }
+    auto all = hl::when_all(std::move(tasks));
+    std::vector<Result<Collected>> outcomes = co_await all;
+    Collected together;
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+        Result<Collected>& one = outcomes[i];
+        if (!one) {
+            together.failures.push_back({ranks[i], one.code(), 0, {}});
+            continue;
+        }
+        together.count += one->count;
+        for (Part& part : one->parts) together.parts.push_back(std::move(part));
+        for (Failure& failure : one->failures) together.failures.push_back(std::move(failure));
+    }
+    co_return together;
 }
 
 }  // namespace detail

@@ -168,6 +168,23 @@ TEST(group, a_gather_gives_results_by_rank_and_failures_by_rank) {
     EXPECT_EQ(gathered.failures[0].text, "as asked");
 }
 
+TEST(group, a_scatter_gives_each_its_own) {
+    SimGroup all(6, 23);
+    all.kill(all[4]);  // nobody knows yet
+    const std::map<Rank, std::uint64_t> factors{{0, 10}, {1, 20}, {3, 30}, {4, 40}, {77, 1}};
+    const auto gathered = sync_wait(all[1].group->scatter(give_rank, factors, ten_seconds)).value();
+    const std::vector<std::pair<Rank, std::uint64_t>> expected{{0, 10}, {1, 40}, {3, 120}};
+    EXPECT_EQ(gathered.values, expected);
+    ASSERT_EQ(gathered.failures.size(), 2u);
+    EXPECT_EQ(gathered.failures[0].rank, 4u);
+    EXPECT_EQ(gathered.failures[1].code, Errc::not_found);
+    const std::map<Rank, std::string> notes{{2, "two"}, {5, "five"}};
+    EXPECT_EQ(sync_wait(all[0].group->scatter(note, notes, ten_seconds)).value().count, 2u);
+    EXPECT_EQ(all[2].notes, std::vector<std::string>{"two"});
+    EXPECT_EQ(all[5].notes, std::vector<std::string>{"five"});
+    EXPECT_TRUE(all[3].notes.empty());
+}
+
 TEST(group, subsets_by_inclusion_and_exclusion) {
     SimGroup all(9, 12);
     const std::vector<Rank> some{1, 3, 5, 42};

@@ -78,6 +78,9 @@ struct Collected {
 };
 
 [[nodiscard]] CINNABAR_API hl::Task<Result<Collected>> collect(std::shared_ptr<Core> core, CollectiveCall call);
+// One call for each, all at the same time, with what came of them together. Each is for one member.
+[[nodiscard]] CINNABAR_API hl::Task<Result<Collected>> collect_each(std::shared_ptr<Core> core,
+                                                                    std::vector<CollectiveCall> calls);
 // All members make this call under one name, and each gets the combination of all values.
 [[nodiscard]] CINNABAR_API hl::Task<Result<Collected>> all_reduce(std::shared_ptr<Core> core, std::string name,
                                                                   Encoded value, CollectiveCall call);

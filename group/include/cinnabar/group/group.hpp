@@ -17,6 +17,7 @@
 #include <cinnabar/group/view.hpp>
 #include <cinnabar/hl/node.hpp>
 
+#include <map>
 #include <span>
 #include <string>
 
@@ -108,6 +109,21 @@ class CINNABAR_API Group {
                                                          const CollectiveOptions& options = {}) const {
         return gathered<Out>(detail::collect(core_, made(rpc, detail::Mode::gather, options, rpc::Empty{})));
     }
+    // Each of these members gets an argument of its own, straight from the caller: trees do not count here, nor do
+    // `only` and `except`.
+    template <typename Out, typename... In>
+    requires(sizeof...(In) > 0 && !std::is_void_v<Out>) [[nodiscard]] hl::Task<Result<Gathered<Out>>> scatter(
+        const hl::Rpc<Out(In...)>& rpc, const std::map<Rank, typename hl::Rpc<Out(In...)>::Input>& in,
+        const CollectiveOptions& options = {}) const {
+        return gathered<Out>(detail::collect_each(core_, made_each(rpc, detail::Mode::gather, options, in)));
+    }
+    template <typename... In>
+    requires(sizeof...(In) > 0)
+        [[nodiscard]] hl::Task<Result<Reached>> scatter(const hl::Rpc<void(In...)>& rpc,
+                                                        const std::map<Rank, typename hl::Rpc<void(In...)>::Input>& in,
+                                                        const CollectiveOptions& options = {}) const {
+        return reached(detail::collect_each(core_, made_each(rpc, detail::Mode::count, options, in)));
+    }
     // All results combined; members combine by what they were served with, which must do the same.
     template <typename Out, typename... In, typename C>
     requires(sizeof...(In) > 0)
@@ -154,6 +170,14 @@ class CINNABAR_API Group {
         call.mode = mode;
         call.failed = detail::encode_into(call.input, in);
         return call;
+    }
+    template <typename R>
+    static std::vector<detail::CollectiveCall> made_each(const R& rpc, detail::Mode mode,
+                                                         const CollectiveOptions& options,
+                                                         const std::map<Rank, typename R::Input>& in) {
+        std::vector<detail::CollectiveCall> calls;
+        for (const auto& [rank, argument] : in) calls.push_back(to_one(rank, made(rpc, mode, options, argument)));
+        return calls;
     }
     static detail::CollectiveCall to_one(Rank rank, detail::CollectiveCall call);
     template <typename Out, typename C>
