@@ -4,6 +4,9 @@
 #include "tls_fixture.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
 #include <random>
 
 namespace cinnabar::tcp {
@@ -201,6 +204,80 @@ TEST_F(TlsAttack, SilentAndSlowHandshakesAreDroppedAndOthersServed) {
     expect_others_served();
     for (const auto& each : crowd) EXPECT_TRUE(until([&] { return each->closed(); }));
     EXPECT_EQ(server_.receiver.count_tag(99), 1u);
+}
+
+// A byte now and then gains no time.
+TEST_F(TlsAttack, ADrippedHandshakeHasTheTimeOfAnyOther) {
+    RawSocket raw(server_.endpoint());
+    std::vector<std::byte> start{std::byte{22}, std::byte{3}, std::byte{1}, std::byte{64}, std::byte{0}, std::byte{1}};
+    std::size_t sent = 0;
+    const auto begin = std::chrono::steady_clock::now();
+    auto last = begin;
+    ASSERT_TRUE(until([&] {
+        const auto now = std::chrono::steady_clock::now();
+        if (now - last < std::chrono::milliseconds(1)) return raw.closed();
+        last = now;
+        raw.write_if_open(std::vector<std::byte>{sent < start.size() ? start[sent] : std::byte{0}});
+        ++sent;
+        return raw.closed();
+    }));
+    EXPECT_GE(sent, 2u);
+    EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(50)) << "it was not just malformed";
+    expect_nothing_came(server_);
+    expect_others_served();
+}
+
+// A message of the handshake that never ends is cut off by its bytes, long before its time is over.
+TEST_F(TlsAttack, AHandshakeWithoutEndIsCutOffByItsBytes) {
+    na::TransportOptions patient = with(alice(), true);
+    patient.hello_timeout = Microseconds(600'000'000);
+    Process& server = serve(patient);
+    RawSocket raw(server.endpoint());
+    std::vector<std::byte> record(5 + 16'384);
+    record[0] = std::byte{22};
+    record[1] = std::byte{3};
+    record[2] = std::byte{1};
+    record[3] = std::byte{0x40};
+    std::size_t sent = 0;
+    ASSERT_TRUE(until([&] {
+        // A ClientHello of 131,072 bytes, so it says.
+        const std::vector<std::byte> head{std::byte{1}, std::byte{2}, std::byte{0}, std::byte{0}};
+        if (sent == 0) std::copy(head.begin(), head.end(), record.begin() + 5);
+        if (sent > 0) std::fill_n(record.begin() + 5, 4, std::byte{0});
+        if (sent < 64 * record.size()) raw.write_if_open(record);
+        sent += record.size();
+        return raw.closed();
+    }));
+    expect_nothing_came(server);
+}
+
+// Each of them makes the server compute; whoever has a key is served between them, and what they hold is bounded.
+TEST_F(TlsAttack, AFloodOfHalfHandshakesLeavesOthersServed) {
+    std::vector<std::byte> hello;
+    Process& client = dial_from(alice());
+    RawListener listener;
+    const std::string plain = listener.endpoint();
+    na::Peer& there = peer(client, "tcps" + plain.substr(plain.find("://")));
+    (void)send(client, there, 1);
+    std::optional<RawSocket> dialled;
+    ASSERT_TRUE(until([&] {
+        if (!dialled) dialled = listener.accept();
+        if (!dialled) return false;
+        auto bytes = dialled->take(dialled->received());
+        if (bytes) hello.insert(hello.end(), bytes->begin(), bytes->end());
+        return hello.size() > 200;
+    }));
+    dialled.reset();
+    std::vector<std::unique_ptr<RawSocket>> crowd;
+    for (int i = 0; i < 1'500; ++i) {
+        crowd.push_back(std::make_unique<RawSocket>(server_.endpoint()));
+        crowd.back()->write(hello);
+        (void)pump_.round();
+        if (i % 500 == 499) expect_others_served();
+        if (crowd.size() > 600) crowd.erase(crowd.begin());
+    }
+    for (const auto& each : crowd) EXPECT_TRUE(until([&] { return each->closed(); }));
+    EXPECT_EQ(server_.receiver.count_tag(99), 3u);
 }
 
 }  // namespace

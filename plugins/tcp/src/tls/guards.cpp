@@ -47,9 +47,11 @@ int no_password(char*, int, int, void*) { return -1; }
 
 }  // namespace
 
-Result<std::unique_ptr<TlsGuards>> TlsGuards::make(const na::TlsOptions& options) {
+Result<std::shared_ptr<const TlsGuards>> TlsGuards::make(const na::TlsOptions& options,
+                                                         std::uint64_t key_update_bytes) {
     CINNABAR_TRY_VOID(OpenSsl::load());
-    std::unique_ptr<TlsGuards> guards(new TlsGuards);
+    std::shared_ptr<TlsGuards> guards(new TlsGuards);
+    guards->key_update_bytes_ = key_update_bytes;
     guards->context_.reset(openssl().SSL_CTX_new(openssl().TLS_method()));
     if (!guards->context_) return failed("OpenSSL cannot begin", {});
     CINNABAR_TRY_VOID(guards->set_protocol());
@@ -62,7 +64,7 @@ Result<std::unique_ptr<TlsGuards>> TlsGuards::make(const na::TlsOptions& options
             Errc::invalid_argument,
             "tcps wants a key (key=FILE, made by `cinnabar key new FILE`), or certificates (cert=FILE, ca=FILE)");
     guards->peer_name_ = options.peer_name;
-    return guards;
+    return std::shared_ptr<const TlsGuards>(std::move(guards));
 }
 
 Result<void> TlsGuards::set_protocol() {
@@ -147,7 +149,7 @@ std::vector<std::string> TlsGuards::names_of(const na::Addr& peer) const {
 }
 
 Errc TlsGuards::protect_accepted(na::Stream& stream) const noexcept {
-    std::unique_ptr<TlsStream> guard = TlsStream::make(*this, stream.fd(), TlsStream::Side::accepts, {});
+    std::unique_ptr<TlsStream> guard = TlsStream::make(shared_from_this(), stream.fd(), TlsStream::Side::accepts, {});
     if (!guard) return Errc::out_of_memory;
     stream.protect(std::move(guard));
     return Errc::ok;
@@ -155,7 +157,8 @@ Errc TlsGuards::protect_accepted(na::Stream& stream) const noexcept {
 
 Errc TlsGuards::protect_dialled(na::Stream& stream, const na::Addr& peer) const noexcept {
     try {
-        std::unique_ptr<TlsStream> guard = TlsStream::make(*this, stream.fd(), TlsStream::Side::dials, names_of(peer));
+        std::unique_ptr<TlsStream> guard =
+            TlsStream::make(shared_from_this(), stream.fd(), TlsStream::Side::dials, names_of(peer));
         if (!guard) return Errc::out_of_memory;
         stream.protect(std::move(guard));
     } catch (const std::bad_alloc&) {

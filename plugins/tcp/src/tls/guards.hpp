@@ -8,23 +8,28 @@
 #include "tls/shared_keys.hpp"
 #include "transport.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace cinnabar::tcp {
 
-class TlsGuards final : public StreamGuards {
+class TlsGuards : public std::enable_shared_from_this<TlsGuards> {
   public:
     static constexpr const char* scheme = "tcps";
 
     // unsupported: OpenSSL is not here. invalid_argument: neither a key nor certificates, a part of those is missing,
     // or a file is none of what it should be; also the errors of SharedKeys::load.
-    [[nodiscard]] static Result<std::unique_ptr<TlsGuards>> make(const na::TlsOptions& options);
+    // Each side takes a new key for what it sends after so many bytes.
+    [[nodiscard]] static Result<std::shared_ptr<const TlsGuards>> make(const na::TlsOptions& options,
+                                                                       std::uint64_t key_update_bytes);
 
-    [[nodiscard]] Errc protect_accepted(na::Stream& stream) const noexcept override;
-    [[nodiscard]] Errc protect_dialled(na::Stream& stream, const na::Addr& peer) const noexcept override;
+    // As those of StreamGuards. The guard that a connection gets keeps this.
+    [[nodiscard]] Errc protect_accepted(na::Stream& stream) const noexcept;
+    [[nodiscard]] Errc protect_dialled(na::Stream& stream, const na::Addr& peer) const noexcept;
 
+    [[nodiscard]] std::uint64_t key_update_bytes() const noexcept { return key_update_bytes_; }
     [[nodiscard]] const SharedKeys& keys() const noexcept { return keys_; }
     // Null: memory is out. With this as its application data.
     [[nodiscard]] SSL* new_connection() const noexcept { return openssl().SSL_new(context_.get()); }
@@ -46,6 +51,7 @@ class TlsGuards final : public StreamGuards {
     std::unique_ptr<SSL_CTX, Free> context_;
     SharedKeys keys_;
     bool certificates_ = false;
+    std::uint64_t key_update_bytes_ = 0;
     std::string peer_name_;
 };
 

@@ -46,6 +46,7 @@
     F(ssl, SSL_get_shutdown)                      \
     F(ssl, SSL_get_verify_result)                 \
     F(ssl, SSL_has_pending)                       \
+    F(ssl, SSL_key_update)                        \
     F(ssl, SSL_new)                               \
     F(ssl, SSL_read_ex)                           \
     F(ssl, SSL_session_reused)                    \

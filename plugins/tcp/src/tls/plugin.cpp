@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tls/guards.hpp"
+#include "tls/renewal.hpp"
 
 #include <cinnabar/plugins/tcp.hpp>
 
+#include <charconv>
+#include <cstdint>
+#include <string>
+#include <system_error>
 #include <utility>
 
 namespace cinnabar::tcp {
@@ -22,8 +26,24 @@ na::TlsOptions options_of(const na::Uri& uri, const na::TransportOptions& option
     return tls;
 }
 
+// Far below what one key of AES-GCM is good for, 2^24 full records.
+constexpr std::uint64_t key_update_bytes_default = std::uint64_t{1} << 36;
+constexpr std::uint64_t key_update_bytes_min = 1u << 16;
+
+Result<std::uint64_t> key_update_bytes_of(const na::Uri& uri) {
+    const std::string_view text = uri.option("key_update");
+    if (text.empty()) return key_update_bytes_default;
+    std::uint64_t bytes = 0;
+    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), bytes);
+    if (failed != std::errc() || end != text.data() + text.size() || bytes < key_update_bytes_min ||
+        bytes > key_update_bytes_default)
+        return Error(Errc::invalid_argument, "key_update is a number of bytes from 65536 to 2^36", std::string(text));
+    return bytes;
+}
+
 Result<std::unique_ptr<na::Transport>> open_tls(const na::Uri& uri, const na::TransportOptions& options) {
-    CINNABAR_TRY(auto guards, TlsGuards::make(options_of(uri, options)));
+    CINNABAR_TRY(const std::uint64_t key_update_bytes, key_update_bytes_of(uri));
+    CINNABAR_TRY(auto guards, RenewedGuards::make(options_of(uri, options), key_update_bytes));
     return TcpTransport::open_guarded(uri, options, TlsGuards::scheme, std::move(guards));
 }
 
@@ -31,6 +51,6 @@ Result<std::unique_ptr<na::Transport>> open_tls(const na::Uri& uri, const na::Tr
 
 const na::PluginInfo tls_plugin_info{na::plugin_abi, TlsGuards::scheme,
                                      "TCP sockets with TLS 1.3, by shared keys or certificates; needs OpenSSL 3",
-                                     &open_tls, "key, cert, cert_key, ca, name"};
+                                     &open_tls, "key, cert, cert_key, ca, name, key_update"};
 
 }  // namespace cinnabar::tcp

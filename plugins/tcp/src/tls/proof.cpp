@@ -61,7 +61,7 @@ bool TlsStream::is_tls(const char* begin, std::size_t bytes) noexcept {
 
 int TlsStream::use_own_key(SSL* connection, const EVP_MD*, const unsigned char** name, std::size_t* name_bytes,
                            SSL_SESSION** session) {
-    const SharedKeys& keys = stream_of(connection).guards_.keys();
+    const SharedKeys& keys = stream_of(connection).guards_->keys();
     *session = nullptr;
     if (keys.empty()) return 1;
     *session = TlsGuards::session_of(connection, keys.own());
@@ -74,7 +74,7 @@ int TlsStream::use_own_key(SSL* connection, const EVP_MD*, const unsigned char**
 int TlsStream::find_key(SSL* connection, const unsigned char* name, std::size_t name_bytes, SSL_SESSION** session) {
     TlsStream& self = stream_of(connection);
     *session = nullptr;
-    const SharedKeys::Key* const key = self.guards_.keys().find({reinterpret_cast<const char*>(name), name_bytes});
+    const SharedKeys::Key* const key = self.guards_->keys().find({reinterpret_cast<const char*>(name), name_bytes});
     if (!key) return 1;
     try {
         self.identity_.name = key->name;
@@ -137,7 +137,7 @@ Errc TlsStream::proven() noexcept {
     if (ssl_.SSL_session_reused(connection_) == 1) {
         if (side_ == Side::dials) {
             try {
-                identity_.name = guards_.keys().own().name;
+                identity_.name = guards_->keys().own().name;
             } catch (const std::bad_alloc&) {
                 return Errc::out_of_memory;
             }

@@ -77,14 +77,15 @@ const BIO_METHOD* TlsStream::socket_method() noexcept {
     return method;
 }
 
-std::unique_ptr<TlsStream> TlsStream::make(const TlsGuards& guards, int fd, Side side,
+std::unique_ptr<TlsStream> TlsStream::make(std::shared_ptr<const TlsGuards> guards, int fd, Side side,
                                            std::vector<std::string> names) noexcept {
-    std::unique_ptr<TlsStream> made(new (std::nothrow) TlsStream(guards, fd, side, std::move(names)));
+    std::unique_ptr<TlsStream> made(new (std::nothrow) TlsStream(std::move(guards), fd, side, std::move(names)));
     return made && made->begin() ? std::move(made) : nullptr;
 }
 
-TlsStream::TlsStream(const TlsGuards& guards, int fd, Side side, std::vector<std::string> names) noexcept
-    : guards_(guards),
+TlsStream::TlsStream(std::shared_ptr<const TlsGuards> guards, int fd, Side side,
+                     std::vector<std::string> names) noexcept
+    : guards_(std::move(guards)),
       ssl_(openssl()),
       fd_(fd),
       remote_(na::SocketAddress::peer_of(fd)),
@@ -94,7 +95,7 @@ TlsStream::TlsStream(const TlsGuards& guards, int fd, Side side, std::vector<std
 bool TlsStream::begin() noexcept {
     const BIO_METHOD* const method = socket_method();
     BIO* const bio = method ? ssl_.BIO_new(method) : nullptr;
-    connection_ = bio ? guards_.new_connection() : nullptr;
+    connection_ = bio ? guards_->new_connection() : nullptr;
     if (!connection_ || ssl_.SSL_set_ex_data(connection_, 0, this) != 1) {
         if (bio) ssl_.BIO_free(bio);
         return false;
@@ -260,8 +261,17 @@ na::Moved TlsStream::send(const iovec* pieces, std::size_t count) noexcept {
             break;
         }
         total += taken;
+        renew_key(taken);
     }
     return total > 0 ? na::Moved{total, Errc::ok} : na::Moved{0, Errc::again};
+}
+
+// Told to the other side with the next record.
+void TlsStream::renew_key(std::size_t sent) noexcept {
+    sent_by_key_ += sent;
+    if (sent_by_key_ < guards_->key_update_bytes()) return;
+    sent_by_key_ = 0;
+    if (ssl_.SSL_key_update(connection_, SSL_KEY_UPDATE_NOT_REQUESTED) != 1) ssl_.ERR_clear_error();
 }
 
 void TlsStream::end() noexcept {

@@ -22,7 +22,7 @@ class TlsStream final : public na::StreamGuard {
     enum class Side : std::uint8_t { accepts, dials };
 
     // `names`: a certificate has to be for one of them; of an accepted connection, for anybody. Null: memory is out.
-    [[nodiscard]] static std::unique_ptr<TlsStream> make(const TlsGuards& guards, int fd, Side side,
+    [[nodiscard]] static std::unique_ptr<TlsStream> make(std::shared_ptr<const TlsGuards> guards, int fd, Side side,
                                                          std::vector<std::string> names) noexcept;
     ~TlsStream() override;
     TlsStream(const TlsStream&) = delete;
@@ -49,13 +49,15 @@ class TlsStream final : public na::StreamGuard {
     static constexpr std::size_t handshake_bytes_max = 64 * 1024;
     static constexpr std::size_t held_bytes_max = 64 * 1024;
 
-    TlsStream(const TlsGuards& guards, int fd, Side side, std::vector<std::string> names) noexcept;
+    TlsStream(std::shared_ptr<const TlsGuards> guards, int fd, Side side, std::vector<std::string> names) noexcept;
     [[nodiscard]] bool begin() noexcept;
     [[nodiscard]] static const BIO_METHOD* socket_method() noexcept;
     static int read_socket(BIO* bio, char* to, int bytes);
     static int write_socket(BIO* bio, const char* from, int bytes);
     [[nodiscard]] bool is_tls(const char* begin, std::size_t bytes) noexcept;
     [[nodiscard]] bool hold(const char* from, std::size_t bytes) noexcept;
+    // After many bytes: what is sent from now on has another key.
+    void renew_key(std::size_t sent) noexcept;
     // The connection is of no more use: the next read says so.
     void cut() noexcept;
 
@@ -67,7 +69,7 @@ class TlsStream final : public na::StreamGuard {
     [[nodiscard]] Errc failed(bool handshake) noexcept;
     [[nodiscard]] Errc tell(Errc why, const char* what, const char* detail) const noexcept;
 
-    const TlsGuards& guards_;
+    const std::shared_ptr<const TlsGuards> guards_;
     const OpenSsl& ssl_;
     const int fd_;
     const na::SocketAddress remote_;
@@ -81,6 +83,7 @@ class TlsStream final : public na::StreamGuard {
     Errc broken_ = Errc::ok;  // what receive() says from now on
     long disbelieved_ = 0;    // X509_V_ERR of the other side's certificate
     std::size_t came_ = 0;    // bytes of the handshake
+    std::uint64_t sent_by_key_ = 0;
     std::vector<char> held_;  // for the socket
     std::size_t held_begin_ = 0;
     na::ProvenIdentity identity_;

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What comes to an open tcps port, and what a server answers a dial. The first byte says what the rest is:
+//   0  bytes that come to a side that accepts, until the other side hangs up
+//   1  bytes that come to a side that dials
+//   2  changes of a handshake between two sides that share a key: three bytes each, where in what passes and what is
+//      added there
+// Nobody is proven who has no key: what comes of raw bytes is an error. A handshake of which nothing was changed is
+// done; one that is done on both sides, since only what is not covered was changed (the version in the header of a
+// record), is that of the key.
+#include "tls/guards.hpp"
+
+#include <cinnabar/base/assert.hpp>
+#include <cinnabar/base/log.hpp>
+#include <cinnabar/base/unique_fd.hpp>
+
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+using namespace cinnabar;
+using namespace cinnabar::tcp;
+
+namespace {
+
+using Pair = std::array<UniqueFd, 2>;
+
+Pair connected() {
+    std::array<int, 2> fds{};
+    CINNABAR_ASSERT(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds.data()) == 0);
+    return {UniqueFd(fds[0]), UniqueFd(fds[1])};
+}
+
+// In memory, so that nothing is left behind.
+std::string key_file() {
+    constexpr std::string_view line = "tests:000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n";
+    static const UniqueFd file(::memfd_create("key", MFD_CLOEXEC));
+    CINNABAR_ASSERT(::fchmod(file.get(), 0600) == 0);
+    CINNABAR_ASSERT(::pwrite(file.get(), line.data(), line.size(), 0) == static_cast<ssize_t>(line.size()));
+    return "/proc/self/fd/" + std::to_string(file.get());
+}
+
+const TlsGuards& guards() {
+    static const std::shared_ptr<const TlsGuards> made = [] {
+        set_log_sink([](const LogLine&, void*) {}, nullptr);  // each input is a fault that somebody is told of
+        na::TlsOptions options;
+        options.key_file = key_file();
+        auto loaded = TlsGuards::make(options, 1u << 20);
+        CINNABAR_ASSERT(loaded.ok());
+        return *std::move(loaded);
+    }();
+    return *made;
+}
+
+const na::Addr& somewhere() {
+    static const na::Addr addr = na::Addr::parse("tcps://127.0.0.1:1").value();
+    return addr;
+}
+
+// One side of a connection, and what the way has of it.
+struct Side {
+    Pair way = connected();
+    na::Stream stream;
+    Errc state = Errc::again;
+
+    explicit Side(bool accepts) : stream(std::move(way[0])) {
+        const Errc made = accepts ? guards().protect_accepted(stream) : guards().protect_dialled(stream, somewhere());
+        CINNABAR_ASSERT(made == Errc::ok);
+        step();
+    }
+    void step() {
+        std::uint32_t events = 0;
+        if (state == Errc::again) state = stream.guard()->establish(events);
+    }
+    std::vector<std::byte> sent() {
+        std::vector<std::byte> bytes(64 * 1024);
+        const ssize_t count = ::recv(way[1].get(), bytes.data(), bytes.size(), 0);
+        bytes.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+        return bytes;
+    }
+    void give(ConstBytes bytes) { (void)::send(way[1].get(), bytes.data(), bytes.size(), MSG_NOSIGNAL); }
+};
+
+void try_raw(bool accepts, ConstBytes bytes) {
+    Side side(accepts);
+    while (!bytes.empty() && side.state == Errc::again) {
+        const ConstBytes part = bytes.first(std::min<std::size_t>(bytes.size(), 1'024));
+        side.give(part);
+        bytes = bytes.subspan(part.size());
+        side.step();
+        (void)side.sent();
+    }
+    side.way[1].reset();
+    for (int i = 0; i < 100 && side.state == Errc::again; ++i) side.step();
+    CINNABAR_ASSERT(side.state != Errc::ok && side.state != Errc::again);
+}
+
+void try_changed(ConstBytes changes) {
+    Side server(true);
+    Side client(false);
+    std::size_t passed = 0;
+    bool changed = false;
+    const auto pass = [&](Side& from, Side& to) {
+        std::vector<std::byte> bytes = from.sent();
+        for (ConstBytes rest = changes; rest.size() >= 3; rest = rest.subspan(3)) {
+            const auto at = std::to_integer<std::size_t>(rest[0]) | std::to_integer<std::size_t>(rest[1]) << 8;
+            if (at < passed || at - passed >= bytes.size() || rest[2] == std::byte{0}) continue;
+            bytes[at - passed] ^= rest[2];
+            changed = true;
+        }
+        passed += bytes.size();
+        to.give(bytes);
+        to.step();
+        return !bytes.empty();
+    };
+    for (bool more = true; more;) {
+        more = pass(client, server);
+        more = pass(server, client) || more;
+    }
+    const bool both = server.state == Errc::ok && client.state == Errc::ok;
+    CINNABAR_ASSERT(both || changed);
+    if (both) CINNABAR_ASSERT(server.stream.identity()->name == "tests" && client.stream.identity()->name == "tests");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+    if (size == 0) return 0;
+    const ConstBytes rest = std::as_bytes(std::span(bytes, size)).subspan(1);
+    if (bytes[0] % 3 == 2) {
+        try_changed(rest);
+    } else {
+        try_raw(bytes[0] % 3 == 0, rest);
+    }
+    return 0;
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Keys and certificates that change while a transport is open, and keys of sessions that change with what is sent.
+#include "tls_fixture.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace cinnabar::tcp {
+namespace {
+
+class TlsRenewal : public TlsTest {
+  protected:
+    // In place of the file, as an editor does it.
+    void replace(const std::string& path, const std::string& lines) {
+        const std::string next = support::put_key(folder_, "next" + std::to_string(++files_), lines);
+        std::filesystem::rename(next, path);
+    }
+    static std::string line(const std::string& name, const std::string& hex) { return name + ":" + hex; }
+    // Dials anew until the outcome is that one.
+    [[nodiscard]] testing::AssertionResult becomes(Errc wanted, const na::TlsOptions& tls, const Process& server) {
+        Errc last = Errc::ok;
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+        while (std::chrono::steady_clock::now() < end) {
+            Process& client = dial_from(tls);
+            const TestOp& op = send(client, peer(client, server), 3);
+            const std::size_t before = server.receiver.messages.size();
+            (void)until([&] {
+                return op.done() && (op.result != Errc::ok || server.receiver.messages.size() > before ||
+                                     client.receiver.count(na::PeerEvent::lost) > 0);
+            });
+            last = client.receiver.count(na::PeerEvent::lost) > 0 ? client.receiver.events.back().why : op.result;
+            close(client);
+            if (last == wanted) return testing::AssertionSuccess();
+        }
+        return testing::AssertionFailure() << to_string(last);
+    }
+};
+
+TEST_F(TlsRenewal, KeysComeAndGoWithoutANewStart) {
+    log_.allow("");
+    const std::string file = key("alice", hex_of_alice);
+    Process& server = serve({.key_file = file});
+    Process& early = dial_from(alice());
+    na::Peer& there = peer(early, server);
+    connect(early, there, server);
+    EXPECT_TRUE(becomes(Errc::permission, bob(), server));
+    replace(file, line("alice", hex_of_alice) + "\n" + line("bob", hex_of_bob));
+    EXPECT_TRUE(becomes(Errc::ok, bob(), server)) << "it was added";
+    replace(file, line("bob", hex_of_bob));
+    EXPECT_TRUE(becomes(Errc::permission, alice(), server)) << "it was taken away";
+    (void)send(early, there, 77);
+    EXPECT_TRUE(until([&] { return server.receiver.count_tag(77) == 1; })) << "sessions that are there go on";
+}
+
+TEST_F(TlsRenewal, WhatCannotBeUsedLeavesWhatWasThere) {
+    log_.allow("new keys or certificates cannot be used");
+    const std::string file = key("alice", hex_of_alice);
+    Process& server = serve({.key_file = file});
+    replace(file, "half a li");
+    EXPECT_TRUE(until([&] { return log_.allowed() > 0; }));
+    log_.allow("");
+    EXPECT_TRUE(becomes(Errc::ok, alice(), server));
+    replace(file, line("bob", hex_of_bob));
+    EXPECT_TRUE(becomes(Errc::ok, bob(), server));
+}
+
+TEST_F(TlsRenewal, ACertificateIsReplacedWithoutANewStart) {
+    log_.allow("");
+    authority("ca");
+    const na::TlsOptions expired = certificate("ca", server_of(),
+                                               {std::chrono::system_clock::now() - std::chrono::hours(48),
+                                                std::chrono::system_clock::now() - std::chrono::hours(24)});
+    const na::TlsOptions good = certificate("ca", server_of());
+    const na::TlsOptions client = certificate("ca", {"ann", {}, false});
+    Process& server = serve(expired);
+    EXPECT_TRUE(becomes(Errc::permission, client, server));
+    // One after the other: in between, the key is not that of the certificate.
+    std::filesystem::rename(good.certificate_file, expired.certificate_file);
+    std::filesystem::rename(good.private_key_file, expired.private_key_file);
+    EXPECT_TRUE(becomes(Errc::ok, client, server));
+}
+
+// The records of one direction that have so many bytes, as they pass on the way.
+std::size_t records_of(ConstBytes way, std::size_t bytes) {
+    std::size_t found = 0;
+    while (way.size() >= 5) {
+        const auto length = std::to_integer<std::size_t>(way[3]) << 8 | std::to_integer<std::size_t>(way[4]);
+        found += length == bytes ? 1 : 0;
+        way = way.subspan(std::min(5 + length, way.size()));
+    }
+    return found;
+}
+
+TEST_F(TlsRenewal, KeysChangeWithTheBytesThatAreSent) {
+    constexpr std::size_t key_update_record = 5 + 1 + 16;  // the message, its type, the tag
+    constexpr unsigned count = 2'000;
+    constexpr std::size_t bytes = 4'000;
+    Process& server = open("tcps://127.0.0.1:0?key_update=65536", with(alice(), true));
+    Process& client = open("tcps://?key_update=65536", with(alice(), false));
+    Relay relay(server.endpoint());
+    std::vector<std::byte> way;
+    relay.change([&](std::vector<std::byte> passing, bool from_dialler) {
+        if (from_dialler) way.insert(way.end(), passing.begin(), passing.end());
+        return passing;
+    });
+    na::Peer& there = peer(client, relay.endpoint());
+    for (unsigned tag = 1; tag <= count; ++tag) {
+        const TestOp& op = send(client, there, tag, bytes);
+        ASSERT_TRUE(until([&] {
+            relay.step();
+            return op.done() && server.receiver.messages.size() == tag;
+        }));
+        ASSERT_EQ(op.result, Errc::ok);
+    }
+    EXPECT_EQ(client.receiver.count(na::PeerEvent::lost), 0u);
+    EXPECT_NEAR(static_cast<double>(records_of(way, key_update_record)), count * bytes / 65'536.0, 10.0);
+}
+
+TEST_F(TlsRenewal, AnAbsurdAmountIsNoOption) {
+    for (const char* wrong : {"1", "65535", "99999999999999", "64k", "-1"}) {
+        const auto opened = registry().open("tcps://?key_update=" + std::string(wrong), with(alice(), false));
+        EXPECT_EQ(opened.code(), Errc::invalid_argument) << wrong;
+    }
+}
+
+}  // namespace
+}  // namespace cinnabar::tcp
