@@ -149,32 +149,34 @@ CINNABAR_ON_EACH_REMOTE_WAY(RemoteVersion);
 // On the simulated network the contents change at random moments of transfers that take a while.
 TEST(RemoteVersionSeeds, stale_bytes_are_never_served_as_fresh) {
     std::uint64_t fresh = 0, stale = 0;
-    for_each_seed([&](std::uint64_t seed) {
-        constexpr std::size_t words = 40'000;
-        Pair pair(way_named("sim"));
-        Versions versions(pair.owner, words);
-        Random random(seed);
-        bool over = false;
-        const auto renew = [&]() -> Task<void> {
-            while (!over) {
-                (void)co_await pair.owner.sleep_for(Microseconds{static_cast<std::int64_t>(1 + random.below(400))});
-                EXPECT_TRUE(versions.use_again()) << "written after it was renewed";
-            }
-        };
-        const auto look = [&](std::uint64_t number) -> Task<void> {
-            Visitor visitor(versions, seed * 8 + number, words);
-            for (int i = 0; i < 8; ++i) EXPECT_TRUE(co_await visitor.visit(pair.user, pair.to)) << "stale bytes";
-            fresh += visitor.fresh;
-            stale += visitor.stale;
-        };
-        const auto all = [&]() -> Task<void> {
-            std::vector<Task<void>> visitors;
-            for (std::uint64_t i = 0; i < 3; ++i) visitors.push_back(look(i));
-            (void)co_await hl::when_all(std::move(visitors));
-            over = true;
-        };
-        EXPECT_TRUE(sync_wait(hl::when_all(renew(), all())).ok());
-    });
+    for_each_seed(
+        [&](std::uint64_t seed) {
+            constexpr std::size_t words = 40'000;
+            Pair pair(way_named("sim"));
+            Versions versions(pair.owner, words);
+            Random random(seed);
+            bool over = false;
+            const auto renew = [&]() -> Task<void> {
+                while (!over) {
+                    (void)co_await pair.owner.sleep_for(Microseconds{static_cast<std::int64_t>(1 + random.below(400))});
+                    EXPECT_TRUE(versions.use_again()) << "written after it was renewed";
+                }
+            };
+            const auto look = [&](std::uint64_t number) -> Task<void> {
+                Visitor visitor(versions, seed * 8 + number, words);
+                for (int i = 0; i < 8; ++i) EXPECT_TRUE(co_await visitor.visit(pair.user, pair.to)) << "stale bytes";
+                fresh += visitor.fresh;
+                stale += visitor.stale;
+            };
+            const auto all = [&]() -> Task<void> {
+                std::vector<Task<void>> visitors;
+                for (std::uint64_t i = 0; i < 3; ++i) visitors.push_back(look(i));
+                (void)co_await hl::when_all(std::move(visitors));
+                over = true;
+            };
+            EXPECT_TRUE(sync_wait(hl::when_all(renew(), all())).ok());
+        },
+        4);
     RecordProperty("fresh", std::to_string(fresh));
     RecordProperty("stale", std::to_string(stale));
     std::printf("%llu fresh, %llu stale\n", static_cast<unsigned long long>(fresh),
