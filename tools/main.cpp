@@ -327,6 +327,7 @@ void add_ping(CLI::App& app, PingOptions& options, Run& run) {
 void add_info(CLI::App& app, InfoOptions& options, Run& run) {
     auto& command = *app.add_subcommand("info", "What this machine offers, and what stands in the way");
     command.add_option("URI", options.to, "A server to look at as well");
+    security::add_tls_options(command, options.tls);
     command.add_flag("--json", options.json, "As one line of JSON");
     command.add_flag("-v,--verbose", options.verbose, "With every limit");
     command.callback([&] { run = [&] { return run_info(options); }; });

@@ -112,6 +112,23 @@ TEST_F(TcpsProcess, APolicySaysWhoMayDoWhat) {
     EXPECT_EQ(folder_.get("root/ann/secret"), folder_.get("secret"));
 }
 
+TEST_F(TcpsProcess, WhatLooksAtAServerProvesAKeyAsWell) {
+    const std::string key = new_key("key");
+    Serving serving(folder_.at("root"),
+                    {"--listen", "tcps://127.0.0.1:0", "--key-file", key, "--introspection", "anyone"});
+    ASSERT_FALSE(serving.uri().empty()) << serving.process().err();
+    const Words looks[] = {{"info", serving.uri()},
+                           {"doctor", serving.uri()},
+                           {"top", serving.uri(), "--prometheus"},
+                           {"calls", serving.uri()}};
+    const std::string wrong = new_key("wrong");
+    for (const Words& look : looks) {
+        const Outcome looked = run(joined(look, {"--key-file", key}));
+        EXPECT_EQ(looked.exit, 0) << look[0] << ": " << looked.out << looked.err;
+        EXPECT_NE(run(joined(look, {"--key-file", wrong})).exit, 0) << look[0];
+    }
+}
+
 TEST_F(TcpsProcess, NoServerStartsWithAWrongPolicy) {
     const auto told = [&](const std::string& policy) {
         const Outcome served = run({"serve", "--root", folder_.at("root"), "--policy", policy});

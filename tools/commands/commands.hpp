@@ -136,7 +136,8 @@ struct PingOptions {
 [[nodiscard]] ExitCode run_ping(const PingOptions& options);
 
 struct InfoOptions {
-    std::string to;  // a server to look at; empty: this machine only
+    std::string to;      // a server to look at; empty: this machine only
+    na::TlsOptions tls;  // for tcps
     bool json = false;
     bool verbose = false;
 };

@@ -108,9 +108,9 @@ std::string diagnosis_of(const hl::Node& node) {
     return text;
 }
 
-Result<Answer> look_at_server(const std::string& uri) {
+Result<Answer> look_at_server(const std::string& uri, const na::TlsOptions& tls) {
     CINNABAR_TRY(const auto place, parse_place(uri));
-    CINNABAR_TRY(const auto reached, reach(place.server));
+    CINNABAR_TRY(const auto reached, reach(place.server, {}, 1, tls));
     hl::CallOptions options;
     options.deadline = std::chrono::seconds(5);
     // The first call makes the connection; the second one is the round trip.
@@ -190,7 +190,7 @@ void print_people(const InfoOptions& options, const std::vector<Offer>& offers,
 ExitCode run_info(const InfoOptions& options) {
     const auto offers = look_at_transports();
     std::optional<Result<Answer>> server;
-    if (!options.to.empty()) server.emplace(look_at_server(options.to));
+    if (!options.to.empty()) server.emplace(look_at_server(options.to, options.tls));
     if (options.json)
         print_json(offers, server);
     else

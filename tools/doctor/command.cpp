@@ -5,6 +5,7 @@
 #include "doctor/print.hpp"
 #include "doctor/towards.hpp"
 #include "doctor/transports.hpp"
+#include "security/command.hpp"
 #include "terminal/interrupt.hpp"
 #include "terminal/report.hpp"
 
@@ -23,7 +24,8 @@ ExitCode run(const Options& options) {
     const auto* devices = found.find("rdma-devices");
     check_transports(registry, devices && devices->severity == Severity::good, found);
     if (!options.to.empty() && !interrupt.happened())
-        check_server(this_host(), {options.to, options.transport, CINNABAR_VERSION}, interrupt.token(), found);
+        check_server(this_host(), {options.to, options.transport, CINNABAR_VERSION, options.tls}, interrupt.token(),
+                     found);
     const ExitCode exit = interrupt.happened() ? ExitCode::interrupted : found.exit(options.strict);
     print_line(options.json ? json_of(found, CINNABAR_VERSION, exit) : text_of(found, options.verbose));
     return exit;
@@ -35,6 +37,7 @@ void add_command(CLI::App& app, std::function<ExitCode()>& run) {
     const auto options = std::make_shared<Options>();
     command.add_option("URI", options->to, "A server to look at as well");
     command.add_option("--transport", options->transport, "The transport to take of several that the address names");
+    security::add_tls_options(command, options->tls);
     command.add_flag("--json", options->json, "As one line of JSON");
     command.add_flag("-v,--verbose", options->verbose, "Tell what is good, too");
     command.add_flag("--strict", options->strict, "A warning is enough for an exit code");

@@ -4,6 +4,8 @@
 
 #include "terminal/exit_code.hpp"
 
+#include <cinnabar/na/types.hpp>
+
 #include <CLI/CLI.hpp>
 
 #include <functional>
@@ -14,6 +16,7 @@ namespace cinnabar::tools::doctor {
 struct Options {
     std::string to;         // a server to look at as well; empty: this machine only
     std::string transport;  // a scheme; empty: the best that the address names
+    na::TlsOptions tls;     // for tcps
     bool json = false;
     bool verbose = false;
     bool strict = false;

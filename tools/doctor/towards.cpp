@@ -63,12 +63,13 @@ class Visit {
         if (!addr) return unreached(addr.error());
         target_.uri = place->server;
         target_.transport = question_.transport;
+        target_.tls = question_.tls;
         auto trip = reach();
         if (!trip) trip = reach_otherwise(*addr, trip.error());
         if (!trip) return unreached(trip.error());
         tell_ways(*addr);
         tell_mtu(*addr);
-        auto target = perf::find_target(target_.uri, target_.transport, {}, stop_);
+        auto target = perf::find_target(target_.uri, target_.transport, {}, stop_, question_.tls);
         if (target) {
             target_ = *std::move(target);
             tell_version();

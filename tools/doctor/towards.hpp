@@ -6,6 +6,8 @@
 #include "doctor/finding.hpp"
 #include "doctor/host.hpp"
 
+#include <cinnabar/na/types.hpp>
+
 #include <stop_token>
 #include <string>
 
@@ -15,6 +17,7 @@ struct ServerQuestion {
     std::string uri;
     std::string transport;  // a scheme; empty: the best that the address names
     std::string version;    // of this side
+    na::TlsOptions tls;     // for tcps
     double seconds = 2;     // of calls and transfers, together
 };
 

@@ -2,6 +2,7 @@
 #include "watch/command.hpp"
 
 #include "commands/reach.hpp"
+#include "security/command.hpp"
 #include "terminal/interrupt.hpp"
 #include "terminal/report.hpp"
 #include "watch/calls_text.hpp"
@@ -125,7 +126,7 @@ class Top {
 
 ExitCode run_top(const TopOptions& options) {
     const Interrupt interrupt;
-    const auto node = reach(options.to, options.transport);
+    const auto node = reach(options.to, options.transport, 1, options.tls);
     if (!node) return failed(options.to, node.error());
     if (!options.prometheus) return Top(options, *node, interrupt).run();
     const auto state = ask(*node, {}, answer_max);
@@ -136,7 +137,7 @@ ExitCode run_top(const TopOptions& options) {
 
 ExitCode run_calls(const CallsOptions& options) {
     const Interrupt interrupt;
-    const auto node = reach(options.to, options.transport);
+    const auto node = reach(options.to, options.transport, 1, options.tls);
     if (!node) return failed(options.to, node.error());
     const auto state = ask(*node, {false, false, true}, answer_max);
     if (!state) return failed(options.to, state.error());
@@ -162,6 +163,7 @@ void add_commands(CLI::App& app, std::function<ExitCode()>& run) {
     const auto shown = std::make_shared<TopOptions>();
     top.add_option("URI", shown->to, "tcp://HOST:PORT, shm://NAME")->required();
     top.add_option("--transport", shown->transport, "The transport to take of several that the address names");
+    security::add_tls_options(top, shown->tls);
     top.add_option("-n,--every", shown->every_seconds, "Seconds between two looks")
         ->capture_default_str()
         ->check(CLI::Range(0.1, 3600.0));
@@ -174,6 +176,7 @@ void add_commands(CLI::App& app, std::function<ExitCode()>& run) {
     const auto listed = std::make_shared<CallsOptions>();
     calls.add_option("URI", listed->to, "tcp://HOST:PORT, shm://NAME")->required();
     calls.add_option("--transport", listed->transport, "The transport to take of several that the address names");
+    security::add_tls_options(calls, listed->tls);
     calls.add_option("--older", listed->older_seconds, "Those alone that are older, in seconds")
         ->capture_default_str()
         ->check(CLI::Range(0.0, 1e6));
@@ -185,6 +188,7 @@ void add_commands(CLI::App& app, std::function<ExitCode()>& run) {
     const auto served = std::make_shared<PageOptions>();
     page.add_option("URI", served->to, "The node: tcp://HOST:PORT, shm://NAME")->required();
     page.add_option("--transport", served->transport, "The transport to take of several that the address names");
+    security::add_tls_options(page, served->tls);
     page.add_option("--listen", served->listen, "ADDRESS:PORT of the page; a numeric IPv4 address")
         ->capture_default_str();
     page.add_flag("--insecure", served->insecure,

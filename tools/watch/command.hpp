@@ -5,6 +5,7 @@
 #include "terminal/exit_code.hpp"
 
 #include <cinnabar/hl/introspection.hpp>
+#include <cinnabar/na/types.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -17,6 +18,7 @@ namespace cinnabar::tools::watch {
 struct TopOptions {
     std::string to;
     std::string transport;  // a scheme; empty: the best that the address names
+    na::TlsOptions tls;     // for tcps
     double every_seconds = 1;
     std::uint32_t count = 0;  // states; 0: until it is stopped
     bool prometheus = false;  // one state in that format, and no more
@@ -26,6 +28,7 @@ struct TopOptions {
 struct CallsOptions {
     std::string to;
     std::string transport;
+    na::TlsOptions tls;
     double older_seconds = 0;
     bool json = false;
 };
@@ -34,6 +37,7 @@ struct CallsOptions {
 struct PageOptions {
     std::string to;
     std::string transport;
+    na::TlsOptions tls;
     std::string listen = "127.0.0.1:9464";
     bool insecure = false;  // others than this host may reach it
     double every_seconds = 2;

@@ -33,7 +33,7 @@ Result<void> serve(const PageOptions& options, const Interrupt& interrupt) {
         return Error(Errc::invalid_argument,
                      "other hosts can reach that address, and would see everything: give --insecure if that is meant",
                      options.listen);
-    CINNABAR_TRY(const hl::Connected node, reach(options.to, options.transport));
+    CINNABAR_TRY(const hl::Connected node, reach(options.to, options.transport, 1, options.tls));
     PageSite site(node, options.to, std::chrono::duration<double>(options.every_seconds));
     CINNABAR_TRY(const auto server, HttpServer::listen(place.host, place.port,
                                                        [&site](const std::string& path) { return site.answer(path); }));
