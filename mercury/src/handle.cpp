@@ -54,15 +54,16 @@ void keep_abandoned(hg_handle& handle) noexcept {
     if (oldest) free_handle(*oldest);
 }
 
-// The handler dropped the handle without a response: tells the origin now, which would otherwise wait. Requires: the
-// caller has a reference of its own.
-void abandon(hg_handle& handle) noexcept {
+// The handler dropped the handle without a response: tells the origin now, which would otherwise wait. Drops the
+// caller's own reference.
+[[gnu::cold, gnu::noinline]] void abandon(hg_handle& handle) noexcept {
     handle.busy.store(false, std::memory_order_relaxed);
     rpc::Request& request = *std::exchange(handle.request, nullptr);
     request.respond_error(Errc::canceled);
     request.release();
     handle.info.hg_class->counters.subtract(Counters::requests_active);
     if (handle.reference_count() > 1) keep_abandoned(handle);
+    drop(handle);
 }
 
 hg_return_t set_target(hg_handle& handle, hg_addr_t addr, hg_id_t id) noexcept {
@@ -116,20 +117,18 @@ hg_handle* take_handle(hg_context& context, std::int32_t references, hg_return_t
 
 void drop(hg_handle& handle, std::int32_t whose) noexcept {
     std::int32_t seen = handle.references.load(std::memory_order_relaxed);
-    std::int32_t left = 0;
-    bool abandoned = false;
-    do {
-        left = seen - whose - 1;
+    for (;;) {
+        const std::int32_t left = seen - whose - 1;
         // What is left is the reference of a response that can no longer be given, or its bit alone where the user
         // dropped that, too. This thread answers, with a reference of its own meanwhile.
-        abandoned = left == hg_handle::answer_owed + 1 || left == hg_handle::answer_owed;
-        if (abandoned) left += 1 - hg_handle::answer_owed;
-    } while (!handle.references.compare_exchange_weak(seen, left, std::memory_order_acq_rel));
-    if (abandoned) {
-        abandon(handle);
-        return drop(handle);
+        const bool abandoned = (left & ~1) == hg_handle::answer_owed;
+        const std::int32_t next = abandoned ? left + 1 - hg_handle::answer_owed : left;
+        if (!handle.references.compare_exchange_weak(seen, next, std::memory_order_acq_rel)) continue;
+        if (abandoned) [[unlikely]]
+            return abandon(handle);
+        if (left == 0) free_handle(handle);
+        return;
     }
-    if (left == 0) free_handle(handle);
 }
 
 hg_return_t prepare_call(hg_handle& handle) noexcept {

@@ -29,7 +29,7 @@ struct DoctorServer : testing::Test {
     }
     Findings look(const std::string& uri) const {
         Findings found;
-        check_server(host, {uri, transport, "1.0", 0.15}, {}, found);
+        check_server(host, {uri, transport, "1.0", {}, 0.15}, {}, found);
         return found;
     }
     static void expect(const Findings& found, const std::string& id, Severity severity, const std::string& part,

@@ -220,7 +220,8 @@ TEST(FishCompletion, IsAScriptForFish) {
     const support::Folder folder;
     const auto file = folder.put("script", run({"completion", "fish"}).out);
     EXPECT_EQ(output_of("fish -n " + file + " 2>&1"), "");
-    const auto offered = output_of("fish -N -c 'source " + file + "; complete -C \"cinnabar save --sync \"' | cut -f 1");
+    const auto offered =
+        output_of("fish -N -c 'source " + file + "; complete -C \"cinnabar save --sync \"' | cut -f 1");
     EXPECT_EQ(offered, "batch\neach\nnone\n");
     EXPECT_NE(output_of("fish -N -c 'source " + file + "; complete -C \"cinnabar perf se\"'").find("serve"),
               std::string::npos);
