@@ -110,6 +110,8 @@ void ContextCore::accept_request(PeerBook& book, na::Arrival& arrival, const Req
     if (!request) return refuse_request(book, arrival.tag, known.flags);
     begin(*request, book, arrival);
     describe(*request, known, handler);
+    request->output_bytes_ = 0;  // as answer_now() wants it; the rule that refuses it may have a text
+    request->output_shape_ = 0;
     request->one_way_ = (known.flags & flag_one_way) != 0;
     if (request->one_way_) request->go_whole_way();
 
@@ -177,8 +179,6 @@ void ContextCore::answer_now(Request& request, Errc code) noexcept {
     request.users_gone_ = true;
     request.references_.store(0, std::memory_order_relaxed);
     request.answer_ = code;
-    request.output_bytes_ = 0;
-    request.output_shape_ = 0;
     request.answered_.store(true, std::memory_order_relaxed);
     return_slot(request);
     post_reply(request);
