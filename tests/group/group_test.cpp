@@ -281,43 +281,50 @@ TEST(group, a_call_whose_origin_dies_ends_everywhere) {
     for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(all[i].waiting, 0) << i;
 }
 
-Task<void> pass_barrier(Group group, int& passed, std::size_t& count) {
+struct Passed {
+    int members = 0;
+    std::size_t count = 0;  // as the last one was told
+};
+
+Task<void> pass_barrier(Group group, Passed& passed) {
     auto task = group.barrier("step", CollectiveOptions{.deadline = 60s});
     const Result<Reached> reached = co_await task;
-    if (reached.ok()) count = reached->count;
-    ++passed;
+    if (reached.ok()) passed.count = reached->count;
+    ++passed.members;
+}
+
+// The members [first, last) come to a barrier.
+void come(SimGroup& all, std::size_t first, std::size_t last, Passed& passed) {
+    for (std::size_t i = first; i < last; ++i)
+        ASSERT_EQ(all[i].node->spawn(pass_barrier(*all[i].group, passed)), Errc::ok);
 }
 
 TEST(group, a_barrier_holds_all_until_the_last_has_come) {
     SimGroup all(6, 19);
     for (int round = 0; round < 3; ++round) {
-        int passed = 0;
-        std::size_t count = 0;
-        for (std::size_t i = 0; i < 5; ++i)
-            ASSERT_EQ(all[i].node->spawn(pass_barrier(*all[i].group, passed, count)), Errc::ok);
+        Passed passed;
+        come(all, 0, 5, passed);
         all.run_for(2s);
-        EXPECT_EQ(passed, 0);
-        ASSERT_EQ(all[5].node->spawn(pass_barrier(*all[5].group, passed, count)), Errc::ok);
+        EXPECT_EQ(passed.members, 0);
+        come(all, 5, 6, passed);
         all.run_for(2s);
-        EXPECT_EQ(passed, 6);
-        EXPECT_EQ(count, 6u);
+        EXPECT_EQ(passed.members, 6);
+        EXPECT_EQ(passed.count, 6u);
     }
 }
 
 TEST(group, a_barrier_goes_on_when_its_leader_dies) {
     SimGroup all(6, 20);
-    int passed = 0;
-    std::size_t count = 0;
-    for (std::size_t i = 1; i < 5; ++i)
-        ASSERT_EQ(all[i].node->spawn(pass_barrier(*all[i].group, passed, count)), Errc::ok);
+    Passed passed;
+    come(all, 1, 5, passed);
     all.run_for(1s);
     all.kill(all[0]);
     all.run_for(10s);
-    EXPECT_EQ(passed, 0);
-    ASSERT_EQ(all[5].node->spawn(pass_barrier(*all[5].group, passed, count)), Errc::ok);
+    EXPECT_EQ(passed.members, 0);
+    come(all, 5, 6, passed);
     all.run_for(10s);
-    EXPECT_EQ(passed, 5);
-    EXPECT_EQ(count, 5u);
+    EXPECT_EQ(passed.members, 5);
+    EXPECT_EQ(passed.count, 5u);
 }
 
 TEST(group, an_all_reduce_gives_the_sum_to_all) {

@@ -61,6 +61,14 @@ class LiarTest : public testing::Test {
     [[nodiscard]] Message message_from(Rank from, Rank to, Kind kind = Kind::sync_push) {
         return {page_of(to).group, kind, from, 1, to, group::no_rank, 1, {}, {}, {}};
     }
+    [[nodiscard]] TreeRequest request_to_first(rpc::RpcId rpc) {
+        TreeRequest request;
+        request.group = page_of(0).group;
+        request.to = 0;
+        request.incarnation = 1;
+        request.rpc = rpc;
+        return request;
+    }
     void expect_all_well() {
         EXPECT_TRUE(all_.converge(60s));
         const auto sum = sync_wait(all_[0].group->reduce(give_rank, 1, group::plus, ten_seconds)).value();
@@ -154,12 +162,7 @@ TEST_F(LiarTest, one_who_follows_without_end_has_half_of_the_places) {
 }
 
 TEST_F(LiarTest, calls_that_make_no_sense_are_refused_and_run_nothing) {
-    const ViewPage view = page_of(0);
-    TreeRequest sound;
-    sound.group = view.group;
-    sound.to = 0;
-    sound.incarnation = 1;
-    sound.rpc = give_rank.name().id;
+    const TreeRequest sound = request_to_first(give_rank.name().id);
     const auto refused = [&](auto change) {
         TreeRequest request = sound;
         request.id = {1, 1};
@@ -180,12 +183,7 @@ TEST_F(LiarTest, calls_that_make_no_sense_are_refused_and_run_nothing) {
 }
 
 TEST_F(LiarTest, a_peer_that_calls_without_end_has_half_of_the_calls) {
-    const ViewPage view = page_of(0);
-    TreeRequest request;
-    request.group = view.group;
-    request.to = 0;
-    request.incarnation = 1;
-    request.rpc = wait_long.name().id;
+    TreeRequest request = request_to_first(wait_long.name().id);
     request.shape = rpc::shape_of<rpc::Empty>();
     std::size_t refused = 0;
     for (std::uint64_t i = 0; i < SimGroup::calls_max; ++i) {
