@@ -14,6 +14,7 @@
 
 #include <cinnabar/base/intrusive_queue.hpp>
 #include <cinnabar/base/timer_of.hpp>
+#include <cinnabar/bulk/silence.hpp>
 #include <cinnabar/bulk/transfer.hpp>
 
 #include <array>
@@ -56,8 +57,7 @@ struct TransferSlot final : Transfer {
     Deliver deliver = Deliver::queued;
     Phase phase = Phase::waiting;
     Errc error = Errc::ok;           // the first one
-    std::uint64_t moved_before = 0;  // at the last stall check
-    TimeUs silent_since = 0;
+    Silence silence;
     bool copy_eager = false;
     bool has_planned = false;  // `planned` could not be posted yet
 

@@ -15,8 +15,6 @@ constexpr std::uint32_t peers_max = 65'536;
 
 constexpr std::size_t remote_ends_kept_max = 1024;
 
-constexpr int looks_per_stall = 4;
-
 MoverOptions sane(MoverOptions options) {
     options.chunk_bytes = std::max<std::uint64_t>(options.chunk_bytes, 1);
     options.window = std::clamp(options.window, 1u, transfer_window_max);
@@ -118,8 +116,7 @@ void Mover::Impl::begin(TransferSlot& slot) noexcept {
         slot.error = Errc::out_of_memory;
     }
     if (slot.error != Errc::ok) return finish_later(slot);
-    slot.moved_before = 0;
-    slot.silent_since = context_.now_us();
+    slot.silence = {};
     watch(slot);
     make_ready(slot);
     pump();
@@ -249,7 +246,7 @@ void Mover::Impl::on_deliver(Work& work) noexcept {
 void Mover::Impl::watch(TransferSlot& slot) noexcept {
     TimeUs at = slot.args.deadline;
     if (options_.stall_max.count() > 0)
-        at = std::min(at, after(context_.now_us(), options_.stall_max / looks_per_stall));
+        at = std::min(at, after(context_.now_us(), options_.stall_max / Silence::looks));
     if (at == time_never) return;
     slot.timer.fire = &on_watch;
     context_.arm(slot.timer, at);
@@ -259,12 +256,10 @@ void Mover::Impl::watch(TransferSlot& slot) noexcept {
 void Mover::Impl::on_watch(Timer& timer) noexcept {
     TransferSlot& slot = TimerOf<TransferSlot>::owner_of(timer);
     Impl& mover = *slot.mover;
-    const TimeUs now = mover.context_.now_us();
-    if (slot.args.deadline <= now) return mover.fail(slot, Errc::timed_out);
-    if (slot.inflight_count == 0 || slot.moved() != slot.moved_before) {
-        slot.moved_before = slot.moved();
-        slot.silent_since = now;
-    } else if (now >= after(slot.silent_since, mover.options_.stall_max)) {
+    if (slot.args.deadline <= mover.context_.now_us()) return mover.fail(slot, Errc::timed_out);
+    if (slot.inflight_count == 0) {
+        slot.silence.excuse(slot.moved());
+    } else if (mover.options_.stall_max.count() > 0 && slot.silence.lasts(slot.moved())) {
         return mover.fail(slot, Errc::timed_out);
     }
     mover.watch(slot);

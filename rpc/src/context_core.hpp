@@ -174,6 +174,7 @@ class ContextCore final : public na::Receiver {
     void watch_pull(Request& request) noexcept;
     void watch_pull(Call& call) noexcept;
     [[nodiscard]] bool stalls(StallWatch& watch, const bulk::Transfer& pull) noexcept;
+    [[nodiscard]] TimeUs next_stall_look() const noexcept;
 
     // Requests, as target (receive.cpp, request.cpp).
     void on_unexpected(na::Arrival& arrival) noexcept override;

@@ -33,7 +33,7 @@ struct MoverOptions {
     // If the transport allows few local segments per operation, smaller segments are copied through a staging buffer.
     std::uint64_t staging_segment_bytes = 1024;
     // A transfer ends with `timed_out` if it has chunks in flight and none completes for this long, or up to a quarter
-    // longer. 0: never.
+    // longer; told by looks (silence.hpp), so that a process that was held up itself ends none. 0: never.
     Microseconds stall_max{30'000'000};
 };
 inline constexpr std::uint32_t transfer_window_max = 16;

@@ -13,6 +13,7 @@
 #include <cinnabar/base/timer_wheel.hpp>
 #include <cinnabar/base/work.hpp>
 #include <cinnabar/bulk/region.hpp>
+#include <cinnabar/bulk/silence.hpp>
 #include <cinnabar/bulk/transfer.hpp>
 #include <cinnabar/na/addr.hpp>
 #include <cinnabar/na/arrival.hpp>
@@ -31,7 +32,7 @@ namespace cinnabar::rpc {
 // How a pull gets on.
 struct StallWatch {
     TimeUs began = 0;
-    std::uint64_t done = 0;  // bytes, at the last look
+    bulk::Silence silence;
 };
 
 class Call;
