@@ -6,6 +6,7 @@
 #include <cinnabar/group/group.hpp>
 #include <cinnabar/hl/call.hpp>
 #include <cinnabar/hl/with_deadline.hpp>
+#include <cinnabar/rpc/rpc_id.hpp>
 
 #include <algorithm>
 #include <fstream>
@@ -14,12 +15,6 @@ namespace cinnabar::group {
 namespace {
 
 constexpr std::uint64_t roster_max = 65'536;
-
-std::uint64_t hash_of(const std::string& text) {
-    std::uint64_t hash = 0xcbf29ce484222325u;
-    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-    return hash;
-}
 
 hl::CallOptions call_of(const Core& core, Microseconds deadline) {
     hl::CallOptions options;
@@ -245,8 +240,8 @@ Result<Group> Group::start(hl::NodeRef node, Roster roster, GroupOptions options
     roster.self = self;
     auto core = std::make_shared<Core>(node, std::move(options));
     Group group(core);
-    std::uint64_t id = hash_of(core->options.name);
-    for (const std::string& address : roster.addresses) id = id * 31 + hash_of(address);
+    std::uint64_t id = rpc::rpc_id(core->options.name);
+    for (const std::string& address : roster.addresses) id = id * 31 + rpc::rpc_id(address);
     core->begin_member(id, self, 1, true, {});
     CINNABAR_TRY_VOID(core->serve_members());
     core->start_ticking();

@@ -13,9 +13,9 @@ Executions::Found Executions::find_or_begin(const CallId& id, const na::Addr& so
         at->second->orphaned_us = time_never;
         return {at->second, false};
     }
-    std::erase_if(executions_, [now](const auto& each) { return each.second->forgotten_us <= now; });
-    if (executions_.size() >= calls_max_) return {};
     if (executions_.size() >= calls_max_ / 2) {
+        std::erase_if(executions_, [now](const auto& each) { return each.second->forgotten_us <= now; });
+        if (executions_.size() >= calls_max_) return {};
         const auto of_source = std::count_if(executions_.begin(), executions_.end(),
                                              [&](const auto& each) { return each.second->source == source; });
         if (static_cast<std::size_t>(of_source) >= calls_max_ / 2) return {};

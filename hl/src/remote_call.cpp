@@ -5,6 +5,7 @@
 #include <cinnabar/hl/call.hpp>
 #include <cinnabar/hl/remote_call.hpp>
 
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
 

@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Policies as text and as files.
+#include <cinnabar/base/parse_number.hpp>
 #include <cinnabar/rpc/policy.hpp>
 #include <cinnabar/rpc/rule_text.hpp>
 
-#include <charconv>
 #include <optional>
 #include <utility>
 
 namespace cinnabar::rpc {
 namespace {
-
-std::optional<ProviderId> provider_of(const std::string& text) noexcept {
-    ProviderId provider = 0;
-    const char* const last = text.data() + text.size();
-    const auto [end, failed] = std::from_chars(text.data(), last, provider);
-    return failed == std::errc() && end == last ? std::optional(provider) : std::nullopt;
-}
 
 Result<Policy::Rule> rule_of(std::string_view line) {
     constexpr std::string_view form =
@@ -28,7 +21,7 @@ Result<Policy::Rule> rule_of(std::string_view line) {
     rule.callers = items_of(take_word(line));
     rule.rpcs = items_of(take_word(line));
     for (const std::string& text : items_of(take_word(line))) {
-        const auto provider = provider_of(text);
+        const auto provider = parse_number<ProviderId>(text);
         if (!provider) return Error(Errc::invalid_argument, "a provider is a number from 0 to 65535", text);
         rule.providers.push_back(*provider);
     }
