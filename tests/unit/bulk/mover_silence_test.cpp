@@ -40,8 +40,9 @@ class MoverSilence : public MoverFixture {
         }
     }
     // Look by look, as a process does that is not held up.
-    void pass_steadily(std::chrono::seconds time) {
-        for (; time > seconds(0); time -= seconds(1)) pass(seconds(1));
+    void pass_steadily(std::chrono::milliseconds time) {
+        constexpr std::chrono::milliseconds step{100};
+        for (; time.count() > 0; time -= step) pass(step);
     }
     void TearDown() override {
         port().end_all();
