@@ -377,7 +377,7 @@ TEST_F(LyingSeed, one_that_shows_its_view_slowly_holds_nobody_beyond_the_time_to
     EXPECT_LT(world_->now_us() - from, 1'100'000u);
 }
 
-TEST_F(LyingSeed, one_whose_news_cannot_be_believed_is_not_asked_again_in_a_hurry) {
+TEST_F(LyingSeed, one_whose_claims_cannot_be_believed_is_not_asked_again_in_a_hurry) {
     page_ = [](const ViewRequest&) {
         ViewPage page{1, {}, group::no_rank, false, {}};
         page.claims = {Claim{0, 1, 0, State::alive, 6, group::no_rank, profile_at("sim://seed")}};
