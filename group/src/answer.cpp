@@ -54,6 +54,8 @@ hl::Task<Result<TreeAnswer>> answer_call(std::shared_ptr<Core> core, hl::Request
     meta.answered = examine(*core, request, *below, meta);
     if (meta.answered != Answered::done) co_return meta;
     const auto found = core->executions.find_or_begin(request.id, incoming.source(), core->now_us());
+    if (found.forgotten) co_return Error(Errc::timed_out, "it has run, and its answer has made room for later ones");
+    if (!found.execution && core->closed()) co_return Errc::shutting_down;
     if (!found.execution) co_return Error(Errc::overloaded, "too many calls of the group are under way here");
     if (found.fresh && begin(core, found.execution, request, *std::move(below), incoming.time_left()) != Errc::ok) {
         TreeAnswer none;

@@ -61,6 +61,21 @@ std::uint64_t apply_word(std::byte* at, const remote_calls::Word& call) noexcept
 
 }  // namespace
 
+// A function of the program that is told: what withdraw() waits for, since what it uses may be gone afterwards. There
+// is nothing to be stopped.
+struct RemoteTable::Notifying {
+    RemoteTable& table;
+    const RemoteGrant& grant;
+    std::shared_ptr<const NoticeFunction> function;  // none: not counted
+
+    [[nodiscard]] static std::stop_source counted() noexcept { return std::stop_source(std::nostopstate); }
+    ~Notifying() {
+        if (!function) return;
+        function = nullptr;
+        table.end(grant, counted());
+    }
+};
+
 RemoteTable::RemoteTable(NodeCore& node) : node_(node), id_(secret_u64()), slots_(Threads::many, shares_max) {}
 
 RemoteTable& RemoteTable::of(const NodeRef& node) noexcept { return node.core_->remote_table(); }
@@ -124,11 +139,13 @@ void RemoteTable::renew(SharedSlot& slot, std::uint32_t lease) noexcept {
 
 bool RemoteTable::withdraw(SharedSlot& slot, std::uint32_t lease) noexcept {
     std::vector<std::stop_source> stopped;
-    bulk::Region memory;  // let go without the lock
+    bulk::Region memory;  // let go without the lock, as is the program's function
+    std::shared_ptr<const NoticeFunction> notified;
     std::unique_lock lock(slot.mutex);
     if (slot.lease != lease) return true;
     if (!slot.memory) return slot.under_way.empty();
     memory = std::exchange(slot.memory, {});
+    notified.swap(slot.notified);
     if (slot.under_way.empty()) {
         slots_.release(slot);
         return true;
@@ -218,14 +235,16 @@ Errc RemoteTable::word(const remote_calls::Word& call, std::uint64_t& before) no
 
 void RemoteTable::notify(const RemoteGrant& grant, RemoteNotice notice) {
     SharedSlot* const slot = find(grant);
-    std::shared_ptr<const NoticeFunction> function;
-    if (slot) {
+    if (!slot) return;
+    Notifying notifying{*this, grant, {}};
+    {
         const std::lock_guard lock(slot->mutex);
-        if (check(*slot, grant) == Errc::ok) function = slot->notified;
+        if (check(*slot, grant) != Errc::ok || !slot->notified || !*slot->notified) return;
+        slot->under_way.push_back(Notifying::counted());
+        notifying.function = slot->notified;
     }
-    if (!function || !*function) return;
     notice.offset += grant.first;
-    (*function)(notice);
+    (*notifying.function)(notice);
 }
 
 Errc RemoteTable::begin(const RemoteGrant& grant, const std::stop_source& stop, bulk::Region& memory) {

@@ -30,7 +30,7 @@ struct SharedSlot : PoolSlot {
     std::uint32_t lease = 0;  // counts the uses of the slot
     std::uint64_t version = 1;
     SipKey key{};
-    std::vector<std::stop_source> under_way;  // of operations that move bytes in bulk
+    std::vector<std::stop_source> under_way;  // of operations that move bytes in bulk, and of notices
     std::vector<Waiter*> waiting;             // for the last of them
     std::shared_ptr<const NoticeFunction> notified;
 };
@@ -62,10 +62,12 @@ class RemoteTable : public std::enable_shared_from_this<RemoteTable> {
     [[nodiscard]] Errc write(const RemoteGrant& grant, std::uint64_t offset, ConstBytes from) noexcept;
     // invalid_argument: not aligned, or in two segments.
     [[nodiscard]] Errc word(const remote_calls::Word& call, std::uint64_t& before) noexcept;
+    // Nothing if the grant is stale by now.
     void notify(const RemoteGrant& grant, RemoteNotice notice);
 
   private:
     friend class RemoteTransfer;
+    struct Notifying;
     static constexpr std::size_t write_step_bytes = 64 * 1024;
 
     // Null: of another node, or never used.

@@ -118,8 +118,11 @@ TEST_P(RemoteVersion, stale_bytes_are_never_served_as_fresh) {
     std::atomic<bool> over{false};
     std::atomic<bool> clean{true};
     std::thread renewing;
-    // The thread sanitizer sees that bytes are read while they are changed, and not that they do not count.
-    const bool beside = GetParam().name != "sim" && !support::thread_sanitizer;
+    // The thread sanitizer sees that bytes are read while they are changed, and not that they do not count. So there
+    // the contents change between the operations of a single visitor.
+    const bool one_thread = GetParam().name == "sim";
+    const bool beside = !one_thread && !support::thread_sanitizer;
+    const std::uint64_t count_of_visitors = beside || one_thread ? 4 : 1;
     const auto use_again = [&] { clean = versions.use_again() && clean; };
     if (beside)
         renewing = std::thread([&] {
@@ -134,7 +137,7 @@ TEST_P(RemoteVersion, stale_bytes_are_never_served_as_fresh) {
         co_return visitor;
     };
     std::vector<Task<Visitor>> visitors;
-    for (std::uint64_t seed = 0; seed < 4; ++seed) visitors.push_back(look(seed));
+    for (std::uint64_t seed = 0; seed < count_of_visitors; ++seed) visitors.push_back(look(seed));
     const auto all = sync_wait(hl::when_all(std::move(visitors))).value();
     over = true;
     if (renewing.joinable()) renewing.join();

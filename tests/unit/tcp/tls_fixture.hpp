@@ -49,7 +49,12 @@ class Relay {
     std::size_t passed_ = 0;
 };
 
-class TlsTest : public TcpTest {
+// The files are there until the transports are closed, which look at them each second.
+struct SecretFolder {
+    support::Folder folder_;
+};
+
+class TlsTest : protected SecretFolder, public TcpTest {
   protected:
     // A file with the line NAME:HEX.
     [[nodiscard]] std::string key(const std::string& name, const std::string& hex);
@@ -75,7 +80,6 @@ class TlsTest : public TcpTest {
         EXPECT_TRUE(server.receiver.events.empty()) << "nobody hears of it";
     }
 
-    support::Folder folder_;
     unsigned files_ = 0;
 };
 
