@@ -9,7 +9,6 @@
 #include <utility>
 
 using namespace cinnabar;
-using mercury::Counters;
 
 namespace cinnabar::mercury {
 namespace {
@@ -28,10 +27,9 @@ void free_handle(hg_handle& handle) noexcept {
     }
     release_more(handle);
     release_call(handle);
-    if (handle.request) context.owner->counters.subtract(Counters::requests_active);
+    if (handle.request) handle.tally.add(Tally::requests_over);
     if (rpc::Request* last = std::exchange(handle.request, nullptr)) last->release();
     if (handle.data_free) handle.data_free(handle.data);
-    handle.peer.addr = {};
     handle.target = {};
     handle.data = nullptr;
     handle.data_free = nullptr;
@@ -45,8 +43,9 @@ void keep_abandoned(hg_handle& handle) noexcept {
     {
         const std::lock_guard lock(context.abandoned_mutex);
         handle.abandoned = true;
+        handle.references.fetch_or(hg_handle::listed, std::memory_order_relaxed);
         oldest = std::exchange(context.abandoned[context.abandoned_next++ % context.abandoned.size()], &handle);
-        std::int32_t last = 1;
+        std::int32_t last = 1 + hg_handle::listed;
         if (oldest && !oldest->references.compare_exchange_strong(last, 0))
             oldest = nullptr;  // just dropped by the user
         if (oldest) oldest->abandoned = false;
@@ -61,7 +60,7 @@ void keep_abandoned(hg_handle& handle) noexcept {
     rpc::Request& request = *std::exchange(handle.request, nullptr);
     request.respond_error(Errc::canceled);
     request.release();
-    handle.info.hg_class->counters.subtract(Counters::requests_active);
+    handle.tally.add(Tally::requests_over);
     if (handle.reference_count() > 1) keep_abandoned(handle);
     drop(handle);
 }
@@ -116,17 +115,23 @@ hg_handle* take_handle(hg_context& context, std::int32_t references, hg_return_t
 }
 
 void drop(hg_handle& handle, std::int32_t whose) noexcept {
-    std::int32_t seen = handle.references.load(std::memory_order_relaxed);
+    std::int32_t seen = handle.references.load(std::memory_order_acquire);
+    // The last one: nobody else may use it, nor refer to it anew.
+    if (seen == whose + 1) {
+        handle.references.store(0, std::memory_order_relaxed);
+        return free_handle(handle);
+    }
     for (;;) {
         const std::int32_t left = seen - whose - 1;
         // What is left is the reference of a response that can no longer be given, or its bit alone where the user
         // dropped that, too. This thread answers, with a reference of its own meanwhile.
         const bool abandoned = (left & ~1) == hg_handle::answer_owed;
-        const std::int32_t next = abandoned ? left + 1 - hg_handle::answer_owed : left;
+        const bool last = left == 0 || left == hg_handle::listed;
+        const std::int32_t next = abandoned ? left + 1 - hg_handle::answer_owed : last ? 0 : left;
         if (!handle.references.compare_exchange_weak(seen, next, std::memory_order_acq_rel)) continue;
         if (abandoned) [[unlikely]]
             return abandon(handle);
-        if (left == 0) free_handle(handle);
+        if (last) free_handle(handle);
         return;
     }
 }
@@ -134,7 +139,6 @@ void drop(hg_handle& handle, std::int32_t whose) noexcept {
 hg_return_t prepare_call(hg_handle& handle) noexcept {
     if (handle.call && !handle.forwarded) return HG_SUCCESS;
     if (!handle.info.addr || !handle.registration) return HG_INVALID_ARG;
-    release_call(handle);
     if (handle.target.empty()) {
         const na::Addr& peer = handle.peer.addr;
         const hg_return_t made = guarded([&] {
@@ -144,8 +148,12 @@ hg_return_t prepare_call(hg_handle& handle) noexcept {
         });
         if (made != HG_SUCCESS) return made;
     }
+    rpc::Context& context = *handle.info.context->rpc;
     Errc why = Errc::ok;
-    handle.call = handle.info.context->rpc->make_call(handle.target, why);
+    handle.call_id.store(0, std::memory_order_relaxed);
+    handle.forwarded = false;
+    rpc::Call* const last = std::exchange(handle.call, nullptr);
+    handle.call = last ? context.make_call_in_place_of(*last, handle.target, why) : context.make_call(handle.target, why);
     return to_hg(why);
 }
 

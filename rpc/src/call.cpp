@@ -44,6 +44,22 @@ Call* Context::make_call(const na::Addr& to, Errc& why) noexcept {
     return call;
 }
 
+Call* Context::make_call_in_place_of(Call& over, const na::Addr& to, Errc& why) noexcept {
+    ContextCore& core = *core_;
+    CINNABAR_ASSERT(over.core_ == &core && over.phase_.load(std::memory_order_relaxed) == Call::Phase::outside);
+    const bool in_place = over.nothing_left_ && over.cancel_generation_.load() == 0 && over.to_ == to &&
+                          !core.closing_ && !core.engine.draining();
+    if (!in_place) {
+        over.release();
+        return make_call(to, why);
+    }
+    core.renew(over);
+    why = Errc::ok;
+    over.args = {};
+    over.state_ = Call::State::made;
+    return &over;
+}
+
 Context& Call::context() const noexcept { return *core_->facade; }
 
 Bytes Call::input_room() const noexcept {
@@ -479,6 +495,12 @@ void ContextCore::free_call(Call& call) noexcept {
 
 // Any thread. Requires: it holds nothing but its message.
 void ContextCore::reuse(Call& call) noexcept {
+    renew(call);
+    calls.release(call);
+}
+
+// As new, but not free yet.
+void ContextCore::renew(Call& call) noexcept {
     if (call.whole_way_) {
         call.app_code_ = 0;
         call.app_text_ = {};
@@ -494,7 +516,6 @@ void ContextCore::reuse(Call& call) noexcept {
     call.began_us = 0;
     call.generation_.store(call.generation_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     call.phase_.store(Call::Phase::outside, std::memory_order_relaxed);
-    calls.release(call);
 }
 
 }  // namespace cinnabar::rpc

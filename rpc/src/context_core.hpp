@@ -92,6 +92,7 @@ class ContextCore final : public na::Receiver {
     void cancel_if_under_way(Call& call) noexcept;
     void free_call(Call& call) noexcept;
     void reuse(Call& call) noexcept;
+    void renew(Call& call) noexcept;
     void deliver(Call& call) noexcept;  // trigger
 
     // For people (snapshot.cpp).
