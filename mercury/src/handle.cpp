@@ -65,6 +65,24 @@ void keep_abandoned(hg_handle& handle) noexcept {
     drop(handle);
 }
 
+// The one that ends what the others may see, or one of several at a time.
+[[gnu::cold, gnu::noinline]] void drop_with_care(hg_handle& handle, std::int32_t whose) noexcept {
+    std::int32_t seen = handle.references.load(std::memory_order_relaxed);
+    for (;;) {
+        const std::int32_t left = seen - whose - 1;
+        // What is left is the reference of a response that can no longer be given, or its bit alone where the user
+        // dropped that, too. This thread answers, with a reference of its own meanwhile.
+        const bool abandoned = (left & ~1) == hg_handle::answer_owed;
+        const bool last = left == 0 || left == hg_handle::listed;
+        const std::int32_t next = abandoned ? left + 1 - hg_handle::answer_owed : last ? 0 : left;
+        if (!handle.references.compare_exchange_weak(seen, next, std::memory_order_acq_rel)) continue;
+        if (abandoned) [[unlikely]]
+            return abandon(handle);
+        if (last) free_handle(handle);
+        return;
+    }
+}
+
 hg_return_t set_target(hg_handle& handle, hg_addr_t addr, hg_id_t id) noexcept {
     if (addr && addr->owner != handle.info.hg_class) {
         return failed("HG_Create, HG_Reset: an address of another class", HG_INVALID_ARG);
@@ -116,23 +134,15 @@ hg_handle* take_handle(hg_context& context, std::int32_t references, hg_return_t
 
 void drop(hg_handle& handle, std::int32_t whose) noexcept {
     std::int32_t seen = handle.references.load(std::memory_order_acquire);
+    const std::int32_t left = seen - whose - 1;
     // The last one: nobody else may use it, nor refer to it anew.
-    if (seen == whose + 1) {
+    if (left == 0) {
         handle.references.store(0, std::memory_order_relaxed);
         return free_handle(handle);
     }
-    for (;;) {
-        const std::int32_t left = seen - whose - 1;
-        // What is left is the reference of a response that can no longer be given, or its bit alone where the user
-        // dropped that, too. This thread answers, with a reference of its own meanwhile.
-        const bool abandoned = (left & ~1) == hg_handle::answer_owed;
-        const bool last = left == 0 || left == hg_handle::listed;
-        const std::int32_t next = abandoned ? left + 1 - hg_handle::answer_owed : last ? 0 : left;
-        if (!handle.references.compare_exchange_weak(seen, next, std::memory_order_acq_rel)) continue;
-        if (abandoned) [[unlikely]]
-            return abandon(handle);
-        if (last) free_handle(handle);
-        return;
+    const bool others_stay = (left & ~1) != hg_handle::answer_owed && left != hg_handle::listed;
+    if (!others_stay || !handle.references.compare_exchange_strong(seen, left, std::memory_order_acq_rel)) {
+        drop_with_care(handle, whose);
     }
 }
 

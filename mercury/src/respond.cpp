@@ -73,7 +73,7 @@ void run_handler(rpc::Request& request, void* target) noexcept {
     const std::int32_t references = (request.one_way() ? 2 : 3 + hg_handle::answer_owed) + hg_handle::handler_runs;
     hg_handle* const handle = take_handle(context, references, why);
     if (!handle) return refuse(request, why);
-    handle->input_state.reset();
+    handle->input_state.reset(request.input_stays());
     fill(*handle, request, registration);
     handle->busy.store(!request.one_way(), std::memory_order_relaxed);
     if (registration.handler) return run(*handle, HG_SUCCESS);

@@ -192,6 +192,8 @@ class ContextCore final : public na::Receiver {
     [[nodiscard]] bool crowded(const PeerBook& book) const noexcept;
     void begin(Request& request, PeerBook& book, const na::Arrival& arrival) noexcept;
     void start(Request& request) noexcept;
+    // One of that peer's, by the id that it has there; null: it is not here, or came by an earlier connection.
+    [[nodiscard]] Request* find_request(PeerBook& book, std::uint64_t tag) noexcept;
     void run_handler(Request& request) noexcept;  // trigger
     void answer_now(Request& request, Errc code) noexcept;
     [[nodiscard]] ConstBytes write_reply(Request& request, std::uint16_t given) noexcept;
@@ -349,7 +351,7 @@ class ContextCore final : public na::Receiver {
 
     SlotPool<Call> calls;
     SlotPool<Request> requests;
-    RequestTable request_table;  // of connections that are open
+    RequestTable request_table;  // of connections that are open; the newest of a peer may be missing (find_request)
     Request* at_hand = nullptr;  // taken, and in use only while a handler runs on arrival
     [[nodiscard, gnu::always_inline]] std::uint32_t requests_taken() const noexcept {
         return requests.taken() - (at_hand ? 1 : 0);

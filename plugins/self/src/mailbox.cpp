@@ -26,18 +26,11 @@ void Mailbox::free_control(Letter& letter) noexcept { delete &letter; }
 Mailbox::Visit::Visit(Mailbox& mailbox) noexcept
     : mailbox_(mailbox), ok_((mailbox.visits_.fetch_add(1, std::memory_order_acquire) & closed_bit) == 0) {}
 
-Letter* Mailbox::take(LetterKind kind) noexcept {
-    Letter* letter = letters_.acquire();
-    if (!letter) return nullptr;
-    if (!letter->buffer && kind != LetterKind::notify) {
-        letter->buffer.reset(new (std::nothrow) std::byte[message_bytes_max_]);
-        if (!letter->buffer) {
-            letters_.release(*letter);
-            return nullptr;
-        }
-    }
-    letter->kind = kind;
-    return letter;
+Letter* Mailbox::with_buffer(Letter& letter) noexcept {
+    letter.buffer.reset(new (std::nothrow) std::byte[message_bytes_max_]);
+    if (letter.buffer) return &letter;
+    letters_.release(letter);
+    return nullptr;
 }
 
 void Mailbox::Visit::push(Letter& letter) noexcept {

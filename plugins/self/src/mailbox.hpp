@@ -64,7 +64,12 @@ class Mailbox {
     [[nodiscard]] std::uint32_t initial_credits() const noexcept { return initial_credits_; }
 
     // Null when all receive slots are taken or memory is short. Any thread.
-    [[nodiscard]] Letter* take(LetterKind kind) noexcept;
+    [[nodiscard]] Letter* take(LetterKind kind) noexcept {
+        Letter* letter = letters_.acquire();
+        if (!letter) return nullptr;
+        letter->kind = kind;
+        return letter->buffer || kind == LetterKind::notify ? letter : with_buffer(*letter);
+    }
     // Of a letter, or of one that was taken and will not be delivered. Any thread.
     void give_back(Letter& letter) noexcept {
         if (letter.control) return free_control(letter);
@@ -86,6 +91,7 @@ class Mailbox {
     [[nodiscard]] bool empty() const noexcept { return inbox_.empty(); }
 
   private:
+    [[nodiscard, gnu::cold, gnu::noinline]] Letter* with_buffer(Letter& letter) noexcept;
     [[gnu::cold, gnu::noinline]] static void free_control(Letter& letter) noexcept;
     static constexpr std::uint32_t closed_bit = 0x8000'0000;
     const std::shared_ptr<Network> network_;
