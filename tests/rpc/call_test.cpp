@@ -72,15 +72,16 @@ TEST_P(CallTest, OneIsMadeInPlaceOfAnother) {
     EXPECT_EQ(call->output().size(), 4u);
     std::sort(ids.begin(), ids.end());
     EXPECT_EQ(std::unique(ids.begin(), ids.end()), ids.end()) << "each is another call";
-    EXPECT_EQ(origin_.context->counts().calls, 1u);
+    // Where a transport holds the message still, the slot is free when it is done.
+    EXPECT_TRUE(until([&] { return origin_.context->counts().calls == 1; }));
     next(na::Addr::make(to_.body().endpoints, 9, 0), "echo");  // another peer
     EXPECT_EQ(call->peer().body().context, 9u);
-    EXPECT_EQ(origin_.context->counts().calls, 1u);
+    EXPECT_TRUE(until([&] { return origin_.context->counts().calls == 1; }));
     origin_.engine->drain();
     Errc why = Errc::ok;
     EXPECT_EQ(origin_.context->make_call_in_place_of(*call, to_, why), nullptr);
     EXPECT_EQ(why, Errc::closed);
-    EXPECT_EQ(origin_.context->counts().calls, 0u);
+    EXPECT_TRUE(until([&] { return origin_.context->counts().calls == 0; }));
 }
 
 TEST_P(CallTest, AnswersThatNobodyReleasesHoldUpNoOthers) {

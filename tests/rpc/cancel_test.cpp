@@ -84,6 +84,11 @@ TEST_P(CancelTest, FindsEachOfManyInAnyOrder) {
     send_until(calls);
     for (const std::size_t which : {10u, 7u, 11u}) cancel(which);
     let_go();
+    ASSERT_TRUE(until([&] { return origin_.context->counts().calls == 0; }));
+    for (std::size_t i = 0; i < calls; ++i) {
+        const bool canceled = std::count(gone.begin(), gone.end(), i) != 0;
+        EXPECT_EQ(endings[i].result, canceled ? Errc::canceled : Errc::ok) << i;
+    }
 }
 
 // The target made the connection both times: for it, that is one peer, where the address is the same again (sim, shm).

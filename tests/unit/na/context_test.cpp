@@ -366,7 +366,8 @@ TEST_F(ContextTest, OtherNamesOfAPeerAreKnownForAsLongAsTheContext) {
     }
     EXPECT_EQ(context_->known_peer(first), nullptr) << "so many are not kept";
     EXPECT_EQ(context_->peer(first).value(), peer_);
-    EXPECT_EQ(context_->known_peer(peer_->addr()), peer_) << "its own is";
+    EXPECT_EQ(context_->peer(peer_->addr()).value(), peer_);
+    EXPECT_EQ(context_->known_peer(peer_->addr()), peer_);
     peer_->release();
     context_.reset();
     open(Threads::one);  // takes the place of the one before
