@@ -201,12 +201,8 @@ const char* HG_Class_get_protocol(const hg_class_t* hg_class) {
     return hg_class ? NA_Get_class_protocol(hg_class->network) : nullptr;
 }
 bool HG_Class_is_listening(const hg_class_t* hg_class) { return hg_class && NA_Is_listening(hg_class->network); }
-hg_size_t HG_Class_get_input_eager_size(const hg_class_t* hg_class) {
-    return hg_class ? hg_class->input_eager : 0;
-}
-hg_size_t HG_Class_get_output_eager_size(const hg_class_t* hg_class) {
-    return hg_class ? hg_class->output_eager : 0;
-}
+hg_size_t HG_Class_get_input_eager_size(const hg_class_t* hg_class) { return hg_class ? hg_class->input_eager : 0; }
+hg_size_t HG_Class_get_output_eager_size(const hg_class_t* hg_class) { return hg_class ? hg_class->output_eager : 0; }
 
 hg_return_t HG_Class_set_input_offset(hg_class_t* hg_class, hg_size_t offset) {
     if (!hg_class || offset > HG_Class_get_input_eager_size(hg_class)) return HG_INVALID_ARG;

@@ -57,7 +57,7 @@ struct hg_class {
     std::atomic<int> bulks{0};
     cinnabar::mercury::Counters counters;
     mutable std::mutex counted_mutex;
-    std::vector<hg_context*> counted;          // whose handles count
+    std::vector<hg_context*> counted;             // whose handles count
     cinnabar::mercury::Tallies counted_before{};  // by those of contexts that are gone
 
     [[nodiscard]] hg_diag_counters read_counters() const;

@@ -11,6 +11,9 @@
 using namespace cinnabar;
 
 namespace cinnabar::mercury {
+
+constinit thread_local SpareSlot<hg_handle> spare_handle;
+
 namespace {
 
 void release_call(hg_handle& handle) noexcept {
@@ -33,7 +36,7 @@ void free_handle(hg_handle& handle) noexcept {
     handle.target = {};
     handle.data = nullptr;
     handle.data_free = nullptr;
-    context.handles.release(handle);
+    spare_handle.release(context.handles, handle);
 }
 
 // Programs for Mercury may drop one more reference of such a handle, so the last few of them are kept.
@@ -111,7 +114,7 @@ hg_return_t set_target(hg_handle& handle, hg_addr_t addr, hg_id_t id) noexcept {
 }  // namespace
 
 hg_handle* take_handle(hg_context& context, std::int32_t references, hg_return_t& why) noexcept {
-    hg_handle* const handle = context.handles.acquire();
+    hg_handle* const handle = spare_handle.acquire(context.handles);
     why = HG_AGAIN;
     if (!handle) return nullptr;
     handle->info = {context.owner, &context, nullptr, 0, 0};
@@ -163,7 +166,8 @@ hg_return_t prepare_call(hg_handle& handle) noexcept {
     handle.call_id.store(0, std::memory_order_relaxed);
     handle.forwarded = false;
     rpc::Call* const last = std::exchange(handle.call, nullptr);
-    handle.call = last ? context.make_call_in_place_of(*last, handle.target, why) : context.make_call(handle.target, why);
+    handle.call =
+        last ? context.make_call_in_place_of(*last, handle.target, why) : context.make_call(handle.target, why);
     return to_hg(why);
 }
 

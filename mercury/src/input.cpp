@@ -29,15 +29,18 @@ void InputState::settle_within(hg_handle& handle) noexcept {
 
 void InputState::settle(hg_handle& handle) noexcept {
     begin_read();
+    if (stays_) give_back_credit(handle);
     settle_within(handle);
     state_.store(settled, std::memory_order_release);
 }
 
+// Of arguments that stay. Again does nothing.
+void InputState::give_back_credit(hg_handle& handle) const noexcept {
+    if (handle.request && state_.load(std::memory_order_relaxed) != settled) handle.request->detach();
+}
+
 void InputState::give_back(hg_handle& handle) noexcept {
-    if (stays_) {
-        if (handle.request) handle.request->detach();  // its credit
-        return;
-    }
+    if (stays_) return give_back_credit(handle);
     std::uint8_t seen = lent;
     while (seen != settled) {
         if (seen == lent && state_.compare_exchange_weak(seen, reading, std::memory_order_acquire)) {

@@ -42,6 +42,7 @@ class InputState {
   private:
     void begin_read_of_lent() noexcept;
     void end_read_of_lent(hg_handle& handle) noexcept;
+    void give_back_credit(hg_handle& handle) const noexcept;
     enum State : std::uint8_t {
         lent,
         reading,

@@ -15,6 +15,8 @@ Call& call_of(void* user) { return *static_cast<Call*>(user); }
 
 }  // namespace
 
+constinit thread_local SpareSlot<Call> spare_call;
+
 Call* Context::make_call(const na::Addr& to, Errc& why) noexcept {
     ContextCore& core = *core_;
     why = Errc::closed;
@@ -23,7 +25,7 @@ Call* Context::make_call(const na::Addr& to, Errc& why) noexcept {
     na::Port* port = core.only_port ? core.only_port : core.na->route(to);
     if (!port || to.empty()) return nullptr;
     why = Errc::overloaded;
-    Call* call = core.calls.acquire();
+    Call* call = spare_call.acquire(core.calls);
     if (!call) return nullptr;
     if (call->message_ && call->message_->port != port)
         call->message_->port->give_message(*std::exchange(call->message_, nullptr));
@@ -496,7 +498,7 @@ void ContextCore::free_call(Call& call) noexcept {
 // Any thread. Requires: it holds nothing but its message.
 void ContextCore::reuse(Call& call) noexcept {
     renew(call);
-    calls.release(call);
+    spare_call.release(calls, call);
 }
 
 // As new, but not free yet.

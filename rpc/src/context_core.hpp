@@ -10,6 +10,7 @@
 #include "request_table.hpp"
 
 #include <cinnabar/base/assert.hpp>
+#include <cinnabar/base/spare_slot.hpp>
 #include <cinnabar/bulk/lend.hpp>
 #include <cinnabar/bulk/transfer.hpp>
 #include <cinnabar/rpc/context.hpp>
@@ -50,6 +51,9 @@ struct RequestTransfer : PoolSlot {
     Work finished;
     RequestTransfer* next = nullptr;
 };
+
+// Of the context whose callbacks this thread runs. Found without a call, also where the library is a shared one.
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local SpareSlot<Call> spare_call;
 
 class ContextCore final : public na::Receiver {
   public:

@@ -49,7 +49,9 @@ TEST_P(CallTest, OneIsMadeInPlaceOfAnother) {
     int ended = 0;
     const auto forward = [&] {
         ids.push_back(call->id());
-        ASSERT_EQ(call->forward(4, [](Call&, void* count) noexcept { ++*static_cast<int*>(count); }, &ended), Errc::ok);
+        ASSERT_EQ(call->forward(
+                      4, [](Call&, void* count) noexcept { ++*static_cast<int*>(count); }, &ended),
+                  Errc::ok);
         const int wanted = ended + 1;
         ASSERT_TRUE(until([&] { return ended == wanted; }));
     };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where a context receives from other contexts of this process. Any thread puts letters in, in chains, the owner of the
-// context takes them out. Shared by the port and by the ports that are connected to it, so that it outlives a port that closes
-// while others post.
+// context takes them out. Shared by the port and by the ports that are connected to it, so that it outlives a port that
+// closes while others post.
 #pragma once
 
 #include <cinnabar/base/slot_pool.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A context's port on a `self` network. An op is carried out by the thread that posts it and completes at the next
-// poll. It waits while its peer is being connected or has no receive slot left. Letters to a peer leave in a chain, with
-// the next flush: the peer's mailbox is visited, and its context woken, once for all of them.
+// poll. It waits while its peer is being connected or has no receive slot left. Letters to a peer leave in a chain,
+// with the next flush: the peer's mailbox is visited, and its context woken, once for all of them.
 #pragma once
 
 #include "mailbox.hpp"
@@ -39,7 +39,7 @@ class SelfPeer final : public na::Peer {
     std::unique_ptr<Letter> farewell_;  // the letter for a disconnect; null if the peer is this context itself
     std::uint64_t connection_ = 0;      // if both dialled at once, the later of the two numbers
     std::uint64_t refuse_below_ = 0;    // connections with smaller numbers were ended by a disconnect
-    Letter* unsent_ = nullptr;  // a chain
+    Letter* unsent_ = nullptr;          // a chain
     Letter* unsent_last_ = nullptr;
     ListLink<SelfPeer> unsent_link_;  // in SelfPort::unsent_ while there are some
     SelfOps waiting_;
