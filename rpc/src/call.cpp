@@ -15,6 +15,8 @@ Call& call_of(void* user) { return *static_cast<Call*>(user); }
 
 }  // namespace
 
+constinit thread_local SpareSlot<Call> spare_call;
+
 Call* Context::make_call(const na::Addr& to, Errc& why) noexcept {
     ContextCore& core = *core_;
     why = Errc::closed;
@@ -23,7 +25,7 @@ Call* Context::make_call(const na::Addr& to, Errc& why) noexcept {
     na::Port* port = core.only_port ? core.only_port : core.na->route(to);
     if (!port || to.empty()) return nullptr;
     why = Errc::overloaded;
-    Call* call = core.calls.acquire();
+    Call* call = spare_call.acquire(core.calls);
     if (!call) return nullptr;
     if (call->message_ && call->message_->port != port)
         call->message_->port->give_message(*std::exchange(call->message_, nullptr));
@@ -42,6 +44,22 @@ Call* Context::make_call(const na::Addr& to, Errc& why) noexcept {
     call->args = {};
     call->state_ = Call::State::made;
     return call;
+}
+
+Call* Context::make_call_in_place_of(Call& over, const na::Addr& to, Errc& why) noexcept {
+    ContextCore& core = *core_;
+    CINNABAR_ASSERT(over.core_ == &core && over.phase_.load(std::memory_order_relaxed) == Call::Phase::outside);
+    const bool in_place = over.nothing_left_ && over.cancel_generation_.load() == 0 && over.to_ == to &&
+                          !core.closing_ && !core.engine.draining();
+    if (!in_place) {
+        over.release();
+        return make_call(to, why);
+    }
+    core.renew(over);
+    why = Errc::ok;
+    over.args = {};
+    over.state_ = Call::State::made;
+    return &over;
 }
 
 Context& Call::context() const noexcept { return *core_->facade; }
@@ -479,6 +497,12 @@ void ContextCore::free_call(Call& call) noexcept {
 
 // Any thread. Requires: it holds nothing but its message.
 void ContextCore::reuse(Call& call) noexcept {
+    renew(call);
+    spare_call.release(calls, call);
+}
+
+// As new, but not free yet.
+void ContextCore::renew(Call& call) noexcept {
     if (call.whole_way_) {
         call.app_code_ = 0;
         call.app_text_ = {};
@@ -494,7 +518,6 @@ void ContextCore::reuse(Call& call) noexcept {
     call.began_us = 0;
     call.generation_.store(call.generation_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     call.phase_.store(Call::Phase::outside, std::memory_order_relaxed);
-    calls.release(call);
 }
 
 }  // namespace cinnabar::rpc

@@ -225,7 +225,10 @@ Context::~Context() {
 }
 
 unsigned Context::progress(Microseconds timeout) noexcept { return core_->na->progress(timeout); }
-unsigned Context::trigger(unsigned count_max) noexcept { return core_->na->trigger(count_max); }
+unsigned Context::trigger(unsigned count_max) noexcept {
+    const SpareScope<Call> scope(spare_call, core_->calls);
+    return core_->na->trigger(count_max);
+}
 int Context::wait_fd() const noexcept { return core_->na->wait_fd(); }
 bool Context::prepare_wait() noexcept { return core_->na->prepare_wait(); }
 

@@ -10,6 +10,7 @@
 #include "request_table.hpp"
 
 #include <cinnabar/base/assert.hpp>
+#include <cinnabar/base/spare_slot.hpp>
 #include <cinnabar/bulk/lend.hpp>
 #include <cinnabar/bulk/transfer.hpp>
 #include <cinnabar/rpc/context.hpp>
@@ -50,6 +51,9 @@ struct RequestTransfer : PoolSlot {
     Work finished;
     RequestTransfer* next = nullptr;
 };
+
+// Of the context whose callbacks this thread runs. Found without a call, also where the library is a shared one.
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local SpareSlot<Call> spare_call;
 
 class ContextCore final : public na::Receiver {
   public:
@@ -92,6 +96,7 @@ class ContextCore final : public na::Receiver {
     void cancel_if_under_way(Call& call) noexcept;
     void free_call(Call& call) noexcept;
     void reuse(Call& call) noexcept;
+    void renew(Call& call) noexcept;
     void deliver(Call& call) noexcept;  // trigger
 
     // For people (snapshot.cpp).
@@ -192,6 +197,8 @@ class ContextCore final : public na::Receiver {
     [[nodiscard]] bool crowded(const PeerBook& book) const noexcept;
     void begin(Request& request, PeerBook& book, const na::Arrival& arrival) noexcept;
     void start(Request& request) noexcept;
+    // One of that peer's, by the id that it has there; null: it is not here, or came by an earlier connection.
+    [[nodiscard]] Request* find_request(PeerBook& book, std::uint64_t tag) noexcept;
     void run_handler(Request& request) noexcept;  // trigger
     void answer_now(Request& request, Errc code) noexcept;
     [[nodiscard]] ConstBytes write_reply(Request& request, std::uint16_t given) noexcept;
@@ -349,7 +356,7 @@ class ContextCore final : public na::Receiver {
 
     SlotPool<Call> calls;
     SlotPool<Request> requests;
-    RequestTable request_table;  // of connections that are open
+    RequestTable request_table;  // of connections that are open; the newest of a peer may be missing (find_request)
     Request* at_hand = nullptr;  // taken, and in use only while a handler runs on arrival
     [[nodiscard, gnu::always_inline]] std::uint32_t requests_taken() const noexcept {
         return requests.taken() - (at_hand ? 1 : 0);

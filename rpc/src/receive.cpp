@@ -95,7 +95,6 @@ inline bool ContextCore::accept_plain(PeerBook& book, na::Arrival& arrival, cons
     describe(*request, header, &handler);
     if (at_once) return run_on_arrival(*request, payload), true;
     book.held.push_back(*request);
-    request_table.insert(*request, book, arrival.tag);
     copy_input(*request, payload);
     start(*request);
     return true;
@@ -116,7 +115,6 @@ void ContextCore::accept_request(PeerBook& book, na::Arrival& arrival, const Req
     if (request->one_way_) request->go_whole_way();
 
     book.held.push_back(*request);
-    request_table.insert(*request, book, arrival.tag);
     if (refused == Errc::ok) refused = admit(*request, header);
     if (refused == Errc::ok && barred) refused = refuse_by_rule(*request, *barred);
     if (refused == Errc::ok) refused = take_input(*request, arrival, payload);
@@ -131,6 +129,15 @@ void ContextCore::accept_request(PeerBook& book, na::Arrival& arrival, const Req
     }
     if (overflow) return pull_input(*request, request->input_);
     start(*request);
+}
+
+// Those that came since the last look are at the end of the list, and each is put into the table once.
+Request* ContextCore::find_request(PeerBook& book, std::uint64_t tag) noexcept {
+    for (Request* newest = book.held.back(); newest; newest = newest->link_.previous) {
+        if (newest->orphaned_ || RequestTable::has(*newest)) break;
+        request_table.insert(*newest, book, newest->tag_);
+    }
+    return request_table.find(book, tag);
 }
 
 // Makes them last: small ones are copied, others keep their receive slot.

@@ -75,6 +75,8 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     // which may copy the arguments elsewhere. Without it a slow handler holds a slot that others could use.
     void detach() noexcept;
     void release_input() noexcept;
+    // Whether they lie where detach() does not move them.
+    [[nodiscard]] bool input_stays() const noexcept { return !arriving_ && !holds_slot(); }
 
     // Counts memory that decoded arguments take, until the request goes, for the peer that it came from: of
     // Options::decoded_bytes_max. too_large: more than one peer can ever have; overloaded: others, or others of its
