@@ -23,20 +23,22 @@ std::vector<std::uint64_t> empty_queue() {
     return words;
 }
 
+using Maybe = std::optional<std::uint64_t>;
+
 struct Queue {
     NodeRef node;
     Words words;
 
     // Takes the next number of a counter, once its place says that it is the turn of that number and `after`. None: it
     // is not yet, so the queue is full, or empty.
-    Task<Result<std::optional<std::uint64_t>>> ticket(std::uint64_t counter, std::uint64_t after) {
+    Task<Result<Maybe>> ticket(std::uint64_t counter, std::uint64_t after) {
         for (;;) {
             CINNABAR_CO_TRY(const std::uint64_t at, co_await words[counter].read(node));
             CINNABAR_CO_TRY(const std::uint64_t turn, co_await words[2 + at % places * 2].read(node));
-            if (turn < at + after) co_return std::nullopt;
+            if (turn < at + after) co_return Maybe();
             if (turn > at + after) continue;  // somebody was faster
             CINNABAR_CO_TRY(const std::uint64_t found, co_await words[counter].compare_swap(node, at, at + 1));
-            if (found == at) co_return at;
+            if (found == at) co_return Maybe(at);
         }
     }
     // False: it is full.
@@ -49,13 +51,13 @@ struct Queue {
         co_return true;
     }
     // Nothing: it is empty.
-    Task<Result<std::optional<std::uint64_t>>> take() {
+    Task<Result<Maybe>> take() {
         CINNABAR_CO_TRY(const auto mine, co_await ticket(0, 1));
-        if (!mine) co_return std::nullopt;
+        if (!mine) co_return Maybe();
         CINNABAR_CO_TRY(const std::uint64_t value, co_await words[3 + *mine % places * 2].read(node));
         CINNABAR_CO_TRY([[maybe_unused]] const auto told,
                         co_await words[2 + *mine % places * 2].write(node, *mine + places));
-        co_return value;
+        co_return Maybe(value);
     }
 };
 
