@@ -34,6 +34,15 @@ void serve(PartnerSide& side, Wire wire, std::uint64_t bytes) {
     }
 }
 
+// Drives the node until it is over.
+template <typename F>
+auto ended(const Node& node, F future) {
+    while (!future.ready()) node.poll();
+    auto outcome = future.get();
+    if (!outcome) throw std::runtime_error{"an operation ended with " + outcome.error().message()};
+    return *std::move(outcome);
+}
+
 class OneSided : public Subject {
   public:
     OneSided(Cores cores, Wire wire, std::uint64_t bytes)
@@ -43,21 +52,13 @@ class OneSided : public Subject {
 
     Slice run_slice(std::chrono::milliseconds duration) final {
         return measure(partner_, [&] {
-            if (words_.empty()) words_ = ended(node_.call(words_of, peer_).future()).at(peer_);
+            if (words_.empty()) words_ = ended(node_, node_.call(words_of, peer_).future()).at(peer_);
             return work_for(duration);
         });
     }
 
   protected:
     virtual double work_for(std::chrono::milliseconds duration) = 0;
-
-    template <typename F>
-    auto ended(F future) {
-        while (!future.ready()) node_.poll();
-        auto outcome = future.get();
-        if (!outcome) throw std::runtime_error{"an operation ended with " + outcome.error().message()};
-        return *std::move(outcome);
-    }
 
     Partner partner_;
     Node node_;
@@ -75,13 +76,13 @@ class WordOperations final : public OneSided {
         return repeat_for(duration, [&] {
             switch (kind_) {
                 case WordKind::read:
-                    (void)ended(word.read(node_).future());
+                    (void)ended(node_, word.read(node_).future());
                     break;
                 case WordKind::write:
-                    (void)ended(word.write(node_, 1).future());
+                    (void)ended(node_, word.write(node_, 1).future());
                     break;
                 case WordKind::fetch_add:
-                    (void)ended(word.fetch_add(node_, 1).future());
+                    (void)ended(node_, word.fetch_add(node_, 1).future());
                     break;
             }
         });
@@ -100,7 +101,7 @@ class BlockReads final : public OneSided {
     double work_for(std::chrono::milliseconds duration) override {
         const auto end = seconds_now() + std::chrono::duration<double>(duration).count();
         double bytes = 0;
-        do bytes += static_cast<double>(ended(read_blocks(node_, words_.token(), blocks_, into_).future()));
+        do bytes += static_cast<double>(ended(node_, read_blocks(node_, words_.token(), blocks_, into_).future()));
         while (seconds_now() < end);
         return bytes;
     }
