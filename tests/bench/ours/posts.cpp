@@ -41,6 +41,9 @@ class Posts {
         std::vector<rpc::CallSnapshot> calls(16);
         calls.resize(user_.rpc_context().look_at_calls(place, calls));
         for (const auto& call : calls) cost.wire_bytes += static_cast<double>(call.bytes);
+        // A list that does not fit the message is fetched, and the call has a descriptor of it.
+        if (list_ == List::random)
+            cost.wire_bytes += static_cast<double>(Blocks::indexed(block_bytes_, there_).value().encoded_bytes());
         while (!future.ready()) user_.poll();
         if (const auto moved = future.get(); !moved) throw std::runtime_error{moved.error().message()};
         return cost;
