@@ -58,6 +58,7 @@ struct TransferSlot final : Transfer {
     Phase phase = Phase::waiting;
     Errc error = Errc::ok;           // the first one
     Silence silence;
+    Microseconds stall_max{0};
     bool copy_eager = false;
     bool has_planned = false;  // `planned` could not be posted yet
 
@@ -84,6 +85,7 @@ struct TransferSlot final : Transfer {
     void add_moved(std::uint64_t bytes) noexcept { bytes_done_.store(moved() + bytes, std::memory_order_relaxed); }
     void reset_moved() noexcept { bytes_done_.store(0, std::memory_order_relaxed); }
     void set_result(Errc result) noexcept { result_ = result; }
+    void set_stalled(bool stalled) noexcept { stalled_ = stalled; }
 };
 
 // The running transfers with one peer; holds a reference to the peer.

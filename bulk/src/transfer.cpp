@@ -22,12 +22,23 @@ MoverOptions sane(MoverOptions options) {
     return options;
 }
 
+// Whether the remote memory has what is to be moved. May throw std::bad_alloc.
+bool inside(const TransferArgs& args) {
+    const std::uint64_t remote_bytes = args.remote->bytes();
+    if (!args.remote_blocks)
+        return args.remote_offset <= remote_bytes && args.bytes <= remote_bytes - args.remote_offset;
+    const Blocks& blocks = *args.remote_blocks;
+    return args.remote_offset == 0 && args.bytes == blocks.bytes() && blocks.end() <= remote_bytes &&
+           (args.direction == Direction::pull || !blocks.overlap());
+}
+
 Errc check(const TransferArgs& args) noexcept {
     if (!args.remote) return Errc::invalid_argument;
     if (args.bytes > args.local.bytes()) return Errc::invalid_argument;
-    const std::uint64_t remote_bytes = args.remote->bytes();
-    if (args.remote_offset > remote_bytes || args.bytes > remote_bytes - args.remote_offset) {
-        return Errc::invalid_argument;
+    try {
+        if (!inside(args)) return Errc::invalid_argument;
+    } catch (const std::bad_alloc&) {
+        return Errc::out_of_memory;
     }
     if (!args.follow_owner && !args.remote->owner().empty()) return Errc::permission;
     const bool pull = args.direction == Direction::pull;
@@ -35,6 +46,16 @@ Errc check(const TransferArgs& args) noexcept {
     if (!allows(args.remote->access(), pull ? na::Access::read : na::Access::write)) return Errc::permission;
     if (pull && args.bytes > 0 && !allows(args.local.access(), na::Access::write)) return Errc::permission;
     return Errc::ok;
+}
+
+// Of memory that the descriptor carries.
+void copy_contents(const TransferArgs& args) noexcept {
+    const ConstBytes contents = args.remote->eager();
+    if (!args.remote_blocks) return args.local.copy_in(0, contents.subspan(args.remote_offset, args.bytes));
+    BlockWalk walk(*args.remote_blocks);
+    BlockPiece piece;
+    for (std::uint64_t done = 0; walk.next(args.bytes, piece); done += piece.bytes)
+        args.local.copy_in(done, contents.subspan(piece.offset, piece.bytes));
 }
 
 }  // namespace
@@ -79,6 +100,8 @@ Transfer* Mover::Impl::start(const TransferArgs& args, TransferDone done, void* 
     slot->has_planned = false;
     slot->planner = Planner();
     slot->key = {};
+    slot->stall_max = args.stall_max.value_or(options_.stall_max);
+    slot->set_stalled(false);
     slot->set_result(Errc::ok);
     slot->reset_moved();
     slot->cancel_asked.store(false, std::memory_order_relaxed);
@@ -184,7 +207,7 @@ void Mover::Impl::plan(TransferSlot& slot, std::size_t port_index) {
     for (std::size_t i = 0; !cut.remote_unbroken && i < args.remote->segment_count(); ++i) {
         slot.remote_ends.push_back(end += args.remote->segment_bytes(i));
     }
-    slot.planner = Planner(local, PlanSide{slot.remote_ends, args.remote_offset}, args.bytes, cut);
+    slot.planner = Planner(local, PlanSide{slot.remote_ends, args.remote_offset, args.remote_blocks}, args.bytes, cut);
 }
 
 void Mover::Impl::fail(TransferSlot& slot, Errc why, Recall recall) noexcept {
@@ -218,7 +241,7 @@ void Mover::Impl::on_finish(Timer& timer) noexcept {
     TransferSlot& slot = TimerOf<TransferSlot>::owner_of(timer);
     if (slot.copy_eager) {
         const TransferArgs& args = slot.args;
-        args.local.copy_in(0, args.remote->eager().subspan(args.remote_offset, args.bytes));
+        copy_contents(args);
         slot.add_moved(args.bytes);
         if (slot.progress) slot.progress(slot, slot.moved(), slot.user);
     }
@@ -245,8 +268,7 @@ void Mover::Impl::on_deliver(Work& work) noexcept {
 
 void Mover::Impl::watch(TransferSlot& slot) noexcept {
     TimeUs at = slot.args.deadline;
-    if (options_.stall_max.count() > 0)
-        at = std::min(at, after(context_.now_us(), options_.stall_max / Silence::looks));
+    if (slot.stall_max.count() > 0) at = std::min(at, after(context_.now_us(), slot.stall_max / Silence::looks));
     if (at == time_never) return;
     slot.timer.fire = &on_watch;
     context_.arm(slot.timer, at);
@@ -259,7 +281,8 @@ void Mover::Impl::on_watch(Timer& timer) noexcept {
     if (slot.args.deadline <= mover.context_.now_us()) return mover.fail(slot, Errc::timed_out);
     if (slot.inflight_count == 0) {
         slot.silence.excuse(slot.moved());
-    } else if (mover.options_.stall_max.count() > 0 && slot.silence.lasts(slot.moved())) {
+    } else if (slot.stall_max.count() > 0 && slot.silence.lasts(slot.moved())) {
+        slot.set_stalled(slot.error == Errc::ok);
         return mover.fail(slot, Errc::timed_out);
     }
     mover.watch(slot);

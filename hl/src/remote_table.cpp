@@ -220,6 +220,22 @@ Errc RemoteTable::write(const RemoteGrant& grant, std::uint64_t offset, ConstByt
     return Errc::ok;
 }
 
+Errc RemoteTable::write(const RemoteGrant& grant, bulk::BlockWalk& to, ConstBytes from) noexcept {
+    SharedSlot* const slot = find(grant);
+    if (!slot) return Errc::stale;
+    while (!from.empty()) {
+        const std::lock_guard lock(slot->mutex);
+        if (const Errc refused = check(*slot, grant, 0, 0, na::Access::write); refused != Errc::ok) return refused;
+        bulk::BlockPiece piece;
+        for (std::uint64_t left = std::min(from.size(), write_step_bytes); left > 0; left -= piece.bytes) {
+            if (!to.next(left, piece)) return Errc::invalid_argument;
+            slot->memory.copy_in(grant.first + piece.offset, from.first(static_cast<std::size_t>(piece.bytes)));
+            from = from.subspan(static_cast<std::size_t>(piece.bytes));
+        }
+    }
+    return Errc::ok;
+}
+
 Errc RemoteTable::word(const remote_calls::Word& call, std::uint64_t& before) noexcept {
     SharedSlot* const slot = find(call.grant);
     if (!slot) return Errc::stale;
@@ -284,13 +300,27 @@ Result<bulk::Region> RemoteTransfer::begin(const std::vector<RemoteGrant>& grant
     grants_.reserve(grants.size());
     memory_.reserve(grants.size());
     for (const RemoteGrant& grant : grants) {
-        if (!na::allows(grant.access, access)) return Error(Errc::permission);
-        bulk::Region memory;
-        if (const Errc refused = table_->begin(grant, stop_, memory); refused != Errc::ok) return Error(refused);
-        grants_.push_back(grant);
-        memory_.push_back(std::move(memory));
+        if (const Errc refused = begin(grant, access); refused != Errc::ok) return Error(refused);
     }
     return region_of(pieces, access);
+}
+
+Result<bulk::Region> RemoteTransfer::begin(const RemoteGrant& grant, const bulk::Blocks& blocks, na::Access access) {
+    grants_.reserve(1);
+    memory_.reserve(1);
+    if (const Errc refused = begin(grant, access); refused != Errc::ok) return Error(refused);
+    if (blocks.end() > memory_.front().bytes()) return Error(Errc::permission);
+    return memory_.front();
+}
+
+// Requires: room in both vectors.
+Errc RemoteTransfer::begin(const RemoteGrant& grant, na::Access access) {
+    if (!na::allows(grant.access, access)) return Errc::permission;
+    bulk::Region memory;
+    if (const Errc refused = table_->begin(grant, stop_, memory); refused != Errc::ok) return refused;
+    grants_.push_back(grant);
+    memory_.push_back(std::move(memory));
+    return Errc::ok;
 }
 
 Result<bulk::Region> RemoteTransfer::region_of(const std::vector<remote_calls::Piece>& pieces, na::Access access) {

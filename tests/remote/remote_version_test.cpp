@@ -4,6 +4,7 @@
 #include "support/seeds.hpp"
 
 #include <cinnabar/base/random.hpp>
+#include <cinnabar/hl/remote_blocks.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -85,8 +86,10 @@ class Visitor {
         if (random_.chance(2)) token_ = versions_->token();
         const std::size_t size = 1 + random_.below(random_.chance(2) ? words_ : 100);
         const auto part = token_.words.subspan(random_.below(words_ - size + 1), size).at(owner);
+        const bool write = random_.chance(3);
+        if (random_.chance(3)) co_return co_await visit_blocks(user, part, write);
         Words local(size, token_.version);
-        if (random_.chance(3)) {
+        if (write) {
             const auto written = co_await part.write(user, local);
             count(written);
             co_return ended_well(written);
@@ -100,6 +103,22 @@ class Visitor {
     std::uint64_t stale = 0;
 
   private:
+    // Every other few words of them, by a list.
+    Task<bool> visit_blocks(hl::NodeRef user, RemoteSpan<std::uint64_t> part, bool write) {
+        const std::uint64_t each = 1 + random_.below(std::min<std::uint64_t>(part.size(), 50));
+        const std::uint64_t blocks = (part.size() - each) / (2 * each) + 1;
+        const auto list = bulk::Blocks::strided(0, 8 * each, 16 * each, blocks).value();
+        Words local(blocks * each, write ? token_.version : 0);
+        const auto region = Region::expose(std::as_writable_bytes(std::span(local)), Access::read_write).value();
+        if (write) {
+            const auto written = co_await hl::write_blocks(user, part.token(), list, region);
+            count(written);
+            co_return ended_well(written);
+        }
+        const auto read = co_await hl::read_blocks(user, part.token(), list, region);
+        count(read);
+        co_return ended_well(read) && (!read || Versions::holds(local, token_.version));
+    }
     static bool ended_well(const Result<std::uint64_t>& moved) {
         EXPECT_TRUE(moved || moved.code() == Errc::stale) << moved.error().message();
         return moved || moved.code() == Errc::stale;

@@ -185,6 +185,46 @@ TEST_F(MoverSilence, TheDeadlineIsNotExtended) {
     EXPECT_EQ(outcome.result, Errc::timed_out);
 }
 
+TEST_F(MoverSilence, ATransferMayHaveALimitOfItsOwn) {
+    open_and_lend({.chunk_bytes = 10, .window = 4, .stall_max = seconds(8)});
+    outcomes.resize(3);
+    for (Outcome& each : outcomes) each.release = false;
+    TransferArgs args = from("silent");
+    args.deadline = clock.now + 60'000'000;
+    start(args, outcomes[0]);
+    args.stall_max = seconds(2);
+    start(args, outcomes[1]);
+    args.stall_max = seconds(0);
+    start(args, outcomes[2]);
+    // One chunk of each comes, and then no more.
+    for (std::size_t i = 0; i < 3; ++i) port().end(*port().posted[4 * i]);
+    run();
+    for (int i = 0; i < 6; ++i) pass(seconds(1));
+    EXPECT_EQ(outcomes[1].result, Errc::timed_out);
+    EXPECT_TRUE(outcomes[1].transfer->stalled());
+    EXPECT_EQ(outcomes[1].transfer->bytes_done(), 10u);
+    EXPECT_EQ(outcomes[0].completions + outcomes[2].completions, 0);
+    for (int i = 0; i < 12; ++i) pass(seconds(1));
+    EXPECT_EQ(outcomes[0].result, Errc::timed_out);
+    EXPECT_TRUE(outcomes[0].transfer->stalled());
+    EXPECT_EQ(outcomes[2].completions, 0);
+    pass(seconds(60));
+    EXPECT_EQ(outcomes[2].result, Errc::timed_out);
+    EXPECT_FALSE(outcomes[2].transfer->stalled()) << "it was the deadline";
+    for (Outcome& each : outcomes) mover->release(*each.transfer);
+}
+
+TEST_F(MoverSilence, WhatHasComeWinsOverADeadlineThatIsLookedAtAfterwards) {
+    open_and_lend({.chunk_bytes = 50, .window = 4, .stall_max = seconds(8)});
+    TransferArgs args = from("late");
+    args.deadline = clock.now + 1'000'000;
+    Outcome& outcome = outcomes.emplace_back();
+    start(args, outcome);
+    port().end_all();
+    pass(seconds(100));
+    EXPECT_EQ(outcome.result, Errc::ok);
+}
+
 TEST_F(MoverSilence, WithoutALimitItIsWaitedFor) {
     open_and_lend({.chunk_bytes = 10, .window = 4, .stall_max = seconds(0)});
     Outcome& outcome = outcomes.emplace_back();

@@ -6,6 +6,7 @@
 
 #include <cinnabar/base/export.hpp>
 #include <cinnabar/base/result.hpp>
+#include <cinnabar/bulk/blocks.hpp>
 #include <cinnabar/na/memory.hpp>
 #include <cinnabar/na/transport.hpp>
 
@@ -48,6 +49,11 @@ class CINNABAR_API Region {
     [[nodiscard]] Region slice(std::uint64_t offset, std::uint64_t bytes) const;
     // A handle to all of the region that this is a slice of.
     [[nodiscard]] Region whole() const noexcept;
+    // A region of these blocks of this one, in the order of the list, which can be lent and moved like any other. It
+    // keeps this one alive, and is registered by itself. invalid_argument: they do not lie inside, or overlap although
+    // `access` allows to write. permission: more access than this one has. too_large: more than descriptor_segments_max
+    // pieces that do not lie side by side.
+    [[nodiscard]] Result<Region> select(const Blocks& blocks, na::Access access) const;
 
     [[nodiscard]] bool empty() const noexcept { return body_ == nullptr; }
     explicit operator bool() const noexcept { return body_ != nullptr; }

@@ -45,6 +45,10 @@ struct TransferArgs {
     // Must live until the completion, with the bytes that it points into.
     const RemoteRegion* remote = nullptr;
     std::uint64_t remote_offset = 0;
+    // Unless null: the blocks of the remote memory to move, in their order, in place of a range at remote_offset. Each
+    // piece of them without a gap is an operation of its own at least. Must live until the completion. A push needs
+    // blocks that do not overlap.
+    const Blocks* remote_blocks = nullptr;
     Region local;             // the transfer keeps a handle; a pull needs Access::write
     std::uint64_t bytes = 0;  // from the start of `local`; at most local.bytes()
     na::Addr peer;            // the other side; ignored if the descriptor is bound to an owner
@@ -58,6 +62,8 @@ struct TransferArgs {
     // until the completion.
     na::Peer* connected = nullptr;
     TimeUs deadline = time_never;  // on the clock of the context
+    // In place of MoverOptions::stall_max; 0: never.
+    std::optional<Microseconds> stall_max;
     // For a push of at least one byte: the peer is notified with this value, once, when all bytes have been written
     // (Caps::put_notify). Not sent if the transfer fails.
     std::optional<std::uint32_t> notify;
@@ -73,6 +79,8 @@ class CINNABAR_API Transfer : public PoolSlot {
 
     // Valid after the completion.
     [[nodiscard]] Errc result() const noexcept { return result_; }
+    // Valid after the completion: it timed out since nothing moved for stall_max, not by its deadline.
+    [[nodiscard]] bool stalled() const noexcept { return stalled_; }
     // The bytes moved so far; grows chunk by chunk. Any thread.
     [[nodiscard]] std::uint64_t bytes_done() const noexcept { return bytes_done_.load(std::memory_order_relaxed); }
 
@@ -80,6 +88,7 @@ class CINNABAR_API Transfer : public PoolSlot {
     Transfer() = default;
     ~Transfer() = default;
     Errc result_ = Errc::ok;
+    bool stalled_ = false;
     std::atomic<std::uint64_t> bytes_done_{0};
 };
 
