@@ -132,6 +132,7 @@ void TransferOp::on_done(bulk::Transfer& transfer, void* user) noexcept {
     TransferOp& op = *static_cast<TransferOp*>(user);
     op.code_ = transfer.result();
     op.moved_ = transfer.bytes_done();
+    op.os_errno_ = transfer.os_errno();
     if (op.trace_) op.end_span();
     if (op.scope_) {
         if (op.arrived_.fetch_add(1, std::memory_order_acq_rel) == 0) return;  // start() ends it
@@ -153,6 +154,7 @@ Result<std::uint64_t> TransferOp::await_resume() noexcept {
 Error TransferOp::failure() const {
     const na::Addr& owner = args_.remote->owner();
     Error error(code_, args_.direction == bulk::Direction::pull ? "the pull ended early" : "the push ended early");
+    error.os_errno = os_errno_;
     error.subject = std::to_string(moved_) + " of " + std::to_string(args_.bytes) + " bytes were moved";
     if (owner.empty()) return error;
     error.subject += ", memory of " + owner.to_string();
