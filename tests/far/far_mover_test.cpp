@@ -48,6 +48,12 @@ TEST_F(FarMoverTest, APushLoadsEachChunkAndThenPostsIt) {
     EXPECT_EQ(outcome.progress.back(), 3 * chunk);
 }
 
+TEST_F(FarMoverTest, NoTransportRegistersIt) {
+    open_with(chunk);
+    EXPECT_EQ(region.memory_on(transport).code(), Errc::unsupported);
+    EXPECT_EQ(transport->registered, 0);
+}
+
 TEST_F(FarMoverTest, APulledChunkCountsWhenItIsStored) {
     open_with(2 * chunk);
     Scattered there(2 * chunk);
@@ -108,7 +114,7 @@ TEST_F(FarMoverTest, ACancelDropsWhatIsLoadedAndItsBuffersServeOthers) {
     run();
     EXPECT_EQ(outcome.result, Errc::canceled);
     EXPECT_EQ(mover->bytes_inflight(), 0u);
-    EXPECT_EQ(port().posts, 2u);
+    EXPECT_EQ(port().refusals, 2u);
     pass(Microseconds{20'000});
     EXPECT_TRUE(port().posted.empty()) << "nothing of it is posted any more";
     Outcome next;

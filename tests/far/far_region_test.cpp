@@ -205,10 +205,5 @@ TEST_F(LenderTest, TakingItBackStopsWhatRunsAndIsOverWithTheLast) {
     EXPECT_FALSE(lend.granted());
 }
 
-TEST_F(LenderTest, NoTransportRegistersFarMemory) {
-    EXPECT_EQ(lend.grant(region, na::Access::read, lender), Errc::ok);
-    EXPECT_EQ(lend.revoke(), Errc::ok);
-}
-
 }  // namespace
 }  // namespace cinnabar::bulk
