@@ -28,10 +28,17 @@ class SignalsBlocked {
 WorkThreads::WorkThreads(unsigned threads) {
     const SignalsBlocked blocked;
     threads_.reserve(threads);
-    for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { serve(); });
+    try {
+        for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { serve(); });
+    } catch (...) {
+        stop();  // those that run
+        throw;
+    }
 }
 
-WorkThreads::~WorkThreads() {
+WorkThreads::~WorkThreads() { stop(); }
+
+void WorkThreads::stop() noexcept {
     {
         const std::lock_guard lock(mutex_);
         closing_ = true;

@@ -43,7 +43,8 @@ Result<const Driver*> open() {
     void* const loaded = ::dlopen(library, RTLD_NOW | RTLD_LOCAL);
     if (!loaded) {
         const char* const why = ::dlerror();
-        return Error(Errc::unsupported, "no CUDA driver here: install NVIDIA's, or use host memory", why ? why : library);
+        return Error(Errc::unsupported, "no CUDA driver here: install NVIDIA's, or use host memory",
+                     why ? why : library);
     }
     static Driver kept;
     CINNABAR_TRY(kept, load(loaded));

@@ -20,9 +20,9 @@ using Stream = struct CUstream_st*;
 
 // CUpointer_attribute
 enum class Attribute : int { context = 1, memory_type = 2, device_ordinal = 9, range_start = 11, range_bytes = 12 };
-inline constexpr unsigned memory_type_device = 2;        // CU_MEMORYTYPE_DEVICE
-inline constexpr unsigned stream_non_blocking = 1;       // CU_STREAM_NON_BLOCKING
-inline constexpr unsigned host_register_portable = 1;    // CU_MEMHOSTREGISTER_PORTABLE
+inline constexpr unsigned memory_type_device = 2;      // CU_MEMORYTYPE_DEVICE
+inline constexpr unsigned stream_non_blocking = 1;     // CU_STREAM_NON_BLOCKING
+inline constexpr unsigned host_register_portable = 1;  // CU_MEMHOSTREGISTER_PORTABLE
 
 struct Driver {
     Code (*init)(unsigned flags);

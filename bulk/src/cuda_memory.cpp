@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of an NVIDIA device. A copy takes a stream of the region, copies, and waits for the stream; four threads, which
-// all regions share, keep as many copies in flight.
+// Memory of an NVIDIA device. A copy takes a stream of the region, copies, and waits for the stream; four threads,
+// which all regions share, keep as many copies in flight.
 #include "cuda_driver.hpp"
+#include "lasting_threads.hpp"
 
 #include <cinnabar/base/log.hpp>
-#include <cinnabar/base/work_threads.hpp>
 #include <cinnabar/bulk/device_memory.hpp>
 
-#include <exception>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -20,19 +19,8 @@ using cuda::Attribute;
 using cuda::Code;
 using cuda::Driver;
 
-constexpr unsigned copies_at_once = 4;
-
-// Null: the system has no threads to give. They run until the process ends.
-WorkThreads* threads_for_devices() noexcept {
-    static WorkThreads* const threads = []() noexcept -> WorkThreads* {
-        try {
-            return new WorkThreads(copies_at_once);
-        } catch (const std::exception&) {
-            return nullptr;
-        }
-    }();
-    return threads;
-}
+// As many copies are in flight.
+constinit LastingThreads device_threads(4);
 
 // A context is the current one of this thread for as long as it lives.
 class Current {
@@ -219,14 +207,13 @@ Result<std::shared_ptr<FarMemory>> cuda_memory(void* address, std::uint64_t byte
     CINNABAR_TRY(const Driver* const driver, cuda::driver());
     const auto at = static_cast<cuda::DeviceAddress>(reinterpret_cast<std::uintptr_t>(address));
     CINNABAR_TRY(const Found found, look_up(*driver, at, bytes));
-    WorkThreads* const threads = threads_for_devices();
+    WorkThreads* const threads = device_threads.get();
     if (!threads) return Error(Errc::overloaded, "the system has no threads to copy with");
     auto primary = std::make_shared<const Primary>(*driver, found.device);
     if (primary->code() != cuda::success)
         return Error(Errc::io, "the CUDA driver does not give the device's context", driver->name_of(primary->code()));
     const cuda::Context context = found.context ? found.context : primary->context;
-    return std::shared_ptr<FarMemory>(
-        std::make_shared<CudaMemory>(std::move(primary), context, at, bytes, *threads));
+    return std::shared_ptr<FarMemory>(std::make_shared<CudaMemory>(std::move(primary), context, at, bytes, *threads));
 }
 
 }  // namespace

@@ -13,8 +13,8 @@ namespace {
 FarMemory* far_memory_from(const Region& region, std::uint64_t offset) noexcept {
     const auto ends = region.segment_ends();
     const auto far = region.far_segments();
-    auto at = static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), region.offset() + offset) -
-                                       ends.begin());
+    auto at =
+        static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), region.offset() + offset) - ends.begin());
     while (at < far.size() && !far[at].memory) ++at;
     return at < far.size() ? far[at].memory.get() : nullptr;
 }

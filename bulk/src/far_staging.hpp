@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The staging buffers through which a Mover moves far memory over one transport. Made at the first use, and kept. There
-// are a fixed number of them, of which one peer may hold half; beyond that each peer may hold one, so that peers that do
-// not answer keep nobody waiting. Used only by the owner of the context.
+// are a fixed number of them, of which one peer may hold half; beyond that each peer may hold one, so that peers that
+// do not answer keep nobody waiting. Used only by the owner of the context.
 #pragma once
 
 #include <cinnabar/bulk/region.hpp>

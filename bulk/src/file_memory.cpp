@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "file_memory.hpp"
 
+#include "lasting_threads.hpp"
+
 #include <cinnabar/base/whole_io.hpp>
-#include <cinnabar/base/work_threads.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -10,25 +11,12 @@
 #include <cerrno>
 #include <limits>
 #include <new>
-#include <system_error>
 #include <utility>
 
 namespace cinnabar::bulk {
 namespace {
 
-constexpr unsigned file_threads = 4;
-
-// Null: the system has no threads to give. They run until the process ends.
-WorkThreads* threads_for_files() noexcept {
-    static WorkThreads* const threads = [] () noexcept -> WorkThreads* {
-        try {
-            return new WorkThreads(file_threads);
-        } catch (const std::exception&) {
-            return nullptr;
-        }
-    }();
-    return threads;
-}
+constinit LastingThreads file_threads(4);
 
 // None of the codes that speak of a peer.
 FarEnd failed(int os_errno) noexcept {
@@ -57,7 +45,7 @@ Result<void> check_mode(int fd, na::Access access) {
 }
 
 Result<void> check_file(int fd, std::uint64_t end, na::Access access) {
-    struct stat found{};
+    struct stat found {};
     if (::fstat(fd, &found) != 0) return Error(errc_from_errno(errno), "looking at the file", {}, errno);
     if (!S_ISREG(found.st_mode) && !S_ISBLK(found.st_mode))
         return Error(Errc::invalid_argument, "neither a regular file nor a block device");
@@ -77,7 +65,7 @@ Result<std::shared_ptr<FarMemory>> FileMemory::open(int fd, std::uint64_t offset
         return Error(Errc::invalid_argument, "a region of a file needs at least one byte, and ends before 2^63");
     CINNABAR_TRY_VOID(check_mode(fd, access));
     CINNABAR_TRY_VOID(check_file(fd, offset + bytes, access));
-    WorkThreads* const threads = threads_for_files();
+    WorkThreads* const threads = file_threads.get();
     if (!threads) return Error(Errc::overloaded, "the system has no threads to read files with");
     UniqueFd own(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
     if (!own) return Error(errc_from_errno(errno), "a descriptor of its own for a region", {}, errno);

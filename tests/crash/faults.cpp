@@ -104,14 +104,14 @@ WRAP(symlinkat, int, (const char* target, int folder, const char* name), (target
 WRAP_WRITE(pwrite)
 WRAP_WRITE(pwrite64)
 
-#define WRAP_READ(name)                                                                                          \
+#define WRAP_READ(name)                                                                                              \
     extern "C" __attribute__((visibility("default"))) ssize_t name(int fd, void* to, size_t bytes, off64_t offset) { \
-        static auto* const next = real<ssize_t(int, void*, size_t, off64_t)>(#name);                             \
-        if (next_fault() != 0 && choice().reads) {                                                               \
-            errno = EIO;                                                                                         \
-            return -1;                                                                                           \
-        }                                                                                                        \
-        return next(fd, to, bytes, offset);                                                                      \
+        static auto* const next = real<ssize_t(int, void*, size_t, off64_t)>(#name);                                 \
+        if (next_fault() != 0 && choice().reads) {                                                                   \
+            errno = EIO;                                                                                             \
+            return -1;                                                                                               \
+        }                                                                                                            \
+        return next(fd, to, bytes, offset);                                                                          \
     }
 WRAP_READ(pread)
 WRAP_READ(pread64)

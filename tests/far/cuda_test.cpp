@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The memory of a device by a driver that is made up, and keeps account: the order of calls, failures of each of them,
 // and what is not given back.
-#include "far_fixture.hpp"
 #include "fake_cuda.hpp"
+#include "far_fixture.hpp"
 #include "gpu_device.hpp"
 #include "support/log_watch.hpp"
 

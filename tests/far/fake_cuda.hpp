@@ -9,9 +9,9 @@
 struct FakeCudaCounts {
     std::uint64_t calls = 0;
     std::uint64_t copies = 0;
-    std::uint64_t pinned_copies = 0;   // of those, from or to pinned memory
-    std::size_t copies_at_once = 0;    // the most ever
-    std::uint64_t breaches = 0;        // of the driver's rules
+    std::uint64_t pinned_copies = 0;  // of those, from or to pinned memory
+    std::size_t copies_at_once = 0;   // the most ever
+    std::uint64_t breaches = 0;       // of the driver's rules
     // Not given back:
     std::int64_t contexts = 0;
     std::int64_t streams = 0;

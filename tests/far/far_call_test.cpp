@@ -92,8 +92,7 @@ TEST_P(FarCallTest, NoPolicyIsAsked) {
     EXPECT_EQ(ask(key(), 0, owner_pushes, window, na::Access::write), Errc::ok);
 }
 
-INSTANTIATE_TEST_SUITE_P(On, FarCallTest,
-                         testing::Values(support::NetworkKind::tcp, support::NetworkKind::sim_strict),
+INSTANTIATE_TEST_SUITE_P(On, FarCallTest, testing::Values(support::NetworkKind::tcp, support::NetworkKind::sim_strict),
                          [](const auto& kind) { return std::string(support::to_string(kind.param)); });
 
 }  // namespace

@@ -32,7 +32,9 @@ class DiskFails {
     }
 
   private:
-    static std::string switch_file() { return testing::TempDir() + "cinnabar-far-faults-" + std::to_string(::getpid()); }
+    static std::string switch_file() {
+        return testing::TempDir() + "cinnabar-far-faults-" + std::to_string(::getpid());
+    }
 };
 const bool faults_prepared = (DiskFails::prepare(), true);
 
@@ -109,8 +111,8 @@ TEST(FarRegion, PartsAreJoinedInTheirOrderAndCutAnywhere) {
     support::fill_pattern(host, 2);
     const auto far = std::make_shared<MadeUpFar>(70, 3);
     const Region device = Region::of_far(far, na::Access::read_write).value();
-    const std::array parts{file.region(0, 100).slice(20, 60), Region::expose(Bytes(host), na::Access::read_write).value(),
-                           device};
+    const std::array parts{file.region(0, 100).slice(20, 60),
+                           Region::expose(Bytes(host), na::Access::read_write).value(), device};
     const Region all = Region::join(parts, na::Access::read_write).value();
     ASSERT_EQ(all.bytes(), 180u);
     std::vector<std::byte> wanted(180);

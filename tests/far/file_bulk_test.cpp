@@ -26,8 +26,8 @@ class FileBulk : public testing::TestWithParam<Way> {
         const auto move = [this, direction, local, stop](Request<Bulk> request) -> Task<Result<std::uint64_t>> {
             const TransferOptions options{.moved = &moved_};
             const Region mine = local;
-            auto transfer = direction == bulk::Direction::pull ? request->pull(mine, options)
-                                                               : request->push(mine, options);
+            auto transfer =
+                direction == bulk::Direction::pull ? request->pull(mine, options) : request->push(mine, options);
             auto ended = co_await with_stop(std::move(transfer), stop);
             if (!ended) error_ = ended.error();
             served_ = true;
@@ -155,6 +155,21 @@ TEST_P(FileBulk, a_node_that_closes_waits_for_the_copy_under_way) {
     { const Node gone(std::move(nodes_.owner)); }
     EXPECT_EQ(far->ended, far->entered);
     EXPECT_NE(pending.get().code(), Errc::ok);
+}
+
+TEST_P(FileBulk, a_node_that_closes_lets_go_of_what_the_owner_moves_for_it) {
+    if (is_sim()) GTEST_SKIP() << "copies are made at once there";
+    const auto far = std::make_shared<MadeUpFar>(4 * mib);
+    std::vector<std::byte> there(4 * mib);
+    far->take_long(100ms);
+    serve(bulk::Direction::pull, nodes_.owner.expose(std::span(there)).value());
+    auto pending = nodes_.user.call(move_it, nodes_.to, Region::of_far(far, Access::read).value(), 60s).future();
+    far->await_begin();
+    { const Node gone(std::move(nodes_.owner)); }
+    const std::vector<std::byte> at_the_end = there;
+    EXPECT_NE(pending.get().code(), Errc::ok);
+    EXPECT_EQ(far->ended, far->entered) << "the lender has its memory back";
+    EXPECT_EQ(there, at_the_end);
 }
 
 // Over tcp: the key leads from the third party to the owner, as the keys of transports do.

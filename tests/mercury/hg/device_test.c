@@ -111,7 +111,8 @@ int main(int argc, char** argv) {
     hg_bulk_t device = HG_BULK_NULL;
     CHECK_OK(HG_Bulk_create_attr(both.client.hg_class, 2, buffers, sizes, HG_BULK_READWRITE, &cuda, &device));
     for (size_t i = 0; i < bytes; ++i) {
-        unsigned char* at = i < first_bytes ? (unsigned char*)buffers[0] + i : (unsigned char*)buffers[1] + i - first_bytes;
+        unsigned char* at =
+            i < first_bytes ? (unsigned char*)buffers[0] + i : (unsigned char*)buffers[1] + i - first_bytes;
         *at = pattern(i);
     }
     move(&both, id, device, 0);

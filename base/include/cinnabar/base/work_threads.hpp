@@ -28,6 +28,7 @@ class CINNABAR_API WorkThreads {
 
   private:
     void serve() noexcept;
+    void stop() noexcept;
     std::mutex mutex_;
     std::condition_variable changed_;
     WorkQueue queue_;

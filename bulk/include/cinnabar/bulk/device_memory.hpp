@@ -17,6 +17,6 @@ namespace cinnabar::bulk {
 // invalid_argument: not memory of a device, or not so much of it. io: the driver refuses; its own name of the error is
 // in the subject. overloaded: the system has no threads.
 [[nodiscard]] CINNABAR_API Result<std::shared_ptr<FarMemory>> device_memory(MemoryKind kind, void* address,
-                                                                             std::uint64_t bytes);
+                                                                            std::uint64_t bytes);
 
 }  // namespace cinnabar::bulk

@@ -29,8 +29,8 @@ class CINNABAR_API FarLender final : public na::Transport {
     // Memory in use for one chunk, from begin() to end().
     struct Use {
         Region memory;
-        // Asks for an early end, because the lease is taken back; at most once. Called with a lock held: it must neither
-        // block nor call back.
+        // Asks for an early end, because the lease is taken back; at most once. Called with a lock held: it must
+        // neither block nor call back.
         void (*stop)(Use& use) noexcept = nullptr;
         std::uint64_t key = 0;
         ListLink<Use> link;

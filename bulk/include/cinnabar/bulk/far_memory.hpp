@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // FarMemory: memory that the processor does not address, such as a file or the memory of a device. Its bytes are copied
-// to and from staging buffers, in chunks, several at once, on threads that may block; the transport moves what is in the
-// buffers. A Region holds far memory like any other (Region::of_far, of_file, join). Thread-safe.
+// to and from staging buffers, in chunks, several at once, on threads that may block; the transport moves what is in
+// the buffers. A Region holds far memory like any other (Region::of_far, of_file, join). Thread-safe.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -37,8 +37,8 @@ class CINNABAR_API FarMemory {
 
     [[nodiscard]] virtual MemoryKind kind() const noexcept = 0;
     [[nodiscard]] virtual std::uint64_t bytes() const noexcept = 0;
-    // Copies [offset, offset + size) to or from host memory, whole: ok, or what it failed with. Run on threads(), several
-    // at once on different ranges; may block there, and must end. Requires: the range lies inside.
+    // Copies [offset, offset + size) to or from host memory, whole: ok, or what it failed with. Run on threads(),
+    // several at once on different ranges; may block there, and must end. Requires: the range lies inside.
     [[nodiscard]] virtual FarEnd load(std::uint64_t offset, Bytes to) noexcept = 0;
     [[nodiscard]] virtual FarEnd store(std::uint64_t offset, ConstBytes from) noexcept = 0;
     // Where the copies run; they live until the process ends.

@@ -49,12 +49,12 @@ class CINNABAR_API Region {
     // Far memory (far_memory.hpp): bytes that the processor does not address. They are moved like others, by way of
     // staging buffers; such a region cannot be shared by tokens nor viewed.
     //
-    // The bytes [offset, offset + bytes) of a file. The region has a descriptor of its own to it, so `fd` may be closed.
-    // Peers read what the file has at that moment; a read behind its end ends the transfer with `stale`, a failure of
-    // the disk with `io` or `no_space`. Written bytes are in the file, not yet on the disk, when the transfer has ended.
-    // Nothing locks the file. invalid_argument: 0 bytes, no regular file or block device, opened with O_APPEND or
-    // O_DIRECT, or read-only access to more than it has. permission: `fd` is not open for that access. overloaded: no
-    // descriptor or thread is left.
+    // The bytes [offset, offset + bytes) of a file. The region has a descriptor of its own to it, so `fd` may be
+    // closed. Peers read what the file has at that moment; a read behind its end ends the transfer with `stale`, a
+    // failure of the disk with `io` or `no_space`. Written bytes are in the file, not yet on the disk, when the
+    // transfer has ended. Nothing locks the file. invalid_argument: 0 bytes, no regular file or block device, opened
+    // with O_APPEND or O_DIRECT, or read-only access to more than it has. permission: `fd` is not open for that access.
+    // overloaded: no descriptor or thread is left.
     [[nodiscard]] static Result<Region> of_file(int fd, std::uint64_t offset, std::uint64_t bytes, na::Access access);
     // All of it. invalid_argument: null, or 0 bytes.
     [[nodiscard]] static Result<Region> of_far(std::shared_ptr<FarMemory> memory, na::Access access);
@@ -90,13 +90,14 @@ class CINNABAR_API Region {
     // copy_in: the region's memory is writable.
     void copy_out(std::uint64_t offset, Bytes to) const noexcept;
     void copy_in(std::uint64_t offset, ConstBytes from) const noexcept;
-    // The same of any region; may block, so not on a thread that drives a context. What came before a failure is copied.
+    // The same of any region; may block, so not on a thread that drives a context. What came before a failure is
+    // copied.
     [[nodiscard]] FarEnd load(std::uint64_t offset, Bytes to) const noexcept;
     [[nodiscard]] FarEnd store(std::uint64_t offset, ConstBytes from) const noexcept;
 
     // The registration with a transport. The first call makes it (takes a lock and may make a system call); later calls
-    // take no lock. The region keeps the transport alive. Errors: Transport::register_memory; unsupported: the region is
-    // far, and only a lender of far memory (far_lender.hpp) takes it.
+    // take no lock. The region keeps the transport alive. Errors: Transport::register_memory; unsupported: the region
+    // is far, and only a lender of far memory (far_lender.hpp) takes it.
     [[nodiscard]] Result<na::Memory*> memory_on(const std::shared_ptr<na::Transport>& transport) const;
 
   private:

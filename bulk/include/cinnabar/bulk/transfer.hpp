@@ -111,7 +111,8 @@ class CINNABAR_API Mover {
     // overloaded (transfers_max), closed (after close). Later errors are the result of the transfer: unsupported (the
     // transport cannot notify), unreachable (also: the memory was lent on no transport that reaches the peer), refused,
     // peer_lost, timed_out (the deadline, or stall_max), permission, too_large, canceled; of far memory: io, no_space,
-    // stale (a file that has become shorter). The result is `ok` if and only if all bytes were moved. `progress` may be null.
+    // stale (a file that has become shorter). The result is `ok` if and only if all bytes were moved. `progress` may be
+    // null.
     [[nodiscard]] Transfer* start(const TransferArgs& args, TransferDone done, void* user, Deliver deliver,
                                   TransferProgress progress, Errc& why) noexcept;
     // Any thread, before release. Cancels the transfer, which then completes once, with `canceled` or with the result
