@@ -23,7 +23,7 @@ namespace {
 using test::MadeUpFar;
 
 constexpr Rpc<std::uint64_t(Bulk)> take_it{"take_it"};
-constexpr std::size_t bytes = 4 << 20;
+constexpr std::size_t far_bytes = 4 << 20;
 
 class OtherProcess {
   public:
@@ -65,7 +65,7 @@ class OtherProcess {
 TEST(FarKill, OfWhoPullsLentFarMemoryEndsTheCall) {
     OtherProcess other("pull");
     const Node node = Node::open("tcp://").value();
-    const auto far = std::make_shared<MadeUpFar>(bytes);
+    const auto far = std::make_shared<MadeUpFar>(far_bytes);
     far->take_long(50ms);
     const Addr to = node.lookup(other.line()).value();
     auto pending = node.call(take_it, to, Region::of_far(far, Access::read).value(), 60s).future();
@@ -77,7 +77,7 @@ TEST(FarKill, OfWhoPullsLentFarMemoryEndsTheCall) {
 
 TEST(FarKill, OfWhoLendsEndsThePullAndNothingIsStoredAfterIt) {
     const Node node = Node::listen("tcp://127.0.0.1:0").value();
-    const auto far = std::make_shared<MadeUpFar>(bytes);
+    const auto far = std::make_shared<MadeUpFar>(far_bytes);
     far->take_long(50ms);
     std::promise<std::pair<Errc, bool>> ended;  // and whether no copy was under way then
     const auto take = [&](Request<Bulk> request) -> Task<Result<std::uint64_t>> {
