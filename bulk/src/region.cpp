@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cinnabar/base/assert.hpp>
+#include <cinnabar/bulk/far_lender.hpp>
 #include <cinnabar/bulk/region.hpp>
 #include <cinnabar/bulk/remote_region.hpp>
 
@@ -63,7 +64,14 @@ class RegionBody {
         provider_ = std::move(provider);
     }
 
+    // `parts`: whose memory this is.
+    void add_far(std::vector<FarSegment> far, std::vector<Region> parts) noexcept {
+        far_ = std::move(far);
+        parts_ = std::move(parts);
+    }
+
     [[nodiscard]] std::span<const na::Segment> segments() const noexcept { return segments_; }
+    [[nodiscard]] std::span<const FarSegment> far_segments() const noexcept { return far_; }
     [[nodiscard]] std::span<const std::uint64_t> ends() const noexcept { return ends_; }
     [[nodiscard]] std::uint64_t bytes() const noexcept { return ends_.empty() ? 0 : ends_.back(); }
     [[nodiscard]] na::Access access() const noexcept { return access_; }
@@ -77,6 +85,8 @@ class RegionBody {
         if (na::Memory* known = find(*transport)) return known;
         const std::lock_guard lock(mutex_);
         if (na::Memory* known = find(*transport)) return known;
+        if (!far_.empty() && transport->scheme() != far_scheme)
+            return Error(Errc::unsupported, "a transport cannot register a file or the memory of a device");
         auto memory = transport->register_memory(segments_, access_);
         if (!memory) return std::move(memory).error();
         auto* made = new Registration{transport, *std::move(memory), head_.load(std::memory_order_relaxed)};
@@ -120,6 +130,8 @@ class RegionBody {
 
     std::vector<na::Segment> segments_;
     std::vector<std::uint64_t> ends_;
+    std::vector<FarSegment> far_;  // as many as segments, or none
+    std::vector<Region> parts_;
     const na::Access access_;
     const Region base_;
     void* owned_ = nullptr;
@@ -181,6 +193,15 @@ Result<Region> Region::expose(std::span<const na::Segment> segments, na::Access 
     auto body = std::make_shared<RegionBody>(segments, access);
     const std::uint64_t bytes = body->bytes();
     if (bytes == 0) return Error(Errc::invalid_argument, "a region needs at least one byte");
+    return Region(std::move(body), 0, bytes);
+}
+
+Result<Region> Region::of_segments(std::vector<na::Segment> segments, std::vector<FarSegment> far,
+                                   std::vector<Region> parts, na::Access access) {
+    CINNABAR_ASSERT(segments.size() == far.size());
+    auto body = std::make_shared<RegionBody>(segments, access);
+    body->add_far(std::move(far), std::move(parts));
+    const std::uint64_t bytes = body->bytes();
     return Region(std::move(body), 0, bytes);
 }
 
@@ -266,12 +287,18 @@ std::span<const na::Segment> Region::segments() const noexcept {
     return body_ ? body_->segments() : std::span<const na::Segment>();
 }
 
+std::span<const FarSegment> Region::far_segments() const noexcept {
+    return body_ ? body_->far_segments() : std::span<const FarSegment>();
+}
+
+bool Region::is_far() const noexcept { return !far_segments().empty(); }
+
 std::span<const std::uint64_t> Region::segment_ends() const noexcept {
     return body_ ? body_->ends() : std::span<const std::uint64_t>();
 }
 
 Bytes Region::contiguous() const noexcept {
-    if (bytes_ == 0) return {};
+    if (bytes_ == 0 || is_far()) return {};
     const std::size_t index = body_->segment_at(offset_);
     if (offset_ + bytes_ > body_->ends()[index]) return {};
     const na::Segment& segment = body_->segments()[index];
@@ -279,7 +306,7 @@ Bytes Region::contiguous() const noexcept {
 }
 
 void Region::copy_out(std::uint64_t offset, Bytes to) const noexcept {
-    CINNABAR_ASSERT(offset <= bytes_ && to.size() <= bytes_ - offset);
+    CINNABAR_ASSERT(offset <= bytes_ && to.size() <= bytes_ - offset && !is_far());
     std::byte* at = to.data();
     for_each_piece(*body_, offset_ + offset, to.size(), [&at](Bytes piece) {
         std::memcpy(at, piece.data(), piece.size());
@@ -288,7 +315,7 @@ void Region::copy_out(std::uint64_t offset, Bytes to) const noexcept {
 }
 
 void Region::copy_in(std::uint64_t offset, ConstBytes from) const noexcept {
-    CINNABAR_ASSERT(offset <= bytes_ && from.size() <= bytes_ - offset);
+    CINNABAR_ASSERT(offset <= bytes_ && from.size() <= bytes_ - offset && !is_far());
     const std::byte* at = from.data();
     for_each_piece(*body_, offset_ + offset, from.size(), [&at](Bytes piece) {
         std::memcpy(piece.data(), at, piece.size());

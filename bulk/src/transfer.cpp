@@ -3,6 +3,7 @@
 #include "mover.hpp"
 
 #include <cinnabar/base/assert.hpp>
+#include <cinnabar/bulk/far_lender.hpp>
 
 #include <algorithm>
 #include <new>
@@ -67,16 +68,20 @@ Mover::Impl::Impl(na::Context& context, std::vector<std::shared_ptr<na::Transpor
       context_(context),
       transports_(std::move(transports)),
       staging_(transports_.size()),
+      far_staging_(transports_.size()),
       chunks_(Threads::one, options_.chunks_max + peers_max),
-      books_(Threads::one, peers_max) {
+      books_(Threads::one, peers_max),
+      copies_(context) {
     CINNABAR_ASSERT(transports_.size() == context.ports().size());
     retry_.owner = this;
     retry_.fire = &on_retry;
+    loaded_retry_.owner = this;
+    loaded_retry_.fire = [](Timer& timer) noexcept { TimerOf<Impl>::owner_of(timer).post_all_loaded(); };
     close_work_.user = this;
     close_work_.run = &on_close;
 }
 
-Mover::Impl::~Impl() { CINNABAR_ASSERT(transfers_.taken() == 0 && !retry_.armed()); }
+Mover::Impl::~Impl() { CINNABAR_ASSERT(transfers_.taken() == 0 && !retry_.armed() && loaded_.empty()); }
 
 Transfer* Mover::Impl::start(const TransferArgs& args, TransferDone done, void* user, Deliver deliver,
                              TransferProgress progress, Errc& why) noexcept {
@@ -98,11 +103,13 @@ Transfer* Mover::Impl::start(const TransferArgs& args, TransferDone done, void* 
     slot->error = Errc::ok;
     slot->copy_eager = false;
     slot->has_planned = false;
+    slot->by_owner = false;
     slot->planner = Planner();
     slot->key = {};
     slot->stall_max = args.stall_max.value_or(options_.stall_max);
     slot->set_stalled(false);
     slot->set_result(Errc::ok);
+    slot->set_os_errno(0);
     slot->reset_moved();
     slot->cancel_asked.store(false, std::memory_order_relaxed);
     slot->holders.store(1, std::memory_order_relaxed);
@@ -130,6 +137,7 @@ void Mover::Impl::begin(TransferSlot& slot) noexcept {
     }
     if (args.bytes == 0) return finish_later(slot);
     if (args.direction == Direction::pull && !eager.empty()) {
+        if (slot.is_far()) return begin_eager_copy(slot);
         slot.copy_eager = true;
         return finish_later(slot);
     }
@@ -149,10 +157,12 @@ Errc Mover::Impl::prepare(TransferSlot& slot) {
     na::Peer* peer = nullptr;
     std::size_t port_index = 0;
     if (const Errc lost = find_way(slot, peer, port_index); lost != Errc::ok) return lost;
-    if (slot.args.notify && !transports_[port_index]->caps().put_notify) return Errc::unsupported;
-    auto memory = slot.args.local.memory_on(transports_[port_index]);
-    if (!memory) return memory.error().code;
-    slot.memory = *memory;
+    if (slot.args.notify && (slot.by_owner || !transports_[port_index]->caps().put_notify)) return Errc::unsupported;
+    if (!slot.is_far() && !slot.by_owner) {
+        auto memory = slot.args.local.memory_on(transports_[port_index]);
+        if (!memory) return memory.error().code;
+        slot.memory = *memory;
+    }
     plan(slot, port_index);
     slot.book = join_book(slot, *peer, port_index);
     return slot.book ? Errc::ok : Errc::out_of_memory;
@@ -185,7 +195,15 @@ Errc Mover::Impl::find_way(TransferSlot& slot, na::Peer*& peer, std::size_t& por
             port_index = i;
         }
     }
-    return slot.key.empty() ? Errc::unreachable : Errc::ok;
+    if (!slot.key.empty()) return Errc::ok;
+    slot.key = remote.key_for(far_scheme);
+    if (slot.key.empty() || !owner_moves_) return Errc::unreachable;
+    slot.by_owner = true;
+    peer = best;
+    port_index = static_cast<std::size_t>(
+        std::find_if(ports.begin(), ports.end(), [best](const auto& port) { return port.get() == &best->port(); }) -
+        ports.begin());
+    return Errc::ok;
 }
 
 void Mover::Impl::plan(TransferSlot& slot, std::size_t port_index) {
@@ -195,9 +213,10 @@ void Mover::Impl::plan(TransferSlot& slot, std::size_t port_index) {
     cut.chunk_bytes =
         std::clamp<std::uint64_t>(options_.chunk_bytes, 1, std::max<std::size_t>(limits.rma_bytes_max, 1));
     cut.local_segments_max = std::max<std::size_t>(limits.op_segments_max, 1);
-    cut.remote_unbroken = transports_[port_index]->caps().offset_addressing;
+    cut.remote_unbroken = transports_[port_index]->caps().offset_addressing || slot.by_owner;
+    if (slot.is_far()) cut.chunk_bytes = std::min(cut.chunk_bytes, FarStaging::buffer_bytes);
     PlanSide local{args.local.segment_ends(), args.local.offset()};
-    if (local.ends.size() <= cut.local_segments_max) local.ends = {};
+    if (local.ends.size() <= cut.local_segments_max || slot.is_far() || slot.by_owner) local.ends = {};
     if (!local.ends.empty() && staging_[port_index].prepare(transports_[port_index]) == Errc::ok) {
         cut.staging_bytes = Staging::buffer_bytes;
         cut.staging_segment_bytes = options_.staging_segment_bytes;
@@ -214,9 +233,12 @@ void Mover::Impl::fail(TransferSlot& slot, Errc why, Recall recall) noexcept {
     if (slot.phase != Phase::running || slot.error != Errc::ok) return;
     slot.error = why;
     unready(slot);
+    if (slot.is_far()) drop_loaded(slot);
     if (slot.inflight_count == 0) return finish_later(slot);
-    if (recall == Recall::no) return;
-    for (ChunkOp* op = slot.inflight.front(); op; op = decltype(slot.inflight)::next(*op)) context_.cancel_owned(*op);
+    for (ChunkOp* op = slot.inflight.front(); op; op = decltype(slot.inflight)::next(*op)) {
+        op->copy.drop();
+        if (recall == Recall::yes) call_off(*op);
+    }
 }
 
 void Mover::Impl::fail_peer(PeerBook& book, Errc why) noexcept {
@@ -329,6 +351,8 @@ void Mover::Impl::on_close(Work& work) noexcept {
             book = next;
         }
     }
+    // Their ends come to the context, which goes next.
+    mover.copies_.await();
 }
 
 Mover::Mover(na::Context& context, std::vector<std::shared_ptr<na::Transport>> transports, const MoverOptions& options)
@@ -346,6 +370,7 @@ void Mover::close() noexcept { impl_->close(); }
 void Mover::peer_lost(na::Peer& peer, Errc why) noexcept {
     if (PeerBook* book = impl_->find_book(peer)) impl_->fail_peer(*book, why);
 }
+void Mover::set_owner_moves(OwnerMoves& moves) noexcept { impl_->owner_moves_ = &moves; }
 std::uint32_t Mover::transfers() const noexcept { return impl_->transfers_.taken(); }
 std::uint64_t Mover::bytes_inflight() const noexcept { return impl_->bytes_inflight_.load(std::memory_order_relaxed); }
 const MoverOptions& Mover::options() const noexcept { return impl_->options_; }

@@ -135,6 +135,7 @@ void TransferOp::on_done(bulk::Transfer& transfer, void* user) noexcept {
     op.code_ = transfer.result();
     op.moved_ = transfer.bytes_done();
     op.stalled_ = transfer.stalled();
+    op.os_errno_ = transfer.os_errno();
     if (op.trace_) op.end_span();
     if (op.scope_) {
         if (op.arrived_.fetch_add(1, std::memory_order_acq_rel) == 0) return;  // start() ends it
@@ -157,6 +158,7 @@ Error TransferOp::failure() const {
     const na::Addr& owner = args_.remote->owner();
     Error error(code_, args_.direction == bulk::Direction::pull ? "the pull ended early" : "the push ended early");
     if (stalled_) error.hint = "nothing moved for as long as TransferOptions::stall, or the node's own limit, allows";
+    error.os_errno = os_errno_;
     error.subject = std::to_string(moved_) + " of " + std::to_string(args_.bytes) + " bytes were moved";
     if (owner.empty()) return error;
     error.subject += ", memory of " + owner.to_string();

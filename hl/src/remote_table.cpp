@@ -98,6 +98,9 @@ Result<void> RemoteTable::serve() {
 
 Result<SharedBytes> RemoteTable::share(const bulk::Region& memory, na::Access access) {
     if (memory.empty()) return Error(Errc::invalid_argument, "an empty region cannot be shared");
+    if (memory.is_far())
+        return Error(Errc::unsupported,
+                     "a file or the memory of a device cannot be shared by tokens: lend it with a call");
     if (!na::allows(memory.access(), access))
         return Error(Errc::permission, "more access than the region was made with: expose it for more");
     CINNABAR_TRY_VOID(serve());

@@ -12,6 +12,7 @@ namespace cinnabar::rpc {
 
 // Null: it may be called. Where memory is out, the policy is asked each time.
 const Policy::Verdict* ContextCore::ask_policy(PeerBook& book, const Handler& handler, ProviderId provider) noexcept {
+    if (handler.by_key) return nullptr;
     if (!book.verdicts) book.verdicts.reset(new (std::nothrow) Verdicts);
     Verdicts::Place* const place = book.verdicts ? &book.verdicts->place_of(handler) : nullptr;
     const bool known = place && place->handler == &handler;

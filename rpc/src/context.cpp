@@ -84,6 +84,7 @@ Result<void> ContextCore::open() {
     na = *std::move(opened);
     if (na->ports().size() == 1) only_port = na->ports().front().get();
     mover = std::make_unique<bulk::Mover>(*na, engine.transports(), options.bulk);
+    mover->set_owner_moves(far_moves);
     for (const auto& transport : engine.transports()) {
         std::vector<std::byte>& home = homes.emplace_back();
         std::vector<std::string> endpoints = transport->endpoints();

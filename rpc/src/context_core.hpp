@@ -3,6 +3,7 @@
 // They are spread over files by what happens, which the sections below name.
 #pragma once
 
+#include "far_moves.hpp"
 #include "frame.hpp"
 #include "notices.hpp"
 #include "overflow_pool.hpp"
@@ -340,6 +341,8 @@ class ContextCore final : public na::Receiver {
         na->submit(work);
     }
     [[nodiscard]] const std::shared_ptr<na::Transport>& transport_of(const na::Port& port) const noexcept;
+    // What lends far memory; null: it cannot be had.
+    [[nodiscard]] std::shared_ptr<na::Transport> far_lender() noexcept;
     // The encoded address by which others reach this process over that port's transport; empty when it does not listen.
     [[nodiscard]] ConstBytes home_of(const na::Port& port) const noexcept;
 
@@ -352,6 +355,7 @@ class ContextCore final : public na::Receiver {
     std::unique_ptr<na::Context> na;
     na::Port* only_port = nullptr;  // null where there are several
     std::unique_ptr<bulk::Mover> mover;
+    FarMoves far_moves{*this};
     std::vector<std::vector<std::byte>> homes;  // of each transport, for home_of
 
     SlotPool<Call> calls;

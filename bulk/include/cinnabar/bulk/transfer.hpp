@@ -70,6 +70,7 @@ struct TransferArgs {
 };
 
 class Mover;
+class OwnerMoves;
 
 // A transfer, in a slot of its mover's pool; valid from Mover::start until Mover::release.
 class CINNABAR_API Transfer : public PoolSlot {
@@ -81,6 +82,8 @@ class CINNABAR_API Transfer : public PoolSlot {
     [[nodiscard]] Errc result() const noexcept { return result_; }
     // Valid after the completion: it timed out since nothing moved for stall_max, not by its deadline.
     [[nodiscard]] bool stalled() const noexcept { return stalled_; }
+    // The system's own code, where a copy from or to far memory has failed by it; otherwise 0.
+    [[nodiscard]] int os_errno() const noexcept { return os_errno_; }
     // The bytes moved so far; grows chunk by chunk. Any thread.
     [[nodiscard]] std::uint64_t bytes_done() const noexcept { return bytes_done_.load(std::memory_order_relaxed); }
 
@@ -89,6 +92,7 @@ class CINNABAR_API Transfer : public PoolSlot {
     ~Transfer() = default;
     Errc result_ = Errc::ok;
     bool stalled_ = false;
+    int os_errno_ = 0;
     std::atomic<std::uint64_t> bytes_done_{0};
 };
 
@@ -115,8 +119,9 @@ class CINNABAR_API Mover {
     // invalid_argument (a range outside the memory), permission (the descriptor or the local region does not allow it),
     // overloaded (transfers_max), closed (after close). Later errors are the result of the transfer: unsupported (the
     // transport cannot notify), unreachable (also: the memory was lent on no transport that reaches the peer), refused,
-    // peer_lost, timed_out (the deadline, or stall_max), permission, too_large, canceled. The result is `ok` if and
-    // only if all bytes were moved. `progress` may be null.
+    // peer_lost, timed_out (the deadline, or stall_max), permission, too_large, canceled; of far memory: io, no_space,
+    // stale (a file that has become shorter). The result is `ok` if and only if all bytes were moved. `progress` may be
+    // null.
     [[nodiscard]] Transfer* start(const TransferArgs& args, TransferDone done, void* user, Deliver deliver,
                                   TransferProgress progress, Errc& why) noexcept;
     // Any thread, before release. Cancels the transfer, which then completes once, with `canceled` or with the result
@@ -134,6 +139,9 @@ class CINNABAR_API Mover {
     // na::Context::close, with some progress() in between for chunks that the transport can cancel. Transfers that
     // still have chunks in flight are then ended by the context.
     void close() noexcept;
+
+    // Before the first transfer: who asks owners to move what only they can (owner_moves.hpp). Lives as long as this.
+    void set_owner_moves(OwnerMoves& moves) noexcept;
 
     // The number of transfers that are not released.
     [[nodiscard]] std::uint32_t transfers() const noexcept;

@@ -107,6 +107,7 @@ class CINNABAR_API TransferOp {
     std::atomic<std::uint8_t> arrived_{0};
     bool in_flight_ = false;
     Errc code_ = Errc::ok;
+    int os_errno_ = 0;
     std::uint64_t moved_ = 0;
     bool stalled_ = false;
     std::optional<Error> error_;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "file/whole_io.hpp"
+#include <cinnabar/base/whole_io.hpp>
 
 #include <unistd.h>
 
 #include <cerrno>
 
-namespace cinnabar::files {
+namespace cinnabar {
 
 ssize_t read_at_most(int fd, Bytes to, std::uint64_t offset) noexcept {
     std::size_t done = 0;
@@ -30,4 +30,4 @@ bool write_whole(int fd, ConstBytes from, std::uint64_t offset) noexcept {
     return true;
 }
 
-}  // namespace cinnabar::files
+}  // namespace cinnabar
