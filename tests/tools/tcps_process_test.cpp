@@ -34,6 +34,7 @@ class TcpsProcess : public testing::Test {
     // Saves a file there and fetches it again; the exit code of what fails first.
     int moved(const std::string& uri, const Words& secrets) {
         const std::string file = folder_.put("a", std::string(100'000, 'a'));
+        std::filesystem::remove_all(folder_.at("back"));
         const Outcome saved = run(joined({"save", "--replace", file, uri}, secrets));
         if (saved.exit != 0) return saved.exit;
         EXPECT_EQ(folder_.get("root/a").size(), 100'000u);
