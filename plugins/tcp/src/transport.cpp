@@ -58,7 +58,8 @@ Result<std::unique_ptr<na::Port>> TcpTransport::open_port(na::PortHost& host) {
 std::string TcpTransport::diagnosis() const {
     rlimit files{};
     (void)::getrlimit(RLIMIT_NOFILE, &files);
-    return listens_at() + "; at most " + std::to_string(files.rlim_cur) + " open files";
+    return listens_at() + "; at most " + std::to_string(files.rlim_cur) + " open files" +
+           (guards_ ? "; " + guards_->diagnosis() : std::string());
 }
 
 }  // namespace cinnabar::tcp

@@ -9,6 +9,7 @@
 #include <cinnabar/na/session/stream.hpp>
 
 #include <memory>
+#include <string>
 
 namespace cinnabar::tcp {
 
@@ -33,6 +34,8 @@ class StreamGuards {
     // From now on `renewed` runs, on some thread, each time when what is good has changed. Null: no more, nor does it
     // run any longer when this returns.
     virtual void tell_of_renewals(void (*renewed)(void* user), void* user) noexcept = 0;
+    // For `cinnabar info`.
+    [[nodiscard]] virtual std::string diagnosis() const = 0;
 };
 
 class TcpTransport final : public na::SocketTransport {

@@ -203,6 +203,14 @@ TEST_F(TlsProof, ADialOfAPlainPortLosesThePeer) {
     expect_nothing_came(server);
 }
 
+TEST_F(TlsProof, TheDiagnosisSaysWhoEncrypts) {
+    const std::string found = serve(alice()).transport->diagnosis();
+    EXPECT_NE(found.find("TLS 1.3 in user space, by OpenSSL 3."), std::string::npos) << found;
+    EXPECT_EQ(found.find("the kernel has TLS as well") == std::string::npos,
+              found.find("the kernel has no TLS") != std::string::npos)
+        << found;
+}
+
 TEST_F(TlsProof, WhatIsMissingOrOpenToOthersIsRefused) {
     const na::Registry known = registry();
     const auto code = [&](const na::TlsOptions& tls) { return known.open("tcps://", with(tls, false)).code(); };

@@ -6,6 +6,7 @@
 #include <cinnabar/base/result.hpp>
 
 #include <openssl/bio.h>
+#include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
@@ -81,6 +82,7 @@
     F(crypto, ERR_reason_error_string)            \
     F(crypto, EVP_PKEY_free)                      \
     F(crypto, OPENSSL_cleanse)                    \
+    F(crypto, OpenSSL_version)                    \
     F(crypto, PEM_read_bio_PrivateKey)            \
     F(crypto, X509_LOOKUP_file)                   \
     F(crypto, X509_NAME_ENTRY_get_data)           \

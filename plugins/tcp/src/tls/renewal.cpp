@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tls/renewal.hpp"
 
+#include "tls/kernel.hpp"
 #include "tls/stream.hpp"
 
 #include <cinnabar/base/log.hpp>
@@ -53,6 +54,11 @@ void RenewedGuards::tell_of_renewals(void (*renewed)(void* user), void* user) no
     const std::lock_guard lock(in_use_->listener_mutex);
     in_use_->renewed = renewed;
     in_use_->user = user;
+}
+
+std::string RenewedGuards::diagnosis() const {
+    return std::string("TLS 1.3 in user space, by OpenSSL ") + openssl().OpenSSL_version(OPENSSL_VERSION_STRING) +
+           (kernel_has_tls() ? "; the kernel has TLS as well, which is not used" : "; the kernel has no TLS");
 }
 
 bool RenewedGuards::InUse::renew() {

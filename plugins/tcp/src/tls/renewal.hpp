@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 
 namespace cinnabar::tcp {
@@ -25,6 +26,7 @@ class RenewedGuards final : public StreamGuards {
     [[nodiscard]] Errc protect_dialled(na::Stream& stream, const na::Addr& peer) const noexcept override;
     [[nodiscard]] bool knows(const na::StreamGuard& guard) const noexcept override;
     void tell_of_renewals(void (*renewed)(void* user), void* user) noexcept override;
+    [[nodiscard]] std::string diagnosis() const override;
 
   private:
     struct InUse;  // also the thread's
