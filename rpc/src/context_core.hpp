@@ -190,7 +190,7 @@ class ContextCore final : public na::Receiver {
     [[nodiscard]] bool accept_plain(PeerBook& book, na::Arrival& arrival, const RequestHeader& header,
                                     ConstBytes payload, const Handler& handler) noexcept;
     void accept_request(PeerBook& book, na::Arrival& arrival, const RequestHeader& header, ConstBytes payload,
-                        const Handler* handler, const Policy::Verdict* barred, Errc refused) noexcept;
+                        const Handler* handler, const Policy::Verdict* verdict, Errc refused) noexcept;
     static void copy_input(Request& request, ConstBytes payload) noexcept;
     void describe(Request& request, const RequestHeader& header, const Handler* handler) noexcept;
     [[nodiscard]] Errc admit(Request& request, const RequestHeader& header) noexcept;
@@ -226,7 +226,7 @@ class ContextCore final : public na::Receiver {
     static void drop_message(Request& request) noexcept;
     void transfer_finished(RequestTransfer& node) noexcept;
 
-    // Who may call what (access.cpp). Null: it may.
+    // Who may call what (access.cpp). Null: it may. A verdict that allows it: it may if its caller's quota does.
     [[nodiscard]] const Policy::Verdict* refusal_of(PeerBook& book, const Handler& handler,
                                                     ProviderId provider) noexcept {
         if (!policy || (book.verdicts && book.verdicts->allow(handler))) [[likely]]
@@ -237,6 +237,8 @@ class ContextCore final : public na::Receiver {
                                                     ProviderId provider) noexcept;
     void audit(const PeerBook& book, const Handler& handler, ProviderId provider,
                const Policy::Verdict& verdict) noexcept;
+    [[nodiscard]] bool begin_verdicts(PeerBook& book) noexcept;
+    [[nodiscard]] static Errc obey(Request& request, const Policy::Verdict& verdict) noexcept;
     [[nodiscard]] static Errc refuse_by_rule(Request& request, const Policy::Verdict& verdict) noexcept;
     void set_policy(std::shared_ptr<const Policy> wanted) noexcept;  // any thread
 
@@ -350,6 +352,7 @@ class ContextCore final : public na::Receiver {
     Context* facade = nullptr;
     const Options options;
     std::shared_ptr<const Policy> policy = options.policy;  // null: none
+    CallerAccounts callers;
     // Of each message.
     const std::uint16_t frame_flags = options.checksums ? flag_checksum : std::uint16_t{0};
     std::unique_ptr<na::Context> na;

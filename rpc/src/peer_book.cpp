@@ -53,6 +53,7 @@ void ContextCore::close_book(PeerBook& book, Errc why) noexcept {
     }
     book.open = false;
     book.verdicts.reset();  // whoever connects next may be somebody else
+    book.counted.reset();
     book.posted = 0;
     ++book.connection;
     for (Request* request = book.held.front(); request; request = PeerBook::Requests::next(*request)) {

@@ -10,9 +10,31 @@
 namespace cinnabar::rpc {
 namespace {
 
+constexpr std::string_view form =
+    "a rule is a line: NAME allow|deny CALLER[,CALLER] RPC[,RPC] [PROVIDER[,PROVIDER]], or NAME quota "
+    "CALLER[,CALLER] REQUESTS";
+
+// Of a line whose second word is "quota".
+Result<Policy::Quota> quota_from(std::string_view line) {
+    Policy::Quota quota;
+    quota.name = take_word(line);
+    (void)take_word(line);
+    quota.callers = items_of(take_word(line));
+    const std::string_view number = take_word(line);
+    const auto requests = parse_number<decltype(quota.requests_max)>(number);
+    if (!requests) return Error(Errc::invalid_argument, "a quota is a number of requests", std::string(number));
+    quota.requests_max = *requests;
+    if (const std::string_view more = take_word(line); !more.empty())
+        return Error(Errc::invalid_argument, form, std::string(more));
+    return quota;
+}
+
+bool is_quota(std::string_view line) {
+    (void)take_word(line);
+    return take_word(line) == "quota";
+}
+
 Result<Policy::Rule> rule_of(std::string_view line) {
-    constexpr std::string_view form =
-        "a rule is a line: NAME allow|deny CALLER[,CALLER] RPC[,RPC] [PROVIDER[,PROVIDER]]";
     Policy::Rule rule;
     rule.name = take_word(line);
     const std::string_view what = take_word(line);
@@ -34,15 +56,23 @@ Result<Policy::Rule> rule_of(std::string_view line) {
 
 Result<std::shared_ptr<const Policy>> Policy::parse(std::string_view text, Audit audit, const std::string& place) {
     std::vector<Rule> rules;
+    std::vector<Quota> quotas;
     const auto take = [&](std::string_view line) -> Result<void> {
-        if (rules.size() == rules_max) return Error(Errc::too_large, "a policy has at most 1,024 rules");
+        if (rules.size() + quotas.size() == rules_max)
+            return Error(Errc::too_large, "a policy has at most 1,024 rules");
+        if (is_quota(line)) {
+            CINNABAR_TRY(Quota quota, quota_from(line));
+            CINNABAR_TRY_VOID(make({}, {}, {quota}));
+            quotas.push_back(std::move(quota));
+            return {};
+        }
         CINNABAR_TRY(Rule rule, rule_of(line));
         CINNABAR_TRY_VOID(make({rule}));  // so that the error is told with its line
         rules.push_back(std::move(rule));
         return {};
     };
     CINNABAR_TRY_VOID(for_each_rule(text, place, take));
-    return make(rules, std::move(audit));
+    return make(rules, std::move(audit), quotas);
 }
 
 Result<std::shared_ptr<const Policy>> Policy::load(const std::string& path, Audit audit) {

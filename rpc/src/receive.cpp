@@ -63,10 +63,10 @@ void ContextCore::on_unexpected(na::Arrival& arrival) noexcept {
     ConstBytes payload;
     const Errc refused = decode_request(arrival.bytes, header, payload);
     const Handler* const handler = refused == Errc::ok ? engine.find(header.rpc, header.provider) : nullptr;
-    const Policy::Verdict* const barred = handler ? refusal_of(*book, *handler, header.provider) : nullptr;
-    const bool plain = handler && !barred && is_plain(header, *handler);
+    const Policy::Verdict* const verdict = handler ? refusal_of(*book, *handler, header.provider) : nullptr;
+    const bool plain = handler && !verdict && is_plain(header, *handler);
     if (plain && accept_plain(*book, arrival, header, payload, *handler)) return;
-    accept_request(*book, arrival, header, payload, handler, barred, refused);
+    accept_request(*book, arrival, header, payload, handler, verdict, refused);
 }
 
 void ContextCore::on_first_message(na::Arrival& arrival) noexcept {
@@ -102,7 +102,7 @@ inline bool ContextCore::accept_plain(PeerBook& book, na::Arrival& arrival, cons
 
 // Any other. Its credit is spent.
 void ContextCore::accept_request(PeerBook& book, na::Arrival& arrival, const RequestHeader& header, ConstBytes payload,
-                                 const Handler* handler, const Policy::Verdict* barred, Errc refused) noexcept {
+                                 const Handler* handler, const Policy::Verdict* verdict, Errc refused) noexcept {
     Request* request = requests.acquire();
     const RequestHeader nothing;
     const RequestHeader& known = refused == Errc::ok ? header : nothing;
@@ -116,7 +116,7 @@ void ContextCore::accept_request(PeerBook& book, na::Arrival& arrival, const Req
 
     book.held.push_back(*request);
     if (refused == Errc::ok) refused = admit(*request, header);
-    if (refused == Errc::ok && barred) refused = refuse_by_rule(*request, *barred);
+    if (refused == Errc::ok && verdict) refused = obey(*request, *verdict);
     if (refused == Errc::ok) refused = take_input(*request, arrival, payload);
     const bool overflow = (header.flags & flag_overflow) != 0;
     if (refused == Errc::overloaded) {

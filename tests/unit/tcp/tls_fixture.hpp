@@ -34,6 +34,8 @@ class Relay {
     // Of all connections.
     [[nodiscard]] std::size_t passed() const { return passed_; }
     void hang_up() { pairs_.clear(); }
+    // Bytes of the test's own, on the first connection.
+    void to_target(ConstBytes bytes) { pairs_.front().target.write_if_open(bytes); }
 
   private:
     struct Pair {
@@ -56,6 +58,13 @@ struct SecretFolder {
 
 class TlsTest : protected SecretFolder, public TcpTest {
   protected:
+    // Before the files go that they look at.
+    ~TlsTest() override {
+        for (Process& process : processes_) {
+            close(process);
+            process.transport.reset();
+        }
+    }
     // A file with the line NAME:HEX.
     [[nodiscard]] std::string key(const std::string& name, const std::string& hex);
     [[nodiscard]] static na::TransportOptions with(na::TlsOptions tls, bool listen);

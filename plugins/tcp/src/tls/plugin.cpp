@@ -21,6 +21,7 @@ na::TlsOptions options_of(const na::Uri& uri, const na::TransportOptions& option
     take("cert", tls.certificate_file);
     take("cert_key", tls.private_key_file);
     take("ca", tls.ca_file);
+    take("crl", tls.crl_file);
     take("name", tls.peer_name);
     return tls;
 }
@@ -48,6 +49,6 @@ Result<std::unique_ptr<na::Transport>> open_tls(const na::Uri& uri, const na::Tr
 
 const na::PluginInfo tls_plugin_info{na::plugin_abi, TlsGuards::scheme,
                                      "TCP sockets with TLS 1.3, by shared keys or certificates; needs OpenSSL 3",
-                                     &open_tls, "key, cert, cert_key, ca, name, key_update"};
+                                     &open_tls, "key, cert, cert_key, ca, crl, name, key_update"};
 
 }  // namespace cinnabar::tcp

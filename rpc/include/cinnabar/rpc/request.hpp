@@ -25,6 +25,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 namespace cinnabar::rpc {
@@ -32,6 +33,7 @@ namespace cinnabar::rpc {
 class Context;
 class ContextCore;
 class Request;
+struct CallerAccount;
 struct RequestTransfer;
 struct Handler;
 struct Loan;
@@ -151,7 +153,7 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     [[nodiscard]] bool nothing_beside_message() const noexcept {
         return op_.state == na::OpState::idle && !kept_ && !large_input_ && !large_output_ && !pull_ && !lend_ &&
                !on_cancel_.load(std::memory_order_relaxed) && !on_sent_ && !transfers_ && !reply_posted_ && !stalled_ &&
-               !cancel_told_ && decoded_bytes_ == 0;
+               !cancel_told_ && decoded_bytes_ == 0 && !counted_by_;
     }
 
     void post_answer() noexcept;
@@ -209,7 +211,8 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     Timer timer_;  // how long large arguments are waited for, or a large result is kept
     bulk::Region large_input_;
     bulk::Region large_output_;
-    std::uint64_t decoded_bytes_ = 0;  // charge_memory()
+    std::uint64_t decoded_bytes_ = 0;            // charge_memory()
+    std::shared_ptr<CallerAccount> counted_by_;  // where its caller has a quota
     bulk::RemoteRegion remote_input_;
     bulk::Transfer* pull_ = nullptr;
     StallWatch watch_;      // of the large arguments
