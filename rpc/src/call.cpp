@@ -66,7 +66,7 @@ Context& Call::context() const noexcept { return *core_->facade; }
 
 Bytes Call::input_room() const noexcept {
     const Bytes room = message_->bytes().subspan(request_header_bytes);
-    return room.first(room.size() - trace_bytes);
+    return room.first(room.size() - behind_payload_max);
 }
 
 Errc Call::forward(std::size_t input_bytes, CallDone done, void* user) noexcept {
@@ -179,13 +179,17 @@ inline std::uint64_t ContextCore::time_left(const Call& call) const noexcept {
     return call.args.deadline > now ? call.args.deadline - now : 0;
 }
 
-// The header in front of the arguments, and a trace behind them. Returns how much that is together.
+// The header in front of the arguments, and what follows them. Returns how much that is together.
 inline std::uint32_t ContextCore::write_request(const Call& call, const PeerBook& book) const noexcept {
     const bool hungry = book.credits <= 1 && book.queued.front() != book.queued.back();
     const bool traced = static_cast<bool>(call.args.trace);
     RequestHeader header;
     header.flags = frame_flags;
-    if (call.whole_way_ && call.overflow_) header.flags |= flag_overflow;
+    if (call.whole_way_) {
+        if (call.overflow_) header.flags |= flag_overflow;
+        if (call.place_ != 0) header.flags |= flag_place;
+        header.place = call.place_;
+    }
     if (call.args.one_way) header.flags |= flag_one_way;
     if (hungry) header.flags |= flag_hungry;
     if (traced) header.flags |= flag_trace;
@@ -196,7 +200,9 @@ inline std::uint32_t ContextCore::write_request(const Call& call, const PeerBook
     header.provider = call.args.provider;
     if (traced) header.trace = call.args.trace;
     encode_request(header, call.message_->bytes());
-    return static_cast<std::uint32_t>(request_header_bytes + call.input_bytes_ + (traced ? trace_bytes : 0));
+    const bool more = (header.flags & (flag_trace | flag_place)) != 0;
+    return static_cast<std::uint32_t>(request_header_bytes + call.input_bytes_ +
+                                      (more ? behind_payload(header.flags) : 0));
 }
 
 // By the short way, if the transport takes it at once: then it has left. A one-way call goes the whole way, since it
@@ -367,6 +373,7 @@ void ContextCore::request_sent(Call& call) noexcept {
     }
     call.was_sent_ = false;
     const bool too_large = result == Errc::too_large && !call.overflow_;
+    call.may_have_left_ = book.open && result != Errc::too_large;
     const Errc by_bulk = too_large ? move_to_overflow(call) : result;
     if (by_bulk == Errc::ok) {
         // The peer's limit became known with its Hello: the same call again, by bulk.
@@ -508,6 +515,8 @@ void ContextCore::renew(Call& call) noexcept {
         call.app_text_ = {};
         call.awaiting_release_ = call.forwards_ = call.fence_failed_ = call.overflow_ = false;
         call.whole_way_ = false;
+        call.never_left_ = call.may_have_left_ = false;
+        call.place_ = 0;
     }
     call.output_ = {};
     call.output_shape_ = 0;

@@ -68,7 +68,7 @@ std::size_t message_bytes(const std::vector<std::shared_ptr<na::Transport>>& tra
 }  // namespace
 
 std::size_t Engine::input_bytes_eager() const noexcept {
-    return message_bytes(shared_->transports) - request_header_bytes - trace_bytes;
+    return message_bytes(shared_->transports) - request_header_bytes - behind_payload_max;
 }
 std::size_t Engine::output_bytes_eager() const noexcept {
     return message_bytes(shared_->transports) - reply_header_bytes;

@@ -239,6 +239,12 @@ Errc Call::lend(const bulk::Region& region, na::Access access, Writer& writer) n
     return result;
 }
 
+std::uint64_t Call::lent_bytes() const noexcept {
+    std::uint64_t bytes = 0;
+    for (Loan* lend = lends_; lend; lend = lend->next) bytes += lend->lease().bytes;
+    return bytes;
+}
+
 Errc Call::forward_memory(const bulk::RemoteRegion& remote, Writer& writer) noexcept {
     CINNABAR_ASSERT(state_ == State::made);
     whole_way_ = forwards_ = true;

@@ -78,7 +78,7 @@ void ContextCore::on_first_message(na::Arrival& arrival) noexcept {
 
 // What admit() asks of a request, but for the crowd, and that its arguments are small ones that came along.
 inline bool ContextCore::is_plain(const RequestHeader& header, const Handler& handler) const noexcept {
-    constexpr std::uint16_t others = flag_overflow | flag_one_way;
+    constexpr std::uint16_t others = flag_overflow | flag_one_way | flag_place;
     return (header.flags & others) == 0 && header.payload_bytes <= Request::small_bytes_max &&
            header.time_left_us != 0 && shapes_match(handler.shape, header.shape) && !closing_ && !tombstones_used &&
            !engine.draining();
@@ -113,6 +113,10 @@ void ContextCore::accept_request(PeerBook& book, na::Arrival& arrival, const Req
     request->output_shape_ = 0;
     request->one_way_ = (known.flags & flag_one_way) != 0;
     if (request->one_way_) request->go_whole_way();
+    if ((known.flags & flag_place) != 0) {
+        request->go_whole_way();
+        request->place_ = known.place;
+    }
 
     book.held.push_back(*request);
     if (refused == Errc::ok) refused = admit(*request, header);

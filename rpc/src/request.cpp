@@ -477,6 +477,7 @@ void ContextCore::end_whole_way(Request& request) noexcept {
     }
     request.on_cancel_.store(nullptr, std::memory_order_relaxed);
     request.reply_posted_ = request.stalled_ = request.cancel_told_ = request.one_way_ = false;
+    request.place_ = 0;
     request.is_whole_way_.store(false, std::memory_order_relaxed);
 }
 

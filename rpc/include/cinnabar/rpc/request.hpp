@@ -69,6 +69,8 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     [[nodiscard]] TimeUs deadline() const noexcept { return deadline_; }
     [[nodiscard]] const TraceContext& trace() const noexcept { return trace_; }  // the origin's; all zero if none
     [[nodiscard]] bool traced() const noexcept { return traced_; }               // whether it has one
+    // The place that the origin says it was given here (respond_error with `overloaded`); 0: none. Anybody may say any.
+    [[nodiscard]] std::uint64_t place() const noexcept { return whole_way() ? place_ : 0; }
     [[nodiscard]] Context& context() const noexcept;
 
     // The encoded arguments, 8-byte aligned; valid until detach, release_input or the last release.
@@ -206,6 +208,7 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     bool stalled_ = false;  // its large arguments did not come
     bool cancel_told_ = false;
     Errc sent_result_ = Errc::ok;
+    std::uint64_t place_ = 0;
     na::Kept kept_;
     na::Op op_;    // the reply
     Timer timer_;  // how long large arguments are waited for, or a large result is kept
