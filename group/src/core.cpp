@@ -2,6 +2,7 @@
 #include "core.hpp"
 
 #include "arrivals.hpp"
+#include "offers.hpp"
 
 #include <cinnabar/base/random.hpp>
 #include <cinnabar/hl/call.hpp>
@@ -23,7 +24,8 @@ Core::Core(hl::NodeRef of, GroupOptions with)
       options(with_seed(std::move(with))),
       process(Random(options.seed).next()),
       executions(options.calls_max),
-      arrivals(std::make_shared<Arrivals>(of)) {}
+      arrivals(std::make_shared<Arrivals>(of)),
+      offers(std::make_shared<Offers>()) {}
 
 Core::~Core() = default;
 
@@ -153,6 +155,7 @@ void Core::close() noexcept {
         (void)node.withdraw(tree_rpc, provider);
         (void)node.withdraw(cancel_message, provider);
     }
+    offers->withdraw(node, options.provider);
     executions.stop_all();
     arrivals->close();
     for (const auto& reader : readers) {

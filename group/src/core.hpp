@@ -22,6 +22,7 @@
 namespace cinnabar::group {
 
 class Arrivals;
+class Offers;
 
 class Core : public std::enable_shared_from_this<Core> {
   public:
@@ -83,6 +84,7 @@ class Core : public std::enable_shared_from_this<Core> {
 
     Executions executions;
     const std::shared_ptr<Arrivals> arrivals;
+    const std::shared_ptr<Offers> offers;
 
     void on_message(const Message& message, const na::Addr& source);
 

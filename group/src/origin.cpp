@@ -39,7 +39,11 @@ std::vector<Rank> targets_of(const detail::CollectiveCall& call, const View& vie
 
 std::shared_ptr<TreeRequest> request_of(Core& core, detail::CollectiveCall& call, std::size_t members) {
     auto request = std::make_shared<TreeRequest>();
-    const Shape shape = shape_for(call.tree, call.fanout, members, call.input.size());
+    Shape shape = shape_for(call.tree, call.fanout, members, call.input.size());
+    if (call.portion) {
+        request->terms = call.portion->terms();
+        shape = bulk_shape_for(call.tree, call.fanout, members, request->terms.bytes, request->terms.chunk_bytes);
+    }
     request->group = core.group();
     request->to = core.rank();
     request->id = core.next_call();
@@ -53,10 +57,11 @@ std::shared_ptr<TreeRequest> request_of(Core& core, detail::CollectiveCall& call
 }
 
 hl::Task<TreeAnswer> run_all(std::shared_ptr<Core> core, std::shared_ptr<const TreeRequest> request,
-                             std::vector<Rank> targets, detail::Combine combine) {
+                             std::vector<Rank> targets, detail::Combine combine,
+                             std::shared_ptr<PortionState> portion) {
     const Rank self = core->rank();
     const bool local = self != no_rank && std::erase(targets, self) != 0;
-    TreeRun run(core, std::move(request), std::move(combine));
+    TreeRun run(core, std::move(request), std::move(combine), std::move(portion));
     auto task = run.run(std::move(targets), local);
     co_return co_await task;
 }
@@ -73,9 +78,13 @@ hl::Task<Result<Collected>> collect(std::shared_ptr<Core> core, CollectiveCall c
     std::vector<Rank> targets = targets_of(call, view, core->rank(), collected.failures);
     if (targets.empty()) co_return collected;
     auto request = request_of(*core, call, targets.size());
-    auto all = run_all(core, std::move(request), std::move(targets), std::move(call.combine));
+    auto all = run_all(core, std::move(request), std::move(targets), std::move(call.combine), call.portion);
     auto timed = run_bounded(core, std::move(all), call.deadline, call.stop);
     TreeAnswer answer = co_await timed;
+    if (call.portion) {
+        auto ending = PortionState::call_ended(call.portion);
+        co_await ending;
+    }
     collected.count = static_cast<std::size_t>(answer.count);
     collected.parts = std::move(answer.parts);
     collected.combined = std::move(answer.combined);
