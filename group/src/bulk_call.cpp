@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The caller's side of calls that move memory.
 #include "bounded.hpp"
-#include "checksum.hpp"
 #include "collect.hpp"
 #include "bulk_terms.hpp"
 
@@ -18,8 +17,6 @@ Result<Terms> terms_of(const BulkOptions& options, Way way) {
         return Error(Errc::invalid_argument, "BulkOptions::chunks_in_flight is 1 to 16");
     if (options.members_in_flight < 1)
         return Error(Errc::invalid_argument, "BulkOptions::members_in_flight is 1 at least");
-    if (options.checksum && !has_checksums())
-        return Error(Errc::unsupported, "checksums need xxHash where Cinnabar is built (Debian: libxxhash-dev)");
     Terms terms;
     terms.way = way;
     terms.checksum = options.checksum;

@@ -10,7 +10,7 @@
 
 namespace cinnabar::group {
 
-// invalid_argument: options out of their bounds. unsupported: checksums, where there are none.
+// invalid_argument: options out of their bounds.
 [[nodiscard]] Result<Terms> terms_of(const BulkOptions& options, Way way);
 // permission: the region is not for that.
 [[nodiscard]] Result<void> check_region(const bulk::Region& region, Way way);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// XXH3 of chunks, where xxHash was there when this was built.
+// CRC-32C of the bytes of a region.
 #pragma once
 
 #include <cinnabar/bulk/region.hpp>
@@ -8,8 +8,6 @@
 
 namespace cinnabar::group {
 
-[[nodiscard]] bool has_checksums() noexcept;
-// Requires: has_checksums().
-[[nodiscard]] std::uint64_t checksum_of(const bulk::Region& region);
+[[nodiscard]] std::uint32_t checksum_of(const bulk::Region& region);
 
 }  // namespace cinnabar::group

@@ -36,8 +36,8 @@ bool adds_up(const Branch& branch, const TreeAnswer& answer, detail::Mode mode) 
     for (const Failure& failure : answer.failures) {
         if (failure.code == Errc::ok || asked.erase(failure.rank) == 0) return false;
     }
-    for (const Rank rank : answer.orphans) {
-        if (asked.erase(rank) == 0) return false;
+    for (const Rank rank : answer.orphans) {  // never itself, or it would be called for ever
+        if (rank == branch.child || asked.erase(rank) == 0) return false;
     }
     if (mode != detail::Mode::gather) return true;
     return std::all_of(answer.parts.begin(), answer.parts.end(),
@@ -79,6 +79,8 @@ hl::Task<Result<TreeAnswer>> TreeRun::call(const TreeRequest& request, const Cor
 }
 
 hl::Task<void> TreeRun::deliver(Branch branch, Offers::Kept offer) {
+    const hl::TaskContext* task = co_await hl::this_task();
+    const hl::StopScope* stop = task ? task->stop_scope() : nullptr;
     TreeRequest request = *request_;
     request.to = branch.child;
     request.below = runs_of(branch.below);
@@ -96,7 +98,7 @@ hl::Task<void> TreeRun::deliver(Branch branch, Offers::Kept offer) {
         request.incarnation = route.incarnation;
         auto calling = call(request, route, offer, branch.below.size());
         const Result<TreeAnswer> answer = co_await calling;
-        if (!answer && offer && offer->given_up.stop_requested()) {
+        if (!answer && offer && offer->given_up.stop_requested() && !(stop && stop->stopped())) {
             branch.below.insert(branch.below.begin(), branch.child);
             next = Next::adopt;
             break;

@@ -45,11 +45,11 @@ void Core::begin_follower(std::uint64_t group) {
 }
 
 void Core::start_ticking() {
-    (void)node.spawn(tick_loop());  // closed: then nothing else runs either
+    (void)node.spawn(tick_loop(shared_from_this()));  // closed: then nothing else runs either
 }
 
-hl::Task<void> Core::tick_loop() {
-    const std::shared_ptr<Core> self = shared_from_this();
+// `self` keeps it: the task may begin when the last Group is gone already.
+hl::Task<void> Core::tick_loop([[maybe_unused]] std::shared_ptr<Core> self) {
     const Microseconds step = std::max(options.swim.period / 4, Microseconds(2'500));
     for (;;) {
         Microseconds span = step;

@@ -89,7 +89,7 @@ class Core : public std::enable_shared_from_this<Core> {
     void on_message(const Message& message, const na::Addr& source);
 
   private:
-    hl::Task<void> tick_loop();
+    hl::Task<void> tick_loop(std::shared_ptr<Core> self);
     // What has changed is told, and `out` sent, after the lock is released.
     void after_turn(std::unique_lock<std::mutex>& lock, Swim::Outbox& out, Rank from, const na::Addr& source);
     void send(const Message& message, const na::Addr& to) const;

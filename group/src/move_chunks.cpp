@@ -108,8 +108,6 @@ void tell_moved(const Asking& asking) {
 }  // namespace
 
 hl::Task<Result<void>> move_chunks(Asking asking, bulk::Region region, std::shared_ptr<Holding> holding) {
-    if (asking.terms.checksum && !has_checksums())
-        co_return Error(Errc::unsupported, "checksums need xxHash where Cinnabar is built (Debian: libxxhash-dev)");
     Move move{std::move(asking), std::move(region), std::move(holding)};
     std::vector<hl::Task<void>> lanes;
     for (unsigned i = 0; i < std::max<unsigned>(move.asking.terms.window, 1); ++i) lanes.push_back(run_lane(move));

@@ -42,11 +42,14 @@ hl::Task<Result<ChunkAnswer>> take(const Offer& offer, const ChunkRequest& asked
     co_return ChunkAnswer{};
 }
 
-Errc examine(const Offer& offer, const ChunkRequest& asked) {
+hl::Task<Result<ChunkAnswer>> move(const Offer& offer, const ChunkRequest& asked) {
     const std::uint64_t bytes = asked.memory.size();
-    if (asked.total != offer.terms.bytes || bytes == 0 || bytes > chunk_bytes_max) return Errc::invalid_argument;
-    if (asked.offset > asked.total || bytes > asked.total - asked.offset) return Errc::invalid_argument;
-    return Errc::ok;
+    if (asked.total != offer.terms.bytes)
+        co_return Error(Errc::invalid_argument, "the two sides name different sizes of the memory that moves");
+    if (bytes == 0 || bytes > chunk_bytes_max || asked.offset > asked.total || bytes > asked.total - asked.offset)
+        co_return Error(Errc::invalid_argument, "no such chunk");
+    auto moving = offer.terms.way == Way::to_members ? give(offer, asked) : take(offer, asked);
+    co_return co_await moving;
 }
 
 }  // namespace
@@ -56,13 +59,10 @@ hl::Task<Result<ChunkAnswer>> Offers::answer(std::shared_ptr<Offers> offers, hl:
     const auto entered = offers->enter(asked.ticket, asked.memory.size());
     if (!entered) co_return entered.error();
     const std::shared_ptr<Offer> offer = *entered;
-    Result<ChunkAnswer> answer = examine(*offer, asked);
-    if (answer.code() == Errc::ok) {
-        auto moving = offer->terms.way == Way::to_members ? give(*offer, asked) : take(*offer, asked);
-        answer = co_await moving;
-    }
+    auto moving = move(*offer, asked);
+    const Result<ChunkAnswer> moved = co_await moving;
     offers->leave(*offer);
-    co_return answer;
+    co_return moved;
 }
 
 Result<std::shared_ptr<Offer>> Offers::enter(std::uint64_t ticket, std::uint64_t bytes) {

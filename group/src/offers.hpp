@@ -20,11 +20,11 @@ struct ChunkRequest {
     std::uint64_t ticket = 0;
     std::uint64_t total = 0;  // bytes of the offer, as the member understands it
     std::uint64_t offset = 0;
-    std::uint64_t checksum = 0;  // of the chunk, where it comes from the member
+    std::uint32_t checksum = 0;  // of the chunk, where it comes from the member
     hl::Bulk memory;             // the member's, for this chunk alone
 };
 struct ChunkAnswer {
-    std::uint64_t checksum = 0;  // of the chunk, where it goes to the member
+    std::uint32_t checksum = 0;  // of the chunk, where it goes to the member
 };
 inline constexpr hl::Rpc<ChunkAnswer(ChunkRequest)> chunk_rpc{"cinnabar.group.chunk"};
 // The member has all, or wants no more, of the offer with this ticket.

@@ -18,8 +18,7 @@ struct BulkOptions {
     unsigned chunks_in_flight = 4;                       // from one process to another, 1 to 16
     // Of scatter_bulk, gather_bulk and all_to_all: how many members move bytes from or to this process at a time.
     unsigned members_in_flight = 8;
-    // XXH3 of each chunk, from process to process; what is found to be damaged is moved again. unsupported: one of the
-    // processes was built without xxHash.
+    // CRC-32C of each chunk, from process to process; what is found to be damaged is moved again, twice.
     bool checksum = false;
 };
 static_assert(std::is_trivially_destructible_v<BulkOptions>);
