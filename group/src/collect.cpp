@@ -44,6 +44,18 @@ bool adds_up(const Branch& branch, const TreeAnswer& answer, detail::Mode mode) 
                        [&](const detail::Part& part) { return asked.erase(part.rank) != 0; });
 }
 
+TreeRequest request_to(const TreeRequest& of_all, const Branch& branch) {
+    TreeRequest request = of_all;
+    request.to = branch.child;
+    request.below = runs_of(branch.below);
+    request.claims.clear();
+    if (request.inputs.empty()) return request;
+    std::set<Rank> ranks(branch.below.begin(), branch.below.end());
+    ranks.insert(branch.child);
+    std::erase_if(request.inputs, [&](const detail::Part& part) { return !ranks.contains(part.rank); });
+    return request;
+}
+
 }  // namespace
 
 hl::Task<TreeAnswer> TreeRun::run(std::vector<Rank> below, bool local) {
@@ -81,10 +93,7 @@ hl::Task<Result<TreeAnswer>> TreeRun::call(const TreeRequest& request, const Cor
 hl::Task<void> TreeRun::deliver(Branch branch, Offers::Kept offer) {
     const hl::TaskContext* task = co_await hl::this_task();
     const hl::StopScope* stop = task ? task->stop_scope() : nullptr;
-    TreeRequest request = *request_;
-    request.to = branch.child;
-    request.below = runs_of(branch.below);
-    request.claims.clear();
+    TreeRequest request = request_to(*request_, branch);
     if (offer) request.terms.ticket = offer->ticket;
     Next next = Next::again;
     for (unsigned attempt = 0; next == Next::again; ++attempt) {
@@ -199,13 +208,22 @@ void TreeRun::leave_to_caller(const std::vector<Rank>& ranks) {
     sum_.orphans.insert(sum_.orphans.end(), ranks.begin(), ranks.end());
 }
 
+const detail::Encoded* TreeRun::own_input() const noexcept {
+    if (request_->inputs.empty()) return &request_->input;
+    const auto own = std::find_if(request_->inputs.begin(), request_->inputs.end(),
+                                  [this](const detail::Part& part) { return part.rank == request_->to; });
+    return own == request_->inputs.end() ? nullptr : &own->bytes;
+}
+
 hl::Task<detail::LocalOutcome> TreeRun::run_served(const detail::ServedRpc& served) {
     const CallInfo info{request_->to, request_->id.origin, request_->id.number};
+    const detail::Encoded* input = own_input();
+    if (!input) co_return detail::LocalOutcome{Errc::protocol, 0, {}, {}};
     if (!portion_) {
-        auto running = served.run(info, request_->input);
+        auto running = served.run(info, *input);
         co_return co_await running;
     }
-    auto running = served.run_bulk(info, request_->input, Portion(portion_));
+    auto running = served.run_bulk(info, *input, Portion(portion_));
     co_return co_await running;
 }
 

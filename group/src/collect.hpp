@@ -34,6 +34,8 @@ class TreeRun {
                                                     const Offers::Kept& offer, std::size_t below);
     [[nodiscard]] hl::Task<void> run_handler();
     [[nodiscard]] hl::Task<detail::LocalOutcome> run_served(const detail::ServedRpc& served);
+    // What the own handler is given; null: a scatter that has nothing for this member.
+    [[nodiscard]] const detail::Encoded* own_input() const noexcept;
     // Of `branch` stays who has to be cared for next.
     [[nodiscard]] Next weigh(Branch& branch, const Result<TreeAnswer>& answer, const Core::Route& route,
                              TreeRequest& request, unsigned attempt);

@@ -86,6 +86,7 @@ struct TreeRequest {
     std::vector<Claim> claims;   // of members that `to` did not know
     std::vector<std::byte> input;
     Terms terms;
+    std::vector<detail::Part> inputs;  // of a scatter, in place of `input`: for `to`, and for those below
 };
 
 enum class Answered : std::uint8_t {

@@ -53,12 +53,19 @@ struct ServedRpc {
 
 enum class Mode : std::uint8_t { count, gather, reduce };
 
+// Bytes of one member, or for it.
+struct Part {
+    Rank rank = no_rank;
+    Encoded bytes;
+};
+
 struct CollectiveCall {
     hl::RpcName rpc;
     std::uint16_t shape = 0;
     Mode mode = Mode::count;
     Encoded input;
-    Combine combine;  // of this side
+    std::vector<Part> inputs;  // of a scatter, in place of `input`
+    Combine combine;           // of this side
     std::vector<Rank> only;
     std::vector<Rank> except;
     bool everybody = true;  // `only` does not count
@@ -70,11 +77,6 @@ struct CollectiveCall {
     std::shared_ptr<PortionState> portion;  // what it moves; null: nothing
 };
 
-struct Part {
-    Rank rank = no_rank;
-    Encoded output;
-};
-
 struct Collected {
     std::size_t count = 0;
     std::vector<Part> parts;
@@ -83,7 +85,8 @@ struct Collected {
 };
 
 [[nodiscard]] CINNABAR_API hl::Task<Result<Collected>> collect(std::shared_ptr<Core> core, CollectiveCall call);
-// One call for each, all at the same time, with what came of them together. Each is for one member.
+// What came of all of them together. Each is for one member. Few, or much, are called straight from here, all at the
+// same time; many and little down a tree.
 [[nodiscard]] CINNABAR_API hl::Task<Result<Collected>> collect_each(std::shared_ptr<Core> core,
                                                                     std::vector<CollectiveCall> calls);
 // All members make this call under one name, and each gets the combination of all values.

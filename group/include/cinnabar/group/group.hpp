@@ -246,7 +246,7 @@ class CINNABAR_API Group {
             co_return Result<void>();
         } else {
             Out out{};
-            const Errc decoded = rpc::decode(ConstBytes(collected->parts.front().output), out);
+            const Errc decoded = rpc::decode(ConstBytes(collected->parts.front().bytes), out);
             if (decoded != Errc::ok) co_return decoded;
             co_return out;
         }
@@ -262,7 +262,7 @@ class CINNABAR_API Group {
         all.failures = std::move(collected->failures);
         for (const detail::Part& part : collected->parts) {
             Out out{};
-            const Errc decoded = rpc::decode(ConstBytes(part.output), out);
+            const Errc decoded = rpc::decode(ConstBytes(part.bytes), out);
             if (decoded == Errc::ok)
                 all.values.emplace_back(part.rank, std::move(out));
             else
