@@ -2,6 +2,7 @@
 #include "core.hpp"
 
 #include "arrivals.hpp"
+#include "offers.hpp"
 
 #include <cinnabar/base/random.hpp>
 #include <cinnabar/hl/call.hpp>
@@ -23,7 +24,8 @@ Core::Core(hl::NodeRef of, GroupOptions with)
       options(with_seed(std::move(with))),
       process(Random(options.seed).next()),
       executions(options.calls_max),
-      arrivals(std::make_shared<Arrivals>(of)) {}
+      arrivals(std::make_shared<Arrivals>(of)),
+      offers(std::make_shared<Offers>()) {}
 
 Core::~Core() = default;
 
@@ -43,11 +45,11 @@ void Core::begin_follower(std::uint64_t group) {
 }
 
 void Core::start_ticking() {
-    (void)node.spawn(tick_loop());  // closed: then nothing else runs either
+    (void)node.spawn(tick_loop(shared_from_this()));  // closed: then nothing else runs either
 }
 
-hl::Task<void> Core::tick_loop() {
-    const std::shared_ptr<Core> self = shared_from_this();
+// `self` keeps it: the task may begin when the last Group is gone already.
+hl::Task<void> Core::tick_loop([[maybe_unused]] std::shared_ptr<Core> self) {
     const Microseconds step = std::max(options.swim.period / 4, Microseconds(2'500));
     for (;;) {
         Microseconds span = step;
@@ -176,6 +178,7 @@ void Core::close() noexcept {
         (void)node.withdraw(tree_rpc, provider);
         (void)node.withdraw(cancel_message, provider);
     }
+    offers->withdraw(node, options.provider);
     executions.stop_all();
     arrivals->close();
     for (const auto& reader : readers) {

@@ -22,6 +22,7 @@
 namespace cinnabar::group {
 
 class Arrivals;
+class Offers;
 
 class Core : public std::enable_shared_from_this<Core> {
   public:
@@ -83,6 +84,7 @@ class Core : public std::enable_shared_from_this<Core> {
 
     Executions executions;
     const std::shared_ptr<Arrivals> arrivals;
+    const std::shared_ptr<Offers> offers;
 
     void on_message(const Message& message, const na::Addr& source);
 
@@ -95,7 +97,7 @@ class Core : public std::enable_shared_from_this<Core> {
         bool answer = false;  // counted in answers_
     };
 
-    hl::Task<void> tick_loop();
+    hl::Task<void> tick_loop(std::shared_ptr<Core> self);
     // Readers are told what has changed; then the lock is released, `out` sent, and who waits for a change woken. Whose
     // rank is another's by now has left.
     void after_turn(std::unique_lock<std::mutex>& lock, Swim::Outbox& out, Rank from, const na::Addr& source);
