@@ -10,7 +10,7 @@
 namespace cinnabar::tcp {
 namespace {
 
-constexpr std::size_t record_bytes_max = 16 * 1024;  // of a guard, about
+constexpr std::size_t guarded_record_bytes = 16 * 1024;  // of a guard, about
 
 }  // namespace
 
@@ -76,7 +76,7 @@ void Connection::list_guarded() noexcept {
 
 void Connection::note_partial_record(std::uint64_t number) noexcept {
     partial_record_ = number;
-    record_due_ = number == 0 ? time_never : port_->partial_input().due(record_bytes_max);
+    record_due_ = number == 0 ? time_never : port_->partial_input().due(guarded_record_bytes);
     port_->partial_input().changed(*this);
 }
 
