@@ -9,7 +9,7 @@
 #pragma once
 
 #include "signal.hpp"
-#include "sources.hpp"
+#include "chunk_sources.hpp"
 #include "wire.hpp"
 
 #include <cinnabar/base/clock.hpp>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "offers.hpp"
-#include "sources.hpp"
+#include "chunk_sources.hpp"
 
 #include <atomic>
 #include <memory>

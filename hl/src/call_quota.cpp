@@ -59,17 +59,17 @@ void CallQuota::wake() noexcept {
         take(waiter.wish);
         each = waiting_.erase(each);
         waiter.let_go = true;
-        waiter.sleep.stop();
+        waiter.pause.stop();
     }
 }
 
 Task<Errc> CallQuota::enter(NodeRef node, Wish wish) {
     const TaskContext* const outer = co_await this_task();
-    StopScope sleep(outer->stop_scope());
+    StopScope pause(outer->stop_scope());
     TaskContext inner = *outer;
-    inner.stop = &sleep;
+    inner.stop = &pause;
     inner.request = nullptr;
-    Waiter waiter{wish, outer->deadline, 0, sleep};
+    Waiter waiter{wish, outer->deadline, 0, pause};
     {
         const std::lock_guard lock(mutex_);
         if (goes_at_once(wish)) {

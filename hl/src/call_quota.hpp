@@ -50,7 +50,7 @@ class CallQuota {
         const Wish& wish;
         TimeUs deadline;
         std::uint64_t number;
-        StopScope& sleep;  // stopped to wake it
+        StopScope& pause;  // stopped to wake it
         bool let_go = false;
     };
     struct Before {
