@@ -61,9 +61,10 @@ inline constexpr std::uint32_t fetch_again_max_default = 16;
 
 // Pulls all that the sums are of, as Bulk::pull does, and compares it chunk by chunk. `options.offset` is where the
 // first of these bytes lies in the remote memory; `bytes`, `blocks` and `notify` are not used; `progress` and `moved`
-// count what was found to be right. `from` and `sums` must live until it has ended, as the request's do. Outcome: the
-// number of bytes. bad_checksum: a chunk was still not as its owner said after so many fetches. invalid_argument:
-// `into` is smaller. Other errors: those of the transfer.
+// count what was found to be right, and `progress` is called where the task runs, on a pool by several threads at once.
+// `from` and `sums` must live until it has ended, as the request's do. Outcome: the number of bytes. bad_checksum: a
+// chunk was still not as its owner said after so many fetches. invalid_argument: `into` is smaller. Other errors: those
+// of the transfer.
 [[nodiscard]] CINNABAR_API Task<Result<std::uint64_t>> pull_checked(
     const Bulk& from, bulk::Region into, const ChunkSums& sums, TransferOptions options = {},
     std::uint32_t fetch_again_max = fetch_again_max_default);
