@@ -183,5 +183,45 @@ TEST_F(FarMoverTest, WhatTheDescriptorCarriesIsStored) {
     EXPECT_EQ(failing.result, Errc::io);
 }
 
+// The clock is the machine's, so threads make the copies.
+struct FarMoverOnThreads : FarMoverTest {
+    FarMoverOnThreads() { transport->clock_ = nullptr; }
+};
+
+TEST_F(FarMoverOnThreads, WhatIsLoadedForACanceledPushIsNotPosted) {
+    open_with(4 * chunk);
+    far->take_long(std::chrono::milliseconds(50));
+    Scattered there(4 * chunk);
+    const Lent lent(there.region, {transport});
+    Outcome outcome;
+    Transfer* const transfer = start(args_of(lent, region, Direction::push), outcome);
+    far->await_begin();
+    mover->cancel(*transfer);
+    run();
+    EXPECT_EQ(outcome.completions, 0) << "a copy is under way";
+    while (outcome.completions == 0) {
+        (void)context->progress(Microseconds{10'000});
+        (void)context->trigger(64);
+    }
+    EXPECT_EQ(outcome.result, Errc::canceled);
+    EXPECT_EQ(far->ended, far->entered);
+    EXPECT_EQ(port().posts, 0u);
+}
+
+TEST_F(FarMoverOnThreads, ACloseWaitsForTheCopyUnderWay) {
+    open_with(4 * chunk);
+    far->take_long(std::chrono::milliseconds(50));
+    Scattered there(4 * chunk);
+    const Lent lent(there.region, {transport});
+    Outcome outcome;
+    start(args_of(lent, region, Direction::push), outcome);
+    far->await_begin();
+    mover->close();
+    EXPECT_EQ(far->ended, far->entered);
+    run();
+    EXPECT_EQ(outcome.completions, 1);
+    EXPECT_EQ(outcome.result, Errc::canceled);
+}
+
 }  // namespace
 }  // namespace cinnabar::bulk
