@@ -3,7 +3,7 @@
 
 namespace cinnabar::group {
 
-void Sources::add(na::Addr address, std::uint64_t ticket) {
+void ChunkSources::add(na::Addr address, std::uint64_t ticket) {
     std::stop_source replaced;
     std::shared_ptr<Signal> changed;
     {
@@ -18,12 +18,12 @@ void Sources::add(na::Addr address, std::uint64_t ticket) {
     changed->set();
 }
 
-Source Sources::newest() const {
+ChunkSource ChunkSources::newest() const {
     const std::lock_guard lock(mutex_);
     return {address_, ticket_, number_, replaced_.get_token()};
 }
 
-hl::Task<Errc> Sources::wait_for_newer(hl::NodeRef node, std::uint64_t number, Microseconds span) const {
+hl::Task<Errc> ChunkSources::wait_for_newer(hl::NodeRef node, std::uint64_t number, Microseconds span) const {
     std::shared_ptr<Signal> changed;
     {
         const std::lock_guard lock(mutex_);

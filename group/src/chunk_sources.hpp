@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sources: from whom a member gets its portion. Each delivery of the call names one; the newest counts, since it comes
+// ChunkSources: from whom a member gets its portion. Each delivery of the call names one; the newest counts, since it comes
 // from whoever took over from a member that died. Any thread.
 #pragma once
 
@@ -14,17 +14,17 @@
 
 namespace cinnabar::group {
 
-struct Source {
+struct ChunkSource {
     na::Addr address;
     std::uint64_t ticket = 0;
     std::uint64_t number = 0;  // counts them, from 1; 0: there is none
     std::stop_token replaced;  // stopped when there is a newer one, or this one is lost
 };
 
-class Sources {
+class ChunkSources {
   public:
     void add(na::Addr address, std::uint64_t ticket);
-    [[nodiscard]] Source newest() const;
+    [[nodiscard]] ChunkSource newest() const;
     // ok: there is one after `number`. timed_out: of the task, or the span; canceled.
     [[nodiscard]] hl::Task<Errc> wait_for_newer(hl::NodeRef node, std::uint64_t number, Microseconds span) const;
 

@@ -33,7 +33,7 @@ struct Execution {
     std::stop_source stop;
     std::shared_ptr<Signal> ended = std::make_shared<Signal>();
     TreeAnswer answer;  // once it has ended
-    const std::shared_ptr<Sources> sources = std::make_shared<Sources>();  // of the memory that it moves
+    const std::shared_ptr<ChunkSources> sources = std::make_shared<ChunkSources>();  // of the memory that it moves
     // Under the mutex of Executions:
     unsigned waiting = 0;             // deliveries that wait for it
     TimeUs orphaned_us = time_never;  // since when nobody has waited

@@ -28,7 +28,7 @@ struct Chunk {
     std::uint64_t bytes;
 };
 
-hl::Task<Result<void>> ask(const Move& move, const Source& source, Chunk chunk) {
+hl::Task<Result<void>> ask(const Move& move, const ChunkSource& source, Chunk chunk) {
     const Terms& terms = move.asking.terms;
     const bulk::Region memory = move.region.slice(chunk.offset, chunk.bytes);
     const bool comes = terms.way == Way::to_members;
@@ -66,7 +66,7 @@ hl::Task<Result<void>> move_chunk(const Move& move, Chunk chunk) {
     unsigned bad_checksums = 0;
     Microseconds pause{2'000};
     for (std::uint64_t last = 0;;) {
-        const Source source = move.asking.sources->newest();
+        const ChunkSource source = move.asking.sources->newest();
         if (source.number != last) pause = Microseconds(2'000);
         last = source.number;
         auto asking = ask(move, source, chunk);
@@ -98,7 +98,7 @@ hl::Task<void> run_lane(Move& move) {
 }
 
 void tell_moved(const Asking& asking) {
-    const Source source = asking.sources->newest();
+    const ChunkSource source = asking.sources->newest();
     hl::CallOptions options;
     options.provider = asking.provider;
     options.deadline = Microseconds(1'000'000);

@@ -15,7 +15,7 @@ struct Asking {
     hl::NodeRef node;
     rpc::ProviderId provider = 0;
     Terms terms;  // but for the ticket
-    std::shared_ptr<Sources> sources;
+    std::shared_ptr<ChunkSources> sources;
     bool only_source = false;  // there will be no other one
 };
 // Moves the bytes of `region` chunk by chunk, `terms.window` at a time, and tells the source that it was all. What is in
