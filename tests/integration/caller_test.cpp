@@ -217,7 +217,7 @@ TEST_F(CallerTest, OneDeadlineCountsForAllAttempts) {
 TEST_F(CallerTest, AnAttemptThatHangsIsMadeAgainWithinTheDeadline) {
     std::atomic<int> runs{0};
     const auto hang_once = [&](Request<int> request) -> Task<Result<int>> {
-        if (++runs == 1) (void)co_await request.node().sleep_for(1h);
+        if (++runs == 1) co_return co_await request.node().sleep_for(1h);
         co_return *request;
     };
     ASSERT_TRUE(server_.serve(get, hang_once).ok());

@@ -47,12 +47,16 @@ Result<Group> begin(const MemberOptions& options, const hl::Node& node, const In
 }
 
 // Until so many are here, and know it of each other.
-Result<void> stay_until(std::uint32_t members, const Group& group, const Interrupt& interrupt) {
+Result<void> stay_until(const MemberOptions& options, const Group& group, const Interrupt& interrupt) {
     constexpr Microseconds patience{120'000'000};
-    CINNABAR_TRY_VOID(sync_wait(hl::with_deadline(group.wait_for_members(members), patience), interrupt.token()));
+    CINNABAR_TRY_VOID(sync_wait(hl::with_deadline(group.wait_for_members(options.until), patience), interrupt.token()));
     auto passing = group.barrier("cinnabar member", {.deadline = patience});
     CINNABAR_TRY(const auto reached, sync_wait(std::move(passing), interrupt.token()));
-    if (reached.all()) return {};
+    if (reached.all()) {
+        // The barrier is passed on from member to member: one that goes at once may leave others waiting.
+        (void)interrupt.wait_for(std::chrono::duration<double>(0.5 + 2 * options.period_seconds));
+        return {};
+    }
     return Error(reached.failures.front().code, "a member did not come to the barrier",
                  "rank " + std::to_string(reached.failures.front().rank));
 }
@@ -65,7 +69,7 @@ Result<void> live(const MemberOptions& options, const Interrupt& interrupt) {
     print_line(fmt::format("{}: rank {} at {}", files::printable(options.name), group.rank(), node.address()));
     Result<void> stayed;
     if (options.until != 0)
-        stayed = stay_until(options.until, group, interrupt);
+        stayed = stay_until(options, group, interrupt);
     else
         interrupt.wait();
     group.leave();

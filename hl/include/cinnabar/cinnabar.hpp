@@ -31,6 +31,7 @@ using hl::default_deadline;
 using hl::Fetched;
 using hl::Future;
 using hl::Histogram;
+using hl::idempotent;
 using hl::no_deadline;
 using hl::Node;
 using hl::NodeOptions;

@@ -208,7 +208,6 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     bool stalled_ = false;  // its large arguments did not come
     bool cancel_told_ = false;
     Errc sent_result_ = Errc::ok;
-    std::uint64_t place_ = 0;
     na::Kept kept_;
     na::Op op_;    // the reply
     Timer timer_;  // how long large arguments are waited for, or a large result is kept
@@ -226,6 +225,7 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     void* on_sent_user_ = nullptr;
     RequestTransfer* transfers_ = nullptr;  // under way, a list
     Work cancel_work_;                      // telling the handler
+    std::uint64_t place_ = 0;               // 0: none
     Work sent_work_;                        // telling that the reply has left
 };
 
