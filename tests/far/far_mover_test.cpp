@@ -122,7 +122,7 @@ TEST_F(FarMoverTest, ACancelDropsWhatIsLoadedAndItsBuffersServeOthers) {
     run();
     finish();
     EXPECT_EQ(next.result, Errc::ok);
-    EXPECT_EQ(far->pins, 2) << "the buffers are those of before, and were pinned once";
+    EXPECT_EQ(*far->pins, 2) << "the buffers are those of before, and were pinned once";
 }
 
 TEST_F(FarMoverTest, OthersOfThePeerGoOnWithTheBuffersOfWhatIsDropped) {
