@@ -7,13 +7,15 @@
 namespace cinnabar {
 namespace {
 
-// For as long as it lives, new threads begin with all signals blocked.
+// For as long as it lives, new threads begin with signals blocked, but for those that a thread brings upon itself.
 class SignalsBlocked {
   public:
     SignalsBlocked() noexcept {
-        sigset_t all;
-        (void)::sigfillset(&all);
-        (void)::pthread_sigmask(SIG_SETMASK, &all, &before_);
+        sigset_t blocked;
+        (void)::sigfillset(&blocked);
+        for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGXFSZ})
+            (void)::sigdelset(&blocked, own);
+        (void)::pthread_sigmask(SIG_SETMASK, &blocked, &before_);
     }
     ~SignalsBlocked() { (void)::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
     SignalsBlocked(const SignalsBlocked&) = delete;

@@ -108,8 +108,10 @@ void Mover::Impl::drop_loaded(TransferSlot& slot) noexcept {
         }
         op = next;
     }
-    // Others may use what it held, but not from inside here.
     if (!any) return;
+    // Others may use what it held, those of the same peer among them, but not from inside here.
+    PeerBook& book = *slot.book;
+    if (!book.ready.empty() && !Ring::linked(book)) enter(book, PeerBook::Place::ring);
     context_.disarm(loaded_retry_);
     context_.arm(loaded_retry_, context_.now_us());
 }

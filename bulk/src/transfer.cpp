@@ -81,7 +81,10 @@ Mover::Impl::Impl(na::Context& context, std::vector<std::shared_ptr<na::Transpor
     close_work_.run = &on_close;
 }
 
-Mover::Impl::~Impl() { CINNABAR_ASSERT(transfers_.taken() == 0 && !retry_.armed() && loaded_.empty()); }
+Mover::Impl::~Impl() {
+    CINNABAR_ASSERT(transfers_.taken() == 0 && !retry_.armed() && loaded_.empty());
+    context_.disarm(loaded_retry_);
+}
 
 Transfer* Mover::Impl::start(const TransferArgs& args, TransferDone done, void* user, Deliver deliver,
                              TransferProgress progress, Errc& why) noexcept {

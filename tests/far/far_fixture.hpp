@@ -80,8 +80,8 @@ class MadeUpFar final : public bulk::FarMemory {
         return *threads;
     }
     [[nodiscard]] std::shared_ptr<void> pin(Bytes) noexcept override {
-        ++pins;
-        return std::shared_ptr<void>(this, [](void* self) { --static_cast<MadeUpFar*>(self)->pins; });
+        ++*pins;
+        return std::shared_ptr<void>(pins.get(), [held = pins](void*) { --*held; });
     }
 
     // Each copy takes so long, and the first one tells by `function` that it has begun. Before the first copy.
@@ -101,7 +101,7 @@ class MadeUpFar final : public bulk::FarMemory {
 
     std::atomic<int> entered{0};
     std::atomic<int> ended{0};
-    std::atomic<int> pins{0};
+    const std::shared_ptr<std::atomic<int>> pins = std::make_shared<std::atomic<int>>(0);  // which outlive this
 
   private:
     bulk::FarEnd enter() {

@@ -122,7 +122,26 @@ TEST_F(FarMoverTest, ACancelDropsWhatIsLoadedAndItsBuffersServeOthers) {
     run();
     finish();
     EXPECT_EQ(next.result, Errc::ok);
-    EXPECT_EQ(far->pins, 2) << "the buffers are those of before, and were pinned once";
+    EXPECT_EQ(*far->pins, 2) << "the buffers are those of before, and were pinned once";
+}
+
+TEST_F(FarMoverTest, OthersOfThePeerGoOnWithTheBuffersOfWhatIsDropped) {
+    open_with(8 * chunk, 16);
+    Scattered there(8 * chunk);
+    const Lent lent(there.region, {transport});
+    port().answers.assign(8, Errc::again);
+    Outcome dropped;
+    Outcome waiting;
+    Transfer* const transfer = start(args_of(lent, region, Direction::push), dropped);
+    start(args_of(lent, region, Direction::push), waiting);
+    run();
+    ASSERT_EQ(far->entered, 8) << "the share of the peer";
+    mover->cancel(*transfer);
+    run();
+    EXPECT_EQ(dropped.result, Errc::canceled);
+    EXPECT_EQ(port().posted.size(), 8u);
+    finish();
+    EXPECT_EQ(waiting.result, Errc::ok);
 }
 
 TEST_F(FarMoverTest, WhatHasComeForACanceledPullIsNotStored) {

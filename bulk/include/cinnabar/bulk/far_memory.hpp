@@ -43,8 +43,8 @@ class CINNABAR_API FarMemory {
     [[nodiscard]] virtual FarEnd store(std::uint64_t offset, ConstBytes from) noexcept = 0;
     // Where the copies run; they live until the process ends.
     [[nodiscard]] virtual WorkThreads& threads() const noexcept = 0;
-    // Makes a staging buffer fast to copy from and to, for as long as what is returned lives; null where there is
-    // nothing to do, or where it failed, which costs time only. Asked once for each buffer and kind, on threads().
+    // Makes a staging buffer fast to copy from and to, for as long as what is returned lives, which may outlive this
+    // object; null: nothing to do, or failed, which costs time only. Once for each buffer and kind, on threads().
     [[nodiscard]] virtual std::shared_ptr<void> pin(Bytes) noexcept { return nullptr; }
 
   protected:
