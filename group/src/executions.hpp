@@ -26,7 +26,7 @@ struct Execution {
     na::Addr source;  // who pays for it
     std::stop_source stop;
     std::shared_ptr<Signal> ended = std::make_shared<Signal>();
-    TreeAnswer answer;  // once it has ended
+    TreeAnswer answer;                                                     // once it has ended
     const std::shared_ptr<Sources> sources = std::make_shared<Sources>();  // of the memory that it moves
     // Under the mutex of Executions:
     unsigned waiting = 0;              // deliveries that wait for it
