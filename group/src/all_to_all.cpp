@@ -59,8 +59,7 @@ void offer_all(Exchange& exchange) {
         terms.bytes = region.bytes();
         auto holding = std::make_shared<Holding>(exchange.core->node, terms.bytes, terms.chunk_bytes);
         holding->hold_all(region);
-        auto offer =
-            Offers::open(exchange.core->offers, holding, terms, ticket_for(exchange.secret, rank));
+        auto offer = Offers::open(exchange.core->offers, holding, terms, ticket_for(exchange.secret, rank));
         exchange.given.emplace(rank, Given{std::move(holding), std::move(offer)});
     }
 }
@@ -113,7 +112,7 @@ hl::Task<Errc> take_from(Exchange& exchange, Rank rank, bulk::Region into) {
     auto moving = move_chunks(std::move(asking), std::move(into), nullptr);
     auto stoppable = hl::with_stop(std::move(moving), route.lost);
     const Result<void> moved = co_await stoppable;
-    co_return moved.code() == Errc::canceled && route.lost.stop_requested() ? Errc::peer_lost : moved.code();
+    co_return moved.code() == Errc::canceled&& route.lost.stop_requested() ? Errc::peer_lost : moved.code();
 }
 
 hl::Task<void> take_in_turn(Exchange& exchange) {

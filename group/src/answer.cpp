@@ -57,7 +57,8 @@ hl::Task<Result<TreeAnswer>> answer_call(std::shared_ptr<Core> core, hl::Request
     const bool shaped = request.mode <= detail::Mode::reduce && request.tree <= Tree::chain && request.fanout >= 2 &&
                         request.fanout <= 64 && request.claims.size() <= claims_max;
     auto below = ranks_of(request.below, core->options.swim.members_max);
-    if (!shaped || !below || !well_formed(request.terms, !below->empty()) || std::find(below->begin(), below->end(), request.to) != below->end())
+    if (!shaped || !below || !well_formed(request.terms, !below->empty()) ||
+        std::find(below->begin(), below->end(), request.to) != below->end())
         co_return Errc::protocol;
     core->learn(request.claims, false);
     TreeAnswer meta;

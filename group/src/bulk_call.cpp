@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The caller's side of calls that move memory.
 #include "bounded.hpp"
-#include "collect.hpp"
 #include "bulk_terms.hpp"
+#include "collect.hpp"
 
 #include <cinnabar/hl/when_all.hpp>
 

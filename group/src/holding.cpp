@@ -151,8 +151,10 @@ hl::Task<void> Holding::wait_for_takers() {
         const TimeUs now = node_.rpc_context().now_us();
         const TimeUs left = task && task->deadline > now ? task->deadline - now : 0;
         const Errc waited = co_await wait_for(node_, changed, Microseconds(left / 2));
-        if (waited == Errc::ok) seen = ~std::uint64_t{0};
-        else if (waited != Errc::timed_out) co_return;
+        if (waited == Errc::ok)
+            seen = ~std::uint64_t{0};
+        else if (waited != Errc::timed_out)
+            co_return;
     }
 }
 

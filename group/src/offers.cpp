@@ -130,6 +130,7 @@ std::size_t Offers::size() const {
 
 Result<void> Offers::serve(const std::shared_ptr<Offers>& offers, hl::NodeRef node, rpc::ProviderId provider) {
     const std::lock_guard lock(offers->serving_mutex_);
+    if (offers->closed_) return Error(Errc::closed, "this process has left the group");
     if (offers->serving_) return {};
     const hl::WithProvider by = hl::provider(provider);
     CINNABAR_TRY_VOID(node.serve(
@@ -141,6 +142,7 @@ Result<void> Offers::serve(const std::shared_ptr<Offers>& offers, hl::NodeRef no
 
 void Offers::withdraw(hl::NodeRef node, rpc::ProviderId provider) noexcept {
     const std::lock_guard lock(serving_mutex_);
+    closed_ = true;
     if (!std::exchange(serving_, false)) return;
     (void)node.withdraw(chunk_rpc, provider);
     (void)node.withdraw(moved_message, provider);

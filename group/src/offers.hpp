@@ -79,6 +79,7 @@ class Offers {
     // under that provider.
     [[nodiscard]] static Result<void> serve(const std::shared_ptr<Offers>& offers, hl::NodeRef node,
                                             rpc::ProviderId provider);
+    // And never serves again.
     void withdraw(hl::NodeRef node, rpc::ProviderId provider) noexcept;
 
   private:
@@ -90,6 +91,7 @@ class Offers {
     std::unordered_map<std::uint64_t, std::shared_ptr<Offer>> offers_;
     std::mutex serving_mutex_;
     bool serving_ = false;
+    bool closed_ = false;
 };
 
 }  // namespace cinnabar::group

@@ -29,9 +29,7 @@ std::uint64_t Portion::bytes() const noexcept { return state_->terms().bytes; }
 hl::Task<Result<void>> Portion::receive(bulk::Region into) const {
     return PortionState::move(state_, std::move(into), Way::to_members);
 }
-hl::Task<Result<void>> Portion::receive(Bytes into) const {
-    return move_plain(state_, exposed(into), Way::to_members);
-}
+hl::Task<Result<void>> Portion::receive(Bytes into) const { return move_plain(state_, exposed(into), Way::to_members); }
 hl::Task<Result<void>> Portion::send(bulk::Region from) const {
     return PortionState::move(state_, std::move(from), Way::from_members);
 }
@@ -62,14 +60,16 @@ Offers::Kept PortionState::offer() const { return Offers::open(offers_, holding_
 
 Result<void> PortionState::admit(const bulk::Region& region, Way way) {
     if (way != terms().way)
-        return Error(Errc::permission, way == Way::to_members ? "the call gathers: send() is for its portions"
-                                                              : "the call does not gather: receive() is for its portions");
+        return Error(Errc::permission, way == Way::to_members
+                                           ? "the call gathers: send() is for its portions"
+                                           : "the call does not gather: receive() is for its portions");
     if (region.bytes() != terms().bytes)
         return Error(Errc::invalid_argument, "the memory has not the size of the portion; see Portion::bytes()");
     const na::Access need = way == Way::to_members ? na::Access::write : na::Access::read;
     if (region && !na::allows(region.access(), need))
         return Error(Errc::permission, "the region does not allow what the portion needs it for");
     if (begun_.exchange(true)) return Error(Errc::busy, "a portion moves once");
+    if (holding_->taken_back()) return Error(Errc::closed, "a portion moves while its handler runs");
     return {};
 }
 

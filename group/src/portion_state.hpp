@@ -18,8 +18,8 @@ struct Asking {
     std::shared_ptr<ChunkSources> sources;
     bool only_source = false;  // there will be no other one
 };
-// Moves the bytes of `region` chunk by chunk, `terms.window` at a time, and tells the source that it was all. What is in
-// place is told to `holding`, if there is one. Errors: Portion::receive().
+// Moves the bytes of `region` chunk by chunk, `terms.window` at a time, and tells the source that it was all. What is
+// in place is told to `holding`, if there is one. Errors: Portion::receive().
 [[nodiscard]] hl::Task<Result<void>> move_chunks(Asking asking, bulk::Region region, std::shared_ptr<Holding> holding);
 
 class PortionState {

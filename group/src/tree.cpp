@@ -24,9 +24,9 @@ Shape shape_for(Tree wanted, unsigned fanout, std::size_t members, std::size_t b
     return {wanted, fanout == 0 ? 4 : std::clamp(fanout, 2u, 64u)};
 }
 
-// In units of bytes sent by one process. In a chain all of it leaves each process once, and the last one has it later by
-// a chunk for each before it. In a binary tree it leaves each process twice; in a binomial one, the first sends it to
-// log2(members) others.
+// In units of bytes sent by one process. In a chain all of it leaves each process once, and the last one has it later
+// by a chunk for each before it. In a binary tree it leaves each process twice; in a binomial one, the first sends it
+// to log2(members) others.
 Shape bulk_shape_for(Tree wanted, unsigned fanout, std::size_t members, std::uint64_t bytes,
                      std::uint64_t chunk_bytes) {
     if (wanted != Tree::automatic) return shape_for(wanted, fanout, members, 0);

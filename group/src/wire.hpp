@@ -64,8 +64,8 @@ struct RankRun {
 enum class Way : std::uint8_t { none, to_members, from_members };
 struct Terms {
     Way way = Way::none;
-    bool checksum = false;         // of each chunk
-    std::uint8_t window = 0;       // chunks that a member has in flight
+    bool checksum = false;    // of each chunk
+    std::uint8_t window = 0;  // chunks that a member has in flight
     std::uint32_t chunk_bytes = 0;
     std::uint64_t bytes = 0;   // for this member
     std::uint64_t ticket = 0;  // under which the sender of the request offers them
@@ -103,7 +103,8 @@ struct TreeAnswer {
     std::vector<detail::Part> parts;
     std::vector<std::byte> combined;
     std::vector<Failure> failures;
-    std::vector<Rank> orphans;  // members below that have to be cared for by the caller: this one cannot give them chunks
+    std::vector<Rank>
+        orphans;  // members below that have to be cared for by the caller: this one cannot give them chunks
 };
 inline constexpr hl::Rpc<TreeAnswer(TreeRequest)> tree_rpc{"cinnabar.group.call"};
 // The caller has given up: what still runs of this call ends.

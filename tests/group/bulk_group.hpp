@@ -36,8 +36,7 @@ struct Received {
 
 class BulkGroup {
   public:
-    BulkGroup(std::size_t members, std::uint64_t seed, sim::WorldOptions weather = {})
-        : all(members, seed, weather) {
+    BulkGroup(std::size_t members, std::uint64_t seed, sim::WorldOptions weather = {}) : all(members, seed, weather) {
         for (std::size_t i = 0; i < members; ++i) serve(all[i]);
     }
     void serve(SimMember& member) {

@@ -109,7 +109,8 @@ TEST_F(BulkLiar, a_caller_that_delivers_nothing_is_waited_for_no_longer_than_its
 class LyingTaker : public BulkLiar {
   protected:
     LyingTaker() {
-        liar_.serve(group::swim_message, [this](hl::Request<group::Message> r) { answer_ping(*r, r.source()); }).value();
+        liar_.serve(group::swim_message, [this](hl::Request<group::Message> r) { answer_ping(*r, r.source()); })
+            .value();
         liar_.serve(group::tree_rpc, [this](hl::Request<TreeRequest> r) { return keep(*r); }).value();
         const group::JoinRequest join{"group", group::no_rank, 4242, liar_.self_addr(), {}, 0};
         joined_ = liar_.call(group::join_rpc, at(0), join, 1s).wait().value();

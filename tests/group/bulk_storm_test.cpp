@@ -62,7 +62,10 @@ class BulkStorm {
     explicit BulkStorm(std::uint64_t seed)
         : random_(seed),
           all_(4 + seed % 5, seed,
-               {.host_bytes_per_us = 20, .reset_one_in = seed % 3 == 0 ? 60u : 0u, .late_one_in = 30}) {
+               {.profile = seed % 2 == 0 ? sim::Profile::friendly : sim::Profile::rdma_strict,
+                .host_bytes_per_us = 20,
+                .reset_one_in = seed % 3 == 0 ? 60u : 0u,
+                .late_one_in = 30}) {
         for (std::size_t i = 0; i < all_.size(); ++i) serve(all_[i]);
         client_ = all_.client();
     }
@@ -166,7 +169,7 @@ class BulkStorm {
     }
 
     Random random_;
-    std::vector<std::unique_ptr<HandlersOf>> handlers_;     // outlive the members
+    std::vector<std::unique_ptr<HandlersOf>> handlers_;  // outlive the members
     std::vector<std::unique_ptr<BulkOutcome>> outcomes_;
     SimGroup all_;
     std::unique_ptr<SimMember> client_;

@@ -137,8 +137,8 @@ TEST(bulk_broadcast, passes_by_a_member_whose_handler_wants_none_of_it) {
         };
         group.all[i].group->serve_bulk(choosy, handler).value();
     }
-    const auto reached = sync_wait(group.all[0].group->broadcast_bulk(choosy, 1, region_of(memory),
-                                                                      bulk_options(Tree::chain)));
+    const auto reached =
+        sync_wait(group.all[0].group->broadcast_bulk(choosy, 1, region_of(memory), bulk_options(Tree::chain)));
     ASSERT_TRUE(reached.ok());
     EXPECT_EQ(reached->count, 5u);
     ASSERT_EQ(reached->failures.size(), 1u);
@@ -232,6 +232,19 @@ TEST(bulk_calls, a_portion_moves_once_and_into_memory_of_its_size) {
     regions[1] = region_of(memory);
     EXPECT_TRUE(sync_wait(group.all[0].group->scatter_bulk(probe, {}, regions, bulk_options()))->all());
     EXPECT_EQ(codes, (std::vector{Errc::invalid_argument, Errc::permission, Errc::ok, Errc::ok, Errc::busy}));
+}
+
+TEST(bulk_calls, a_portion_is_closed_once_its_handler_has_ended) {
+    BulkGroup group(2, 12);
+    constexpr Rpc<void()> keep{"test.keep"};
+    std::optional<Portion> kept;
+    group.all[1].group->serve_bulk(keep, [&kept](Portion portion) { kept.emplace(std::move(portion)); }).value();
+    Memory memory = pattern(100, 1);
+    Regions regions;
+    regions[1] = region_of(memory);
+    EXPECT_TRUE(sync_wait(group.all[0].group->scatter_bulk(keep, {}, regions, bulk_options()))->all());
+    Memory late(100);
+    EXPECT_EQ(sync_wait(kept->receive(Bytes(late))).code(), Errc::closed);
 }
 
 TEST(bulk_calls, scatter_and_gather_move_a_region_for_each_rank) {

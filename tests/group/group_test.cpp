@@ -197,8 +197,8 @@ TEST(group, a_scatter_to_many_goes_down_a_tree) {
     ASSERT_EQ(gathered.failures.size(), 1u);
     EXPECT_EQ(gathered.failures[0].rank, 0u);
     EXPECT_LE(all.world().counts(client->host).connections, 16u) << "not with all of them";
-    const std::map<Rank, std::string> much{{1, std::string(300'000, 'a')}, {2, "b"}, {3, "c"}, {4, "d"}, {5, "e"},
-                                           {6, "f"},                       {7, "g"}, {8, "h"}, {9, "i"}};
+    const std::map<Rank, std::string> much{
+        {1, std::string(300'000, 'a')}, {2, "b"}, {3, "c"}, {4, "d"}, {5, "e"}, {6, "f"}, {7, "g"}, {8, "h"}, {9, "i"}};
     EXPECT_EQ(sync_wait(client->group->scatter(note, much, ten_seconds)).value().count, 9u) << "straight from here";
     EXPECT_EQ(all[1].notes.front().size(), 300'000u);
     EXPECT_EQ(all[9].notes.front(), "i");

@@ -191,9 +191,8 @@ TEST(group_processes, memory_flows_and_is_stored_and_forwarded) {
         for (std::size_t i = 0; i < members; ++i) std::memcpy(copy.data(), region.contiguous().data(), copy.size());
         const auto copied = std::chrono::steady_clock::now();
         const auto ms = [](auto span) { return std::chrono::duration<double, std::milli>(span).count(); };
-        std::cout << mib << " MiB to " << members << ": flows " << ms(flowed - begun)
-                  << " ms, stored and forwarded " << ms(stored - flowed) << " ms, memcpy of one thread "
-                  << ms(copied - stored) << " ms\n";
+        std::cout << mib << " MiB to " << members << ": flows " << ms(flowed - begun) << " ms, stored and forwarded "
+                  << ms(stored - flowed) << " ms, memcpy of one thread " << ms(copied - stored) << " ms\n";
     }
     group.leave();
 }

@@ -20,6 +20,7 @@ SimGroup::SimGroup(std::size_t members, std::uint64_t seed, sim::WorldOptions we
     weather.seed = seed;
     sim::WorldOptions calm;
     calm.seed = seed;
+    calm.profile = weather.profile;
     world_ = sim::World::numbered(number_, calm);
     auto first = open(true);
     first->group.emplace(group::Group::create(*first->node, options()).value());

@@ -49,6 +49,7 @@ class SimGroup {
     void calm() {
         sim::WorldOptions calm;
         calm.seed = seed_;
+        calm.profile = world_->options().profile;
         world_->set_options(calm);
     }
     void heal() { world_->heal_all(); }

@@ -110,11 +110,11 @@ class WorldState final : public TimeSource, public std::enable_shared_from_this<
     std::uint64_t events_run_ = 0;
     std::uint64_t slot_misses_ = 0;
     bool running_ = false;
-    std::vector<SimTransport*> hosts_;                                   // in the order in which they were opened
-    std::map<std::pair<std::string, std::string>, std::uint64_t> cuts_;  // names in order
+    std::vector<SimTransport*> hosts_;                                    // in the order in which they were opened
+    std::map<std::pair<std::string, std::string>, std::uint64_t> cuts_;   // names in order
     std::map<std::pair<std::string, std::string>, std::uint64_t> moved_;  // from and to
     std::map<std::string, TimeUs> busy_until_;                            // of what a host sends
-    std::vector<Held> held_;                                             // what partitions hold back
+    std::vector<Held> held_;                                              // what partitions hold back
 };
 
 [[nodiscard]] Result<std::unique_ptr<na::Transport>> open_host(const std::shared_ptr<WorldState>& world,

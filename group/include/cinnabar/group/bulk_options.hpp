@@ -11,8 +11,8 @@ namespace cinnabar::group {
 
 // Must stay trivially destructible, as CollectiveOptions.
 struct BulkOptions {
-    // Whom it is for, and for how long. `tree` automatic: of a broadcast, by its bytes, which of a chain, a binary and a
-    // binomial tree takes the least time; `fanout` counts where `tree` is k_ary or k_nomial. Others need no tree.
+    // Whom it is for, and for how long. `tree` automatic: of a broadcast, by its bytes, which of a chain, a binary and
+    // a binomial tree takes the least time; `fanout` counts where `tree` is k_ary or k_nomial. Others need no tree.
     CollectiveOptions call = {};
     std::uint32_t chunk_bytes = std::uint32_t{1} << 20;  // 4 KiB to 16 MiB; what moves on as soon as it has come
     unsigned chunks_in_flight = 4;                       // from one process to another, 1 to 16

@@ -73,7 +73,7 @@ struct CollectiveCall {
     unsigned fanout = 0;
     Microseconds deadline{0};
     std::stop_token stop;
-    Errc failed = Errc::ok;  // the arguments could not be encoded
+    Errc failed = Errc::ok;                 // the arguments could not be encoded
     std::shared_ptr<PortionState> portion;  // what it moves; null: nothing
 };
 

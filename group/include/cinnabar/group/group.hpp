@@ -194,14 +194,14 @@ class CINNABAR_API Group {
     }
 
     // Each gives every other one the region that is named for its rank, and takes what comes from it into another. Each
-    // asks for what it takes, of a few members at a time, so nobody is flooded. Counted are those whose bytes have come;
-    // a failure is of one who did not come, or died, or whose region has another size (invalid_argument). It ends when
-    // the others have taken theirs as well, or can be seen not to.
+    // asks for what it takes, of a few members at a time, so nobody is flooded. Counted are those whose bytes have
+    // come; a failure is of one who did not come, or died, or whose region has another size (invalid_argument). It ends
+    // when the others have taken theirs as well, or can be seen not to.
     [[nodiscard]] hl::Task<Result<Reached>> all_to_all(const std::string& name, std::map<Rank, bulk::Region> give,
                                                        std::map<Rank, bulk::Region> take,
                                                        const BulkOptions& options = {}) const {
-        return reached(detail::all_to_all(core_, name, std::move(give), std::move(take), all_call({}, options.call),
-                                          options));
+        return reached(
+            detail::all_to_all(core_, name, std::move(give), std::move(take), all_call({}, options.call), options));
     }
 
   private:

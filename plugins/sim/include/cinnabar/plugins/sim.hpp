@@ -42,7 +42,8 @@ struct WorldOptions {
     Microseconds latency_min{5};  // one way
     Microseconds latency_max{50};
     std::uint32_t bytes_per_us = 1000;
-    // Of all that leaves a host by RMA, which then goes one after the other; 0: each access has bytes_per_us for itself.
+    // Of all that leaves a host by RMA, which then goes one after the other; 0: each access has bytes_per_us for
+    // itself.
     std::uint32_t host_bytes_per_us = 0;
     // "One in N", 0 for never:
     std::uint32_t again_one_in = 0;         // a post answers `again`
