@@ -205,27 +205,6 @@ std::string_view advice_for(rpc::CallPhase phase) noexcept {
     }
 }
 
-std::string_view words_for(rpc::CallPhase phase) noexcept {
-    switch (phase) {
-        case rpc::CallPhase::connecting:
-            return "connecting";
-        case rpc::CallPhase::waits_for_credit:
-            return "waiting for a credit";
-        case rpc::CallPhase::waits_for_reply_slot:
-            return "waiting for a slot for the reply";
-        case rpc::CallPhase::waits_for_room:
-            return "waiting for room in the transport";
-        case rpc::CallPhase::sending:
-            return "sending";
-        case rpc::CallPhase::sent:
-            return "waiting for the answer";
-        case rpc::CallPhase::fetching:
-            return "fetching the result";
-        default:
-            return {};
-    }
-}
-
 bool ends_early(Errc code) noexcept {
     return code == Errc::timed_out || code == Errc::canceled || code == Errc::peer_lost || code == Errc::overloaded;
 }
@@ -251,9 +230,11 @@ std::string CallOp::ending_of(rpc::Call& call, TimeUs took_us) noexcept {
     ended_in_ = call.ended_in(waited_us);
     try {
         std::string text = ", over " + std::string(call.scheme()) + ": ";
-        text.append(words_for(ended_in_));
-        if (waited_us != 0) text.append(" for ").append(span_text(waited_us));
-        if (!words_for(ended_in_).empty()) text.append(", ");
+        if (ended_in_ != rpc::CallPhase::unknown) {
+            text.append(to_string(ended_in_));
+            if (waited_us != 0) text.append(" for ").append(span_text(waited_us));
+            text.append(", ");
+        }
         return text.append("ended after ").append(span_text(took_us));
     } catch (const std::bad_alloc&) {
         return {};

@@ -3,6 +3,7 @@
 
 #include "node_core.hpp"
 
+#include <cinnabar/base/hex.hpp>
 #include <cinnabar/base/log.hpp>
 #include <cinnabar/hl/node_reports.hpp>
 #include <cinnabar/hl/serve.hpp>
@@ -13,7 +14,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <span>
 
 namespace cinnabar::hl {
@@ -204,11 +204,8 @@ PeerReport report_of(const rpc::PeerSnapshot& peer, TimeUs now) {
 }
 
 std::string name_or_id(NodeCore& node, rpc::RpcId id) {
-    std::string name(node.name_of(id));
-    if (!name.empty()) return name;
-    std::array<char, 24> text{};
-    (void)std::snprintf(text.data(), text.size(), "id:%016llx", static_cast<unsigned long long>(id));
-    return text.data();
+    const std::string_view name = node.name_of(id);
+    return name.empty() ? "id:" + to_hex(id) : std::string(name);
 }
 
 CallReport report_of(NodeCore& node, const rpc::CallSnapshot& call, TimeUs now) {

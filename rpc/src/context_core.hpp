@@ -103,6 +103,10 @@ class ContextCore final : public na::Receiver {
     void describe(const PeerBook& book, PeerSnapshot& out) const noexcept;
     [[nodiscard]] unsigned describe_calls(const PeerBook& book, LookPlace& place,
                                           std::span<CallSnapshot> out) const noexcept;
+    [[nodiscard]] unsigned describe_sent_calls(LookPlace& place, std::uint32_t& steps,
+                                               std::span<CallSnapshot> out) const noexcept;
+    void describe(const PeerBook& book, const Call& call, CallSnapshot& shown) const noexcept;
+    void describe(const PeerBook& book, const Request& request, CallSnapshot& shown) const noexcept;
 
     // What waits to be sent (queue.cpp).
     [[nodiscard]] Call& next_to_send(PeerBook& book) noexcept;

@@ -50,8 +50,8 @@ TEST(CallsText, JsonIsOneLineWithAllOfIt) {
     const std::string json = calls_json(state, Microseconds{0});
     EXPECT_EQ(json,
               "{\"process\": 42, \"calls\": [{\"side\": \"origin\", \"rpc\": \"a \\\"name\\\"\", \"provider\": 0, "
-              "\"peer\": \"tcp://10.0.0.7:4000\", \"transport\": \"tcp\", \"context\": 0, \"phase\": \"waits for a "
-              "credit\", \"reason\": \"waits for a credit: the peer holds all requests that it takes of this node\", "
+              "\"peer\": \"tcp://10.0.0.7:4000\", \"transport\": \"tcp\", \"context\": 0, \"phase\": \"waiting for a "
+              "credit\", \"reason\": \"waiting for a credit: the peer holds all requests that it takes of this node\", "
               "\"age_us\": 4000000, \"bytes\": 0, \"ahead\": 0}], \"cut\": false}\n");
 }
 
@@ -87,7 +87,7 @@ TEST(Prometheus, TextIsWellFormed) {
     EXPECT_NE(all.find("cinnabar_request_seconds_count" + labels + "} 7\n"), std::string::npos);
     EXPECT_NE(all.find("cinnabar_peers{transport=\"tcp\",state=\"connected\"} 2\n"), std::string::npos);
     EXPECT_NE(all.find("cinnabar_pool_queued{pool=\"pool\"} 7\n"), std::string::npos);
-    EXPECT_NE(all.find("cinnabar_oldest_call_seconds{side=\"origin\",phase=\"sent, waits for the answer\"} 2.5\n"),
+    EXPECT_NE(all.find("cinnabar_oldest_call_seconds{side=\"origin\",phase=\"waiting for the answer\"} 2.5\n"),
               std::string::npos);
 }
 
