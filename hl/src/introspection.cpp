@@ -112,8 +112,16 @@ std::vector<std::uint64_t> counts_of(const Histogram& histogram) {
 std::vector<RpcReport> all_rpcs(NodeCore& node) {
     std::vector<RpcReport> all;
     for (RpcCounts& counts : node.stats()) {
-        all.push_back({std::move(counts.name), 0, counts.calls, counts.calls_failed, counts.requests,
-                       counts.requests_failed, counts_of(counts.call_time), counts_of(counts.serve_time)});
+        RpcReport& report = all.emplace_back();
+        report.name = std::move(counts.name);
+        report.calls = counts.calls;
+        report.calls_failed = counts.calls_failed;
+        report.requests = counts.requests;
+        report.requests_failed = counts.requests_failed;
+        report.call_time = counts_of(counts.call_time);
+        report.serve_time = counts_of(counts.serve_time);
+        report.timed = counts.parts.front().total();
+        if (report.timed != 0) report.parts_us.assign(counts.parts_us.begin(), counts.parts_us.end());
     }
     for (const auto& served : node.engine().served()) {
         const auto found =

@@ -38,6 +38,10 @@ std::string event(const SpanRecord& span, char phase, std::uint64_t at_us) {
         text.append("\", \"peer\": \"").append(plain(span.peer));
         text.append("\", \"result\": \"").append(to_string(span.result)).append("\"");
         if (span.bytes != 0) text.append(", \"bytes\": ").append(std::to_string(span.bytes));
+        for (std::size_t part = 0; is_timed(span) && part < call_parts; ++part) {
+            text.append(", \"us ").append(to_string(static_cast<CallPart>(part))).append("\": ");
+            text.append(std::to_string(span.parts_us[part]));
+        }
         text.append("}");
     }
     return text += '}';

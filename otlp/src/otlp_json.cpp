@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
 
 namespace cinnabar::otlp {
@@ -31,6 +32,11 @@ Json json_of(const hl::SpanRecord& span) {
     if (!span.peer.empty()) attributes.push_back(attribute("network.peer.address", span.peer));
     if (span.bytes != 0) {
         attributes.push_back({{"key", "cinnabar.bytes"}, {"value", {{"intValue", std::to_string(span.bytes)}}}});
+    }
+    for (std::size_t part = 0; is_timed(span) && part < hl::call_parts; ++part) {
+        std::string key = "cinnabar.us_" + std::string(to_string(static_cast<hl::CallPart>(part)));
+        std::replace(key.begin(), key.end(), ' ', '_');
+        attributes.push_back({{"key", key}, {"value", {{"intValue", std::to_string(span.parts_us[part])}}}});
     }
     Json json{{"traceId", to_hex(span.context.id[0]) + to_hex(span.context.id[1])},
               {"spanId", to_hex(span.context.span)},
