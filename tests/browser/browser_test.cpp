@@ -92,7 +92,11 @@ TEST_F(Browser, ShowsTheReport) {
     const auto file = folder.put("report.html", perf::html_report(results));
     look_at("report", "file://" + file);
     EXPECT_EQ(driver_->run(test::points_shown), 3 + 6 + 6) << "by depth, by load, by size with the machine's limit";
-    EXPECT_EQ(driver_->run("return document.querySelectorAll('figure').length"), 4 + 5);
+    EXPECT_EQ(driver_->run("return document.querySelectorAll('figure').length"), 4 + 5 + 1);
+    EXPECT_EQ(driver_->run("return [...document.querySelectorAll('.bars > svg .bar')].filter(bar => "
+                           "bar.getBoundingClientRect().width > 1).length"),
+              5 * 4)
+        << "where the time went, of each row";
     const auto lines = driver_->run(test::points_of_lines);
     std::size_t slices = 0;
     for (const auto& line : lines) slices += line == perf::Timeline::slices ? 1 : 0;

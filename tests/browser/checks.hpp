@@ -17,7 +17,8 @@ return [...document.body.querySelectorAll('*')]
 inline constexpr const char* hard_to_read = R"js(
 const channels = text => text.match(/[\d.]+/g).map(Number);
 const luminance = rgb => {
-  const [r, g, b] = rgb.slice(0, 3).map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+  const linear = v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+  const [r, g, b] = rgb.slice(0, 3).map(v => linear(v / 255));
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 };
 const behind = element => {
@@ -34,10 +35,12 @@ for (const element of document.body.querySelectorAll('*')) {
   if (!own || box.width === 0 || ['SCRIPT', 'STYLE', 'TITLE', 'title'].includes(element.tagName)) continue;
   const style = getComputedStyle(element);
   const inSvg = element instanceof SVGElement;
-  const both = [luminance(channels(inSvg ? style.fill : style.color)), luminance(behind(element))].sort((a, b) => a - b);
-  const contrast = (both[1] + 0.05) / (both[0] + 0.05);
+  const text = luminance(channels(inSvg ? style.fill : style.color));
+  const page = luminance(behind(element));
+  const contrast = (Math.max(text, page) + 0.05) / (Math.min(text, page) + 0.05);
   const size = parseFloat(style.fontSize) * (inSvg ? element.getScreenCTM().a : 1);
-  if (contrast < 4.5 || size < 9) wrong.push(own.slice(0, 40) + ': contrast ' + contrast.toFixed(2) + ', ' + size + ' px');
+  if (contrast < 4.5 || size < 9)
+    wrong.push(own.slice(0, 40) + ': contrast ' + contrast.toFixed(2) + ', ' + size + ' px');
 }
 return wrong;
 )js";
@@ -49,7 +52,8 @@ for (const svg of document.querySelectorAll('svg')) {
   const frame = svg.getBoundingClientRect();
   const boxes = [...svg.querySelectorAll('text')].map(e => [e.textContent, e.getBoundingClientRect()]);
   boxes.forEach(([text, box], i) => {
-    if (box.left < frame.left - 1 || box.right > frame.right + 1 || box.top < frame.top - 1 || box.bottom > frame.bottom + 1)
+    if (box.left < frame.left - 1 || box.right > frame.right + 1 || box.top < frame.top - 1 ||
+        box.bottom > frame.bottom + 1)
       wrong.push(text + ' is cut off');
     for (const [other, its] of boxes.slice(i + 1)) {
       if (box.left < its.right && its.left < box.right && box.top < its.bottom - 3 && its.top < box.bottom - 3)

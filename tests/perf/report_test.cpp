@@ -3,6 +3,7 @@
 #include "made_up_results.hpp"
 #include "perf/html_report.hpp"
 #include "perf/html_style.hpp"
+#include "perf/part_bars.hpp"
 #include "perf/report_plots.hpp"
 
 #include <gtest/gtest.h>
@@ -65,6 +66,10 @@ TEST(PerfReport, PlotsHaveAsManyPointsAsTheData) {
     }
     const std::string page = html_report(results);
     EXPECT_EQ(count(page, "<figure>"), 4u + 5);
+    EXPECT_EQ(count(page, "<figure class=\"bars\">"), 1u);
+    EXPECT_EQ(count(part_bars(results), "<title>"), 5u * 4) << "of each row the parts that are there";
+    EXPECT_EQ(count(part_bars(results), "64 B, depth 16: 80.0 us"), 1u);
+    EXPECT_EQ(count(part_bars(results), "waiting for the handler: 48.0 us, 60 %"), 1u);
 }
 
 TEST(PerfReport, PointsLieInsideOfTheirPlots) {
@@ -105,7 +110,7 @@ TEST(PerfReport, NothingMeasuredIsAPageAsWell) {
     EXPECT_EQ(count(page, "nothing was measured in that time"), 2u);
     EXPECT_EQ(count(page, "Not everything ended well"), 1u);
     EXPECT_EQ(count(page, "Latency over time"), 0u);
-    EXPECT_EQ(count(page, "<figure>"), 0u);
+    EXPECT_EQ(count(page, "<figure"), 0u);
 }
 
 TEST(PerfReport, AServerCannotWriteIntoThePage) {

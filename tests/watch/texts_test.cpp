@@ -58,6 +58,8 @@ TEST(CallsText, JsonIsOneLineWithAllOfIt) {
 // Every line is a comment, or a name with labels and a number; a family is in one place; no series comes twice.
 TEST(Prometheus, TextIsWellFormed) {
     State state = state_at(5, {served("a\"b\\c\nd\xff", 7, 2), served("plain", 0)});
+    state.rpcs[1].timed = 2;
+    state.rpcs[1].parts_us = {1'000, 2'000, 3'000, 4'000, 5'000};
     state.peers = {connected("one"), connected("two")};
     state.calls = {waiting("x", rpc::CallPhase::sent, 2'500'000)};
     state.node.pools = {{"pool", 1, 2, 3}, {"pool", 1, 5, 3}};
@@ -85,6 +87,10 @@ TEST(Prometheus, TextIsWellFormed) {
     EXPECT_NE(all.find("cinnabar_request_seconds_bucket" + labels + ",le=\"4e-06\"} 7\n"), std::string::npos);
     EXPECT_NE(all.find("cinnabar_request_seconds_bucket" + labels + ",le=\"+Inf\"} 7\n"), std::string::npos);
     EXPECT_NE(all.find("cinnabar_request_seconds_count" + labels + "} 7\n"), std::string::npos);
+    EXPECT_NE(all.find("cinnabar_call_part_seconds_total{rpc=\"plain\",part=\"in the handler\"} 0.004\n"),
+              std::string::npos)
+        << all;
+    EXPECT_NE(all.find("cinnabar_calls_timed_total{rpc=\"plain\"} 2\n"), std::string::npos);
     EXPECT_NE(all.find("cinnabar_peers{transport=\"tcp\",state=\"connected\"} 2\n"), std::string::npos);
     EXPECT_NE(all.find("cinnabar_pool_queued{pool=\"pool\"} 7\n"), std::string::npos);
     EXPECT_NE(all.find("cinnabar_oldest_call_seconds{side=\"origin\",phase=\"waiting for the answer\"} 2.5\n"),

@@ -43,7 +43,7 @@ svg text { fill: var(--text); font: 14px system-ui, sans-serif; }
 svg .tick { font-size: 13px; fill: var(--soft); }
 svg .grid { stroke: var(--grid); stroke-width: 1; }
 svg polyline { fill: none; stroke: currentColor; stroke-width: 2; stroke-linejoin: round; }
-svg .point { fill: currentColor; }
+svg .point, svg .bar { fill: currentColor; }
 svg .interval { stroke: currentColor; stroke-width: 1.5; }
 svg .dashed polyline { stroke-dasharray: 6 4; }
 svg .dashed .point { fill: var(--page); stroke: currentColor; stroke-width: 1.5; }
