@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What it costs to look: a node that tells of itself, calls that are traced, and how near `cinnabar perf` comes to what
 // it measures.
+#include "../../counts/callgrind.hpp"
 #include "../harness/process_status.hpp"
 #include "../ours/many_peers.hpp"
 #include "../ours/ours.hpp"
@@ -122,6 +123,25 @@ std::vector<Row> run_trace(const Settings& settings) {
     return {run_contest(contest, make(100), make(0), settings)};
 }
 
+// Instructions of a typed call over shm, both sides together.
+double instructions_with(const std::string& timed) {
+    constexpr unsigned long few = 64 * 64;  // each slot is timed once in 64 uses
+    constexpr unsigned long many = 3 * few;
+    const auto of = [&](unsigned long calls) {
+        return counts::instructions(CINNABAR_TYPED_LOOP " shm " + std::to_string(calls) + " 64 timed=" + timed);
+    };
+    const unsigned long less = of(few);
+    const unsigned long more = of(many);
+    if (less == 0 || more < less) throw std::runtime_error{"callgrind counted nothing: is valgrind installed?"};
+    return static_cast<double>(more - less) / (many - few);
+}
+
+std::vector<Row> run_phases(const Settings&) {
+    const double none = instructions_with("0");
+    return {count_row("phases.cost", instructions_with("64") - none, "instr", 5),
+            count_row("phases.cost.each", instructions_with("1") - none, "instr", 60)};
+}
+
 std::vector<Row> run_perf_self(const Settings& settings) {
     constexpr std::size_t in_flight = 16;
     const Contest contest{"perf.self",   "kcalls/s", 1e-3, Metric::work_per_second, Bar{Sense::at_least, 0.95},
@@ -137,7 +157,10 @@ std::vector<Row> run_perf_self(const Settings& settings) {
 }  // namespace
 
 std::vector<Figure> watching_figures() {
-    return {{"introspection.cost", run_introspection}, {"trace.cost", run_trace}, {"perf.self", run_perf_self}};
+    return {{"phases.cost", run_phases},
+            {"introspection.cost", run_introspection},
+            {"trace.cost", run_trace},
+            {"perf.self", run_perf_self}};
 }
 
 }  // namespace cinnabar::bench
