@@ -124,6 +124,7 @@ bool CallOp::start(const TaskContext* task, Finished finished) noexcept {
     TimeUs deadline = span == no_deadline ? time_never : after(now, span);
     if (task) deadline = std::min(deadline, task->deadline);
     call_->args.deadline = deadline;
+    call_->args.timed = loop_->node().times(call_->id()) && !call_->args.one_way;
     finished_ = finished;
     scope_ = task ? task->stop_scope() : nullptr;
     watched_ = scope_ != nullptr || stop_.stop_possible();
@@ -169,11 +170,26 @@ void CallOp::on_done(rpc::Call& call, void* user) noexcept {
     op.error_ = call.result();
     const TimeUs took_us = std::max(call.ended_us(), call.began_us) - call.began_us;
     if (op.stats_) op.stats_->count_call(took_us, op.error_);
+    if (call.args.timed) [[unlikely]]
+        op.count_parts(call);
     if (op.error_ != Errc::ok) op.text_ = op.ending_of(call, took_us);
     if (tracing()) op.end_span(call);
     if (op.watched_ && op.arrived_.fetch_add(1, std::memory_order_acq_rel) == 0) return;  // start() ends it
     op.end();
     op.finished_(op);
+}
+
+CallParts CallOp::parts_of_call(const rpc::Call& call) const noexcept {
+    TimeUs left = 0;
+    rpc::TargetTimes target;
+    if (!call.times(left, target)) return {};
+    return parts_of(call.began_us, left, call.ended_us(), loop_->now_us(), target);
+}
+
+void CallOp::count_parts(const rpc::Call& call) const noexcept {
+    TimeUs left = 0;
+    rpc::TargetTimes target;
+    if (stats_ && call.times(left, target)) stats_->count_parts(parts_of_call(call));
 }
 
 bool CallOp::ended_well(std::uint16_t shape) noexcept {
@@ -210,27 +226,6 @@ std::string_view advice_for(rpc::CallPhase phase) noexcept {
     }
 }
 
-std::string_view words_for(rpc::CallPhase phase) noexcept {
-    switch (phase) {
-        case rpc::CallPhase::connecting:
-            return "connecting";
-        case rpc::CallPhase::waits_for_credit:
-            return "waiting for a credit";
-        case rpc::CallPhase::waits_for_reply_slot:
-            return "waiting for a slot for the reply";
-        case rpc::CallPhase::waits_for_room:
-            return "waiting for room in the transport";
-        case rpc::CallPhase::sending:
-            return "sending";
-        case rpc::CallPhase::sent:
-            return "waiting for the answer";
-        case rpc::CallPhase::fetching:
-            return "fetching the result";
-        default:
-            return {};
-    }
-}
-
 bool ends_early(Errc code) noexcept {
     return code == Errc::timed_out || code == Errc::canceled || code == Errc::peer_lost || code == Errc::overloaded;
 }
@@ -256,9 +251,11 @@ std::string CallOp::ending_of(rpc::Call& call, TimeUs took_us) noexcept {
     ended_in_ = call.ended_in(waited_us);
     try {
         std::string text = ", over " + std::string(call.scheme()) + ": ";
-        text.append(words_for(ended_in_));
-        if (waited_us != 0) text.append(" for ").append(span_text(waited_us));
-        if (!words_for(ended_in_).empty()) text.append(", ");
+        if (ended_in_ != rpc::CallPhase::unknown) {
+            text.append(to_string(ended_in_));
+            if (waited_us != 0) text.append(" for ").append(span_text(waited_us));
+            text.append(", ");
+        }
         return text.append("ended after ").append(span_text(took_us));
     } catch (const std::bad_alloc&) {
         return {};
@@ -284,6 +281,7 @@ void CallOp::begin_span(const TaskContext* task) noexcept {
         if (!tracer->samples()) return;
         trace = {{new_trace_number(), new_trace_number()}, 0};
     }
+    call_->args.timed = !call_->args.one_way;
     parent_span_ = trace.span;
     trace.span = new_trace_number();
 }
@@ -292,7 +290,7 @@ void CallOp::end_span(const rpc::Call& call) const noexcept {
     Tracer* const tracer = loop_->node().tracer();
     if (!tracer || !call.args.trace) return;
     tracer->ended({SpanKind::call, name_, call.args.trace, parent_span_, call.began_us, call.context().now_us(), error_,
-                   &call.peer(), 0});
+                   &call.peer(), 0, parts_of_call(call)});
 }
 
 Error CallOp::failure() const {

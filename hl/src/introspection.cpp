@@ -3,6 +3,7 @@
 
 #include "node_core.hpp"
 
+#include <cinnabar/base/hex.hpp>
 #include <cinnabar/base/log.hpp>
 #include <cinnabar/hl/node_reports.hpp>
 #include <cinnabar/hl/serve.hpp>
@@ -13,7 +14,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <span>
 
 namespace cinnabar::hl {
@@ -112,8 +112,16 @@ std::vector<std::uint64_t> counts_of(const Histogram& histogram) {
 std::vector<RpcReport> all_rpcs(NodeCore& node) {
     std::vector<RpcReport> all;
     for (RpcCounts& counts : node.stats()) {
-        all.push_back({std::move(counts.name), 0, counts.calls, counts.calls_failed, counts.requests,
-                       counts.requests_failed, counts_of(counts.call_time), counts_of(counts.serve_time)});
+        RpcReport& report = all.emplace_back();
+        report.name = std::move(counts.name);
+        report.calls = counts.calls;
+        report.calls_failed = counts.calls_failed;
+        report.requests = counts.requests;
+        report.requests_failed = counts.requests_failed;
+        report.call_time = counts_of(counts.call_time);
+        report.serve_time = counts_of(counts.serve_time);
+        report.timed = counts.parts.front().total();
+        if (report.timed != 0) report.parts_us.assign(counts.parts_us.begin(), counts.parts_us.end());
     }
     for (const auto& served : node.engine().served()) {
         const auto found =
@@ -204,11 +212,8 @@ PeerReport report_of(const rpc::PeerSnapshot& peer, TimeUs now) {
 }
 
 std::string name_or_id(NodeCore& node, rpc::RpcId id) {
-    std::string name(node.name_of(id));
-    if (!name.empty()) return name;
-    std::array<char, 24> text{};
-    (void)std::snprintf(text.data(), text.size(), "id:%016llx", static_cast<unsigned long long>(id));
-    return text.data();
+    const std::string_view name = node.name_of(id);
+    return name.empty() ? "id:" + to_hex(id) : std::string(name);
 }
 
 CallReport report_of(NodeCore& node, const rpc::CallSnapshot& call, TimeUs now) {

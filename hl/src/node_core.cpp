@@ -13,6 +13,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace cinnabar::hl {
 namespace {
@@ -32,6 +33,8 @@ bool is_open_to_all(na::Transport& transport, std::string_view uri) {
 
 NodeCore::NodeCore(NodeOptions options)
     : options_(std::move(options)),
+      timed_mask_(std::bit_ceil(std::uint64_t{std::max(options_.timed_one_in, 1u)}) - 1),
+      timed_(options_.timed_one_in == 1 ? 0 : 1),
       buffers_(options_.buffer_bytes_max),
       scope_(std::make_unique<ScopeCore>(*this, nullptr)),
       remote_table_(std::make_shared<RemoteTable>(*this)),

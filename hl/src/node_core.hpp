@@ -79,6 +79,10 @@ class NodeCore {
     [[nodiscard]] std::string_view name_of(rpc::RpcId id) const noexcept;
     [[nodiscard]] std::vector<introspection::PoolReport> pool_reports();
     [[nodiscard]] Tracer* tracer() const noexcept { return options_.tracer.get(); }
+    // Whether it is told where the time of that call goes: by how often its slot was used.
+    [[nodiscard]] bool times(rpc::CallId call) const noexcept {
+        return (call >> rpc::call_slot_bits & timed_mask_) == timed_;
+    }
     [[nodiscard]] TimeUs opened_us() const noexcept { return opened_us_; }
     [[nodiscard]] NodeRef ref() noexcept { return NodeRef(this); }
 
@@ -111,6 +115,8 @@ class NodeCore {
 
     NodeOptions options_;
     const TimeUs opened_us_ = steady_clock().now_us();
+    const std::uint64_t timed_mask_;
+    const std::uint64_t timed_;
     na::Registry registry_;
     std::vector<std::shared_ptr<na::Transport>> transports_;
     std::unique_ptr<rpc::Engine> engine_;

@@ -39,7 +39,8 @@ void SpanExporter::ended(const Span& span) noexcept {
                           span.ended_us - std::min(span.began_us, span.ended_us),
                           span.result,
                           span.peer && !span.peer->empty() ? span.peer->to_string() : std::string(),
-                          span.bytes};
+                          span.bytes,
+                          span.parts_us};
         const std::lock_guard lock(mutex_);
         if (waiting_.size() >= options_.spans_max) return count_dropped(1);
         waiting_.push_back(std::move(record));

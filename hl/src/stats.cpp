@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cinnabar/hl/stats.hpp>
 
+#include <algorithm>
 #include <cmath>
 
 namespace cinnabar::hl {
@@ -23,7 +24,34 @@ std::uint64_t Histogram::quantile_us(double fraction) const noexcept {
     return std::uint64_t{1} << (buckets - 1);
 }
 
+std::string_view to_string(CallPart part) noexcept {
+    constexpr std::array<std::string_view, call_parts> words{"leaving", "on the wire", "waiting for the handler",
+                                                             "in the handler", "waiting for the caller"};
+    return words[static_cast<std::size_t>(part)];
+}
+
+CallParts parts_of(TimeUs made, TimeUs left, TimeUs answered, TimeUs told, const rpc::TargetTimes& target) noexcept {
+    left = std::clamp(left, made, std::max(made, told));
+    answered = std::clamp(answered, left, std::max(left, told));
+    const TimeUs between = answered - left;
+    const TimeUs waited = std::min<TimeUs>(target.waited_us, between);
+    const TimeUs handled = std::min<TimeUs>(target.handled_us, between - waited);
+    return {left - made, between - waited - handled, waited, handled, std::max(answered, told) - answered};
+}
+
+void RpcStats::count_parts(const CallParts& parts) noexcept {
+    for (std::size_t i = 0; i < call_parts; ++i) {
+        parts_[i].times[Histogram::bucket_of(parts[i])].fetch_add(1, std::memory_order_relaxed);
+        parts_[i].sum_us.fetch_add(parts[i], std::memory_order_relaxed);
+    }
+}
+
 void RpcStats::read(RpcCounts& out) const noexcept {
+    for (std::size_t part = 0; part < call_parts; ++part) {
+        for (std::size_t i = 0; i < Histogram::buckets; ++i)
+            out.parts[part].counts[i] = parts_[part].times[i].load(std::memory_order_relaxed);
+        out.parts_us[part] = parts_[part].sum_us.load(std::memory_order_relaxed);
+    }
     for (std::size_t i = 0; i < Histogram::buckets; ++i) {
         out.call_time.counts[i] = calls_.times[i].load(std::memory_order_relaxed);
         out.serve_time.counts[i] = requests_.times[i].load(std::memory_order_relaxed);

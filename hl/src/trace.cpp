@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <cinnabar/base/hex.hpp>
 #include <cinnabar/base/random.hpp>
 #include <cinnabar/hl/trace.hpp>
 
-#include <array>
-#include <cstdio>
 #include <optional>
 #include <utility>
 
@@ -29,11 +28,7 @@ Tracer::~Tracer() = default;
 
 std::string to_traceparent(const TraceContext& context) {
     if (!context) return {};
-    std::array<char, 64> text{};
-    (void)std::snprintf(text.data(), text.size(), "00-%016llx%016llx-%016llx-01",
-                        static_cast<unsigned long long>(context.id[0]), static_cast<unsigned long long>(context.id[1]),
-                        static_cast<unsigned long long>(context.span));
-    return text.data();
+    return "00-" + to_hex(context.id[0]) + to_hex(context.id[1]) + "-" + to_hex(context.span) + "-01";
 }
 
 // "vv-tttttttttttttttttttttttttttttttt-ssssssssssssssss-ff"; later versions may add more behind another '-'.

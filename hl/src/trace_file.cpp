@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <cinnabar/base/hex.hpp>
 #include <cinnabar/hl/trace_file.hpp>
 
 #include <fcntl.h>
@@ -6,7 +7,6 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdio>
 
 namespace cinnabar::hl {
 namespace {
@@ -14,12 +14,6 @@ namespace {
 std::string_view category_of(SpanKind kind) noexcept {
     constexpr std::array<std::string_view, 3> names{"call", "handler", "transfer"};
     return names[static_cast<std::size_t>(kind)];
-}
-
-std::string hex(std::uint64_t number) {
-    std::array<char, 17> text{};
-    (void)std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(number));
-    return text.data();
 }
 
 // Names of RPCs and addresses are the program's own and its peers': whatever is not plain is left out.
@@ -35,15 +29,19 @@ std::string plain(std::string_view text) {
 std::string event(const SpanRecord& span, char phase, std::uint64_t at_us) {
     std::string text = "{\"name\": \"" + plain(span.name) + "\", \"cat\": \"";
     text.append(category_of(span.kind)).append("\", \"ph\": \"").append(1, phase);
-    text.append("\", \"id\": \"0x").append(hex(span.context.span)).append("\", \"pid\": ");
+    text.append("\", \"id\": \"0x").append(to_hex(span.context.span)).append("\", \"pid\": ");
     text.append(std::to_string(::getpid())).append(", \"tid\": 0, \"ts\": ").append(std::to_string(at_us));
     if (phase == 'b') {
-        text.append(", \"args\": {\"trace\": \"").append(hex(span.context.id[0])).append(hex(span.context.id[1]));
-        text.append("\", \"span\": \"").append(hex(span.context.span));
-        text.append("\", \"parent\": \"").append(span.parent == 0 ? std::string() : hex(span.parent));
+        text.append(", \"args\": {\"trace\": \"").append(to_hex(span.context.id[0])).append(to_hex(span.context.id[1]));
+        text.append("\", \"span\": \"").append(to_hex(span.context.span));
+        text.append("\", \"parent\": \"").append(span.parent == 0 ? std::string() : to_hex(span.parent));
         text.append("\", \"peer\": \"").append(plain(span.peer));
         text.append("\", \"result\": \"").append(to_string(span.result)).append("\"");
         if (span.bytes != 0) text.append(", \"bytes\": ").append(std::to_string(span.bytes));
+        for (std::size_t part = 0; is_timed(span) && part < call_parts; ++part) {
+            text.append(", \"us ").append(to_string(static_cast<CallPart>(part))).append("\": ");
+            text.append(std::to_string(span.parts_us[part]));
+        }
         text.append("}");
     }
     return text += '}';

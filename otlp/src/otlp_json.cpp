@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "otlp_json.hpp"
 
+#include <cinnabar/base/hex.hpp>
+
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
-#include <cstdio>
 
 namespace cinnabar::otlp {
 namespace {
 
 using Json = nlohmann::json;
-
-std::string hex(std::uint64_t number) {
-    std::array<char, 17> text{};
-    (void)std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(number));
-    return text.data();
-}
 
 Json attribute(const char* key, const std::string& value) {
     return {{"key", key}, {"value", {{"stringValue", value}}}};
@@ -37,14 +33,19 @@ Json json_of(const hl::SpanRecord& span) {
     if (span.bytes != 0) {
         attributes.push_back({{"key", "cinnabar.bytes"}, {"value", {{"intValue", std::to_string(span.bytes)}}}});
     }
-    Json json{{"traceId", hex(span.context.id[0]) + hex(span.context.id[1])},
-              {"spanId", hex(span.context.span)},
+    for (std::size_t part = 0; is_timed(span) && part < hl::call_parts; ++part) {
+        std::string key = "cinnabar.us_" + std::string(to_string(static_cast<hl::CallPart>(part)));
+        std::replace(key.begin(), key.end(), ' ', '_');
+        attributes.push_back({{"key", key}, {"value", {{"intValue", std::to_string(span.parts_us[part])}}}});
+    }
+    Json json{{"traceId", to_hex(span.context.id[0]) + to_hex(span.context.id[1])},
+              {"spanId", to_hex(span.context.span)},
               {"name", std::string(span.name)},
               {"kind", kind_of(span.kind)},
               {"startTimeUnixNano", nanoseconds(span.began_unix_us)},
               {"endTimeUnixNano", nanoseconds(span.began_unix_us + span.took_us)},
               {"attributes", std::move(attributes)}};
-    if (span.parent != 0) json["parentSpanId"] = hex(span.parent);
+    if (span.parent != 0) json["parentSpanId"] = to_hex(span.parent);
     constexpr int failed = 2;
     if (span.result != Errc::ok) json["status"] = {{"code", failed}, {"message", std::string(to_string(span.result))}};
     return json;

@@ -119,6 +119,14 @@ void Context::cancel(CallId id) noexcept {
     if (call->prepare_cancel(generation)) core_->run_owned(call->cancel_work_);
 }
 
+bool Call::times(TimeUs& sent_us, TargetTimes& target) const noexcept {
+    if (!args.timed || !was_sent_ || !times_came_)
+        return false;  // one that was not sent may be of a slot that was timed
+    sent_us = sent_us_;
+    target = target_times_;
+    return true;
+}
+
 void Call::release() noexcept {
     // In flight, a thread that delivers it may be about to take it.
     Phase before = phase_.load(std::memory_order_acquire);
@@ -180,7 +188,7 @@ inline std::uint64_t ContextCore::time_left(const Call& call) const noexcept {
 }
 
 // The header in front of the arguments, and what follows them. Returns how much that is together.
-inline std::uint32_t ContextCore::write_request(const Call& call, const PeerBook& book) const noexcept {
+inline std::uint32_t ContextCore::write_request(Call& call, const PeerBook& book) const noexcept {
     const bool hungry = book.credits <= 1 && book.queued.front() != book.queued.back();
     const bool traced = static_cast<bool>(call.args.trace);
     RequestHeader header;
@@ -193,6 +201,11 @@ inline std::uint32_t ContextCore::write_request(const Call& call, const PeerBook
     if (call.args.one_way) header.flags |= flag_one_way;
     if (hungry) header.flags |= flag_hungry;
     if (traced) header.flags |= flag_trace;
+    if (call.args.timed) [[unlikely]] {
+        header.flags |= flag_times;
+        call.sent_us_ = na->clock().now_us();
+        call.times_came_ = false;
+    }
     header.payload_bytes = call.input_bytes_;
     header.rpc = call.args.rpc;
     header.time_left_us = time_left(call);
@@ -301,9 +314,10 @@ void ContextCore::look_at_deadlines() noexcept {
 void ContextCore::on_delayed(na::Peer& peer, na::OpKind kind, na::Tag tag, Bytes message) noexcept {
     if (kind != na::OpKind::send_unexpected) return;
     if (frame_kind(message) != static_cast<std::uint8_t>(FrameKind::request)) return;
-    const Call* const call = calls.at(static_cast<std::uint32_t>(tag & ((1u << call_slot_bits) - 1)));
+    Call* const call = calls.at(static_cast<std::uint32_t>(tag & ((1u << call_slot_bits) - 1)));
     const bool waits = call && call->id() == tag && call->book_ == peer.upper && call->state_ == Call::State::sent;
     set_time_left(waits ? time_left(*call) : 0, message);
+    if (waits && call->args.timed) call->sent_us_ = na->clock().now_us();
 }
 
 // The whole way of a message: what is taken is told by request_sent().

@@ -76,7 +76,7 @@ class ContextCore final : public na::Receiver {
     // Calls, as origin (call.cpp).
     void submit(Call& call) noexcept;
     void enter_queue(Call& call, bool first) noexcept;
-    [[nodiscard]] std::uint32_t write_request(const Call& call, const PeerBook& book) const noexcept;
+    [[nodiscard]] std::uint32_t write_request(Call& call, const PeerBook& book) const noexcept;
     [[nodiscard]] bool send(Call& call) noexcept;
     [[nodiscard]] bool send_short_way(Call& call) noexcept;
     [[nodiscard]] bool send_whole_way(Call& call, std::uint32_t bytes) noexcept;
@@ -109,6 +109,10 @@ class ContextCore final : public na::Receiver {
     void describe(const PeerBook& book, PeerSnapshot& out) const noexcept;
     [[nodiscard]] unsigned describe_calls(const PeerBook& book, LookPlace& place,
                                           std::span<CallSnapshot> out) const noexcept;
+    [[nodiscard]] unsigned describe_sent_calls(LookPlace& place, std::uint32_t& steps,
+                                               std::span<CallSnapshot> out) const noexcept;
+    void describe(const PeerBook& book, const Call& call, CallSnapshot& shown) const noexcept;
+    void describe(const PeerBook& book, const Request& request, CallSnapshot& shown) const noexcept;
 
     // What waits to be sent (queue.cpp).
     [[nodiscard]] Call& next_to_send(PeerBook& book) noexcept;
@@ -193,6 +197,7 @@ class ContextCore final : public na::Receiver {
                         const Handler* handler, const Policy::Verdict* verdict, Errc refused) noexcept;
     static void copy_input(Request& request, ConstBytes payload) noexcept;
     void describe(Request& request, const RequestHeader& header, const Handler* handler) noexcept;
+    [[gnu::cold]] void describe_unusual(Request& request, const RequestHeader& header) noexcept;
     [[nodiscard]] Errc admit(Request& request, const RequestHeader& header) noexcept;
     [[nodiscard]] static Errc take_input(Request& request, na::Arrival& arrival, ConstBytes payload) noexcept;
     [[nodiscard]] bool crowded(const PeerBook& book) const noexcept;
@@ -203,6 +208,8 @@ class ContextCore final : public na::Receiver {
     void run_handler(Request& request) noexcept;  // trigger
     void answer_now(Request& request, Errc code) noexcept;
     [[nodiscard]] ConstBytes write_reply(Request& request, std::uint16_t given) noexcept;
+    [[nodiscard, gnu::cold]] ConstBytes write_timed_reply(Request& request, ReplyHeader& header) const noexcept;
+    [[nodiscard]] TargetTimes times_of(const Request& request) const noexcept;
     [[nodiscard]] bool reply_at_once(Request& request) noexcept;
     [[nodiscard]] bool reply_short_way(Request& request) noexcept;
     void post_reply(Request& request) noexcept;

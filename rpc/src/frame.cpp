@@ -77,7 +77,8 @@ Errc decode_request(ConstBytes in, RequestHeader& header, ConstBytes& payload) n
     return load<std::uint32_t>(at + 28) == sum_of(header.flags, payload) ? Errc::ok : Errc::bad_checksum;
 }
 
-// Replies: 0 kind, 1 result, 2 flags, 4 payload bytes, 8 shape, 10 credits, 12 checksum; the payload.
+// Replies: 0 kind, 1 result, 2 flags, 4 payload bytes, 8 shape, 10 credits, 12 checksum; the payload; times, if they
+// were asked for: 0 waited, 4 handled.
 void encode_reply(const ReplyHeader& header, Bytes out) noexcept {
     std::byte* const at = out.first<reply_header_bytes>().data();
     const std::uint64_t begin =
@@ -87,7 +88,22 @@ void encode_reply(const ReplyHeader& header, Bytes out) noexcept {
     store(at + 8, std::uint64_t{sum} << 32 | std::uint64_t{header.credits} << 16 | header.shape);
 }
 
-Errc decode_reply(ConstBytes in, ReplyHeader& header, ConstBytes& payload) noexcept {
+void encode_times(const TargetTimes& times, Bytes out) noexcept {
+    Writer writer(out.first<times_bytes>());
+    writer.u32(times.waited_us);
+    writer.u32(times.handled_us);
+}
+
+TargetTimes decode_times(ConstBytes reply) noexcept {
+    Reader reader(reply.last(times_bytes));
+    TargetTimes times;
+    times.waited_us = reader.u32();
+    times.handled_us = reader.u32();
+    return times;
+}
+
+Errc decode_plain_reply(ConstBytes in, ReplyHeader& header, ConstBytes& payload) noexcept {
+    constexpr std::uint16_t known = reply_flags_known & ~flag_times;
     if (in.size() < reply_header_bytes) return Errc::protocol;
     const std::byte* const at = in.data();
     header.result = static_cast<Errc>(load<std::uint8_t>(at + 1));
@@ -95,12 +111,28 @@ Errc decode_reply(ConstBytes in, ReplyHeader& header, ConstBytes& payload) noexc
     header.payload_bytes = load<std::uint32_t>(at + 4);
     header.shape = load<std::uint16_t>(at + 8);
     header.credits = load<std::uint16_t>(at + 10);
-    if (load<std::uint8_t>(at) != static_cast<std::uint8_t>(FrameKind::reply) ||
-        (header.flags & ~reply_flags_known) != 0 || header.payload_bytes != in.size() - reply_header_bytes) {
+    if (load<std::uint8_t>(at) != static_cast<std::uint8_t>(FrameKind::reply) || (header.flags & ~known) != 0 ||
+        header.payload_bytes != in.size() - reply_header_bytes) {
         return Errc::protocol;
     }
     payload = in.subspan(reply_header_bytes);
     return load<std::uint32_t>(at + 12) == sum_of(header.flags, payload) ? Errc::ok : Errc::bad_checksum;
+}
+
+Errc decode_timed_reply(ConstBytes in, const ReplyHeader& header, ConstBytes& payload) noexcept {
+    if (in.size() < reply_header_bytes) return Errc::protocol;
+    const std::size_t bytes = std::size_t{header.payload_bytes} + times_bytes;
+    if (frame_kind(in) != static_cast<std::uint8_t>(FrameKind::reply) || (header.flags & flag_times) == 0 ||
+        (header.flags & ~reply_flags_known) != 0 || bytes != in.size() - reply_header_bytes) {
+        return Errc::protocol;
+    }
+    payload = in.subspan(reply_header_bytes, header.payload_bytes);
+    return load<std::uint32_t>(in.data() + 12) == sum_of(header.flags, payload) ? Errc::ok : Errc::bad_checksum;
+}
+
+Errc decode_reply(ConstBytes in, ReplyHeader& header, ConstBytes& payload) noexcept {
+    const Errc plain = decode_plain_reply(in, header, payload);
+    return plain == Errc::protocol ? decode_timed_reply(in, header, payload) : plain;
 }
 
 void set_time_left(std::uint64_t time_left_us, Bytes request) noexcept {

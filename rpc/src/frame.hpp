@@ -6,6 +6,7 @@
 #include <cinnabar/base/bytes.hpp>
 #include <cinnabar/base/error.hpp>
 #include <cinnabar/rpc/rpc_id.hpp>
+#include <cinnabar/rpc/times.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -21,8 +22,10 @@ inline constexpr std::uint16_t flag_hungry = 4;    // requests: the origin has m
 inline constexpr std::uint16_t flag_checksum = 8;  // the CRC-32C of the payload is in the header
 inline constexpr std::uint16_t flag_trace = 16;    // requests: a trace context follows the payload
 inline constexpr std::uint16_t flag_place = 32;    // requests: a place in a queue of the target follows the payload
-inline constexpr std::uint16_t request_flags_known = 63;
-inline constexpr std::uint16_t reply_flags_known = flag_overflow | flag_checksum;
+// Requests: the answer is to say how long the target had it. Replies: those times follow the payload.
+inline constexpr std::uint16_t flag_times = 64;
+inline constexpr std::uint16_t request_flags_known = 63 | flag_times;
+inline constexpr std::uint16_t reply_flags_known = flag_overflow | flag_checksum | flag_times;
 
 inline constexpr std::uint64_t time_left_none = ~std::uint64_t{0};
 
@@ -52,6 +55,8 @@ struct ReplyHeader {
     std::uint16_t shape = 0;
     std::uint16_t credits = 0;  // requests that the origin may send beyond those it may already
 };
+
+inline constexpr std::size_t times_bytes = 8;
 
 enum class ControlType : std::uint8_t {
     grant = 1,     // value: credits
@@ -85,9 +90,17 @@ inline constexpr std::size_t reply_header_bytes = 16;
 // Requires: room for the header, the payload, which is in its place already, and what follows it.
 void encode_request(const RequestHeader& header, Bytes out) noexcept;
 void encode_reply(const ReplyHeader& header, Bytes out) noexcept;
+// Behind the payload of a reply with flag_times, which encode_reply() leaves alone.
+void encode_times(const TargetTimes& times, Bytes out) noexcept;
+// Requires: decode_reply() has found flag_times in it.
+[[nodiscard]] TargetTimes decode_times(ConstBytes reply) noexcept;
 // protocol: cut short, unknown flags or kind, a payload size that is not that of the rest. bad_checksum.
 [[nodiscard]] Errc decode_request(ConstBytes in, RequestHeader& header, ConstBytes& payload) noexcept;
 [[nodiscard]] Errc decode_reply(ConstBytes in, ReplyHeader& header, ConstBytes& payload) noexcept;
+// The same in two steps: one without times; and, of what that calls `protocol`, one with them, whose header is decoded.
+[[nodiscard]] Errc decode_plain_reply(ConstBytes in, ReplyHeader& header, ConstBytes& payload) noexcept;
+[[nodiscard, gnu::cold]] Errc decode_timed_reply(ConstBytes in, const ReplyHeader& header,
+                                                 ConstBytes& payload) noexcept;
 
 // In a request that is encoded already, and has waited since.
 void set_time_left(std::uint64_t time_left_us, Bytes request) noexcept;

@@ -32,13 +32,21 @@ inline void ContextCore::describe(Request& request, const RequestHeader& header,
     request.rpc_ = header.rpc;
     request.provider_ = header.provider;
     request.shape_ = header.shape;
-    const bool traced = (header.flags & flag_trace) != 0;
-    if (traced || request.traced_) request.trace_ = header.trace;
-    request.traced_ = traced;
+    const auto asks = static_cast<std::uint8_t>(header.flags >> 4 & (Request::asks_trace | Request::asks_times));
+    if ((asks | request.asks_) != 0) [[unlikely]]
+        describe_unusual(request, header);
+    request.asks_ = asks;
     if ((header.flags & flag_hungry) != 0) request.book_->account.set_hungry(true);
     const TimeUs now = na->now_us();
     const TimeUs most = time_never - 1 - now;
     request.deadline_ = header.time_left_us == time_left_none ? time_never : now + std::min(header.time_left_us, most);
+}
+
+void ContextCore::describe_unusual(Request& request, const RequestHeader& header) noexcept {
+    static_assert(flag_trace >> 4 == Request::asks_trace && flag_times >> 4 == Request::asks_times);
+    request.trace_ = header.trace;
+    request.came_us_ = na->now_us();
+    request.handler_us_ = 0;
 }
 
 // To the handler, by way of the completion queue.

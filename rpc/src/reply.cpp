@@ -29,7 +29,7 @@ inline bool ContextCore::copy_small_reply(Call& call, ConstBytes payload, ConstB
 // The answer to a call that went the short way, with a small result. False: it is none.
 inline bool ContextCore::take_plain_reply(Call& call, const ReplyHeader& header, ConstBytes payload) noexcept {
     const bool plain = call.state_ == Call::State::sent && !call.whole_way_ && header.result == Errc::ok &&
-                       (header.flags & flag_overflow) == 0;
+                       (header.flags & (flag_overflow | flag_times)) == 0;
     if (!plain || !copy_small_reply(call, payload, call.output_)) return false;
     call.output_shape_ = header.shape;
     finish_answered(call);
@@ -42,7 +42,9 @@ void ContextCore::on_expected(na::Arrival& arrival) noexcept {
     book->heard = na->now_us();
     ReplyHeader header;
     ConstBytes payload;
-    const Errc decoded = decode_reply(arrival.bytes, header, payload);
+    Errc decoded = decode_plain_reply(arrival.bytes, header, payload);
+    if (decoded == Errc::protocol) [[unlikely]]
+        decoded = decode_timed_reply(arrival.bytes, header, payload);
     if (decoded == Errc::ok) {
         if (book->strict) settle_reply(*book);
         book->credits += header.credits;
@@ -61,6 +63,10 @@ void ContextCore::on_expected(na::Arrival& arrival) noexcept {
     if (matches) {
         if (call->state_ == Call::State::sent) {
             if (decoded == Errc::ok) {
+                if ((header.flags & flag_times) != 0) {
+                    call->target_times_ = decode_times(arrival.bytes);
+                    call->times_came_ = true;
+                }
                 accept_reply(*call, arrival, header, payload);
             } else {
                 if (decoded == Errc::bad_checksum) {
@@ -87,7 +93,7 @@ Errc ContextCore::keep_reply(Call& call, na::Arrival& arrival, ConstBytes payloa
         const Errc failed = arrival.port->keep(arrival, call.reply_);
         if (failed != Errc::ok) return failed;
         ++replies_kept;
-        kept = call.reply_.bytes.last(payload.size());
+        kept = call.reply_.bytes.subspan(reply_header_bytes, payload.size());
         return Errc::ok;
     }
     if (payload.empty()) return Errc::ok;

@@ -100,8 +100,32 @@ void Request::respond(std::size_t output_bytes, std::uint16_t shape, SentFunctio
     header.payload_bytes = request.output_bytes_;
     header.shape = request.output_shape_;
     header.credits = given;
+    if (request.timed()) [[unlikely]]
+        return write_timed_reply(request, header);
     encode_reply(header, request.message_->bytes());
     return {request.message_->payload, reply_header_bytes + request.output_bytes_};
+}
+
+// Without the times, where the message has no room for them.
+ConstBytes ContextCore::write_timed_reply(Request& request, ReplyHeader& header) const noexcept {
+    const Bytes room = request.message_->bytes();
+    std::size_t bytes = reply_header_bytes + request.output_bytes_;
+    if (bytes + times_bytes <= room.size()) {
+        header.flags |= flag_times;
+        encode_times(times_of(request), room.subspan(bytes, times_bytes));
+        bytes += times_bytes;
+    }
+    encode_reply(header, room);
+    return {request.message_->payload, bytes};
+}
+
+TargetTimes ContextCore::times_of(const Request& request) const noexcept {
+    const auto span = [](TimeUs from, TimeUs to) {
+        return static_cast<std::uint32_t>(std::min<TimeUs>(to - std::min(from, to), ~std::uint32_t{0}));
+    };
+    const TimeUs now = na->clock().now_us();
+    if (request.handler_us_ == 0) return {span(request.came_us_, now), 0};
+    return {span(request.came_us_, request.handler_us_), span(request.handler_us_, now)};
 }
 
 // By the short way, of a request that nobody refers to and that has gone no other. False: by the whole way then, and

@@ -9,8 +9,12 @@
 namespace cinnabar::rpc {
 namespace {
 
-constexpr std::uint32_t books_per_page = 4'096;
-constexpr std::size_t items_max = 4'096;  // calls of one peer that are shown
+constexpr std::uint32_t steps_per_page = 4'096;  // books, or slots of calls
+constexpr std::size_t items_max = 4'096;         // of one peer that are shown, but for calls that were sent
+
+// LookPlace::peer behind the last book: the calls that were sent, to whomever; LookPlace::item is the next slot. Slots
+// of a pool are fewer than that.
+constexpr std::uint32_t sent_calls = 1u << 23;
 
 template <typename List>
 std::uint32_t count_of(const List& list, std::uint32_t most) noexcept {
@@ -60,13 +64,13 @@ class PageOf {
 std::string_view to_string(CallPhase phase) noexcept {
     constexpr std::array<std::string_view, call_phases> words{"on its way",
                                                               "connecting",
-                                                              "waits for a credit",
-                                                              "waits for a slot for its reply",
-                                                              "waits for room in the transport",
+                                                              "waiting for a credit",
+                                                              "waiting for a slot for its reply",
+                                                              "waiting for room in the transport",
                                                               "sending",
-                                                              "sent, waits for the answer",
-                                                              "fetches what is large",
-                                                              "waits for its handler",
+                                                              "waiting for the answer",
+                                                              "fetching what is large",
+                                                              "waiting for its handler",
                                                               "in its handler",
                                                               "answered, the reply has not left"};
     const auto index = static_cast<std::size_t>(phase);
@@ -144,50 +148,64 @@ void ContextCore::describe(const PeerBook& book, PeerSnapshot& out) const noexce
     out.heard_us = book.heard;
 }
 
+// Of one peer: its calls that wait to be sent, and its requests that are here.
 unsigned ContextCore::describe_calls(const PeerBook& book, LookPlace& place,
                                      std::span<CallSnapshot> out) const noexcept {
-    const std::string_view scheme = na->transport_of(book.peer->port()).scheme();
-    const auto describe_call = [&](const Call& call, CallSnapshot& shown) {
-        shown.phase = phase_of(book, call);
-        shown.rpc = call.args.rpc;
-        shown.provider = call.args.provider;
-        shown.id = call.id();
-        shown.began_us = call.began_us;
-        shown.deadline_us = call.args.deadline;
-        shown.bytes = call.input_bytes_;
-        shown.credits = book.credits;
-        shown.scheme = scheme;
-        shown.peer = call.to_;
-    };
     PageOf page(out, place.item);
-    page.add_all(book.queued, describe_call);
-    std::uint32_t ahead = 0;
-    for (std::uint32_t i = 0; ahead < book.sent; ++i) {
-        const Call* const call = calls.at(i);
-        if (!call) break;
-        if (call->book_ == &book && call->is_sent() && !page.add(*call, ahead++, describe_call)) break;
-    }
-    page.add_all(book.held, [&](const Request& request, CallSnapshot& shown) {
-        shown.as_target = true;
-        shown.phase = phase_of(request);
-        shown.rpc = request.rpc_;
-        shown.provider = request.provider_;
-        shown.id = request.tag_;
-        shown.began_us = began_us(request);
-        shown.deadline_us = request.deadline_;
-        shown.credits = book.credits;
-        shown.scheme = scheme;
-        shown.peer = request.source_;
-    });
+    page.add_all(book.queued, [&](const Call& call, CallSnapshot& shown) { describe(book, call, shown); });
+    page.add_all(book.held, [&](const Request& request, CallSnapshot& shown) { describe(book, request, shown); });
     place.item = page.full() ? place.item + page.filled() : 0;
     if (!page.full()) ++place.peer;
     return page.filled();
 }
 
+void ContextCore::describe(const PeerBook& book, const Call& call, CallSnapshot& shown) const noexcept {
+    shown.phase = phase_of(book, call);
+    shown.rpc = call.args.rpc;
+    shown.provider = call.args.provider;
+    shown.id = call.id();
+    shown.began_us = call.began_us;
+    shown.deadline_us = call.args.deadline;
+    shown.bytes = call.input_bytes_;
+    shown.credits = book.credits;
+    shown.scheme = na->transport_of(book.peer->port()).scheme();
+    shown.peer = call.to_;
+}
+
+void ContextCore::describe(const PeerBook& book, const Request& request, CallSnapshot& shown) const noexcept {
+    shown.as_target = true;
+    shown.phase = phase_of(request);
+    shown.rpc = request.rpc_;
+    shown.provider = request.provider_;
+    shown.id = request.tag_;
+    shown.began_us = began_us(request);
+    shown.deadline_us = request.deadline_;
+    shown.credits = book.credits;
+    shown.scheme = na->transport_of(book.peer->port()).scheme();
+    shown.peer = request.source_;
+}
+
+// All calls that were sent, by their slots: no list has them, and one walk finds those to all peers. `steps`: slots
+// that may still be looked at.
+unsigned ContextCore::describe_sent_calls(LookPlace& place, std::uint32_t& steps,
+                                          std::span<CallSnapshot> out) const noexcept {
+    unsigned filled = 0;
+    for (; filled < out.size() && steps != 0; --steps, ++place.item) {
+        const Call* const call = calls.at(place.item);
+        if (!call) {
+            place.over = true;
+            break;
+        }
+        if (call->is_sent() && call->book_ && call->book_->peer)
+            describe(*call->book_, *call, out[filled++] = CallSnapshot());
+    }
+    return filled;
+}
+
 unsigned Context::look_at_peers(LookPlace& place, std::span<PeerSnapshot> out) noexcept {
     unsigned filled = 0;
     core_->owned([&] {
-        for (std::uint32_t steps = 0; filled < out.size() && steps < books_per_page; ++steps) {
+        for (std::uint32_t steps = 0; filled < out.size() && steps < steps_per_page; ++steps) {
             const PeerBook* const book = core_->books.at(place.peer);
             if (!book) {
                 place.over = true;
@@ -202,19 +220,19 @@ unsigned Context::look_at_peers(LookPlace& place, std::span<PeerSnapshot> out) n
 
 unsigned Context::look_at_calls(LookPlace& place, std::span<CallSnapshot> out) noexcept {
     unsigned filled = 0;
+    std::uint32_t steps = steps_per_page;
     core_->owned([&] {
-        for (std::uint32_t steps = 0; filled < out.size() && steps < books_per_page; ++steps) {
+        for (; place.peer < sent_calls && filled < out.size() && steps != 0; --steps) {
             const PeerBook* const book = core_->books.at(place.peer);
             if (!book) {
-                place.over = true;
-                return;
-            }
-            if (!book->peer) {
+                place = {sent_calls, 0, false};
+            } else if (!book->peer) {
                 ++place.peer;
-                continue;
+            } else {
+                filled += core_->describe_calls(*book, place, out.subspan(filled));
             }
-            filled += core_->describe_calls(*book, place, out.subspan(filled));
         }
+        if (place.peer >= sent_calls) filled += core_->describe_sent_calls(place, steps, out.subspan(filled));
     });
     return filled;
 }

@@ -13,9 +13,6 @@
 namespace cinnabar {
 namespace {
 
-constexpr unsigned long calls_few = 500;
-constexpr unsigned long calls_many = 1500;
-
 struct Bound {
     const char* name;
     const char* program;
@@ -26,7 +23,10 @@ struct Bound {
     const char* handlers = "";       // " on_arrival": so they are served
 };
 
-unsigned long each(const Bound& bound, const std::function<unsigned long(const std::string&)>& count) {
+// Of a call: between runs of `few` and of three times as many.
+unsigned long each(const Bound& bound, const std::function<unsigned long(const std::string&)>& count,
+                   unsigned long calls_few = 500) {
+    const unsigned long calls_many = 3 * calls_few;
     const auto of = [&](unsigned long calls) {
         return count(std::string(bound.program) + " " + bound.scheme + " " + std::to_string(calls) + " " +
                      std::to_string(bound.in_flight) + bound.handlers);
@@ -96,6 +96,23 @@ TEST(PolicyCost, IsAFewInstructions) {
         EXPECT_GT(with, without) << "nobody was asked?";
         EXPECT_LE(with, without + 20);
     }
+}
+
+// phases.cost: where the time of a call goes is told, of one call in 64, and of each.
+TEST(PhasesCost, IsAFewInstructions) {
+    if (!counts::has_valgrind()) GTEST_SKIP() << "valgrind is not installed";
+    constexpr unsigned long calls = 64 * 64;  // each slot once in 64
+    const auto with = [](const char* timed) {
+        return each({"phases_cost", CINNABAR_TYPED_LOOP, "shm", 64, 0, 0, timed}, counts::instructions, calls);
+    };
+    const unsigned long none = with(" timed=0");
+    const unsigned long some = with(" timed=64");
+    const unsigned long all = with(" timed=1");
+    RecordProperty("phases.cost.64", std::to_string(some - none));
+    RecordProperty("phases.cost.1", std::to_string(all - none));
+    EXPECT_GT(some, none) << "none is timed?";
+    EXPECT_LE(some, none + 10);
+    EXPECT_LE(all, none + 500);
 }
 
 const auto name_of = [](const auto& i) { return std::string(i.param.name); };

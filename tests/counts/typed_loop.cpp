@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// typed_loop SCHEME CALLS IN_FLIGHT [on_arrival]: small typed calls from tasks between two nodes of one thread, and
-// nothing else.
-// What call_instructions_test counts.
+// typed_loop SCHEME CALLS IN_FLIGHT [on_arrival] [timed=N]: small typed calls from tasks between two nodes of one
+// thread, and nothing else. What call_instructions_test counts.
 #include <cinnabar/cinnabar.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -29,8 +30,12 @@ cinnabar::Task<void> one_after_the_other(cinnabar::NodeRef node, cinnabar::Addr 
 }  // namespace
 
 int main(int count, char** words) {
-    if (count < 4 || count > 5) {
-        std::fprintf(stderr, "typed_loop SCHEME CALLS IN_FLIGHT [on_arrival]\n");
+    const std::vector<std::string> more(words + std::min(count, 4), words + count);
+    const bool arriving = std::count(more.begin(), more.end(), "on_arrival") != 0;
+    const auto timed =
+        std::find_if(more.begin(), more.end(), [](const auto& word) { return word.rfind("timed=", 0) == 0; });
+    if (count < 4 || more.size() != std::size_t{arriving} + (timed != more.end())) {
+        std::fprintf(stderr, "typed_loop SCHEME CALLS IN_FLIGHT [on_arrival] [timed=N]\n");
         return 2;
     }
     const std::string scheme = words[1];
@@ -39,9 +44,10 @@ int main(int count, char** words) {
 
     cinnabar::NodeOptions options;
     options.progress_thread = false;
+    if (timed != more.end()) options.timed_one_in = static_cast<std::uint32_t>(std::stoul(timed->substr(6)));
     auto server = cinnabar::Node::listen(scheme + (scheme == "tcp" ? "://127.0.0.1:0" : "://"), options).value();
     const auto same = [](Words input) { return input; };
-    (count == 5 ? server.serve(echo, same, cinnabar::on_arrival) : server.serve(echo, same)).value();
+    (arriving ? server.serve(echo, same, cinnabar::on_arrival) : server.serve(echo, same)).value();
     auto client = cinnabar::Node::open(scheme + "://", options).value();
     const auto peer = client.lookup(server.address()).value();
 

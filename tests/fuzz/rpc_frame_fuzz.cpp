@@ -36,7 +36,8 @@ void try_reply(ConstBytes in) {
     ReplyHeader header;
     ConstBytes payload;
     if (decode_reply(in, header, payload) != Errc::ok) return;
-    check_payload(in, payload, reply_header_bytes, header.payload_bytes, 0);
+    check_payload(in, payload, reply_header_bytes, header.payload_bytes,
+                  (header.flags & flag_times) != 0 ? times_bytes : 0);
     std::vector<std::byte> bytes(in.begin(), in.end());
     encode_reply(header, bytes);
     ReplyHeader again;

@@ -41,6 +41,7 @@ struct Kept {
     Errc result;
     std::string peer;
     std::uint64_t bytes;
+    hl::CallParts parts_us;
 };
 
 class Recorder final : public hl::Tracer {
@@ -50,7 +51,7 @@ class Recorder final : public hl::Tracer {
     void ended(const Span& span) noexcept override {
         const std::lock_guard lock(mutex_);
         kept_.push_back({span.kind, std::string(span.name), span.context, span.parent, span.began_us, span.ended_us,
-                         span.result, span.peer ? span.peer->to_string() : "", span.bytes});
+                         span.result, span.peer ? span.peer->to_string() : "", span.bytes, span.parts_us});
     }
     std::vector<Kept> spans() {
         const std::lock_guard lock(mutex_);
@@ -136,6 +137,10 @@ TEST_F(Trace, ACallAndItsHandlerAreSpansOfOneTrace) {
     EXPECT_LE(made.began_us, served.began_us);
     EXPECT_LE(served.began_us, served.ended_us);
     EXPECT_EQ(made.result, Errc::ok);
+    TimeUs told = 0;
+    for (const TimeUs part : made.parts_us) told += part;
+    EXPECT_GT(told, 0u) << "where its time went";
+    EXPECT_EQ(served.parts_us, hl::CallParts{}) << "that is the call's";
 }
 
 TEST_F(Trace, NestedCallsInheritItInCoroutinesOnPoolsAndInPlainHandlers) {
@@ -252,6 +257,7 @@ TEST_F(Trace, AFileThatWasClosedIsOneArrayOfJson) {
     EXPECT_EQ(count_of(text, "\"ph\": \"b\""), 20u);
     EXPECT_EQ(count_of(text, "\"ph\": \"e\""), 20u);
     EXPECT_EQ(count_of(text, "\"cat\": \"handler\""), 20u);
+    EXPECT_EQ(count_of(text, "\"us on the wire\": "), 10u) << "of each call";
     EXPECT_TRUE(text.ends_with("}\n]\n"));
     EXPECT_EQ(count_of(text, "{"), count_of(text, "}"));
 }

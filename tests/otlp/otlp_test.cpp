@@ -79,6 +79,7 @@ TEST_F(Otlp, ACollectorGetsTheSpansOfACallAndItsHandler) {
     EXPECT_EQ(echoes[2]["parentSpanId"], echoes[3]["spanId"]);
     EXPECT_FALSE(echoes[3].contains("parentSpanId"));
     EXPECT_FALSE(echoes[3].contains("status"));
+    EXPECT_NE(echoes[3]["attributes"].dump().find("cinnabar.us_on_the_wire"), std::string::npos) << echoes[3];
     EXPECT_NE(failed["traceId"], echoes[3]["traceId"]);
     EXPECT_EQ(failed["status"]["code"], 2);
     EXPECT_EQ(failed["status"]["message"], "no such rpc");

@@ -50,14 +50,16 @@ TEST(CallsText, JsonIsOneLineWithAllOfIt) {
     const std::string json = calls_json(state, Microseconds{0});
     EXPECT_EQ(json,
               "{\"process\": 42, \"calls\": [{\"side\": \"origin\", \"rpc\": \"a \\\"name\\\"\", \"provider\": 0, "
-              "\"peer\": \"tcp://10.0.0.7:4000\", \"transport\": \"tcp\", \"context\": 0, \"phase\": \"waits for a "
-              "credit\", \"reason\": \"waits for a credit: the peer holds all requests that it takes of this node\", "
+              "\"peer\": \"tcp://10.0.0.7:4000\", \"transport\": \"tcp\", \"context\": 0, \"phase\": \"waiting for a "
+              "credit\", \"reason\": \"waiting for a credit: the peer holds all requests that it takes of this node\", "
               "\"age_us\": 4000000, \"bytes\": 0, \"ahead\": 0}], \"cut\": false}\n");
 }
 
 // Every line is a comment, or a name with labels and a number; a family is in one place; no series comes twice.
 TEST(Prometheus, TextIsWellFormed) {
     State state = state_at(5, {served("a\"b\\c\nd\xff", 7, 2), served("plain", 0)});
+    state.rpcs[1].timed = 2;
+    state.rpcs[1].parts_us = {1'000, 2'000, 3'000, 4'000, 5'000};
     state.peers = {connected("one"), connected("two")};
     state.calls = {waiting("x", rpc::CallPhase::sent, 2'500'000)};
     state.node.pools = {{"pool", 1, 2, 3}, {"pool", 1, 5, 3}};
@@ -85,9 +87,13 @@ TEST(Prometheus, TextIsWellFormed) {
     EXPECT_NE(all.find("cinnabar_request_seconds_bucket" + labels + ",le=\"4e-06\"} 7\n"), std::string::npos);
     EXPECT_NE(all.find("cinnabar_request_seconds_bucket" + labels + ",le=\"+Inf\"} 7\n"), std::string::npos);
     EXPECT_NE(all.find("cinnabar_request_seconds_count" + labels + "} 7\n"), std::string::npos);
+    EXPECT_NE(all.find("cinnabar_call_part_seconds_total{rpc=\"plain\",part=\"in the handler\"} 0.004\n"),
+              std::string::npos)
+        << all;
+    EXPECT_NE(all.find("cinnabar_calls_timed_total{rpc=\"plain\"} 2\n"), std::string::npos);
     EXPECT_NE(all.find("cinnabar_peers{transport=\"tcp\",state=\"connected\"} 2\n"), std::string::npos);
     EXPECT_NE(all.find("cinnabar_pool_queued{pool=\"pool\"} 7\n"), std::string::npos);
-    EXPECT_NE(all.find("cinnabar_oldest_call_seconds{side=\"origin\",phase=\"sent, waits for the answer\"} 2.5\n"),
+    EXPECT_NE(all.find("cinnabar_oldest_call_seconds{side=\"origin\",phase=\"waiting for the answer\"} 2.5\n"),
               std::string::npos);
 }
 

@@ -93,8 +93,7 @@ TEST_F(Watch, CallsTellWhatIsStuck) {
     EXPECT_EQ(listed.exit, 0) << listed.err;
     EXPECT_NE(listed.out.find("watch.stuck"), std::string::npos) << listed.out;
     EXPECT_NE(listed.out.find("in its handler"), std::string::npos) << listed.out;
-    EXPECT_NE(listed.out.find("sent, waits for the answer"), std::string::npos)
-        << "the other side of it: " << listed.out;
+    EXPECT_NE(listed.out.find("waiting for the answer"), std::string::npos) << "the other side of it: " << listed.out;
     const Outcome json = run({"calls", shm(), "--json"});
     EXPECT_NE(json.out.find("\"rpc\": \"watch.stuck\""), std::string::npos) << json.out;
     const Outcome old = run({"calls", shm(), "--older", "3600"});

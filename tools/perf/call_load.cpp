@@ -96,6 +96,8 @@ CallResult gather(const Fleet& fleet, const CallShape& shape, const Plan& plan) 
     for (const Lane& lane : fleet.lanes) {
         result.timeline.add(lane.timeline());
         result.gave_up = result.gave_up || lane.gave_up();
+        result.timed += lane.timed();
+        for (std::size_t part = 0; part < hl::call_parts; ++part) result.parts_us[part] += lane.parts_us()[part];
         Outcomes warm_up = lane.warm_up();
         warm_up.done = 0;
         result.outcomes.add(warm_up);

@@ -10,6 +10,8 @@
 #include "perf/target.hpp"
 #include "perf/timeline.hpp"
 
+#include <cinnabar/hl/stats.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -36,6 +38,10 @@ struct CallResult {
     Histogram latency;                      // of all repeats; of an open loop from the planned start
     std::optional<Histogram> from_sending;  // open loop
     Timeline timeline;
+    // Where the time of those went that were timed (rpc::CallArgs::timed), from when they were made: sums, by
+    // hl::CallPart.
+    std::uint64_t timed = 0;
+    hl::CallParts parts_us{};
     Outcomes outcomes;  // without those of the warm-up that ended well
     double seconds = 0;
     bool gave_up = false;  // too many failures in a row

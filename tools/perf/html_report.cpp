@@ -2,6 +2,7 @@
 #include "perf/html_report.hpp"
 
 #include "perf/html_style.hpp"
+#include "perf/part_bars.hpp"
 #include "perf/report_plots.hpp"
 #include "terminal/units.hpp"
 
@@ -90,7 +91,7 @@ std::string calls_section(const Results& results) {
     if (results.calls.empty()) return {};
     std::string text = "<h2>Calls</h2>\n" + table_of(results.calls, "of this many bytes each way", "calls/s");
     text += "<div class=\"plots\">\n" + figure_of(percentile_plot(results)) + figure_of(depth_plot(results)) +
-            figure_of(load_plot(results)) + "</div>\n";
+            figure_of(load_plot(results)) + part_bars(results) + "</div>\n";
     const auto over_time = time_plots(results);
     if (over_time.empty()) return text;
     text += "<h2>Latency over time</h2>\n<div class=\"plots\">\n";

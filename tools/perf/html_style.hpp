@@ -29,16 +29,21 @@ th, td { padding: .25rem .6rem; text-align: right; border-bottom: 1px solid var(
 th { color: var(--soft); font-weight: 600; }
 th:first-child, td:first-child { text-align: left; padding-left: 0; }
 td.note { text-align: left; border-bottom: 0; padding-top: 0; white-space: normal; }
-.plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 30rem), 1fr)); gap: 1.5rem 2rem; }
+td.note span { position: sticky; left: 0; display: inline-block; max-width: min(60rem, 100vw - 2.4rem); }
+th.words, td.words { text-align: left; white-space: normal; overflow-wrap: anywhere; min-width: 8rem; }
+th.text, td.text { text-align: left; white-space: normal; min-width: 14rem; }
+th.word, td.word { text-align: left; }
+a { color: var(--c0); }
+.plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); gap: 1.5rem 2rem; }
 figure { margin: .8rem 0 0; min-width: 0; }
 figcaption { font-weight: 600; }
 figcaption span { font-weight: 400; color: var(--soft); }
-figure > svg { display: block; width: 100%; height: auto; max-width: 38rem; }
+figure > svg { display: block; width: 100%; height: auto; max-width: 30rem; }
 svg text { fill: var(--text); font: 14px system-ui, sans-serif; }
 svg .tick { font-size: 13px; fill: var(--soft); }
 svg .grid { stroke: var(--grid); stroke-width: 1; }
 svg polyline { fill: none; stroke: currentColor; stroke-width: 2; stroke-linejoin: round; }
-svg .point { fill: currentColor; }
+svg .point, svg .bar { fill: currentColor; }
 svg .interval { stroke: currentColor; stroke-width: 1.5; }
 svg .dashed polyline { stroke-dasharray: 6 4; }
 svg .dashed .point { fill: var(--page); stroke: currentColor; stroke-width: 1.5; }

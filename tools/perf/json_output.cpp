@@ -43,6 +43,15 @@ void add_interval(JsonObject& object, const std::string& name, const std::vector
     object.raw(name + "_repeats", json_of(repeats));
 }
 
+// Means, where anything is known.
+std::string parts_json(const CallResult& row) {
+    JsonObject object;
+    for (std::size_t part = 0; row.timed != 0 && part < hl::call_parts; ++part)
+        object.number(std::string(to_string(static_cast<hl::CallPart>(part))),
+                      static_cast<double>(row.parts_us[part]) / static_cast<double>(row.timed));
+    return object.line();
+}
+
 void add_outcomes(JsonObject& object, const Outcomes& outcomes, bool gave_up) {
     object.number("done", outcomes.done).number("failed", outcomes.failed());
     object.raw("failed_by", outcomes.failed_json()).number("wrong", outcomes.wrong);
@@ -78,6 +87,7 @@ class JsonOutput final : public Output {
         add_interval(object, "p50_ns", row.p50s);
         add_interval(object, "p99_ns", row.p99s);
         if (row.from_sending) object.raw("latency_from_sending_ns", json_of(*row.from_sending));
+        object.number("timed", row.timed).raw("parts_us", parts_json(row));
         add_outcomes(object, row.outcomes, row.gave_up);
         print_line(object.line());
     }

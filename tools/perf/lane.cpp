@@ -4,6 +4,8 @@
 #include "perf/pattern.hpp"
 #include "perf/protocol.hpp"
 
+#include <cinnabar/na/context.hpp>
+
 #include <algorithm>
 #include <utility>
 
@@ -11,6 +13,7 @@ namespace cinnabar::tools::perf {
 namespace {
 
 constexpr unsigned callbacks_per_round = 64;
+constexpr std::uint64_t timed_one_in = 64;
 
 }  // namespace
 
@@ -58,6 +61,10 @@ Lane::Sent Lane::send(Slot& slot, std::uint64_t planned_ns, std::uint64_t now) n
         call->args.rpc = echo_id;
         call->args.deadline = context_.deadline_in(plan_.deadline);
         slot.seed = ++next_seed_;
+        if (slot.seed % timed_one_in == 1) [[unlikely]] {
+            call->args.timed = true;
+            call->began_us = context_.na().clock().now_us();
+        }
         const Bytes room = room_of(*call, why);
         if (why == Errc::ok) {
             fill_pattern(room, slot.seed);
@@ -141,6 +148,8 @@ void Lane::ended(Slot& slot, rpc::Call& call) noexcept {
     } else {
         failures_in_row_ = 0;
         count(slot, now);
+        if (call.args.timed) [[unlikely]]
+            count_parts(slot, call);
     }
     call.release();
     // A closed loop goes on at once, with the time that it has.
@@ -156,6 +165,16 @@ void Lane::count(const Slot& slot, std::uint64_t now) noexcept {
     repeat->latency.record(now - slot.planned_ns);
     if (schedule_) repeat->from_sending.record(now - slot.sent_ns);
     timeline_.record(slot.planned_ns, now - slot.planned_ns);
+}
+
+void Lane::count_parts(const Slot& slot, const rpc::Call& call) noexcept {
+    TimeUs left = 0;
+    rpc::TargetTimes target;
+    if (!repeat_at(slot.planned_ns) || !call.times(left, target)) return;
+    const TimeUs now = context_.na().clock().now_us();
+    const hl::CallParts parts = hl::parts_of(call.began_us, left, call.ended_us(), now, target);
+    for (std::size_t part = 0; part < parts.size(); ++part) parts_us_[part] += parts[part];
+    ++timed_;
 }
 
 void Lane::failed(std::uint64_t planned_ns, Errc code) noexcept {

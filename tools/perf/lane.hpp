@@ -14,6 +14,7 @@
 #include "perf/schedule.hpp"
 #include "perf/timeline.hpp"
 
+#include <cinnabar/hl/stats.hpp>
 #include <cinnabar/rpc/context.hpp>
 
 #include <chrono>
@@ -69,6 +70,9 @@ class Lane {
     [[nodiscard]] const Outcomes& warm_up() const noexcept { return warm_up_; }
     [[nodiscard]] const Timeline& timeline() const noexcept { return timeline_; }
     [[nodiscard]] bool gave_up() const noexcept { return gave_up_; }
+    // Of one call in 64 where its time went, by hl::CallPart: how many, and the sums.
+    [[nodiscard]] std::uint64_t timed() const noexcept { return timed_; }
+    [[nodiscard]] const hl::CallParts& parts_us() const noexcept { return parts_us_; }
 
   private:
     struct Slot {
@@ -86,6 +90,7 @@ class Lane {
     static void on_done(rpc::Call& call, void* user) noexcept;
     void ended(Slot& slot, rpc::Call& call) noexcept;
     void count(const Slot& slot, std::uint64_t now) noexcept;
+    void count_parts(const Slot& slot, const rpc::Call& call) noexcept;
     void failed(std::uint64_t planned_ns, Errc code) noexcept;
     // Null: the warm-up.
     [[nodiscard]] LaneRepeat* repeat_at(std::uint64_t at_ns) noexcept;
@@ -104,6 +109,8 @@ class Lane {
     std::uint64_t last_from_ns_;  // when the repeat began that was found last
     LaneRepeat* last_;
     std::uint64_t next_seed_;
+    std::uint64_t timed_ = 0;
+    hl::CallParts parts_us_{};
     std::uint32_t in_flight_ = 0;
     std::uint32_t failures_in_row_ = 0;
     bool starting_ = true;  // calls still begin

@@ -12,13 +12,13 @@
 namespace cinnabar::tools::perf {
 namespace {
 
-// Of the drawing, in its own units; a phone shows it at three quarters of that, a desktop larger.
-constexpr double width = 480;
-constexpr double height = 300;
-constexpr double left = 68;
-constexpr double right = 14;
+// Of the drawing, in its own units; a phone shows it at seven eighths of that, a desktop larger.
+constexpr double width = 400;
+constexpr double height = 280;
+constexpr double left = 66;
+constexpr double right = 24;
 constexpr double top = 10;
-constexpr double bottom = 48;
+constexpr double bottom = 54;
 
 // Where values of an axis lie between 0 and 1, and which of them have ticks.
 class Range {
@@ -56,6 +56,7 @@ class Range {
             for (double value = 0; value <= high_ * (1 + 1e-9); value += step_) values.push_back(value);
             return values;
         }
+        if (axis_.scale == Scale::log && high_ - low_ <= 2) return fine_ticks();
         constexpr double ticks_max = 6;
         const double every = std::max(1.0, std::ceil((high_ - low_) / ticks_max));
         for (double place = low_; place <= high_ + 1e-9; place += every) values.push_back(value_at(place));
@@ -80,11 +81,20 @@ class Range {
         if (axis_.scale == Scale::nines) return 1 - std::pow(10, -place);
         return axis_.scale == Scale::log ? std::pow(10, place) : std::exp2(place);
     }
-    // 1, 2 or 5 times a power of ten, so that there are four to nine steps.
+    // 1, 2 or 5 times a power of ten, so that there are at most five steps.
     static double nice_step(double span) {
-        const double power = std::pow(10, std::floor(std::log10(span / 4)));
-        const double many = span / 4 / power;
-        return power * (many >= 5 ? 5 : many >= 2 ? 2 : 1);
+        const double power = std::pow(10, std::floor(std::log10(span / 5)));
+        const double many = span / 5 / power * (1 - 1e-9);
+        return power * (many > 5 ? 10 : many > 2 ? 5 : many > 1 ? 2 : 1);
+    }
+    // Of one or two powers of ten, also 2 and 5 times each.
+    [[nodiscard]] std::vector<double> fine_ticks() const {
+        std::vector<double> values;
+        for (double place = low_; place < high_ - 1e-9; place += 1) {
+            for (const double times : {1.0, 2.0, 5.0}) values.push_back(times * value_at(place));
+        }
+        values.push_back(value_at(high_));
+        return values;
     }
 
     const Axis& axis_;
@@ -136,7 +146,7 @@ class Drawing {
             text_ += fmt::format("<line class=\"grid\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{}\"/>", px(tick),
                                  px(tick), top, height - bottom);
             text_ += fmt::format("<text class=\"tick\" x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n",
-                                 px(tick), height - bottom + 17, html_text(plot_.x.text(tick)));
+                                 px(tick), height - bottom + 20, html_text(plot_.x.text(tick)));
         }
         text_ += fmt::format("<text class=\"axis\" x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n",
                              left + (width - left - right) / 2, height - 8, html_text(plot_.x.label));

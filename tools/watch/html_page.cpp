@@ -10,6 +10,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace cinnabar::tools::watch {
 namespace {
@@ -33,58 +36,91 @@ std::string spark(const std::vector<double>& values) {
         width, height, points);
 }
 
-std::string row(const std::vector<std::string>& cells, const char* tag = "td") {
-    std::string text = "<tr>";
-    for (const auto& cell : cells) text += fmt::format("<{0}>{1}</{0}>", tag, cell);
-    return text + "</tr>\n";
-}
+// The class of its cells in the style sheet: "" for figures, "word" for one, "words" for a name that may be long,
+// "text" for a sentence.
+struct Column {
+    const char* name;
+    const char* kind = "";
+};
 
-std::string table(const std::vector<std::string>& head, const std::string& rows) {
-    return "<div class=\"scroll\"><table>\n" + row(head, "th") + rows + "</table></div>\n";
-}
+class HtmlTable {
+  public:
+    explicit HtmlTable(std::vector<Column> columns) : columns_(std::move(columns)) {
+        std::vector<std::string> names;
+        for (const Column& column : columns_) names.emplace_back(column.name);
+        add(names, "th");
+    }
+    void add(const std::vector<std::string>& cells, const char* tag = "td") {
+        rows_ += "<tr>";
+        for (std::size_t i = 0; i < cells.size(); ++i)
+            rows_ += fmt::format("<{0} class=\"{1}\">{2}</{0}>", tag, columns_[i].kind, cells[i]);
+        rows_ += "</tr>\n";
+    }
+    [[nodiscard]] std::string html() const { return "<div class=\"scroll\"><table>\n" + rows_ + "</table></div>\n"; }
+
+  private:
+    std::vector<Column> columns_;
+    std::string rows_;
+};
 
 std::string rpc_table(std::vector<RpcRow> rpcs) {
     std::ranges::stable_sort(rpcs, [](const RpcRow& a, const RpcRow& b) { return a.per_second > b.per_second; });
-    std::string rows;
+    HtmlTable table({{"RPC", "words"},
+                     {"rate/s"},
+                     {"failed"},
+                     {"p50"},
+                     {"p99"},
+                     {"served"},
+                     {"made"},
+                     {"the last minute", "word"}});
     for (const RpcRow& rpc : rpcs) {
-        rows += row({html_text(rpc.name), fmt::format("{:.1f}", rpc.per_second), fmt::format("{}", rpc.failed),
-                     latency_text(rpc.p50_us), latency_text(rpc.p99_us), fmt::format("{}", rpc.requests),
-                     fmt::format("{}", rpc.calls), spark(rpc.past)});
+        table.add({html_text(rpc.name), fmt::format("{:.1f}", rpc.per_second), fmt::format("{}", rpc.failed),
+                   latency_text(rpc.p50_us), latency_text(rpc.p99_us), fmt::format("{}", rpc.requests),
+                   fmt::format("{}", rpc.calls), spark(rpc.past)});
     }
-    return table({"RPC", "rate/s", "failed", "p50", "p99", "served", "made", "the last minute"}, rows);
+    return table.html();
 }
 
 std::string peer_table(const State& state) {
-    std::string rows;
+    HtmlTable table({{"peer", "words"},
+                     {"transport", "word"},
+                     {"state", "word"},
+                     {"in"},
+                     {"out"},
+                     {"queued"},
+                     {"unsent"},
+                     {"credits"},
+                     {"memory"}});
     for (const auto& peer : state.peers) {
-        rows += row({html_text(peer.peer), peer.scheme, peer.state, fmt::format("{}", peer.requests),
-                     fmt::format("{}", peer.calls_sent), fmt::format("{}", peer.calls_queued),
-                     fmt::format("{}", peer.replies_unsent), fmt::format("{} / {}", peer.credits, peer.credits_given),
-                     human_bytes(peer.large_bytes + peer.decoded_bytes)});
+        table.add({html_text(peer.peer), html_text(peer.scheme), html_text(peer.state),
+                   fmt::format("{}", peer.requests), fmt::format("{}", peer.calls_sent),
+                   fmt::format("{}", peer.calls_queued), fmt::format("{}", peer.replies_unsent),
+                   fmt::format("{} / {}", peer.credits, peer.credits_given),
+                   human_bytes(peer.large_bytes + peer.decoded_bytes)});
     }
-    return table({"peer", "transport", "state", "in", "out", "queued", "unsent", "credits", "memory"}, rows);
+    return table.html();
 }
 
 std::string call_table(const State& state) {
     std::vector<look::CallReport> calls = state.calls;
     sort_by_age(calls);
     if (calls.size() > 200) calls.resize(200);
-    std::string rows;
+    HtmlTable table({{"RPC", "words"}, {"side", "word"}, {"age"}, {"peer", "words"}, {"why", "text"}});
     for (const auto& call : calls) {
-        rows += row({html_text(call.rpc), call.as_target ? "in" : "out",
-                     call.age_us == 0 ? "-" : latency_text(static_cast<double>(call.age_us)), html_text(call.peer),
-                     html_text(reason_of(call))});
+        table.add({html_text(call.rpc), call.as_target ? "in" : "out",
+                   call.age_us == 0 ? "-" : latency_text(static_cast<double>(call.age_us)), html_text(call.peer),
+                   html_text(reason_of(call))});
     }
-    return table({"RPC", "side", "age", "peer", "why"}, rows);
+    return table.html();
 }
 
 std::string line_table(const State& state) {
-    std::string rows;
+    HtmlTable table({{"age"}, {"level", "word"}, {"module", "word"}, {"text", "text"}});
     for (auto line = state.node.lines.rbegin(); line != state.node.lines.rend(); ++line) {
-        rows += row({latency_text(static_cast<double>(line->age_us)), html_text(line->level), html_text(line->module),
-                     html_text(line->text)});
+        table.add({latency_text(static_cast<double>(line->age_us)), html_text(line->level), html_text(line->module),
+                   html_text(line->text)});
     }
-    return table({"age", "level", "module", "text"}, rows);
+    return table.html();
 }
 
 std::string transports(const State& state) {

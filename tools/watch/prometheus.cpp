@@ -2,6 +2,7 @@
 #include "watch/prometheus.hpp"
 
 #include <cinnabar/base/utf8.hpp>
+#include <cinnabar/hl/stats.hpp>
 #include <cinnabar/rpc/snapshot.hpp>
 
 #include <fmt/format.h>
@@ -84,6 +85,18 @@ void rpcs(Text& text, const State& state) {
     for (const auto& rpc : state.rpcs) {
         text.sample(labels(rpc, "target"), rpc.requests_failed);
         text.sample(labels(rpc, "origin"), rpc.calls_failed);
+    }
+    text.family("call_part_seconds_total", "counter", "Where the time of the calls went that were timed.");
+    for (const auto& rpc : state.rpcs) {
+        for (std::size_t i = 0; i < std::min(rpc.parts_us.size(), hl::call_parts); ++i) {
+            const auto part = to_string(static_cast<hl::CallPart>(i));
+            text.sample(fmt::format("rpc=\"{}\",part=\"{}\"", label(rpc.name), part),
+                        static_cast<double>(rpc.parts_us[i]) / 1e6);
+        }
+    }
+    text.family("calls_timed_total", "counter", "So many they are.");
+    for (const auto& rpc : state.rpcs) {
+        if (rpc.timed != 0) text.sample(fmt::format("rpc=\"{}\"", label(rpc.name)), rpc.timed);
     }
     text.family("request_seconds", "histogram", "How long calls took; edges are powers of two of a microsecond.");
     for (const auto& rpc : state.rpcs) {

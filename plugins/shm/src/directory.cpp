@@ -4,6 +4,7 @@
 #include "local_socket.hpp"
 
 #include <cinnabar/base/clock.hpp>
+#include <cinnabar/base/hex.hpp>
 #include <cinnabar/base/log.hpp>
 #include <cinnabar/base/parse_number.hpp>
 
@@ -19,7 +20,6 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -289,9 +289,7 @@ std::string Directory::tag() const {
     if (!fd || ::read(fd.get(), boot.data(), boot.size()) != static_cast<ssize_t>(boot.size())) return {};
     std::uint64_t hash = status.st_dev * 0x9e3779b97f4a7c15u ^ status.st_ino;
     for (const char digit : boot) hash = (hash ^ static_cast<unsigned char>(digit)) * 0x100000001b3u;
-    std::array<char, 17> text{};
-    (void)std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(hash));
-    return text.data();
+    return to_hex(hash);
 }
 
 bool Directory::has(std::string_view name) const { return ::access(socket_path(name).c_str(), R_OK | W_OK) == 0; }

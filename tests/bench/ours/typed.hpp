@@ -19,7 +19,9 @@ enum class Handler : std::uint8_t {
     strings,    // a function on the loop, of a string
 };
 
-// `in_flight` tasks, each with one call after the other. Nodes as they are opened by default. Work: calls.
-[[nodiscard]] std::unique_ptr<Subject> make_typed_calls(Cores cores, Wire wire, Handler handler, std::size_t in_flight);
+// `in_flight` tasks, each with one call after the other. Nodes as they are opened by default; `traced_one_in`: one in
+// so many calls begins a trace, whose spans both sides write into a file. Work: calls.
+[[nodiscard]] std::unique_ptr<Subject> make_typed_calls(Cores cores, Wire wire, Handler handler, std::size_t in_flight,
+                                                        std::uint32_t traced_one_in = 0);
 
 }  // namespace cinnabar::bench

@@ -26,12 +26,14 @@ std::vector<std::byte> request_of(std::uint16_t flags) {
 }
 
 std::vector<std::byte> reply_of(std::uint16_t flags) {
-    std::vector<std::byte> bytes(reply_header_bytes + payload_text.size());
+    const std::size_t behind = (flags & flag_times) != 0 ? times_bytes : 0;
+    std::vector<std::byte> bytes(reply_header_bytes + payload_text.size() + behind);
     std::memcpy(bytes.data() + reply_header_bytes, payload_text.data(), payload_text.size());
     ReplyHeader header;
     header.flags = flags;
     header.payload_bytes = static_cast<std::uint32_t>(payload_text.size());
     encode_reply(header, bytes);
+    if (behind != 0) encode_times({4, 5}, Bytes(bytes).last(behind));
     return bytes;
 }
 
@@ -67,6 +69,19 @@ TEST(Frame, APlaceStandsBetweenThePayloadAndTheTraceContext) {
         EXPECT_EQ(header.place, 9u);
         EXPECT_EQ(header.trace, (flags & flag_trace) != 0 ? (TraceContext{{1, 2}, 3}) : TraceContext());
     }
+}
+
+TEST(Frame, TimesOfTheTargetStandBehindThePayload) {
+    const auto bytes = reply_of(flag_times | flag_checksum);
+    ReplyHeader header;
+    ConstBytes payload;
+    ASSERT_EQ(decode_reply(bytes, header, payload), Errc::ok);
+    EXPECT_EQ(as_text(payload), payload_text);
+    EXPECT_EQ(header.flags, flag_times | flag_checksum);
+    EXPECT_EQ(decode_times(bytes).waited_us, 4u);
+    EXPECT_EQ(decode_times(bytes).handled_us, 5u);
+    EXPECT_EQ(decoded_reply(ConstBytes(bytes).first(bytes.size() - 1)), Errc::protocol);
+    EXPECT_EQ(decoded_reply(ConstBytes(bytes).first(bytes.size() - times_bytes)), Errc::protocol);
 }
 
 // Without the flag the word of the sum is zero, and anything else there is refused, too.

@@ -93,6 +93,9 @@ class CINNABAR_API CallOp {
     [[nodiscard]] bool ended_well(std::uint16_t shape) noexcept;
     [[nodiscard]] Error failure() const;
     [[nodiscard, gnu::cold, gnu::noinline]] std::string ending_of(rpc::Call& call, TimeUs took_us) noexcept;
+    // Where its time went; all 0: the answer does not say.
+    [[nodiscard]] CallParts parts_of_call(const rpc::Call& call) const noexcept;
+    [[gnu::cold, gnu::noinline]] void count_parts(const rpc::Call& call) const noexcept;
     // Where a trace was seen.
     [[gnu::cold, gnu::noinline]] void begin_span(const TaskContext* task) noexcept;
     [[gnu::cold, gnu::noinline]] void end_span(const rpc::Call& call) const noexcept;

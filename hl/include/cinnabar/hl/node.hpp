@@ -41,6 +41,9 @@ struct NodeOptions {
     bool strangers_may_call = false;
     // Who may ask what this node holds (introspection.hpp), as `cinnabar top` does.
     Introspection introspection = Introspection::off;
+    // Of one in so many calls of this node it is told where its time went (RpcCounts::parts), of which the target says
+    // its part. Rounded up to a power of two; 0: of none.
+    std::uint32_t timed_one_in = 64;
     // Told of the spans of traces (trace.hpp); null: none are recorded. Several nodes may share one.
     std::shared_ptr<Tracer> tracer = {};
     // Adds plugins besides the compiled-in ones: registry.add(info), registry.load(path).

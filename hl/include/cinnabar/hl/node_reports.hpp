@@ -85,6 +85,8 @@ struct RpcReport {
     std::uint64_t requests_failed = 0;
     std::vector<std::uint64_t> call_time;  // Histogram::counts, without zeros at its end
     std::vector<std::uint64_t> serve_time;
+    std::uint64_t timed = 0;              // calls of which it was told where their time went
+    std::vector<std::uint64_t> parts_us;  // of these together, by CallPart (stats.hpp); empty where there are none
 };
 
 struct PeerReport {

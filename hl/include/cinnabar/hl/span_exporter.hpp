@@ -24,7 +24,11 @@ struct SpanRecord {
     Errc result = Errc::ok;
     std::string peer;  // empty: not known
     std::uint64_t bytes = 0;
+    CallParts parts_us{};
 };
+
+// Whether it is known where its time went.
+[[nodiscard]] inline bool is_timed(const SpanRecord& span) noexcept { return span.parts_us != CallParts{}; }
 
 struct SpanExporterOptions {
     std::uint32_t one_in = 1;        // of the calls that belong to no trace, one in so many begins one; 0: none does

@@ -6,12 +6,14 @@
 #include <cinnabar/base/clock.hpp>
 #include <cinnabar/base/error.hpp>
 #include <cinnabar/base/export.hpp>
+#include <cinnabar/rpc/times.hpp>
 
 #include <array>
 #include <atomic>
 #include <bit>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace cinnabar::hl {
 
@@ -20,11 +22,33 @@ struct Histogram {
     static constexpr std::size_t buckets = 40;
     std::array<std::uint64_t, buckets> counts{};
 
+    [[nodiscard]] static constexpr std::size_t bucket_of(TimeUs took_us) noexcept {
+        const auto bucket = static_cast<std::size_t>(std::bit_width(took_us));
+        return bucket < buckets ? bucket : buckets - 1;
+    }
     [[nodiscard]] CINNABAR_API std::uint64_t total() const noexcept;
     // The upper edge, in microseconds, of the bucket that holds the quantile `fraction` (0 to 1); 0 if nothing was
     // counted.
     [[nodiscard]] CINNABAR_API std::uint64_t quantile_us(double fraction) const noexcept;
 };
+
+// Where the time of a call goes, in the order of its way. Together they are all of it.
+enum class CallPart : std::uint8_t {
+    leaving,      // made, until it left this node: for the connection, a credit, a slot for its reply, room
+    on_the_wire,  // there and back: the clocks of two hosts cannot tell these apart
+    for_handler,  // at the target, until its handler began
+    in_handler,   // there, until the answer was written; with the transfers inside
+    for_caller,   // here, from when the answer was taken in until its callback
+};
+inline constexpr std::size_t call_parts = static_cast<std::size_t>(CallPart::for_caller) + 1;
+// "leaving", "on the wire" and so on; static storage.
+[[nodiscard]] CINNABAR_API std::string_view to_string(CallPart part) noexcept;
+
+using CallParts = std::array<TimeUs, call_parts>;  // by CallPart
+// Of a call that was made, left, was answered and came to its callback at these times of this node's clock. What a
+// target claims beyond the time between is left out.
+[[nodiscard]] CINNABAR_API CallParts parts_of(TimeUs made, TimeUs left, TimeUs answered, TimeUs told,
+                                              const rpc::TargetTimes& target) noexcept;
 
 struct RpcCounts {
     std::string name;
@@ -34,6 +58,9 @@ struct RpcCounts {
     std::uint64_t requests = 0;      // served by this node
     std::uint64_t requests_failed = 0;
     Histogram serve_time;  // from the handler's start to its answer
+    // Of the calls of which NodeOptions::timed_one_in has these told, by CallPart: their times, and the sums of them.
+    std::array<Histogram, call_parts> parts;
+    CallParts parts_us{};
 };
 
 // The live counters of one RPC.
@@ -41,6 +68,7 @@ class RpcStats {
   public:
     void count_call(TimeUs took_us, Errc result) noexcept { calls_.count(took_us, result); }
     void count_request(TimeUs took_us, Errc result) noexcept { requests_.count(took_us, result); }
+    CINNABAR_API void count_parts(const CallParts& parts) noexcept;
     CINNABAR_API void read(RpcCounts& out) const noexcept;
 
   private:
@@ -49,13 +77,17 @@ class RpcStats {
         std::atomic<std::uint64_t> failed{0};
 
         void count(TimeUs took_us, Errc result) noexcept {
-            const auto bucket = static_cast<std::size_t>(std::bit_width(took_us));
-            times[bucket < times.size() ? bucket : times.size() - 1].fetch_add(1, std::memory_order_relaxed);
+            times[Histogram::bucket_of(took_us)].fetch_add(1, std::memory_order_relaxed);
             if (result != Errc::ok) failed.fetch_add(1, std::memory_order_relaxed);
         }
     };
+    struct Part {
+        std::array<std::atomic<std::uint64_t>, Histogram::buckets> times{};
+        std::atomic<std::uint64_t> sum_us{0};
+    };
     Side calls_;
     Side requests_;
+    std::array<Part, call_parts> parts_;
 };
 
 }  // namespace cinnabar::hl

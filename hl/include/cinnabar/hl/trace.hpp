@@ -12,6 +12,7 @@
 #include <cinnabar/base/error.hpp>
 #include <cinnabar/base/export.hpp>
 #include <cinnabar/base/result.hpp>
+#include <cinnabar/hl/stats.hpp>
 #include <cinnabar/rpc/rpc_id.hpp>
 
 #include <atomic>
@@ -50,6 +51,7 @@ struct Span {
     Errc result = Errc::ok;
     const na::Addr* peer = nullptr;  // the other side; null: not known
     std::uint64_t bytes = 0;         // of a transfer
+    CallParts parts_us{};            // of a call that was answered; else, and of one-way calls, all 0
 };
 
 // Told of spans. Any thread, several at once, also threads that drive a context: it must not block.

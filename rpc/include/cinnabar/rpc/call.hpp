@@ -20,6 +20,7 @@
 #include <cinnabar/na/op.hpp>
 #include <cinnabar/rpc/rpc_id.hpp>
 #include <cinnabar/rpc/snapshot.hpp>
+#include <cinnabar/rpc/times.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -55,6 +56,9 @@ struct CallArgs {
     // No reply comes. It completes when sent, or when what is large was fetched; then it reaches the handler even if
     // this side closes its context (Options::leave_max).
     bool one_way = false;
+    // The target says in its answer how long it had the request, and this side notes when it left: Call::times. Not of
+    // one-way calls.
+    bool timed = false;
     TimeUs deadline = time_never;  // on the context's clock: Context::deadline_in
     TraceContext trace;            // the handler finds it in Request::trace
 };
@@ -126,6 +130,9 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     // Where it was when it ended with `timed_out`, `canceled` or `peer_lost`; `unknown` where nobody looked.
     // `waited_us`: since when, of one that waited to be sent; otherwise 0.
     [[nodiscard]] CallPhase ended_in(TimeUs& waited_us) const noexcept;
+    // Of a call with CallArgs::timed that was answered: when it left this side, on the context's clock, and what the
+    // target says. False: the answer does not say.
+    [[nodiscard]] bool times(TimeUs& sent_us, TargetTimes& target) const noexcept;
     // Of the transport that it took; static storage.
     [[nodiscard]] std::string_view scheme() const noexcept;
 
@@ -207,6 +214,11 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     bulk::RemoteRegion remote_output_;
     bulk::Transfer* pull_ = nullptr;
     StallWatch watch_;
+
+    // Of calls that are timed.
+    TimeUs sent_us_ = 0;
+    TargetTimes target_times_;
+    bool times_came_ = false;
 
     // Noted where a call ends early, so that other calls pay nothing: of whichever generation.
     std::uint64_t noted_generation_ = 0;

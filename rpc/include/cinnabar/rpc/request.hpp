@@ -55,6 +55,8 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     // The same: its handler has begun. Snapshots show for how long.
     void begins(TimeUs now) noexcept {
         began_.store(static_cast<std::uint32_t>(now >> 10) | 1, std::memory_order_relaxed);
+        if (timed()) [[unlikely]]
+            handler_us_ = now;
     }
 
     [[nodiscard]] RpcId rpc() const noexcept { return rpc_; }
@@ -67,8 +69,8 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     [[nodiscard]] bool one_way() const noexcept { return one_way_; }
     // On the context's clock; time_never when the origin set none.
     [[nodiscard]] TimeUs deadline() const noexcept { return deadline_; }
-    [[nodiscard]] const TraceContext& trace() const noexcept { return trace_; }  // the origin's; all zero if none
-    [[nodiscard]] bool traced() const noexcept { return traced_; }               // whether it has one
+    [[nodiscard]] const TraceContext& trace() const noexcept { return trace_; }       // the origin's; all zero if none
+    [[nodiscard]] bool traced() const noexcept { return (asks_ & asks_trace) != 0; }  // whether it has one
     // The place that the origin says it was given here (respond_error with `overloaded`); 0: none. Anybody may say any.
     [[nodiscard]] std::uint64_t place() const noexcept { return whole_way() ? place_ : 0; }
     [[nodiscard]] Context& context() const noexcept;
@@ -145,6 +147,10 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     // Arguments of at most this many bytes are copied, so that they hold no receive slot.
     static constexpr std::size_t small_bytes_max = 192;
 
+    static constexpr std::uint8_t asks_trace = 1;
+    static constexpr std::uint8_t asks_times = 4;
+    [[nodiscard]] bool timed() const noexcept { return (asks_ & asks_times) != 0; }
+
     // Set by whoever uses the request at the moment, the owner of the context or the handler's thread.
     [[nodiscard]] bool whole_way() const noexcept { return is_whole_way_.load(std::memory_order_relaxed); }
     void go_whole_way() noexcept { is_whole_way_.store(true, std::memory_order_relaxed); }
@@ -187,7 +193,7 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     // It uses, or has used, what is not for the short way; it is one-way, or orphaned.
     std::atomic<bool> is_whole_way_{false};
     bool one_way_ = false;
-    bool traced_ = false;  // trace_ is set
+    std::uint8_t asks_ = 0;  // what is unusual: trace_ is set; the answer is to say how long it was here
     bool credit_returned_ = false;
     bool reply_done_ = false;
     bool users_gone_ = false;
@@ -200,6 +206,8 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     std::atomic<std::uint32_t> began_{0};
     alignas(8) std::array<std::byte, small_bytes_max> small_input_;  // not filled before it is used
     TraceContext trace_;
+    TimeUs came_us_ = 0;     // of one that is timed
+    TimeUs handler_us_ = 0;  // the same: when its handler began; 0: not yet
 
     Work release_work_;  // the last release, where the reply is no reference
 

@@ -31,7 +31,7 @@ enum class CallPhase : std::uint8_t {
     answered,  // the reply has not left
 };
 inline constexpr std::uint8_t call_phases = static_cast<std::uint8_t>(CallPhase::answered) + 1;
-// A few words for people: "waits for a credit".
+// A few words for people: "waiting for a credit".
 [[nodiscard]] CINNABAR_API std::string_view to_string(CallPhase phase) noexcept;
 
 // Where the next page begins; a new one begins at the front. What comes and goes between two pages may be missing.

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Peers of a server in this process, each with a transport and a context of its own, so that each is a connection.
+#pragma once
+
+#include "rpc_endpoint.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cinnabar::bench {
+
+// So that many can be made. Throws std::runtime_error where the system refuses.
+void allow_open_files(std::size_t count);
+inline constexpr std::size_t files_of_a_peer = 3;  // its socket, and what its context sleeps on
+
+class ManyPeers {
+  public:
+    explicit ManyPeers(const std::string& address) : server_(na::Addr::parse(address).value()) {}
+
+    // Connects `count` more, each with one call of the echo.
+    void add(std::size_t count);
+    [[nodiscard]] const std::vector<std::unique_ptr<RpcEndpoint>>& all() const noexcept { return peers_; }
+    // What has come, at each.
+    void look();
+    // One waits in the kernel, and all look now and then.
+    void idle_for(double seconds);
+
+  private:
+    na::Addr server_;
+    std::vector<std::unique_ptr<RpcEndpoint>> peers_;
+};
+
+}  // namespace cinnabar::bench

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The report of `cinnabar perf` and the page of a node as a browser shows them: in light, in dark, and on a phone. No
+// error, nothing beside the screen, each point of the data in its place, and all text readable. Pictures are left in
+// build/dev/browser, to be looked at.
+#include "browser/checks.hpp"
+#include "browser/web_driver.hpp"
+#include "integration/gate.hpp"
+#include "perf/html_report.hpp"
+#include "perf/made_up_results.hpp"
+#include "support/folder.hpp"
+#include "tools/process.hpp"
+
+#include <cinnabar/base/log.hpp>
+#include <cinnabar/cinnabar.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cinnabar::tools {
+namespace {
+
+using test::WebDriver;
+using Json = nlohmann::json;
+
+struct Shown {
+    const char* name;
+    WebDriver::Look look;
+};
+constexpr std::array shown{Shown{"light", {1280, false}}, Shown{"dark", {1280, true}}, Shown{"narrow", {360, false}},
+                           Shown{"narrow-dark", {360, true}}};
+
+class Browser : public testing::Test {
+  protected:
+    void SetUp() override {
+        if (!WebDriver::is_here())
+            GTEST_SKIP() << "there is no Chromium here: apt-get install chromium chromium-driver";
+        std::filesystem::create_directories(CINNABAR_PICTURES);
+        driver_.emplace();
+    }
+    // Opens it in each look, takes a picture, and checks what every page has to be.
+    void look_at(const std::string& name, const std::string& url) {
+        for (const auto& [kind, look] : shown) {
+            SCOPED_TRACE(name + " " + kind);
+            driver_->look(look);
+            driver_->open(url);
+            (void)driver_->run("window.stop()");  // nor does it ask for itself again meanwhile
+            driver_->picture(std::string(CINNABAR_PICTURES) + "/" + name + "-" + kind + ".png");
+            EXPECT_EQ(driver_->errors(), Json::array());
+            EXPECT_EQ(driver_->run(test::is_dark), look.dark);
+            EXPECT_EQ(driver_->run(test::beyond_the_screen), Json::array());
+            EXPECT_EQ(driver_->run(test::hard_to_read), Json::array());
+            EXPECT_EQ(driver_->run(test::texts_that_meet), Json::array());
+            EXPECT_EQ(driver_->run(test::comes_from_elsewhere), Json::array());
+        }
+    }
+    std::optional<WebDriver> driver_;
+};
+
+// What is looked for is found: else the tests below would say nothing.
+TEST_F(Browser, FindsWhatIsWrongWithAPage) {
+    const support::Folder folder;
+    const auto file =
+        folder.put("wrong.html",
+                   "<!doctype html><title>x</title><link rel=icon href=data:,><body style='background:#fff'>"
+                   "<p style='color:#bbb'>pale</p><p style='font-size:6px'>small</p>"
+                   "<div style='width:3000px'>wide</div><img src='http://127.0.0.1:1/x'>"
+                   "<svg width=200 height=50><text x=0 y=20>one</text><text x=5 y=22>other</text>"
+                   "<text x=180 y=20>cut off</text><circle class=point cx=500 cy=5 r=2 /></svg>"
+                   "<script>undefinedFunction()</script>");
+    driver_->look({360, false});
+    driver_->open("file://" + file);
+    EXPECT_EQ(driver_->errors().size(), 2u) << "the script, and the picture";
+    EXPECT_FALSE(driver_->run(test::beyond_the_screen).empty());
+    EXPECT_EQ(driver_->run(test::hard_to_read).size(), 2u) << driver_->run(test::hard_to_read);
+    EXPECT_EQ(driver_->run(test::texts_that_meet).size(), 2u) << driver_->run(test::texts_that_meet);
+    EXPECT_EQ(driver_->run(test::comes_from_elsewhere).size(), 1u);
+    EXPECT_EQ(driver_->run(test::points_shown), 0) << "it lies beside its plot";
+}
+
+TEST_F(Browser, ShowsTheReport) {
+    const support::Folder folder;
+    auto results = perf::some_results();
+    results.calls[1].outcomes.fail(Errc::timed_out);
+    results.target.about.host = "a-host-with-a-long-name.of.a.cluster.example.org";
+    results.command = "cinnabar perf all " + results.target.uri + " --seconds 1 --html report.html";
+    const auto file = folder.put("report.html", perf::html_report(results));
+    look_at("report", "file://" + file);
+    EXPECT_EQ(driver_->run(test::points_shown), 3 + 6 + 6) << "by depth, by load, by size with the machine's limit";
+    EXPECT_EQ(driver_->run("return document.querySelectorAll('figure').length"), 4 + 5 + 1);
+    EXPECT_EQ(driver_->run("return [...document.querySelectorAll('.bars > svg .bar')].filter(bar => "
+                           "bar.getBoundingClientRect().width > 1).length"),
+              5 * 4)
+        << "where the time went, of each row";
+    const auto lines = driver_->run(test::points_of_lines);
+    std::size_t slices = 0;
+    for (const auto& line : lines) slices += line == perf::Timeline::slices ? 1 : 0;
+    EXPECT_EQ(slices, 5u * 3) << "p50, p99 and the maximum over time, of each row: " << lines;
+}
+
+#ifdef CINNABAR_HAS_HTTP
+
+constexpr Rpc<int(int)> echo{"browser.echo"};
+constexpr const char* long_name = "browser.a-name-that-is-rather-long-for-a-column";
+constexpr Rpc<int(int)> stuck{long_name};
+
+// A node that has served, holds a call, and has something to say in its log.
+class BrowserOfANode : public Browser {
+  protected:
+    void SetUp() override {
+        Browser::SetUp();
+        if (IsSkipped()) return;
+        NodeOptions options;
+        options.introspection = hl::Introspection::anyone;
+        node_.emplace(Node::listen("tcp://127.0.0.1:0", options).value());
+        node_->serve(echo, [](int value) { return value; }).value();
+        node_
+            ->serve(
+                stuck, [this](int value) { return gate_.pass(), value; }, on(node_->make_pool().value()))
+            .value();
+        for (int i = 0; i < 100; ++i) (void)node_->call(echo, node_->self_addr(), i).wait().value();
+        for (int i = 0; i < 3; ++i) held_.push_back(node_->call(stuck, node_->self_addr(), i).future());
+        gate_.await(1);
+        set_log_sink([](const LogLine&, void*) {}, nullptr);
+        log(LogLevel::warning, "app", "a line of the log that is about as long as such lines are: tcp://10.0.0.7:4000");
+        set_log_sink(nullptr, nullptr);
+    }
+    void TearDown() override {
+        gate_.open();
+        for (auto& call : held_) EXPECT_TRUE(call.get().ok());
+    }
+    std::optional<Node> node_;
+    test::Gate gate_;
+    std::vector<Future<int>> held_;
+};
+
+TEST_F(BrowserOfANode, ShowsThePage) {
+    Process page({"page", node_->address(), "--listen", "127.0.0.1:0", "--every", "1"});
+    const std::string line = page.read_line();
+    ASSERT_TRUE(line.starts_with("listening on ")) << line << page.err();
+    const std::string url = line.substr(13);
+    driver_->open(url);
+    ASSERT_TRUE(eventually([&] {  // it looks again by itself, and shows what came between
+        (void)node_->call(echo, node_->self_addr(), 1).wait();
+        return driver_->run("return document.querySelectorAll('svg polyline').length") != 0;
+    }));
+    look_at("page", url);
+    const auto text = driver_->run("return document.body.innerText").get<std::string>();
+    for (const char* const part : {"browser.echo", "in its handler", "a line of the log", "tcp"})
+        EXPECT_NE(text.find(part), std::string::npos) << part << " is not in: " << text;
+    EXPECT_EQ(driver_->run("return document.querySelectorAll('h2').length"), 5);
+    driver_->open(url + "calls.json");
+    const auto json = driver_->run("return JSON.parse(document.body.innerText).calls.map(call => call.rpc)");
+    EXPECT_EQ(std::ranges::count(json, Json(long_name)), 3 + 3) << "both sides of each: " << json;
+}
+
+#endif
+
+}  // namespace
+}  // namespace cinnabar::tools

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where the time of a call goes: the parts are what they should be, and together the whole.
+#include <cinnabar/cinnabar.hpp>
+#include <cinnabar/hl/stats.hpp>
+#include <cinnabar/plugins/sim.hpp>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+using namespace std::chrono_literals;
+
+namespace cinnabar {
+namespace {
+
+using hl::CallPart;
+using hl::CallParts;
+using hl::RpcCounts;
+
+constexpr Rpc<int(int)> slow{"parts.slow"};
+constexpr Rpc<int(int)> quick{"parts.quick"};
+constexpr Rpc<std::string(int)> large{"parts.large"};
+constexpr Rpc<int(int)> refused{"parts.refused"};
+
+TimeUs part(const CallParts& parts, CallPart which) { return parts[static_cast<std::size_t>(which)]; }
+TimeUs sum(const CallParts& parts) { return std::accumulate(parts.begin(), parts.end(), TimeUs{0}); }
+
+RpcCounts counts_of(const Node& node, const std::string& name) {
+    for (const RpcCounts& counts : node.stats()) {
+        if (counts.name == name) return counts;
+    }
+    ADD_FAILURE() << "nothing is told of " << name;
+    return {};
+}
+std::uint64_t timed(const RpcCounts& counts) { return counts.parts.front().total(); }
+
+// Both sides in a world where each message takes 100 us.
+class SimulatedParts : public testing::Test {
+  protected:
+    static constexpr TimeUs way_us = 100;
+    static inline int worlds = 500;
+
+    explicit SimulatedParts(std::uint32_t one_in = 1) {
+        server_ = std::make_unique<Node>(Node::listen(at("server")).value());
+        NodeOptions options;
+        options.timed_one_in = one_in;
+        options.transport.receive_slots = 16;
+        client_ = std::make_unique<Node>(Node::open(at("client"), options).value());
+        to_ = client_->lookup("sim://server").value();
+        EXPECT_TRUE(server_->serve(quick, [](int value) { return value; }).ok());
+        EXPECT_TRUE(server_
+                        ->serve(slow,
+                                [](Request<int> request) -> Task<int> {
+                                    (void)co_await request.node().sleep_for(7ms);
+                                    co_return *request;
+                                })
+                        .ok());
+    }
+    [[nodiscard]] std::string at(const std::string& host) const {
+        return "sim://" + host + "?world=" + std::to_string(number_);
+    }
+    const int number_ = ++worlds;
+    std::shared_ptr<sim::World> world_ = sim::World::numbered(
+        static_cast<std::uint64_t>(number_),
+        {.latency_min = Microseconds{way_us}, .latency_max = Microseconds{way_us}, .bytes_per_us = 1'000'000});
+    std::unique_ptr<Node> server_;
+    std::unique_ptr<Node> client_;
+    Addr to_;
+};
+
+TEST_F(SimulatedParts, AddUpExactly) {
+    ASSERT_TRUE(client_->call(quick, to_, 1).wait().ok());  // connects
+    constexpr std::uint64_t calls = 5;
+    TimeUs whole = 0;
+    for (std::uint64_t i = 0; i < calls; ++i) {
+        const TimeUs before = world_->now_us();
+        client_->call(slow, to_, 1).then([&](Result<int> result) {
+            EXPECT_TRUE(result.ok());
+            whole += world_->now_us() - before;
+        });
+        ASSERT_EQ(client_->run_for(1s), Errc::ok);
+    }
+    const RpcCounts counts = counts_of(*client_, "parts.slow");
+    EXPECT_EQ(timed(counts), calls);
+    EXPECT_EQ(sum(counts.parts_us), whole);
+    EXPECT_EQ(part(counts.parts_us, CallPart::leaving), 0u);
+    EXPECT_EQ(part(counts.parts_us, CallPart::for_handler), 0u);
+    EXPECT_EQ(part(counts.parts_us, CallPart::for_caller), 0u);
+    EXPECT_GE(part(counts.parts_us, CallPart::on_the_wire), calls * 2 * way_us);
+    EXPECT_LE(part(counts.parts_us, CallPart::on_the_wire), calls * 2 * (way_us + 2));
+    EXPECT_GE(part(counts.parts_us, CallPart::in_handler), calls * 7'000);
+    EXPECT_LE(part(counts.parts_us, CallPart::in_handler), calls * 8'100);
+}
+
+TEST_F(SimulatedParts, TheDialAndTheWaitForAReplySlotAreBeforeItLeaves) {
+    ASSERT_TRUE(client_->call(quick, to_, 1).wait().ok());
+    const TimeUs dial = part(counts_of(*client_, "parts.quick").parts_us, CallPart::leaving);
+    EXPECT_GE(dial, 2 * way_us) << "a greeting each way";
+    EXPECT_LE(dial, 1'000u);
+    constexpr std::size_t calls = 16;  // half of the slots are for replies
+    std::vector<Future<int>> futures;
+    for (std::size_t i = 0; i < calls; ++i) futures.push_back(client_->call(slow, to_, 1).future());
+    for (auto& future : futures) EXPECT_TRUE(future.get().ok());
+    const RpcCounts counts = counts_of(*client_, "parts.slow");
+    EXPECT_EQ(timed(counts), calls);
+    EXPECT_GE(part(counts.parts_us, CallPart::leaving), calls / 2 * 7'000) << "one half waits for the other";
+    EXPECT_LE(part(counts.parts_us, CallPart::leaving), calls / 2 * 9'000);
+}
+
+class OneInSixtyFour : public SimulatedParts {
+  protected:
+    OneInSixtyFour() : SimulatedParts(64) {}
+};
+
+TEST_F(OneInSixtyFour, IsTimed) {
+    for (int i = 0; i < 640; ++i) ASSERT_TRUE(client_->call(quick, to_, i).wait().ok());
+    const RpcCounts counts = counts_of(*client_, "parts.quick");
+    EXPECT_EQ(counts.calls, 640u);
+    EXPECT_GE(timed(counts), 10u);
+    EXPECT_LE(timed(counts), 12u);
+}
+
+class NoneIn : public SimulatedParts {
+  protected:
+    NoneIn() : SimulatedParts(0) {}
+};
+
+TEST_F(NoneIn, IsTimed) {
+    for (int i = 0; i < 10; ++i) ASSERT_TRUE(client_->call(quick, to_, i).wait().ok());
+    EXPECT_EQ(timed(counts_of(*client_, "parts.quick")), 0u);
+}
+
+// Over sockets and shared memory: a handler on a pool, a result by bulk, an error, and a handler on arrival.
+TEST(CallPartsOverANetwork, AreToldOfEachKindOfAnswer) {
+    const std::string shm = "shm://parts-" + std::to_string(::getpid());
+    for (const std::string& place : {std::string("tcp://127.0.0.1:0"), shm}) {
+        const auto server = Node::listen(place).value();
+        const auto pool = server.make_pool({.threads = 1}).value();
+        const auto pause = [](Request<int> request) -> Task<int> {
+            (void)co_await request.node().sleep_for(3ms);
+            co_return *request;
+        };
+        ASSERT_TRUE(server.serve(slow, pause, on(pool)).ok());
+        ASSERT_TRUE(server
+                        .serve(
+                            quick, [](int value) { return value; }, on_arrival)
+                        .ok());
+        ASSERT_TRUE(server.serve(large, [](int) { return std::string(1'000'000, 'x'); }).ok());
+        ASSERT_TRUE(server.serve(refused, [](int) -> Result<int> { return Error(Errc::exists); }).ok());
+        NodeOptions all;
+        all.timed_one_in = 1;
+        const auto [client, peer] = Node::connect(server.address(), all).value();
+        ASSERT_TRUE(client.call(slow, peer, 1).wait().ok());
+        ASSERT_TRUE(client.call(quick, peer, 1).wait().ok());
+        EXPECT_EQ(client.call(large, peer, 1).wait().value().size(), 1'000'000u);
+        EXPECT_EQ(client.call(refused, peer, 1).wait().code(), Errc::exists);
+        for (const char* const name : {"parts.slow", "parts.quick", "parts.large", "parts.refused"})
+            EXPECT_EQ(timed(counts_of(client, name)), 1u) << name << " over " << place;
+        EXPECT_GE(part(counts_of(client, "parts.slow").parts_us, CallPart::in_handler), 3'000u) << place;
+    }
+}
+
+TEST(CallParts, WhatATargetClaimsIsWithinTheTimeBetween) {
+    constexpr CallParts honest{10, 20, 30, 40, 5};
+    EXPECT_EQ(hl::parts_of(100, 110, 200, 205, {30, 40}), honest);
+    constexpr CallParts liar{10, 0, 90, 0, 5};
+    EXPECT_EQ(hl::parts_of(100, 110, 200, 205, {4'000'000'000, 4'000'000'000}), liar);
+    // Times of rounds may be a little older than those that were read.
+    EXPECT_EQ(sum(hl::parts_of(100, 99, 98, 105, {7, 7})), 5u);
+    EXPECT_EQ(sum(hl::parts_of(100, 120, 110, 115, {7, 7})), 15u);
+    EXPECT_EQ(sum(hl::parts_of(100, 90, 80, 70, {7, 7})), 0u);
+}
+
+}  // namespace
+}  // namespace cinnabar
