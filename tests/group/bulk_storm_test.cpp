@@ -45,6 +45,14 @@ bool all_are(const Memory& memory, std::byte value) {
     return std::all_of(memory.begin(), memory.end(), [value](std::byte each) { return each == value; });
 }
 
+// Bytes of memory that somebody was done with: the patterns have no such runs.
+bool has_stale_bytes(const Memory& memory) {
+    const auto has_run_of = [&](std::byte value) {
+        return std::search_n(memory.begin(), memory.end(), 64, value) != memory.end();
+    };
+    return has_run_of(after_receiving) || has_run_of(after_calling);
+}
+
 // What the handlers of one member have done, by call. Outlives it.
 struct HandlersOf {
     struct Run {
@@ -52,6 +60,7 @@ struct HandlersOf {
         int times = 0;
         bool received = false;
         bool right = false;
+        bool stale = false;
         bool ended = false;
     };
     std::map<std::uint64_t, Run> runs;
@@ -77,6 +86,7 @@ class BulkStorm {
         for (int step = 0; step < 6; ++step) {
             begin_call();
             all_.run_for(Microseconds(random_.below(20'000)));
+            if (random_.chance(3)) stops_.back().request_stop();  // in the middle of it
             disturb();
             all_.run_for(Microseconds(random_.below(200'000)));
             if (random_.chance(3)) stops_[random_.below(stops_.size())].request_stop();
@@ -101,6 +111,7 @@ class BulkStorm {
             const Result<void> received = co_await receiving;
             run.received = received.ok();
             run.right = received.ok() && run.memory == pattern(run.memory.size(), key);
+            run.stale = has_stale_bytes(run.memory);
             std::fill(run.memory.begin(), run.memory.end(), after_receiving);
             run.ended = true;
             co_return received;
@@ -163,6 +174,7 @@ class BulkStorm {
     static void check(const HandlersOf& handlers) {
         for (const auto& [key, run] : handlers.runs) {
             EXPECT_EQ(run.times, 1) << "a handler ran twice for one call";
+            EXPECT_FALSE(run.stale) << "read from memory whose call or handler was over";
             EXPECT_EQ(run.received, run.right) << "whoever received has the right bytes";
             EXPECT_TRUE(!run.ended || all_are(run.memory, after_receiving)) << "a member's memory after receiving";
         }

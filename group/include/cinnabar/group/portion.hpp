@@ -30,8 +30,8 @@ class CINNABAR_API Portion {
     // below this one get them from there while they come, so it ends when those have them as well, or are given up, and
     // the memory is this member's alone again. Until then do not change it. When the member above dies, another one
     // goes on from what is here. invalid_argument: another size. permission: the call is a gather, or the memory is
-    // read-only. busy: it has moved already. bad_checksum. timed_out, canceled: of the call; what has come by then may
-    // be anywhere in the memory.
+    // read-only. busy: it has moved already. closed: the handler has ended. bad_checksum. timed_out, canceled: of the
+    // call; what has come by then may be anywhere in the memory.
     [[nodiscard]] hl::Task<Result<void>> receive(bulk::Region into) const;
     [[nodiscard]] hl::Task<Result<void>> receive(Bytes into) const;
     // The same into a buffer of the node, as an array of T. invalid_argument: no whole number of T. Further errors:
