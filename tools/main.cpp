@@ -2,6 +2,8 @@
 // The cinnabar command: reads the command line and hands over to a subcommand.
 #include "commands/commands.hpp"
 #include "doctor/command.hpp"
+#include "group/command.hpp"
+#include "launch/command.hpp"
 #include "perf/command_line.hpp"
 #include "security/command.hpp"
 #include "shell/command.hpp"
@@ -18,6 +20,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cinnabar::tools {
@@ -369,7 +372,17 @@ std::string names_of_commands(const CLI::App& app) {
     return names;
 }
 
+// Of `launch` what follows "--" is another command line, and not read here.
+std::vector<std::string> cut_program(int& count, char** words) {
+    if (count < 2 || std::string_view(words[1]) != "launch") return {};
+    char** const end = words + count;
+    char** const dashes = std::find_if(words, end, [](const char* word) { return std::string_view(word) == "--"; });
+    count = static_cast<int>(dashes - words);
+    return dashes == end ? std::vector<std::string>() : std::vector<std::string>(dashes + 1, end);
+}
+
 int run_command_line(int count, char** words) {
+    const std::vector<std::string> program = cut_program(count, words);
     CLI::App app{"Cinnabar: files and calls between processes and hosts", "cinnabar"};
     app.set_version_flag("--version", std::string("cinnabar ") + CINNABAR_VERSION);
     app.require_subcommand(1);
@@ -394,6 +407,8 @@ int run_command_line(int count, char** words) {
     perf::add_command(app, run);
     doctor::add_command(app, run);
     watch::add_commands(app, run);
+    group::add_commands(app, run);
+    launch::add_command(app, program, run);
     security::add_commands(app, run);
     shell::add_commands(app, run, CINNABAR_VERSION);
     const CLI::App* command = nullptr;

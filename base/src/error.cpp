@@ -49,7 +49,8 @@ constexpr std::array<Row, errc_count> rows{{
     {"bad address", Blast::nothing, "write it as tcp://host:port or shm://name, and check the host name"},
     {"address in use", Blast::nothing, "another process listens there: choose another port"},
     {"shutting down", Blast::peer, "the target takes no new calls: use another one, or call again later"},
-    {"stale", Blast::operation, "the memory was used again, or is not shared any more: ask its owner for a new token"},
+    {"stale", Blast::operation,
+     "the memory was used again, is not shared any more, or is a file that has become shorter: ask its owner anew"},
 }};
 
 const Row& row_of(Errc code) noexcept {

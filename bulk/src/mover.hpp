@@ -9,11 +9,15 @@
 // that do not respond cannot starve the others.
 #pragma once
 
+#include "far_copy.hpp"
+#include "far_staging.hpp"
 #include "plan.hpp"
 #include "staging.hpp"
 
 #include <cinnabar/base/intrusive_queue.hpp>
 #include <cinnabar/base/timer_of.hpp>
+#include <cinnabar/bulk/owner_moves.hpp>
+#include <cinnabar/bulk/silence.hpp>
 #include <cinnabar/bulk/transfer.hpp>
 
 #include <array>
@@ -30,6 +34,12 @@ struct ChunkOp : PoolSlot, na::Op {
     Chunk chunk;
     std::uint32_t staging_index = Staging::none;
     ListLink<ChunkOp> inflight_link;
+
+    // Of far memory (far_chunk.cpp).
+    FarBuffer* buffer = nullptr;
+    FarCopy copy;
+    ListLink<ChunkOp> loaded_link;  // in Impl::loaded_: its bytes are in the buffer, and the port had no room
+    OwnerMove by_owner;             // in place of the op, if only the owner can move the remote bytes
 };
 
 enum class Phase : std::uint8_t {
@@ -56,16 +66,18 @@ struct TransferSlot final : Transfer {
     Deliver deliver = Deliver::queued;
     Phase phase = Phase::waiting;
     Errc error = Errc::ok;           // the first one
-    std::uint64_t moved_before = 0;  // at the last stall check
-    TimeUs silent_since = 0;
+    Silence silence;
+    Microseconds stall_max{0};
     bool copy_eager = false;
     bool has_planned = false;  // `planned` could not be posted yet
+    bool by_owner = false;     // only the owner can move the remote bytes
 
     PeerBook* book = nullptr;
     na::Memory* memory = nullptr;
     ConstBytes key;
     Planner planner;
     Chunk planned;
+    FarCopy eager_copy;
     std::vector<std::uint64_t> remote_ends;  // keeps its capacity between uses
     IntrusiveList<ChunkOp, &ChunkOp::inflight_link> inflight;
     std::uint32_t inflight_count = 0;
@@ -84,6 +96,10 @@ struct TransferSlot final : Transfer {
     void add_moved(std::uint64_t bytes) noexcept { bytes_done_.store(moved() + bytes, std::memory_order_relaxed); }
     void reset_moved() noexcept { bytes_done_.store(0, std::memory_order_relaxed); }
     void set_result(Errc result) noexcept { result_ = result; }
+    void set_stalled(bool stalled) noexcept { stalled_ = stalled; }
+    void set_os_errno(int os_errno) noexcept { os_errno_ = os_errno; }
+    // Whether each chunk passes through a FarBuffer.
+    [[nodiscard]] bool is_far() const noexcept { return args.local.is_far(); }
 };
 
 // The running transfers with one peer; holds a reference to the peer.
@@ -94,6 +110,7 @@ struct PeerBook : PoolSlot {
     std::uint64_t bytes = 0;  // in flight
     std::uint32_t chunks = 0;
     std::uint32_t chunks_max = 0;
+    std::uint32_t far_buffers = 0;  // held by its chunks
     // Which of Impl::rings_ ring_link is in, if any.
     enum class Place : std::uint8_t {
         ring,     // may post
@@ -123,6 +140,7 @@ class Mover::Impl {
     [[nodiscard]] PeerBook* find_book(const na::Peer& peer) const noexcept;
 
     const MoverOptions options_;
+    OwnerMoves* owner_moves_ = nullptr;
 
     // Shared.
     SlotPool<TransferSlot> transfers_;
@@ -164,14 +182,33 @@ class Mover::Impl {
     [[nodiscard]] bool is_full(const PeerBook& book, std::uint64_t bytes) const noexcept;
     [[nodiscard]] Posted post_chunk(TransferSlot& slot) noexcept;
     void fill(ChunkOp& op, TransferSlot& slot) noexcept;
+    [[nodiscard]] Errc post(ChunkOp& op) noexcept;
+    void call_off(ChunkOp& op) noexcept;
+    void set_in_flight(ChunkOp& op, TransferSlot& slot) noexcept;
     void make_ready(TransferSlot& slot) noexcept;
     void unready(TransferSlot& slot) noexcept;
     void enter(PeerBook& book, PeerBook::Place place) noexcept;
     void leave(PeerBook& book) noexcept;
     void stall(PeerBook& book) noexcept;
     void chunk_done(ChunkOp& op) noexcept;
+    // Takes a chunk out of all accounts and frees it.
+    void retire(ChunkOp& op) noexcept;
     static void on_chunk(na::Op& op) noexcept;
     static void on_retry(Timer& timer) noexcept;
+
+    // Chunks of far memory (far_chunk.cpp).
+    [[nodiscard]] Posted post_far(ChunkOp& op, TransferSlot& slot) noexcept;
+    void begin_copy(ChunkOp& op) noexcept;
+    static void on_copied(Work& work) noexcept;
+    void post_loaded(ChunkOp& op) noexcept;
+    void post_all_loaded() noexcept;
+    void drop_loaded(TransferSlot& slot) noexcept;
+    void give_buffer(ChunkOp& op) noexcept;
+    // Contents that the descriptor carried, into far memory.
+    void begin_eager_copy(TransferSlot& slot) noexcept;
+    static void on_eager_copied(Work& work) noexcept;
+    [[nodiscard]] Errc post_by_owner(ChunkOp& op) noexcept;
+    static void on_owner_moved(OwnerMove& move) noexcept;
 
     static constexpr std::size_t buckets = 256;
     static constexpr Microseconds retry_after_min{100};
@@ -180,7 +217,8 @@ class Mover::Impl {
 
     na::Context& context_;
     const std::vector<std::shared_ptr<na::Transport>> transports_;
-    std::vector<Staging> staging_;  // one per transport
+    std::vector<Staging> staging_;         // one per transport
+    std::vector<FarStaging> far_staging_;  // the same
     SlotPool<ChunkOp> chunks_;
     SlotPool<PeerBook> books_;
     std::array<PeerBook*, buckets> table_{};  // by peer
@@ -190,8 +228,11 @@ class Mover::Impl {
     Ring& full_ = rings_[2];
     TimerOf<Impl> retry_;                         // armed while a peer is stalled
     Microseconds retry_after_ = retry_after_min;  // doubles until a chunk can be posted
+    IntrusiveList<ChunkOp, &ChunkOp::loaded_link> loaded_;
+    TimerOf<Impl> loaded_retry_;  // armed while one is in it
     Work close_work_;
     std::atomic<bool> closed_{false};  // shared
+    FarCopies copies_;                 // the first to go: what is under way uses the others
 };
 
 }  // namespace cinnabar::bulk

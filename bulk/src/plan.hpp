@@ -3,10 +3,12 @@
 // effects.
 #pragma once
 
+#include <cinnabar/bulk/blocks.hpp>
 #include <cinnabar/na/types.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 namespace cinnabar::bulk {
@@ -16,6 +18,7 @@ namespace cinnabar::bulk {
 struct PlanSide {
     std::span<const std::uint64_t> ends;
     std::uint64_t offset = 0;
+    const Blocks* blocks = nullptr;  // remote only, in place of the offset: the parts of that range that are meant
 };
 
 struct PlanLimits {
@@ -37,8 +40,8 @@ struct Chunk {
 class Planner {
   public:
     Planner() = default;
-    // The `ends` must live until the last call of next(). Requires: both ranges lie inside the ends; chunk_bytes and
-    // local_segments_max are at least 1.
+    // The `ends` and the blocks must live until the last call of next(). Requires: both ranges lie inside the ends;
+    // chunk_bytes and local_segments_max are at least 1.
     Planner(PlanSide local, PlanSide remote, std::uint64_t bytes, const PlanLimits& limits) noexcept;
     // False after the last chunk.
     [[nodiscard]] bool next(Chunk& chunk) noexcept;
@@ -47,6 +50,9 @@ class Planner {
   private:
     [[nodiscard]] std::uint64_t local_reach(std::uint64_t wanted) const noexcept;
     [[nodiscard]] std::uint64_t remote_reach(std::uint64_t wanted) const noexcept;
+    // Moves on to the next of the remote blocks when one is done.
+    void enter_block() noexcept;
+    void pass_remote(std::uint64_t bytes) noexcept;
     // The length of the run of small segments that starts at the current position.
     [[nodiscard]] std::uint64_t staged_reach(std::uint64_t wanted) const noexcept;
     PlanSide local_;
@@ -54,6 +60,9 @@ class Planner {
     PlanLimits limits_;
     std::uint64_t bytes_ = 0;
     std::uint64_t done_ = 0;
+    std::optional<BlockWalk> walk_;  // of the remote blocks
+    BlockPiece block_;               // what is left of the piece at hand
+    std::uint64_t remote_at_ = 0;
     std::size_t local_segment_ = 0;
     std::size_t remote_segment_ = 0;
 };

@@ -161,6 +161,7 @@ Mover::Impl::Posted Mover::Impl::post_chunk(TransferSlot& slot) noexcept {
         fail(slot, Errc::out_of_memory);
         return Posted::failed;
     }
+    if (slot.is_far()) return post_far(*op, slot);
     Staging& staging = staging_[slot.book->port_index];
     op->staging_index = slot.planned.staged ? staging.take() : Staging::none;
     if (slot.planned.staged && op->staging_index == Staging::none) {
@@ -168,10 +169,9 @@ Mover::Impl::Posted Mover::Impl::post_chunk(TransferSlot& slot) noexcept {
         return Posted::stalled;
     }
     fill(*op, slot);
-    const Errc taken = context_.post_owned(*op);
+    const Errc taken = post(*op);
     if (taken == Errc::ok) {
-        slot.inflight.push_back(*op);
-        ++slot.inflight_count;
+        set_in_flight(*op, slot);
         return Posted::taken;
     }
     if (op->staging_index != Staging::none) staging.give(op->staging_index);
@@ -179,6 +179,20 @@ Mover::Impl::Posted Mover::Impl::post_chunk(TransferSlot& slot) noexcept {
     if (taken == Errc::again) return Posted::stalled;
     fail(slot, taken, taken == Errc::closed ? Recall::no : Recall::yes);
     return Posted::failed;
+}
+
+void Mover::Impl::set_in_flight(ChunkOp& op, TransferSlot& slot) noexcept {
+    slot.inflight.push_back(op);
+    ++slot.inflight_count;
+}
+
+Errc Mover::Impl::post(ChunkOp& op) noexcept {
+    return op.transfer->by_owner ? post_by_owner(op) : context_.post_owned(op);
+}
+
+void Mover::Impl::call_off(ChunkOp& op) noexcept {
+    if (op.transfer->by_owner) return owner_moves_->cancel(op.by_owner);
+    context_.cancel_owned(op);
 }
 
 void Mover::Impl::fill(ChunkOp& op, TransferSlot& slot) noexcept {
@@ -197,6 +211,10 @@ void Mover::Impl::fill(ChunkOp& op, TransferSlot& slot) noexcept {
     op.remote = {slot.key, slot.args.remote->bytes()};
     op.remote_offset = op.chunk.remote_offset;
     op.bytes = op.chunk.bytes;
+    if (op.buffer) {
+        op.local = op.buffer->memory;
+        op.local_offset = 0;
+    }
     if (op.staging_index == Staging::none) return;
     const Staging& staging = staging_[slot.book->port_index];
     op.local = &staging.memory();
@@ -208,7 +226,25 @@ void Mover::Impl::fill(ChunkOp& op, TransferSlot& slot) noexcept {
 
 void Mover::Impl::on_chunk(na::Op& op) noexcept {
     auto& chunk = static_cast<ChunkOp&>(op);
-    chunk.transfer->mover->chunk_done(chunk);
+    Impl& mover = *chunk.transfer->mover;
+    if (!chunk.buffer || op.kind != na::OpKind::get || op.result != Errc::ok) return mover.chunk_done(chunk);
+    // Bytes that have come for far memory are not in place yet; after a failure nothing more is written.
+    if (chunk.transfer->error == Errc::ok) return mover.begin_copy(chunk);
+    op.result = Errc::canceled;
+    mover.chunk_done(chunk);
+}
+
+void Mover::Impl::retire(ChunkOp& op) noexcept {
+    TransferSlot& slot = *op.transfer;
+    PeerBook& book = *slot.book;
+    const std::uint64_t bytes = op.chunk.bytes;
+    if (op.buffer) give_buffer(op);
+    slot.inflight.remove(op);
+    --slot.inflight_count;
+    book.bytes -= bytes;
+    --book.chunks;
+    bytes_inflight_.store(bytes_inflight_.load(std::memory_order_relaxed) - bytes, std::memory_order_relaxed);
+    chunks_.release(op);
 }
 
 void Mover::Impl::chunk_done(ChunkOp& op) noexcept {
@@ -216,6 +252,7 @@ void Mover::Impl::chunk_done(ChunkOp& op) noexcept {
     PeerBook& book = *slot.book;
     const Errc result = op.result;
     const std::uint64_t bytes = op.chunk.bytes;
+    const int os_errno = op.buffer ? op.copy.end.os_errno : 0;
     if (op.staging_index != Staging::none) {
         Staging& staging = staging_[book.port_index];
         if (result == Errc::ok && op.kind == na::OpKind::get) {
@@ -224,12 +261,7 @@ void Mover::Impl::chunk_done(ChunkOp& op) noexcept {
         }
         staging.give(op.staging_index);
     }
-    slot.inflight.remove(op);
-    --slot.inflight_count;
-    book.bytes -= bytes;
-    --book.chunks;
-    bytes_inflight_.store(bytes_inflight_.load(std::memory_order_relaxed) - bytes, std::memory_order_relaxed);
-    chunks_.release(op);
+    retire(op);
 
     // A peer with nothing in flight may post one chunk although others wait for the budget.
     if (book.chunks == 0 && Ring::linked(book) && book.place == PeerBook::Place::full) leave(book);
@@ -240,11 +272,12 @@ void Mover::Impl::chunk_done(ChunkOp& op) noexcept {
         enter(*peer, PeerBook::Place::ring);
     }
 
+    if (slot.error == Errc::ok) slot.set_os_errno(os_errno);
     if (result == Errc::ok) {
         retry_after_ = retry_after_min;
         slot.add_moved(bytes);
         if (slot.progress) slot.progress(slot, slot.moved(), slot.user);
-    } else if (connection_gone(result)) {
+    } else if (connection_gone(result) && !slot.by_owner) {
         fail_peer(book, result);
     } else {
         fail(slot, result, result == Errc::canceled ? Recall::no : Recall::yes);

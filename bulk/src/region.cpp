@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cinnabar/base/assert.hpp>
+#include <cinnabar/bulk/far_lender.hpp>
 #include <cinnabar/bulk/region.hpp>
+#include <cinnabar/bulk/remote_region.hpp>
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -39,6 +41,14 @@ class RegionBody {
     RegionBody(const RegionBody&) = delete;
     RegionBody& operator=(const RegionBody&) = delete;
 
+    // Of blocks of another region.
+    RegionBody(std::vector<na::Segment> segments, na::Access access, Region base)
+        : segments_(std::move(segments)), access_(access), base_(std::move(base)) {
+        ends_.reserve(segments_.size());
+        std::uint64_t end = 0;
+        for (const na::Segment& segment : segments_) ends_.push_back(end += segment.bytes);
+    }
+
     // Frees memory that a region allocated: through the provider, or by munmap if it is null.
     static void give_back(void* memory, std::size_t bytes, na::Transport* provider) noexcept {
         if (provider) {
@@ -54,10 +64,19 @@ class RegionBody {
         provider_ = std::move(provider);
     }
 
+    // `parts`: whose memory this is.
+    void add_far(std::vector<FarSegment> far, std::vector<Region> parts) noexcept {
+        far_ = std::move(far);
+        parts_ = std::move(parts);
+    }
+
     [[nodiscard]] std::span<const na::Segment> segments() const noexcept { return segments_; }
+    [[nodiscard]] std::span<const FarSegment> far_segments() const noexcept { return far_; }
     [[nodiscard]] std::span<const std::uint64_t> ends() const noexcept { return ends_; }
     [[nodiscard]] std::uint64_t bytes() const noexcept { return ends_.empty() ? 0 : ends_.back(); }
     [[nodiscard]] na::Access access() const noexcept { return access_; }
+    // What this one has blocks of; empty if it has memory of its own.
+    [[nodiscard]] const Region& base() const noexcept { return base_; }
     [[nodiscard]] std::size_t segment_at(std::uint64_t offset) const noexcept {
         return static_cast<std::size_t>(std::upper_bound(ends_.begin(), ends_.end(), offset) - ends_.begin());
     }
@@ -66,6 +85,8 @@ class RegionBody {
         if (na::Memory* known = find(*transport)) return known;
         const std::lock_guard lock(mutex_);
         if (na::Memory* known = find(*transport)) return known;
+        if (!far_.empty() && transport->scheme() != far_scheme)
+            return Error(Errc::unsupported, "a transport cannot register a file or the memory of a device");
         auto memory = transport->register_memory(segments_, access_);
         if (!memory) return std::move(memory).error();
         auto* made = new Registration{transport, *std::move(memory), head_.load(std::memory_order_relaxed)};
@@ -109,7 +130,10 @@ class RegionBody {
 
     std::vector<na::Segment> segments_;
     std::vector<std::uint64_t> ends_;
+    std::vector<FarSegment> far_;  // as many as segments, or none
+    std::vector<Region> parts_;
     const na::Access access_;
+    const Region base_;
     void* owned_ = nullptr;
     std::size_t owned_bytes_ = 0;
     std::shared_ptr<na::Transport> provider_;
@@ -122,7 +146,7 @@ namespace {
 
 // Calls f(piece) for the pieces of memory behind [offset, offset + bytes) of the body, in order.
 template <typename F>
-void for_each_piece(const RegionBody& body, std::uint64_t offset, std::uint64_t bytes, F&& f) noexcept {
+void for_each_piece(const RegionBody& body, std::uint64_t offset, std::uint64_t bytes, F&& f) {
     if (bytes == 0) return;
     for (std::size_t index = body.segment_at(offset); bytes > 0; ++index) {
         const na::Segment& segment = body.segments()[index];
@@ -172,6 +196,15 @@ Result<Region> Region::expose(std::span<const na::Segment> segments, na::Access 
     return Region(std::move(body), 0, bytes);
 }
 
+Result<Region> Region::of_segments(std::vector<na::Segment> segments, std::vector<FarSegment> far,
+                                   std::vector<Region> parts, na::Access access) {
+    CINNABAR_ASSERT(segments.size() == far.size());
+    auto body = std::make_shared<RegionBody>(segments, access);
+    body->add_far(std::move(far), std::move(parts));
+    const std::uint64_t bytes = body->bytes();
+    return Region(std::move(body), 0, bytes);
+}
+
 Result<Region> Region::expose(Bytes bytes, na::Access access) {
     const na::Segment segment{bytes.data(), bytes.size()};
     return expose(std::span(&segment, 1), access);
@@ -209,15 +242,44 @@ Region Region::slice(std::uint64_t offset, std::uint64_t bytes) const {
 
 Region Region::whole() const noexcept { return body_ ? Region(body_, 0, body_->bytes()) : Region(); }
 
-bool Region::quarantined() const noexcept { return body_ && body_->quarantined(offset_, bytes_); }
+Result<Region> Region::select(const Blocks& blocks, na::Access access) const {
+    if (blocks.empty() || blocks.end() > bytes_)
+        return Error(Errc::invalid_argument, "the blocks do not lie inside the region");
+    if (!na::allows(this->access(), access))
+        return Error(Errc::permission, "more access than the region was made with: expose it for more");
+    if (na::allows(access, na::Access::write) && blocks.overlap())
+        return Error(Errc::invalid_argument, "blocks that are written must not overlap");
+    std::vector<na::Segment> segments;
+    segments.reserve(std::min<std::uint64_t>(blocks.count(), descriptor_segments_max));
+    BlockWalk walk(blocks);
+    BlockPiece piece;
+    while (walk.next(bytes_, piece)) {
+        for_each_piece(*body_, offset_ + piece.offset, piece.bytes, [&segments](Bytes part) {
+            segments.push_back({part.data(), part.size()});
+        });
+        if (segments.size() > descriptor_segments_max)
+            return Error(Errc::too_large, "over descriptor_segments_max pieces: make several regions of them");
+    }
+    return Region(std::make_shared<RegionBody>(std::move(segments), access, *this), 0, blocks.bytes());
+}
+
+// Blocks of another region are in quarantine where that one is: whole, as it stands for what was lent of them.
+bool Region::quarantined() const noexcept {
+    if (body_ && body_->base()) return body_->base().quarantined();
+    return body_ && body_->quarantined(offset_, bytes_);
+}
 
 void Region::begin_quarantine(Quarantine& quarantine) const noexcept {
+    if (body_->base()) return body_->base().begin_quarantine(quarantine);
     quarantine.offset = offset_;
     quarantine.bytes = bytes_;
     body_->begin_quarantine(quarantine);
 }
 
-void Region::end_quarantine(Quarantine& quarantine) const noexcept { body_->end_quarantine(quarantine); }
+void Region::end_quarantine(Quarantine& quarantine) const noexcept {
+    if (body_->base()) return body_->base().end_quarantine(quarantine);
+    body_->end_quarantine(quarantine);
+}
 
 na::Access Region::access() const noexcept { return body_ ? body_->access() : na::Access::read; }
 
@@ -225,12 +287,18 @@ std::span<const na::Segment> Region::segments() const noexcept {
     return body_ ? body_->segments() : std::span<const na::Segment>();
 }
 
+std::span<const FarSegment> Region::far_segments() const noexcept {
+    return body_ ? body_->far_segments() : std::span<const FarSegment>();
+}
+
+bool Region::is_far() const noexcept { return !far_segments().empty(); }
+
 std::span<const std::uint64_t> Region::segment_ends() const noexcept {
     return body_ ? body_->ends() : std::span<const std::uint64_t>();
 }
 
 Bytes Region::contiguous() const noexcept {
-    if (bytes_ == 0) return {};
+    if (bytes_ == 0 || is_far()) return {};
     const std::size_t index = body_->segment_at(offset_);
     if (offset_ + bytes_ > body_->ends()[index]) return {};
     const na::Segment& segment = body_->segments()[index];
@@ -238,7 +306,7 @@ Bytes Region::contiguous() const noexcept {
 }
 
 void Region::copy_out(std::uint64_t offset, Bytes to) const noexcept {
-    CINNABAR_ASSERT(offset <= bytes_ && to.size() <= bytes_ - offset);
+    CINNABAR_ASSERT(offset <= bytes_ && to.size() <= bytes_ - offset && !is_far());
     std::byte* at = to.data();
     for_each_piece(*body_, offset_ + offset, to.size(), [&at](Bytes piece) {
         std::memcpy(at, piece.data(), piece.size());
@@ -247,7 +315,7 @@ void Region::copy_out(std::uint64_t offset, Bytes to) const noexcept {
 }
 
 void Region::copy_in(std::uint64_t offset, ConstBytes from) const noexcept {
-    CINNABAR_ASSERT(offset <= bytes_ && from.size() <= bytes_ - offset);
+    CINNABAR_ASSERT(offset <= bytes_ && from.size() <= bytes_ - offset && !is_far());
     const std::byte* at = from.data();
     for_each_piece(*body_, offset_ + offset, from.size(), [&at](Bytes piece) {
         std::memcpy(piece.data(), at, piece.size());

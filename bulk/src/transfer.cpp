@@ -3,6 +3,7 @@
 #include "mover.hpp"
 
 #include <cinnabar/base/assert.hpp>
+#include <cinnabar/bulk/far_lender.hpp>
 
 #include <algorithm>
 #include <new>
@@ -15,8 +16,6 @@ constexpr std::uint32_t peers_max = 65'536;
 
 constexpr std::size_t remote_ends_kept_max = 1024;
 
-constexpr int looks_per_stall = 4;
-
 MoverOptions sane(MoverOptions options) {
     options.chunk_bytes = std::max<std::uint64_t>(options.chunk_bytes, 1);
     options.window = std::clamp(options.window, 1u, transfer_window_max);
@@ -24,12 +23,23 @@ MoverOptions sane(MoverOptions options) {
     return options;
 }
 
+// Whether the remote memory has what is to be moved. May throw std::bad_alloc.
+bool inside(const TransferArgs& args) {
+    const std::uint64_t remote_bytes = args.remote->bytes();
+    if (!args.remote_blocks)
+        return args.remote_offset <= remote_bytes && args.bytes <= remote_bytes - args.remote_offset;
+    const Blocks& blocks = *args.remote_blocks;
+    return args.remote_offset == 0 && args.bytes == blocks.bytes() && blocks.end() <= remote_bytes &&
+           (args.direction == Direction::pull || !blocks.overlap());
+}
+
 Errc check(const TransferArgs& args) noexcept {
     if (!args.remote) return Errc::invalid_argument;
     if (args.bytes > args.local.bytes()) return Errc::invalid_argument;
-    const std::uint64_t remote_bytes = args.remote->bytes();
-    if (args.remote_offset > remote_bytes || args.bytes > remote_bytes - args.remote_offset) {
-        return Errc::invalid_argument;
+    try {
+        if (!inside(args)) return Errc::invalid_argument;
+    } catch (const std::bad_alloc&) {
+        return Errc::out_of_memory;
     }
     if (!args.follow_owner && !args.remote->owner().empty()) return Errc::permission;
     const bool pull = args.direction == Direction::pull;
@@ -37,6 +47,16 @@ Errc check(const TransferArgs& args) noexcept {
     if (!allows(args.remote->access(), pull ? na::Access::read : na::Access::write)) return Errc::permission;
     if (pull && args.bytes > 0 && !allows(args.local.access(), na::Access::write)) return Errc::permission;
     return Errc::ok;
+}
+
+// Of memory that the descriptor carries.
+void copy_contents(const TransferArgs& args) noexcept {
+    const ConstBytes contents = args.remote->eager();
+    if (!args.remote_blocks) return args.local.copy_in(0, contents.subspan(args.remote_offset, args.bytes));
+    BlockWalk walk(*args.remote_blocks);
+    BlockPiece piece;
+    for (std::uint64_t done = 0; walk.next(args.bytes, piece); done += piece.bytes)
+        args.local.copy_in(done, contents.subspan(piece.offset, piece.bytes));
 }
 
 }  // namespace
@@ -48,16 +68,20 @@ Mover::Impl::Impl(na::Context& context, std::vector<std::shared_ptr<na::Transpor
       context_(context),
       transports_(std::move(transports)),
       staging_(transports_.size()),
+      far_staging_(transports_.size()),
       chunks_(Threads::one, options_.chunks_max + peers_max),
-      books_(Threads::one, peers_max) {
+      books_(Threads::one, peers_max),
+      copies_(context) {
     CINNABAR_ASSERT(transports_.size() == context.ports().size());
     retry_.owner = this;
     retry_.fire = &on_retry;
+    loaded_retry_.owner = this;
+    loaded_retry_.fire = [](Timer& timer) noexcept { TimerOf<Impl>::owner_of(timer).post_all_loaded(); };
     close_work_.user = this;
     close_work_.run = &on_close;
 }
 
-Mover::Impl::~Impl() { CINNABAR_ASSERT(transfers_.taken() == 0 && !retry_.armed()); }
+Mover::Impl::~Impl() { CINNABAR_ASSERT(transfers_.taken() == 0 && !retry_.armed() && loaded_.empty()); }
 
 Transfer* Mover::Impl::start(const TransferArgs& args, TransferDone done, void* user, Deliver deliver,
                              TransferProgress progress, Errc& why) noexcept {
@@ -79,9 +103,13 @@ Transfer* Mover::Impl::start(const TransferArgs& args, TransferDone done, void* 
     slot->error = Errc::ok;
     slot->copy_eager = false;
     slot->has_planned = false;
+    slot->by_owner = false;
     slot->planner = Planner();
     slot->key = {};
+    slot->stall_max = args.stall_max.value_or(options_.stall_max);
+    slot->set_stalled(false);
     slot->set_result(Errc::ok);
+    slot->set_os_errno(0);
     slot->reset_moved();
     slot->cancel_asked.store(false, std::memory_order_relaxed);
     slot->holders.store(1, std::memory_order_relaxed);
@@ -109,6 +137,7 @@ void Mover::Impl::begin(TransferSlot& slot) noexcept {
     }
     if (args.bytes == 0) return finish_later(slot);
     if (args.direction == Direction::pull && !eager.empty()) {
+        if (slot.is_far()) return begin_eager_copy(slot);
         slot.copy_eager = true;
         return finish_later(slot);
     }
@@ -118,8 +147,7 @@ void Mover::Impl::begin(TransferSlot& slot) noexcept {
         slot.error = Errc::out_of_memory;
     }
     if (slot.error != Errc::ok) return finish_later(slot);
-    slot.moved_before = 0;
-    slot.silent_since = context_.now_us();
+    slot.silence = {};
     watch(slot);
     make_ready(slot);
     pump();
@@ -129,10 +157,12 @@ Errc Mover::Impl::prepare(TransferSlot& slot) {
     na::Peer* peer = nullptr;
     std::size_t port_index = 0;
     if (const Errc lost = find_way(slot, peer, port_index); lost != Errc::ok) return lost;
-    if (slot.args.notify && !transports_[port_index]->caps().put_notify) return Errc::unsupported;
-    auto memory = slot.args.local.memory_on(transports_[port_index]);
-    if (!memory) return memory.error().code;
-    slot.memory = *memory;
+    if (slot.args.notify && (slot.by_owner || !transports_[port_index]->caps().put_notify)) return Errc::unsupported;
+    if (!slot.is_far() && !slot.by_owner) {
+        auto memory = slot.args.local.memory_on(transports_[port_index]);
+        if (!memory) return memory.error().code;
+        slot.memory = *memory;
+    }
     plan(slot, port_index);
     slot.book = join_book(slot, *peer, port_index);
     return slot.book ? Errc::ok : Errc::out_of_memory;
@@ -165,7 +195,15 @@ Errc Mover::Impl::find_way(TransferSlot& slot, na::Peer*& peer, std::size_t& por
             port_index = i;
         }
     }
-    return slot.key.empty() ? Errc::unreachable : Errc::ok;
+    if (!slot.key.empty()) return Errc::ok;
+    slot.key = remote.key_for(far_scheme);
+    if (slot.key.empty() || !owner_moves_) return Errc::unreachable;
+    slot.by_owner = true;
+    peer = best;
+    port_index = static_cast<std::size_t>(
+        std::find_if(ports.begin(), ports.end(), [best](const auto& port) { return port.get() == &best->port(); }) -
+        ports.begin());
+    return Errc::ok;
 }
 
 void Mover::Impl::plan(TransferSlot& slot, std::size_t port_index) {
@@ -175,9 +213,10 @@ void Mover::Impl::plan(TransferSlot& slot, std::size_t port_index) {
     cut.chunk_bytes =
         std::clamp<std::uint64_t>(options_.chunk_bytes, 1, std::max<std::size_t>(limits.rma_bytes_max, 1));
     cut.local_segments_max = std::max<std::size_t>(limits.op_segments_max, 1);
-    cut.remote_unbroken = transports_[port_index]->caps().offset_addressing;
+    cut.remote_unbroken = transports_[port_index]->caps().offset_addressing || slot.by_owner;
+    if (slot.is_far()) cut.chunk_bytes = std::min(cut.chunk_bytes, FarStaging::buffer_bytes);
     PlanSide local{args.local.segment_ends(), args.local.offset()};
-    if (local.ends.size() <= cut.local_segments_max) local.ends = {};
+    if (local.ends.size() <= cut.local_segments_max || slot.is_far() || slot.by_owner) local.ends = {};
     if (!local.ends.empty() && staging_[port_index].prepare(transports_[port_index]) == Errc::ok) {
         cut.staging_bytes = Staging::buffer_bytes;
         cut.staging_segment_bytes = options_.staging_segment_bytes;
@@ -187,16 +226,19 @@ void Mover::Impl::plan(TransferSlot& slot, std::size_t port_index) {
     for (std::size_t i = 0; !cut.remote_unbroken && i < args.remote->segment_count(); ++i) {
         slot.remote_ends.push_back(end += args.remote->segment_bytes(i));
     }
-    slot.planner = Planner(local, PlanSide{slot.remote_ends, args.remote_offset}, args.bytes, cut);
+    slot.planner = Planner(local, PlanSide{slot.remote_ends, args.remote_offset, args.remote_blocks}, args.bytes, cut);
 }
 
 void Mover::Impl::fail(TransferSlot& slot, Errc why, Recall recall) noexcept {
     if (slot.phase != Phase::running || slot.error != Errc::ok) return;
     slot.error = why;
     unready(slot);
+    if (slot.is_far()) drop_loaded(slot);
     if (slot.inflight_count == 0) return finish_later(slot);
-    if (recall == Recall::no) return;
-    for (ChunkOp* op = slot.inflight.front(); op; op = decltype(slot.inflight)::next(*op)) context_.cancel_owned(*op);
+    for (ChunkOp* op = slot.inflight.front(); op; op = decltype(slot.inflight)::next(*op)) {
+        op->copy.drop();
+        if (recall == Recall::yes) call_off(*op);
+    }
 }
 
 void Mover::Impl::fail_peer(PeerBook& book, Errc why) noexcept {
@@ -221,7 +263,7 @@ void Mover::Impl::on_finish(Timer& timer) noexcept {
     TransferSlot& slot = TimerOf<TransferSlot>::owner_of(timer);
     if (slot.copy_eager) {
         const TransferArgs& args = slot.args;
-        args.local.copy_in(0, args.remote->eager().subspan(args.remote_offset, args.bytes));
+        copy_contents(args);
         slot.add_moved(args.bytes);
         if (slot.progress) slot.progress(slot, slot.moved(), slot.user);
     }
@@ -248,8 +290,7 @@ void Mover::Impl::on_deliver(Work& work) noexcept {
 
 void Mover::Impl::watch(TransferSlot& slot) noexcept {
     TimeUs at = slot.args.deadline;
-    if (options_.stall_max.count() > 0)
-        at = std::min(at, after(context_.now_us(), options_.stall_max / looks_per_stall));
+    if (slot.stall_max.count() > 0) at = std::min(at, after(context_.now_us(), slot.stall_max / Silence::looks));
     if (at == time_never) return;
     slot.timer.fire = &on_watch;
     context_.arm(slot.timer, at);
@@ -259,12 +300,11 @@ void Mover::Impl::watch(TransferSlot& slot) noexcept {
 void Mover::Impl::on_watch(Timer& timer) noexcept {
     TransferSlot& slot = TimerOf<TransferSlot>::owner_of(timer);
     Impl& mover = *slot.mover;
-    const TimeUs now = mover.context_.now_us();
-    if (slot.args.deadline <= now) return mover.fail(slot, Errc::timed_out);
-    if (slot.inflight_count == 0 || slot.moved() != slot.moved_before) {
-        slot.moved_before = slot.moved();
-        slot.silent_since = now;
-    } else if (now >= after(slot.silent_since, mover.options_.stall_max)) {
+    if (slot.args.deadline <= mover.context_.now_us()) return mover.fail(slot, Errc::timed_out);
+    if (slot.inflight_count == 0) {
+        slot.silence.excuse(slot.moved());
+    } else if (slot.stall_max.count() > 0 && slot.silence.lasts(slot.moved())) {
+        slot.set_stalled(slot.error == Errc::ok);
         return mover.fail(slot, Errc::timed_out);
     }
     mover.watch(slot);
@@ -311,6 +351,8 @@ void Mover::Impl::on_close(Work& work) noexcept {
             book = next;
         }
     }
+    // Their ends come to the context, which goes next.
+    mover.copies_.await();
 }
 
 Mover::Mover(na::Context& context, std::vector<std::shared_ptr<na::Transport>> transports, const MoverOptions& options)
@@ -328,6 +370,7 @@ void Mover::close() noexcept { impl_->close(); }
 void Mover::peer_lost(na::Peer& peer, Errc why) noexcept {
     if (PeerBook* book = impl_->find_book(peer)) impl_->fail_peer(*book, why);
 }
+void Mover::set_owner_moves(OwnerMoves& moves) noexcept { impl_->owner_moves_ = &moves; }
 std::uint32_t Mover::transfers() const noexcept { return impl_->transfers_.taken(); }
 std::uint64_t Mover::bytes_inflight() const noexcept { return impl_->bytes_inflight_.load(std::memory_order_relaxed); }
 const MoverOptions& Mover::options() const noexcept { return impl_->options_; }

@@ -19,6 +19,8 @@ Server::~Server() = default;
 
 Result<void> Server::serve_on(const hl::NodeRef& node) { return service_->serve_on(node); }
 
+void Server::replace_policy(std::shared_ptr<const AccessPolicy> policy) { service_->replace_policy(std::move(policy)); }
+
 bool Server::drain(std::chrono::duration<double> span) { return service_->drain(span); }
 
 }  // namespace cinnabar::files

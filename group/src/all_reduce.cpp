@@ -122,7 +122,7 @@ hl::Task<void> ask_whether_released(std::shared_ptr<Core> core, std::string name
     const Result<Collected> answer = co_await asking;
     Release last;
     if (!answer || answer->parts.size() != 1) co_return;
-    if (rpc::decode(ConstBytes(answer->parts.front().output), last) == Errc::ok && last.name == name)
+    if (rpc::decode(ConstBytes(answer->parts.front().bytes), last) == Errc::ok && last.name == name)
         core->arrivals->catch_up(last);
 }
 

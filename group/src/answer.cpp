@@ -12,7 +12,12 @@ namespace {
 hl::Task<void> execute(std::shared_ptr<Core> core, std::shared_ptr<Execution> execution,
                        std::shared_ptr<const TreeRequest> request, std::vector<Rank> below) {
     const auto served = core->served(request->rpc);
-    TreeRun run(core, request, served ? served->combine : detail::Combine());
+    std::shared_ptr<PortionState> portion;
+    if (request->terms.way != Way::none) {
+        Asking asking{core->node, core->options.provider, request->terms, execution->sources};
+        portion = std::make_shared<PortionState>(std::move(asking), core->offers);
+    }
+    TreeRun run(core, request, served ? served->combine : detail::Combine(), std::move(portion));
     auto all = run.run(std::move(below), true);
     TreeAnswer answer = co_await all;
     core->executions.end(*execution, std::move(answer), core->now_us());
@@ -37,15 +42,22 @@ Answered examine(Core& core, const TreeRequest& request, const std::vector<Rank>
     return answer.unknown.empty() ? Answered::done : Answered::unknown;
 }
 
+bool well_formed(const Terms& terms, bool has_below) {
+    if (terms.way == Way::none) return true;
+    if (terms.way > Way::from_members || (terms.way == Way::from_members && has_below)) return false;
+    return terms.chunk_bytes >= chunk_bytes_min && terms.chunk_bytes <= chunk_bytes_max && terms.window >= 1 &&
+           terms.window <= window_max;
+}
+
 }  // namespace
 
 hl::Task<Result<TreeAnswer>> answer_call(std::shared_ptr<Core> core, hl::Request<TreeRequest> incoming) {
     TreeRequest& request = *incoming;
     if (request.group != core->group()) co_return Error(Errc::not_found, "no member of that group is here");
-    const bool shaped = request.mode <= detail::Mode::reduce && request.tree <= Tree::k_nomial && request.fanout >= 2 &&
+    const bool shaped = request.mode <= detail::Mode::reduce && request.tree <= Tree::chain && request.fanout >= 2 &&
                         request.fanout <= 64 && request.claims.size() <= claims_max;
     auto below = ranks_of(request.below, core->options.swim.members_max);
-    if (!shaped || !below || std::find(below->begin(), below->end(), request.to) != below->end())
+    if (!shaped || !below || !well_formed(request.terms, !below->empty()) || std::find(below->begin(), below->end(), request.to) != below->end())
         co_return Errc::protocol;
     core->learn(request.claims, false);
     TreeAnswer meta;
@@ -54,7 +66,10 @@ hl::Task<Result<TreeAnswer>> answer_call(std::shared_ptr<Core> core, hl::Request
     meta.answered = examine(*core, request, *below, meta);
     if (meta.answered != Answered::done) co_return meta;
     const auto found = core->executions.find_or_begin(request.id, incoming.source(), core->now_us());
+    if (found.forgotten) co_return Error(Errc::timed_out, "it has run, and its answer has made room for later ones");
+    if (!found.execution && core->closed()) co_return Errc::shutting_down;
     if (!found.execution) co_return Error(Errc::overloaded, "too many calls of the group are under way here");
+    if (request.terms.way != Way::none) found.execution->sources->add(incoming.source(), request.terms.ticket);
     if (found.fresh && begin(core, found.execution, request, *std::move(below), incoming.time_left()) != Errc::ok) {
         TreeAnswer none;
         core->executions.end(*found.execution, std::move(none), core->now_us());

@@ -37,11 +37,17 @@ Release Arrivals::last(const std::string& name) const {
 
 void Arrivals::skip_to(const Release& last) {
     const std::lock_guard lock(mutex_);
-    if (const auto at = places_.find(last.name); at != places_.end()) at->second.last = last;
+    const auto at = places_.find(last.name);
+    if (at != places_.end() && comes_after(last, at->second.last)) at->second.last = last;
+}
+
+// A liar must not take all numbers that are left at once.
+bool Arrivals::comes_after(const Release& release, const Release& last) noexcept {
+    return release.round > last.round && release.round - last.round <= round_step_max;
 }
 
 std::shared_ptr<Arrival> Arrivals::end_round(Place& place, const Release& release) {
-    if (release.round <= place.last.round) return {};
+    if (!comes_after(release, place.last)) return {};
     place.last = release;
     std::shared_ptr<Arrival> arrival = std::exchange(place.arrival, nullptr);
     if (arrival) arrival->release = release;

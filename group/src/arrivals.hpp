@@ -50,6 +50,7 @@ class Arrivals {
   public:
     static constexpr std::size_t names_max = 1024;
     static constexpr std::size_t name_bytes_max = 256;
+    static constexpr std::uint64_t round_step_max = std::uint64_t{1} << 32;
 
     explicit Arrivals(hl::NodeRef node) : node_(node) {}
 
@@ -74,6 +75,7 @@ class Arrivals {
         std::shared_ptr<Arrival> arrival;  // null: nobody is here
         Release last;
     };
+    [[nodiscard]] static bool comes_after(const Release& release, const Release& last) noexcept;
     // The arrival that the release ends, if there is one.
     [[nodiscard]] static std::shared_ptr<Arrival> end_round(Place& place, const Release& release);
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How a process becomes a member, or begins to follow.
+#include "bounded.hpp"
 #include "core.hpp"
 
 #include <cinnabar/base/random.hpp>
 #include <cinnabar/group/group.hpp>
 #include <cinnabar/hl/call.hpp>
-#include <cinnabar/hl/with_deadline.hpp>
+#include <cinnabar/rpc/rpc_id.hpp>
 
 #include <algorithm>
 #include <fstream>
@@ -14,12 +15,6 @@ namespace cinnabar::group {
 namespace {
 
 constexpr std::uint64_t roster_max = 65'536;
-
-std::uint64_t hash_of(const std::string& text) {
-    std::uint64_t hash = 0xcbf29ce484222325u;
-    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-    return hash;
-}
 
 hl::CallOptions call_of(const Core& core, Microseconds deadline) {
     hl::CallOptions options;
@@ -45,7 +40,8 @@ hl::Task<Result<ViewPage>> read_view(std::shared_ptr<Core> core, na::Addr from) 
         auto call = core->node.call(view_rpc, from, request, call_of(*core, Microseconds(5'000'000)));
         auto page = co_await call;
         if (!page) co_return std::move(page).error();
-        const bool sound = page->claims.size() <= claims_max && page->next > next &&
+        const bool leads_on = page->next == no_rank || (page->next > next && !page->claims.empty());
+        const bool sound = page->claims.size() <= claims_max && leads_on &&
                            whole.claims.size() + page->claims.size() <= core->options.swim.members_max;
         if (!sound) co_return Error(Errc::protocol, "the seed's view makes no sense");
         if (next == 0) {
@@ -107,8 +103,12 @@ hl::Task<Result<void>> try_seeds(std::shared_ptr<Core> core, std::vector<std::st
     for (std::size_t i = random.below(seeds.size()), tried = 0;; ++i) {
         auto seed = core->node.lookup(seeds[i % seeds.size()]);
         if (!seed) co_return std::move(seed).error();
-        auto trying = attempt(core, *seed);
-        last = co_await trying;
+        const TimeUs now = core->now_us();
+        const Microseconds left(end > now ? end - now : 1);
+        auto trying = run_bounded(core, attempt(core, *seed), left, {});
+        Result<void> outcome = co_await trying;
+        // One that is cut off by the end says less than the one before.
+        if (outcome.code() != Errc::timed_out || core->now_us() < end) last = std::move(outcome);
         const bool hopeless = last.code() == Errc::canceled || last.code() == Errc::too_large ||
                               last.code() == Errc::not_found || last.code() == Errc::invalid_argument;
         if (last.ok() || hopeless || core->now_us() >= end) co_return last;
@@ -132,7 +132,7 @@ hl::Task<void> look_for(std::shared_ptr<Core> core, Roster roster) {
         if (missing.empty()) co_return;
         auto seed = core->node.lookup(roster.addresses[missing[random.below(missing.size())]]);
         if (seed) {
-            auto trying = join_by(core, *seed, roster.self, true);
+            auto trying = run_bounded(core, join_by(core, *seed, roster.self, true), core->options.join_time, {});
             (void)co_await trying;
         }
         const auto span = static_cast<std::uint64_t>(pause.count());
@@ -159,17 +159,16 @@ hl::Task<void> keep_following(std::shared_ptr<Core> core, std::vector<std::strin
         auto page = co_await call;
         if (page && page->claims.size() <= claims_max && !page->too_old) {
             core->learn(page->claims, true);
-            continue;
-        }
-        if (page) {
-            auto reading = read_view(core, from);
+            if (!(core->stamp() == request.known)) continue;
+        } else if (page) {
+            auto reading = run_bounded(core, read_view(core, from), core->options.join_time, {});
             auto view = co_await reading;
             if (view) core->learn(view->claims, true);
         }
-        // One whose view cannot be reached by what another one tells is asked again, but not in a hurry.
+        // One that had nothing new to tell is asked again, but not in a hurry. One that says it knows more is left.
         const Errc slept = co_await core->node.sleep_for(Microseconds(50'000 + random.below(100'000)));
         if (slept != Errc::ok) co_return;
-        if (!page) from = pick(*core, seeds, random);
+        if (!page || !(core->stamp() == page->stamp)) from = pick(*core, seeds, random);
     }
 }
 
@@ -245,8 +244,8 @@ Result<Group> Group::start(hl::NodeRef node, Roster roster, GroupOptions options
     roster.self = self;
     auto core = std::make_shared<Core>(node, std::move(options));
     Group group(core);
-    std::uint64_t id = hash_of(core->options.name);
-    for (const std::string& address : roster.addresses) id = id * 31 + hash_of(address);
+    std::uint64_t id = rpc::rpc_id(core->options.name);
+    for (const std::string& address : roster.addresses) id = id * 31 + rpc::rpc_id(address);
     core->begin_member(id, self, 1, true, {});
     CINNABAR_TRY_VOID(core->serve_members());
     core->start_ticking();

@@ -5,6 +5,7 @@
 
 #include <cinnabar/hl/call.hpp>
 #include <cinnabar/hl/when_all.hpp>
+#include <cinnabar/hl/with_deadline.hpp>
 
 #include <algorithm>
 #include <set>
@@ -15,8 +16,10 @@ namespace {
 constexpr unsigned attempts_max = 2;
 constexpr std::size_t text_max = 256;
 
-// Less what the answer needs to come back.
-Microseconds for_child(Microseconds left) { return left - std::min(left / 8, Microseconds(50'000)); }
+// Less what the answer needs to come back. The levels of a chain share that time.
+Microseconds for_child(Microseconds left, std::size_t levels) {
+    return left - std::min(left / 8, Microseconds(50'000)) / static_cast<std::int64_t>(levels);
+}
 
 // That one of these came says nothing of the other members below the one that was called.
 bool may_be_dead(Errc code) noexcept {
@@ -27,39 +30,71 @@ bool may_be_dead(Errc code) noexcept {
 bool adds_up(const Branch& branch, const TreeAnswer& answer, detail::Mode mode) {
     std::set<Rank> asked(branch.below.begin(), branch.below.end());
     asked.insert(branch.child);
-    if (answer.count > asked.size() || answer.count + answer.failures.size() != asked.size()) return false;
+    const std::size_t told = answer.failures.size() + answer.orphans.size();
+    if (answer.count > asked.size() || answer.count + told != asked.size()) return false;
     if (mode == detail::Mode::gather && answer.parts.size() != answer.count) return false;
     for (const Failure& failure : answer.failures) {
         if (failure.code == Errc::ok || asked.erase(failure.rank) == 0) return false;
+    }
+    for (const Rank rank : answer.orphans) {  // never itself, or it would be called for ever
+        if (rank == branch.child || asked.erase(rank) == 0) return false;
     }
     if (mode != detail::Mode::gather) return true;
     return std::all_of(answer.parts.begin(), answer.parts.end(),
                        [&](const detail::Part& part) { return asked.erase(part.rank) != 0; });
 }
 
+TreeRequest request_to(const TreeRequest& of_all, const Branch& branch) {
+    TreeRequest request = of_all;
+    request.to = branch.child;
+    request.below = runs_of(branch.below);
+    request.claims.clear();
+    if (request.inputs.empty()) return request;
+    std::set<Rank> ranks(branch.below.begin(), branch.below.end());
+    ranks.insert(branch.child);
+    std::erase_if(request.inputs, [&](const detail::Part& part) { return !ranks.contains(part.rank); });
+    return request;
+}
+
 }  // namespace
 
 hl::Task<TreeAnswer> TreeRun::run(std::vector<Rank> below, bool local) {
-    std::vector<hl::Task<void>> tasks;
-    for (Branch& branch : branches_of(below, shape())) tasks.push_back(deliver(std::move(branch)));
+    std::vector<hl::Task<void>> tasks = deliveries_to(below);
     if (local) tasks.push_back(run_handler());
     auto all = hl::when_all(std::move(tasks));
     co_await all;
     co_return std::move(sum_);
 }
 
-hl::Task<void> TreeRun::adopt(std::vector<Rank> below) {
+std::vector<hl::Task<void>> TreeRun::deliveries_to(const std::vector<Rank>& ranks) {
     std::vector<hl::Task<void>> tasks;
-    for (Branch& branch : branches_of(below, shape())) tasks.push_back(deliver(std::move(branch)));
-    auto all = hl::when_all(std::move(tasks));
-    co_await all;
+    if (portion_ && !portion_->can_offer()) {
+        leave_to_caller(ranks);
+        return tasks;
+    }
+    for (Branch& branch : branches_of(ranks, shape()))
+        tasks.push_back(deliver(std::move(branch), portion_ ? portion_->offer() : Offers::Kept()));
+    return tasks;
 }
 
-hl::Task<void> TreeRun::deliver(Branch branch) {
-    TreeRequest request = *request_;
-    request.to = branch.child;
-    request.below = runs_of(branch.below);
-    request.claims.clear();
+hl::Task<Result<TreeAnswer>> TreeRun::call(const TreeRequest& request, const Core::Route& route,
+                                           const Offers::Kept& offer, std::size_t below) {
+    hl::CallOptions options;
+    options.provider = core_->options.provider;
+    options.stop = &route.lost;
+    auto left = time_left(core_);
+    options.deadline = for_child(co_await left, request.tree == Tree::chain ? below + 1 : 1);
+    auto call = core_->node.call(tree_rpc, route.address, request, options);
+    if (!offer) co_return co_await call;
+    auto stoppable = hl::with_stop(std::move(call), offer->given_up.get_token());
+    co_return co_await stoppable;
+}
+
+hl::Task<void> TreeRun::deliver(Branch branch, Offers::Kept offer) {
+    const hl::TaskContext* task = co_await hl::this_task();
+    const hl::StopScope* stop = task ? task->stop_scope() : nullptr;
+    TreeRequest request = request_to(*request_, branch);
+    if (offer) request.terms.ticket = offer->ticket;
     Next next = Next::again;
     for (unsigned attempt = 0; next == Next::again; ++attempt) {
         const Core::Route route = core_->route(branch.child);
@@ -70,19 +105,22 @@ hl::Task<void> TreeRun::deliver(Branch branch) {
         }
         request.stamp = core_->stamp();
         request.incarnation = route.incarnation;
-        hl::CallOptions options;
-        options.provider = core_->options.provider;
-        options.stop = &route.lost;
-        auto left = time_left(core_);
-        options.deadline = for_child(co_await left);
-        auto call = core_->node.call(tree_rpc, route.address, request, options);
-        const Result<TreeAnswer> answer = co_await call;
+        auto calling = call(request, route, offer, branch.below.size());
+        const Result<TreeAnswer> answer = co_await calling;
+        if (!answer && offer && offer->given_up.stop_requested() && !(stop && stop->stopped())) {
+            branch.below.insert(branch.below.begin(), branch.child);
+            next = Next::adopt;
+            break;
+        }
         next = weigh(branch, answer, route, request, attempt);
     }
-    if (next == Next::adopt && !branch.below.empty()) co_await adopt(std::move(branch.below));
+    if (next != Next::adopt || branch.below.empty()) co_return;
+    auto all = hl::when_all(deliveries_to(branch.below));
+    offer.end();  // after those of the members that are cared for now have begun
+    co_await all;
 }
 
-TreeRun::Next TreeRun::weigh(const Branch& branch, const Result<TreeAnswer>& answer, const Core::Route& route,
+TreeRun::Next TreeRun::weigh(Branch& branch, const Result<TreeAnswer>& answer, const Core::Route& route,
                              TreeRequest& request, unsigned attempt) {
     if (!answer) return weigh_failure(branch, answer.code(), route, attempt);
     if (answer->claims.size() > claims_max || answer->unknown.size() > claims_max) {
@@ -92,7 +130,7 @@ TreeRun::Next TreeRun::weigh(const Branch& branch, const Result<TreeAnswer>& ans
     core_->learn(answer->claims, !core_->is_member());
     if (answer->answered == Answered::done) {
         take(branch, *answer);
-        return Next::over;
+        return branch.below.empty() ? Next::over : Next::adopt;
     }
     const std::size_t pages = answer->answered == Answered::unknown ? branch.below.size() / claims_max : 0;
     if (attempt < attempts_max + pages) {
@@ -117,10 +155,14 @@ TreeRun::Next TreeRun::weigh_failure(const Branch& branch, Errc code, const Core
     return Next::adopt;
 }
 
-void TreeRun::take(const Branch& branch, const TreeAnswer& answer) {
-    if (!adds_up(branch, answer, request_->mode)) return fail_all(branch, Errc::protocol);
-    const Errc combined = add_combined(answer.combined, answer.count);
-    if (combined != Errc::ok) return fail_all(branch, combined);
+void TreeRun::take(Branch& branch, const TreeAnswer& answer) {
+    Errc failed = adds_up(branch, answer, request_->mode) ? Errc::ok : Errc::protocol;
+    if (failed == Errc::ok) failed = add_combined(answer.combined, answer.count);
+    if (failed != Errc::ok) {
+        fail_all(branch, failed);
+        return branch.below.clear();
+    }
+    branch.below = answer.orphans;
     const std::lock_guard lock(mutex_);
     for (const detail::Part& part : answer.parts) sum_.parts.push_back(part);
     for (const Failure& failure : answer.failures) {
@@ -161,16 +203,44 @@ void TreeRun::tell_canceled(const na::Addr& child) const {
     core_->node.call(cancel_message, child, request_->group, request_->id, options).then([](const Result<void>&) {});
 }
 
+void TreeRun::leave_to_caller(const std::vector<Rank>& ranks) {
+    const std::lock_guard lock(mutex_);
+    sum_.orphans.insert(sum_.orphans.end(), ranks.begin(), ranks.end());
+}
+
+const detail::Encoded* TreeRun::own_input() const noexcept {
+    if (request_->inputs.empty()) return &request_->input;
+    const auto own = std::find_if(request_->inputs.begin(), request_->inputs.end(),
+                                  [this](const detail::Part& part) { return part.rank == request_->to; });
+    return own == request_->inputs.end() ? nullptr : &own->bytes;
+}
+
+hl::Task<detail::LocalOutcome> TreeRun::run_served(const detail::ServedRpc& served) {
+    const CallInfo info{request_->to, request_->id.origin, request_->id.number};
+    const detail::Encoded* input = own_input();
+    if (!input) co_return detail::LocalOutcome{Errc::protocol, 0, {}, {}};
+    if (!portion_) {
+        auto running = served.run(info, *input);
+        co_return co_await running;
+    }
+    auto running = served.run_bulk(info, *input, Portion(portion_));
+    co_return co_await running;
+}
+
 hl::Task<void> TreeRun::run_handler() {
     const auto served = core_->served(request_->rpc);
     detail::LocalOutcome outcome;
     if (!served) {
         outcome.code = Errc::no_such_rpc;
-    } else if (served->shape != request_->shape) {
+    } else if (served->shape != request_->shape || (portion_ ? !served->run_bulk : !served->run)) {
         outcome.code = Errc::bad_signature;
     } else {
-        const CallInfo info{request_->to, request_->id.origin, request_->id.number};
-        outcome = co_await served->run(info, request_->input);
+        auto running = run_served(*served);
+        outcome = co_await running;
+    }
+    if (portion_) {
+        auto ending = PortionState::handler_ended(portion_);
+        co_await ending;
     }
     if (outcome.code == Errc::ok) outcome.code = add_combined(outcome.output, 1);
     const std::lock_guard lock(mutex_);

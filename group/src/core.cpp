@@ -2,6 +2,7 @@
 #include "core.hpp"
 
 #include "arrivals.hpp"
+#include "offers.hpp"
 
 #include <cinnabar/base/random.hpp>
 #include <cinnabar/hl/call.hpp>
@@ -23,7 +24,8 @@ Core::Core(hl::NodeRef of, GroupOptions with)
       options(with_seed(std::move(with))),
       process(Random(options.seed).next()),
       executions(options.calls_max),
-      arrivals(std::make_shared<Arrivals>(of)) {}
+      arrivals(std::make_shared<Arrivals>(of)),
+      offers(std::make_shared<Offers>()) {}
 
 Core::~Core() = default;
 
@@ -43,11 +45,11 @@ void Core::begin_follower(std::uint64_t group) {
 }
 
 void Core::start_ticking() {
-    (void)node.spawn(tick_loop());  // closed: then nothing else runs either
+    (void)node.spawn(tick_loop(shared_from_this()));  // closed: then nothing else runs either
 }
 
-hl::Task<void> Core::tick_loop() {
-    const std::shared_ptr<Core> self = shared_from_this();
+// `self` keeps it: the task may begin when the last Group is gone already.
+hl::Task<void> Core::tick_loop([[maybe_unused]] std::shared_ptr<Core> self) {
     const Microseconds step = std::max(options.swim.period / 4, Microseconds(2'500));
     for (;;) {
         Microseconds span = step;
@@ -80,16 +82,11 @@ void Core::on_message(const Message& message, const na::Addr& source) {
 
 void Core::after_turn(std::unique_lock<std::mutex>& lock, Swim::Outbox& out, Rank from, const na::Addr& source) {
     const std::vector<Change> changes = swim_ ? swim_->take_changes() : std::exchange(followed_changes_, {});
-    std::vector<std::pair<Message, na::Addr>> posts;
-    for (Message& message : out) {
-        // The answer goes back on the connection by which it came.
-        na::Addr to = message.to == from ? source : na::Addr();
-        if (to.empty() && table().at(message.to).profile) to = table().at(message.to).profile->address;
-        if (!to.empty()) posts.emplace_back(std::move(message), std::move(to));
-    }
+    std::vector<Post> posts;
+    for (Message& message : out) add_post(std::move(message), from, source, posts);
     std::vector<std::stop_source> ended;
-    std::vector<std::shared_ptr<EventQueue>> readers;
     std::shared_ptr<Signal> changed;
+    const bool over = swim_ && swim_->displaced();
     const Stamp stamp = table().stamp();
     for (const Change& change : changes) {
         const bool same = change.happened == Happened::suspected || change.happened == Happened::trusted;
@@ -101,25 +98,53 @@ void Core::after_turn(std::unique_lock<std::mutex>& lock, Swim::Outbox& out, Ran
     if (!changes.empty()) {
         view_.reset();
         changed = std::exchange(changed_, std::make_shared<Signal>());
-        std::erase_if(readers_, [](const auto& reader) { return reader.expired(); });
-        for (const auto& reader : readers_) readers.push_back(reader.lock());
+        tell_readers(changes, stamp);
     }
     lock.unlock();
-    for (const auto& [message, to] : posts) send(message, to);
+    for (const Post& post : posts) send(post);
     for (std::stop_source& source_of : ended) source_of.request_stop();
-    for (const auto& reader : readers) {
-        for (const Change& change : changes) {
-            if (reader) reader->add({change.happened, change.rank, change.incarnation, stamp});
-        }
-    }
     if (changed) changed->set();
+    if (over) close();
 }
 
-void Core::send(const Message& message, const na::Addr& to) const {
+// The answer goes back on the connection by which it came. A peer that asks and takes no answers has a few under way:
+// the others of them would fill the room that all calls of this process have.
+void Core::add_post(Message&& message, Rank from, const na::Addr& source, std::vector<Post>& posts) {
+    const bool answer = message.to == from && !source.empty();
+    na::Addr to = answer ? source : na::Addr();
+    if (to.empty() && table().at(message.to).profile) to = table().at(message.to).profile->address;
+    if (to.empty()) return;
+    if (answer) {
+        unsigned& under_way = answers_[&to.body()];
+        if (under_way == answers_max) return;
+        ++under_way;
+    }
+    posts.push_back({std::move(message), std::move(to), answer});
+}
+
+void Core::forget_answer(const na::Addr& to) noexcept {
+    const std::lock_guard lock(mutex_);
+    const auto at = answers_.find(&to.body());
+    if (--at->second == 0) answers_.erase(at);
+}
+
+// With the lock, so that all readers see the changes in the order in which they came about.
+void Core::tell_readers(const std::vector<Change>& changes, const Stamp& stamp) {
+    std::erase_if(readers_, [](const auto& reader) { return reader.expired(); });
+    for (const auto& reader : readers_) {
+        const std::shared_ptr<EventQueue> queue = reader.lock();
+        if (!queue) continue;
+        for (const Change& change : changes) queue->add({change.happened, change.rank, change.incarnation, stamp});
+    }
+}
+
+void Core::send(const Post& post) {
     hl::CallOptions call;
     call.deadline = std::max(options.swim.period, Microseconds(100'000));
     call.provider = options.provider;
-    node.call(swim_message, to, message, call).then([](const Result<void>&) {});
+    auto sending = node.call(swim_message, post.to, post.message, call);
+    if (!post.answer) return sending.then([](const Result<void>&) {});
+    sending.then([self = shared_from_this(), to = post.to](const Result<void>&) { self->forget_answer(to); });
 }
 
 void Core::leave() {
@@ -153,6 +178,7 @@ void Core::close() noexcept {
         (void)node.withdraw(tree_rpc, provider);
         (void)node.withdraw(cancel_message, provider);
     }
+    offers->withdraw(node, options.provider);
     executions.stop_all();
     arrivals->close();
     for (const auto& reader : readers) {
@@ -233,6 +259,7 @@ View Core::view() {
 std::shared_ptr<EventQueue> Core::subscribe() {
     auto queue = std::make_shared<EventQueue>(node);
     const std::lock_guard lock(mutex_);
+    std::erase_if(readers_, [](const auto& reader) { return reader.expired(); });
     if (closed_)
         queue->close();
     else

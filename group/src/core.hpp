@@ -22,6 +22,7 @@
 namespace cinnabar::group {
 
 class Arrivals;
+class Offers;
 
 class Core : public std::enable_shared_from_this<Core> {
   public:
@@ -83,14 +84,27 @@ class Core : public std::enable_shared_from_this<Core> {
 
     Executions executions;
     const std::shared_ptr<Arrivals> arrivals;
+    const std::shared_ptr<Offers> offers;
 
     void on_message(const Message& message, const na::Addr& source);
 
   private:
-    hl::Task<void> tick_loop();
-    // What has changed is told, and `out` sent, after the lock is released.
+    // Answers that are under way to one source; more are not sent.
+    static constexpr unsigned answers_max = 16;
+    struct Post {
+        Message message;
+        na::Addr to;
+        bool answer = false;  // counted in answers_
+    };
+
+    hl::Task<void> tick_loop(std::shared_ptr<Core> self);
+    // Readers are told what has changed; then the lock is released, `out` sent, and who waits for a change woken. Whose
+    // rank is another's by now has left.
     void after_turn(std::unique_lock<std::mutex>& lock, Swim::Outbox& out, Rank from, const na::Addr& source);
-    void send(const Message& message, const na::Addr& to) const;
+    void add_post(Message&& message, Rank from, const na::Addr& source, std::vector<Post>& posts);
+    void tell_readers(const std::vector<Change>& changes, const Stamp& stamp);
+    void send(const Post& post);
+    void forget_answer(const na::Addr& to) noexcept;
     void put_followed(const Claim& claim);
     [[nodiscard]] const Table& table() const noexcept { return swim_ ? swim_->table() : followed_; }
 
@@ -106,6 +120,7 @@ class Core : public std::enable_shared_from_this<Core> {
     std::unordered_map<Rank, std::stop_source> lost_;
     std::unordered_map<rpc::RpcId, std::shared_ptr<const detail::ServedRpc>> served_;
     std::uint64_t calls_ = 0;
+    std::unordered_map<const na::AddrBody*, unsigned> answers_;  // to each source; they hold its address
     std::vector<na::Addr> followers_;
     bool closed_ = false;
     bool serving_ = false;

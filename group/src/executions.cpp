@@ -2,37 +2,85 @@
 #include "executions.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace cinnabar::group {
 
 Executions::Found Executions::find_or_begin(const CallId& id, const na::Addr& source, TimeUs now) {
     const std::lock_guard lock(mutex_);
-    if (const auto at = executions_.find(id); at != executions_.end()) {
-        ++at->second->waiting;
-        at->second->orphaned_us = time_never;
-        return {at->second, false};
+    forget(now);
+    if (const auto at = records_.find(id); at != records_.end()) {
+        const std::shared_ptr<Execution>& known = at->second.execution;
+        if (!known) return {{}, false, true};
+        ++known->waiting;
+        known->orphaned_us = time_never;
+        return {known, false, false};
     }
-    std::erase_if(executions_, [now](const auto& each) { return each.second->forgotten_us <= now; });
-    if (executions_.size() >= calls_max_) return {};
-    if (executions_.size() >= calls_max_ / 2) {
-        const auto of_source = std::count_if(executions_.begin(), executions_.end(),
-                                             [&](const auto& each) { return each.second->source == source; });
-        if (static_cast<std::size_t>(of_source) >= calls_max_ / 2) return {};
+    Share& share = shares_[&source.body()];
+    if (over_ || !has_room(share)) {
+        if (share.records == 0) shares_.erase(&source.body());
+        return {};
     }
     auto execution = std::make_shared<Execution>();
     execution->id = id;
-    execution->source = source;
     execution->waiting = 1;
-    executions_.emplace(id, execution);
-    return {std::move(execution), true};
+    records_.emplace(id, Record{source, execution});
+    running_.insert(id);
+    ++share.records;
+    ++share.running;
+    return {std::move(execution), true, false};
+}
+
+// After an answer has made room, if need be.
+bool Executions::has_room(Share& share) {
+    const std::size_t records_max = remembered * calls_max_;
+    if (share.records >= records_max / 2 || records_.size() >= records_max) return false;
+    if (share.kept() >= calls_max_ / 2) return drop_answer(share);
+    return running_.size() + answers_ < calls_max_ || drop_answer(largest());
+}
+
+// False: there is none.
+bool Executions::drop_answer(Share& share) {
+    if (share.answers.empty()) return false;
+    records_.at(share.answers.front()).execution = nullptr;
+    share.answers.pop_front();
+    --answers_;
+    return true;
+}
+
+// That has the most answers.
+Executions::Share& Executions::largest() {
+    const auto fewer = [](const auto& a, const auto& b) { return a.second.answers.size() < b.second.answers.size(); };
+    return std::max_element(shares_.begin(), shares_.end(), fewer)->second;
+}
+
+void Executions::forget(TimeUs now) {
+    for (; !ended_.empty() && ended_.front().forgotten_us <= now; ended_.pop_front())
+        forget(records_.find(ended_.front().id));
+}
+
+// Answers are forgotten in the order in which they came, so this one is the oldest of its source.
+void Executions::forget(Records::iterator at) {
+    const auto share = shares_.find(&at->second.source.body());
+    if (at->second.execution) (void)drop_answer(share->second);
+    if (--share->second.records == 0) shares_.erase(share);
+    records_.erase(at);
 }
 
 void Executions::end(Execution& execution, TreeAnswer answer, TimeUs now) {
     {
         const std::lock_guard lock(mutex_);
         execution.answer = std::move(answer);
-        execution.forgotten_us = after(now, answer_kept);
+        const auto at = records_.find(execution.id);
+        Share& share = shares_.at(&at->second.source.body());
+        running_.erase(execution.id);
+        --share.running;
+        share.answers.push_back(execution.id);
+        ++answers_;
+        const TimeUs then = after(now, answer_kept);
+        ended_.push_back({ended_.empty() ? then : std::max(then, ended_.back().forgotten_us), execution.id});
+        if (over_) forget(time_never);
     }
     execution.ended->set();
 }
@@ -46,38 +94,43 @@ void Executions::cancel(const CallId& id) {
     std::shared_ptr<Execution> execution;
     {
         const std::lock_guard lock(mutex_);
-        const auto at = executions_.find(id);
-        if (at == executions_.end()) return;
-        execution = at->second;
+        if (running_.contains(id)) execution = records_.at(id).execution;
     }
-    execution->stop.request_stop();
+    if (execution) execution->stop.request_stop();
 }
 
 void Executions::sweep(TimeUs now) {
     std::vector<std::shared_ptr<Execution>> orphans;
     {
         const std::lock_guard lock(mutex_);
-        std::erase_if(executions_, [now](const auto& each) { return each.second->forgotten_us <= now; });
-        for (const auto& [id, execution] : executions_) {
-            const bool running = execution->forgotten_us == time_never;
-            if (running && after(execution->orphaned_us, orphan_grace) <= now) orphans.push_back(execution);
+        forget(now);
+        for (const CallId& id : running_) {
+            const std::shared_ptr<Execution>& execution = records_.at(id).execution;
+            if (after(execution->orphaned_us, orphan_grace) <= now) orphans.push_back(execution);
         }
     }
     for (const auto& orphan : orphans) orphan->stop.request_stop();
 }
 
 void Executions::stop_all() {
-    std::vector<std::shared_ptr<Execution>> all;
+    std::vector<std::shared_ptr<Execution>> running;
     {
         const std::lock_guard lock(mutex_);
-        for (const auto& [id, execution] : executions_) all.push_back(execution);
+        over_ = true;
+        forget(time_never);
+        for (const CallId& id : running_) running.push_back(records_.at(id).execution);
     }
-    for (const auto& each : all) each->stop.request_stop();
+    for (const auto& each : running) each->stop.request_stop();
 }
 
 std::size_t Executions::size() const {
     const std::lock_guard lock(mutex_);
-    return executions_.size();
+    return records_.size();
+}
+
+std::size_t Executions::answers() const {
+    const std::lock_guard lock(mutex_);
+    return answers_;
 }
 
 }  // namespace cinnabar::group

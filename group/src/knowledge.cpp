@@ -111,7 +111,8 @@ Result<JoinAnswer> Core::accept(const JoinRequest& request, na::Addr& hand_on) {
     if (rank >= options.swim.members_max)
         return Error(Errc::too_large, "the group has given out all its ranks; see SwimOptions::members_max");
     const Entry& before = known.at(rank);
-    if (before.present() && !(before.profile && before.profile->address == request.address)) {
+    const bool own = rank == swim_->self().rank;  // not to be had, whatever address is named
+    if (own || (before.present() && !(before.profile && before.profile->address == request.address))) {
         swim_->doubt(rank);
         return Error(Errc::busy, "another process has that rank; it is free when that one is known to be gone");
     }

@@ -10,6 +10,9 @@
 namespace cinnabar::group {
 namespace {
 
+constexpr std::size_t scatter_flat_max = 8;
+constexpr std::size_t scatter_tree_bytes_max = std::size_t{256} << 10;
+
 bool has(const std::vector<Rank>& ranks, Rank rank) {
     return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
 }
@@ -39,7 +42,11 @@ std::vector<Rank> targets_of(const detail::CollectiveCall& call, const View& vie
 
 std::shared_ptr<TreeRequest> request_of(Core& core, detail::CollectiveCall& call, std::size_t members) {
     auto request = std::make_shared<TreeRequest>();
-    const Shape shape = shape_for(call.tree, call.fanout, members, call.input.size());
+    Shape shape = shape_for(call.tree, call.fanout, members, call.input.size());
+    if (call.portion) {
+        request->terms = call.portion->terms();
+        shape = bulk_shape_for(call.tree, call.fanout, members, request->terms.bytes, request->terms.chunk_bytes);
+    }
     request->group = core.group();
     request->to = core.rank();
     request->id = core.next_call();
@@ -49,14 +56,38 @@ std::shared_ptr<TreeRequest> request_of(Core& core, detail::CollectiveCall& call
     request->tree = shape.tree;
     request->fanout = static_cast<std::uint8_t>(shape.fanout);
     request->input = std::move(call.input);
+    request->inputs = std::move(call.inputs);
     return request;
 }
 
+// Worth a tree: the caller then has connections to a few members, and as many calls under way; bytes travel once for
+// each level.
+bool is_many_and_little(const std::vector<detail::CollectiveCall>& calls) {
+    std::size_t bytes = 0;
+    for (const detail::CollectiveCall& call : calls) {
+        if (call.failed != Errc::ok) return false;
+        bytes += call.input.size();
+    }
+    return calls.size() > scatter_flat_max && bytes <= scatter_tree_bytes_max;
+}
+
+detail::CollectiveCall in_one_tree(std::vector<detail::CollectiveCall> calls) {
+    detail::CollectiveCall all = calls.front();
+    all.input.clear();
+    all.only.clear();
+    for (detail::CollectiveCall& call : calls) {
+        all.only.push_back(call.only.front());
+        all.inputs.push_back({call.only.front(), std::move(call.input)});
+    }
+    return all;
+}
+
 hl::Task<TreeAnswer> run_all(std::shared_ptr<Core> core, std::shared_ptr<const TreeRequest> request,
-                             std::vector<Rank> targets, detail::Combine combine) {
+                             std::vector<Rank> targets, detail::Combine combine,
+                             std::shared_ptr<PortionState> portion) {
     const Rank self = core->rank();
     const bool local = self != no_rank && std::erase(targets, self) != 0;
-    TreeRun run(core, std::move(request), std::move(combine));
+    TreeRun run(core, std::move(request), std::move(combine), std::move(portion));
     auto task = run.run(std::move(targets), local);
     co_return co_await task;
 }
@@ -73,9 +104,13 @@ hl::Task<Result<Collected>> collect(std::shared_ptr<Core> core, CollectiveCall c
     std::vector<Rank> targets = targets_of(call, view, core->rank(), collected.failures);
     if (targets.empty()) co_return collected;
     auto request = request_of(*core, call, targets.size());
-    auto all = run_all(core, std::move(request), std::move(targets), std::move(call.combine));
+    auto all = run_all(core, std::move(request), std::move(targets), std::move(call.combine), call.portion);
     auto timed = run_bounded(core, std::move(all), call.deadline, call.stop);
     TreeAnswer answer = co_await timed;
+    if (call.portion) {
+        auto ending = PortionState::call_ended(call.portion);
+        co_await ending;
+    }
     collected.count = static_cast<std::size_t>(answer.count);
     collected.parts = std::move(answer.parts);
     collected.combined = std::move(answer.combined);
@@ -89,6 +124,10 @@ hl::Task<Result<Collected>> collect(std::shared_ptr<Core> core, CollectiveCall c
 
 hl::Task<Result<Collected>> collect_each(std::shared_ptr<Core> core, std::vector<CollectiveCall> calls) {
     if (core->closed()) co_return Error(Errc::closed, "this process has left the group");
+    if (is_many_and_little(calls)) {
+        auto collecting = collect(core, in_one_tree(std::move(calls)));
+        co_return co_await collecting;
+    }
     std::vector<Rank> ranks;
     std::vector<hl::Task<Result<Collected>>> tasks;
     for (CollectiveCall& call : calls) {

@@ -2,6 +2,7 @@
 // What a member serves to other members, to those that want to join, and to those that follow.
 #include "all_reduce.hpp"
 #include "collect.hpp"
+#include "offers.hpp"
 
 #include <cinnabar/hl/call.hpp>
 #include <cinnabar/hl/serve.hpp>
@@ -80,6 +81,7 @@ Result<void> Core::serve_members() {
             if (of == core->group()) core->executions.cancel(id);
         },
         by));
+    CINNABAR_TRY_VOID(Offers::serve(offers, node, options.provider));
     return serve_arrivals(core);
 }
 

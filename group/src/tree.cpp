@@ -2,6 +2,7 @@
 #include "tree.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
 
 namespace cinnabar::group {
@@ -9,6 +10,7 @@ namespace {
 
 constexpr std::size_t flat_max = 8;
 constexpr std::size_t large_bytes = std::size_t{64} << 10;
+constexpr std::size_t chain_max = 64;  // beyond that, one that is slow holds up too many
 
 Branch branch(std::span<const Rank> part) { return {part.front(), {part.begin() + 1, part.end()}}; }
 
@@ -22,10 +24,28 @@ Shape shape_for(Tree wanted, unsigned fanout, std::size_t members, std::size_t b
     return {wanted, fanout == 0 ? 4 : std::clamp(fanout, 2u, 64u)};
 }
 
+// In units of bytes sent by one process. In a chain all of it leaves each process once, and the last one has it later by
+// a chunk for each before it. In a binary tree it leaves each process twice; in a binomial one, the first sends it to
+// log2(members) others.
+Shape bulk_shape_for(Tree wanted, unsigned fanout, std::size_t members, std::uint64_t bytes,
+                     std::uint64_t chunk_bytes) {
+    if (wanted != Tree::automatic) return shape_for(wanted, fanout, members, 0);
+    if (members <= 2) return {Tree::flat, 2};
+    const std::uint64_t chunk = std::min(chunk_bytes, std::max<std::uint64_t>(bytes, 1));
+    const std::uint64_t levels = std::bit_width(members);
+    const std::uint64_t chain = members <= chain_max ? bytes + (members - 1) * chunk : ~std::uint64_t{0};
+    const std::uint64_t binary = 2 * bytes + 2 * (levels - 1) * chunk;
+    const std::uint64_t binomial = levels * bytes;
+    if (chain <= binary && chain <= binomial) return {Tree::chain, 2};
+    return binary <= binomial ? Shape{Tree::k_ary, 2} : Shape{Tree::k_nomial, 2};
+}
+
 std::vector<Branch> branches_of(std::span<const Rank> ranks, Shape shape) {
     std::vector<Branch> branches;
     if (shape.tree == Tree::flat || shape.tree == Tree::automatic) {
         for (const Rank rank : ranks) branches.push_back({rank, {}});
+    } else if (shape.tree == Tree::chain) {
+        if (!ranks.empty()) branches.push_back(branch(ranks));
     } else if (shape.tree == Tree::k_ary) {
         for (unsigned i = 0; i < shape.fanout && !ranks.empty(); ++i) {
             const std::size_t count = ranks.size() / (shape.fanout - i);

@@ -21,6 +21,11 @@ struct Shape {
 // What `automatic` means for so many members and bytes.
 [[nodiscard]] CINNABAR_API Shape shape_for(Tree wanted, unsigned fanout, std::size_t members, std::size_t bytes);
 
+// The same for a broadcast of so many bytes that move in chunks: what takes the least time where each process sends at
+// one rate.
+[[nodiscard]] CINNABAR_API Shape bulk_shape_for(Tree wanted, unsigned fanout, std::size_t members, std::uint64_t bytes,
+                                                std::uint64_t chunk_bytes);
+
 struct Branch {
     Rank child;
     std::vector<Rank> below;  // the child's own part

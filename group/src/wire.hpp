@@ -60,6 +60,17 @@ struct RankRun {
     std::uint32_t count = 0;
 };
 
+// What a call moves beside its arguments: memory of the caller's. Members ask for it, chunk by chunk.
+enum class Way : std::uint8_t { none, to_members, from_members };
+struct Terms {
+    Way way = Way::none;
+    bool checksum = false;         // of each chunk
+    std::uint8_t window = 0;       // chunks that a member has in flight
+    std::uint32_t chunk_bytes = 0;
+    std::uint64_t bytes = 0;   // for this member
+    std::uint64_t ticket = 0;  // under which the sender of the request offers them
+};
+
 struct TreeRequest {
     std::uint64_t group = 0;
     Stamp stamp;  // of the caller's view
@@ -74,6 +85,8 @@ struct TreeRequest {
     std::vector<RankRun> below;  // for whom `to` is asked to care, in their order
     std::vector<Claim> claims;   // of members that `to` did not know
     std::vector<std::byte> input;
+    Terms terms;
+    std::vector<detail::Part> inputs;  // of a scatter, in place of `input`: for `to`, and for those below
 };
 
 enum class Answered : std::uint8_t {
@@ -90,6 +103,7 @@ struct TreeAnswer {
     std::vector<detail::Part> parts;
     std::vector<std::byte> combined;
     std::vector<Failure> failures;
+    std::vector<Rank> orphans;  // members below that have to be cared for by the caller: this one cannot give them chunks
 };
 inline constexpr hl::Rpc<TreeAnswer(TreeRequest)> tree_rpc{"cinnabar.group.call"};
 // The caller has given up: what still runs of this call ends.

@@ -56,12 +56,14 @@ rpc::Context* TransferOp::context(const TaskContext* task) noexcept {
 
 // Sets the offsets, the size and the deadline of the transfer.
 Errc TransferOp::plan(const TaskContext* task, rpc::Context& context) noexcept {
-    const std::uint64_t remote_bytes = args_.remote->bytes();
+    const std::uint64_t remote_bytes = options_.blocks ? options_.blocks->bytes() : args_.remote->bytes();
     if (options_.offset > remote_bytes) return Errc::invalid_argument;
     const std::uint64_t both = std::min(remote_bytes - options_.offset, args_.local.bytes());
     args_.bytes = options_.bytes.value_or(both);
     if (args_.bytes > both) return Errc::invalid_argument;
     args_.remote_offset = options_.offset;
+    args_.remote_blocks = options_.blocks;
+    args_.stall_max = options_.stall;
     args_.follow_owner = options_.follow_owner;
     args_.notify = options_.notify;
     if (options_.deadline) args_.deadline = context.deadline_in(*options_.deadline);
@@ -132,6 +134,8 @@ void TransferOp::on_done(bulk::Transfer& transfer, void* user) noexcept {
     TransferOp& op = *static_cast<TransferOp*>(user);
     op.code_ = transfer.result();
     op.moved_ = transfer.bytes_done();
+    op.stalled_ = transfer.stalled();
+    op.os_errno_ = transfer.os_errno();
     if (op.trace_) op.end_span();
     if (op.scope_) {
         if (op.arrived_.fetch_add(1, std::memory_order_acq_rel) == 0) return;  // start() ends it
@@ -153,6 +157,8 @@ Result<std::uint64_t> TransferOp::await_resume() noexcept {
 Error TransferOp::failure() const {
     const na::Addr& owner = args_.remote->owner();
     Error error(code_, args_.direction == bulk::Direction::pull ? "the pull ended early" : "the push ended early");
+    if (stalled_) error.hint = "nothing moved for as long as TransferOptions::stall, or the node's own limit, allows";
+    error.os_errno = os_errno_;
     error.subject = std::to_string(moved_) + " of " + std::to_string(args_.bytes) + " bytes were moved";
     if (owner.empty()) return error;
     error.subject += ", memory of " + owner.to_string();

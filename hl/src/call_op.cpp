@@ -2,6 +2,7 @@
 #include "node_core.hpp"
 
 #include <cinnabar/base/assert.hpp>
+#include <cinnabar/hl/admission.hpp>
 #include <cinnabar/hl/call_op.hpp>
 #include <cinnabar/hl/request.hpp>
 #include <cinnabar/hl/trace.hpp>
@@ -101,10 +102,14 @@ void CallOp::give_back() noexcept {
     if (error_ == Errc::application) {
         app_code_ = call_->app_code();
         text_ = call_->app_text();
+    } else if (error_ == Errc::overloaded) {
+        comes_again_ = read_place(call_->app_text(), place_);
+        app_code_ = call_->app_code();
     } else if (error_ == Errc::permission && !call_->app_text().empty()) {
         text_ = ": not allowed there, " + std::string(call_->app_text().substr(0, rule_bytes_max));
     }
     quarantined_ = !call_->fenced();
+    was_sent_ = call_->was_sent();
     to_ = call_->peer();
     give_back();
 }
@@ -257,6 +262,16 @@ std::string CallOp::ending_of(rpc::Call& call, TimeUs took_us) noexcept {
     }
 }
 
+CallEnd CallOp::end_of() const noexcept {
+    CallEnd end;
+    end.was_sent = was_sent_;
+    end.phase = ended_in_;
+    if (!comes_again_) return end;
+    end.come_again = Microseconds(app_code_);
+    end.place = place_;
+    return end;
+}
+
 void CallOp::begin_span(const TaskContext* task) noexcept {
     TraceContext& trace = call_->args.trace;
     if (!trace) trace = task && task->request ? task->request->trace() : current_trace();
@@ -287,6 +302,10 @@ Error CallOp::failure() const {
         error.hint =
             "over NodeOptions::rpc.argument_bytes_max of this node or the peer, or, decoded, over half of "
             "rpc.decoded_bytes_max there: lend it as a Bulk, or raise the limit";
+    if (comes_again_) {
+        error.app_code = app_code_;
+        error.hint = "the target says when to come again (cinnabar/hl/admission.hpp): call through a Caller";
+    }
     if (quarantined_)
         error.hint = "the peer may still access the memory that was lent: leave it alone while Region::quarantined()";
     if (code == Errc::application) {

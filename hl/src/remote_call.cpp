@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "remote_contracts.hpp"
-#include "remote_table.hpp"
+#include "remote_made.hpp"
 
-#include <cinnabar/hl/call.hpp>
-#include <cinnabar/hl/remote_call.hpp>
-
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
 
 namespace cinnabar::hl::detail {
-namespace {
 
 CallOptions call_options_of(const RemoteOptions& options) noexcept {
     CallOptions made;
@@ -18,7 +14,6 @@ CallOptions call_options_of(const RemoteOptions& options) noexcept {
     return made;
 }
 
-// A node calls itself for its own memory, whether it listens or not.
 na::Addr target_of(const NodeRef& node, const RemoteBytes& token, const RemoteOptions& options) {
     RemoteTable& own = RemoteTable::of(node);
     return token.grant().node == own.id() ? own.own_address() : token.target(options.follow_owner);
@@ -39,21 +34,12 @@ bool not_followed(const RemoteBytes& token, const RemoteOptions& options) noexce
     return !options.follow_owner && token.may_be_of_third_party();
 }
 
-// Calls with these arguments, or a call to nobody if it is refused.
-template <typename R, typename In>
-RemoteMade made(const NodeRef& node, const R& rpc, const RemoteBytes& token, std::uint64_t bytes, na::Access access,
-                const RemoteOptions& options, const In& arguments) {
-    const na::Addr target = target_of(node, token, options);
-    std::optional<Error> refused = refusal(token, target, bytes, access);
-    const CallOptions call_options = call_options_of(options);
-    return {node.call(rpc, refused ? na::Addr() : target, arguments, call_options), std::move(refused),
-            not_followed(token, options)};
-}
-
 RemoteMade refused_call(const NodeRef& node, Error error) {
     const remote_calls::Look nothing;
     return {node.call(remote_calls::look, na::Addr(), nothing, CallOptions()), std::move(error), false};
 }
+
+namespace {
 
 template <typename In>
 In whole(const RemoteBytes& token) {

@@ -2,6 +2,7 @@
 // The calls that a node which shares memory serves. Offsets count from the window of their grant.
 #pragma once
 
+#include <cinnabar/bulk/blocks.hpp>
 #include <cinnabar/hl/bulk.hpp>
 #include <cinnabar/hl/remote_call.hpp>
 #include <cinnabar/hl/rpc.hpp>
@@ -49,11 +50,50 @@ struct Scatter {
     Bulk from;
 };
 
+// A list of blocks as it travels: u32 size, then as docs/wire-format-bulk.md has it.
+struct BlockList {
+    static constexpr std::uint64_t proc_shape = 0x6b636f6c62;
+    static constexpr bool proc_borrows = false;
+    bulk::Blocks list;
+
+    template <class P>
+    void proc(P& p) {
+        if constexpr (P::decoding) {
+            Reader reader(p.view(p.count(1, sizeof(bulk::Blocks::Run))));
+            const Errc bad = p.ok() ? bulk::Blocks::decode(reader, list) : Errc::ok;
+            if (bad != Errc::ok) p.fail(bad);
+        } else if constexpr (P::sizing) {
+            p.count(list.encoded_bytes());
+            p.raw(nullptr, list.encoded_bytes());
+        } else {
+            std::vector<std::byte> encoded(list.encoded_bytes());
+            Writer writer(encoded);
+            list.encode(writer);
+            p.count(encoded.size());
+            p.raw(encoded.data(), encoded.size());
+        }
+    }
+};
+// The blocks in their order are the memory of the caller.
+struct GatherBlocks {
+    RemoteGrant grant;
+    BlockList blocks;
+    Bulk into;
+};
+struct ScatterBlocks {
+    RemoteGrant grant;
+    BlockList blocks;
+    std::optional<std::uint32_t> notify;
+    Bulk from;
+};
+
 inline constexpr Rpc<RemoteReply(Word)> word{"cinnabar.remote.word"};
 inline constexpr Rpc<RemoteReply(Look)> look{"cinnabar.remote.look"};
 inline constexpr Rpc<RemoteReply(Put)> put{"cinnabar.remote.put"};
 inline constexpr Rpc<RemoteReply(Put)> put_and_notify{"cinnabar.remote.put_and_notify"};
 inline constexpr Rpc<RemoteReply(Gather)> gather{"cinnabar.remote.gather"};
 inline constexpr Rpc<RemoteReply(Scatter)> scatter{"cinnabar.remote.scatter"};
+inline constexpr Rpc<RemoteReply(GatherBlocks)> gather_blocks{"cinnabar.remote.gather_blocks"};
+inline constexpr Rpc<RemoteReply(ScatterBlocks)> scatter_blocks{"cinnabar.remote.scatter_blocks"};
 
 }  // namespace cinnabar::hl::remote_calls

@@ -80,15 +80,6 @@ Errc write_pieces(RemoteTable& table, const Scatter& call, std::uint64_t offset,
     return Errc::ok;
 }
 
-// A smaller one where the buffers of the node, or the peer's share of them, are short.
-Result<Buffer> take_staging(Buffers& buffers, std::uint64_t bytes, const na::Addr& peer) {
-    auto room = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, staged_bytes_max));
-    for (;; room /= 2) {
-        Result<Buffer> buffer = buffers.take(room, peer);
-        if (buffer.code() != Errc::overloaded || room / 2 < staged_bytes_min) return buffer;
-    }
-}
-
 Task<Result<void>> write_staged(RemoteTable& table, Request<Scatter>& request, RemoteTransfer& transfer) {
     const std::uint64_t bytes = request->from.size();
     CINNABAR_CO_TRY(const Buffer buffer, take_staging(request.node().buffers(), bytes, request.source()));
@@ -130,6 +121,14 @@ Task<Result<RemoteReply>> do_scatter(Table table, Request<Scatter> request) {
 
 }  // namespace
 
+Result<Buffer> take_staging(Buffers& buffers, std::uint64_t bytes, const na::Addr& peer) {
+    auto room = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, staged_bytes_max));
+    for (;; room /= 2) {
+        Result<Buffer> buffer = buffers.take(room, peer);
+        if (buffer.code() != Errc::overloaded || room / 2 < staged_bytes_min) return buffer;
+    }
+}
+
 Result<void> serve_remote(const NodeRef& node, Table table) {
     CINNABAR_TRY_VOID(node.serve(
         word, [table](const Word& call) { return do_word(*table, call); }, on_arrival));
@@ -141,7 +140,9 @@ Result<void> serve_remote(const NodeRef& node, Table table) {
         node.serve(put_and_notify, [table](Request<Put> request) { return do_put_and_notify(*table, request); }));
     CINNABAR_TRY_VOID(
         node.serve(gather, [table](Request<Gather> request) { return do_gather(table, std::move(request)); }));
-    return node.serve(scatter, [table](Request<Scatter> request) { return do_scatter(table, std::move(request)); });
+    CINNABAR_TRY_VOID(
+        node.serve(scatter, [table](Request<Scatter> request) { return do_scatter(table, std::move(request)); }));
+    return serve_remote_blocks(node, table);
 }
 
 }  // namespace cinnabar::hl

@@ -61,6 +61,21 @@ std::uint64_t apply_word(std::byte* at, const remote_calls::Word& call) noexcept
 
 }  // namespace
 
+// A function of the program that is told: what withdraw() waits for, since what it uses may be gone afterwards. There
+// is nothing to be stopped.
+struct RemoteTable::Notifying {
+    RemoteTable& table;
+    const RemoteGrant& grant;
+    std::shared_ptr<const NoticeFunction> function;  // none: not counted
+
+    [[nodiscard]] static std::stop_source counted() noexcept { return std::stop_source(std::nostopstate); }
+    ~Notifying() {
+        if (!function) return;
+        function = nullptr;
+        table.end(grant, counted());
+    }
+};
+
 RemoteTable::RemoteTable(NodeCore& node) : node_(node), id_(secret_u64()), slots_(Threads::many, shares_max) {}
 
 RemoteTable& RemoteTable::of(const NodeRef& node) noexcept { return node.core_->remote_table(); }
@@ -83,6 +98,9 @@ Result<void> RemoteTable::serve() {
 
 Result<SharedBytes> RemoteTable::share(const bulk::Region& memory, na::Access access) {
     if (memory.empty()) return Error(Errc::invalid_argument, "an empty region cannot be shared");
+    if (memory.is_far())
+        return Error(Errc::unsupported,
+                     "a file or the memory of a device cannot be shared by tokens: lend it with a call");
     if (!na::allows(memory.access(), access))
         return Error(Errc::permission, "more access than the region was made with: expose it for more");
     CINNABAR_TRY_VOID(serve());
@@ -124,11 +142,13 @@ void RemoteTable::renew(SharedSlot& slot, std::uint32_t lease) noexcept {
 
 bool RemoteTable::withdraw(SharedSlot& slot, std::uint32_t lease) noexcept {
     std::vector<std::stop_source> stopped;
-    bulk::Region memory;  // let go without the lock
+    bulk::Region memory;  // let go without the lock, as is the program's function
+    std::shared_ptr<const NoticeFunction> notified;
     std::unique_lock lock(slot.mutex);
     if (slot.lease != lease) return true;
     if (!slot.memory) return slot.under_way.empty();
     memory = std::exchange(slot.memory, {});
+    notified.swap(slot.notified);
     if (slot.under_way.empty()) {
         slots_.release(slot);
         return true;
@@ -203,6 +223,22 @@ Errc RemoteTable::write(const RemoteGrant& grant, std::uint64_t offset, ConstByt
     return Errc::ok;
 }
 
+Errc RemoteTable::write(const RemoteGrant& grant, bulk::BlockWalk& to, ConstBytes from) noexcept {
+    SharedSlot* const slot = find(grant);
+    if (!slot) return Errc::stale;
+    while (!from.empty()) {
+        const std::lock_guard lock(slot->mutex);
+        if (const Errc refused = check(*slot, grant, 0, 0, na::Access::write); refused != Errc::ok) return refused;
+        bulk::BlockPiece piece;
+        for (std::uint64_t left = std::min(from.size(), write_step_bytes); left > 0; left -= piece.bytes) {
+            if (!to.next(left, piece)) return Errc::invalid_argument;
+            slot->memory.copy_in(grant.first + piece.offset, from.first(static_cast<std::size_t>(piece.bytes)));
+            from = from.subspan(static_cast<std::size_t>(piece.bytes));
+        }
+    }
+    return Errc::ok;
+}
+
 Errc RemoteTable::word(const remote_calls::Word& call, std::uint64_t& before) noexcept {
     SharedSlot* const slot = find(call.grant);
     if (!slot) return Errc::stale;
@@ -218,14 +254,16 @@ Errc RemoteTable::word(const remote_calls::Word& call, std::uint64_t& before) no
 
 void RemoteTable::notify(const RemoteGrant& grant, RemoteNotice notice) {
     SharedSlot* const slot = find(grant);
-    std::shared_ptr<const NoticeFunction> function;
-    if (slot) {
+    if (!slot) return;
+    Notifying notifying{*this, grant, {}};
+    {
         const std::lock_guard lock(slot->mutex);
-        if (check(*slot, grant) == Errc::ok) function = slot->notified;
+        if (check(*slot, grant) != Errc::ok || !slot->notified || !*slot->notified) return;
+        slot->under_way.push_back(Notifying::counted());
+        notifying.function = slot->notified;
     }
-    if (!function || !*function) return;
     notice.offset += grant.first;
-    (*function)(notice);
+    (*notifying.function)(notice);
 }
 
 Errc RemoteTable::begin(const RemoteGrant& grant, const std::stop_source& stop, bulk::Region& memory) {
@@ -265,13 +303,27 @@ Result<bulk::Region> RemoteTransfer::begin(const std::vector<RemoteGrant>& grant
     grants_.reserve(grants.size());
     memory_.reserve(grants.size());
     for (const RemoteGrant& grant : grants) {
-        if (!na::allows(grant.access, access)) return Error(Errc::permission);
-        bulk::Region memory;
-        if (const Errc refused = table_->begin(grant, stop_, memory); refused != Errc::ok) return Error(refused);
-        grants_.push_back(grant);
-        memory_.push_back(std::move(memory));
+        if (const Errc refused = begin(grant, access); refused != Errc::ok) return Error(refused);
     }
     return region_of(pieces, access);
+}
+
+Result<bulk::Region> RemoteTransfer::begin(const RemoteGrant& grant, const bulk::Blocks& blocks, na::Access access) {
+    grants_.reserve(1);
+    memory_.reserve(1);
+    if (const Errc refused = begin(grant, access); refused != Errc::ok) return Error(refused);
+    if (blocks.end() > memory_.front().bytes()) return Error(Errc::permission);
+    return memory_.front();
+}
+
+// Requires: room in both vectors.
+Errc RemoteTransfer::begin(const RemoteGrant& grant, na::Access access) {
+    if (!na::allows(grant.access, access)) return Errc::permission;
+    bulk::Region memory;
+    if (const Errc refused = table_->begin(grant, stop_, memory); refused != Errc::ok) return refused;
+    grants_.push_back(grant);
+    memory_.push_back(std::move(memory));
+    return Errc::ok;
 }
 
 Result<bulk::Region> RemoteTransfer::region_of(const std::vector<remote_calls::Piece>& pieces, na::Access access) {

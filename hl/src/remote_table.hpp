@@ -8,6 +8,7 @@
 #include <cinnabar/base/siphash.hpp>
 #include <cinnabar/base/slot_pool.hpp>
 #include <cinnabar/bulk/region.hpp>
+#include <cinnabar/hl/buffers.hpp>
 #include <cinnabar/hl/share.hpp>
 
 #include <functional>
@@ -30,7 +31,7 @@ struct SharedSlot : PoolSlot {
     std::uint32_t lease = 0;  // counts the uses of the slot
     std::uint64_t version = 1;
     SipKey key{};
-    std::vector<std::stop_source> under_way;  // of operations that move bytes in bulk
+    std::vector<std::stop_source> under_way;  // of operations that move bytes in bulk, and of notices
     std::vector<Waiter*> waiting;             // for the last of them
     std::shared_ptr<const NoticeFunction> notified;
 };
@@ -60,12 +61,16 @@ class RemoteTable : public std::enable_shared_from_this<RemoteTable> {
     [[nodiscard]] Errc read(const RemoteGrant& grant, std::uint64_t offset, Bytes to) noexcept;
     // In steps of write_step_bytes, each checked anew.
     [[nodiscard]] Errc write(const RemoteGrant& grant, std::uint64_t offset, ConstBytes from) noexcept;
+    // The same to the next bytes of a list of blocks, which lies inside the grant.
+    [[nodiscard]] Errc write(const RemoteGrant& grant, bulk::BlockWalk& to, ConstBytes from) noexcept;
     // invalid_argument: not aligned, or in two segments.
     [[nodiscard]] Errc word(const remote_calls::Word& call, std::uint64_t& before) noexcept;
+    // Nothing if the grant is stale by now.
     void notify(const RemoteGrant& grant, RemoteNotice notice);
 
   private:
     friend class RemoteTransfer;
+    struct Notifying;
     static constexpr std::size_t write_step_bytes = 64 * 1024;
 
     // Null: of another node, or never used.
@@ -88,8 +93,12 @@ class RemoteTable : public std::enable_shared_from_this<RemoteTable> {
     na::Addr listens_;  // the same for others; empty if this node does not listen
 };
 
-// The handlers (remote_serve.cpp).
+// The handlers (remote_serve.cpp, remote_serve_blocks.cpp).
 [[nodiscard]] Result<void> serve_remote(const NodeRef& node, std::shared_ptr<RemoteTable> table);
+[[nodiscard]] Result<void> serve_remote_blocks(const NodeRef& node, std::shared_ptr<RemoteTable> table);
+// A buffer for bytes that are written under a version; smaller than asked for where the buffers of the node, or the
+// peer's share of them, are short.
+[[nodiscard]] Result<Buffer> take_staging(Buffers& buffers, std::uint64_t bytes, const na::Addr& peer);
 
 // An operation that moves bytes in bulk: the memory stays and is known to be in use until it ends.
 class RemoteTransfer {
@@ -102,6 +111,8 @@ class RemoteTransfer {
     // Once. The pieces as one region. invalid_argument: none, or no such grant; too_large: too many of them.
     [[nodiscard]] Result<bulk::Region> begin(const std::vector<RemoteGrant>& grants,
                                              const std::vector<remote_calls::Piece>& pieces, na::Access access);
+    // Once, in place of that: the window of one grant. permission: the blocks do not lie inside it.
+    [[nodiscard]] Result<bulk::Region> begin(const RemoteGrant& grant, const bulk::Blocks& blocks, na::Access access);
     // Whether all of it is still what it was.
     [[nodiscard]] Errc check() const noexcept;
     // Whether one of the grants names a version of the contents.
@@ -110,6 +121,7 @@ class RemoteTransfer {
     [[nodiscard]] std::stop_token stop_token() const noexcept { return stop_.get_token(); }
 
   private:
+    [[nodiscard]] Errc begin(const RemoteGrant& grant, na::Access access);
     [[nodiscard]] Result<bulk::Region> region_of(const std::vector<remote_calls::Piece>& pieces, na::Access access);
 
     std::shared_ptr<RemoteTable> table_;

@@ -3,6 +3,7 @@
 
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/base/log.hpp>
+#include <cinnabar/hl/admission.hpp>
 #include <cinnabar/hl/request.hpp>
 #include <cinnabar/hl/serve.hpp>
 
@@ -94,7 +95,8 @@ void RequestState::answer_error(const Error& error) noexcept {
     const Errc code = error.code == Errc::ok ? Errc::handler_failed : error.code;
     count(code);
     if (request_.one_way()) return;
-    if (code == Errc::application) return request_.respond_error(code, error.app_code, error.subject);
+    const bool comes_again = code == Errc::overloaded && detail::is_pushback(error);
+    if (code == Errc::application || comes_again) return request_.respond_error(code, error.app_code, error.subject);
     request_.respond_error(code);
 }
 

@@ -2,7 +2,26 @@
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/hl/stop.hpp>
 
+#include <new>
+#include <vector>
+
 namespace cinnabar::hl {
+namespace {
+
+// The sources of the scopes that one stop() reaches. Their callbacks are user code, which may use any scope, so they
+// run when that stop() has let go of all of them: a child's is stopped under its parent's lock.
+using Sources = std::vector<std::stop_source>;
+thread_local Sources* collecting = nullptr;
+
+void collect(std::stop_source& source) noexcept {
+    try {
+        collecting->push_back(source);
+    } catch (const std::bad_alloc&) {
+        source.request_stop();
+    }
+}
+
+}  // namespace
 
 StopScope::StopScope(StopScope* parent) noexcept : parent_(parent) {
     if (!parent_) return;
@@ -29,15 +48,19 @@ void StopScope::remove(StopNode& node) noexcept {
 }
 
 void StopScope::stop() noexcept {
-    std::optional<std::stop_source> source;
+    Sources sources;
+    const bool outermost = !collecting;
+    if (outermost) collecting = &sources;
     {
         const std::lock_guard lock(mutex_);
-        if (stopped_.exchange(true, std::memory_order_acq_rel)) return;
-        while (StopNode* node = nodes_.pop_front()) node->fire(*node);
-        source = source_;
+        if (!stopped_.exchange(true, std::memory_order_acq_rel)) {
+            while (StopNode* node = nodes_.pop_front()) node->fire(*node);
+            if (source_) collect(*source_);
+        }
     }
-    // Outside the lock: the callbacks are user code.
-    if (source) source->request_stop();
+    if (!outermost) return;
+    collecting = nullptr;
+    for (std::stop_source& source : sources) source.request_stop();
 }
 
 std::stop_token StopScope::token() {

@@ -20,7 +20,9 @@ extern "C" {
  * HG_INVALID_ARG, HG_NOMEM. */
 HG_PUBLIC hg_return_t HG_Bulk_create(hg_class_t* hg_class, uint32_t count, void** buf_ptrs, const hg_size_t* buf_sizes,
                                      uint8_t flags, hg_bulk_t* handle);
-/* The same with attributes, which may be NULL. HG_OPNOTSUPPORTED: device memory. */
+/* The same with attributes, which may be NULL. HG_MEM_TYPE_CUDA: the segments are memory of NVIDIA's devices; `device`
+ * is not read. HG_INVALID_ARG: they are not. HG_OPNOTSUPPORTED: no driver for them here, `buf_ptrs` is NULL, or memory
+ * of other devices. */
 HG_PUBLIC hg_return_t HG_Bulk_create_attr(hg_class_t* hg_class, uint32_t count, void** buf_ptrs,
                                           const hg_size_t* buf_sizes, uint8_t flags, const struct hg_bulk_attr* attrs,
                                           hg_bulk_t* handle);

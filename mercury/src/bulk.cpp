@@ -4,6 +4,8 @@
 #include "context.hpp"
 #include "errors.hpp"
 
+#include <cinnabar/bulk/device_memory.hpp>
+
 #include <algorithm>
 
 using namespace cinnabar;
@@ -37,6 +39,28 @@ hg_return_t expose(hg_bulk& bulk, void** buffers, const hg_size_t* sizes) {
     return HG_SUCCESS;
 }
 
+// Memory of devices: each segment is a region, and the handle all of them.
+hg_return_t expose_device(hg_bulk& bulk, void** buffers, const hg_size_t* sizes) {
+    if (!buffers)
+        return failed("HG_Bulk_create: memory of devices is not allocated here: give the buffers", HG_OPNOTSUPPORTED);
+    const na::Access access = access_of(bulk.flags);
+    std::vector<bulk::Region> parts;
+    for (std::uint32_t i = 0; i < bulk.segment_count; ++i) {
+        bulk.segments.push_back({static_cast<std::byte*>(buffers[i]), sizes[i]});
+        if (sizes[i] == 0) continue;
+        auto memory = bulk::device_memory(bulk::MemoryKind::cuda, buffers[i], sizes[i]);
+        if (!memory) return failed("HG_Bulk_create", memory.error());
+        auto part = bulk::Region::of_far(*std::move(memory), access);
+        if (!part) return failed("HG_Bulk_create", part.error());
+        parts.push_back(*std::move(part));
+    }
+    if (parts.empty()) return HG_SUCCESS;
+    auto region = bulk::Region::join(parts, access);
+    if (!region) return failed("HG_Bulk_create", region.error());
+    bulk.local = *std::move(region);
+    return HG_SUCCESS;
+}
+
 }  // namespace
 
 hg_return_t HG_Bulk_create(hg_class_t* hg_class, uint32_t count, void** buf_ptrs, const hg_size_t* buf_sizes,
@@ -48,8 +72,10 @@ hg_return_t HG_Bulk_create_attr(hg_class_t* hg_class, uint32_t count, void** buf
                                 uint8_t flags, const struct hg_bulk_attr* attrs, hg_bulk_t* handle) {
     if (!hg_class || count == 0 || !buf_sizes || !handle) return HG_INVALID_ARG;
     if (flags == 0 || flags > HG_BULK_READWRITE) return HG_INVALID_ARG;
-    if (attrs && attrs->mem_type != HG_MEM_TYPE_HOST) {
-        return failed("HG_Bulk_create: memory of devices is not supported, only host memory", HG_OPNOTSUPPORTED);
+    const bool is_device = attrs && attrs->mem_type == HG_MEM_TYPE_CUDA;
+    if (attrs && attrs->mem_type != HG_MEM_TYPE_HOST && !is_device) {
+        return failed("HG_Bulk_create: memory of such devices is not supported, only CUDA's and the host's",
+                      HG_OPNOTSUPPORTED);
     }
     return guarded([&] {
         auto made = std::make_unique<hg_bulk>();
@@ -60,7 +86,8 @@ hg_return_t HG_Bulk_create_attr(hg_class_t* hg_class, uint32_t count, void** buf
             if (made->bytes + buf_sizes[i] < made->bytes) return HG_INVALID_ARG;
             made->bytes += buf_sizes[i];
         }
-        if (const hg_return_t exposed = expose(*made, buf_ptrs, buf_sizes); exposed != HG_SUCCESS) return exposed;
+        const hg_return_t exposed = (is_device ? expose_device : expose)(*made, buf_ptrs, buf_sizes);
+        if (exposed != HG_SUCCESS) return exposed;
         ++hg_class->bulks;
         *handle = made.release();
         return HG_SUCCESS;

@@ -24,7 +24,8 @@ constexpr std::size_t head_bytes = 22;
 constexpr hg_size_t eager_bytes_max = 4096;
 
 bool travels(const hg_bulk& bulk, unsigned long flags) {
-    return (flags & describe_eager) != 0 && bulk.flags == HG_BULK_READ_ONLY && bulk.bytes <= eager_bytes_max;
+    return (flags & describe_eager) != 0 && bulk.flags == HG_BULK_READ_ONLY && bulk.bytes <= eager_bytes_max &&
+           !bulk.local.is_far();
 }
 
 na::Addr owner_of(hg_bulk& bulk) {

@@ -6,6 +6,7 @@
 #include "errors.hpp"
 
 #include <cinnabar/base/clock.hpp>
+#include <cinnabar/bulk/far_lender.hpp>
 
 #include <sched.h>
 
@@ -48,7 +49,13 @@ bool is_over(const std::unique_ptr<Lending>& lending) { return lending->over.loa
 hg_return_t lend(hg_bulk& bulk) {
     if (!bulk.lends.empty()) return HG_SUCCESS;
     std::vector<std::unique_ptr<Lending>> lends;
-    for (const auto& transport : bulk.owner->engine->transports()) {
+    std::vector<std::shared_ptr<na::Transport>> lenders = bulk.owner->engine->transports();
+    if (bulk.local.is_far()) {
+        auto lender = bulk.owner->engine->far_lender();
+        if (!lender) return failed("lending memory of a device", lender.error());
+        lenders = {*std::move(lender)};
+    }
+    for (const auto& transport : lenders) {
         lends.push_back(std::make_unique<Lending>());
         const Errc granted = lends.back()->grant(bulk.local, static_cast<na::Access>(bulk.flags), transport);
         if (granted != Errc::ok) {

@@ -92,11 +92,16 @@ hg_return_t copy(const Wanted& wanted) {
     const bulk::Region& to = (pull ? local : origin)->local;
     hg_size_t from_at = pull ? wanted.origin_offset : wanted.local_offset;
     hg_size_t to_at = pull ? wanted.local_offset : wanted.origin_offset;
-    std::byte piece[4096];
+    // What goes to a device or comes from one goes in few pieces.
+    constexpr std::size_t far_piece_bytes = 1 << 20;
+    std::byte small_piece[4096];
+    std::vector<std::byte> large_piece(from.is_far() || to.is_far() ? std::min(wanted.size, far_piece_bytes) : 0);
+    const Bytes piece = large_piece.empty() ? Bytes(small_piece) : Bytes(large_piece);
     for (hg_size_t left = wanted.size; left != 0;) {
-        const std::size_t bytes = std::min<hg_size_t>(left, sizeof piece);
-        from.copy_out(from_at, Bytes(piece).first(bytes));
-        to.copy_in(to_at, ConstBytes(piece).first(bytes));
+        const std::size_t bytes = std::min<hg_size_t>(left, piece.size());
+        bulk::FarEnd end = from.load(from_at, piece.first(bytes));
+        if (end.code == Errc::ok) end = to.store(to_at, piece.first(bytes));
+        if (end.code != Errc::ok) return failed("HG_Bulk_transfer", end.code);
         from_at += bytes;
         to_at += bytes;
         left -= bytes;

@@ -2,6 +2,7 @@
 #include "class.hpp"
 
 #include "bulk.hpp"
+#include "context.hpp"
 #include "errors.hpp"
 #include "log.hpp"
 
@@ -91,6 +92,8 @@ hg_return_t open_class(const char* info_string, bool listen, unsigned version, c
     auto engine = rpc::Engine::open(*std::move(transports));
     if (!engine) return give_back(engine.error());
     made->engine = *std::move(engine);
+    made->input_eager = made->engine->input_bytes_eager();
+    made->output_eager = made->engine->output_bytes_eager();
     const std::lock_guard lock(living().mutex);
     living().classes.push_back(made.get());
     *out = made.release();
@@ -98,6 +101,15 @@ hg_return_t open_class(const char* info_string, bool listen, unsigned version, c
 }
 
 }  // namespace
+
+hg_diag_counters hg_class::read_counters() const {
+    hg_diag_counters read{};
+    const std::lock_guard lock(counted_mutex);
+    mercury::Tallies all = counted_before;
+    for (hg_context* context : counted) context->add_tallies(all);
+    counters.read(all, read);
+    return read;
+}
 
 na::Addr hg_class::known_as(na::ContextId context) const {
     if (network->listen) return self().with_context(context);
@@ -139,7 +151,7 @@ hg_return_t HG_Finalize(hg_class_t* hg_class) {
         const std::lock_guard lock(living().mutex);
         std::erase(living().classes, hg_class);
     }
-    if (hg_class->options.stats) mercury::write_always(hg_class->counters.text());
+    if (hg_class->options.stats) mercury::write_always(mercury::text_of(hg_class->read_counters()));
     if (hg_class->data_free) hg_class->data_free(hg_class->data);
     hg_class->engine.reset();
     for (auto& lend : hg_class->quarantine) {
@@ -170,7 +182,7 @@ void HG_Diag_dump_counters(void) {
     const std::lock_guard lock(living().mutex);
     for (const hg_class* each : living().classes) {
         (void)guarded([&] {
-            mercury::write_always(each->network->info.prefix + " " + each->counters.text());
+            mercury::write_always(each->network->info.prefix + " " + mercury::text_of(each->read_counters()));
             return HG_SUCCESS;
         });
     }
@@ -178,7 +190,7 @@ void HG_Diag_dump_counters(void) {
 
 hg_return_t HG_Class_get_counters(const hg_class_t* hg_class, struct hg_diag_counters* counters) {
     if (!hg_class || !counters) return HG_INVALID_ARG;
-    hg_class->counters.read(*counters);
+    *counters = hg_class->read_counters();
     return HG_SUCCESS;
 }
 
@@ -189,12 +201,8 @@ const char* HG_Class_get_protocol(const hg_class_t* hg_class) {
     return hg_class ? NA_Get_class_protocol(hg_class->network) : nullptr;
 }
 bool HG_Class_is_listening(const hg_class_t* hg_class) { return hg_class && NA_Is_listening(hg_class->network); }
-hg_size_t HG_Class_get_input_eager_size(const hg_class_t* hg_class) {
-    return hg_class ? hg_class->engine->input_bytes_eager() : 0;
-}
-hg_size_t HG_Class_get_output_eager_size(const hg_class_t* hg_class) {
-    return hg_class ? hg_class->engine->output_bytes_eager() : 0;
-}
+hg_size_t HG_Class_get_input_eager_size(const hg_class_t* hg_class) { return hg_class ? hg_class->input_eager : 0; }
+hg_size_t HG_Class_get_output_eager_size(const hg_class_t* hg_class) { return hg_class ? hg_class->output_eager : 0; }
 
 hg_return_t HG_Class_set_input_offset(hg_class_t* hg_class, hg_size_t offset) {
     if (!hg_class || offset > HG_Class_get_input_eager_size(hg_class)) return HG_INVALID_ARG;

@@ -27,6 +27,8 @@ struct hg_class {
     bool owns_network = false;
     hg_init_info options{};
     std::unique_ptr<cinnabar::rpc::Engine> engine;
+    std::size_t input_eager = 0;  // bytes that go along with a message
+    std::size_t output_eager = 0;
 
     hg_size_t in_offset = 0;
     hg_size_t out_offset = 0;
@@ -54,6 +56,11 @@ struct hg_class {
     std::atomic<int> addrs{0};
     std::atomic<int> bulks{0};
     cinnabar::mercury::Counters counters;
+    mutable std::mutex counted_mutex;
+    std::vector<hg_context*> counted;             // whose handles count
+    cinnabar::mercury::Tallies counted_before{};  // by those of contexts that are gone
+
+    [[nodiscard]] hg_diag_counters read_counters() const;
 
     // The address of this class. If it does not listen, only the class itself can use it.
     [[nodiscard]] cinnabar::na::Addr self() const { return engine->self_addr(); }

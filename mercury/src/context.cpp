@@ -67,6 +67,10 @@ hg_return_t open_context(hg_class& owner, std::uint8_t id, hg_context_t** out) {
         const std::lock_guard lock(owner.contexts_mutex);
         owner.open_contexts.push_back(made.get());
     }
+    {
+        const std::lock_guard lock(owner.counted_mutex);
+        owner.counted.push_back(made.get());
+    }
     ++owner.contexts;
     *out = made.release();
     return HG_SUCCESS;
@@ -114,6 +118,11 @@ hg_return_t HG_Context_destroy(hg_context_t* context) {
     context->handles.for_each([](hg_handle& handle) {
         if (handle.references.load() > 0) mercury::drop(handle);
     });
+    {
+        const std::lock_guard lock(context->owner->counted_mutex);
+        context->add_tallies(context->owner->counted_before);
+        std::erase(context->owner->counted, context);
+    }
     if (context->data_free) context->data_free(context->data);
     give_id(*context->owner->network, context->core_id);
     --context->owner->contexts;

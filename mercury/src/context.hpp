@@ -31,6 +31,12 @@ struct hg_context {
     cinnabar::SlotPool<hg_op_id> transfers;
 
     explicit hg_context(cinnabar::Threads threads);
+    // What its handles have counted. Any thread.
+    void add_tallies(cinnabar::mercury::Tallies& to) noexcept {
+        handles.for_each([&to](const hg_handle& handle) {
+            for (unsigned i = 0; i < to.size(); ++i) to[i] += handle.tally[i];
+        });
+    }
     // The deadline of calls and transfers that start now.
     [[nodiscard]] cinnabar::TimeUs deadline() const noexcept {
         const cinnabar::Microseconds span = owner->network->info.deadline;

@@ -41,8 +41,8 @@ void ended(rpc::Call& call, void* user) noexcept {
     hg_handle& handle = *static_cast<hg_handle*>(user);
     hg_class& owner = *handle.info.hg_class;
     if (!handle.one_way && call.result() == Errc::ok) {
-        owner.counters.add(Counters::replies_received);
-        if (call.output().size() > owner.engine->output_bytes_eager()) owner.counters.add(Counters::replies_extra);
+        handle.tally.add(mercury::Tally::replies_received);
+        if (call.output().size() > owner.output_eager) owner.counters.add(Counters::replies_extra);
     }
     if (handle.core_forward_callback && !handle.one_way && call.result() == Errc::ok) {
         return mercury::bring_more(handle, HG_OUTPUT, call.output(), finish);
@@ -61,7 +61,7 @@ hg_return_t mercury::forward(hg_handle& handle, std::size_t bytes) noexcept {
     handle.references.fetch_add(1, std::memory_order_relaxed);
     handle.busy.store(true, std::memory_order_relaxed);
     handle.call_id.store(call.id(), std::memory_order_release);
-    handle.info.hg_class->counters.add(Counters::requests_sent);
+    handle.tally.add(Tally::requests_sent);
     const Errc sent = call.forward(bytes, ended, &handle);
     if (sent == Errc::ok) return HG_SUCCESS;
     handle.busy.store(false, std::memory_order_relaxed);

@@ -9,9 +9,11 @@
 #include <utility>
 
 using namespace cinnabar;
-using mercury::Counters;
 
 namespace cinnabar::mercury {
+
+constinit thread_local SpareSlot<hg_handle> spare_handle;
+
 namespace {
 
 void release_call(hg_handle& handle) noexcept {
@@ -28,14 +30,13 @@ void free_handle(hg_handle& handle) noexcept {
     }
     release_more(handle);
     release_call(handle);
-    if (handle.request) context.owner->counters.subtract(Counters::requests_active);
+    if (handle.request) handle.tally.add(Tally::requests_over);
     if (rpc::Request* last = std::exchange(handle.request, nullptr)) last->release();
     if (handle.data_free) handle.data_free(handle.data);
-    handle.peer.addr = {};
     handle.target = {};
     handle.data = nullptr;
     handle.data_free = nullptr;
-    context.handles.release(handle);
+    spare_handle.release(context.handles, handle);
 }
 
 // Programs for Mercury may drop one more reference of such a handle, so the last few of them are kept.
@@ -45,8 +46,9 @@ void keep_abandoned(hg_handle& handle) noexcept {
     {
         const std::lock_guard lock(context.abandoned_mutex);
         handle.abandoned = true;
+        handle.references.fetch_or(hg_handle::listed, std::memory_order_relaxed);
         oldest = std::exchange(context.abandoned[context.abandoned_next++ % context.abandoned.size()], &handle);
-        std::int32_t last = 1;
+        std::int32_t last = 1 + hg_handle::listed;
         if (oldest && !oldest->references.compare_exchange_strong(last, 0))
             oldest = nullptr;  // just dropped by the user
         if (oldest) oldest->abandoned = false;
@@ -61,9 +63,27 @@ void keep_abandoned(hg_handle& handle) noexcept {
     rpc::Request& request = *std::exchange(handle.request, nullptr);
     request.respond_error(Errc::canceled);
     request.release();
-    handle.info.hg_class->counters.subtract(Counters::requests_active);
+    handle.tally.add(Tally::requests_over);
     if (handle.reference_count() > 1) keep_abandoned(handle);
     drop(handle);
+}
+
+// The one that ends what the others may see, or one of several at a time.
+[[gnu::cold, gnu::noinline]] void drop_with_care(hg_handle& handle, std::int32_t whose) noexcept {
+    std::int32_t seen = handle.references.load(std::memory_order_relaxed);
+    for (;;) {
+        const std::int32_t left = seen - whose - 1;
+        // What is left is the reference of a response that can no longer be given, or its bit alone where the user
+        // dropped that, too. This thread answers, with a reference of its own meanwhile.
+        const bool abandoned = (left & ~1) == hg_handle::answer_owed;
+        const bool last = left == 0 || left == hg_handle::listed;
+        const std::int32_t next = abandoned ? left + 1 - hg_handle::answer_owed : last ? 0 : left;
+        if (!handle.references.compare_exchange_weak(seen, next, std::memory_order_acq_rel)) continue;
+        if (abandoned) [[unlikely]]
+            return abandon(handle);
+        if (last) free_handle(handle);
+        return;
+    }
 }
 
 hg_return_t set_target(hg_handle& handle, hg_addr_t addr, hg_id_t id) noexcept {
@@ -94,7 +114,7 @@ hg_return_t set_target(hg_handle& handle, hg_addr_t addr, hg_id_t id) noexcept {
 }  // namespace
 
 hg_handle* take_handle(hg_context& context, std::int32_t references, hg_return_t& why) noexcept {
-    hg_handle* const handle = context.handles.acquire();
+    hg_handle* const handle = spare_handle.acquire(context.handles);
     why = HG_AGAIN;
     if (!handle) return nullptr;
     handle->info = {context.owner, &context, nullptr, 0, 0};
@@ -116,25 +136,22 @@ hg_handle* take_handle(hg_context& context, std::int32_t references, hg_return_t
 }
 
 void drop(hg_handle& handle, std::int32_t whose) noexcept {
-    std::int32_t seen = handle.references.load(std::memory_order_relaxed);
-    for (;;) {
-        const std::int32_t left = seen - whose - 1;
-        // What is left is the reference of a response that can no longer be given, or its bit alone where the user
-        // dropped that, too. This thread answers, with a reference of its own meanwhile.
-        const bool abandoned = (left & ~1) == hg_handle::answer_owed;
-        const std::int32_t next = abandoned ? left + 1 - hg_handle::answer_owed : left;
-        if (!handle.references.compare_exchange_weak(seen, next, std::memory_order_acq_rel)) continue;
-        if (abandoned) [[unlikely]]
-            return abandon(handle);
-        if (left == 0) free_handle(handle);
-        return;
+    std::int32_t seen = handle.references.load(std::memory_order_acquire);
+    const std::int32_t left = seen - whose - 1;
+    // The last one: nobody else may use it, nor refer to it anew.
+    if (left == 0) {
+        handle.references.store(0, std::memory_order_relaxed);
+        return free_handle(handle);
+    }
+    const bool others_stay = (left & ~1) != hg_handle::answer_owed && left != hg_handle::listed;
+    if (!others_stay || !handle.references.compare_exchange_strong(seen, left, std::memory_order_acq_rel)) {
+        drop_with_care(handle, whose);
     }
 }
 
 hg_return_t prepare_call(hg_handle& handle) noexcept {
     if (handle.call && !handle.forwarded) return HG_SUCCESS;
     if (!handle.info.addr || !handle.registration) return HG_INVALID_ARG;
-    release_call(handle);
     if (handle.target.empty()) {
         const na::Addr& peer = handle.peer.addr;
         const hg_return_t made = guarded([&] {
@@ -144,8 +161,13 @@ hg_return_t prepare_call(hg_handle& handle) noexcept {
         });
         if (made != HG_SUCCESS) return made;
     }
+    rpc::Context& context = *handle.info.context->rpc;
     Errc why = Errc::ok;
-    handle.call = handle.info.context->rpc->make_call(handle.target, why);
+    handle.call_id.store(0, std::memory_order_relaxed);
+    handle.forwarded = false;
+    rpc::Call* const last = std::exchange(handle.call, nullptr);
+    handle.call =
+        last ? context.make_call_in_place_of(*last, handle.target, why) : context.make_call(handle.target, why);
     return to_hg(why);
 }
 

@@ -5,11 +5,12 @@
 #pragma once
 
 #include "class.hpp"
+#include "counters.hpp"
 #include "input.hpp"
 #include "more_data.hpp"
 #include "registration.hpp"
 
-#include <cinnabar/base/slot_pool.hpp>
+#include <cinnabar/base/spare_slot.hpp>
 #include <cinnabar/rpc/call.hpp>
 #include <cinnabar/rpc/request.hpp>
 
@@ -17,13 +18,15 @@
 
 struct hg_handle : cinnabar::PoolSlot {
     hg_info info{};
-    hg_addr peer;  // what info.addr points to
+    hg_addr peer;  // what info.addr points to; stays for the next use of the slot, which mostly has the same
     cinnabar::mercury::Registration* registration = nullptr;
     // The count is in the low bits. The bit `answer_owed` says that one of the references belongs to a response that is
-    // not given yet, `handler_runs` that one belongs to the thread that runs the handler.
+    // not given yet, `handler_runs` that one belongs to the thread that runs the handler, `listed` that the handle is
+    // in hg_context::abandoned.
     std::atomic<std::int32_t> references{0};
     static constexpr std::int32_t answer_owed = 1 << 24;
     static constexpr std::int32_t handler_runs = 1 << 25;
+    static constexpr std::int32_t listed = 1 << 26;
     [[nodiscard]] std::int32_t reference_count() const noexcept {
         return references.load(std::memory_order_relaxed) & (answer_owed - 1);
     }
@@ -52,7 +55,8 @@ struct hg_handle : cinnabar::PoolSlot {
     hg_core_info core_info{};  // returned by HG_Core_get_info
     cinnabar::mercury::MoreData more;
 
-    hg_size_t input_bytes = 0;  // encoded, without the user's offset
+    cinnabar::mercury::Tally tally;  // of all uses of the slot
+    hg_size_t input_bytes = 0;       // encoded, without the user's offset
     hg_size_t output_bytes = 0;
     void* data = nullptr;
     void (*data_free)(void*) = nullptr;
@@ -68,6 +72,9 @@ struct hg_handle : cinnabar::PoolSlot {
 };
 
 namespace cinnabar::mercury {
+
+// Of the context whose callbacks this thread runs.
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local SpareSlot<hg_handle> spare_handle;
 
 // A new handle of the context with this reference count. Null, with `why`: too many handles, or the create callback
 // failed.

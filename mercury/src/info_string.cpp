@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "info_string.hpp"
 
+#include <cinnabar/base/parse_number.hpp>
+
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdlib>
 
 namespace cinnabar::mercury {
@@ -91,11 +92,10 @@ constexpr Span deadline_span{"deadline_ms=", "CINNABAR_HG_DEADLINE_MS", 0};
 constexpr Span patience_span{"patience_ms=", "CINNABAR_HG_PATIENCE_MS", 1};
 
 bool parse_milliseconds(std::string_view text, std::uint64_t least, Microseconds& out) {
-    std::uint64_t value = 0;
-    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-    const bool whole = failed == std::errc() && end == text.data() + text.size();
-    if (!whole || value < least || value > 1'000'000'000) return false;
-    out = value == 0 ? Microseconds::max() : std::chrono::duration_cast<Microseconds>(std::chrono::milliseconds(value));
+    const auto value = parse_number<std::uint64_t>(text);
+    if (!value || *value < least || *value > 1'000'000'000) return false;
+    out = *value == 0 ? Microseconds::max()
+                      : std::chrono::duration_cast<Microseconds>(std::chrono::milliseconds(*value));
     return true;
 }
 

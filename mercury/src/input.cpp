@@ -8,7 +8,7 @@
 
 namespace cinnabar::mercury {
 
-void InputState::begin_read() noexcept {
+void InputState::begin_read_of_lent() noexcept {
     for (;;) {
         std::uint8_t seen = lent;
         if (state_.compare_exchange_weak(seen, reading, std::memory_order_acquire) || seen == settled) return;
@@ -16,7 +16,7 @@ void InputState::begin_read() noexcept {
     }
 }
 
-void InputState::end_read(hg_handle& handle) noexcept {
+void InputState::end_read_of_lent(hg_handle& handle) noexcept {
     std::uint8_t seen = reading;
     if (state_.compare_exchange_strong(seen, lent, std::memory_order_acq_rel) || seen == settled) return;
     settle_within(handle);
@@ -24,16 +24,23 @@ void InputState::end_read(hg_handle& handle) noexcept {
 }
 
 void InputState::settle_within(hg_handle& handle) noexcept {
-    if (handle.request && state_.load(std::memory_order_relaxed) != settled) handle.request->detach();
+    if (!stays_ && handle.request && state_.load(std::memory_order_relaxed) != settled) handle.request->detach();
 }
 
 void InputState::settle(hg_handle& handle) noexcept {
     begin_read();
+    if (stays_) give_back_credit(handle);
     settle_within(handle);
     state_.store(settled, std::memory_order_release);
 }
 
+// Of arguments that stay. Again does nothing.
+void InputState::give_back_credit(hg_handle& handle) const noexcept {
+    if (handle.request && state_.load(std::memory_order_relaxed) != settled) handle.request->detach();
+}
+
 void InputState::give_back(hg_handle& handle) noexcept {
+    if (stays_) return give_back_credit(handle);
     std::uint8_t seen = lent;
     while (seen != settled) {
         if (seen == lent && state_.compare_exchange_weak(seen, reading, std::memory_order_acquire)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The arguments of a request lie in receive memory of the network until the handler returns. If the handle is kept
 // longer, they are copied and the receive memory is given back, although other threads may be reading the arguments or
-// have pointers to them. InputState decides when the copy may be made.
+// have pointers to them. InputState decides when the copy may be made. Small ones lie in the request itself, and stay.
 #pragma once
 
 #include "mercury_types.h"
@@ -16,12 +16,20 @@ namespace cinnabar::mercury {
 
 class InputState {
   public:
-    void reset() noexcept { state_.store(lent, std::memory_order_relaxed); }
+    // `stays`: as Request::input_stays.
+    void reset(bool stays) noexcept {
+        stays_ = stays;
+        state_.store(lent, std::memory_order_relaxed);
+    }
 
     // Between these two the bytes do not move. Only one thread at a time may use a handle, but the thread that ran the
     // handler may call give_back() meanwhile.
-    void begin_read() noexcept;
-    void end_read(hg_handle& handle) noexcept;
+    void begin_read() noexcept {
+        if (!stays_) begin_read_of_lent();
+    }
+    void end_read(hg_handle& handle) noexcept {
+        if (!stays_) end_read_of_lent(handle);
+    }
     // From now on the bytes do not move, because the user gets pointers to them.
     void settle(hg_handle& handle) noexcept;
     // The same between begin_read and end_read; the bytes may have moved before.
@@ -32,6 +40,9 @@ class InputState {
     void released() noexcept { state_.store(settled, std::memory_order_release); }
 
   private:
+    void begin_read_of_lent() noexcept;
+    void end_read_of_lent(hg_handle& handle) noexcept;
+    void give_back_credit(hg_handle& handle) const noexcept;
     enum State : std::uint8_t {
         lent,
         reading,
@@ -39,6 +50,7 @@ class InputState {
         settled,
     };
     std::atomic<std::uint8_t> state_{lent};
+    bool stays_ = false;
 };
 
 // The next bytes of a decoder, valid only until the next call, so they need not be settled. Null if there are fewer.

@@ -189,11 +189,11 @@ hg_return_t HG_Get_input_extra_buf(hg_handle_t handle, void** buffer, hg_size_t*
     if (!handle || !buffer) return HG_INVALID_ARG;
     const hg_class& owner = *handle->info.hg_class;
     handle->input_state.settle(*handle);
-    return give_extra(handle->received_input(), owner.in_offset, owner.engine->input_bytes_eager(), buffer, size);
+    return give_extra(handle->received_input(), owner.in_offset, owner.input_eager, buffer, size);
 }
 
 hg_return_t HG_Get_output_extra_buf(hg_handle_t handle, void** buffer, hg_size_t* size) {
     if (!handle || !buffer) return HG_INVALID_ARG;
     const hg_class& owner = *handle->info.hg_class;
-    return give_extra(handle->received_output(), owner.out_offset, owner.engine->output_bytes_eager(), buffer, size);
+    return give_extra(handle->received_output(), owner.out_offset, owner.output_eager, buffer, size);
 }

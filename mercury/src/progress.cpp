@@ -7,6 +7,15 @@
 
 using namespace cinnabar;
 
+namespace {
+
+unsigned run_callbacks(hg_context& context, unsigned count_max) {
+    const SpareScope<hg_handle> scope(mercury::spare_handle, context.handles);
+    return context.rpc->trigger(count_max);
+}
+
+}  // namespace
+
 hg_return_t HG_Progress(hg_context_t* context, unsigned int timeout) {
     if (!context) return HG_INVALID_ARG;
     rpc::Context& rpc = *context->rpc;
@@ -29,12 +38,12 @@ hg_return_t HG_Trigger(hg_context_t* context, unsigned int timeout, unsigned int
                        unsigned int* actual_count) {
     if (!context) return HG_INVALID_ARG;
     rpc::Context& rpc = *context->rpc;
-    unsigned ran = rpc.trigger(max_count);
+    unsigned ran = run_callbacks(*context, max_count);
     if (ran == 0 && max_count != 0 && timeout != 0) {
         const TimeUs until = rpc.deadline_in(std::chrono::milliseconds(timeout));
         for (TimeUs now = rpc.now_us(); ran == 0 && now < until; now = rpc.now_us()) {
             (void)rpc.progress(Microseconds(until - now));
-            ran = rpc.trigger(max_count);
+            ran = run_callbacks(*context, max_count);
         }
     }
     if (actual_count) *actual_count = ran;
@@ -54,7 +63,7 @@ hg_return_t HG_Event_progress(hg_context_t* context, unsigned int* count) {
 
 hg_return_t HG_Event_trigger(hg_context_t* context, unsigned int max_count, unsigned int* actual_count) {
     if (!context) return HG_INVALID_ARG;
-    const unsigned ran = context->rpc->trigger(max_count);
+    const unsigned ran = run_callbacks(*context, max_count);
     if (actual_count) *actual_count = ran;
     return HG_SUCCESS;
 }

@@ -21,16 +21,15 @@ void fill(hg_handle& handle, rpc::Request& request, Registration& registration) 
     handle.request = &request;  // takes over the reference from trigger
     handle.registration = &registration;
     handle.one_way = request.one_way();
-    handle.peer.addr = request.source();
+    if (!(handle.peer.addr == request.source())) handle.peer.addr = request.source();
     handle.peer.owner = &owner;
     handle.info.addr = &handle.peer;
     handle.info.id = registration.id;
     handle.info.context_id = static_cast<std::uint8_t>(request.source().body().context);
     const std::size_t bytes = request.input().size();
     handle.input_bytes = bytes - std::min<std::size_t>(bytes, owner.in_offset);
-    owner.counters.add(Counters::requests_received);
-    owner.counters.add(Counters::requests_active);
-    if (bytes > owner.engine->input_bytes_eager()) owner.counters.add(Counters::requests_extra);
+    handle.tally.add(Tally::requests_received);
+    if (bytes > owner.input_eager) owner.counters.add(Counters::requests_extra);
 }
 
 // Responds with an error, if there is no response yet.
@@ -74,7 +73,7 @@ void run_handler(rpc::Request& request, void* target) noexcept {
     const std::int32_t references = (request.one_way() ? 2 : 3 + hg_handle::answer_owed) + hg_handle::handler_runs;
     hg_handle* const handle = take_handle(context, references, why);
     if (!handle) return refuse(request, why);
-    handle->input_state.reset();
+    handle->input_state.reset(request.input_stays());
     fill(*handle, request, registration);
     handle->busy.store(!request.one_way(), std::memory_order_relaxed);
     if (registration.handler) return run(*handle, HG_SUCCESS);
@@ -112,7 +111,7 @@ void left(rpc::Request&, Errc result, void* user) noexcept {
 
 hg_return_t mercury::respond(hg_handle& handle, std::size_t bytes) noexcept {
     if (!handle.busy.exchange(false)) return HG_OPNOTSUPPORTED;
-    handle.info.hg_class->counters.add(Counters::replies_sent);
+    handle.tally.add(Tally::replies_sent);
     const bool tells = handle.respond_callback || handle.core_respond_callback;
     handle.leaving.store(tells, std::memory_order_relaxed);
     if (tells) handle.references.fetch_sub(hg_handle::answer_owed, std::memory_order_relaxed);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <cinnabar/base/parse_number.hpp>
 #include <cinnabar/na/addr.hpp>
 #include <cinnabar/na/uri.hpp>
 
-#include <charconv>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -100,9 +100,8 @@ std::unique_ptr<AddrBody> name_of(std::vector<std::string> endpoints, ContextId 
 Result<std::string> parse_endpoint(std::string_view text, std::optional<ContextId>& context) {
     CINNABAR_TRY(Uri uri, Uri::parse(text));
     if (const std::string_view option = uri.option("context"); !option.empty()) {
-        const char* const last = option.data() + option.size();
-        const auto [end, failed] = std::from_chars(option.data(), last, context.emplace());
-        if (failed != std::errc() || end != last || *context == any_context) {
+        context = parse_number<ContextId>(option);
+        if (!context || *context == any_context) {
             return Error(Errc::bad_address, "context is a number from 0 to 65534", std::string(text));
         }
     }

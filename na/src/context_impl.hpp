@@ -53,6 +53,9 @@ class Context::Impl final : public PortHost {
     [[nodiscard]] std::uint32_t initial_credits() const noexcept override { return options_.initial_credits; }
     [[nodiscard]] bool spins() const noexcept override { return options_.spin_max.count() > 0; }
     void peer_gone(Peer& peer) noexcept override;
+    // Owner. known_peer() gives `peer` for `addr` from now on, which is its own address or another name of it.
+    void know(const Addr& addr, Peer& peer) noexcept;
+    void forget_shortcut(const Addr& addr, const Peer& peer) const noexcept;
 
     // Ownership (context.cpp).
     // False while somebody owns the context, or waits for it: who asks first is served first.
@@ -129,6 +132,14 @@ class Context::Impl final : public PortHost {
     IntrusiveQueue<Work, &Work::next_work> retries_;  // ops handed over that a port had no room for
     TimeUs kernel_looked_at_ = 0;                     // when epoll was asked
     Microseconds spin_{options_.spin_max};            // the present budget
+
+    // Other names that peers were asked for by, so that their shortcuts end with the peers; the oldest is overwritten.
+    struct OtherName {
+        Addr addr;
+        Peer* peer = nullptr;
+    };
+    std::array<OtherName, 64> other_names_;
+    std::size_t other_name_next_ = 0;
 
     UniqueFd epoll_;
     UniqueFd ring_;   // an eventfd, edge-triggered and never read

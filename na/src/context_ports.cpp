@@ -117,10 +117,29 @@ Result<void> Context::Impl::open_ports() {
     return {};
 }
 
-void Context::Impl::peer_gone(Peer& peer) noexcept {
-    if (ordinal_ >= AddrBody::shortcuts || peer.addr().empty()) return;
-    Peer*& shortcut = peer.addr().body().peers[ordinal_];
+void Context::Impl::forget_shortcut(const Addr& addr, const Peer& peer) const noexcept {
+    if (ordinal_ >= AddrBody::shortcuts || addr.empty()) return;
+    Peer*& shortcut = addr.body().peers[ordinal_];
     if (shortcut == &peer) shortcut = nullptr;
+}
+
+void Context::Impl::peer_gone(Peer& peer) noexcept {
+    forget_shortcut(peer.addr(), peer);
+    for (OtherName& name : other_names_) {
+        if (name.peer != &peer) continue;
+        forget_shortcut(name.addr, peer);
+        name = {};
+    }
+}
+
+void Context::Impl::know(const Addr& addr, Peer& peer) noexcept {
+    if (ordinal_ >= AddrBody::shortcuts) return;
+    if (peer.addr() != addr) {
+        OtherName& name = other_names_[other_name_next_++ % other_names_.size()];
+        if (name.peer) forget_shortcut(name.addr, *name.peer);
+        name = {addr, &peer};
+    }
+    addr.body().peers[ordinal_] = &peer;
 }
 
 Context::Context(std::unique_ptr<Impl> impl) noexcept : impl_(std::move(impl)), ordinal_(impl_->ordinal_) {}
@@ -181,7 +200,7 @@ Result<Peer*> Context::peer(const Addr& addr) try {
         (*peer)->acquire();
         (*peer)->release();
     }
-    if (peer && ordinal_ < AddrBody::shortcuts && (*peer)->addr() == addr) addr.body().peers[ordinal_] = *peer;
+    if (peer) impl_->know(addr, **peer);
     return peer;
 } catch (const std::bad_alloc&) {
     return Error(Errc::out_of_memory);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <cinnabar/base/parse_number.hpp>
 #include <cinnabar/na/uri.hpp>
 
 #include <algorithm>
-#include <charconv>
 
 namespace cinnabar::na {
 namespace {
@@ -27,14 +27,6 @@ std::string_view cut_before(std::string_view& rest, char separator) {
     std::string_view head = rest.substr(0, at);
     rest = at == std::string_view::npos ? std::string_view() : rest.substr(at + 1);
     return head;
-}
-
-bool parse_port(std::string_view text, std::optional<std::uint16_t>& port) {
-    std::uint16_t value = 0;
-    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (failed != std::errc() || end != text.data() + text.size()) return false;
-    port = value;
-    return true;
 }
 
 }  // namespace
@@ -80,7 +72,10 @@ Result<Uri> Uri::parse(std::string_view text) {
         if (last != std::string_view::npos) port = authority.substr(last + 1);
     }
     if (uri.host.find_first_of("[]") != std::string::npos) return malformed("brackets stand around an IPv6 host", text);
-    if (!port.empty() && !parse_port(port, uri.port)) return malformed("a port is a number from 0 to 65535", text);
+    if (!port.empty()) {
+        uri.port = parse_number<std::uint16_t>(port);
+        if (!uri.port) return malformed("a port is a number from 0 to 65535", text);
+    }
 
     while (!query.empty()) {
         std::string_view value = cut_before(query, '&');

@@ -7,19 +7,57 @@
 #include <algorithm>
 #include <new>
 #include <string_view>
+#include <utility>
 
 namespace cinnabar::rpc {
 
-// Null: it may be called. Where memory is out, the policy is asked each time.
+namespace {
+
+const Policy::Verdict no_account{"that has no memory for its quota", false};
+
+}  // namespace
+
+// Where memory is out, the policy is asked each time.
 const Policy::Verdict* ContextCore::ask_policy(PeerBook& book, const Handler& handler, ProviderId provider) noexcept {
-    if (!book.verdicts) book.verdicts.reset(new (std::nothrow) Verdicts);
-    Verdicts::Place* const place = book.verdicts ? &book.verdicts->place_of(handler) : nullptr;
+    if (handler.by_key) return nullptr;
+    if (!book.verdicts && !book.counted && !begin_verdicts(book)) return &no_account;
+    Verdicts* const verdicts = book.counted ? &book.counted->verdicts : book.verdicts.get();
+    Verdicts::Place* const place = verdicts ? &verdicts->place_of(handler) : nullptr;
     const bool known = place && place->handler == &handler;
     const Policy::Verdict& verdict =
         known ? *place->verdict : policy->decide(book.peer->addr(), handler.name, provider);
     if (place) *place = {&handler, &verdict};
     if (!known || !verdict.allow) audit(book, handler, provider, verdict);
-    return verdict.allow ? nullptr : &verdict;
+    return verdict.allow && !book.counted ? nullptr : &verdict;
+}
+
+// False: the caller has a quota, and there is no memory to count it by.
+bool ContextCore::begin_verdicts(PeerBook& book) noexcept {
+    const Policy::Quota* const quota = policy->quota_of(book.peer->addr());
+    if (!quota) {
+        book.verdicts.reset(new (std::nothrow) Verdicts);
+        return true;
+    }
+    auto account = callers.of(book.peer->addr(), *quota);
+    if (account) book.counted.reset(new (std::nothrow) CountedCaller{std::move(account), {}});
+    return book.counted != nullptr;
+}
+
+// What a rule says of a request that would be admitted else; ok: it goes to its handler, and is counted where it has to
+// be.
+Errc ContextCore::obey(Request& request, const Policy::Verdict& verdict) noexcept {
+    if (!verdict.allow) return refuse_by_rule(request, verdict);
+    const std::shared_ptr<CallerAccount>& account = request.book_->counted->account;
+    if (account->requests >= account->requests_max) {
+        static constinit LogLimit lines;
+        log_limited(lines, LogLevel::warning, "rpc", "%s has as many requests under way as the quota %s allows it",
+                    request.source_.log_name().c_str(), account->quota.c_str());
+        return Errc::overloaded;
+    }
+    ++account->requests;
+    request.go_whole_way();
+    request.counted_by_ = account;
+    return Errc::ok;
 }
 
 // The sink is the program's, so it is told from trigger.
@@ -60,7 +98,10 @@ Errc ContextCore::refuse_by_rule(Request& request, const Policy::Verdict& verdic
 void ContextCore::set_policy(std::shared_ptr<const Policy> wanted) noexcept {
     owned([&] {
         policy.swap(wanted);
-        books.for_each([](PeerBook& book) { book.verdicts.reset(); });
+        books.for_each([](PeerBook& book) {
+            book.verdicts.reset();
+            book.counted.reset();
+        });
     });
 }
 

@@ -15,6 +15,8 @@ Call& call_of(void* user) { return *static_cast<Call*>(user); }
 
 }  // namespace
 
+constinit thread_local SpareSlot<Call> spare_call;
+
 Call* Context::make_call(const na::Addr& to, Errc& why) noexcept {
     ContextCore& core = *core_;
     why = Errc::closed;
@@ -23,7 +25,7 @@ Call* Context::make_call(const na::Addr& to, Errc& why) noexcept {
     na::Port* port = core.only_port ? core.only_port : core.na->route(to);
     if (!port || to.empty()) return nullptr;
     why = Errc::overloaded;
-    Call* call = core.calls.acquire();
+    Call* call = spare_call.acquire(core.calls);
     if (!call) return nullptr;
     if (call->message_ && call->message_->port != port)
         call->message_->port->give_message(*std::exchange(call->message_, nullptr));
@@ -44,11 +46,27 @@ Call* Context::make_call(const na::Addr& to, Errc& why) noexcept {
     return call;
 }
 
+Call* Context::make_call_in_place_of(Call& over, const na::Addr& to, Errc& why) noexcept {
+    ContextCore& core = *core_;
+    CINNABAR_ASSERT(over.core_ == &core && over.phase_.load(std::memory_order_relaxed) == Call::Phase::outside);
+    const bool in_place = over.nothing_left_ && over.cancel_generation_.load() == 0 && over.to_ == to &&
+                          !core.closing_ && !core.engine.draining();
+    if (!in_place) {
+        over.release();
+        return make_call(to, why);
+    }
+    core.renew(over);
+    why = Errc::ok;
+    over.args = {};
+    over.state_ = Call::State::made;
+    return &over;
+}
+
 Context& Call::context() const noexcept { return *core_->facade; }
 
 Bytes Call::input_room() const noexcept {
     const Bytes room = message_->bytes().subspan(request_header_bytes);
-    return room.first(room.size() - trace_bytes);
+    return room.first(room.size() - behind_payload_max);
 }
 
 Errc Call::forward(std::size_t input_bytes, CallDone done, void* user) noexcept {
@@ -169,13 +187,17 @@ inline std::uint64_t ContextCore::time_left(const Call& call) const noexcept {
     return call.args.deadline > now ? call.args.deadline - now : 0;
 }
 
-// The header in front of the arguments, and a trace behind them. Returns how much that is together.
+// The header in front of the arguments, and what follows them. Returns how much that is together.
 inline std::uint32_t ContextCore::write_request(Call& call, const PeerBook& book) const noexcept {
     const bool hungry = book.credits <= 1 && book.queued.front() != book.queued.back();
     const bool traced = static_cast<bool>(call.args.trace);
     RequestHeader header;
     header.flags = frame_flags;
-    if (call.whole_way_ && call.overflow_) header.flags |= flag_overflow;
+    if (call.whole_way_) {
+        if (call.overflow_) header.flags |= flag_overflow;
+        if (call.place_ != 0) header.flags |= flag_place;
+        header.place = call.place_;
+    }
     if (call.args.one_way) header.flags |= flag_one_way;
     if (hungry) header.flags |= flag_hungry;
     if (traced) header.flags |= flag_trace;
@@ -191,7 +213,9 @@ inline std::uint32_t ContextCore::write_request(Call& call, const PeerBook& book
     header.provider = call.args.provider;
     if (traced) header.trace = call.args.trace;
     encode_request(header, call.message_->bytes());
-    return static_cast<std::uint32_t>(request_header_bytes + call.input_bytes_ + (traced ? trace_bytes : 0));
+    const bool more = (header.flags & (flag_trace | flag_place)) != 0;
+    return static_cast<std::uint32_t>(request_header_bytes + call.input_bytes_ +
+                                      (more ? behind_payload(header.flags) : 0));
 }
 
 // By the short way, if the transport takes it at once: then it has left. A one-way call goes the whole way, since it
@@ -363,6 +387,7 @@ void ContextCore::request_sent(Call& call) noexcept {
     }
     call.was_sent_ = false;
     const bool too_large = result == Errc::too_large && !call.overflow_;
+    call.may_have_left_ = book.open && result != Errc::too_large;
     const Errc by_bulk = too_large ? move_to_overflow(call) : result;
     if (by_bulk == Errc::ok) {
         // The peer's limit became known with its Hello: the same call again, by bulk.
@@ -493,11 +518,19 @@ void ContextCore::free_call(Call& call) noexcept {
 
 // Any thread. Requires: it holds nothing but its message.
 void ContextCore::reuse(Call& call) noexcept {
+    renew(call);
+    spare_call.release(calls, call);
+}
+
+// As new, but not free yet.
+void ContextCore::renew(Call& call) noexcept {
     if (call.whole_way_) {
         call.app_code_ = 0;
         call.app_text_ = {};
         call.awaiting_release_ = call.forwards_ = call.fence_failed_ = call.overflow_ = false;
         call.whole_way_ = false;
+        call.never_left_ = call.may_have_left_ = false;
+        call.place_ = 0;
     }
     call.output_ = {};
     call.output_shape_ = 0;
@@ -508,7 +541,6 @@ void ContextCore::reuse(Call& call) noexcept {
     call.began_us = 0;
     call.generation_.store(call.generation_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     call.phase_.store(Call::Phase::outside, std::memory_order_relaxed);
-    calls.release(call);
 }
 
 }  // namespace cinnabar::rpc

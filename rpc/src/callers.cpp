@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <cinnabar/base/parse_number.hpp>
 #include <cinnabar/rpc/callers.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <optional>
 
@@ -44,9 +44,9 @@ Result<Callers> Callers::of(std::span<const std::string> texts) {
         const std::string_view rest = std::string_view(text).substr(word->text.size());
         Pattern pattern{word->kind, NamePattern(rest)};
         if (word->kind == Kind::user || word->kind == Kind::group) {
-            const char* const last = rest.data() + rest.size();
-            const auto [end, failed] = std::from_chars(rest.data(), last, pattern.number);
-            if (failed != std::errc() || end != last) return unknown;
+            const auto number = parse_number<decltype(pattern.number)>(rest);
+            if (!number) return unknown;
+            pattern.number = *number;
         }
         callers.patterns_.push_back(std::move(pattern));
     }

@@ -84,6 +84,7 @@ Result<void> ContextCore::open() {
     na = *std::move(opened);
     if (na->ports().size() == 1) only_port = na->ports().front().get();
     mover = std::make_unique<bulk::Mover>(*na, engine.transports(), options.bulk);
+    mover->set_owner_moves(far_moves);
     for (const auto& transport : engine.transports()) {
         std::vector<std::byte>& home = homes.emplace_back();
         std::vector<std::string> endpoints = transport->endpoints();
@@ -225,7 +226,10 @@ Context::~Context() {
 }
 
 unsigned Context::progress(Microseconds timeout) noexcept { return core_->na->progress(timeout); }
-unsigned Context::trigger(unsigned count_max) noexcept { return core_->na->trigger(count_max); }
+unsigned Context::trigger(unsigned count_max) noexcept {
+    const SpareScope<Call> scope(spare_call, core_->calls);
+    return core_->na->trigger(count_max);
+}
 int Context::wait_fd() const noexcept { return core_->na->wait_fd(); }
 bool Context::prepare_wait() noexcept { return core_->na->prepare_wait(); }
 

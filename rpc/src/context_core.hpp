@@ -3,6 +3,7 @@
 // They are spread over files by what happens, which the sections below name.
 #pragma once
 
+#include "far_moves.hpp"
 #include "frame.hpp"
 #include "notices.hpp"
 #include "overflow_pool.hpp"
@@ -10,6 +11,7 @@
 #include "request_table.hpp"
 
 #include <cinnabar/base/assert.hpp>
+#include <cinnabar/base/spare_slot.hpp>
 #include <cinnabar/bulk/lend.hpp>
 #include <cinnabar/bulk/transfer.hpp>
 #include <cinnabar/rpc/context.hpp>
@@ -50,6 +52,9 @@ struct RequestTransfer : PoolSlot {
     Work finished;
     RequestTransfer* next = nullptr;
 };
+
+// Of the context whose callbacks this thread runs. Found without a call, also where the library is a shared one.
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local SpareSlot<Call> spare_call;
 
 class ContextCore final : public na::Receiver {
   public:
@@ -92,6 +97,7 @@ class ContextCore final : public na::Receiver {
     void cancel_if_under_way(Call& call) noexcept;
     void free_call(Call& call) noexcept;
     void reuse(Call& call) noexcept;
+    void renew(Call& call) noexcept;
     void deliver(Call& call) noexcept;  // trigger
 
     // For people (snapshot.cpp).
@@ -178,6 +184,7 @@ class ContextCore final : public na::Receiver {
     void watch_pull(Request& request) noexcept;
     void watch_pull(Call& call) noexcept;
     [[nodiscard]] bool stalls(StallWatch& watch, const bulk::Transfer& pull) noexcept;
+    [[nodiscard]] TimeUs next_stall_look() const noexcept;
 
     // Requests, as target (receive.cpp, request.cpp).
     void on_unexpected(na::Arrival& arrival) noexcept override;
@@ -187,7 +194,7 @@ class ContextCore final : public na::Receiver {
     [[nodiscard]] bool accept_plain(PeerBook& book, na::Arrival& arrival, const RequestHeader& header,
                                     ConstBytes payload, const Handler& handler) noexcept;
     void accept_request(PeerBook& book, na::Arrival& arrival, const RequestHeader& header, ConstBytes payload,
-                        const Handler* handler, const Policy::Verdict* barred, Errc refused) noexcept;
+                        const Handler* handler, const Policy::Verdict* verdict, Errc refused) noexcept;
     static void copy_input(Request& request, ConstBytes payload) noexcept;
     void describe(Request& request, const RequestHeader& header, const Handler* handler) noexcept;
     [[gnu::cold]] void describe_unusual(Request& request, const RequestHeader& header) noexcept;
@@ -196,6 +203,8 @@ class ContextCore final : public na::Receiver {
     [[nodiscard]] bool crowded(const PeerBook& book) const noexcept;
     void begin(Request& request, PeerBook& book, const na::Arrival& arrival) noexcept;
     void start(Request& request) noexcept;
+    // One of that peer's, by the id that it has there; null: it is not here, or came by an earlier connection.
+    [[nodiscard]] Request* find_request(PeerBook& book, std::uint64_t tag) noexcept;
     void run_handler(Request& request) noexcept;  // trigger
     void answer_now(Request& request, Errc code) noexcept;
     [[nodiscard]] ConstBytes write_reply(Request& request, std::uint16_t given) noexcept;
@@ -224,7 +233,7 @@ class ContextCore final : public na::Receiver {
     static void drop_message(Request& request) noexcept;
     void transfer_finished(RequestTransfer& node) noexcept;
 
-    // Who may call what (access.cpp). Null: it may.
+    // Who may call what (access.cpp). Null: it may. A verdict that allows it: it may if its caller's quota does.
     [[nodiscard]] const Policy::Verdict* refusal_of(PeerBook& book, const Handler& handler,
                                                     ProviderId provider) noexcept {
         if (!policy || (book.verdicts && book.verdicts->allow(handler))) [[likely]]
@@ -235,6 +244,8 @@ class ContextCore final : public na::Receiver {
                                                     ProviderId provider) noexcept;
     void audit(const PeerBook& book, const Handler& handler, ProviderId provider,
                const Policy::Verdict& verdict) noexcept;
+    [[nodiscard]] bool begin_verdicts(PeerBook& book) noexcept;
+    [[nodiscard]] static Errc obey(Request& request, const Policy::Verdict& verdict) noexcept;
     [[nodiscard]] static Errc refuse_by_rule(Request& request, const Policy::Verdict& verdict) noexcept;
     void set_policy(std::shared_ptr<const Policy> wanted) noexcept;  // any thread
 
@@ -339,6 +350,8 @@ class ContextCore final : public na::Receiver {
         na->submit(work);
     }
     [[nodiscard]] const std::shared_ptr<na::Transport>& transport_of(const na::Port& port) const noexcept;
+    // What lends far memory; null: it cannot be had.
+    [[nodiscard]] std::shared_ptr<na::Transport> far_lender() noexcept;
     // The encoded address by which others reach this process over that port's transport; empty when it does not listen.
     [[nodiscard]] ConstBytes home_of(const na::Port& port) const noexcept;
 
@@ -346,16 +359,18 @@ class ContextCore final : public na::Receiver {
     Context* facade = nullptr;
     const Options options;
     std::shared_ptr<const Policy> policy = options.policy;  // null: none
+    CallerAccounts callers;
     // Of each message.
     const std::uint16_t frame_flags = options.checksums ? flag_checksum : std::uint16_t{0};
     std::unique_ptr<na::Context> na;
     na::Port* only_port = nullptr;  // null where there are several
     std::unique_ptr<bulk::Mover> mover;
+    FarMoves far_moves{*this};
     std::vector<std::vector<std::byte>> homes;  // of each transport, for home_of
 
     SlotPool<Call> calls;
     SlotPool<Request> requests;
-    RequestTable request_table;  // of connections that are open
+    RequestTable request_table;  // of connections that are open; the newest of a peer may be missing (find_request)
     Request* at_hand = nullptr;  // taken, and in use only while a handler runs on arrival
     [[nodiscard, gnu::always_inline]] std::uint32_t requests_taken() const noexcept {
         return requests.taken() - (at_hand ? 1 : 0);

@@ -116,7 +116,7 @@ void ContextCore::apply_control(PeerBook& book, const ControlRecord& record) noe
             pump(book);
             break;
         case ControlType::cancel:
-            if (Request* request = request_table.find(book, record.call)) {
+            if (Request* request = find_request(book, record.call)) {
                 cancel_request(*request);
             } else if (!transport_of(book.peer->port())->caps().ordered) {
                 tombstones[tombstone_next++ % tombstones.size()] = {book.peer, record.call};
@@ -135,7 +135,7 @@ void ContextCore::apply_control(PeerBook& book, const ControlRecord& record) noe
             }
             break;
         case ControlType::fetched:
-            if (Request* request = request_table.find(book, record.call)) result_released(*request);
+            if (Request* request = find_request(book, record.call)) result_released(*request);
             break;
         case ControlType::ping:
             send_control(book, {ControlType::pong, record.value, 0});

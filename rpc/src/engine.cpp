@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "context_core.hpp"
+#include "far_moves.hpp"
 #include "handler_table.hpp"
 
 #include <cinnabar/rpc/engine.hpp>
@@ -12,6 +13,8 @@ struct Engine::Shared {
     std::vector<std::shared_ptr<na::Transport>> transports;
     HandlerTable handlers;
     std::atomic<bool> draining{false};
+    std::mutex mutex;
+    std::shared_ptr<bulk::FarLender> far_lender;  // guarded
 };
 
 Engine::Engine(std::unique_ptr<Shared> shared) noexcept : shared_(std::move(shared)) {}
@@ -65,10 +68,18 @@ std::size_t message_bytes(const std::vector<std::shared_ptr<na::Transport>>& tra
 }  // namespace
 
 std::size_t Engine::input_bytes_eager() const noexcept {
-    return message_bytes(shared_->transports) - request_header_bytes - trace_bytes;
+    return message_bytes(shared_->transports) - request_header_bytes - behind_payload_max;
 }
 std::size_t Engine::output_bytes_eager() const noexcept {
     return message_bytes(shared_->transports) - reply_header_bytes;
+}
+
+Result<std::shared_ptr<bulk::FarLender>> Engine::far_lender() {
+    const std::lock_guard lock(shared_->mutex);
+    if (shared_->far_lender) return shared_->far_lender;
+    auto lender = std::make_shared<bulk::FarLender>();
+    CINNABAR_TRY_VOID(serve(far_move_id, 0, far_move_handler(lender)));
+    return shared_->far_lender = std::move(lender);
 }
 
 void Engine::drain() noexcept { shared_->draining.store(true); }

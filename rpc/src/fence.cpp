@@ -192,11 +192,22 @@ namespace {
 constexpr std::size_t gathered_bytes_max = 4096;
 
 bool goes_along(const bulk::Region& region, na::Access access, const Options& options) noexcept {
+    if (region.is_far()) return false;
     if (access != na::Access::read || region.bytes() > options.eager_bytes_max) return false;
     return region.bytes() <= gathered_bytes_max || !region.contiguous().empty();
 }
 
 }  // namespace
+
+std::shared_ptr<na::Transport> ContextCore::far_lender() noexcept {
+    try {
+        auto lender = engine.far_lender();
+        if (lender) return *std::move(lender);
+        log(LogLevel::warning, "rpc", "far memory cannot be lent: %s", lender.error().message().c_str());
+    } catch (const std::bad_alloc&) {
+    }
+    return nullptr;
+}
 
 Errc Call::lend(const bulk::Region& region, na::Access access, Writer& writer) noexcept {
     CINNABAR_ASSERT(state_ == State::made);
@@ -211,10 +222,12 @@ Errc Call::lend(const bulk::Region& region, na::Access access, Writer& writer) n
         bulk::describe({{}, {}, bytes}, writer);
         return writer.ok() ? Errc::ok : Errc::too_large;
     }
+    const std::shared_ptr<na::Transport> far = region.is_far() ? core_->far_lender() : nullptr;
+    if (region.is_far() && !far) return Errc::unsupported;
     Loan* lend = core_->loans.acquire();
     if (!lend) return Errc::overloaded;
     whole_way_ = true;
-    Errc result = lend->grant(region, access, core_->transport_of(*port_));
+    Errc result = lend->grant(region, access, far ? far : core_->transport_of(*port_));
     if (result == Errc::ok) {
         lend->next = lends_;
         lends_ = lend;
@@ -224,6 +237,12 @@ Errc Call::lend(const bulk::Region& region, na::Access access, Writer& writer) n
     }
     core_->loans.release(*lend);
     return result;
+}
+
+std::uint64_t Call::lent_bytes() const noexcept {
+    std::uint64_t bytes = 0;
+    for (Loan* lend = lends_; lend; lend = lend->next) bytes += lend->lease().bytes;
+    return bytes;
 }
 
 Errc Call::forward_memory(const bulk::RemoteRegion& remote, Writer& writer) noexcept {
@@ -237,7 +256,9 @@ std::size_t Call::lend_bytes(const bulk::Region& region, na::Access access) cons
         static constexpr std::byte none[1]{};
         return bulk::described_bytes({{}, {}, ConstBytes(none, 1)}) - 1 + region.bytes();
     }
-    auto memory = region.memory_on(core_->transport_of(*port_));
+    const std::shared_ptr<na::Transport> far = region.is_far() ? core_->far_lender() : nullptr;
+    if (region.is_far() && !far) return 0;
+    auto memory = region.memory_on(far ? far : core_->transport_of(*port_));
     if (!memory) return 0;
     na::Lease lease;
     lease.memory = *memory;

@@ -31,7 +31,7 @@ std::uint32_t sum_of(std::uint16_t flags, ConstBytes payload) noexcept {
 }  // namespace
 
 // Requests: 0 kind, 1 version, 2 flags, 4 payload bytes, 8 rpc id, 16 time left, 24 shape, 26 provider, 28 checksum;
-// the payload; a trace context, if there is one: 0 trace id, 16 span.
+// the payload; a place, if there is one: 8; a trace context, if there is one: 0 trace id, 16 span.
 void encode_request(const RequestHeader& header, Bytes out) noexcept {
     std::byte* const at = out.first<request_header_bytes>().data();
     store(at, std::uint64_t{header.payload_bytes} << 32 | std::uint64_t{header.flags} << 16 | request_begins);
@@ -40,8 +40,10 @@ void encode_request(const RequestHeader& header, Bytes out) noexcept {
     store(at + 24, header.shape);
     store(at + 26, header.provider);
     store(at + 28, sum_of(header.flags, out.subspan(request_header_bytes, header.payload_bytes)));
+    if ((header.flags & (flag_trace | flag_place)) == 0) return;
+    Writer behind(out.subspan(request_header_bytes + header.payload_bytes, behind_payload(header.flags)));
+    if ((header.flags & flag_place) != 0) behind.u64(header.place);
     if ((header.flags & flag_trace) == 0) return;
-    Writer behind(out.subspan(request_header_bytes + header.payload_bytes, trace_bytes));
     behind.u64(header.trace.id[0]);
     behind.u64(header.trace.id[1]);
     behind.u64(header.trace.span);
@@ -59,14 +61,18 @@ Errc decode_request(ConstBytes in, RequestHeader& header, ConstBytes& payload) n
     if (load<std::uint16_t>(at) != request_begins || (header.flags & ~request_flags_known) != 0) {
         return Errc::protocol;
     }
-    const std::size_t behind = (header.flags & flag_trace) != 0 ? trace_bytes : 0;
+    constexpr std::uint16_t with_more = flag_trace | flag_place;
+    const std::size_t behind = (header.flags & with_more) != 0 ? behind_payload(header.flags) : 0;
     if (header.payload_bytes + behind != in.size() - request_header_bytes) return Errc::protocol;
     payload = {at + request_header_bytes, header.payload_bytes};
     if (behind != 0) {
-        Reader reader(in.last(trace_bytes));
-        header.trace.id[0] = reader.u64();
-        header.trace.id[1] = reader.u64();
-        header.trace.span = reader.u64();
+        Reader reader(in.last(behind));
+        if ((header.flags & flag_place) != 0) header.place = reader.u64();
+        if ((header.flags & flag_trace) != 0) {
+            header.trace.id[0] = reader.u64();
+            header.trace.id[1] = reader.u64();
+            header.trace.span = reader.u64();
+        }
     }
     return load<std::uint32_t>(at + 28) == sum_of(header.flags, payload) ? Errc::ok : Errc::bad_checksum;
 }

@@ -21,9 +21,10 @@ inline constexpr std::uint16_t flag_one_way = 2;   // requests: no reply
 inline constexpr std::uint16_t flag_hungry = 4;    // requests: the origin has more and no credit for it
 inline constexpr std::uint16_t flag_checksum = 8;  // the CRC-32C of the payload is in the header
 inline constexpr std::uint16_t flag_trace = 16;    // requests: a trace context follows the payload
-// Requests: the answer is to say how long the target had it. Replies: those times follow the payload. (32 is not used.)
+inline constexpr std::uint16_t flag_place = 32;    // requests: a place in a queue of the target follows the payload
+// Requests: the answer is to say how long the target had it. Replies: those times follow the payload.
 inline constexpr std::uint16_t flag_times = 64;
-inline constexpr std::uint16_t request_flags_known = 31 | flag_times;
+inline constexpr std::uint16_t request_flags_known = 63 | flag_times;
 inline constexpr std::uint16_t reply_flags_known = flag_overflow | flag_checksum | flag_times;
 
 inline constexpr std::uint64_t time_left_none = ~std::uint64_t{0};
@@ -35,10 +36,17 @@ struct RequestHeader {
     std::uint64_t time_left_us = time_left_none;  // 0: expired
     std::uint16_t shape = 0;
     ProviderId provider = 0;
-    TraceContext trace;  // with flag_trace
+    std::uint64_t place = 0;  // with flag_place
+    TraceContext trace;       // with flag_trace
 };
 
+inline constexpr std::size_t place_bytes = 8;
 inline constexpr std::size_t trace_bytes = 24;
+// What follows the payload of a request at most, and with these flags.
+inline constexpr std::size_t behind_payload_max = place_bytes + trace_bytes;
+[[nodiscard]] constexpr std::size_t behind_payload(std::uint16_t flags) noexcept {
+    return ((flags & flag_place) != 0 ? place_bytes : 0) + ((flags & flag_trace) != 0 ? trace_bytes : 0);
+}
 
 struct ReplyHeader {
     Errc result = Errc::ok;

@@ -32,7 +32,6 @@ void ContextCore::keep_beyond_arrival(Request& request) noexcept {
     std::memcpy(request.small_input_.data(), request.input_.data(), bytes);
     request.input_ = {request.small_input_.data(), bytes};
     request.book_->held.push_back(request);
-    request_table.insert(request, *request.book_, request.tag_);
     if (request.answered_.load(std::memory_order_relaxed)) return post_reply(request);
     if (request.users_gone_) users_gone(request);
 }

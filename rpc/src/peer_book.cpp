@@ -47,12 +47,14 @@ void ContextCore::note_phases(PeerBook& book) noexcept {
 
 void ContextCore::close_book(PeerBook& book, Errc why) noexcept {
     if (why == Errc::peer_lost) note_phases(book);
+    const bool dial_failed = !book.open;
     if (book.open) {
         budgets -= book.account.close();
         --connections;
     }
     book.open = false;
     book.verdicts.reset();  // whoever connects next may be somebody else
+    book.counted.reset();
     book.posted = 0;
     ++book.connection;
     for (Request* request = book.held.front(); request; request = PeerBook::Requests::next(*request)) {
@@ -70,7 +72,9 @@ void ContextCore::close_book(PeerBook& book, Errc why) noexcept {
     book.owes_ack = false;
     book.one_way_sent = book.ending = book.complained = false;
     calls.for_each([&](Call& call) {
-        if (call.book_ == &book && call.is_sent()) finish(call, why);
+        if (call.book_ != &book || !call.is_sent()) return;
+        call.never_left_ = dial_failed;
+        finish(call, why);
     });
     // Those that waited while the peer was asked to leave have lost nothing.
     const bool left = std::exchange(book.leaving, Leaving::no) != Leaving::no;

@@ -4,6 +4,7 @@
 // connected.
 #pragma once
 
+#include "caller_accounts.hpp"
 #include "control_queue.hpp"
 #include "credits.hpp"
 #include "frame.hpp"
@@ -68,8 +69,9 @@ struct PeerBook : PoolSlot {
     SharedBudget::Part decoded_bytes{0};   // what those of its requests are decoded to
     WorkQueue unsent_replies;              // that the transport had no room for
     Credits account;
-    std::uint64_t unfetched_bytes = 0;   // of large results that are lent to it
-    std::unique_ptr<Verdicts> verdicts;  // of this connection; null: the policy was not asked yet
+    std::uint64_t unfetched_bytes = 0;       // of large results that are lent to it
+    std::unique_ptr<Verdicts> verdicts;      // of this connection; null: the policy was not asked yet, or
+    std::unique_ptr<CountedCaller> counted;  // it has a quota for the caller, and each request is counted
 
     // Control: one message that wants an acknowledgement at a time, besides one acknowledgement: two slots there.
     ControlQueue control;

@@ -42,10 +42,25 @@ Result<CompiledRule> compile(const Policy::Rule& rule) {
     return compiled;
 }
 
+struct CompiledQuota {
+    Policy::Quota quota;
+    Callers callers;
+};
+
+Result<CompiledQuota> compile(const Policy::Quota& quota) {
+    if (!is_rule_name(quota.name))
+        return Error(Errc::invalid_argument, "a quota has a name of 1 to 64 letters, digits and \"-_.\"", quota.name);
+    if (quota.requests_max == 0)
+        return Error(Errc::invalid_argument, "a quota allows one request or more: deny the others", quota.name);
+    CINNABAR_TRY(Callers callers, Callers::of(quota.callers));
+    return CompiledQuota{quota, std::move(callers)};
+}
+
 }  // namespace
 
 struct Policy::Compiled {
     std::vector<CompiledRule> rules;
+    std::vector<CompiledQuota> quotas;
     Audit audit;
     LogLimit allowed{audit_burst, audit_period};
     LogLimit refused{audit_burst, audit_period};
@@ -54,15 +69,21 @@ struct Policy::Compiled {
 Policy::Policy(std::unique_ptr<Compiled> compiled) noexcept : compiled_(std::move(compiled)) {}
 Policy::~Policy() = default;
 
-Result<std::shared_ptr<const Policy>> Policy::make(const std::vector<Rule>& rules, Audit audit) {
-    if (rules.size() > rules_max) return Error(Errc::too_large, "a policy has at most 1,024 rules");
+Result<std::shared_ptr<const Policy>> Policy::make(const std::vector<Rule>& rules, Audit audit,
+                                                   const std::vector<Quota>& quotas) {
+    if (rules.size() + quotas.size() > rules_max) return Error(Errc::too_large, "a policy has at most 1,024 rules");
     std::size_t items = 0;
     for (const Rule& rule : rules) items += rule.callers.size() + rule.rpcs.size() + rule.providers.size();
+    for (const Quota& quota : quotas) items += quota.callers.size();
     if (items > items_max) return Error(Errc::too_large, "the rules of a policy name at most 16,384 callers and RPCs");
     auto compiled = std::make_unique<Compiled>();
     for (const Rule& rule : rules) {
         CINNABAR_TRY(CompiledRule next, compile(rule));
         compiled->rules.push_back(std::move(next));
+    }
+    for (const Quota& quota : quotas) {
+        CINNABAR_TRY(CompiledQuota next, compile(quota));
+        compiled->quotas.push_back(std::move(next));
     }
     compiled->audit = std::move(audit);
     return std::shared_ptr<const Policy>(new Policy(std::move(compiled)));
@@ -75,6 +96,13 @@ const Policy::Verdict& Policy::decide(const na::Addr& source, std::string_view r
         if (rule.is_about(source, rpc, provider)) return rule.verdict;
     }
     return no_rule;
+}
+
+const Policy::Quota* Policy::quota_of(const na::Addr& source) const noexcept {
+    if (compiled_->quotas.empty() || is_own_process(source)) return nullptr;
+    const auto found = std::ranges::find_if(compiled_->quotas,
+                                            [&](const CompiledQuota& each) { return each.callers.include(source); });
+    return found == compiled_->quotas.end() ? nullptr : &found->quota;
 }
 
 std::unique_ptr<AuditEvent> Policy::event(const na::Addr& source, std::string_view rpc, ProviderId provider,

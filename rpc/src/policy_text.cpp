@@ -1,25 +1,40 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Policies as text and as files.
+#include <cinnabar/base/parse_number.hpp>
 #include <cinnabar/rpc/policy.hpp>
 #include <cinnabar/rpc/rule_text.hpp>
 
-#include <charconv>
 #include <optional>
 #include <utility>
 
 namespace cinnabar::rpc {
 namespace {
 
-std::optional<ProviderId> provider_of(const std::string& text) noexcept {
-    ProviderId provider = 0;
-    const char* const last = text.data() + text.size();
-    const auto [end, failed] = std::from_chars(text.data(), last, provider);
-    return failed == std::errc() && end == last ? std::optional(provider) : std::nullopt;
+constexpr std::string_view form =
+    "a rule is a line: NAME allow|deny CALLER[,CALLER] RPC[,RPC] [PROVIDER[,PROVIDER]], or NAME quota "
+    "CALLER[,CALLER] REQUESTS";
+
+// Of a line whose second word is "quota".
+Result<Policy::Quota> quota_from(std::string_view line) {
+    Policy::Quota quota;
+    quota.name = take_word(line);
+    (void)take_word(line);
+    quota.callers = items_of(take_word(line));
+    const std::string_view number = take_word(line);
+    const auto requests = parse_number<decltype(quota.requests_max)>(number);
+    if (!requests) return Error(Errc::invalid_argument, "a quota is a number of requests", std::string(number));
+    quota.requests_max = *requests;
+    if (const std::string_view more = take_word(line); !more.empty())
+        return Error(Errc::invalid_argument, form, std::string(more));
+    return quota;
+}
+
+bool is_quota(std::string_view line) {
+    (void)take_word(line);
+    return take_word(line) == "quota";
 }
 
 Result<Policy::Rule> rule_of(std::string_view line) {
-    constexpr std::string_view form =
-        "a rule is a line: NAME allow|deny CALLER[,CALLER] RPC[,RPC] [PROVIDER[,PROVIDER]]";
     Policy::Rule rule;
     rule.name = take_word(line);
     const std::string_view what = take_word(line);
@@ -28,7 +43,7 @@ Result<Policy::Rule> rule_of(std::string_view line) {
     rule.callers = items_of(take_word(line));
     rule.rpcs = items_of(take_word(line));
     for (const std::string& text : items_of(take_word(line))) {
-        const auto provider = provider_of(text);
+        const auto provider = parse_number<ProviderId>(text);
         if (!provider) return Error(Errc::invalid_argument, "a provider is a number from 0 to 65535", text);
         rule.providers.push_back(*provider);
     }
@@ -41,15 +56,23 @@ Result<Policy::Rule> rule_of(std::string_view line) {
 
 Result<std::shared_ptr<const Policy>> Policy::parse(std::string_view text, Audit audit, const std::string& place) {
     std::vector<Rule> rules;
+    std::vector<Quota> quotas;
     const auto take = [&](std::string_view line) -> Result<void> {
-        if (rules.size() == rules_max) return Error(Errc::too_large, "a policy has at most 1,024 rules");
+        if (rules.size() + quotas.size() == rules_max)
+            return Error(Errc::too_large, "a policy has at most 1,024 rules");
+        if (is_quota(line)) {
+            CINNABAR_TRY(Quota quota, quota_from(line));
+            CINNABAR_TRY_VOID(make({}, {}, {quota}));
+            quotas.push_back(std::move(quota));
+            return {};
+        }
         CINNABAR_TRY(Rule rule, rule_of(line));
         CINNABAR_TRY_VOID(make({rule}));  // so that the error is told with its line
         rules.push_back(std::move(rule));
         return {};
     };
     CINNABAR_TRY_VOID(for_each_rule(text, place, take));
-    return make(rules, std::move(audit));
+    return make(rules, std::move(audit), quotas);
 }
 
 Result<std::shared_ptr<const Policy>> Policy::load(const std::string& path, Audit audit) {

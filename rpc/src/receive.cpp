@@ -71,10 +71,10 @@ void ContextCore::on_unexpected(na::Arrival& arrival) noexcept {
     ConstBytes payload;
     const Errc refused = decode_request(arrival.bytes, header, payload);
     const Handler* const handler = refused == Errc::ok ? engine.find(header.rpc, header.provider) : nullptr;
-    const Policy::Verdict* const barred = handler ? refusal_of(*book, *handler, header.provider) : nullptr;
-    const bool plain = handler && !barred && is_plain(header, *handler);
+    const Policy::Verdict* const verdict = handler ? refusal_of(*book, *handler, header.provider) : nullptr;
+    const bool plain = handler && !verdict && is_plain(header, *handler);
     if (plain && accept_plain(*book, arrival, header, payload, *handler)) return;
-    accept_request(*book, arrival, header, payload, handler, barred, refused);
+    accept_request(*book, arrival, header, payload, handler, verdict, refused);
 }
 
 void ContextCore::on_first_message(na::Arrival& arrival) noexcept {
@@ -86,7 +86,7 @@ void ContextCore::on_first_message(na::Arrival& arrival) noexcept {
 
 // What admit() asks of a request, but for the crowd, and that its arguments are small ones that came along.
 inline bool ContextCore::is_plain(const RequestHeader& header, const Handler& handler) const noexcept {
-    constexpr std::uint16_t others = flag_overflow | flag_one_way;
+    constexpr std::uint16_t others = flag_overflow | flag_one_way | flag_place;
     return (header.flags & others) == 0 && header.payload_bytes <= Request::small_bytes_max &&
            header.time_left_us != 0 && shapes_match(handler.shape, header.shape) && !closing_ && !tombstones_used &&
            !engine.draining();
@@ -103,7 +103,6 @@ inline bool ContextCore::accept_plain(PeerBook& book, na::Arrival& arrival, cons
     describe(*request, header, &handler);
     if (at_once) return run_on_arrival(*request, payload), true;
     book.held.push_back(*request);
-    request_table.insert(*request, book, arrival.tag);
     copy_input(*request, payload);
     start(*request);
     return true;
@@ -111,7 +110,7 @@ inline bool ContextCore::accept_plain(PeerBook& book, na::Arrival& arrival, cons
 
 // Any other. Its credit is spent.
 void ContextCore::accept_request(PeerBook& book, na::Arrival& arrival, const RequestHeader& header, ConstBytes payload,
-                                 const Handler* handler, const Policy::Verdict* barred, Errc refused) noexcept {
+                                 const Handler* handler, const Policy::Verdict* verdict, Errc refused) noexcept {
     Request* request = requests.acquire();
     const RequestHeader nothing;
     const RequestHeader& known = refused == Errc::ok ? header : nothing;
@@ -122,11 +121,14 @@ void ContextCore::accept_request(PeerBook& book, na::Arrival& arrival, const Req
     request->output_shape_ = 0;
     request->one_way_ = (known.flags & flag_one_way) != 0;
     if (request->one_way_) request->go_whole_way();
+    if ((known.flags & flag_place) != 0) {
+        request->go_whole_way();
+        request->place_ = known.place;
+    }
 
     book.held.push_back(*request);
-    request_table.insert(*request, book, arrival.tag);
     if (refused == Errc::ok) refused = admit(*request, header);
-    if (refused == Errc::ok && barred) refused = refuse_by_rule(*request, *barred);
+    if (refused == Errc::ok && verdict) refused = obey(*request, *verdict);
     if (refused == Errc::ok) refused = take_input(*request, arrival, payload);
     const bool overflow = (header.flags & flag_overflow) != 0;
     if (refused == Errc::overloaded) {
@@ -139,6 +141,15 @@ void ContextCore::accept_request(PeerBook& book, na::Arrival& arrival, const Req
     }
     if (overflow) return pull_input(*request, request->input_);
     start(*request);
+}
+
+// Those that came since the last look are at the end of the list, and each is put into the table once.
+Request* ContextCore::find_request(PeerBook& book, std::uint64_t tag) noexcept {
+    for (Request* newest = book.held.back(); newest; newest = newest->link_.previous) {
+        if (newest->orphaned_ || RequestTable::has(*newest)) break;
+        request_table.insert(*newest, book, newest->tag_);
+    }
+    return request_table.find(book, tag);
 }
 
 // Makes them last: small ones are copied, others keep their receive slot.

@@ -495,8 +495,13 @@ void ContextCore::end_whole_way(Request& request) noexcept {
     if (const std::uint64_t charged = std::exchange(request.decoded_bytes_, 0)) {
         decoded_budget.give_back(charged, &book.decoded_bytes);
     }
+    if (request.counted_by_) {
+        --request.counted_by_->requests;
+        request.counted_by_.reset();
+    }
     request.on_cancel_.store(nullptr, std::memory_order_relaxed);
     request.reply_posted_ = request.stalled_ = request.cancel_told_ = request.one_way_ = false;
+    request.place_ = 0;
     request.is_whole_way_.store(false, std::memory_order_relaxed);
 }
 

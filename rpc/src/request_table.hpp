@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The requests that are here, by the id that their origin gave them: a control message of a peer that holds thousands
-// of requests may name a thousand of them. Owner of the context only.
+// of requests may name a thousand of them. Most requests are over before anybody asks for one of their peer's, and are
+// never put here: see ContextCore::find_request. Owner of the context only.
 #pragma once
 
 #include <cinnabar/base/random.hpp>
@@ -16,14 +17,15 @@ namespace cinnabar::rpc {
 
 class RequestTable {
   public:
-    // The id that it has at its origin, from now on. Never fails: without memory for more buckets, chains get longer.
+    // Under the id that it has at its origin. Never fails: without memory for more buckets, chains get longer.
     void insert(Request& request, PeerBook& book, std::uint64_t tag) noexcept {
         request.book_ = &book;
         request.tag_ = tag;
         if (++count_ > grow_above_) grow();
         link(request, bucket_of(book, tag));
     }
-    // Does nothing to one that was removed before.
+    [[nodiscard]] static bool has(const Request& request) noexcept { return request.tag_place_ != nullptr; }
+    // Does nothing to one that is not here.
     void remove(Request& request) noexcept {
         if (!request.tag_place_) return;
         --count_;

@@ -62,15 +62,15 @@ TEST_P(LockedInstructions, AreFew) {
 
 constexpr std::size_t locked_from = 3;  // in the others they are the same ones
 constexpr Bound bounds[] = {
-    {"rpc_self_1", CINNABAR_CALL_LOOP, "self", 1, 3550},
-    {"rpc_self_64", CINNABAR_CALL_LOOP, "self", 64, 2160},
-    {"rpc_tcp_64", CINNABAR_CALL_LOOP, "tcp", 64, 1820},
-    {"rpc_shm_64", CINNABAR_CALL_LOOP, "shm", 64, 1800, 9},
-    {"rpc_shm_64_on_arrival", CINNABAR_CALL_LOOP, "shm", 64, 1470, 6, " on_arrival"},
-    {"hl_shm_64", CINNABAR_TYPED_LOOP, "shm", 64, 2490, 21},
-    {"hl_shm_64_on_arrival", CINNABAR_TYPED_LOOP, "shm", 64, 2170, 18, " on_arrival"},
+    {"rpc_self_1", CINNABAR_CALL_LOOP, "self", 1, 3420},
+    {"rpc_self_64", CINNABAR_CALL_LOOP, "self", 64, 1800},
+    {"rpc_tcp_64", CINNABAR_CALL_LOOP, "tcp", 64, 1775},
+    {"rpc_shm_64", CINNABAR_CALL_LOOP, "shm", 64, 1755, 7},
+    {"rpc_shm_64_on_arrival", CINNABAR_CALL_LOOP, "shm", 64, 1455, 4, " on_arrival"},
+    {"hl_shm_64", CINNABAR_TYPED_LOOP, "shm", 64, 2465, 19},
+    {"hl_shm_64_on_arrival", CINNABAR_TYPED_LOOP, "shm", 64, 2170, 16, " on_arrival"},
 #ifdef CINNABAR_MERCURY_LOOP
-    {"mercury_shm_64", CINNABAR_MERCURY_LOOP, "shm", 64, 2930, 31},
+    {"mercury_shm_64", CINNABAR_MERCURY_LOOP, "shm", 64, 2670, 16},
 #endif
 };
 

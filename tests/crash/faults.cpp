@@ -5,6 +5,7 @@
 //   CINNABAR_FAULTS_SEED  of the choice
 //   CINNABAR_KILL_AT      the process is killed before the so many'th call; 0: never
 //   CINNABAR_FAULT_RATE   so many of a thousand calls fail
+//   CINNABAR_FAULT_READS  set: reads are among them
 // Calls are numbered in the order in which the threads of the process make them.
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -31,6 +32,7 @@ struct Choice {
     std::uint64_t seed = number_of("CINNABAR_FAULTS_SEED");
     std::uint64_t kill_at = number_of("CINNABAR_KILL_AT");
     std::uint64_t rate = number_of("CINNABAR_FAULT_RATE");
+    bool reads = std::getenv("CINNABAR_FAULT_READS") != nullptr;
     std::atomic<std::uint64_t> calls{0};
 };
 
@@ -102,6 +104,18 @@ WRAP(symlinkat, int, (const char* target, int folder, const char* name), (target
 WRAP_WRITE(pwrite)
 WRAP_WRITE(pwrite64)
 
+#define WRAP_READ(name)                                                                                              \
+    extern "C" __attribute__((visibility("default"))) ssize_t name(int fd, void* to, size_t bytes, off64_t offset) { \
+        static auto* const next = real<ssize_t(int, void*, size_t, off64_t)>(#name);                                 \
+        if (next_fault() != 0 && choice().reads) {                                                                   \
+            errno = EIO;                                                                                             \
+            return -1;                                                                                               \
+        }                                                                                                            \
+        return next(fd, to, bytes, offset);                                                                          \
+    }
+WRAP_READ(pread)
+WRAP_READ(pread64)
+
 // These do not fail: to be killed before them is enough.
 #define WRAP_KILL(name, result, parameters, arguments)                         \
     extern "C" __attribute__((visibility("default"))) result name parameters { \
@@ -109,7 +123,5 @@ WRAP_WRITE(pwrite64)
         (void)next_fault();                                                    \
         return next arguments;                                                 \
     }
-WRAP_KILL(pread, ssize_t, (int fd, void* to, size_t bytes, off64_t offset), (fd, to, bytes, offset))
-WRAP_KILL(pread64, ssize_t, (int fd, void* to, size_t bytes, off64_t offset), (fd, to, bytes, offset))
 WRAP_KILL(unlinkat, int, (int folder, const char* name, int flags), (folder, name, flags))
 WRAP_KILL(ftruncate, int, (int fd, off64_t bytes), (fd, bytes))

@@ -229,6 +229,25 @@ TEST_F(PolicyServerTest, WhomNoRuleAllowsAnythingCannotLogIn) {
     EXPECT_TRUE(guest("ann")->opened.ok());
 }
 
+TEST_F(PolicyServerTest, OtherRulesHoldAtOnce) {
+    begin("all allow proven all /\nlots quota key:ann 1M -\n");
+    const auto ann = guest("ann");
+    const auto bob = guest("bob");
+    ASSERT_TRUE(save(*ann, "a", 60).ok());
+    server->replace_policy(AccessPolicy::parse("own allow key:ann read /\n").value());
+    EXPECT_EQ(save(*ann, "b").code(), Errc::permission) << "in a session that was there";
+    const auto into = Root::open(folder.at("")).value();
+    EXPECT_TRUE(hl::sync_wait(ann->client.fetch("a", into)).ok());
+    EXPECT_EQ(save(*bob, "b").code(), Errc::permission);
+    EXPECT_EQ(guest("bob")->opened.code(), Errc::permission);
+    server->replace_policy(AccessPolicy::parse("all allow proven all /\nless quota key:ann 100 -\n").value());
+    EXPECT_TRUE(save(*bob, "b").ok());
+    EXPECT_EQ(save(*guest("ann"), "c", 60).code(), Errc::no_space) << "with what it saved before";
+    EXPECT_TRUE(save(*guest("ann"), "c", 40).ok());
+    server->replace_policy(nullptr);
+    EXPECT_TRUE(save(*guest("ann"), "d", 200).ok());
+}
+
 TEST_F(PolicyServerTest, QuotasAreOfWhoeverProvesTheKeyNotOfTheHost) {
     options.client_bytes_max = 1000;
     begin("all allow proven all /\nless quota key:ann 100 -\n");

@@ -40,6 +40,22 @@ TEST_F(GateTest, TheRightKeyGetsAProofAndAToken) {
     EXPECT_TRUE(gate.hold(out.token, ann).ok());
 }
 
+// By tcps, where the transport has seen to it.
+TEST_F(GateTest, WhoHasProvenThemselvesProveNoKeyAgain) {
+    Gate gate(key(), limits, clock);
+    const na::Addr proven = na::Addr::of_connection("tcps", 0, 0, 333, false, {}, {},
+                                                    na::ProvenIdentity{na::ProvenIdentity::By::key, "ann"});
+    const auto greeted = hello(gate, proven);
+    EXPECT_FALSE(greeted.wants_key);
+    LoginIn in = login(greeted);
+    in.proof = {};
+    const auto out = gate.login(in, proven);
+    ASSERT_TRUE(out.ok());
+    EXPECT_TRUE(gate.find(out->token, proven).value()->proven);
+    in.challenge = hello(gate, ann).challenge;
+    EXPECT_EQ(gate.login(in, ann).code(), Errc::permission) << "others do";
+}
+
 TEST_F(GateTest, AWrongProofIsRefused) {
     Gate gate(key(), limits, clock);
     auto wrong = login(hello(gate, ann));

@@ -22,15 +22,14 @@ void try_request(ConstBytes in) {
     RequestHeader header;
     ConstBytes payload;
     if (decode_request(in, header, payload) != Errc::ok) return;
-    check_payload(in, payload, request_header_bytes, header.payload_bytes,
-                  (header.flags & flag_trace) != 0 ? trace_bytes : 0);
+    check_payload(in, payload, request_header_bytes, header.payload_bytes, behind_payload(header.flags));
     std::vector<std::byte> bytes(in.begin(), in.end());
     encode_request(header, bytes);
     RequestHeader again;
     CINNABAR_ASSERT(decode_request(bytes, again, payload) == Errc::ok);
     CINNABAR_ASSERT(again.flags == header.flags && again.rpc == header.rpc && again.shape == header.shape);
     CINNABAR_ASSERT(again.time_left_us == header.time_left_us && again.provider == header.provider);
-    CINNABAR_ASSERT(again.trace == header.trace);
+    CINNABAR_ASSERT(again.trace == header.trace && again.place == header.place);
 }
 
 void try_reply(ConstBytes in) {

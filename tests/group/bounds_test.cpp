@@ -41,5 +41,19 @@ TEST(arrivals, names_and_their_number_are_bounded) {
     EXPECT_EQ(arrivals.arrive("name 8", {}, {}).code(), Errc::closed);
 }
 
+TEST(arrivals, a_round_that_cannot_be_does_not_take_the_numbers_that_are_left) {
+    const Node node = Node::open("self://").value();
+    Arrivals arrivals(node);
+    const auto waits = arrivals.arrive("step", {}, {}).value();
+    for (const std::uint64_t round : {~std::uint64_t{0}, Arrivals::round_step_max + 1}) {
+        arrivals.release({"step", round, {}, 1, {}});
+        arrivals.skip_to({"step", round, {}, 1, {}});
+    }
+    EXPECT_EQ(arrivals.last("step").round, 0u);
+    EXPECT_FALSE(waits->released->is_set());
+    arrivals.release({"step", 1, {}, 1, {}});
+    EXPECT_TRUE(waits->released->is_set());
+}
+
 }  // namespace
 }  // namespace cinnabar::test

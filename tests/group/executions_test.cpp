@@ -34,6 +34,65 @@ TEST(executions, one_peer_has_half_of_them) {
     EXPECT_EQ(begun, 16u);
 }
 
+// As one after the other by the same peer, whatever the number that runs at once.
+TEST(executions, an_answer_makes_room_and_its_call_is_not_run_again) {
+    Executions calls(16);
+    for (std::uint64_t i = 0; i < 100; ++i) {
+        const auto call = calls.find_or_begin({1, i}, peer("1"), i);
+        ASSERT_TRUE(call.fresh);
+        calls.end(*call.execution, {}, i);
+        calls.stop_waiting(*call.execution, i);
+    }
+    EXPECT_EQ(calls.answers(), 8u);
+    const auto first = calls.find_or_begin({1, 0}, peer("2"), 100);
+    EXPECT_TRUE(first.forgotten && !first.execution && !first.fresh);
+    const auto last = calls.find_or_begin({1, 99}, peer("2"), 100);
+    EXPECT_TRUE(last.execution && !last.fresh);
+    calls.sweep(200 + static_cast<TimeUs>(Executions::answer_kept.count()));
+    EXPECT_EQ(calls.size() + calls.answers(), 0u);
+}
+
+TEST(executions, those_that_are_remembered_are_bounded) {
+    Executions calls(16);
+    std::uint64_t begun = 0;
+    for (const char* source : {"1", "2", "3"}) {
+        for (std::uint64_t i = 0; i < 1000; ++i) {
+            const auto call = calls.find_or_begin({static_cast<std::uint64_t>(*source), i}, peer(source), 0);
+            if (!call.fresh) continue;
+            ++begun;
+            calls.end(*call.execution, {}, 0);
+        }
+    }
+    EXPECT_EQ(begun, 16 * Executions::remembered);
+    EXPECT_EQ(calls.answers(), 16u);
+    EXPECT_FALSE(calls.find_or_begin({9, 9}, peer("1"), 0).execution);
+}
+
+TEST(executions, whoever_comes_late_finds_room_that_answers_of_others_held) {
+    Executions calls(16);
+    for (const char* source : {"1", "2"}) {
+        for (std::uint64_t i = 0; i < 8; ++i) {
+            const auto call = calls.find_or_begin({static_cast<std::uint64_t>(*source), i}, peer(source), 0);
+            calls.end(*call.execution, {}, 0);
+        }
+    }
+    EXPECT_TRUE(calls.find_or_begin({3, 1}, peer("3"), 0).fresh);
+}
+
+TEST(executions, nothing_begins_or_is_kept_after_the_end) {
+    Executions calls(16);
+    const auto over = calls.find_or_begin({1, 1}, peer("1"), 0);
+    calls.end(*over.execution, {}, 0);
+    const auto running = calls.find_or_begin({1, 2}, peer("1"), 0);
+    calls.stop_all();
+    EXPECT_EQ(calls.size(), 1u);
+    EXPECT_TRUE(running.execution->stop.stop_requested());
+    EXPECT_FALSE(calls.find_or_begin({1, 3}, peer("1"), 0).execution);
+    calls.end(*running.execution, {}, 0);
+    EXPECT_EQ(calls.size(), 0u);
+    EXPECT_TRUE(running.execution->ended->is_set());
+}
+
 TEST(executions, a_call_that_nobody_waits_for_is_stopped_after_the_grace) {
     Executions calls(16);
     const auto call = calls.find_or_begin({1, 1}, peer("1"), 0);

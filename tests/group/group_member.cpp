@@ -17,6 +17,7 @@ int main(int, char** argv) {
         return 1;
     }
     test::serve_late(node, *joined, [] {});
+    test::serve_words(node, *joined, [] {});
     for (std::string line; std::getline(std::cin, line);) {
     }
     joined->leave();

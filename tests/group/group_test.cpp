@@ -185,6 +185,27 @@ TEST(group, a_scatter_gives_each_its_own) {
     EXPECT_TRUE(all[3].notes.empty());
 }
 
+TEST(group, a_scatter_to_many_goes_down_a_tree) {
+    SimGroup all(24, 24);
+    auto client = all.client();
+    all.kill(all[0]);  // nobody knows yet; the first that is called, with others below it
+    std::map<Rank, std::uint64_t> factors;
+    for (Rank rank = 0; rank < 24; ++rank) factors[rank] = 100 + rank;
+    const auto gathered = sync_wait(client->group->scatter(give_rank, factors, ten_seconds)).value();
+    ASSERT_EQ(gathered.values.size(), 23u);
+    for (const auto& [rank, value] : gathered.values) EXPECT_EQ(value, (100 + rank) * (rank + 1));
+    ASSERT_EQ(gathered.failures.size(), 1u);
+    EXPECT_EQ(gathered.failures[0].rank, 0u);
+    EXPECT_LE(all.world().counts(client->host).connections, 16u) << "not with all of them";
+    const std::map<Rank, std::string> much{{1, std::string(300'000, 'a')}, {2, "b"}, {3, "c"}, {4, "d"}, {5, "e"},
+                                           {6, "f"},                       {7, "g"}, {8, "h"}, {9, "i"}};
+    EXPECT_EQ(sync_wait(client->group->scatter(note, much, ten_seconds)).value().count, 9u) << "straight from here";
+    EXPECT_EQ(all[1].notes.front().size(), 300'000u);
+    EXPECT_EQ(all[9].notes.front(), "i");
+    client->group.reset();
+    client->node.reset();
+}
+
 TEST(group, subsets_by_inclusion_and_exclusion) {
     SimGroup all(9, 12);
     const std::vector<Rank> some{1, 3, 5, 42};

@@ -197,6 +197,50 @@ TEST_F(LiarTest, a_peer_that_calls_without_end_has_half_of_the_calls) {
     expect_all_well();
 }
 
+TEST_F(LiarTest, a_peer_that_pings_and_takes_no_answers_fills_no_queue) {
+    Node mute = Node::listen(all_.uri("mute")).value();
+    const Message ping = message_from(group::no_rank, 0, Kind::ping);
+    const auto ping_for = [&](Microseconds span) {
+        for (int i = 0; i < 200; ++i) mute.call(group::swim_message, at(0), ping, 1s).then([](const Result<void>&) {});
+        all_.run_for(span);
+    };
+    const auto queued = [&] { return all_[0].node->rpc_context().counts().queued; };
+    for (int i = 0; i < 20; ++i) ping_for(20ms);  // it is given credits for many at once
+    std::uint32_t most = 0;
+    for (int i = 0; i < 10; ++i) {
+        ping_for(60us);  // they are on their way
+        all_.world().stop("mute");
+        for (int step = 0; step < 10; ++step) {
+            all_.run_for(500us);
+            most = std::max(most, queued());
+        }
+        all_.world().resume("mute");
+        all_.run_for(200ms);
+    }
+    EXPECT_GT(most, 0u) << "it takes none";
+    EXPECT_LE(most, 16u);
+    EXPECT_EQ(queued(), 0u) << "and there is room for as many again";
+    expect_all_well();
+}
+
+TEST_F(LiarTest, the_rank_of_the_member_that_is_asked_is_not_given_away) {
+    const JoinRequest join{"group", 0, 4242, all_[0].group->view().find(0)->address, {}, 0};
+    EXPECT_EQ(liar_.call(group::join_rpc, at(0), join, 1s).wait().code(), Errc::busy);
+    EXPECT_EQ(all_[0].group->view().find(0)->incarnation, 1u);
+    expect_all_well();
+}
+
+TEST_F(LiarTest, a_member_whose_rank_somebody_takes_has_left_and_says_so) {
+    Group& pushed = *all_[3].group;
+    group::Events events = pushed.events();
+    Message message = message_from(group::no_rank, 3);
+    message.claims = {Claim{3, 1, 0, State::alive, ~std::uint64_t{0}, group::no_rank, profile_at("sim://liar")}};
+    say(3, message);
+    EXPECT_EQ(sync_wait(with_deadline(events.next(), 1s)).code(), Errc::closed);
+    EXPECT_EQ(sync_wait(pushed.broadcast(note, std::string("late"), ten_seconds)).code(), Errc::closed);
+    EXPECT_EQ(liar_.call(group::view_rpc, at(3), ViewRequest{"group", 0}, 1s).wait().code(), Errc::no_such_rpc);
+}
+
 // A member that lies in its answers costs its own part, and that of those below it.
 class LyingMember : public LiarTest {
   protected:
@@ -311,6 +355,46 @@ TEST_F(LyingSeed, pages_that_are_too_large_or_lead_nowhere_are_refused) {
     EXPECT_EQ(join().code(), Errc::protocol);
     page_ = [](const ViewRequest& request) { return ViewPage{1, {}, request.from, false, {}}; };
     EXPECT_EQ(join().code(), Errc::protocol);
+}
+
+TEST_F(LyingSeed, pages_without_claims_are_refused) {
+    page_ = [](const ViewRequest& request) { return ViewPage{1, {}, request.from + 1, false, {}}; };
+    EXPECT_EQ(join().code(), Errc::protocol);
+    EXPECT_LE(pages_, 16u);
+}
+
+TEST_F(LyingSeed, one_that_shows_its_view_slowly_holds_nobody_beyond_the_time_to_join) {
+    (void)seed_.withdraw(group::view_rpc);
+    const auto slowly = [this](const ViewRequest& request) -> Task<Result<ViewPage>> {
+        (void)co_await seed_.sleep_for(400ms);
+        ViewPage page{1, {}, request.from + 1, false, {}};
+        page.claims = {Claim{request.from, 1, 0, State::alive, 5, group::no_rank, nullptr}};
+        co_return page;
+    };
+    seed_.serve(group::view_rpc, slowly).value();
+    const TimeUs from = world_->now_us();
+    EXPECT_EQ(join().code(), Errc::timed_out);
+    EXPECT_LT(world_->now_us() - from, 1'100'000u);
+}
+
+TEST_F(LyingSeed, one_whose_claims_cannot_be_believed_is_not_asked_again_in_a_hurry) {
+    page_ = [](const ViewRequest&) {
+        ViewPage page{1, {}, group::no_rank, false, {}};
+        page.claims = {Claim{0, 1, 0, State::alive, 6, group::no_rank, profile_at("sim://seed")}};
+        return page;
+    };
+    std::size_t asked = 0;
+    const auto tell = [&asked](const group::FollowRequest& request) {
+        ViewPage page{1, {request.known.version + 1, 7}, group::no_rank, false, {}};
+        page.claims = {Claim{2, no_more, 0, State::alive, 5, group::no_rank, nullptr}};
+        ++asked;
+        return page;
+    };
+    seed_.serve(group::follow_rpc, tell).value();
+    const Group follower = sync_wait(Group::follow(guest_, {"sim://seed"}, GroupOptions{.seed = 34})).value();
+    (void)guest_.run_for(2s);
+    EXPECT_GT(asked, 4u);
+    EXPECT_LE(asked, 40u) << "one in 50 ms";
 }
 
 TEST_F(LyingSeed, a_rank_or_a_life_that_cannot_be_is_refused) {

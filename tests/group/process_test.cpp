@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A group of 24 processes, two of which are killed in the middle of each call.
 #include "processes.hpp"
+#include "support/seeds.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -9,7 +10,9 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <future>
+#include <iostream>
 #include <map>
 #include <optional>
 #include <semaphore>
@@ -66,6 +69,7 @@ class Killing {
     explicit Killing(const std::string& listen)
         : node_(Node::listen(listen).value()), group_(Group::create(node_, quick_group()).value()) {
         serve_late(node_, group_, [this] { begun_.release(); });
+        serve_words(node_, group_, [this] { begun_.release(); });
         members_.emplace(processes - 1, node_.address(), listen);
         EXPECT_TRUE(sync_wait(with_deadline(group_.wait_for_members(processes), 60s)).ok());
         // A member serves its calls a moment after it has joined.
@@ -132,6 +136,19 @@ void kill_in_mid_call(const std::string& listen) {
     ASSERT_EQ(passed.values.size(), 18u);
     for (const auto& [rank, count] : passed.values) EXPECT_EQ(count, 18u) << rank;
     all.wait_for_exclusion();
+    // Much memory, on its way down a chain: the second of it dies, and one in the middle.
+    std::vector<std::uint64_t> memory = words(std::size_t{1} << 20);
+    const auto load = [&memory](Group& group, const Ranks&) {
+        group::BulkOptions options;
+        options.call.deadline = 60s;
+        options.chunk_bytes = 64 << 10;
+        auto region = bulk::Region::expose(std::as_writable_bytes(std::span(memory)), na::Access::read).value();
+        return group.broadcast_bulk(load_words, true, std::move(region), options);
+    };
+    const auto loaded = all.kill_in(load);
+    all.expect_failures_of_victims(loaded.failures);
+    EXPECT_EQ(loaded.count, 16u);
+    all.wait_for_exclusion();
     const auto rest = sync_wait(all.group().gather(get_pid, Killing::binary)).value();
     EXPECT_EQ(rest.values.size(), all.left());
     EXPECT_TRUE(rest.all());
@@ -139,6 +156,47 @@ void kill_in_mid_call(const std::string& listen) {
 
 TEST(group_processes, two_of_them_are_killed_in_each_call_over_tcp) { kill_in_mid_call("tcp://127.0.0.1:0"); }
 TEST(group_processes, two_of_them_are_killed_in_each_call_over_shm) { kill_in_mid_call("shm://"); }
+
+// CINNABAR_GROUP_MEMBERS=15 CINNABAR_GROUP_MIB=128, and CINNABAR_GROUP_LISTEN=tcp://127.0.0.1:0, make figures of it.
+TEST(group_processes, memory_flows_and_is_stored_and_forwarded) {
+    const std::size_t members = number_from_environment("CINNABAR_GROUP_MEMBERS", 4);
+    const std::size_t mib = number_from_environment("CINNABAR_GROUP_MIB", 4);
+    const char* named = std::getenv("CINNABAR_GROUP_LISTEN");
+    const std::string listen = named ? named : "shm://";
+    const int rounds = mib > 16 ? 3 : 1;
+    Node node = Node::listen(listen).value();
+    Group group = Group::create(node, quick_group()).value();
+    Members others(members, node.address(), listen);
+    ASSERT_TRUE(sync_wait(with_deadline(group.wait_for_members(members + 1), 60s)).ok());
+    const std::vector<std::uint64_t> expected = words((mib << 20) / 8);
+    const bulk::Region region = node.allocate(mib << 20).value();
+    std::memcpy(region.contiguous().data(), expected.data(), region.bytes());
+    const Rank self[] = {0};
+    group::BulkOptions options;
+    options.call.deadline = 60s;
+    options.call.except = self;
+    // A member serves its calls a moment after it has joined.
+    for (int i = 0; i < 1000 && !sync_wait(group.gather(get_pid, {.deadline = 5s})).value().all(); ++i) {
+    }
+    EXPECT_TRUE(sync_wait(group.broadcast_bulk(load_words, true, region, options)).value().all());
+    const group::View view = group.view();
+    std::vector<std::byte> copy(mib << 20);
+    for (int round = 0; round < rounds; ++round) {
+        const auto begun = std::chrono::steady_clock::now();
+        EXPECT_EQ(sync_wait(group.broadcast_bulk(load_words, false, region, options)).value().count, members);
+        const auto flowed = std::chrono::steady_clock::now();
+        const std::vector<Rank> ranks(view.present().begin() + 1, view.present().end());
+        EXPECT_TRUE(sync_wait(pass_on(group, region, ranks)).ok());
+        const auto stored = std::chrono::steady_clock::now();
+        for (std::size_t i = 0; i < members; ++i) std::memcpy(copy.data(), region.contiguous().data(), copy.size());
+        const auto copied = std::chrono::steady_clock::now();
+        const auto ms = [](auto span) { return std::chrono::duration<double, std::milli>(span).count(); };
+        std::cout << mib << " MiB to " << members << ": flows " << ms(flowed - begun)
+                  << " ms, stored and forwarded " << ms(stored - flowed) << " ms, memcpy of one thread "
+                  << ms(copied - stored) << " ms\n";
+    }
+    group.leave();
+}
 
 }  // namespace
 }  // namespace cinnabar::test

@@ -7,11 +7,82 @@
 
 #include <unistd.h>
 
+#include <cstring>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <span>
+#include <vector>
+
 namespace cinnabar::test {
 
 inline constexpr Rpc<int()> get_pid{"test.get_pid"};
 inline constexpr Rpc<int()> count_late{"test.count_late"};                // 1, after a second
 inline constexpr Rpc<std::uint64_t()> pass_barrier{"test.pass_barrier"};  // how many have come
+
+inline constexpr Rpc<void(bool)> load_words{"test.load_words"};  // true: io if they are not words()
+// Receives all, then passes it on to each half of the ranks: what a broadcast that does not flow would cost.
+inline constexpr Rpc<void(std::vector<group::Rank>)> pass_words_on{"test.pass_words_on"};
+
+// Words of 0, 1, 2, ...
+inline std::vector<std::uint64_t> words(std::size_t count) {
+    std::vector<std::uint64_t> memory(count);
+    std::iota(memory.begin(), memory.end(), std::uint64_t{0});
+    return memory;
+}
+
+inline Task<Result<void>> pass_on(const group::Group& group, bulk::Region region, std::vector<group::Rank> ranks) {
+    std::vector<Task<Result<group::Reached>>> halves;
+    const std::span<const group::Rank> all(ranks);
+    for (const auto half : {all.first(all.size() / 2), all.subspan(all.size() / 2)}) {
+        if (half.empty()) continue;
+        std::map<group::Rank, bulk::Region> one;
+        one[half.front()] = region;
+        group::BulkOptions options;
+        options.call.deadline = std::chrono::seconds(60);
+        const std::vector<group::Rank> below(half.begin() + 1, half.end());
+        halves.push_back(group.scatter_bulk(pass_words_on, below, one, options));
+    }
+    auto passing = when_all(std::move(halves));
+    for (const auto& passed : co_await passing) {
+        if (!passed) co_return passed.error();
+        if (!passed->all()) co_return passed->failures.front().code;
+    }
+    co_return Result<void>();
+}
+
+// `begun` is called where a handler begins to receive. The memory is kept for the next call. The group outlives its
+// handlers.
+template <typename F>
+void serve_words(NodeRef node, const group::Group& group, F begun) {
+    auto kept = std::make_shared<bulk::Region>();
+    const auto place = [node, kept](std::uint64_t bytes) {
+        if (kept->bytes() != bytes) *kept = node.allocate(bytes).value();
+        return *kept;
+    };
+    const auto load = [place, begun](bool check, group::Portion portion) -> Task<Result<void>> {
+        const bulk::Region region = place(portion.bytes());
+        begun();
+        auto receiving = portion.receive(region);
+        const Result<void> received = co_await receiving;
+        if (!received || !check) co_return received;
+        const Bytes bytes = region.contiguous();
+        const std::vector<std::uint64_t> expected = words(bytes.size() / 8);
+        const bool right = std::memcmp(bytes.data(), expected.data(), bytes.size()) == 0;
+        std::memset(bytes.data(), 0, bytes.size());
+        co_return right ? Result<void>() : Result<void>(Errc::io);
+    };
+    group.serve_bulk(load_words, load).value();
+    const auto pass = [place, &group](std::vector<group::Rank> below, group::Portion portion) -> Task<Result<void>> {
+        const bulk::Region region = place(portion.bytes());
+        auto receiving = portion.receive(region);
+        const Result<void> received = co_await receiving;
+        if (!received) co_return received;
+        auto passing = pass_on(group, region, std::move(below));
+        co_return co_await passing;
+    };
+    group.serve_bulk(pass_words_on, pass).value();
+}
 
 inline group::GroupOptions quick_group() {
     group::GroupOptions options;

@@ -69,7 +69,7 @@ class HostileTest : public RpcTest {
     }
 
     static constexpr std::chrono::seconds honest_limit{15};
-    static constexpr std::chrono::milliseconds patience{support::thread_sanitizer ? 3000 : 300};
+    static constexpr std::chrono::milliseconds patience{support::thread_sanitizer ? 3000 : 1000};
     // A small message there and back; a large one lent, which the handler pulls; large arguments.
     void call_echo(Ending& ending) { (void)send("echo", "hello", ending, honest_limit); }
     void call_pulled(Ending& ending) {

@@ -9,8 +9,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace cinnabar {
@@ -80,6 +83,47 @@ TEST_F(NodePolicy, KeysAreToldApart) {
     EXPECT_EQ(later.code(), Errc::permission);
     EXPECT_NE(later.error().message().find("by the rule nobody"), std::string::npos) << later.error().message();
     EXPECT_EQ(bobs.call(who, peer_of_bob).wait().value(), "key:bob");
+}
+
+// However often it connects.
+TEST_F(NodePolicy, AQuotaIsOfWhoeverProvesTheKey) {
+    log_.allow("as many requests under way as the quota small");
+    const std::string ann = key("ann", 'a');
+    const std::string bob = key("bob", 'b');
+    std::atomic<bool> open{false};
+    std::atomic<int> inside{0};
+    NodeOptions options;
+    options.transport.tls.key_file =
+        support::put_key(folder_, "all", "ann:" + std::string(64, 'a') + "\nbob:" + std::string(64, 'b'));
+    options.rpc.policy = policy("all allow proven *\nsmall quota key:ann 2\n");
+    const Node server = Node::listen("tcps://127.0.0.1:0", options).value();
+    constexpr Rpc<std::string()> slow{"policy.slow"};
+    server
+        .serve(slow,
+               [&](Request<> request) -> Task<Result<std::string>> {
+                   ++inside;
+                   while (!open) (void)co_await request.node().sleep_for(std::chrono::milliseconds(1));
+                   co_return std::string("done");
+               })
+        .value();
+    std::vector<Connected> anns;
+    for (int i = 0; i < 3; ++i) {
+        NodeOptions own;
+        own.transport.tls.key_file = ann;
+        anns.push_back(Node::connect(server.address(), own).value());
+    }
+    auto first = anns[0].node.call(slow, anns[0].peer).future();
+    auto second = anns[1].node.call(slow, anns[1].peer).future();
+    while (inside < 2) std::this_thread::yield();
+    EXPECT_EQ(anns[2].node.call(slow, anns[2].peer).wait().code(), Errc::overloaded);
+    NodeOptions others;
+    others.transport.tls.key_file = bob;
+    const auto [bobs, peer_of_bob] = Node::connect(server.address(), others).value();
+    auto third = bobs.call(slow, peer_of_bob).future();
+    while (inside < 3) std::this_thread::yield();
+    open = true;
+    for (auto* each : {&first, &second, &third}) EXPECT_TRUE(each->get().ok());
+    EXPECT_TRUE(anns[2].node.call(slow, anns[2].peer).wait().ok()) << "there is room again";
 }
 #endif
 

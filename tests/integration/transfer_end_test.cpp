@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <future>
 #include <stop_token>
 #include <vector>
 
@@ -108,6 +109,63 @@ TEST_P(TransferEnd, one_that_never_began_has_moved_nothing) {
 }
 
 CINNABAR_ON_EACH_WAY(TransferEnd);
+
+// Somebody who lends memory and then does not drive his node. Over tcp: shared memory is read without him.
+class TransferStall : public testing::Test {
+  protected:
+    static NodeOptions undriven() {
+        NodeOptions options;
+        options.progress_thread = false;
+        return options;
+    }
+    std::vector<std::byte> there_ = std::vector<std::byte>(std::size_t{32} << 20);
+    std::vector<std::byte> here_ = there_;
+    Node server_ = Node::listen("tcp://127.0.0.1:0").value();
+    Node client_ = Node::open("tcp://", undriven()).value();
+    Addr to_ = client_.lookup(server_.address()).value();
+};
+
+TEST_F(TransferStall, a_limit_of_its_own_ends_it_and_says_how_far_it_came) {
+    std::promise<Error> ended;
+    const auto pull = [&](Request<Bulk> request) -> Task<Result<std::uint64_t>> {
+        const auto into = Region::expose(std::span(here_), Access::read_write).value();
+        auto moved = co_await request->pull(into, {.stall = 20ms});
+        ended.set_value(moved ? Error(Errc::ok) : moved.error());
+        co_return moved;
+    };
+    ASSERT_TRUE(server_.serve(move_it, pull).ok());
+    auto call = client_.call(move_it, to_, client_.expose(std::span(there_)).value(), 60s).future();
+    auto error = ended.get_future();
+    // The call leaves, and nothing after it.
+    while (server_.rpc_context().mover().transfers() == 0 && error.wait_for(0s) != std::future_status::ready)
+        client_.poll();
+    const Error told = error.get();
+    EXPECT_EQ(told.code, Errc::timed_out);
+    EXPECT_NE(told.message().find("stall"), std::string::npos) << told.message();
+    EXPECT_NE(told.message().find("of 33554432 bytes were moved"), std::string::npos) << told.message();
+    while (!call.ready()) client_.poll();
+    EXPECT_EQ(call.get().code(), Errc::timed_out);
+}
+
+TEST_F(TransferStall, an_answer_that_has_come_wins_over_a_deadline_looked_at_afterwards) {
+    std::promise<void> served;
+    ASSERT_TRUE(server_
+                    .serve(move_it,
+                           [&](const Bulk&) -> std::uint64_t {
+                               served.set_value();
+                               return 7;
+                           })
+                    .ok());
+    constexpr auto deadline = 100ms;
+    auto call = client_.call(move_it, to_, Bulk(), deadline).future();
+    auto done = served.get_future();
+    while (done.wait_for(0s) != std::future_status::ready) client_.poll();
+    // The answer arrives in the kernel, the deadline passes, and only then somebody looks.
+    std::promise<void> never;
+    (void)never.get_future().wait_for(2 * deadline);
+    while (!call.ready()) client_.poll();
+    EXPECT_EQ(call.get().value(), 7u);
+}
 
 }  // namespace
 }  // namespace cinnabar

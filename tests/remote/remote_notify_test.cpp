@@ -4,6 +4,8 @@
 
 #include <atomic>
 #include <mutex>
+#include <semaphore>
+#include <thread>
 
 namespace cinnabar {
 namespace {
@@ -68,7 +70,42 @@ TEST_P(RemoteNotify, a_write_that_is_refused_is_not_told) {
     EXPECT_TRUE(notices_.empty());
 }
 
+TEST_P(RemoteNotify, the_function_is_let_go_when_the_memory_is_withdrawn) {
+    const auto held = std::make_shared<int>(1);
+    shared_.on_notified([held](const RemoteNotice&) {});
+    EXPECT_EQ(shared_.withdraw(), Errc::ok);
+    EXPECT_EQ(held.use_count(), 1);
+}
+
 CINNABAR_ON_EACH_REMOTE_WAY(RemoteNotify);
+
+// What the function uses may be gone once the memory is withdrawn.
+TEST(RemoteNotifyTcp, who_withdraws_waits_for_the_function_that_is_being_told) {
+    Pair pair(way_named("tcp"));
+    Words memory(8);
+    auto shared = share(pair.owner, std::span(memory)).value();
+    std::binary_semaphore told(0);
+    std::binary_semaphore go_on(0);
+    std::atomic<bool> over = false;
+    shared.on_notified([&](const RemoteNotice&) {
+        told.release();
+        go_on.acquire();
+        over = true;
+    });
+    const auto token = shared.span().at(pair.to);
+    const Words word{1};
+    auto writing = token.subspan(0, 1).write(pair.user, word, {.notify = 1}).future();
+    told.acquire();
+    EXPECT_TRUE(shared.in_use());
+    std::thread withdraws([&] {
+        EXPECT_EQ(shared.withdraw(), Errc::ok);
+        EXPECT_TRUE(over);
+    });
+    while (!shared.token().empty()) std::this_thread::yield();  // until it has begun
+    go_on.release();
+    withdraws.join();
+    EXPECT_TRUE(writing.get().ok());
+}
 
 }  // namespace
 }  // namespace cinnabar

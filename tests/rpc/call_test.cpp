@@ -3,6 +3,7 @@
 
 #include <cinnabar/rpc/proc.hpp>
 
+#include <algorithm>
 #include <array>
 #include <set>
 #include <string>
@@ -39,6 +40,52 @@ TEST_P(CallTest, ManyInFlightAllEndOnceWithTheirOwnReply) {
 }
 
 // Whoever keeps his answers does not keep out those to come.
+// One call after the other, in the slot of the one before, which is over for good.
+TEST_P(CallTest, OneIsMadeInPlaceOfAnother) {
+    serve_echo();
+    serve("hold", [](Request& request) { request.release(); });  // answers `canceled`
+    Call* call = make("echo");
+    std::vector<CallId> ids;
+    int ended = 0;
+    const auto forward = [&] {
+        ids.push_back(call->id());
+        ASSERT_EQ(call->forward(
+                      4, [](Call&, void* count) noexcept { ++*static_cast<int*>(count); }, &ended),
+                  Errc::ok);
+        const int wanted = ended + 1;
+        ASSERT_TRUE(until([&] { return ended == wanted; }));
+    };
+    const auto next = [&](const na::Addr& to, const char* name) {
+        Errc why = Errc::ok;
+        call = origin_.context->make_call_in_place_of(*call, to, why);
+        ASSERT_NE(call, nullptr) << to_string(why);
+        EXPECT_EQ(call->result(), Errc::ok);
+        EXPECT_TRUE(call->output().empty());
+        EXPECT_EQ(call->args.deadline, time_never);
+        call->args.rpc = rpc_id(name);
+    };
+    for (const char* name : {"echo", "hold", "echo", "nobody", "echo"}) {
+        forward();
+        next(to_, name);
+        origin_.context->cancel(ids.back());  // means the one before
+    }
+    forward();
+    EXPECT_EQ(call->result(), Errc::ok);
+    EXPECT_EQ(call->output().size(), 4u);
+    std::sort(ids.begin(), ids.end());
+    EXPECT_EQ(std::unique(ids.begin(), ids.end()), ids.end()) << "each is another call";
+    // Where a transport holds the message still, the slot is free when it is done.
+    EXPECT_TRUE(until([&] { return origin_.context->counts().calls == 1; }));
+    next(na::Addr::make(to_.body().endpoints, 9, 0), "echo");  // another peer
+    EXPECT_EQ(call->peer().body().context, 9u);
+    EXPECT_TRUE(until([&] { return origin_.context->counts().calls == 1; }));
+    origin_.engine->drain();
+    Errc why = Errc::ok;
+    EXPECT_EQ(origin_.context->make_call_in_place_of(*call, to_, why), nullptr);
+    EXPECT_EQ(why, Errc::closed);
+    EXPECT_TRUE(until([&] { return origin_.context->counts().calls == 0; }));
+}
+
 TEST_P(CallTest, AnswersThatNobodyReleasesHoldUpNoOthers) {
     serve_echo();
     constexpr std::size_t count = 3000;  // more than there are receive slots

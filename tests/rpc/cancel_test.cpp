@@ -2,7 +2,10 @@
 #include "rpc_fixture.hpp"
 #include "support/at_yield.hpp"
 
+#include <algorithm>
 #include <array>
+#include <string>
+#include <vector>
 
 namespace cinnabar::rpc {
 namespace {
@@ -51,6 +54,41 @@ TEST_P(CancelTest, ReachesTheHandlerAndEndsOnce) {
     let_go();  // the late answer matches nothing
     ASSERT_TRUE(until([&] { return target_.context->counts().requests == 0; }));
     EXPECT_EQ(ending.count, 1);
+}
+
+// Each look for a request puts those into the table that came since the last.
+TEST_P(CancelTest, FindsEachOfManyInAnyOrder) {
+    serve_held();
+    constexpr std::size_t calls = 12;
+    std::array<Ending, calls> endings;
+    std::array<CallId, calls> ids{};
+    std::size_t sent = 0;
+    const auto send_until = [&](std::size_t all) {
+        for (; sent < all; ++sent) ids[sent] = send("hold", std::to_string(sent), endings[sent])->id();
+        ASSERT_TRUE(until([&] { return held_.size() == all; }));
+    };
+    std::vector<std::size_t> gone;
+    const auto cancel = [&](std::size_t which) {
+        origin_.context->cancel(ids[which]);
+        gone.push_back(which);
+        ASSERT_TRUE(until([&] { return static_cast<std::size_t>(told_) == gone.size(); }));
+        for (const Request* request : held_) {
+            const std::size_t call = std::stoul(std::string(as_text(request->input())));
+            EXPECT_EQ(request->canceled(), std::count(gone.begin(), gone.end(), call) != 0) << call << ", " << which;
+        }
+    };
+    send_until(6);
+    for (const std::size_t which : {5u, 0u}) cancel(which);
+    send_until(9);
+    cancel(3);  // an older one
+    send_until(calls);
+    for (const std::size_t which : {10u, 7u, 11u}) cancel(which);
+    let_go();
+    ASSERT_TRUE(until([&] { return origin_.context->counts().calls == 0; }));
+    for (std::size_t i = 0; i < calls; ++i) {
+        const bool canceled = std::count(gone.begin(), gone.end(), i) != 0;
+        EXPECT_EQ(endings[i].result, canceled ? Errc::canceled : Errc::ok) << i;
+    }
 }
 
 // The target made the connection both times: for it, that is one peer, where the address is the same again (sim, shm).

@@ -188,6 +188,10 @@ TEST_P(LendTest, ATargetThatNeverLetsGoIsFencedByForce) {
     Mover mover;
     mover.hold = true;
     serve_mover(mover, bulk::Direction::pull);
+    serve_echo();
+    Ending echo;
+    (void)send("echo", "", echo);  // to be connected before the short time begins
+    ASSERT_TRUE(until([&] { return echo.count == 1; }));
     auto memory = pattern(100'000);
     Ending ending;
     const TimeUs begun = origin_.context->now_us();

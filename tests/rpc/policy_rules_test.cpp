@@ -114,6 +114,26 @@ TEST(PolicyRules, WhatIsNoneIsToldWithItsLine) {
     EXPECT_TRUE(has(told("a allow anyone * 1 more"), "line 2: more"));
 }
 
+TEST(PolicyRules, TheFirstQuotaThatIsAboutACallerCounts) {
+    const auto policy = policy_of(
+        "robots  quota  cert:build-*   64\n"
+        "all     allow  anyone         *\n"
+        "rest    quota  proven,uid:5   8\n");
+    const auto quota = [&](const na::Addr& who) {
+        const Policy::Quota* const found = policy->quota_of(who);
+        return found ? found->name + " " + std::to_string(found->requests_max) : std::string();
+    };
+    EXPECT_EQ(quota(proven(By::certificate, "build-7")), "robots 64");
+    EXPECT_EQ(quota(proven(By::key, "build-7")), "rest 8");
+    EXPECT_EQ(quota(of_user(5, 5)), "rest 8");
+    EXPECT_EQ(quota(stranger()), "");
+    EXPECT_EQ(quota(na::Addr()), "") << "calls of the own process";
+    for (const char* wrong : {"a quota key:x", "a quota key:x 0", "a quota key:x -1", "a quota key:x many",
+                              "a quota x 5", "a quota key:x 5 6", "a! quota key:x 5", "a quota"}) {
+        EXPECT_EQ(Policy::parse(wrong).code(), Errc::invalid_argument) << wrong;
+    }
+}
+
 TEST(PolicyRules, AreBoundedInNumber) {
     std::string lines;
     for (std::size_t i = 0; i < Policy::rules_max; ++i) lines += "a allow anyone x\n";

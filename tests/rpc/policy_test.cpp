@@ -14,6 +14,7 @@ class PolicyTest : public RpcTest {
     void SetUp() override {
         options_.policy = policy("some allow anyone open.*\nclosed deny anyone shut.*\n");
         options_.leave_max = Microseconds{0};
+        options_.context.initial_credits = 16;  // so that no call waits for one
         RpcTest::SetUp();
     }
     [[nodiscard]] std::shared_ptr<const Policy> policy(std::string_view text) {
@@ -170,6 +171,53 @@ TEST_P(PolicyTest, ManyHandlersAreToldApart) {
             ASSERT_EQ(ended(name.c_str()).result, wanted) << name;
         }
     }
+}
+
+// Also handlers that run on arrival elsewhere, and requests that nobody waits for any more.
+TEST_P(PolicyTest, AQuotaBoundsWhatIsWithHandlers) {
+    log_.allow("has as many requests under way as the quota few allows it");
+    target_.context->set_policy(policy("all allow anyone *\nfew quota anyone 2\n"));
+    std::vector<Request*> kept;
+    Handler handler;
+    handler.name = "keep";
+    handler.on_arrival = true;
+    handler.target = std::make_shared<std::vector<Request*>*>(&kept);
+    handler.run = [](Request& request, void* target) noexcept {
+        (*static_cast<std::vector<Request*>**>(target))->push_back(&request);
+    };
+    ASSERT_TRUE(target_.engine->serve(rpc_id("keep"), 0, std::move(handler)).ok());
+    const auto answer_all = [&] {
+        for (Request* request : std::exchange(kept, {})) {
+            request->respond(0);
+            request->release();
+        }
+    };
+    std::array<Ending, 2> within;
+    for (int round = 0; round < 3; ++round) {
+        for (Ending& each : within) {
+            each = {};
+            send("keep", "argument", each);
+        }
+        ASSERT_TRUE(until([&] { return kept.size() == 2; }));
+        EXPECT_EQ(ended("keep").result, Errc::overloaded);
+        EXPECT_EQ(ended("keep").result, Errc::overloaded);
+        EXPECT_EQ(kept.size(), 2u);
+        answer_all();
+        ASSERT_TRUE(until([&] {
+            return within[0].count + within[1].count == 2 && target_.context->counts().requests == 0;
+        })) << "and the replies have left";
+        EXPECT_EQ(within[0].result, Errc::ok);
+    }
+    Ending late;
+    send("keep", "argument", late, Microseconds(20'000));
+    ASSERT_TRUE(until([&] { return late.count == 1 && kept.size() == 1; }));
+    for (Ending& each : within) {
+        each = {};
+        send("keep", "argument", each);
+    }
+    ASSERT_TRUE(until([&] { return within[0].count + within[1].count == 1; })) << "it is with its handler still";
+    answer_all();
+    ASSERT_TRUE(until([&] { return within[0].count + within[1].count == 2; }));
 }
 
 // But self: a process may call itself (PolicyRules.AProcessMayCallItself).

@@ -34,6 +34,7 @@ class TcpsProcess : public testing::Test {
     // Saves a file there and fetches it again; the exit code of what fails first.
     int moved(const std::string& uri, const Words& secrets) {
         const std::string file = folder_.put("a", std::string(100'000, 'a'));
+        std::filesystem::remove_all(folder_.at("back"));
         const Outcome saved = run(joined({"save", "--replace", file, uri}, secrets));
         if (saved.exit != 0) return saved.exit;
         EXPECT_EQ(folder_.get("root/a").size(), 100'000u);
@@ -110,6 +111,53 @@ TEST_F(TcpsProcess, APolicySaysWhoMayDoWhat) {
     const Outcome full = run(joined({"save", "--replace", file, serving.uri() + "/ann"}, ann));
     EXPECT_NE(full.err.find("quota of bytes"), std::string::npos) << full.err;
     EXPECT_EQ(folder_.get("root/ann/secret"), folder_.get("secret"));
+}
+
+TEST_F(TcpsProcess, APolicyIsReadAgainWhileTheServerRuns) {
+    const std::string key = new_key("ann.key", "ann");
+    const std::string policy = folder_.put("policy", "ann allow key:ann read /\n");
+    Serving serving(folder_.at("root"), {"--listen", "tcps://127.0.0.1:0", "--key-file", key, "--policy", policy});
+    ASSERT_FALSE(serving.uri().empty()) << serving.process().err();
+    const Words ann = {"--key-file", key};
+    EXPECT_EQ(moved(serving.uri(), ann), exit_permission);
+    (void)folder_.put("policy", "ann allow ann all /\n");
+    EXPECT_TRUE(eventually([&] {
+        return serving.process().err().find("the new policy cannot be used, the old rules stay") != std::string::npos;
+    }));
+    EXPECT_EQ(moved(serving.uri(), ann), exit_permission);
+    (void)folder_.put("policy", "ann allow key:ann all /\n");
+    EXPECT_TRUE(eventually([&] { return moved(serving.uri(), ann) == 0; }));
+}
+
+// Where others prove a key to the service itself.
+TEST_F(TcpsProcess, WhoComesByTcpsProvesItsKeyOnce) {
+    const std::string ann = new_key("ann.key", "ann");
+    (void)new_key("bob.key", "bob");
+    const std::string all = support::put_key(folder_, "all.key", folder_.get("ann.key") + folder_.get("bob.key"));
+    Serving serving(folder_.at("root"),
+                    {"--listen", "tcps://127.0.0.1:0", "--listen", "tcp://127.0.0.1:0", "--key-file", all});
+    ASSERT_FALSE(serving.uri().empty()) << serving.process().err();
+    EXPECT_EQ(moved(serving.uri(), {"--key-file", ann, "--transport", "tcps"}), 0);
+    EXPECT_EQ(moved(serving.uri(), {"--key-file", ann, "--transport", "tcp"}), exit_permission);
+    EXPECT_EQ(moved(serving.uri(), {"--key-file", all, "--transport", "tcp"}), 0);
+}
+
+TEST_F(TcpsProcess, RevokedCertificatesAreRefused) {
+    ASSERT_EQ(run({"cert", "ca", folder_.at("ca")}).exit, 0);
+    ASSERT_EQ(run({"cert", "server", folder_.at("ca"), "storage", "--host", "127.0.0.1"}).exit, 0);
+    for (const char* name : {"ann", "bob"}) ASSERT_EQ(run({"cert", "client", folder_.at("ca"), name}).exit, 0);
+    const Words list = {"--crl", folder_.at("ca/ca.crl")};
+    Serving serving(folder_.at("root"), joined(joined({"--listen", "tcps://127.0.0.1:0"}, certified("storage")), list));
+    ASSERT_FALSE(serving.uri().empty()) << serving.process().err();
+    EXPECT_EQ(moved(serving.uri(), joined(certified("ann"), list)), 0);
+    const Outcome revoked = run({"cert", "revoke", folder_.at("ca"), "ann"});
+    ASSERT_EQ(revoked.exit, 0) << revoked.err;
+    EXPECT_NE(revoked.out.find("--crl"), std::string::npos) << revoked.out;
+    EXPECT_TRUE(eventually([&] { return moved(serving.uri(), certified("ann")) == exit_permission; }));
+    EXPECT_NE(serving.process().err().find("has a certificate that was revoked"), std::string::npos);
+    EXPECT_EQ(moved(serving.uri(), joined(certified("bob"), list)), 0);
+    EXPECT_NE(run({"cert", "revoke", folder_.at("ca"), "nobody"}).exit, 0);
+    EXPECT_EQ(run({"cert", "revoke", folder_.at("ca")}).exit, 0) << "signs the list anew";
 }
 
 TEST_F(TcpsProcess, WhatLooksAtAServerProvesAKeyAsWell) {

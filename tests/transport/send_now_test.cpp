@@ -93,6 +93,20 @@ TEST_P(SendNow, ExpectedMessagesAreMatchedByTag) {
     EXPECT_EQ(b.receiver.messages.front().bytes, message_of(7));
 }
 
+// What waits here for the next flush goes with the connection, or was with the peer already.
+TEST_P(SendNow, WhatHasNotLeftIsDroppedWithThePeer) {
+    Node& a = make_node("a");
+    Node& b = make_node("b");
+    na::Peer* there = nullptr;
+    na::Peer* back = nullptr;
+    connect(a, b, there, back);
+    for (na::Tag tag = 1; tag <= 8; ++tag) (void)send_now(a, *there, tag);
+    close(b);
+    ASSERT_TRUE(run_until([&] { return a.receiver.count(na::PeerEvent::lost) == 1; }));
+    EXPECT_FALSE(a.port().holds_unsent());
+    EXPECT_FALSE(send_now(a, *there, 9));
+}
+
 TEST_P(SendNow, TakesNothingWithoutAConnection) {
     Node& a = make_node("a");
     Node& b = make_node("b");

@@ -2,6 +2,7 @@
 #include "commands/address.hpp"
 #include "commands/commands.hpp"
 #include "commands/descriptors.hpp"
+#include "commands/policy_file.hpp"
 #include "commands/reach.hpp"
 #include "commands/server_messages.hpp"
 #include "terminal/interrupt.hpp"
@@ -71,11 +72,8 @@ Result<void> publish_key(ServerKey& key, const std::vector<std::string>& endpoin
     return {};
 }
 
-Result<files::ServerOptions> server_options_of(const ServeOptions& options, const Descriptors& may_open) {
+files::ServerOptions server_options_of(const ServeOptions& options, const Descriptors& may_open) {
     files::ServerOptions result;
-    if (!options.policy_file.empty()) {
-        CINNABAR_TRY(result.policy, files::AccessPolicy::load(options.policy_file));
-    }
     result.disk_threads = options.writers;
     result.buffers =
         static_cast<std::uint32_t>(std::clamp<std::uint64_t>(options.buffer_bytes / result.window_bytes, 2, 1u << 16));
@@ -125,12 +123,15 @@ Result<void> serve(const ServeOptions& options, ServerMessages& messages, const 
     const files::ServerOptions defaults;
     const Descriptors wanted{defaults.files_max, options.client_files, na::TransportOptions().connections_max};
     const auto may_open = divide_descriptors(raise_descriptor_limit(), wanted, options.writers);
-    CINNABAR_TRY(const auto server_options, server_options_of(options, may_open));
+    files::ServerOptions server_options = server_options_of(options, may_open);
+    PolicyFile policy_file(options.policy_file);
+    CINNABAR_TRY(server_options.policy, policy_file.load());
     CINNABAR_TRY(const auto server,
                  files::Server::make(std::move(root), std::move(key.key), server_options,
                                      {.ended = [&](const files::ServerEvent& event) { messages.tell(event); }}));
     CINNABAR_TRY(const auto node, listen(options, may_open.connections));
     CINNABAR_TRY_VOID(server->serve_on(node));
+    CINNABAR_TRY(const auto followed, FollowedPolicy::make(policy_file, *server));
     auto endpoints = node.endpoints();
     // A node also reaches itself; that way is of no use to others.
     std::erase_if(endpoints, [](const std::string& endpoint) { return endpoint.starts_with("self://"); });

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "doctor/parse.hpp"
 
+#include <cinnabar/base/parse_number.hpp>
+
 #include <charconv>
 
 namespace cinnabar::tools::doctor {
@@ -27,10 +29,7 @@ std::vector<std::string> words_of(std::string_view text) {
 }
 
 std::optional<std::uint64_t> number_of(std::string_view text) {
-    std::uint64_t value = 0;
-    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (failure != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-    return value;
+    return parse_number<std::uint64_t>(text);
 }
 
 std::string chosen_of(std::string_view text) {

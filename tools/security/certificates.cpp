@@ -1,48 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "security/certificates.hpp"
 
+#include "security/authority.hpp"
 #include "security/names.hpp"
 #include "security/new_file.hpp"
+#include "security/revocations.hpp"
 
-#include <openssl/bn.h>
-#include <openssl/err.h>
-#include <openssl/evp.h>
-#include <openssl/pem.h>
-#include <openssl/x509v3.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <memory>
-#include <string_view>
 
 namespace cinnabar::tools::security {
 namespace {
-
-template <auto Function>
-struct FreedBy {
-    template <typename T>
-    void operator()(T* one) const noexcept {
-        Function(one);
-    }
-};
-using Bio = std::unique_ptr<BIO, FreedBy<&BIO_free>>;
-using PrivateKey = std::unique_ptr<EVP_PKEY, FreedBy<&EVP_PKEY_free>>;
-using Certificate = std::unique_ptr<X509, FreedBy<&X509_free>>;
-using Extension = std::unique_ptr<X509_EXTENSION, FreedBy<&X509_EXTENSION_free>>;
-using Number = std::unique_ptr<BIGNUM, FreedBy<&BN_free>>;
-
-struct Signer {
-    Certificate certificate;
-    PrivateKey key;
-};
-
-Error failed(std::string_view hint, std::string subject = {}) {
-    const char* const why = ERR_reason_error_string(ERR_peek_last_error());
-    ERR_clear_error();
-    if (why) subject += (subject.empty() ? "" : ": ") + std::string(why);
-    return Error(Errc::invalid_argument, hint, std::move(subject));
-}
 
 bool set_serial(X509& certificate) {
     const Number serial(BN_new());
@@ -99,14 +69,8 @@ Result<Signer> begin(const std::string& name, const Validity& validity) {
     const bool set = made.certificate && made.key && X509_set_version(made.certificate.get(), X509_VERSION_3) == 1 &&
                      set_serial(*made.certificate) && set_times(*made.certificate, validity) &&
                      set_name(*made.certificate, name) && X509_set_pubkey(made.certificate.get(), made.key.get()) == 1;
-    if (!set) return failed("OpenSSL cannot make the certificate", name);
+    if (!set) return openssl_failed("OpenSSL cannot make the certificate", name);
     return made;
-}
-
-std::string content_of(BIO& bio) {
-    char* begin = nullptr;
-    const long bytes = BIO_get_mem_data(&bio, &begin);
-    return {begin, static_cast<std::size_t>(bytes)};
 }
 
 Result<void> write_files(const Signer& made, const std::string& path) {
@@ -114,7 +78,7 @@ Result<void> write_files(const Signer& made, const std::string& path) {
     const Bio key(BIO_new(BIO_s_secmem()));
     if (!certificate || !key || PEM_write_bio_X509(certificate.get(), made.certificate.get()) != 1 ||
         PEM_write_bio_PrivateKey(key.get(), made.key.get(), nullptr, nullptr, 0, nullptr, nullptr) != 1)
-        return failed("OpenSSL cannot write the certificate", path);
+        return openssl_failed("OpenSSL cannot write the certificate", path);
     std::string secret = content_of(*key);
     auto written = write_new_file(path + ".key", secret, 0600);
     OPENSSL_cleanse(secret.data(), secret.size());
@@ -122,22 +86,6 @@ Result<void> write_files(const Signer& made, const std::string& path) {
     written = write_new_file(path + ".pem", content_of(*certificate), 0644);
     if (!written) (void)::unlink((path + ".key").c_str());
     return written;
-}
-
-Result<Signer> read_authority(const std::string& folder) {
-    CINNABAR_TRY(const std::string certificate, read_small_file(folder + "/ca.pem"));
-    CINNABAR_TRY(std::string key, read_small_file(folder + "/ca.key"));
-    const Bio certificate_source(BIO_new_mem_buf(certificate.data(), static_cast<int>(certificate.size())));
-    const Bio key_source(BIO_new_mem_buf(key.data(), static_cast<int>(key.size())));
-    Signer signer;
-    if (certificate_source && key_source) {
-        signer.certificate.reset(PEM_read_bio_X509(certificate_source.get(), nullptr, nullptr, nullptr));
-        signer.key.reset(PEM_read_bio_PrivateKey(key_source.get(), nullptr, nullptr, const_cast<char*>("")));
-    }
-    OPENSSL_cleanse(key.data(), key.size());
-    if (!signer.certificate || !signer.key || X509_check_private_key(signer.certificate.get(), signer.key.get()) != 1)
-        return failed("that is no authority: make one with `cinnabar cert ca`", folder);
-    return signer;
 }
 
 Result<void> make_folder(const std::string& folder) {
@@ -160,8 +108,9 @@ Result<void> make_authority(const std::string& folder, const std::string& name, 
     X509& own = *made.certificate;
     if (X509_set_issuer_name(&own, X509_get_subject_name(&own)) != 1 || !extend_authority(own) ||
         X509_sign(&own, made.key.get(), EVP_sha256()) == 0)
-        return failed("OpenSSL cannot sign the certificate", name);
-    return write_files(made, folder + "/ca");
+        return openssl_failed("OpenSSL cannot sign the certificate", name);
+    CINNABAR_TRY_VOID(write_files(made, folder + "/ca"));
+    return revoke(folder, {});
 }
 
 Result<void> make_certificate(const std::string& authority, const std::string& into, const Subject& subject,
@@ -177,7 +126,7 @@ Result<void> make_certificate(const std::string& authority, const std::string& i
     X509& own = *made.certificate;
     if (X509_set_issuer_name(&own, X509_get_subject_name(signer.certificate.get())) != 1 ||
         !extend_subject(own, *signer.certificate, subject) || X509_sign(&own, signer.key.get(), EVP_sha256()) == 0)
-        return failed("OpenSSL cannot sign the certificate", subject.name);
+        return openssl_failed("OpenSSL cannot sign the certificate", subject.name);
     return write_files(made, into + "/" + subject.name);
 }
 

@@ -27,8 +27,8 @@ struct Subject {
     bool serves = false;
 };
 
-// FOLDER/ca.pem and FOLDER/ca.key, in a folder that is made if it is not there. exists; invalid_argument: the name;
-// and what the system says.
+// FOLDER/ca.pem, FOLDER/ca.key, and FOLDER/ca.crl, which names nothing yet (revocations.hpp), in a folder that is made
+// if it is not there. exists; invalid_argument: the name; and what the system says.
 [[nodiscard]] Result<void> make_authority(const std::string& folder, const std::string& name, const Validity& validity);
 
 // INTO/NAME.pem and INTO/NAME.key, signed by the authority in `authority`. The same errors; also invalid_argument:

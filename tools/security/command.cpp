@@ -2,6 +2,7 @@
 #include "security/command.hpp"
 
 #include "security/certificates.hpp"
+#include "security/revocations.hpp"
 #include "security/shared_key.hpp"
 #include "terminal/report.hpp"
 
@@ -96,6 +97,31 @@ void add_certificate(CLI::App& cert, Run& run, const char* kind, bool serves) {
     });
 }
 
+// A name is that of a certificate in the authority's folder; what has a slash is a path.
+std::string certificate_path(const std::string& authority, const std::string& named) {
+    return named.find('/') == named.npos ? authority + "/" + named + ".pem" : named;
+}
+
+void add_revocation(CLI::App& cert, Run& run) {
+    auto& command =
+        *cert.add_subcommand("revoke", "Revoke certificates before they run out: cinnabar cert revoke FOLDER NAME...");
+    const auto authority = std::make_shared<std::string>();
+    const auto named = std::make_shared<std::vector<std::string>>();
+    command.add_option("FOLDER", *authority, "Where the authority is")->required();
+    command.add_option(
+        "NAME", *named,
+        "Certificates in FOLDER, by what they are called, or the paths of others; none: the list is only "
+        "signed anew");
+    command.callback([authority, named, &run] {
+        run = [authority, named] {
+            std::vector<std::string> paths;
+            for (const std::string& each : *named) paths.push_back(certificate_path(*authority, each));
+            return told(revoke(*authority, paths),
+                        fmt::format("bring {}/ca.crl to all that believe this authority (--crl)", *authority));
+        };
+    });
+}
+
 }  // namespace
 
 void add_commands(CLI::App& app, Run& run) {
@@ -105,6 +131,7 @@ void add_commands(CLI::App& app, Run& run) {
     add_authority(cert, run);
     add_certificate(cert, run, "server", true);
     add_certificate(cert, run, "client", false);
+    add_revocation(cert, run);
 }
 
 void add_tls_options(CLI::App& command, na::TlsOptions& tls) {
@@ -116,6 +143,7 @@ void add_certificate_options(CLI::App& command, na::TlsOptions& tls) {
     command.add_option("--cert", tls.certificate_file, "tcps: the own certificate (cinnabar cert)");
     command.add_option("--cert-key", tls.private_key_file, "tcps: its key, if that is in another file");
     command.add_option("--ca", tls.ca_file, "tcps: the certificates of those that sign the other side's");
+    command.add_option("--crl", tls.crl_file, "tcps: what those have revoked (cinnabar cert revoke)");
     command.add_option("--peer-name", tls.peer_name,
                        "tcps: what a server's certificate is for (default: the host in its address)");
 }

@@ -15,7 +15,7 @@ namespace cinnabar::tools::security {
 // Adds both. `run` is set once the command line was read and asks for one.
 void add_commands(CLI::App& app, std::function<ExitCode()>& run);
 
-// --cert, --cert-key, --ca and --peer-name, for addresses of tcps.
+// --cert, --cert-key, --ca, --crl and --peer-name, for addresses of tcps.
 void add_certificate_options(CLI::App& command, na::TlsOptions& tls);
 // The same and --key-file, of a command that has no other use for that.
 void add_tls_options(CLI::App& command, na::TlsOptions& tls);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 
 namespace cinnabar::tools::security {
 namespace {
@@ -40,8 +41,17 @@ Result<void> write_new_file(const std::string& path, std::string_view content, m
     return error;
 }
 
-Result<std::string> read_small_file(const std::string& path) {
-    constexpr std::size_t bytes_max = 64 * 1024;
+Result<void> replace_file(const std::string& path, std::string_view content, mode_t mode) {
+    const std::string next = path + ".next";
+    (void)::unlink(next.c_str());  // of one that was killed
+    CINNABAR_TRY_VOID(write_new_file(next, content, mode));
+    if (::rename(next.c_str(), path.c_str()) == 0) return {};
+    Error error = system_error("cannot replace the file", path);
+    (void)::unlink(next.c_str());
+    return error;
+}
+
+Result<std::string> read_small_file(const std::string& path, std::size_t bytes_max) {
     const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (!file) return system_error("cannot open the file", path);
     std::string content(bytes_max + 1, '\0');
@@ -53,7 +63,7 @@ Result<std::string> read_small_file(const std::string& path) {
         if (count == 0) break;
         have += static_cast<std::size_t>(count);
     }
-    if (have > bytes_max) return Error(Errc::too_large, "a certificate or its key has at most 64 KiB", path);
+    if (have > bytes_max) return Error(Errc::too_large, "the file is too large for what it should be", path);
     content.resize(have);
     return content;
 }

@@ -5,7 +5,7 @@
 #include "watch/command.hpp"
 #include "watch/page_site.hpp"
 
-#include <charconv>
+#include <cinnabar/base/parse_number.hpp>
 
 namespace cinnabar::tools::watch {
 namespace {
@@ -20,11 +20,9 @@ Result<Place> place_of(const std::string& text) {
     const auto colon = text.rfind(':');
     const Error wrong(Errc::bad_address, "give ADDRESS:PORT, such as 127.0.0.1:9464", text);
     if (colon == std::string::npos) return wrong;
-    Place place{text.substr(0, colon), 0};
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data() + colon + 1, end, place.port);
-    if (error != std::errc() || stop != end) return wrong;
-    return place;
+    const auto port = parse_number<decltype(Place::port)>(std::string_view(text).substr(colon + 1));
+    if (!port) return wrong;
+    return Place{text.substr(0, colon), *port};
 }
 
 Result<void> serve(const PageOptions& options, const Interrupt& interrupt) {

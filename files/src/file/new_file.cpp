@@ -2,8 +2,8 @@
 #include "file/journal.hpp"
 #include "file/naming.hpp"
 #include "file/stored_checksum.hpp"
-#include "file/whole_io.hpp"
 
+#include <cinnabar/base/whole_io.hpp>
 #include <cinnabar/files/file_error.hpp>
 #include <cinnabar/files/name.hpp>
 #include <cinnabar/files/new_file.hpp>

@@ -2,8 +2,8 @@
 // New files that go on from their remains, and leave some.
 #include "file/journal.hpp"
 #include "file/staging.hpp"
-#include "file/whole_io.hpp"
 
+#include <cinnabar/base/whole_io.hpp>
 #include <cinnabar/files/file_error.hpp>
 #include <cinnabar/files/new_file.hpp>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "file/entries.hpp"
 #include "file/stored_checksum.hpp"
-#include "file/whole_io.hpp"
 
+#include <cinnabar/base/whole_io.hpp>
 #include <cinnabar/files/file_error.hpp>
 #include <cinnabar/files/name.hpp>
 #include <cinnabar/files/source_file.hpp>

@@ -32,6 +32,11 @@ std::string client_name(const na::Addr& source) {
     return source.is_connection() ? host_of(source.body().from) : source.to_string();
 }
 
+void Account::change(const Quota& quota) noexcept {
+    if (quota.bytes_per_second != quota_.bytes_per_second) rate_ = Rate(quota.bytes_per_second);
+    quota_ = quota;
+}
+
 Result<void> Account::charge(std::uint64_t bytes, std::uint64_t files) {
     if (bytes > quota_.bytes - std::min(bytes_, quota_.bytes))
         return Error{Errc::no_space, "this client's quota of bytes does not allow it (serve --policy, --client-quota)"};
@@ -54,8 +59,10 @@ Result<Charge> Charge::make(std::shared_ptr<Account> account, std::uint64_t byte
 
 Result<std::shared_ptr<Account>> Accounts::of(const std::string& client, const Quota* own) {
     const Quota& quota = own ? *own : quota_;
+    const auto found = accounts_.find(client);
+    if (found != accounts_.end()) found->second->change(quota);
     if (!quota.limits()) return std::shared_ptr<Account>();
-    if (const auto found = accounts_.find(client); found != accounts_.end()) return found->second;
+    if (found != accounts_.end()) return found->second;
     if (accounts_.size() >= accounts_max)
         std::erase_if(accounts_,
                       [](const auto& entry) { return entry.second.use_count() == 1 && entry.second->empty(); });

@@ -30,6 +30,8 @@ class Account {
   public:
     explicit Account(const Quota& quota) noexcept : quota_(quota), rate_(quota.bytes_per_second) {}
 
+    // Another quota, for what it has saved so far and all that comes.
+    void change(const Quota& quota) noexcept;
     // no_space: it would be over the quota.
     [[nodiscard]] Result<void> charge(std::uint64_t bytes, std::uint64_t files);
     void give_back(std::uint64_t bytes, std::uint64_t files) noexcept {
@@ -79,8 +81,9 @@ class Accounts {
 
     explicit Accounts(const Quota& quota) noexcept : quota_(quota) {}
 
-    // That of the client, whose quota may be another one than that of all; null where nothing is limited. overloaded:
-    // there are too many clients. Those that have no session and have saved nothing are forgotten first.
+    // That of the client, with the quota that it has now, which may be another one than that of all; null where nothing
+    // is limited. overloaded: there are too many clients. Those that have no session and have saved nothing are
+    // forgotten first.
     [[nodiscard]] Result<std::shared_ptr<Account>> of(const std::string& client, const Quota* own = nullptr);
     [[nodiscard]] std::size_t count() const noexcept { return accounts_.size(); }
 

@@ -3,18 +3,14 @@
 // them and resumes the task on its own executor. Jobs start in the order in which they were queued.
 #pragma once
 
+#include <cinnabar/base/work_threads.hpp>
 #include <cinnabar/hl/executor.hpp>
 #include <cinnabar/hl/task.hpp>
 
-#include <condition_variable>
 #include <coroutine>
-#include <cstdint>
-#include <mutex>
 #include <optional>
-#include <thread>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace cinnabar::files {
 
@@ -22,17 +18,14 @@ class Disk {
   public:
     // A piece of blocking work. Lives in the task that awaits it, so queueing allocates nothing.
     struct Errand {
-        Errand* next = nullptr;
+        Work queued;
         void (*work)(Errand& self) noexcept = nullptr;
         hl::Job job;
         hl::Executor* executor = nullptr;  // null: no task waits, and the errand deletes itself
     };
 
-    explicit Disk(unsigned threads);
-    // Waits until everything that is queued has run. Nothing may be queued any more.
-    ~Disk();
-    Disk(const Disk&) = delete;
-    Disk& operator=(const Disk&) = delete;
+    // Its end waits until everything that is queued has run. Nothing may be queued any more.
+    explicit Disk(unsigned threads) : threads_(threads) {}
 
     template <typename F>
     struct [[nodiscard]] Run : Errand {
@@ -84,15 +77,17 @@ class Disk {
     }
 
   private:
-    void queue(Errand& errand) noexcept;
-    void serve();
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    Errand* first_ = nullptr;
-    Errand* last_ = nullptr;
-    unsigned idle_ = 0;
-    bool closing_ = false;
-    std::vector<std::thread> threads_;
+    void queue(Errand& errand) noexcept {
+        errand.queued.user = &errand;
+        errand.queued.run = [](Work& queued) noexcept {
+            auto& self = *static_cast<Errand*>(queued.user);
+            hl::Executor* const executor = self.executor;
+            self.work(self);
+            if (executor) executor->post(self.job);  // the task may resume and destroy the errand
+        };
+        threads_.queue(errand.queued);
+    }
+    WorkThreads threads_;
 };
 
 }  // namespace cinnabar::files

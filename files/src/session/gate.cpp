@@ -26,7 +26,7 @@ Result<HelloOut> Gate::hello(const HelloIn& in, const na::Addr& source) const {
     if (in.version != protocol_version) return Error{Errc::unsupported, "the server speaks version 4 of the protocol"};
     HelloOut out;
     out.version = protocol_version;
-    out.wants_key = key_.has_value();
+    out.wants_key = wants_key(source);
     out.challenge.nonce = make_nonce();
     out.challenge.issued_us = clock_.now_us();
     out.challenge.tag = secret_.sign(tag_text(in.nonce, out.challenge, source));
@@ -39,7 +39,8 @@ Result<LoginOut> Gate::login(const LoginIn& in, const na::Addr& source) {
     if (!secret_.accepts(challenge.tag, tag_text(in.nonce, challenge, source)) ||
         now - challenge.issued_us >= challenge_us)
         return Error{Errc::timed_out, "no challenge of this connection, or it is too late for it: log in again"};
-    if (key_ && !key_->accepts_client(in.proof, in.nonce, challenge.nonce))
+    const bool by_key = wants_key(source);
+    if (by_key && !key_->accepts_client(in.proof, in.nonce, challenge.nonce))
         return Error{Errc::permission, "the key is not that of the server"};
     if (sessions_.contains(&source.body())) return Error{Errc::overloaded, "the connection has a session already"};
     if (sessions_.size() >= sessions_max) return Error{Errc::overloaded, "too many sessions"};
@@ -48,14 +49,14 @@ Result<LoginOut> Gate::login(const LoginIn& in, const na::Addr& source) {
     out.window_bytes = limits_.window_bytes;
     out.windows_max = limits_.windows_max;
     std::optional<Secret> secret;
-    if (key_) {
+    if (by_key) {
         out.proof = key_->prove_server({in.nonce, challenge.nonce, out.token, out.window_bytes, out.windows_max});
         secret = key_->session_secret(in.nonce, challenge.nonce, out.token);
     }
     auto session = std::make_shared<Session>();
     session->seals = Seals(out.token, std::move(secret));
     session->source = source;
-    session->proven = key_.has_value() || source.identity() != nullptr;
+    session->proven = by_key || source.identity() != nullptr;
     sessions_.emplace(&source.body(), Entry{std::move(session), clock_.now_us() + challenge_us});
     return out;
 }

@@ -84,6 +84,8 @@ class Gate {
         std::shared_ptr<Session> session;
         TimeUs until;  // the hold call must arrive
     };
+    // Whose connection has proven who they are (tcps) prove nothing again, and their calls need no seals of ours.
+    [[nodiscard]] bool wants_key(const na::Addr& source) const { return key_ && !source.identity(); }
     [[nodiscard]] MacText tag_text(const Nonce& client, const Challenge& challenge, const na::Addr& source) const;
     std::optional<Key> key_;
     Limits limits_;

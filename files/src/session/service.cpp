@@ -60,6 +60,7 @@ Service::Service(Root root, std::optional<Key> key, const ServerOptions& options
       buffers_(std::move(buffers)),
       options_(options),
       hooks_(std::move(hooks)),
+      policy_(options.policy),
       accounts_(Quota{options.client_bytes_max, options.client_files_max, options.client_bytes_per_second}),
       gate_(std::move(key), Gate::Limits{options.window_bytes, options.windows_max}) {}
 
@@ -97,6 +98,11 @@ Result<void> Service::serve_files_on(const hl::NodeRef& node) {
     return node.serve(abort_rpc, [this](hl::Request<AbortIn> request) { return abort(request); });
 }
 
+void Service::replace_policy(std::shared_ptr<const AccessPolicy> policy) {
+    const std::lock_guard lock(policy_mutex_);
+    policy_.swap(policy);
+}
+
 bool Service::drain(std::chrono::duration<double> span) {
     draining_.store(true, std::memory_order_relaxed);
     return under_way_.wait_for_none(span);
@@ -123,10 +129,11 @@ Result<LoginOut> Service::login(const hl::Request<LoginIn>& request) {
 
 Result<void> Service::give_account(const LoginOut& out, const na::Addr& client) {
     CINNABAR_TRY(const auto session, gate_.find(out.token, client));
-    Result<void> may = options_.policy ? options_.policy->may_log_in(client) : Result<void>();
+    const auto policy = this->policy();
+    Result<void> may = policy ? policy->may_log_in(client) : Result<void>();
     if (!may) gate_.end(*session);
     if (!may) return std::move(may).error();
-    auto account = accounts_.of(client_name(client), options_.policy ? options_.policy->quota_of(client) : nullptr);
+    auto account = accounts_.of(client_name(client), policy ? policy->quota_of(client) : nullptr);
     if (!account) gate_.end(*session);
     if (!account) return std::move(account).error();
     session->account = *std::move(account);

@@ -118,6 +118,9 @@ class Service {
     // exists: the node serves a save service already.
     [[nodiscard]] Result<void> serve_on(const hl::NodeRef& node);
 
+    // Server::replace_policy. Any thread.
+    void replace_policy(std::shared_ptr<const AccessPolicy> policy);
+
     // Takes no new file from now on and waits for those under way; false when some were left after `span`. Any thread
     // but the loop's.
     [[nodiscard]] bool drain(std::chrono::duration<double> span);
@@ -150,8 +153,12 @@ class Service {
     }
     [[nodiscard]] hl::Task<Result<void>> may_begin(const std::shared_ptr<Session>& session, std::uint64_t bytes,
                                                    hl::NodeRef node) const;
+    [[nodiscard]] std::shared_ptr<const AccessPolicy> policy() const {
+        const std::lock_guard lock(policy_mutex_);
+        return policy_;
+    }
     [[nodiscard]] Result<void> may_access(const AccessRequest& access) const {
-        if (options_.policy) CINNABAR_TRY_VOID(options_.policy->may(access));
+        if (const auto policy = this->policy()) CINNABAR_TRY_VOID(policy->may(access));
         return hooks_.may_access ? hooks_.may_access(access) : Result<void>();
     }
     // The session is on the account of its client from now on. overloaded: there are too many.
@@ -209,6 +216,8 @@ class Service {
     Buffers buffers_;
     ServerOptions options_;
     ServerHooks hooks_;
+    mutable std::mutex policy_mutex_;
+    std::shared_ptr<const AccessPolicy> policy_;
     Claims claims_;
     Accounts accounts_;
     UnderWay under_way_;

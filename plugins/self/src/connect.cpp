@@ -72,6 +72,7 @@ void SelfPort::tell_disconnect(Mailbox& mailbox, std::uint64_t connection, std::
 // Ends a connection or a dial.
 void SelfPort::lost(SelfPeer& peer, Errc why) noexcept {
     peer.farewell_.reset();
+    send_unsent(peer);
     const bool was_connected = std::exchange(peer.mailbox_, nullptr) != nullptr;
     peer.state_ = na::PeerState::idle;
     end_waiting(peer, why);
@@ -81,6 +82,7 @@ void SelfPort::lost(SelfPeer& peer, Errc why) noexcept {
 }
 
 void SelfPort::say_farewell(SelfPeer& peer) noexcept {
+    send_unsent(peer);  // before it
     if (peer.farewell_) tell_disconnect(*peer.mailbox_, peer.connection_, std::move(peer.farewell_));
 }
 

@@ -4,12 +4,15 @@
 #include <sched.h>
 
 #include <new>
+#include <utility>
 
 namespace cinnabar::self_ {
 
 Mailbox::~Mailbox() {
-    for (WorkQueue left = inbox_.take_all(); Work* letter = left.pop_front();) {
-        give_back(static_cast<Letter&>(*letter));
+    for (WorkQueue left = inbox_.take_all(); Work* first = left.pop_front();) {
+        for (auto* letter = static_cast<Letter*>(first); letter;) {
+            give_back(*std::exchange(letter, std::exchange(letter->rest, nullptr)));
+        }
     }
 }
 
@@ -18,29 +21,16 @@ void Mailbox::close() noexcept {
     while (visits_.load(std::memory_order_acquire) != closed_bit) ::sched_yield();
 }
 
-void Mailbox::give_back(Letter& letter) noexcept {
-    if (letter.control) {
-        delete &letter;
-    } else {
-        letters_.release(letter);
-    }
-}
+void Mailbox::free_control(Letter& letter) noexcept { delete &letter; }
 
 Mailbox::Visit::Visit(Mailbox& mailbox) noexcept
     : mailbox_(mailbox), ok_((mailbox.visits_.fetch_add(1, std::memory_order_acquire) & closed_bit) == 0) {}
 
-Letter* Mailbox::Visit::take(LetterKind kind) noexcept {
-    Letter* letter = mailbox_.letters_.acquire();
-    if (!letter) return nullptr;
-    if (!letter->buffer && kind != LetterKind::notify) {
-        letter->buffer.reset(new (std::nothrow) std::byte[mailbox_.message_bytes_max_]);
-        if (!letter->buffer) {
-            mailbox_.letters_.release(*letter);
-            return nullptr;
-        }
-    }
-    letter->kind = kind;
-    return letter;
+Letter* Mailbox::with_buffer(Letter& letter) noexcept {
+    letter.buffer.reset(new (std::nothrow) std::byte[message_bytes_max_]);
+    if (letter.buffer) return &letter;
+    letters_.release(letter);
+    return nullptr;
 }
 
 void Mailbox::Visit::push(Letter& letter) noexcept {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a context receives from other contexts of this process. Any thread puts letters in, the owner of the context
-// takes them out. Shared by the port and by the ports that are connected to it, so that it outlives a port that closes
-// while others post.
+// Where a context receives from other contexts of this process. Any thread puts letters in, in chains, the owner of the
+// context takes them out. Shared by the port and by the ports that are connected to it, so that it outlives a port that
+// closes while others post.
 #pragma once
 
 #include <cinnabar/base/slot_pool.hpp>
@@ -24,7 +24,8 @@ enum class LetterKind : std::uint8_t { unexpected, expected, notify, connect, di
 // Letters that connect and disconnect are allocated one by one (`control`). All others are the receive slots of the
 // mailbox's pool. A slot's buffer is allocated at its first use and then stays, so memory grows with the messages that
 // wait at the same time.
-struct Letter : PoolSlot, Work {  // a Work that is never run: the link of the queue
+struct Letter : PoolSlot, Work {  // a Work that is never run: the link of the queue, of the first of a chain
+    Letter* rest = nullptr;       // of the chain that it came in
     LetterKind kind = LetterKind::unexpected;
     bool control = false;
     na::ContextId source = 0;
@@ -62,6 +63,21 @@ class Mailbox {
     [[nodiscard]] std::size_t message_bytes_max() const noexcept { return message_bytes_max_; }
     [[nodiscard]] std::uint32_t initial_credits() const noexcept { return initial_credits_; }
 
+    // Null when all receive slots are taken or memory is short. Any thread.
+    [[nodiscard]] Letter* take(LetterKind kind) noexcept {
+        Letter* letter = letters_.acquire();
+        if (!letter) return nullptr;
+        letter->kind = kind;
+        return letter->buffer || kind == LetterKind::notify ? letter : with_buffer(*letter);
+    }
+    // Of a letter, or of one that was taken and will not be delivered. Any thread.
+    void give_back(Letter& letter) noexcept {
+        if (letter.control) return free_control(letter);
+        letters_.release(letter);
+    }
+    // Whether letters are delivered no more. Any thread; a snapshot.
+    [[nodiscard]] bool closed() const noexcept { return (visits_.load(std::memory_order_relaxed) & closed_bit) != 0; }
+
     // For posting, any thread: a visit keeps the owner from closing the mailbox.
     class Visit;
 
@@ -73,9 +89,10 @@ class Mailbox {
     // Owner.
     [[nodiscard]] WorkQueue take_all() noexcept { return inbox_.take_all(); }
     [[nodiscard]] bool empty() const noexcept { return inbox_.empty(); }
-    void give_back(Letter& letter) noexcept;
 
   private:
+    [[nodiscard, gnu::cold, gnu::noinline]] Letter* with_buffer(Letter& letter) noexcept;
+    [[gnu::cold, gnu::noinline]] static void free_control(Letter& letter) noexcept;
     static constexpr std::uint32_t closed_bit = 0x8000'0000;
     const std::shared_ptr<Network> network_;
     SlotPool<Letter> letters_;
@@ -96,8 +113,7 @@ class Mailbox::Visit {
     Visit& operator=(const Visit&) = delete;
 
     [[nodiscard]] bool ok() const noexcept { return ok_; }
-    // Null when all receive slots are taken or memory is short.
-    [[nodiscard]] Letter* take(LetterKind kind) noexcept;
+    // The letter and the rest of its chain.
     void push(Letter& letter) noexcept;
 
   private:

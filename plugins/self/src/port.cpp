@@ -38,17 +38,15 @@ void SelfPort::close() noexcept {
         peer.state_ = na::PeerState::idle;
     });
     while (SelfOp* self_op = done_.pop_front()) host_.complete(*self_op->op, self_op->result);
-    while (Work* letter = inbox_.pop_front()) mailbox_->give_back(static_cast<Letter&>(*letter));
+    while (Letter* letter = next_letter()) mailbox_->give_back(*letter);
     for_each_peer([this](SelfPeer& peer) { host_.peer_gone(peer); });
 }
 
-SelfPeer* SelfPort::peer_of(na::ContextId context) noexcept {
+SelfPeer* SelfPort::make_peer(na::ContextId context) noexcept {
     if (context >= peers_.size()) return nullptr;
     auto& peer = peers_[context];
-    if (!peer) {
-        peer = std::make_unique<SelfPeer>(*this, transport_.addr_of(context));
-        peer->message_bytes_max_ = static_cast<std::uint32_t>(transport_.limits().message_bytes_max);
-    }
+    peer = std::make_unique<SelfPeer>(*this, transport_.addr_of(context));
+    peer->message_bytes_max_ = static_cast<std::uint32_t>(transport_.limits().message_bytes_max);
     return peer.get();
 }
 
@@ -145,9 +143,9 @@ Errc SelfPort::carry_out(na::Op& op, SelfPeer& peer) noexcept {
 
 Errc SelfPort::send(SelfPeer& peer, na::OpKind kind, na::Tag tag, ConstBytes message) noexcept {
     if (message.size() > peer.mailbox_->message_bytes_max()) return Errc::too_large;
-    Mailbox::Visit visit(*peer.mailbox_);
-    if (!visit.ok()) return Errc::peer_lost;
-    Letter* letter = visit.take(kind == na::OpKind::send_expected ? LetterKind::expected : LetterKind::unexpected);
+    if (peer.mailbox_->closed()) return Errc::peer_lost;
+    Letter* letter =
+        peer.mailbox_->take(kind == na::OpKind::send_expected ? LetterKind::expected : LetterKind::unexpected);
     if (!letter) return Errc::again;
     letter->source = mailbox_->context();
     letter->network = transport_.incarnation();
@@ -155,14 +153,13 @@ Errc SelfPort::send(SelfPeer& peer, na::OpKind kind, na::Tag tag, ConstBytes mes
     letter->tag = tag;
     letter->bytes = static_cast<std::uint32_t>(message.size());
     std::memcpy(letter->buffer.get(), message.data(), message.size());
-    visit.push(*letter);
+    add_unsent(peer, *letter);
     return Errc::ok;
 }
 
 Errc SelfPort::put_notify(na::Op& op, SelfPeer& peer) noexcept {
-    Mailbox::Visit visit(*peer.mailbox_);
-    if (!visit.ok()) return Errc::peer_lost;
-    Letter* letter = visit.take(LetterKind::notify);
+    if (peer.mailbox_->closed()) return Errc::peer_lost;
+    Letter* letter = peer.mailbox_->take(LetterKind::notify);
     if (!letter) return Errc::again;
     const Errc result = access_memory(peer.mailbox_->network().leases, op);
     if (result != Errc::ok) {
@@ -173,8 +170,34 @@ Errc SelfPort::put_notify(na::Op& op, SelfPeer& peer) noexcept {
     letter->network = transport_.incarnation();
     letter->connection = peer.connection_;
     letter->tag = op.notify;
-    visit.push(*letter);
+    add_unsent(peer, *letter);
     return Errc::ok;
+}
+
+void SelfPort::add_unsent(SelfPeer& peer, Letter& letter) noexcept {
+    if (peer.unsent_) {
+        peer.unsent_last_->rest = &letter;
+    } else {
+        peer.unsent_ = &letter;
+        unsent_.push_back(peer);
+    }
+    peer.unsent_last_ = &letter;
+}
+
+// Requires: it is in no list any more. What is for a mailbox that has closed goes with the connection.
+void SelfPort::hand_over(SelfPeer& peer) noexcept {
+    Mailbox::Visit visit(*peer.mailbox_);
+    if (visit.ok()) return visit.push(*std::exchange(peer.unsent_, nullptr));
+    while (Letter* letter = peer.unsent_) {
+        peer.unsent_ = std::exchange(letter->rest, nullptr);
+        peer.mailbox_->give_back(*letter);
+    }
+}
+
+void SelfPort::send_unsent(SelfPeer& peer) noexcept {
+    if (!peer.unsent_) return;
+    unsent_.remove(peer);
+    hand_over(peer);
 }
 
 unsigned SelfPort::poll() noexcept {
@@ -188,7 +211,9 @@ unsigned SelfPort::poll() noexcept {
     }
     done += poll_busy();
     done += poll_inbox();
-    return done + poll_done();
+    done += poll_done();
+    flush();  // what arrivals and completions have posted
+    return done;
 }
 
 unsigned SelfPort::poll_busy() noexcept {
@@ -227,12 +252,19 @@ unsigned SelfPort::poll_inbox() noexcept {
     }
     unsigned done = 0;
     while (done < letters_per_poll) {
-        Work* letter = inbox_.pop_front();
+        Letter* const letter = next_letter();
         if (!letter) break;
-        deliver(static_cast<Letter&>(*letter));
+        deliver(*letter);
         ++done;
     }
     return done;
+}
+
+Letter* SelfPort::next_letter() noexcept {
+    Letter* letter = chain_;
+    if (!letter) letter = static_cast<Letter*>(inbox_.pop_front());
+    if (letter) chain_ = std::exchange(letter->rest, nullptr);
+    return letter;
 }
 
 unsigned SelfPort::poll_done() noexcept {
@@ -250,7 +282,8 @@ unsigned SelfPort::poll_done() noexcept {
 }
 
 bool SelfPort::prepare_wait() noexcept {
-    return events_ == 0 && busy_.empty() && inbox_.empty() && done_.empty() && mailbox_->empty();
+    return events_ == 0 && busy_.empty() && unsent_.empty() && !chain_ && inbox_.empty() && done_.empty() &&
+           mailbox_->empty();
 }
 
 Errc SelfPort::keep(na::Arrival& arrival, na::Kept& out) noexcept {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A context's port on a `self` network. An op is carried out by the thread that posts it and completes at the next
-// poll. It waits while its peer is being connected or has no receive slot left.
+// poll. It waits while its peer is being connected or has no receive slot left. Letters to a peer leave in a chain,
+// with the next flush: the peer's mailbox is visited, and its context woken, once for all of them.
 #pragma once
 
 #include "mailbox.hpp"
@@ -38,6 +39,9 @@ class SelfPeer final : public na::Peer {
     std::unique_ptr<Letter> farewell_;  // the letter for a disconnect; null if the peer is this context itself
     std::uint64_t connection_ = 0;      // if both dialled at once, the later of the two numbers
     std::uint64_t refuse_below_ = 0;    // connections with smaller numbers were ended by a disconnect
+    Letter* unsent_ = nullptr;          // a chain
+    Letter* unsent_last_ = nullptr;
+    ListLink<SelfPeer> unsent_link_;  // in SelfPort::unsent_ while there are some
     SelfOps waiting_;
     ListLink<SelfPeer> busy_link_;  // in SelfPort::busy_ while ops wait
     Errc lost_why_ = Errc::ok;      // of a loss that poll() has yet to report
@@ -56,7 +60,10 @@ class SelfPort final : public na::Port {
     void cancel(na::Op& op) noexcept override;
     unsigned poll() noexcept override;
     [[nodiscard]] bool hot() const noexcept override { return true; }  // it has no descriptors
-    void flush() noexcept override {}
+    void flush() noexcept override {
+        while (SelfPeer* peer = unsent_.pop_front()) hand_over(*peer);
+    }
+    [[nodiscard]] bool holds_unsent() const noexcept override { return !unsent_.empty(); }
     [[nodiscard]] bool prepare_wait() noexcept override;
     [[nodiscard]] na::Message* take_message() noexcept override { return messages_.take(*this); }
     void give_message(na::Message& message) noexcept override { messages_.give(message); }
@@ -68,7 +75,12 @@ class SelfPort final : public na::Port {
   private:
     using BusyPeers = IntrusiveList<SelfPeer, &SelfPeer::busy_link_>;
 
-    SelfPeer* peer_of(na::ContextId context) noexcept;
+    // Of its own transport; made when it is new. Null: no such context.
+    SelfPeer* peer_of(na::ContextId context) noexcept {
+        SelfPeer* const known = context < peers_.size() ? peers_[context].get() : nullptr;
+        return known ? known : make_peer(context);
+    }
+    [[gnu::cold, gnu::noinline]] SelfPeer* make_peer(na::ContextId context) noexcept;
     [[nodiscard]] SelfPeer& peer_at(const std::string& endpoint, na::ContextId context);
     [[nodiscard]] SelfPeer* sender_of(const Letter& letter) noexcept;
     template <typename F>
@@ -81,6 +93,9 @@ class SelfPort final : public na::Port {
     [[nodiscard]] Errc carry_out(na::Op& op, SelfPeer& peer) noexcept;
     [[nodiscard]] Errc send(SelfPeer& peer, na::OpKind kind, na::Tag tag, ConstBytes message) noexcept;
     [[nodiscard]] Errc put_notify(na::Op& op, SelfPeer& peer) noexcept;
+    void add_unsent(SelfPeer& peer, Letter& letter) noexcept;
+    void hand_over(SelfPeer& peer) noexcept;
+    void send_unsent(SelfPeer& peer) noexcept;
     void finish(SelfOp& self_op, Errc result) noexcept;
     void end_waiting(SelfPeer& peer, Errc result) noexcept;
     void dial(SelfPeer& peer) noexcept;
@@ -92,6 +107,7 @@ class SelfPort final : public na::Port {
     void tell_disconnect(Mailbox& mailbox, std::uint64_t connection, std::unique_ptr<Letter> letter) noexcept;
     void say_farewell(SelfPeer& peer) noexcept;
     void on_connect(SelfPeer& peer, std::unique_ptr<Letter> letter) noexcept;
+    [[nodiscard]] Letter* next_letter() noexcept;
     void deliver(Letter& letter) noexcept;
     void hand_out(Letter& letter, SelfPeer& peer) noexcept;
     unsigned poll_busy() noexcept;
@@ -106,7 +122,9 @@ class SelfPort final : public na::Port {
     std::vector<std::unique_ptr<SelfPeer>>
         others_;  // of other transports of this process; their addresses have no incarnation
     BusyPeers busy_;
-    WorkQueue inbox_;  // taken from the mailbox, not delivered yet
+    IntrusiveList<SelfPeer, &SelfPeer::unsent_link_> unsent_;
+    WorkQueue inbox_;          // chains that were taken from the mailbox and not delivered yet
+    Letter* chain_ = nullptr;  // the rest of the one that is being delivered
     SelfOps done_;
     std::uint32_t detached_ = 0;
     bool closed_ = false;

@@ -6,6 +6,7 @@
 #include <cinnabar/base/clock.hpp>
 #include <cinnabar/base/hex.hpp>
 #include <cinnabar/base/log.hpp>
+#include <cinnabar/base/parse_number.hpp>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -18,7 +19,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -129,11 +129,8 @@ Result<Audience> audience_of(const na::Uri& uri, Find&& find) {
     audience.user = ::geteuid();
     audience.group_name = uri.option("group");
     if (audience.group_name.empty()) return audience;
-    gid_t number = 0;
-    const char* const begin = audience.group_name.data();
-    const auto [end, failed] = std::from_chars(begin, begin + audience.group_name.size(), number);
-    audience.group = failed == std::errc() && end == begin + audience.group_name.size() ? std::optional(number)
-                                                                                        : find(audience.group_name);
+    audience.group = parse_number<gid_t>(audience.group_name);
+    if (!audience.group) audience.group = find(audience.group_name);
     if (!audience.group) return Error(Errc::bad_address, "no group of that name", audience.group_name);
     return audience;
 }

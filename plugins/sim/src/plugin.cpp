@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "world_state.hpp"
 
-#include <charconv>
+#include <cinnabar/base/parse_number.hpp>
+
 #include <map>
 #include <mutex>
 
@@ -32,12 +33,9 @@ Worlds& worlds() {
 Result<std::uint64_t> number_of(const na::Uri& uri, std::string_view option, std::uint64_t otherwise) {
     const std::string_view text = uri.option(option);
     if (text.empty()) return otherwise;
-    std::uint64_t number = 0;
-    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (failed != std::errc() || end != text.data() + text.size()) {
-        return Error(Errc::bad_address, "world and seed are numbers", uri.to_string());
-    }
-    return number;
+    const auto number = parse_number<std::uint64_t>(text);
+    if (!number) return Error(Errc::bad_address, "world and seed are numbers", uri.to_string());
+    return *number;
 }
 
 Result<std::unique_ptr<na::Transport>> open(const na::Uri& uri, const na::TransportOptions& options) {

@@ -83,13 +83,17 @@ void access(SimPort& port, SimOp& sim_op, SimPeer& peer) {
     const unsigned from = peer.end;
     const std::uint64_t id = sim_op.id;
     sim_op.pieces_left = static_cast<std::uint32_t>(pieces);
+    const bool gets = op.kind == na::OpKind::get;
+    const std::string& sender = link->ends[gets ? 1 - from : from].host;
+    const std::string& receiver = link->ends[gets ? from : 1 - from].host;
     TimeUs& last_arrival = link->ends[1 - from].last_arrival;
     TimeUs when = world.now_us();
     for (std::uint64_t i = 0; i < pieces; ++i) {
         const std::uint64_t begin = bytes * i / pieces;
         const std::uint64_t end = bytes * (i + 1) / pieces;
         // friendly: one after the other, and behind the messages before it; rdma_strict: in any order.
-        const TimeUs arrives = world.now_us() + world.travel_us(static_cast<std::size_t>(end));
+        const TimeUs travels = world.travel_us(static_cast<std::size_t>(end));
+        const TimeUs arrives = std::max(world.now_us() + travels, world.send_bytes(sender, receiver, end - begin));
         when = world.strict() ? arrives : std::max({arrives, when, last_arrival});
         if (!world.strict()) last_arrival = when;
         link->through(when, EventKind::piece,

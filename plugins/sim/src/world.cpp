@@ -22,6 +22,19 @@ TimeUs WorldState::travel_us(std::size_t bytes) noexcept {
     return takes;
 }
 
+TimeUs WorldState::send_bytes(const std::string& from, const std::string& to, std::uint64_t bytes) {
+    moved_[{from, to}] += bytes;
+    if (options_.host_bytes_per_us == 0) return now_;
+    TimeUs& busy_until = busy_until_[from];
+    busy_until = std::max(busy_until, now_) + bytes / options_.host_bytes_per_us;
+    return busy_until;
+}
+
+std::uint64_t WorldState::bytes_moved(const std::string& from, const std::string& to) const {
+    const auto at = moved_.find({from, to});
+    return at == moved_.end() ? 0 : at->second;
+}
+
 void WorldState::schedule(TimeUs when, EventKind kind, std::function<void()> run) {
     events_.push_back({std::max(when, now_), ++last_order_, kind, std::move(run)});
     std::push_heap(events_.begin(), events_.end(), &WorldState::later);
@@ -190,6 +203,9 @@ bool World::advance() { return state_->advance(); }
 World::HostCounts World::counts(std::string_view name) const {
     const SimTransport* host = state_->find(name);
     return host ? host->counts() : HostCounts{};
+}
+std::uint64_t World::bytes_moved(std::string_view from, std::string_view to) const {
+    return state_->bytes_moved(std::string(from), std::string(to));
 }
 std::uint64_t World::slot_misses() const noexcept { return state_->slot_misses(); }
 std::uint64_t World::trace_hash() const noexcept { return state_->trace_hash(); }

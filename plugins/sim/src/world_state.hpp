@@ -47,6 +47,9 @@ class WorldState final : public TimeSource, public std::enable_shared_from_this<
 
     // How long so many bytes travel, one way; random.
     [[nodiscard]] TimeUs travel_us(std::size_t bytes) noexcept;
+    // Bytes of an access begin to leave `from`: when they have all left. Counts them.
+    [[nodiscard]] TimeUs send_bytes(const std::string& from, const std::string& to, std::uint64_t bytes);
+    [[nodiscard]] std::uint64_t bytes_moved(const std::string& from, const std::string& to) const;
     void schedule(TimeUs when, EventKind kind, std::function<void()> run);
     [[nodiscard]] TimeUs next_event_us() const noexcept { return events_.empty() ? time_never : events_.front().when; }
     void run_to(TimeUs when);
@@ -109,6 +112,8 @@ class WorldState final : public TimeSource, public std::enable_shared_from_this<
     bool running_ = false;
     std::vector<SimTransport*> hosts_;                                   // in the order in which they were opened
     std::map<std::pair<std::string, std::string>, std::uint64_t> cuts_;  // names in order
+    std::map<std::pair<std::string, std::string>, std::uint64_t> moved_;  // from and to
+    std::map<std::string, TimeUs> busy_until_;                            // of what a host sends
     std::vector<Held> held_;                                             // what partitions hold back
 };
 

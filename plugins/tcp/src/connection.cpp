@@ -3,9 +3,16 @@
 
 #include "port.hpp"
 
+#include <cinnabar/base/log.hpp>
+
 #include <sys/epoll.h>
 
 namespace cinnabar::tcp {
+namespace {
+
+constexpr std::size_t guarded_record_bytes = 16 * 1024;  // of a guard, about
+
+}  // namespace
 
 bool Connection::open(TcpPort& port, TcpPeer& peer, na::Stream stream) noexcept {
     CINNABAR_ASSERT(!is_open());
@@ -14,8 +21,13 @@ bool Connection::open(TcpPort& port, TcpPeer& peer, na::Stream stream) noexcept 
     port_ = &port;
     peer_ = &peer;
     watching_room_ = false;
+    message_due_ = record_due_ = time_never;
+    partial_record_ = 0;
     // The first frames may have come with the greeting.
-    if (stream_.guard() && stream_.guard()->unread()) port.unread().push_back(*this);
+    if (stream_.guard()) {
+        list_guarded();
+        port.withdrawals().began(*this);
+    }
     return true;
 }
 
@@ -24,6 +36,8 @@ void Connection::close() noexcept {
     port_->output().remove(*this);
     port_->hot_connections().remove(*this);
     if (TcpPort::Unread::linked(*this)) port_->unread().remove(*this);
+    port_->partial_input().remove(*this);
+    port_->withdrawals().remove(*this);
     if (stream_.guard()) stream_.guard()->end();
     // If bytes were left unread, the kernel would reset the connection and drop data on its way to the peer.
     na::discard_received(stream_.fd());
@@ -57,6 +71,23 @@ void Connection::list_guarded() noexcept {
     na::StreamGuard& guard = *stream_.guard();
     if (guard.unread() && !TcpPort::Unread::linked(*this)) port_->unread().push_back(*this);
     if (guard.unsent() && !blocked) port_->output().block(*this);
+    if (const std::uint64_t partial = guard.partial_record(); partial != partial_record_) note_partial_record(partial);
+}
+
+void Connection::note_partial_record(std::uint64_t number) noexcept {
+    partial_record_ = number;
+    record_due_ = number == 0 ? time_never : port_->partial_input().due(guarded_record_bytes);
+    port_->partial_input().changed(*this);
+}
+
+void Connection::set_partial_message(std::size_t bytes) noexcept {
+    message_due_ = bytes == 0 ? time_never : port_->partial_input().due(bytes);
+    port_->partial_input().changed(*this);
+}
+
+void Connection::end_if_late() noexcept {
+    (void)receive();  // this context may have made no progress for a while
+    if (is_open() && !peer_->ending() && rest_due() <= port_->host().now_us()) fail(Errc::timed_out);
 }
 
 void Connection::transmit_guarded() noexcept {
@@ -65,6 +96,15 @@ void Connection::transmit_guarded() noexcept {
     if (!guard.unsent()) return;
     if (urgent()) peer_->delayed = true;  // all that it took may be encrypted, but what comes next waits
     port_->output().block(*this);
+}
+
+void Connection::withdraw() noexcept {
+    if (peer_->ending()) return;
+    static constinit LogLimit lines;
+    log_limited(lines, LogLevel::warning, LogModule::named(port_->transport().scheme()),
+                "%s proved a key or certificate that was withdrawn: its session ends",
+                peer_->addr().log_name().c_str());
+    fail(Errc::permission);
 }
 
 void Connection::fail(Errc why) noexcept { port_->end_session(*peer_, why); }

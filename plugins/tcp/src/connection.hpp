@@ -8,6 +8,10 @@
 #include <cinnabar/na/session/stream.hpp>
 #include <cinnabar/na/transport.hpp>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
 namespace cinnabar::tcp {
 
 class TcpPeer;
@@ -22,6 +26,8 @@ class Connection : public PoolSlot, public na::FdEvents {
     [[nodiscard]] bool is_open() const noexcept { return peer_ != nullptr; }
     [[nodiscard]] int fd() const noexcept { return stream_.fd(); }
     [[nodiscard]] const na::ProvenIdentity* identity() const noexcept { return stream_.identity(); }
+    // Null: the bytes are on the socket as they are.
+    [[nodiscard]] const na::StreamGuard* guard() const noexcept { return stream_.guard(); }
     [[nodiscard]] TcpPeer& peer() const noexcept { return *peer_; }
 
     void on_ready(std::uint32_t epoll_events) noexcept final;
@@ -44,15 +50,25 @@ class Connection : public PoolSlot, public na::FdEvents {
     // Read and written before the connections that move bulk data.
     [[nodiscard]] virtual bool urgent() const noexcept = 0;
 
+    // What the other side has proven is not good any more: the session ends.
+    void withdraw() noexcept;
+
     // Whether epoll reports room to write.
     void watch_room(bool wanted) noexcept;
 
+    // When the rest has to be here of what has come in part; time_never: nothing has.
+    [[nodiscard]] TimeUs rest_due() const noexcept { return std::min(message_due_, record_due_); }
+    // The rest is overdue: reads what is there, and ends the session if something is late still.
+    void end_if_late() noexcept;
+
     // For the port.
-    ListLink<Connection> output_link;  // in OutputLists
-    ListLink<Connection> unread_link;  // in the port's list of those that are read again without an event
-    bool blocked = false;              // the last write found no room
-    bool hot = false;                  // in HotConnections
-    std::uint16_t misses = 0;          // reads in a row that found nothing, while hot
+    ListLink<Connection> output_link;   // in OutputLists
+    ListLink<Connection> unread_link;   // in the port's list of those that are read again without an event
+    ListLink<Connection> partial_link;  // in PartialInput
+    ListLink<Connection> guarded_link;  // in Withdrawals
+    bool blocked = false;               // the last write found no room
+    bool hot = false;                   // in HotConnections
+    std::uint16_t misses = 0;           // reads in a row that found nothing, while hot
 
   protected:
     ~Connection() = default;
@@ -61,6 +77,8 @@ class Connection : public PoolSlot, public na::FdEvents {
     void close() noexcept;
     [[nodiscard]] TcpPort& port() const noexcept { return *port_; }
     [[nodiscard]] na::Stream& stream() noexcept { return stream_; }
+    // Of a message of so many bytes only a part has come; 0: no more.
+    void set_partial_message(std::size_t bytes) noexcept;
     // Ends the session once the stack has unwound: a read or write failed, or the bytes are malformed.
     void fail(Errc why) noexcept;
 
@@ -68,12 +86,16 @@ class Connection : public PoolSlot, public na::FdEvents {
     virtual unsigned read_lane() noexcept = 0;
     virtual void write_lane() noexcept = 0;
     void list_guarded() noexcept;
+    void note_partial_record(std::uint64_t number) noexcept;
     void transmit_guarded() noexcept;
 
     na::Stream stream_;
     TcpPort* port_ = nullptr;
     TcpPeer* peer_ = nullptr;  // null: not open
     bool watching_room_ = false;
+    TimeUs message_due_ = time_never;
+    TimeUs record_due_ = time_never;
+    std::uint64_t partial_record_ = 0;  // whose rest record_due_ is about
 };
 
 }  // namespace cinnabar::tcp

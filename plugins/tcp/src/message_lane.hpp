@@ -22,10 +22,6 @@ class MessageLane final : public Connection {
 
     [[nodiscard]] bool urgent() const noexcept override { return true; }
 
-    // The rest of a message is overdue: reads what is there, and ends the session if the message is still not whole.
-    void end_if_late() noexcept;
-    [[nodiscard]] TimeUs rest_due() const noexcept { return rest_due_; }
-
     // Asks the side that dialled the session to dial lane 1.
     void want_bulk() noexcept;
     // Puts a message into the batch that leaves with the next flush. False: it is large, the batch is full, or the
@@ -33,8 +29,6 @@ class MessageLane final : public Connection {
     [[nodiscard]] bool send_now(na::OpKind kind, na::Tag tag, ConstBytes message) noexcept;
     // Writes the header in front of a message, and the zeros behind it.
     static void encode(const na::Op& op) noexcept;
-
-    ListLink<MessageLane> partial_link;  // in PartialMessages
 
   private:
     unsigned read_lane() noexcept override;  // message_receive.cpp
@@ -67,7 +61,6 @@ class MessageLane final : public Connection {
     na::ReceiveBlock* partial_ = nullptr;
     std::size_t partial_have_ = 0;
     std::size_t partial_need_ = 0;
-    TimeUs rest_due_ = 0;  // when it has to be complete
 };
 
 }  // namespace cinnabar::tcp

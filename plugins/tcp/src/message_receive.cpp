@@ -13,8 +13,6 @@ namespace cinnabar::tcp {
 namespace {
 
 constexpr unsigned reads_max = 4;  // of one connection, before others have their turn
-// The slowest rate at which the rest of a message may come, beyond `keepalive`.
-constexpr std::size_t bytes_per_us_min = 1;
 
 }  // namespace
 
@@ -27,7 +25,6 @@ bool MessageLane::start(TcpPort& port, TcpPeer& peer, na::Stream stream) noexcep
 }
 
 void MessageLane::end() noexcept {
-    port().partial_messages().remove(*this);
     if (partial_) port().blocks().unreference(*partial_);
     partial_ = nullptr;
     drop_batch();
@@ -116,14 +113,12 @@ bool MessageLane::store_rest(ConstBytes rest) noexcept {
     if (!partial_) return false;
     std::memcpy(partial_->bytes(), rest.data(), rest.size());
     partial_have_ = rest.size();
-    // A peer that is silent for `keepalive` counts as dead. A large message on a slow network may take longer.
-    rest_due_ = after(port().host().now_us(), port().options().keepalive) + partial_need_ / bytes_per_us_min;
-    port().partial_messages().add(*this);
+    set_partial_message(partial_need_);
     return true;
 }
 
 unsigned MessageLane::deliver_partial() noexcept {
-    port().partial_messages().remove(*this);
+    set_partial_message(0);
     na::ReceiveBlock& block = *std::exchange(partial_, nullptr);
     Frame frame;
     const Errc wrong =
@@ -132,12 +127,6 @@ unsigned MessageLane::deliver_partial() noexcept {
     const unsigned did = deliver(frame, block.bytes() + frame_header_bytes, block);
     port().blocks().unreference(block);
     return did;
-}
-
-void MessageLane::end_if_late() noexcept {
-    const TimeUs due = rest_due_;
-    (void)receive();  // this context may have made no progress for a while
-    if (partial_ && rest_due_ == due) fail(Errc::timed_out);
 }
 
 unsigned MessageLane::deliver(const Frame& frame, const std::byte* payload, na::ReceiveBlock& block) noexcept {

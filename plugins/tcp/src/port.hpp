@@ -7,9 +7,10 @@
 #include "bulk_lane.hpp"
 #include "hot_connections.hpp"
 #include "message_lane.hpp"
-#include "partial_messages.hpp"
+#include "partial_input.hpp"
 #include "peer.hpp"
 #include "transport.hpp"
+#include "withdrawals.hpp"
 
 #include <cinnabar/na/session/message_pool.hpp>
 #include <cinnabar/na/session/output_lists.hpp>
@@ -52,7 +53,8 @@ class TcpPort final : public na::SocketPort<TcpPort, na::IncomingHandshake<TcpPo
     using Unread = IntrusiveList<Connection, &Connection::unread_link>;
     // Those whose guard has bytes of which the kernel does not tell.
     [[nodiscard]] Unread& unread() noexcept { return unread_; }
-    [[nodiscard]] PartialMessages& partial_messages() noexcept { return partial_messages_; }
+    [[nodiscard]] PartialInput& partial_input() noexcept { return partial_input_; }
+    [[nodiscard]] Withdrawals& withdrawals() noexcept { return withdrawals_; }
     [[nodiscard]] na::SmallTraffic& small_traffic() noexcept { return small_; }
     // How much a bulk lane may move in one go: less while small messages come and go.
     [[nodiscard]] std::size_t bulk_slice() noexcept;
@@ -104,7 +106,8 @@ class TcpPort final : public na::SocketPort<TcpPort, na::IncomingHandshake<TcpPo
 
     na::OutputLists<Connection> output_;
     Unread unread_;
-    PartialMessages partial_messages_;
+    PartialInput partial_input_;
+    Withdrawals withdrawals_;
     HotConnections hot_connections_;
     na::SmallTraffic small_;
 };

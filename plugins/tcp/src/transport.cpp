@@ -13,9 +13,17 @@ TcpTransport::TcpTransport(const na::TransportOptions& options, std::string_view
                            std::unique_ptr<StreamGuards> guards)
     : SocketTransport(options), scheme_(scheme), guards_(std::move(guards)) {
     caps_.proves_peers = guards_ != nullptr;
+    if (guards_) guards_->tell_of_renewals(&TcpTransport::renewed, this);
 }
 
-TcpTransport::~TcpTransport() { CINNABAR_ASSERT(ports_.empty()); }
+TcpTransport::~TcpTransport() {
+    if (guards_) guards_->tell_of_renewals(nullptr, nullptr);
+    CINNABAR_ASSERT(ports_.empty());
+}
+
+void TcpTransport::renewed(void* self) {
+    static_cast<TcpTransport*>(self)->ports_.each([](TcpPort& port) { port.withdrawals().renewed(); });
+}
 
 Result<std::unique_ptr<na::Transport>> TcpTransport::open(const na::Uri& uri, const na::TransportOptions& options) {
     return open_guarded(uri, options, "tcp", nullptr);
@@ -50,7 +58,8 @@ Result<std::unique_ptr<na::Port>> TcpTransport::open_port(na::PortHost& host) {
 std::string TcpTransport::diagnosis() const {
     rlimit files{};
     (void)::getrlimit(RLIMIT_NOFILE, &files);
-    return listens_at() + "; at most " + std::to_string(files.rlim_cur) + " open files";
+    return listens_at() + "; at most " + std::to_string(files.rlim_cur) + " open files" +
+           (guards_ ? "; " + guards_->diagnosis() : std::string());
 }
 
 }  // namespace cinnabar::tcp

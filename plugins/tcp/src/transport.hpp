@@ -9,6 +9,7 @@
 #include <cinnabar/na/session/stream.hpp>
 
 #include <memory>
+#include <string>
 
 namespace cinnabar::tcp {
 
@@ -28,6 +29,13 @@ class StreamGuards {
     // Give a connection its guard. out_of_memory; bad_address: an address that cannot be proven.
     [[nodiscard]] virtual Errc protect_accepted(na::Stream& stream) const noexcept = 0;
     [[nodiscard]] virtual Errc protect_dialled(na::Stream& stream, const na::Addr& peer) const noexcept = 0;
+    // Whether what the other side of an established connection has proven is good by now, too. `guard`: one of these.
+    [[nodiscard]] virtual bool knows(const na::StreamGuard& guard) const noexcept = 0;
+    // From now on `renewed` runs, on some thread, each time when what is good has changed. Null: no more, nor does it
+    // run any longer when this returns.
+    virtual void tell_of_renewals(void (*renewed)(void* user), void* user) noexcept = 0;
+    // For `cinnabar info`.
+    [[nodiscard]] virtual std::string diagnosis() const = 0;
 };
 
 class TcpTransport final : public na::SocketTransport {
@@ -52,6 +60,7 @@ class TcpTransport final : public na::SocketTransport {
 
   private:
     TcpTransport(const na::TransportOptions& options, std::string_view scheme, std::unique_ptr<StreamGuards> guards);
+    static void renewed(void* self);
 
     const std::string_view scheme_;
     const std::unique_ptr<StreamGuards> guards_;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "address.hpp"
 
+#include <cinnabar/base/parse_number.hpp>
+
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 
 namespace cinnabar::verbs {
@@ -20,14 +21,9 @@ Result<std::uint16_t> port_of_path(std::string_view path, std::string& interface
     const auto colon = path.rfind(':');
     interface = path.substr(0, colon);
     if (colon == std::string_view::npos) return std::uint16_t{0};
-    std::uint16_t port = 0;
-    const char* const end = path.data() + path.size();
-    const auto [read, wrong] = std::from_chars(path.data() + colon + 1, end, port);
-    if (wrong != std::errc() || read != end) {
-        return Error(Errc::bad_address, "write the address of a device as verbs://DEVICE/INTERFACE:PORT",
-                     std::string(path));
-    }
-    return port;
+    if (const auto port = parse_number<std::uint16_t>(path.substr(colon + 1))) return *port;
+    return Error(Errc::bad_address, "write the address of a device as verbs://DEVICE/INTERFACE:PORT",
+                 std::string(path));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ namespace cinnabar::bench {
 [[nodiscard]] std::vector<Figure> typed_figures();
 [[nodiscard]] std::vector<Figure> bulk_figures();
 [[nodiscard]] std::vector<Figure> shm_figures();
+[[nodiscard]] std::vector<Figure> remote_figures();
 [[nodiscard]] std::vector<Figure> save_figures();
 [[nodiscard]] std::vector<Figure> save_small_figures();
 [[nodiscard]] std::vector<Figure> peer_figures();

@@ -274,7 +274,7 @@ static void refuses(struct both_sides* both) {
     const hg_size_t one = 1;
     hg_bulk_t bulk = HG_BULK_NULL;
     hg_class_t* hg_class = both->client.hg_class;
-    const struct hg_bulk_attr device = {HG_MEM_TYPE_CUDA, 0};
+    const struct hg_bulk_attr device = {HG_MEM_TYPE_ROCM, 0};
     CHECK_RET(HG_Bulk_create(hg_class, 0, &buffer, &one, HG_BULK_READ_ONLY, &bulk), HG_INVALID_ARG);
     CHECK_RET(HG_Bulk_create(hg_class, 1, &buffer, &one, 0, &bulk), HG_INVALID_ARG);
     CHECK_REFUSED(HG_Bulk_create_attr(hg_class, 1, &buffer, &one, HG_BULK_READ_ONLY, &device, &bulk),

@@ -203,12 +203,20 @@ static void contexts(struct both_sides* both) {
         CHECK(served_by == (target == 7 ? seven : both->server.context));
     }
     const int of_requests = freed;
+    struct hg_diag_counters before;
+    CHECK_OK(HG_Class_get_counters(both->client.hg_class, &before));
+    CHECK(before.rpc_req_sent_count >= 2);
     CHECK_OK(HG_Destroy(handle));
     CHECK(freed == of_requests + 1);
     CHECK_OK(HG_Class_set_handle_create_callback(both->client.hg_class, NULL, NULL));
     CHECK_OK(HG_Context_destroy(seven));
     CHECK(freed == of_requests + 2);
     CHECK_OK(HG_Context_destroy(another));
+    /* What their handles have counted stays. */
+    struct hg_diag_counters after;
+    CHECK_OK(HG_Class_get_counters(both->client.hg_class, &after));
+    CHECK(after.rpc_req_sent_count == before.rpc_req_sent_count);
+    CHECK(after.rpc_resp_recv_count == before.rpc_resp_recv_count);
 }
 
 static void events(struct both_sides* both, hg_id_t id) {

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 namespace cinnabar {
 namespace {
@@ -20,6 +22,20 @@ TEST(Crc32c, PartsAddUp) {
     const std::string all = "some bytes of which the sum is taken in two parts";
     for (std::size_t cut = 0; cut <= all.size(); ++cut) {
         EXPECT_EQ(crc32c(as_bytes(all.substr(cut)), crc32c(as_bytes(all.substr(0, cut)))), crc32c(as_bytes(all)));
+    }
+}
+
+// Long ones are summed in three lanes, those of these parts are not.
+TEST(Crc32c, LongOnesAreTheSumsOfTheirParts) {
+    std::vector<std::byte> all(20'000);
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::byte>(i * i * 31 >> 4);
+    for (const std::size_t size : {3071u, 3072u, 3073u, 6143u, 6144u, 6151u, 19'993u}) {
+        for (std::size_t from = 0; from < 8; ++from) {
+            std::uint32_t sum = 0;
+            for (std::size_t at = 0; at < size; at += 700)
+                sum = crc32c(ConstBytes(all).subspan(from + at, std::min<std::size_t>(700, size - at)), sum);
+            EXPECT_EQ(crc32c(ConstBytes(all).subspan(from, size)), sum) << size << " from " << from;
+        }
     }
 }
 

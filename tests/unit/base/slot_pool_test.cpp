@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The slot pool: slots never move, indices find them, the limit holds, and under threads no slot has two holders.
 #include <cinnabar/base/slot_pool.hpp>
+#include <cinnabar/base/spare_slot.hpp>
 
 #include <gtest/gtest.h>
 
@@ -201,6 +202,35 @@ TEST(SlotPoolThreads, GrowsUnderThreads) {
     EXPECT_EQ(distinct.size(), slots_max);
     EXPECT_EQ(pool.taken(), slots_max);
     for (Slot* slot : distinct) pool.release(*slot);
+}
+
+TEST_P(SlotPoolOfBothKinds, ASpareIsKeptForTheLengthOfAScope) {
+    Pool pool(GetParam(), 64);
+    Pool other(GetParam(), 64);
+    SpareSlot<Slot> spare;
+    spare.release(pool, *spare.acquire(pool));
+    EXPECT_EQ(pool.taken(), 0u) << "nothing is kept outside";
+    {
+        const SpareScope<Slot> scope(spare, pool);
+        Slot* const first = spare.acquire(pool);
+        Slot* const second = spare.acquire(pool);
+        spare.release(pool, *first);
+        spare.release(pool, *second);
+        EXPECT_EQ(pool.taken(), 1u) << "one is kept, no more";
+        spare.release(other, *spare.acquire(other));
+        EXPECT_EQ(other.taken(), 0u);
+        {
+            const SpareScope<Slot> inner(spare, pool);
+            Slot* const third = spare.acquire(pool);
+            EXPECT_NE(third, first);
+            spare.release(pool, *third);
+            EXPECT_EQ(pool.taken(), 2u);
+        }
+        EXPECT_EQ(pool.taken(), 1u);
+        EXPECT_EQ(spare.acquire(pool), first);
+        spare.release(pool, *first);
+    }
+    EXPECT_EQ(pool.taken(), 0u);
 }
 
 }  // namespace

@@ -39,6 +39,11 @@ class MoverSilence : public MoverFixture {
             run();
         }
     }
+    // Look by look, as a process does that is not held up.
+    void pass_steadily(std::chrono::milliseconds time) {
+        constexpr std::chrono::milliseconds step{100};
+        for (; time.count() > 0; time -= step) pass(step);
+    }
     void TearDown() override {
         port().end_all();
         port().complete_per_poll = 1000;
@@ -106,12 +111,25 @@ TEST_F(MoverSilence, ASilentPeerTimesOut) {
     open_and_lend({.chunk_bytes = 10, .window = 4, .stall_max = seconds(8)});
     Outcome& outcome = outcomes.emplace_back();
     start(from("silent"), outcome);
-    pass(seconds(7));
+    pass_steadily(seconds(7));
     EXPECT_EQ(outcome.completions, 0);
     EXPECT_TRUE(port().cancel_asked.empty());
-    pass(seconds(3));
+    pass_steadily(seconds(3));
     EXPECT_EQ(port().cancel_asked.size(), 4u);
     EXPECT_EQ(outcome.result, Errc::timed_out);
+}
+
+// Its peers may have sent a lot meanwhile, and all of it has still to be read.
+TEST_F(MoverSilence, AProcessThatWasHeldUpDoesNotBlameItsPeers) {
+    open_and_lend({.chunk_bytes = 10, .window = 4, .stall_max = seconds(8)});
+    Outcome& outcome = outcomes.emplace_back();
+    start(from("slow"), outcome);
+    pass(seconds(100));
+    pass(seconds(100));
+    EXPECT_EQ(outcome.completions, 0);
+    EXPECT_TRUE(port().cancel_asked.empty());
+    serve("slow");
+    EXPECT_EQ(outcome.result, Errc::ok);
 }
 
 TEST_F(MoverSilence, ThatMemoryIsInUseIsWaitedFor) {
@@ -119,8 +137,7 @@ TEST_F(MoverSilence, ThatMemoryIsInUseIsWaitedFor) {
     port().revocable = false;
     Outcome& outcome = outcomes.emplace_back();
     start(from("silent"), outcome);
-    pass(seconds(7));
-    pass(seconds(3));
+    pass_steadily(seconds(10));
     EXPECT_EQ(port().cancel_asked.size(), 4u);
     EXPECT_EQ(outcome.completions, 0) << "the transport still has the chunks";
     pass(seconds(100));
@@ -135,8 +152,7 @@ TEST_F(MoverSilence, OneChunkNowAndThenIsNoSilence) {
     Outcome& outcome = outcomes.emplace_back();
     start(from("slow"), outcome);
     for (int chunks = 0; chunks < 20; ++chunks) {
-        pass(seconds(3));
-        pass(seconds(3));
+        pass_steadily(seconds(6));
         ASSERT_EQ(outcome.completions, 0) << chunks;
         port().end(*port().posted.front());
         run();
@@ -150,8 +166,7 @@ TEST_F(MoverSilence, ATransferThatWaitsForItsTurnIsNotSilent) {
     for (Outcome& outcome : outcomes) start(from("slow"), outcome);
     for (int chunks = 0; chunks < 16; ++chunks) {
         ASSERT_EQ(port().posted.size(), 1u);
-        pass(seconds(3));
-        pass(seconds(3));
+        pass_steadily(seconds(6));
         port().end(*port().posted.front());
         run();
     }
@@ -168,6 +183,46 @@ TEST_F(MoverSilence, TheDeadlineIsNotExtended) {
     EXPECT_EQ(outcome.completions, 0);
     pass(seconds(1));
     EXPECT_EQ(outcome.result, Errc::timed_out);
+}
+
+TEST_F(MoverSilence, ATransferMayHaveALimitOfItsOwn) {
+    open_and_lend({.chunk_bytes = 10, .window = 4, .stall_max = seconds(8)});
+    outcomes.resize(3);
+    for (Outcome& each : outcomes) each.release = false;
+    TransferArgs args = from("silent");
+    args.deadline = clock.now + 60'000'000;
+    start(args, outcomes[0]);
+    args.stall_max = seconds(2);
+    start(args, outcomes[1]);
+    args.stall_max = seconds(0);
+    start(args, outcomes[2]);
+    // One chunk of each comes, and then no more.
+    for (std::size_t i = 0; i < 3; ++i) port().end(*port().posted[4 * i]);
+    run();
+    for (int i = 0; i < 6; ++i) pass(seconds(1));
+    EXPECT_EQ(outcomes[1].result, Errc::timed_out);
+    EXPECT_TRUE(outcomes[1].transfer->stalled());
+    EXPECT_EQ(outcomes[1].transfer->bytes_done(), 10u);
+    EXPECT_EQ(outcomes[0].completions + outcomes[2].completions, 0);
+    for (int i = 0; i < 12; ++i) pass(seconds(1));
+    EXPECT_EQ(outcomes[0].result, Errc::timed_out);
+    EXPECT_TRUE(outcomes[0].transfer->stalled());
+    EXPECT_EQ(outcomes[2].completions, 0);
+    pass(seconds(60));
+    EXPECT_EQ(outcomes[2].result, Errc::timed_out);
+    EXPECT_FALSE(outcomes[2].transfer->stalled()) << "it was the deadline";
+    for (Outcome& each : outcomes) mover->release(*each.transfer);
+}
+
+TEST_F(MoverSilence, WhatHasComeWinsOverADeadlineThatIsLookedAtAfterwards) {
+    open_and_lend({.chunk_bytes = 50, .window = 4, .stall_max = seconds(8)});
+    TransferArgs args = from("late");
+    args.deadline = clock.now + 1'000'000;
+    Outcome& outcome = outcomes.emplace_back();
+    start(args, outcome);
+    port().end_all();
+    pass(seconds(100));
+    EXPECT_EQ(outcome.result, Errc::ok);
 }
 
 TEST_F(MoverSilence, WithoutALimitItIsWaitedFor) {

@@ -257,6 +257,77 @@ TEST_F(MoverTest, TransfersAndPeersTakeTurns) {
     EXPECT_LE(lone_done_after, 88u);
 }
 
+TEST_F(MoverTest, BlocksOfTheRemoteMemoryAreMovedInTheirOrder) {
+    open({.chunk_bytes = 25, .window = 4});
+    port().complete_per_poll = 3;
+    Scattered there(1000);
+    Scattered here(300);
+    const Blocks blocks = Blocks::indexed(10, std::vector<std::uint32_t>{99, 3, 4, 5, 6, 50}, 0, 10).value();
+    const Lent lent(there.region, {transport});
+    std::vector<std::byte> first(1000), got(60);
+    for (std::size_t i = 0; i < first.size(); ++i) first[i] = static_cast<std::byte>(i / 10);
+    there.region.copy_in(0, first);
+    TransferArgs args = args_of(lent, here.region.slice(100, 60));
+    args.remote_blocks = &blocks;
+    Outcome outcome;
+    start(args, outcome);
+    run();
+    EXPECT_EQ(outcome.result, Errc::ok);
+    here.region.copy_out(100, got);
+    const int numbers[] = {99, 3, 4, 5, 6, 50};
+    for (std::size_t i = 0; i < got.size(); ++i) ASSERT_EQ(std::to_integer<int>(got[i]), numbers[i / 10]) << i;
+
+    for (std::byte& byte : got) byte = std::byte{0xee};
+    here.region.copy_in(100, got);
+    args.direction = Direction::push;
+    start(args, outcome);
+    run();
+    EXPECT_EQ(outcome.result, Errc::ok);
+    for (const int number : numbers) std::fill_n(first.begin() + 10 * number, 10, std::byte{0xee});
+    std::vector<std::byte> after(1000);
+    there.region.copy_out(0, after);
+    EXPECT_EQ(after, first);
+}
+
+TEST_F(MoverTest, BlocksOfContentsThatTheDescriptorCarriesAreCopied) {
+    open();
+    Scattered here(4);
+    std::vector<std::byte> contents(100), got(4);
+    for (std::size_t i = 0; i < contents.size(); ++i) contents[i] = static_cast<std::byte>(i);
+    const Region region = Region::expose(ConstBytes(contents)).value();
+    const Lent lent(region, {transport}, na::Access::read, {}, contents);
+    const Blocks blocks = Blocks::strided(5, 2, 50, 2).value();
+    TransferArgs args = args_of(lent, here.region);
+    args.remote_blocks = &blocks;
+    Outcome outcome;
+    start(args, outcome);
+    run();
+    EXPECT_EQ(outcome.result, Errc::ok);
+    here.region.copy_out(0, got);
+    EXPECT_EQ(got, (std::vector<std::byte>{std::byte{5}, std::byte{6}, std::byte{55}, std::byte{56}}));
+}
+
+TEST_F(MoverTest, BlocksOutsideOfTheMemoryAreRefused) {
+    open();
+    Scattered there(100);
+    Scattered here(100);
+    const Lent lent(there.region, {transport});
+    TransferArgs args = args_of(lent, here.region.slice(0, 20));
+    const auto code_of = [&](const Result<Blocks>& blocks) {
+        args.remote_blocks = &*blocks;
+        Outcome outcome;
+        start(args, outcome);
+        return outcome.result;
+    };
+    EXPECT_EQ(code_of(Blocks::strided(0, 10, 91, 2)), Errc::invalid_argument);
+    EXPECT_EQ(code_of(Blocks::strided(0, 10, 10, 3)), Errc::invalid_argument) << "more than args.bytes";
+    args.direction = Direction::push;
+    EXPECT_EQ(code_of(Blocks::strided(0, 10, 9, 2)), Errc::invalid_argument) << "they overlap";
+    args.direction = Direction::pull;
+    args.remote_offset = 1;
+    EXPECT_EQ(code_of(Blocks::strided(0, 10, 10, 2)), Errc::invalid_argument) << "blocks have no offset";
+}
+
 TEST_F(MoverTest, ABoundDescriptorLeadsToItsOwner) {
     open();
     Scattered there(100);

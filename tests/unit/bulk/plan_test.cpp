@@ -164,5 +164,38 @@ TEST(Plan, AnySidesAndLimits) {
     });
 }
 
+TEST(Plan, RemoteBlocksAreReachedWhereTheyAre) {
+    const Blocks blocks = Blocks::indexed(10, std::vector<std::uint32_t>{7, 3, 4, 0}).value();
+    std::vector<std::uint64_t> remote;
+    const auto chunks = all_of(Planner({}, {{}, 0, &blocks}, 40, limits(15, 1)));
+    for (const Chunk& chunk : chunks) remote.push_back(chunk.remote_offset);
+    EXPECT_EQ(sizes_of(chunks), (std::vector<std::uint64_t>{10, 15, 5, 10}));
+    EXPECT_EQ(remote, (std::vector<std::uint64_t>{70, 30, 45, 0}));
+}
+
+TEST(Plan, AnyBlocksAndLimits) {
+    test::for_each_seed([](std::uint64_t seed) {
+        Random random(seed);
+        const Ends remote = ends_of(random_pieces(random));
+        const std::uint64_t block = 1 + random.below(remote.back());
+        std::vector<std::uint32_t> numbers(1 + random.below(30));
+        for (std::uint32_t& number : numbers) number = static_cast<std::uint32_t>(random.below(remote.back() / block));
+        const Blocks blocks = Blocks::indexed(block, numbers).value();
+        const Ends local = random.chance(2) ? Ends() : ends_of({blocks.bytes() / 2 + 1, blocks.bytes()});
+        const PlanLimits cut = limits(1 + random.below(300), 1 + random.below(2), random.chance(2));
+        std::uint64_t done = 0;
+        for (const Chunk& chunk : all_of(Planner({local, 0}, {remote, 0, &blocks}, blocks.bytes(), cut))) {
+            ASSERT_EQ(chunk.local_offset, done);
+            for (std::uint64_t i = 0; i < chunk.bytes; ++i, ++done)
+                ASSERT_EQ(chunk.remote_offset + i, numbers[done / block] * block + done % block);
+            ASSERT_LE(chunk.bytes, cut.chunk_bytes);
+            if (!cut.remote_unbroken) {
+                ASSERT_EQ(segments_touched(remote, chunk.remote_offset, chunk.bytes), 1u);
+            }
+        }
+        ASSERT_EQ(done, blocks.bytes());
+    });
+}
+
 }  // namespace
 }  // namespace cinnabar::bulk

@@ -155,6 +155,20 @@ TEST(StopScope, tells_once_and_everybody_below) {
     EXPECT_TRUE(late.stopped());
 }
 
+TEST(StopScope, callbacks_may_use_any_scope) {
+    StopScope root;
+    StopScope child(&root);
+    StopNode node;
+    bool added = true;
+    const std::stop_callback uses_both(child.token(), [&] {
+        added = root.add(node);
+        const StopScope late(&child);
+        added = added || !late.stopped();
+    });
+    root.stop();
+    EXPECT_FALSE(added);
+}
+
 TEST(FramePool, frames_come_back_from_other_threads) {
     std::vector<void*> frames;
     for (int i = 0; i < 1000; ++i) frames.push_back(take_frame(200));

@@ -351,6 +351,29 @@ TEST_F(ContextTest, RoutesByEndpoint) {
     EXPECT_EQ(context_->peer(peer_->addr()).value(), peer_);
 }
 
+// The peer of `self` has its incarnation in its address, which whoever dials it does not know.
+TEST_F(ContextTest, OtherNamesOfAPeerAreKnownForAsLongAsTheContext) {
+    open(Threads::one);
+    const Addr first = Addr::make(inner_->endpoints(), 0, 0);
+    ASSERT_NE(first, peer_->addr());
+    EXPECT_EQ(context_->known_peer(first), peer_);
+    std::vector<Addr> names;
+    for (int i = 0; i < 100; ++i) {
+        names.push_back(Addr::make({inner_->endpoints().front(), "tcp://host:" + std::to_string(i + 1)}, 0, 0));
+        EXPECT_EQ(context_->known_peer(names.back()), nullptr);
+        EXPECT_EQ(context_->peer(names.back()).value(), peer_);
+        EXPECT_EQ(context_->known_peer(names.back()), peer_);
+    }
+    EXPECT_EQ(context_->known_peer(first), nullptr) << "so many are not kept";
+    EXPECT_EQ(context_->peer(first).value(), peer_);
+    EXPECT_EQ(context_->peer(peer_->addr()).value(), peer_);
+    EXPECT_EQ(context_->known_peer(peer_->addr()), peer_);
+    peer_->release();
+    context_.reset();
+    open(Threads::one);  // takes the place of the one before
+    for (const Addr& name : names) EXPECT_EQ(context_->known_peer(name), nullptr);
+}
+
 TEST_F(ContextTest, AFailedPostLeavesNoTrace) {
     open(Threads::one);
     Send send;

@@ -13,13 +13,13 @@ namespace {
 constexpr std::string_view payload_text = "payload";
 
 std::vector<std::byte> request_of(std::uint16_t flags) {
-    const std::size_t behind = (flags & flag_trace) != 0 ? trace_bytes : 0;
-    std::vector<std::byte> bytes(request_header_bytes + payload_text.size() + behind);
+    std::vector<std::byte> bytes(request_header_bytes + payload_text.size() + behind_payload(flags));
     std::memcpy(bytes.data() + request_header_bytes, payload_text.data(), payload_text.size());
     RequestHeader header;
     header.flags = flags;
     header.payload_bytes = static_cast<std::uint32_t>(payload_text.size());
     header.rpc = 7;
+    header.place = 9;
     header.trace = {{1, 2}, 3};
     encode_request(header, bytes);
     return bytes;
@@ -56,6 +56,19 @@ TEST(Frame, ATraceContextStandsBehindThePayload) {
     ASSERT_EQ(decode_request(bytes, header, payload), Errc::ok);
     EXPECT_EQ(as_text(payload), payload_text);
     EXPECT_EQ(header.trace, (TraceContext{{1, 2}, 3}));
+    EXPECT_EQ(header.place, 0u);
+}
+
+TEST(Frame, APlaceStandsBetweenThePayloadAndTheTraceContext) {
+    for (const std::uint16_t flags : {flag_place, std::uint16_t(flag_place | flag_trace)}) {
+        const auto bytes = request_of(flags);
+        RequestHeader header;
+        ConstBytes payload;
+        ASSERT_EQ(decode_request(bytes, header, payload), Errc::ok);
+        EXPECT_EQ(as_text(payload), payload_text);
+        EXPECT_EQ(header.place, 9u);
+        EXPECT_EQ(header.trace, (flags & flag_trace) != 0 ? (TraceContext{{1, 2}, 3}) : TraceContext());
+    }
 }
 
 TEST(Frame, TimesOfTheTargetStandBehindThePayload) {
@@ -94,7 +107,7 @@ TEST(Frame, AWrongChecksumIsRefused) {
 }
 
 TEST(Frame, CutFramesAreRefused) {
-    for (const std::uint16_t flags : {std::uint16_t{0}, flag_checksum, flag_trace}) {
+    for (const std::uint16_t flags : {std::uint16_t{0}, flag_checksum, flag_trace, flag_place}) {
         const auto bytes = request_of(flags);
         for (std::size_t size = 0; size < bytes.size(); ++size) {
             EXPECT_EQ(decoded_request(ConstBytes(bytes).first(size)), Errc::protocol) << size;

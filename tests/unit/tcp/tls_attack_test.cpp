@@ -280,5 +280,86 @@ TEST_F(TlsAttack, AFloodOfHalfHandshakesLeavesOthersServed) {
     EXPECT_EQ(server_.receiver.count_tag(99), 3u);
 }
 
+// What has come of a record is in memory, if it is only the head. It has the time that a part of a message has.
+class TlsPartialRecord : public TlsTest {
+  protected:
+    static constexpr std::chrono::milliseconds keepalive{200};
+    TlsPartialRecord()
+        : server_(open("tcps://127.0.0.1:0", impatient())), client_(dial_from(alice())), relay_(server_.endpoint()) {
+        there_ = &peer(client_, relay_.endpoint());
+        (void)send(client_, *there_, 1);
+        EXPECT_TRUE(passing([&] { return server_.receiver.count_tag(1) == 1; }));
+    }
+    [[nodiscard]] na::TransportOptions impatient() {
+        na::TransportOptions options = with(alice(), true);
+        options.keepalive = keepalive;
+        return options;
+    }
+    [[nodiscard]] testing::AssertionResult passing(const std::function<bool()>& done) {
+        return until([&] {
+            relay_.step();
+            return done();
+        });
+    }
+    [[nodiscard]] std::size_t lost() const { return server_.receiver.count(na::PeerEvent::lost); }
+    // The next record reaches the server up to there, and then comes by a byte now and then, or not at all.
+    void expect_ended_after(std::size_t bytes, bool drips) {
+        std::vector<std::byte> rest;
+        relay_.change([&](std::vector<std::byte> came, bool from_dialler) {
+            if (!from_dialler) return came;
+            const std::size_t part = std::exchange(bytes, 0);
+            EXPECT_LE(part, came.size());
+            rest.insert(rest.end(), came.begin() + static_cast<std::ptrdiff_t>(part), came.end());
+            came.resize(part);
+            return came;
+        });
+        const auto begin = std::chrono::steady_clock::now();
+        (void)send(client_, *there_, 2, 4'000);
+        std::size_t dripped = 0;
+        EXPECT_TRUE(passing([&] {
+            const auto due =
+                static_cast<std::size_t>((std::chrono::steady_clock::now() - begin) / std::chrono::milliseconds(5));
+            if (drips && dripped < due && dripped < rest.size())
+                relay_.to_target(ConstBytes(rest).subspan(dripped++, 1));
+            return lost() == 1;
+        }));
+        EXPECT_GE(std::chrono::steady_clock::now() - begin, keepalive * 3 / 4);
+        EXPECT_EQ(server_.receiver.events.back().why, Errc::timed_out);
+        EXPECT_EQ(server_.receiver.count_tag(2), 0u);
+        EXPECT_EQ(dripped > 10, drips);
+    }
+
+    Process& server_;
+    Process& client_;
+    Relay relay_;
+    na::Peer* there_ = nullptr;
+};
+
+TEST_F(TlsPartialRecord, EndsItsSessionAfterAWhile) { expect_ended_after(1'000, false); }
+
+TEST_F(TlsPartialRecord, OfItsHeadAloneEndsTheSession) { expect_ended_after(5, false); }
+
+TEST_F(TlsPartialRecord, DoesNotLastForEverByteByByte) { expect_ended_after(3, true); }
+
+// Each of them is whole in time, though there is a part of one whenever somebody looks.
+TEST_F(TlsPartialRecord, ThatIsAnotherEachTimeEndsNothing) {
+    std::vector<std::byte> held;
+    relay_.change([&](std::vector<std::byte> came, bool from_dialler) {
+        if (!from_dialler) return came;
+        held.insert(held.end(), came.begin(), came.end());
+        std::vector<std::byte> passed(held.begin(), held.end() - 10);
+        held.erase(held.begin(), held.end() - 10);
+        return passed;
+    });
+    constexpr unsigned count = 10;
+    for (unsigned tag = 2; tag < 2 + count; ++tag) {
+        (void)send(client_, *there_, tag, 300);
+        const auto next = std::chrono::steady_clock::now() + keepalive / 4;
+        ASSERT_TRUE(passing([&] { return std::chrono::steady_clock::now() >= next; }));
+    }
+    EXPECT_EQ(lost(), 0u);
+    EXPECT_EQ(server_.receiver.messages.size(), count) << "but for the last one";
+}
+
 }  // namespace
 }  // namespace cinnabar::tcp

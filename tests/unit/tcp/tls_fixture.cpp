@@ -55,7 +55,7 @@ na::TlsOptions TlsTest::certificate(const std::string& authority, const tools::s
     const auto made = tools::security::make_certificate(folder_.at(authority), into, subject, validity);
     EXPECT_TRUE(made) << (made ? "" : made.error().message());
     const std::string path = into + "/" + subject.name;
-    return {{}, path + ".pem", path + ".key", folder_.at(authority) + "/ca.pem", {}};
+    return {{}, path + ".pem", path + ".key", folder_.at(authority) + "/ca.pem", {}, {}};
 }
 
 Errc TlsTest::sent(Process& client, const std::string& endpoint, const std::function<void()>& meanwhile) {

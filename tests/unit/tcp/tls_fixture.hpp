@@ -34,6 +34,8 @@ class Relay {
     // Of all connections.
     [[nodiscard]] std::size_t passed() const { return passed_; }
     void hang_up() { pairs_.clear(); }
+    // Bytes of the test's own, on the first connection.
+    void to_target(ConstBytes bytes) { pairs_.front().target.write_if_open(bytes); }
 
   private:
     struct Pair {
@@ -49,8 +51,20 @@ class Relay {
     std::size_t passed_ = 0;
 };
 
-class TlsTest : public TcpTest {
+// The files are there until the transports are closed, which look at them each second.
+struct SecretFolder {
+    support::Folder folder_;
+};
+
+class TlsTest : protected SecretFolder, public TcpTest {
   protected:
+    // Before the files go that they look at.
+    ~TlsTest() override {
+        for (Process& process : processes_) {
+            close(process);
+            process.transport.reset();
+        }
+    }
     // A file with the line NAME:HEX.
     [[nodiscard]] std::string key(const std::string& name, const std::string& hex);
     [[nodiscard]] static na::TransportOptions with(na::TlsOptions tls, bool listen);
@@ -75,7 +89,6 @@ class TlsTest : public TcpTest {
         EXPECT_TRUE(server.receiver.events.empty()) << "nobody hears of it";
     }
 
-    support::Folder folder_;
     unsigned files_ = 0;
 };
 

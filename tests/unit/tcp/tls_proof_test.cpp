@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Who may connect over tcps, and what the others are told.
+#include "security/revocations.hpp"
 #include "tls_fixture.hpp"
 
 namespace cinnabar::tcp {
@@ -43,6 +44,27 @@ TEST_F(TlsProof, AKeyThatIsUnknownIsRefused) {
     EXPECT_EQ(sent(client, server.endpoint()), Errc::permission);
     EXPECT_EQ(log_.allowed(), 2u);
     expect_nothing_came(server);
+}
+
+TEST_F(TlsProof, ARevokedCertificateIsRefused) {
+    log_.allow("has a certificate that was revoked: it wants another one");
+    log_.allow("says that this side's certificate was revoked: get another one");
+    authority("ca");
+    na::TlsOptions server_side = certificate("ca", server_of());
+    na::TlsOptions ann = certificate("ca", {"ann", {}, false});
+    na::TlsOptions bob = certificate("ca", {"bob", {}, false});
+    for (na::TlsOptions* each : {&server_side, &ann, &bob}) each->crl_file = folder_.at("ca") + "/ca.crl";
+    Process& before = serve(server_side);
+    EXPECT_EQ(sent(dial_from(ann), before.endpoint()), Errc::ok) << "the list names nobody yet";
+    ASSERT_TRUE(tools::security::revoke(folder_.at("ca"), {ann.certificate_file}));
+    Process& server = serve(server_side);
+    EXPECT_EQ(sent(dial_from(ann), server.endpoint()), Errc::permission);
+    EXPECT_EQ(log_.allowed(), 2u) << "both sides say so";
+    expect_nothing_came(server);
+    EXPECT_EQ(sent(dial_from(bob), server.endpoint()), Errc::ok);
+    ASSERT_TRUE(tools::security::revoke(folder_.at("ca"), {server_side.certificate_file}));
+    EXPECT_EQ(sent(dial_from(bob), serve(server_side).endpoint()), Errc::permission) << "a server's";
+    EXPECT_EQ(sent(dial_from(ann), serve(server_side).endpoint()), Errc::permission) << "it stays on the list";
 }
 
 TEST_F(TlsProof, CertificatesNameBothSides) {
@@ -111,6 +133,45 @@ TEST_F(TlsProof, CertificatesHaveTheirTimeAndTheirUse) {
     EXPECT_EQ(sent(client, server.endpoint()), Errc::ok);
 }
 
+TEST_F(TlsProof, AListThatSaysNothingOfACertificateRefusesIt) {
+    log_.allow("has a certificate of a CA that has no list in the file of crl");
+    log_.allow("does not accept this side's certificate");
+    log_.allow("knows neither a key nor a certificate of this side");
+    authority("ca");
+    authority("other");
+    na::TlsOptions server_side = certificate("ca", server_of());
+    const na::TlsOptions ann = certificate("ca", {"ann", {}, false});
+    server_side.crl_file = folder_.at("other") + "/ca.crl";
+    Process& server = serve(server_side);
+    EXPECT_EQ(sent(dial_from(ann), server.endpoint()), Errc::permission);
+    expect_nothing_came(server);
+    const auto code = [&](const std::string& list) {
+        na::TlsOptions tls = server_side;
+        tls.crl_file = list;
+        return registry().open("tcps://", with(tls, false)).code();
+    };
+    EXPECT_EQ(code(folder_.at("none")), Errc::invalid_argument);
+    EXPECT_EQ(code(server_side.ca_file), Errc::invalid_argument) << "no list";
+    na::TlsOptions without_ca;
+    without_ca.key_file = key("alice", hex_of_alice);
+    without_ca.crl_file = server_side.crl_file;
+    EXPECT_EQ(registry().open("tcps://", with(without_ca, false)).code(), Errc::invalid_argument);
+}
+
+TEST_F(TlsProof, OnlyItsOwnAuthorityRevokesACertificate) {
+    authority("ca");
+    authority("other");
+    const na::TlsOptions ann = certificate("ca", {"ann", {}, false});
+    EXPECT_EQ(tools::security::revoke(folder_.at("other"), {ann.certificate_file}).code(), Errc::invalid_argument);
+    EXPECT_EQ(tools::security::revoke(folder_.at("ca"), {ann.private_key_file}).code(), Errc::invalid_argument);
+    EXPECT_EQ(tools::security::revoke(folder_.at("ca"), {folder_.at("none")}).code(), Errc::not_found);
+    EXPECT_EQ(tools::security::revoke(folder_.at("nowhere"), {}).code(), Errc::not_found);
+    std::filesystem::copy_file(folder_.at("other") + "/ca.crl", folder_.at("ca") + "/ca.crl",
+                               std::filesystem::copy_options::overwrite_existing);
+    EXPECT_EQ(tools::security::revoke(folder_.at("ca"), {ann.certificate_file}).code(), Errc::invalid_argument)
+        << "a list that another one has signed";
+}
+
 TEST_F(TlsProof, AKeyAndACertificateProveNothingToEachOther) {
     log_.allow("is not believed");
     log_.allow("this side");
@@ -140,6 +201,14 @@ TEST_F(TlsProof, ADialOfAPlainPortLosesThePeer) {
     Process& client = dial_from(alice());
     EXPECT_EQ(sent(client, "tcps" + server.endpoint().substr(3)), Errc::peer_lost);
     expect_nothing_came(server);
+}
+
+TEST_F(TlsProof, TheDiagnosisSaysWhoEncrypts) {
+    const std::string found = serve(alice()).transport->diagnosis();
+    EXPECT_NE(found.find("TLS 1.3 in user space, by OpenSSL 3."), std::string::npos) << found;
+    EXPECT_EQ(found.find("the kernel has TLS as well") == std::string::npos,
+              found.find("the kernel has no TLS") != std::string::npos)
+        << found;
 }
 
 TEST_F(TlsProof, WhatIsMissingOrOpenToOthersIsRefused) {

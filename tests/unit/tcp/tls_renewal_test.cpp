@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Keys and certificates that change while a transport is open, and keys of sessions that change with what is sent.
+#include "security/revocations.hpp"
 #include "tls_fixture.hpp"
 
 #include <algorithm>
@@ -17,6 +18,12 @@ class TlsRenewal : public TlsTest {
     void replace(const std::string& path, const std::string& lines) {
         const std::string next = support::put_key(folder_, "next" + std::to_string(++files_), lines);
         std::filesystem::rename(next, path);
+    }
+    // How many sessions have ended for want of a proof that is good.
+    static std::size_t ended(const Process& server) {
+        return static_cast<std::size_t>(std::ranges::count_if(server.receiver.events, [](const auto& seen) {
+            return seen.event == na::PeerEvent::lost && seen.why == Errc::permission;
+        }));
     }
     static std::string line(const std::string& name, const std::string& hex) { return name + ":" + hex; }
     // Dials anew until the outcome is that one.
@@ -51,8 +58,84 @@ TEST_F(TlsRenewal, KeysComeAndGoWithoutANewStart) {
     EXPECT_TRUE(becomes(Errc::ok, bob(), server)) << "it was added";
     replace(file, line("bob", hex_of_bob));
     EXPECT_TRUE(becomes(Errc::permission, alice(), server)) << "it was taken away";
-    (void)send(early, there, 77);
-    EXPECT_TRUE(until([&] { return server.receiver.count_tag(77) == 1; })) << "sessions that are there go on";
+    EXPECT_TRUE(until([&] { return early.receiver.count(na::PeerEvent::lost) == 1; })) << "and what began with it ends";
+    EXPECT_GE(ended(server), 1u) << "others of alice's that were about to end among them";
+    EXPECT_EQ(sent(early, server.endpoint()), Errc::permission) << "who dials again hears why";
+}
+
+// More of them than are looked at in a round.
+TEST_F(TlsRenewal, SessionsEndWhoseKeyWasTakenAwayAndOthersGoOn) {
+    log_.allow("proved a key or certificate that was withdrawn: its session ends");
+    const std::string file =
+        support::put_key(folder_, "both", line("alice", hex_of_alice) + "\n" + line("bob", hex_of_bob));
+    Process& server = serve({.key_file = file});
+    const na::TlsOptions by_alice = alice();
+    constexpr unsigned count = 20;
+    for (unsigned i = 0; i < count; ++i) {
+        Process& client = dial_from(by_alice);
+        connect(client, peer(client, server), server);
+    }
+    Process& other = dial_from(bob());
+    na::Peer& there = peer(other, server);
+    connect(other, there, server);
+    // The same key, written anew, ends nothing; another one by its name does.
+    replace(file, line("bob", hex_of_bob) + "\n" + line("alice", hex_of_bob));
+    EXPECT_TRUE(until([&] { return ended(server) == count; }));
+    (void)send(other, there, 77);
+    EXPECT_TRUE(until([&] { return server.receiver.count_tag(77) == 1; }));
+    EXPECT_EQ(server.receiver.count(na::PeerEvent::lost), count);
+}
+
+TEST_F(TlsRenewal, SessionsEndWhoseCertificateWasRevokedAndOthersGoOn) {
+    log_.allow("proved a key or certificate that was withdrawn: its session ends");
+    authority("ca");
+    na::TlsOptions server_side = certificate("ca", server_of());
+    server_side.crl_file = folder_.at("ca") + "/ca.crl";
+    const na::TlsOptions ann = certificate("ca", {"ann", {}, false});
+    Process& server = serve(server_side);
+    Process& first = dial_from(ann);
+    connect(first, peer(first, server), server);
+    Process& second = dial_from(certificate("ca", {"bob", {}, false}));
+    na::Peer& there = peer(second, server);
+    connect(second, there, server);
+    ASSERT_TRUE(tools::security::revoke(folder_.at("ca"), {ann.certificate_file}));
+    EXPECT_TRUE(until([&] { return ended(server) == 1; }));
+    (void)send(second, there, 77);
+    EXPECT_TRUE(until([&] { return server.receiver.count_tag(77) == 1; }));
+    EXPECT_EQ(server.receiver.count(na::PeerEvent::lost), 1u);
+}
+
+// It has begun with a key that is good, and ends with one that is not any more.
+TEST_F(TlsRenewal, AHandshakeIsNotSlowEnoughToKeepAKey) {
+    log_.allow("");
+    const std::string file = key("alice", hex_of_alice);
+    na::TransportOptions patient = with({.key_file = file}, true);
+    patient.hello_timeout = Microseconds(30'000'000);
+    Process& server = open("tcps://127.0.0.1:0", patient);
+    Relay relay(server.endpoint());
+    std::vector<std::byte> held;
+    bool holding = true;
+    unsigned flights = 0;
+    relay.change([&](std::vector<std::byte> came, bool from_dialler) {
+        if (!from_dialler || !holding || ++flights == 1) return came;
+        held.insert(held.end(), came.begin(), came.end());
+        return std::vector<std::byte>();
+    });
+    Process& slow = dial_from(alice());
+    (void)send(slow, peer(slow, relay.endpoint()), 5);
+    ASSERT_TRUE(until([&] {
+        relay.step();
+        return !held.empty();
+    }));
+    replace(file, line("bob", hex_of_bob));
+    EXPECT_TRUE(becomes(Errc::ok, bob(), server));
+    EXPECT_EQ(ended(server), 0u);
+    holding = false;
+    relay.to_target(held);
+    EXPECT_TRUE(until([&] {
+        relay.step();
+        return ended(server) == 1;
+    }));
 }
 
 TEST_F(TlsRenewal, WhatCannotBeUsedLeavesWhatWasThere) {

@@ -117,6 +117,11 @@ class CINNABAR_API Server {
     // The node must have one loop and a progress thread, or be driven. exists: it serves a save service already.
     [[nodiscard]] Result<void> serve_on(const hl::NodeRef& node);
 
+    // In place of ServerOptions::policy, at once: what is asked for from now on goes by these rules; null: everything
+    // is allowed. What is under way goes on. A client's quota is that of these rules from its next session on, and
+    // counts what it has saved since it had one. Any thread.
+    void replace_policy(std::shared_ptr<const AccessPolicy> policy);
+
     // Takes no new file from now on and waits for those under way; false when some were left after `span`. Any thread
     // but the loop's.
     [[nodiscard]] bool drain(std::chrono::duration<double> span);

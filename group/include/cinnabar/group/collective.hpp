@@ -24,6 +24,7 @@ enum class Tree : std::uint8_t {
     flat,       // one calls all
     k_ary,      // each has the same number below it
     k_nomial,   // those that begin earlier have more below them
+    chain,      // each calls one
 };
 
 // Must stay trivially destructible, as hl::CallOptions. The spans and the token are copied by the call.

@@ -3,13 +3,16 @@
 #pragma once
 
 #include <cinnabar/base/export.hpp>
-#include <cinnabar/group/collective.hpp>
+#include <cinnabar/group/bulk_options.hpp>
+#include <cinnabar/group/portion.hpp>
 #include <cinnabar/hl/rpc.hpp>
 #include <cinnabar/hl/task.hpp>
 #include <cinnabar/rpc/proc.hpp>
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -42,19 +45,27 @@ struct ServedRpc {
     std::string_view name;
     rpc::RpcId id = 0;
     std::uint16_t shape = 0;
-    // The arguments outlive the task.
+    // One of the two, by whether its calls move memory. The arguments outlive the task.
     std::function<hl::Task<LocalOutcome>(const CallInfo& info, const Encoded& input)> run;
+    std::function<hl::Task<LocalOutcome>(const CallInfo& info, const Encoded& input, Portion portion)> run_bulk;
     Combine combine;  // may be empty
 };
 
 enum class Mode : std::uint8_t { count, gather, reduce };
+
+// Bytes of one member, or for it.
+struct Part {
+    Rank rank = no_rank;
+    Encoded bytes;
+};
 
 struct CollectiveCall {
     hl::RpcName rpc;
     std::uint16_t shape = 0;
     Mode mode = Mode::count;
     Encoded input;
-    Combine combine;  // of this side
+    std::vector<Part> inputs;  // of a scatter, in place of `input`
+    Combine combine;           // of this side
     std::vector<Rank> only;
     std::vector<Rank> except;
     bool everybody = true;  // `only` does not count
@@ -63,11 +74,7 @@ struct CollectiveCall {
     Microseconds deadline{0};
     std::stop_token stop;
     Errc failed = Errc::ok;  // the arguments could not be encoded
-};
-
-struct Part {
-    Rank rank = no_rank;
-    Encoded output;
+    std::shared_ptr<PortionState> portion;  // what it moves; null: nothing
 };
 
 struct Collected {
@@ -78,12 +85,25 @@ struct Collected {
 };
 
 [[nodiscard]] CINNABAR_API hl::Task<Result<Collected>> collect(std::shared_ptr<Core> core, CollectiveCall call);
-// One call for each, all at the same time, with what came of them together. Each is for one member.
+// What came of all of them together. Each is for one member. Few, or much, are called straight from here, all at the
+// same time; many and little down a tree.
 [[nodiscard]] CINNABAR_API hl::Task<Result<Collected>> collect_each(std::shared_ptr<Core> core,
                                                                     std::vector<CollectiveCall> calls);
 // All members make this call under one name, and each gets the combination of all values.
 [[nodiscard]] CINNABAR_API hl::Task<Result<Collected>> all_reduce(std::shared_ptr<Core> core, std::string name,
                                                                   Encoded value, CollectiveCall call);
+
+// One tree, down which the region moves.
+[[nodiscard]] CINNABAR_API hl::Task<Result<Collected>> broadcast_bulk(std::shared_ptr<Core> core, CollectiveCall call,
+                                                                      bulk::Region region, BulkOptions options);
+// A region for each rank: to the members, or from them.
+[[nodiscard]] CINNABAR_API hl::Task<Result<Collected>> move_each(std::shared_ptr<Core> core, CollectiveCall call,
+                                                                 std::map<Rank, bulk::Region> regions,
+                                                                 BulkOptions options, bool to_members);
+[[nodiscard]] CINNABAR_API hl::Task<Result<Collected>> all_to_all(std::shared_ptr<Core> core, std::string name,
+                                                                  std::map<Rank, bulk::Region> give,
+                                                                  std::map<Rank, bulk::Region> take,
+                                                                  CollectiveCall call, BulkOptions options);
 
 template <typename T>
 [[nodiscard]] Errc encode_into(Encoded& out, const T& value) {

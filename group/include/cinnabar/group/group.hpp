@@ -4,6 +4,7 @@
 //     Group group = (co_await Group::join(node, "tcp://10.0.0.1:4000", options)).value();
 //     group.serve(store, [](const Item& item) { ... });
 //     Reached reached = (co_await group.broadcast(store, item)).value();
+//     Reached loaded = (co_await group.broadcast_bulk(load, step, weights)).value();
 //
 // A Group is a member, or follows one as a client. A cheap handle; the last one that goes ends this process's part
 // without a word: call leave() first, so that the others need not find out. Thread-safe. Must be gone before its node.
@@ -63,6 +64,12 @@ class CINNABAR_API Group {
         detail::ServedRpc served = detail::served_by(rpc, std::move(handler));
         served.combine = detail::combine_by<typename R::Output>(std::move(combine));
         return add(std::move(served));
+    }
+
+    // For bulk calls: the handler takes a Portion after the arguments, and moves its bytes.
+    template <typename R, typename F>
+    Result<void> serve_bulk(const R& rpc, F handler) const {
+        return add(detail::served_bulk_by(rpc, std::move(handler)));
     }
 
     // --- calls. A call that could not begin has an error (closed, too_large, ...); what went wrong at single members
@@ -138,6 +145,36 @@ class CINNABAR_API Group {
         return reduced_by<Out>(std::move(combine), made(rpc, detail::Mode::reduce, options, rpc::Empty{}));
     }
 
+    // --- bulk: memory of this process moves to members, or from them, as their handlers (serve_bulk) say. The memory
+    // must live until the call has ended, and is not touched after that. A client has to serve for that, and does so
+    // under its provider; exists: another group of its node has that provider. invalid_argument: options out of their
+    // bounds, no region. permission: the region does not allow it.
+
+    // All of the region to each of them. It moves down a tree, or a chain, in chunks that move on as soon as they have
+    // come. When a member dies, those below it go on from what they have.
+    template <typename R>
+    [[nodiscard]] hl::Task<Result<Reached>> broadcast_bulk(const R& rpc, const typename R::Input& in,
+                                                           bulk::Region region, const BulkOptions& options = {}) const {
+        return reached(detail::broadcast_bulk(core_, made(rpc, detail::Mode::count, options.call, in),
+                                              std::move(region), options));
+    }
+    // To each rank the region that is named for it; `only` and `except` do not count.
+    template <typename R>
+    [[nodiscard]] hl::Task<Result<Reached>> scatter_bulk(const R& rpc, const typename R::Input& in,
+                                                         std::map<Rank, bulk::Region> regions,
+                                                         const BulkOptions& options = {}) const {
+        return reached(detail::move_each(core_, made(rpc, detail::Mode::count, options.call, in), std::move(regions),
+                                         options, true));
+    }
+    // From each rank into the region that is named for it.
+    template <typename R>
+    [[nodiscard]] hl::Task<Result<Reached>> gather_bulk(const R& rpc, const typename R::Input& in,
+                                                        std::map<Rank, bulk::Region> regions,
+                                                        const BulkOptions& options = {}) const {
+        return reached(detail::move_each(core_, made(rpc, detail::Mode::count, options.call, in), std::move(regions),
+                                         options, false));
+    }
+
     // --- what all members call, each for itself, under one name. Only one task of a process at a time under a name;
     // a process may use 1,024 names, as often as it likes. The lowest member leads; when it dies, the next one does.
 
@@ -154,6 +191,17 @@ class CINNABAR_API Group {
         detail::Encoded bytes;
         call.failed = detail::encode_into(bytes, value);
         return reduced<T>(detail::all_reduce(core_, name, std::move(bytes), std::move(call)));
+    }
+
+    // Each gives every other one the region that is named for its rank, and takes what comes from it into another. Each
+    // asks for what it takes, of a few members at a time, so nobody is flooded. Counted are those whose bytes have come;
+    // a failure is of one who did not come, or died, or whose region has another size (invalid_argument). It ends when
+    // the others have taken theirs as well, or can be seen not to.
+    [[nodiscard]] hl::Task<Result<Reached>> all_to_all(const std::string& name, std::map<Rank, bulk::Region> give,
+                                                       std::map<Rank, bulk::Region> take,
+                                                       const BulkOptions& options = {}) const {
+        return reached(detail::all_to_all(core_, name, std::move(give), std::move(take), all_call({}, options.call),
+                                          options));
     }
 
   private:
@@ -198,7 +246,7 @@ class CINNABAR_API Group {
             co_return Result<void>();
         } else {
             Out out{};
-            const Errc decoded = rpc::decode(ConstBytes(collected->parts.front().output), out);
+            const Errc decoded = rpc::decode(ConstBytes(collected->parts.front().bytes), out);
             if (decoded != Errc::ok) co_return decoded;
             co_return out;
         }
@@ -214,7 +262,7 @@ class CINNABAR_API Group {
         all.failures = std::move(collected->failures);
         for (const detail::Part& part : collected->parts) {
             Out out{};
-            const Errc decoded = rpc::decode(ConstBytes(part.output), out);
+            const Errc decoded = rpc::decode(ConstBytes(part.bytes), out);
             if (decoded == Errc::ok)
                 all.values.emplace_back(part.rank, std::move(out));
             else

@@ -18,8 +18,8 @@ struct GroupOptions {
     Labels labels = {};            // of this member
     SwimOptions swim = {};
     Microseconds join_time{30'000'000};  // how long join() and follow() try
-    // Collective calls that are under way here, or whose answers are kept for those that ask again; more are answered
-    // `overloaded`. One peer may have half of them.
+    // Collective calls that are under way here, or whose answers are kept for those that ask again: more calls under
+    // way are answered `overloaded`, and old answers make room for new ones. One peer may have half of them.
     std::uint32_t calls_max = 4096;
     std::uint32_t followers_max = 256;  // processes that follow the view from here
     std::uint64_t seed = 0;             // of all that is left to chance; 0: a random one

@@ -42,6 +42,12 @@ struct TransferOptions {
     std::uint64_t offset = 0;                   // in the remote memory
     std::optional<std::uint64_t> bytes = {};    // unset: as many as fit both memories
     std::optional<Microseconds> deadline = {};  // from now on; unset: the deadline of the enclosing task
+    // The transfer ends with timed_out when nothing has moved for so long, or up to a quarter longer, while it has
+    // chunks in flight; 0: never. Unset: rpc::Options::bulk.stall_max.
+    std::optional<Microseconds> stall = {};
+    // In place of `offset` and `bytes`: these blocks of the remote memory, in their order, as bulk::TransferArgs has
+    // it. Must live until the transfer has ended.
+    const bulk::Blocks* blocks = nullptr;
     // Called with the number of bytes moved so far, on the thread that drives progress: it must be short and must not
     // block or throw. The function must live until the transfer has ended.
     const std::function<void(std::uint64_t bytes_done)>* progress = nullptr;
@@ -101,7 +107,9 @@ class CINNABAR_API TransferOp {
     std::atomic<std::uint8_t> arrived_{0};
     bool in_flight_ = false;
     Errc code_ = Errc::ok;
+    int os_errno_ = 0;
     std::uint64_t moved_ = 0;
+    bool stalled_ = false;
     std::optional<Error> error_;
     [[nodiscard]] Error failure() const;
     // Where a trace was seen.

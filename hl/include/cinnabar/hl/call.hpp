@@ -17,6 +17,7 @@
 
 namespace cinnabar::hl {
 
+template <typename Kind>
 class CallsWritten;
 template <typename Out>
 class Future;
@@ -46,6 +47,7 @@ class [[nodiscard]] Pending {
     Result<Out> await_resume() noexcept { return op_.outcome(); }
 
   protected:
+    template <typename Kind>
     friend class CallsWritten;
     template <typename... In>
     explicit Pending(NodeCore& node, const RpcName& name, std::uint16_t shape, const na::Addr& to,
@@ -97,6 +99,7 @@ class [[nodiscard]] MustBeNamed : public Pending<Out> {
     }
 
   private:
+    template <typename Kind>
     friend class CallsWritten;
     using Pending<Out>::Pending;
 };

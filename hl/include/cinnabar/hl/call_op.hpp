@@ -25,6 +25,15 @@ class NodeCore;
 
 namespace detail {
 
+// How a call ended, for who decides whether to make it again.
+struct CallEnd {
+    bool was_sent = false;  // so the target may know of it
+    rpc::CallPhase phase = rpc::CallPhase::unknown;
+    // Of `overloaded`: the handler has done nothing, and says when to come again and which place it keeps (0: none).
+    std::optional<Microseconds> come_again = {};
+    std::uint64_t place = 0;
+};
+
 // The part of a call that does not depend on its types.
 class CINNABAR_API CallOp {
   public:
@@ -45,6 +54,14 @@ class CINNABAR_API CallOp {
     [[nodiscard]] Executor* open_loop() const noexcept;
 
     void* user = nullptr;  // free for the code that started it
+
+    // Before it is sent: as rpc::Call::claim_place; and the bytes of its arguments and of what it lends.
+    void claim_place(std::uint64_t place) noexcept {
+        if (call_) call_->claim_place(place);
+    }
+    [[nodiscard]] std::uint64_t bytes() const noexcept { return call_ ? input_bytes_ + call_->lent_bytes() : 0; }
+    // Of a call that has failed, after the outcome was taken.
+    [[nodiscard]] CallEnd end_of() const noexcept;
 
     // For co_await: `job` runs when the call has ended.
     [[nodiscard]] bool start_for(const TaskContext* task, Job& job) noexcept;
@@ -105,10 +122,13 @@ class CINNABAR_API CallOp {
     bool in_flight_ = false;
     bool result_held_ = false;  // counted in Loop::results_held
     bool quarantined_ = false;  // some of the memory that it lent
+    bool was_sent_ = false;     // of one that has failed
+    bool comes_again_ = false;  // app_code_ and place_ are set
     Errc error_ = Errc::ok;
     rpc::CallPhase ended_in_ = rpc::CallPhase::unknown;
     std::uint32_t app_code_ = 0;
-    std::string text_;  // of an application's error, or how the call ended
+    std::uint64_t place_;  // not set before it is known: most calls have none
+    std::string text_;     // of an application's error, or how the call ended
 };
 
 // CallOp with the type of the result.

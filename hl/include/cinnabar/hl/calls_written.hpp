@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Base of Calls. For g++ 12 only, it has overloads of Node::call that take each argument by forwarding reference and so
-// see whether it is a temporary. They are chosen for contracts whose arguments own memory: a call without temporaries
-// may then be awaited at once (call.hpp, MustBeNamed). Other compilers never choose them.
+// Base of BasicCalls (calls.hpp). For g++ 12 only, it has overloads of `call` that take each argument by forwarding
+// reference and so see whether it is a temporary. They are chosen for contracts whose arguments own memory: a call
+// without temporaries may then be awaited at once (call.hpp, MustBeNamed). Other compilers never choose them.
 #pragma once
 
 #include <cinnabar/hl/call.hpp>
@@ -33,9 +33,6 @@ inline constexpr bool fragile_arguments = false;
 template <typename... In>
 inline constexpr bool fragile_arguments<std::tuple<In...>> = fragile<In...>;
 
-template <typename Out, bool Fragile>
-using CallMade = std::conditional_t<Fragile, MustBeNamed<Out>, Pending<Out>>;
-
 // Whether expressions of types A convert to the arguments of R, with one more for the deadline if there is one.
 template <typename R, typename... A>
 consteval bool fits() {
@@ -55,11 +52,20 @@ concept Written = fragile_arguments<typename R::Arguments> && fits<R, A...>();
 [[nodiscard]] inline CallOptions call_options(const CallOptions& options) noexcept { return options; }
 [[nodiscard]] inline CallOptions call_options(Microseconds deadline) noexcept { return {.deadline = deadline}; }
 
+// Whose calls: `Core` is what makes them, and Made<Out, Fragile> what `call` returns, made of `of(core)`.
+struct NodeCalls {
+    using Core = NodeCore*;
+    [[nodiscard]] static NodeCore& of(NodeCore* core) noexcept { return *core; }
+    template <typename Out, bool Fragile>
+    using Made = std::conditional_t<Fragile, MustBeNamed<Out>, Pending<Out>>;
+};
+
 }  // namespace detail
 
-class CINNABAR_API CallsWritten {
+template <typename Kind>
+class CallsWritten {
     template <typename R, typename... A>
-    using Made = detail::CallMade<typename R::Result, detail::fragile<A...>>;
+    using Made = typename Kind::template Made<typename R::Result, detail::fragile<A...>>;
 
   public:
     template <typename R, typename... A>
@@ -97,16 +103,16 @@ class CINNABAR_API CallsWritten {
     }
 
   protected:
-    explicit CallsWritten(NodeCore* core) noexcept : core_(core) {}
+    explicit CallsWritten(typename Kind::Core core) noexcept : core_(std::move(core)) {}
 
-    // P is the type to return: a Pending or a MustBeNamed.
+    // P is the type to return, of Kind::Made.
     template <typename P, typename R, typename... In>
-    P make(const Contract<R>& rpc, const na::Addr& to, const CallOptions& options, const In&... in) const noexcept {
+    P make(const Contract<R>& rpc, const na::Addr& to, const CallOptions& options, const In&... in) const {
         constexpr std::uint16_t shape = rpc::shape_of<typename R::Input>();
-        return P(*core_, rpc.name(), shape, to, options, in...);
+        return P(Kind::of(core_), rpc.name(), shape, to, options, in...);
     }
 
-    NodeCore* core_ = nullptr;
+    typename Kind::Core core_ = {};
 
   private:
     template <typename P, typename R, typename... A>

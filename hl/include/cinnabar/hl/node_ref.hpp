@@ -116,6 +116,7 @@ class CINNABAR_API NodeRef : public Calls {
     [[nodiscard]] rpc::Context& rpc_context(unsigned index = 0) const noexcept;
 
   protected:
+    friend class Caller;
     friend class NodeCore;
     friend class RemoteTable;
     friend class RequestState;

@@ -4,12 +4,15 @@
 #pragma once
 
 #include <cinnabar/hl/remote.hpp>
+#include <cinnabar/hl/remote_blocks.hpp>
 #include <cinnabar/hl/remote_many.hpp>
 #include <cinnabar/hl/share.hpp>
 
 namespace cinnabar {
 
+using bulk::Blocks;
 using hl::Names;
+using hl::read_blocks;
 using hl::read_many;
 using hl::Remote;
 using hl::RemoteBytes;
@@ -21,6 +24,8 @@ using hl::RemoteWrite;
 using hl::share;
 using hl::Shared;
 using hl::SharedBytes;
+using hl::TransferPlan;
+using hl::write_blocks;
 using hl::write_many;
 
 }  // namespace cinnabar

@@ -84,6 +84,8 @@ class Request {
     // The caller's address. Calls to it use the same connection.
     [[nodiscard]] const na::Addr& source() const noexcept { return state_->request().source(); }
     [[nodiscard]] rpc::ProviderId provider() const noexcept { return state_->request().provider(); }
+    // What the caller says of a place that it was given here (admission.hpp); 0: nothing.
+    [[nodiscard]] std::uint64_t place() const noexcept { return state_->request().place(); }
     // On the node's clock; time_never if the caller set none.
     [[nodiscard]] TimeUs deadline() const noexcept { return state_->request().deadline(); }
     // The time until the deadline: 0 if it has passed, Microseconds::max() if the caller set none.

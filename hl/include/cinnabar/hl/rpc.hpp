@@ -24,7 +24,14 @@ struct RpcName {
     std::string_view text;  // static storage
     rpc::RpcId id = 0;
     bool one_way = false;
+    bool idempotent = false;
 };
+
+// For a contract whose handler may run twice with the same arguments as well as once, because the second run changes
+// nothing more: `inline constexpr cinnabar::Rpc<Value(Key)> get{"get", cinnabar::idempotent};`. A Caller
+// (hl/caller.hpp) tries such calls again after a failure that may have come too late to keep the handler from running.
+struct Idempotent {};
+inline constexpr Idempotent idempotent{};
 
 namespace detail {
 
@@ -105,7 +112,8 @@ class Contract {
 
   private:
     friend R;
-    consteval Contract(std::string_view name, bool one_way) : name_{name, rpc::rpc_id(name), one_way} {}
+    consteval Contract(std::string_view name, bool one_way, bool repeatable = false)
+        : name_{name, rpc::rpc_id(name), one_way, repeatable} {}
     RpcName name_;
 };
 
@@ -123,6 +131,10 @@ class Rpc<Out(In...)> : public Contract<Rpc<Out(In...)>> {
 
     // `name` must have static storage.
     consteval explicit Rpc(std::string_view name) : Contract<Rpc>(name, false) {
+        detail::check_arguments<In...>();
+        detail::check_result<Out>();
+    }
+    consteval Rpc(std::string_view name, Idempotent) : Contract<Rpc>(name, false, true) {
         detail::check_arguments<In...>();
         detail::check_result<Out>();
     }

@@ -60,14 +60,15 @@ class CINNABAR_API SharedBytes {
     // what they have read is not served. Neither waits nor calls anybody. Change the contents after it, and hand out
     // new tokens after that.
     void renew() noexcept;
-    // Ends the sharing: all tokens are stale, and operations under way are stopped and waited for. ok: nobody accesses
-    // the memory any more. would_deadlock: on a loop or pool thread, or inside a task, some still do: in_use() tells
-    // when they have ended. Another call waits again.
+    // Ends the sharing: all tokens are stale, and operations under way are stopped and waited for, as is the function
+    // of on_notified(). ok: nobody accesses the memory any more. would_deadlock: on a loop or pool thread, or inside a
+    // task, some still do: in_use() tells when they have ended. Another call waits again.
     [[nodiscard]] Errc withdraw() noexcept;
-    // Whether operations that move bytes in bulk are under way.
+    // Whether operations that move bytes in bulk are under way, or the function of on_notified().
     [[nodiscard]] bool in_use() const noexcept;
 
     // Called on a loop of the node when a write with RemoteOptions::notify is in place; must be short, like a handler.
+    // It is kept until the memory is withdrawn, or another one takes its place.
     void on_notified(std::function<void(const RemoteNotice&)> function);
 
   private:

@@ -73,6 +73,9 @@ struct TlsOptions {
     std::string private_key_file;  // cert_key: PEM; empty: it is in certificate_file
     std::string ca_file;           // ca: PEM, whose certificates are believed
     std::string peer_name;         // name: what certificates of dialled peers are for; empty: the host of their address
+    // crl: PEM, what the authorities have revoked, a list of each that signed a certificate of a peer's chain; empty:
+    // nothing is looked up. Certificates whose authority has no list there, or one that is out of date, are refused.
+    std::string crl_file;
 };
 
 // Options of a transport; every limit has its default here. A plugin ignores what it has no use for.

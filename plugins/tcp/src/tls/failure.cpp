@@ -2,6 +2,7 @@
 #include "tls/failure.hpp"
 
 #include <openssl/sslerr.h>
+#include <openssl/x509_vfy.h>
 
 #include <algorithm>
 #include <array>
@@ -27,6 +28,8 @@ constexpr TlsFailure knows_nobody{Errc::permission,
 constexpr TlsFailure refuses_certificate{Errc::permission,
                                          "does not accept this side's certificate: look at its log, at the dates, and "
                                          "at who signed it"};
+constexpr TlsFailure says_revoked{Errc::permission,
+                                  "says that this side's certificate was revoked: get another one from the CA"};
 constexpr TlsFailure wants_certificate{Errc::permission, "wants a certificate, and this side has none: give cert"};
 constexpr TlsFailure other_version{Errc::protocol, "does not speak TLS 1.3"};
 constexpr TlsFailure not_cinnabar{Errc::protocol, "speaks TLS, but is no Cinnabar peer"};
@@ -45,7 +48,7 @@ constexpr std::array rows{
     Row{SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED, wants_certificate},
     Row{SSL_R_SSLV3_ALERT_BAD_CERTIFICATE, refuses_certificate},
     Row{SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED, refuses_certificate},
-    Row{SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED, refuses_certificate},
+    Row{SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED, says_revoked},
     Row{SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN, refuses_certificate},
     Row{SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE, refuses_certificate},
     Row{SSL_R_TLSV1_ALERT_UNKNOWN_CA, refuses_certificate},
@@ -66,6 +69,21 @@ constexpr std::array rows{
 TlsFailure tls_failure_of(int reason) noexcept {
     const auto row = std::ranges::find(rows, reason, &Row::reason);
     return row == rows.end() ? TlsFailure{Errc::protocol, "does not keep to TLS"} : row->failure;
+}
+
+const char* tls_disbelief_of(long error) noexcept {
+    switch (error) {
+        case X509_V_ERR_CERT_REVOKED:
+            return "has a certificate that was revoked: it wants another one from the CA";
+        case X509_V_ERR_UNABLE_TO_GET_CRL:
+        case X509_V_ERR_CRL_SIGNATURE_FAILURE:
+            return "has a certificate of a CA that has no list in the file of crl, so that it may have been revoked";
+        case X509_V_ERR_CRL_HAS_EXPIRED:
+        case X509_V_ERR_CRL_NOT_YET_VALID:
+            return "has a certificate of a CA whose list in the file of crl is out of its time: get a new one";
+        default:
+            return "has a certificate that is not believed";
+    }
 }
 
 }  // namespace cinnabar::tcp

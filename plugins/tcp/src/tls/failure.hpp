@@ -13,5 +13,7 @@ struct TlsFailure {
 
 // `reason`: ERR_GET_REASON of an error of libssl.
 [[nodiscard]] TlsFailure tls_failure_of(int reason) noexcept;
+// Why the other side's certificate is not believed: X509_V_ERR, not X509_V_OK. The other side is the subject.
+[[nodiscard]] const char* tls_disbelief_of(long error) noexcept;
 
 }  // namespace cinnabar::tcp

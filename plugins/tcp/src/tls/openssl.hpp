@@ -6,6 +6,7 @@
 #include <cinnabar/base/result.hpp>
 
 #include <openssl/bio.h>
+#include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
@@ -18,6 +19,7 @@
     F(ssl, SSL_CTX_check_private_key)             \
     F(ssl, SSL_CTX_ctrl)                          \
     F(ssl, SSL_CTX_free)                          \
+    F(ssl, SSL_CTX_get_cert_store)                \
     F(ssl, SSL_CTX_load_verify_file)              \
     F(ssl, SSL_CTX_new)                           \
     F(ssl, SSL_CTX_set_alpn_protos)               \
@@ -43,9 +45,11 @@
     F(ssl, SSL_get0_peer_certificate)             \
     F(ssl, SSL_get_ex_data)                       \
     F(ssl, SSL_get_ex_data_X509_STORE_CTX_idx)    \
+    F(ssl, SSL_get_peer_cert_chain)               \
     F(ssl, SSL_get_shutdown)                      \
     F(ssl, SSL_get_verify_result)                 \
     F(ssl, SSL_has_pending)                       \
+    F(ssl, SSL_in_init)                           \
     F(ssl, SSL_key_update)                        \
     F(ssl, SSL_new)                               \
     F(ssl, SSL_read_ex)                           \
@@ -78,18 +82,29 @@
     F(crypto, ERR_reason_error_string)            \
     F(crypto, EVP_PKEY_free)                      \
     F(crypto, OPENSSL_cleanse)                    \
+    F(crypto, OpenSSL_version)                    \
     F(crypto, PEM_read_bio_PrivateKey)            \
+    F(crypto, X509_LOOKUP_file)                   \
     F(crypto, X509_NAME_ENTRY_get_data)           \
     F(crypto, X509_NAME_get_entry)                \
     F(crypto, X509_NAME_get_index_by_NID)         \
+    F(crypto, X509_STORE_CTX_free)                \
     F(crypto, X509_STORE_CTX_get_current_cert)    \
     F(crypto, X509_STORE_CTX_get_error)           \
     F(crypto, X509_STORE_CTX_get_error_depth)     \
     F(crypto, X509_STORE_CTX_get_ex_data)         \
+    F(crypto, X509_STORE_CTX_init)                \
+    F(crypto, X509_STORE_CTX_new)                 \
+    F(crypto, X509_STORE_CTX_set_default)         \
     F(crypto, X509_STORE_CTX_set_error)           \
+    F(crypto, X509_STORE_CTX_set_flags)           \
+    F(crypto, X509_STORE_add_lookup)              \
+    F(crypto, X509_STORE_set_flags)               \
     F(crypto, X509_check_host)                    \
     F(crypto, X509_check_ip_asc)                  \
     F(crypto, X509_get_subject_name)              \
+    F(crypto, X509_load_crl_file)                 \
+    F(crypto, X509_verify_cert)                   \
     F(crypto, X509_verify_cert_error_string)
 
 namespace cinnabar::tcp {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tls/renewal.hpp"
 
+#include <cinnabar/base/parse_number.hpp>
 #include <cinnabar/plugins/tcp.hpp>
 
-#include <charconv>
 #include <cstdint>
 #include <string>
-#include <system_error>
 #include <utility>
 
 namespace cinnabar::tcp {
@@ -22,6 +21,7 @@ na::TlsOptions options_of(const na::Uri& uri, const na::TransportOptions& option
     take("cert", tls.certificate_file);
     take("cert_key", tls.private_key_file);
     take("ca", tls.ca_file);
+    take("crl", tls.crl_file);
     take("name", tls.peer_name);
     return tls;
 }
@@ -33,12 +33,10 @@ constexpr std::uint64_t key_update_bytes_min = 1u << 16;
 Result<std::uint64_t> key_update_bytes_of(const na::Uri& uri) {
     const std::string_view text = uri.option("key_update");
     if (text.empty()) return key_update_bytes_default;
-    std::uint64_t bytes = 0;
-    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), bytes);
-    if (failed != std::errc() || end != text.data() + text.size() || bytes < key_update_bytes_min ||
-        bytes > key_update_bytes_default)
+    const auto bytes = parse_number<std::uint64_t>(text);
+    if (!bytes || *bytes < key_update_bytes_min || *bytes > key_update_bytes_default)
         return Error(Errc::invalid_argument, "key_update is a number of bytes from 65536 to 2^36", std::string(text));
-    return bytes;
+    return *bytes;
 }
 
 Result<std::unique_ptr<na::Transport>> open_tls(const na::Uri& uri, const na::TransportOptions& options) {
@@ -51,6 +49,6 @@ Result<std::unique_ptr<na::Transport>> open_tls(const na::Uri& uri, const na::Tr
 
 const na::PluginInfo tls_plugin_info{na::plugin_abi, TlsGuards::scheme,
                                      "TCP sockets with TLS 1.3, by shared keys or certificates; needs OpenSSL 3",
-                                     &open_tls, "key, cert, cert_key, ca, name, key_update"};
+                                     &open_tls, "key, cert, cert_key, ca, crl, name, key_update"};
 
 }  // namespace cinnabar::tcp

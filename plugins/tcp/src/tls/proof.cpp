@@ -153,6 +153,19 @@ Errc TlsStream::proven() noexcept {
     return Errc::ok;
 }
 
+bool TlsStream::known_to(const TlsGuards& now) const noexcept {
+    if (&now == guards_.get()) return true;
+    if (identity_.by == na::ProvenIdentity::By::certificate) return certificate_known_to(now);
+    const SharedKeys::Key* const proven = guards_->keys().find(identity_.name);
+    const SharedKeys::Key* const known = now.keys().find(identity_.name);
+    return proven && known && std::ranges::equal(proven->bytes, known->bytes);
+}
+
+bool TlsStream::certificate_known_to(const TlsGuards& now) const noexcept {
+    X509* const certificate = ssl_.SSL_get0_peer_certificate(connection_);
+    return certificate && now.believes(certificate, ssl_.SSL_get_peer_cert_chain(connection_), side_ == Side::dials);
+}
+
 Errc TlsStream::failed(bool handshake) noexcept {
     const unsigned long error = ssl_.ERR_peek_last_error();
     ssl_.ERR_clear_error();
@@ -166,8 +179,7 @@ Errc TlsStream::failed(bool handshake) noexcept {
     const bool closed = (ssl_.SSL_get_shutdown(connection_) & SSL_RECEIVED_SHUTDOWN) != 0;
     if (error == 0 || (closed && ERR_GET_REASON(error) < SSL_AD_REASON_OFFSET)) return Errc::peer_lost;
     if (disbelieved_ != 0)
-        return tell(Errc::permission, "has a certificate that is not believed",
-                    ssl_.X509_verify_cert_error_string(disbelieved_));
+        return tell(Errc::permission, tls_disbelief_of(disbelieved_), ssl_.X509_verify_cert_error_string(disbelieved_));
     const TlsFailure failure = tls_failure_of(ERR_GET_REASON(error));
     return tell(failure.code, failure.what, ssl_.ERR_reason_error_string(error));
 }

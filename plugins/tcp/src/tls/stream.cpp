@@ -122,6 +122,7 @@ int TlsStream::read_socket(BIO* bio, char* to, int bytes) {
     const na::Moved moved = self.short_ ? na::Moved{0, Errc::again} : na::receive_some(self.fd_, to, room);
     self.io_ = moved.why;
     self.short_ = moved.bytes < room;
+    self.cuts_.came(to, moved.bytes);
     if (moved.why == Errc::ok && !self.established_) {
         const bool begins = self.came_ == 0;
         self.came_ += moved.bytes;
@@ -243,6 +244,11 @@ na::Moved TlsStream::receive(const iovec* pieces, std::size_t count) noexcept {
 
 bool TlsStream::unread() const noexcept {
     return broken_ != Errc::ok || (!drained_ && ssl_.SSL_has_pending(connection_) == 1);
+}
+
+// A message of TLS itself may come in several records, and its part is held as well.
+std::uint64_t TlsStream::partial_record() const noexcept {
+    return cuts_.partial() || ssl_.SSL_in_init(connection_) == 1 ? cuts_.begun() : 0;
 }
 
 na::Moved TlsStream::send(const iovec* pieces, std::size_t count) noexcept {

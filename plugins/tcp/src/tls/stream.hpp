@@ -5,6 +5,7 @@
 #pragma once
 
 #include "tls/openssl.hpp"
+#include "tls/record_cuts.hpp"
 
 #include <cinnabar/na/session/socket_address.hpp>
 #include <cinnabar/na/session/stream.hpp>
@@ -35,8 +36,16 @@ class TlsStream final : public na::StreamGuard {
     [[nodiscard]] bool flush() noexcept override;
     [[nodiscard]] bool unsent() const noexcept override { return held_begin_ < held_.size(); }
     [[nodiscard]] bool unread() const noexcept override;
+    [[nodiscard]] std::uint64_t partial_record() const noexcept override;
     [[nodiscard]] const na::ProvenIdentity& identity() const noexcept override { return identity_; }
     void end() noexcept override;
+
+    // Whose keys and certificates it went by.
+    [[nodiscard]] const TlsGuards& guards() const noexcept { return *guards_; }
+    // Once established: whether `now`, the guards that are in use by now, know what the other side has proven: the same
+    // key by that name, or an authority that has not revoked the certificate. Whether the certificate is out of its
+    // time by now is not asked.
+    [[nodiscard]] bool known_to(const TlsGuards& now) const noexcept;
 
     // OpenSSL's callbacks.
     static int use_own_key(SSL* connection, const EVP_MD* digest, const unsigned char** name, std::size_t* name_bytes,
@@ -65,6 +74,7 @@ class TlsStream final : public na::StreamGuard {
     [[nodiscard]] Errc proven() noexcept;
     [[nodiscard]] bool name_of_certificate(X509* certificate) noexcept;
     [[nodiscard]] bool is_for_named(X509* certificate) const noexcept;
+    [[nodiscard]] bool certificate_known_to(const TlsGuards& now) const noexcept;
     // Why OpenSSL could not go on, told in the log.
     [[nodiscard]] Errc failed(bool handshake) noexcept;
     [[nodiscard]] Errc tell(Errc why, const char* what, const char* detail) const noexcept;
@@ -83,6 +93,7 @@ class TlsStream final : public na::StreamGuard {
     Errc broken_ = Errc::ok;  // what receive() says from now on
     long disbelieved_ = 0;    // X509_V_ERR of the other side's certificate
     std::size_t came_ = 0;    // bytes of the handshake
+    RecordCuts cuts_;         // of what was read
     std::uint64_t sent_by_key_ = 0;
     std::vector<char> held_;  // for the socket
     std::size_t held_begin_ = 0;

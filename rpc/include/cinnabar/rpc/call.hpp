@@ -13,6 +13,7 @@
 #include <cinnabar/base/timer_wheel.hpp>
 #include <cinnabar/base/work.hpp>
 #include <cinnabar/bulk/region.hpp>
+#include <cinnabar/bulk/silence.hpp>
 #include <cinnabar/bulk/transfer.hpp>
 #include <cinnabar/na/addr.hpp>
 #include <cinnabar/na/arrival.hpp>
@@ -32,7 +33,7 @@ namespace cinnabar::rpc {
 // How a pull gets on.
 struct StallWatch {
     TimeUs began = 0;
-    std::uint64_t done = 0;  // bytes, at the last look
+    bulk::Silence silence;
 };
 
 class Call;
@@ -88,6 +89,13 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     // bulk::forward.
     [[nodiscard]] Errc forward_memory(const bulk::RemoteRegion& remote, Writer& writer) noexcept;
 
+    // Says that the target has kept a place in a queue of its own for this call, which its handler finds in
+    // Request::place (hl/admission.hpp). Only for a target that has told of one: others may not know of places.
+    void claim_place(std::uint64_t place) noexcept {
+        whole_way_ = true;
+        place_ = place;
+    }
+
     // Sends it. ok: `done` will run once, from trigger(), whatever happens. Anything else: nothing was sent, `done`
     // does not run, the call can be released: closed (draining), overloaded (queues full), invalid_argument.
     // Fails later with: timed_out, canceled, refused, unreachable, peer_lost, overloaded, no_such_rpc, bad_signature,
@@ -113,6 +121,11 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     [[nodiscard]] std::string_view app_text() const noexcept { return app_text_; }
     // False when the peer may still touch memory that the call lent (design: quarantine); true otherwise.
     [[nodiscard]] bool fenced() const noexcept { return !fence_failed_; }
+
+    // False: nothing of it has left this side, so the target cannot know of it.
+    [[nodiscard]] bool was_sent() const noexcept { return (was_sent_ && !never_left_) || may_have_left_; }
+    // Of memory that it lends, before forward().
+    [[nodiscard]] std::uint64_t lent_bytes() const noexcept;
 
     // Where it was when it ended with `timed_out`, `canceled` or `peer_lost`; `unknown` where nobody looked.
     // `waited_us`: since when, of one that waited to be sent; otherwise 0.
@@ -187,10 +200,13 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     bool fence_failed_ = false;
     bool forwards_ = false;  // memory of others
     bool overflow_ = false;
-    std::uint32_t fences_ = 0;  // revocations under way
-    na::Op op_;                 // the request
-    Timer timer_;               // the deadline, then the fence's grace
-    Loan* lends_ = nullptr;     // a list through Loan::next
+    std::uint32_t fences_ = 0;    // revocations under way
+    std::uint64_t place_ = 0;     // 0: none
+    bool never_left_ = false;     // posted with a dial that failed
+    bool may_have_left_ = false;  // its operation failed, and how far it came is not known
+    na::Op op_;                   // the request
+    Timer timer_;                 // the deadline, then the fence's grace
+    Loan* lends_ = nullptr;       // a list through Loan::next
     na::Kept reply_;
     std::unique_ptr<std::byte[]> reply_copy_;  // instead, where too many are kept
     std::uint32_t reply_copy_bytes_ = 0;

@@ -32,6 +32,9 @@ class CINNABAR_API Context {
     // A call to fill and forward; null with `why`: overloaded (calls_max, or no message buffer), unreachable (no
     // transport reaches it), closed (draining).
     [[nodiscard]] Call* make_call(const na::Addr& to, Errc& why) noexcept;
+    // The same in place of `over`, which has completed and is released by this in any case: mostly in its slot, which
+    // is cheaper than to give one back and to take another. One call after the other to one peer is made so.
+    [[nodiscard]] Call* make_call_in_place_of(Call& over, const na::Addr& to, Errc& why) noexcept;
     // Cancels the call of that id, if it is still that one. Any thread.
     void cancel(CallId id) noexcept;
 

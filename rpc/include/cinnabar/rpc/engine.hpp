@@ -14,6 +14,10 @@
 #include <string>
 #include <vector>
 
+namespace cinnabar::bulk {
+class FarLender;
+}
+
 namespace cinnabar::rpc {
 
 class CINNABAR_API Engine {
@@ -51,6 +55,10 @@ class CINNABAR_API Engine {
     // with smaller messages may make that less.
     [[nodiscard]] std::size_t input_bytes_eager() const noexcept;
     [[nodiscard]] std::size_t output_bytes_eager() const noexcept;
+
+    // Lends far memory, by calls that it serves from the first use on (bulk/far_lender.hpp). Any thread. exists: the
+    // program serves a call of that name.
+    [[nodiscard]] Result<std::shared_ptr<bulk::FarLender>> far_lender();
 
     // New requests are answered `shutting_down`, new calls fail with `closed`; what runs goes on. Any thread. Drive the
     // contexts until their counts show no calls and no requests, or time is up.

@@ -24,6 +24,8 @@ struct Handler {
     // drive a context, and may use no other context but to forward calls. One that keeps its request, or hands it to
     // another thread, calls detach() first. Larger requests, and one-way ones, run from trigger().
     bool on_arrival = false;
+    // Each request proves by a key what it may do, which the handler checks: no policy is asked.
+    bool by_key = false;
 };
 
 }  // namespace cinnabar::rpc

@@ -13,6 +13,12 @@
 //     admins     allow  uid:0,gid:27           store.*            1,2
 //     others     deny   anyone                 *
 //
+// A quota is a line as well: how many requests each of its callers may have with handlers at once, over all connections
+// that it has with a context. The first that is about a caller counts; one more request is answered `overloaded`. A
+// caller is who has proven a key or a certificate, a user where the kernel tells it, and else a connection.
+//
+//     robots     quota  cert:build-*           64
+//
 // Who callers are: callers.hpp.
 #pragma once
 
@@ -54,12 +60,19 @@ class CINNABAR_API Policy {
         std::vector<ProviderId> providers;  // empty: all
     };
 
+    struct Quota {
+        std::string name;                  // as that of a rule
+        std::vector<std::string> callers;  // each of them by itself
+        std::uint32_t requests_max = 0;
+    };
+
     // Told when a caller first calls an RPC on a connection, and of each call that is refused: of either kind a hundred
     // at once, and then ten a second. From trigger(), as handlers are; it must be short. May be empty.
     using Audit = std::function<void(const AuditEvent&)>;
 
     // invalid_argument: a rule that says nothing, or a word that is not understood, which is the subject; too_large.
-    [[nodiscard]] static Result<std::shared_ptr<const Policy>> make(const std::vector<Rule>& rules, Audit audit = {});
+    [[nodiscard]] static Result<std::shared_ptr<const Policy>> make(const std::vector<Rule>& rules, Audit audit = {},
+                                                                    const std::vector<Quota>& quotas = {});
     // The subject of an error has the number of the line, after `place`.
     [[nodiscard]] static Result<std::shared_ptr<const Policy>> parse(std::string_view text, Audit audit = {},
                                                                      const std::string& place = "line");
@@ -75,6 +88,9 @@ class CINNABAR_API Policy {
     // Any thread.
     [[nodiscard]] const Verdict& decide(const na::Addr& source, std::string_view rpc,
                                         ProviderId provider) const noexcept;
+
+    // Null: there is none for it. Any thread.
+    [[nodiscard]] const Quota* quota_of(const na::Addr& source) const noexcept;
 
     // Tells the audit. Null: there is none, or it was told of too many. Any thread.
     [[nodiscard]] std::unique_ptr<AuditEvent> event(const na::Addr& source, std::string_view rpc, ProviderId provider,

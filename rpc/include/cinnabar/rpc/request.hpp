@@ -25,6 +25,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 namespace cinnabar::rpc {
@@ -32,6 +33,7 @@ namespace cinnabar::rpc {
 class Context;
 class ContextCore;
 class Request;
+struct CallerAccount;
 struct RequestTransfer;
 struct Handler;
 struct Loan;
@@ -69,6 +71,8 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     [[nodiscard]] TimeUs deadline() const noexcept { return deadline_; }
     [[nodiscard]] const TraceContext& trace() const noexcept { return trace_; }       // the origin's; all zero if none
     [[nodiscard]] bool traced() const noexcept { return (asks_ & asks_trace) != 0; }  // whether it has one
+    // The place that the origin says it was given here (respond_error with `overloaded`); 0: none. Anybody may say any.
+    [[nodiscard]] std::uint64_t place() const noexcept { return whole_way() ? place_ : 0; }
     [[nodiscard]] Context& context() const noexcept;
 
     // The encoded arguments, 8-byte aligned; valid until detach, release_input or the last release.
@@ -77,6 +81,8 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     // which may copy the arguments elsewhere. Without it a slow handler holds a slot that others could use.
     void detach() noexcept;
     void release_input() noexcept;
+    // Whether they lie where detach() does not move them.
+    [[nodiscard]] bool input_stays() const noexcept { return !arriving_ && !holds_slot(); }
 
     // Counts memory that decoded arguments take, until the request goes, for the peer that it came from: of
     // Options::decoded_bytes_max. too_large: more than one peer can ever have; overloaded: others, or others of its
@@ -155,7 +161,7 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     [[nodiscard]] bool nothing_beside_message() const noexcept {
         return op_.state == na::OpState::idle && !kept_ && !large_input_ && !large_output_ && !pull_ && !lend_ &&
                !on_cancel_.load(std::memory_order_relaxed) && !on_sent_ && !transfers_ && !reply_posted_ && !stalled_ &&
-               !cancel_told_ && decoded_bytes_ == 0;
+               !cancel_told_ && decoded_bytes_ == 0 && !counted_by_;
     }
 
     void post_answer() noexcept;
@@ -210,12 +216,14 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     bool stalled_ = false;  // its large arguments did not come
     bool cancel_told_ = false;
     Errc sent_result_ = Errc::ok;
+    std::uint64_t place_ = 0;
     na::Kept kept_;
     na::Op op_;    // the reply
     Timer timer_;  // how long large arguments are waited for, or a large result is kept
     bulk::Region large_input_;
     bulk::Region large_output_;
-    std::uint64_t decoded_bytes_ = 0;  // charge_memory()
+    std::uint64_t decoded_bytes_ = 0;            // charge_memory()
+    std::shared_ptr<CallerAccount> counted_by_;  // where its caller has a quota
     bulk::RemoteRegion remote_input_;
     bulk::Transfer* pull_ = nullptr;
     StallWatch watch_;      // of the large arguments

@@ -36,6 +36,8 @@ class StreamGuard {
     [[nodiscard]] virtual bool unsent() const noexcept = 0;
     // receive() has something to return that the socket does not report.
     [[nodiscard]] virtual bool unread() const noexcept = 0;
+    // The number, from 1 on, of the record of which only a part has come, and which holds memory; 0: there is none.
+    [[nodiscard]] virtual std::uint64_t partial_record() const noexcept = 0;
 
     // Once established: who the other side is.
     [[nodiscard]] virtual const ProvenIdentity& identity() const noexcept = 0;

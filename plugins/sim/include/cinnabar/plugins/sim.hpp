@@ -42,6 +42,8 @@ struct WorldOptions {
     Microseconds latency_min{5};  // one way
     Microseconds latency_max{50};
     std::uint32_t bytes_per_us = 1000;
+    // Of all that leaves a host by RMA, which then goes one after the other; 0: each access has bytes_per_us for itself.
+    std::uint32_t host_bytes_per_us = 0;
     // "One in N", 0 for never:
     std::uint32_t again_one_in = 0;         // a post answers `again`
     std::uint32_t dial_lost_one_in = 0;     // a connection request is lost: the dial times out
@@ -113,6 +115,8 @@ class CINNABAR_API World {
     [[nodiscard]] HostCounts counts(std::string_view name) const;
     // How often a message found no receive slot. Under rdma_strict the layers above must prevent that.
     [[nodiscard]] std::uint64_t slot_misses() const noexcept;
+    // The bytes that left `from` for `to` by RMA so far.
+    [[nodiscard]] std::uint64_t bytes_moved(std::string_view from, std::string_view to) const;
 
     // A hash of all events so far, in order: equal for equal runs.
     [[nodiscard]] std::uint64_t trace_hash() const noexcept;

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// SpareSlot: the last slot of a SlotPool that a thread has released while it runs callbacks, kept at hand for the next
+// that it acquires. A callback that ends one operation and begins another then costs the pool nothing. Define one as a
+// constinit thread_local; it keeps nothing outside of a SpareScope. One thread.
+#pragma once
+
+#include <cinnabar/base/slot_pool.hpp>
+
+#include <utility>
+
+namespace cinnabar {
+
+template <typename T>
+struct SpareSlot {
+    SlotPool<T>* pool = nullptr;  // null: keeps nothing
+    T* slot = nullptr;
+
+    // As SlotPool::acquire.
+    [[nodiscard]] T* acquire(SlotPool<T>& from) noexcept {
+        if (pool == &from && slot) return std::exchange(slot, nullptr);
+        return from.acquire();
+    }
+    void release(SlotPool<T>& to, T& over) noexcept {
+        if (pool != &to || slot) return to.release(over);
+        slot = &over;
+    }
+};
+
+// Meanwhile `spare` keeps a slot of `pool`, which others miss for so long; then it goes back.
+template <typename T>
+class SpareScope {
+  public:
+    SpareScope(SpareSlot<T>& spare, SlotPool<T>& pool) noexcept
+        : spare_(spare), outer_(std::exchange(spare, SpareSlot<T>{&pool, nullptr})) {}
+    ~SpareScope() {
+        if (spare_.slot) spare_.pool->release(*spare_.slot);
+        spare_ = outer_;
+    }
+    SpareScope(const SpareScope&) = delete;
+    SpareScope& operator=(const SpareScope&) = delete;
+
+  private:
+    SpareSlot<T>& spare_;
+    const SpareSlot<T> outer_;
+};
+
+}  // namespace cinnabar

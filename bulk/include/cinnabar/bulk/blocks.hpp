@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Blocks: a list of blocks of one size in some memory, in the order in which their bytes are meant: every so many bytes
+// (strided), or named by their numbers (indexed). A plain value; it knows no memory, so one list serves many. On the
+// wire it takes some ten bytes if it is strided, and mostly two or three for each block that does not follow the one
+// before (docs/wire-format-bulk.md, "Lists of blocks").
+#pragma once
+
+#include <cinnabar/base/bytes.hpp>
+#include <cinnabar/base/error.hpp>
+#include <cinnabar/base/export.hpp>
+#include <cinnabar/base/result.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace cinnabar::bulk {
+
+// In one list; more are refused.
+inline constexpr std::uint64_t blocks_max = std::uint64_t{1} << 20;
+
+// Bytes without a gap.
+struct BlockPiece {
+    std::uint64_t offset = 0;
+    std::uint64_t bytes = 0;
+};
+
+class CINNABAR_API Blocks {
+  public:
+    // Blocks whose numbers follow each other.
+    struct Run {
+        std::uint32_t first = 0;
+        std::uint32_t count = 0;
+        friend bool operator==(const Run&, const Run&) = default;
+    };
+
+    Blocks() = default;
+    // `count` blocks, the first at `offset`, each begins `stride` bytes behind the one before. invalid_argument: no
+    // bytes, or they end beyond 2^63 - 1. too_large: over blocks_max.
+    [[nodiscard]] static Result<Blocks> strided(std::uint64_t offset, std::uint64_t block_bytes, std::uint64_t stride,
+                                                std::uint64_t count);
+    // One block for each number: block n begins at offset + n * stride. `stride` 0: block_bytes, so that they lie side
+    // by side. The same errors.
+    [[nodiscard]] static Result<Blocks> indexed(std::uint64_t block_bytes, std::span<const std::uint32_t> numbers,
+                                                std::uint64_t offset = 0, std::uint64_t stride = 0);
+
+    [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
+    [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
+    [[nodiscard]] std::uint64_t block_bytes() const noexcept { return block_bytes_; }
+    [[nodiscard]] std::uint64_t bytes() const noexcept { return count_ * block_bytes_; }  // of all
+    // One beyond the last byte of the block that reaches farthest.
+    [[nodiscard]] std::uint64_t end() const noexcept { return end_; }
+    // Whether a byte belongs to two blocks. Such a list can be read; written to, it would depend on the order.
+    [[nodiscard]] bool overlap() const;
+    // The same blocks, so many bytes farther on. invalid_argument: as above.
+    [[nodiscard]] Result<Blocks> shifted(std::uint64_t bytes) const;
+
+    [[nodiscard]] std::size_t encoded_bytes() const noexcept;
+    // Fails the writer if it does not fit.
+    void encode(Writer& writer) const noexcept;
+    // Takes all that the reader has. Allocates at most sizeof(Run) for each byte. protocol: malformed, empty, or over
+    // blocks_max. out_of_memory.
+    [[nodiscard]] static Errc decode(Reader& reader, Blocks& out) noexcept;
+
+    friend bool operator==(const Blocks&, const Blocks&) = default;
+
+  private:
+    friend class BlockParts;
+    friend class BlockWalk;
+    [[nodiscard]] std::uint64_t offset_of(std::uint64_t number) const noexcept { return offset_ + number * stride_; }
+    [[nodiscard]] bool side_by_side() const noexcept { return stride_ == block_bytes_; }
+    void append(std::uint32_t first, std::uint32_t count);
+    // Sets end_ and checks the rest.
+    [[nodiscard]] Errc seal() noexcept;
+
+    std::uint64_t offset_ = 0;
+    std::uint64_t block_bytes_ = 0;
+    std::uint64_t stride_ = 0;
+    std::uint64_t count_ = 0;
+    std::uint64_t end_ = 0;
+    std::vector<Run> runs_;  // blocks of neighbouring runs do not follow each other
+};
+
+// Walks through the bytes of a list in their order. The list must live as long.
+class CINNABAR_API BlockWalk {
+  public:
+    explicit BlockWalk(const Blocks& blocks) noexcept : blocks_(&blocks) {}
+    // The next bytes that lie without a gap, at most so many; false at the end. Blocks side by side are one piece.
+    [[nodiscard]] bool next(std::uint64_t bytes_max, BlockPiece& piece) noexcept;
+
+  private:
+    const Blocks* blocks_;
+    std::size_t run_ = 0;
+    std::uint64_t in_run_ = 0;    // blocks done
+    std::uint64_t in_block_ = 0;  // bytes done
+};
+
+// Cuts a list into shorter ones, in its order. The list must live as long.
+class CINNABAR_API BlockParts {
+  public:
+    explicit BlockParts(const Blocks& blocks) noexcept : blocks_(&blocks) {}
+    // The next blocks, at most so many; false at the end.
+    [[nodiscard]] bool next(std::uint64_t count_max, Blocks& part);
+
+  private:
+    const Blocks* blocks_;
+    std::size_t run_ = 0;
+    std::uint32_t in_run_ = 0;  // blocks done
+};
+
+}  // namespace cinnabar::bulk

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// NVIDIA's driver interface, as much of it as copies need, from libcuda.so.1, which is loaded at the first use. The
+// prototypes are our own, after the CUDA driver API reference; no toolkit is needed to build.
+#pragma once
+
+#include <cinnabar/base/result.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace cinnabar::bulk::cuda {
+
+using Code = int;  // CUresult
+inline constexpr Code success = 0;
+inline constexpr Code code_out_of_memory = 2;
+using DeviceNumber = int;             // CUdevice
+using DeviceAddress = std::uint64_t;  // CUdeviceptr
+using Context = struct CUctx_st*;
+using Stream = struct CUstream_st*;
+
+// CUpointer_attribute
+enum class Attribute : int { context = 1, memory_type = 2, device_ordinal = 9, range_start = 11, range_bytes = 12 };
+inline constexpr unsigned memory_type_device = 2;      // CU_MEMORYTYPE_DEVICE
+inline constexpr unsigned stream_non_blocking = 1;     // CU_STREAM_NON_BLOCKING
+inline constexpr unsigned host_register_portable = 1;  // CU_MEMHOSTREGISTER_PORTABLE
+
+struct Driver {
+    Code (*init)(unsigned flags);
+    Code (*pointer_attribute)(void* value, int attribute, DeviceAddress address);
+    Code (*primary_retain)(Context* context, DeviceNumber device);
+    Code (*primary_release)(DeviceNumber device);
+    Code (*context_push)(Context context);
+    Code (*context_pop)(Context* context);
+    Code (*stream_create)(Stream* stream, unsigned flags);
+    Code (*stream_destroy)(Stream stream);
+    Code (*stream_synchronize)(Stream stream);
+    Code (*copy_to_device)(DeviceAddress to, const void* from, std::size_t bytes, Stream stream);
+    Code (*copy_to_host)(void* to, DeviceAddress from, std::size_t bytes, Stream stream);
+    Code (*host_register)(void* memory, std::size_t bytes, unsigned flags);
+    Code (*host_unregister)(void* memory);
+    Code (*error_name)(Code code, const char** name);
+
+    // Static storage; "unknown error" if the driver has no name for it.
+    [[nodiscard]] const char* name_of(Code code) const noexcept;
+};
+
+// Loads and starts the driver, once; it stays. unsupported: there is no driver here, or an older one; io: it does not
+// start. A failure is tried again with the next call.
+[[nodiscard]] Result<const Driver*> driver();
+
+}  // namespace cinnabar::bulk::cuda

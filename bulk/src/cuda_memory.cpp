@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory of an NVIDIA device. A copy takes a stream of the region, copies, and waits for the stream; four threads,
+// which all regions share, keep as many copies in flight.
+#include "cuda_driver.hpp"
+#include "lasting_threads.hpp"
+
+#include <cinnabar/base/log.hpp>
+#include <cinnabar/bulk/device_memory.hpp>
+
+#include <mutex>
+#include <new>
+#include <utility>
+#include <vector>
+
+namespace cinnabar::bulk {
+namespace {
+
+using cuda::Attribute;
+using cuda::Code;
+using cuda::Driver;
+
+// As many copies are in flight.
+constinit LastingThreads device_threads(4);
+
+// A context is the current one of this thread for as long as it lives.
+class Current {
+  public:
+    Current(const Driver& of, cuda::Context context) noexcept : driver_(of), code_(of.context_push(context)) {}
+    ~Current() {
+        cuda::Context popped = nullptr;
+        if (code_ == cuda::success) (void)driver_.context_pop(&popped);
+    }
+    Current(const Current&) = delete;
+    Current& operator=(const Current&) = delete;
+    [[nodiscard]] Code code() const noexcept { return code_; }
+
+  private:
+    const Driver& driver_;
+    const Code code_;
+};
+
+// The primary context of a device, which the runtime API of CUDA uses.
+class Primary {
+  public:
+    Primary(const Driver& of, cuda::DeviceNumber device) noexcept
+        : driver(of), device_(device), code_(of.primary_retain(&context, device)) {}
+    ~Primary() {
+        if (code_ == cuda::success) (void)driver.primary_release(device_);
+    }
+    Primary(const Primary&) = delete;
+    Primary& operator=(const Primary&) = delete;
+    [[nodiscard]] Code code() const noexcept { return code_; }
+
+    const Driver& driver;
+    cuda::Context context = nullptr;
+
+  private:
+    const cuda::DeviceNumber device_;
+    const Code code_;
+};
+
+// Host memory that is pinned for the devices.
+class Pinned {
+  public:
+    Pinned(std::shared_ptr<const Primary> primary, Bytes memory) noexcept
+        : primary_(std::move(primary)), memory_(memory) {
+        const Current current(primary_->driver, primary_->context);
+        code_ = current.code();
+        if (code_ == cuda::success)
+            code_ = primary_->driver.host_register(memory.data(), memory.size(), cuda::host_register_portable);
+    }
+    ~Pinned() {
+        if (code_ != cuda::success) return;
+        const Current current(primary_->driver, primary_->context);
+        (void)primary_->driver.host_unregister(memory_.data());
+    }
+    Pinned(const Pinned&) = delete;
+    Pinned& operator=(const Pinned&) = delete;
+    [[nodiscard]] Code code() const noexcept { return code_; }
+
+  private:
+    const std::shared_ptr<const Primary> primary_;
+    const Bytes memory_;
+    Code code_ = cuda::success;
+};
+
+class CudaMemory final : public FarMemory {
+  public:
+    // `context`: that the memory was allocated in.
+    CudaMemory(std::shared_ptr<const Primary> primary, cuda::Context context, cuda::DeviceAddress address,
+               std::uint64_t bytes, WorkThreads& threads) noexcept
+        : primary_(std::move(primary)), context_(context), address_(address), bytes_(bytes), threads_(threads) {}
+    ~CudaMemory() override {
+        if (streams_.empty()) return;
+        const Current current(driver(), context_);
+        for (const cuda::Stream stream : streams_) (void)driver().stream_destroy(stream);
+    }
+
+    [[nodiscard]] MemoryKind kind() const noexcept override { return MemoryKind::cuda; }
+    [[nodiscard]] std::uint64_t bytes() const noexcept override { return bytes_; }
+    [[nodiscard]] WorkThreads& threads() const noexcept override { return threads_; }
+    [[nodiscard]] FarEnd load(std::uint64_t offset, Bytes to) noexcept override {
+        return on_stream("from", [&](cuda::Stream stream) {
+            return driver().copy_to_host(to.data(), address_ + offset, to.size(), stream);
+        });
+    }
+    [[nodiscard]] FarEnd store(std::uint64_t offset, ConstBytes from) noexcept override {
+        return on_stream("to", [&](cuda::Stream stream) {
+            return driver().copy_to_device(address_ + offset, from.data(), from.size(), stream);
+        });
+    }
+    // Where the driver does not pin it, copies go through memory of the driver's own, and are slower.
+    [[nodiscard]] std::shared_ptr<void> pin(Bytes memory) noexcept override {
+        try {
+            auto pinned = std::make_shared<Pinned>(primary_, memory);
+            if (pinned->code() == cuda::success) return pinned;
+            log(LogLevel::info, "bulk", "a staging buffer is not pinned: %s", driver().name_of(pinned->code()));
+        } catch (const std::bad_alloc&) {
+        }
+        return nullptr;
+    }
+
+  private:
+    [[nodiscard]] const Driver& driver() const noexcept { return primary_->driver; }
+
+    template <typename F>
+    [[nodiscard]] FarEnd on_stream(const char* way, F&& copy) noexcept {
+        const Current current(driver(), context_);
+        Code code = current.code();
+        cuda::Stream stream = nullptr;
+        if (code == cuda::success) code = take(stream);
+        if (stream) {
+            code = copy(stream);
+            // Also after a failure: nothing may be under way when the buffer is used again.
+            const Code waited = driver().stream_synchronize(stream);
+            if (code == cuda::success) code = waited;
+            give(stream, code == cuda::success);
+        }
+        if (code == cuda::success) return {};
+        static constinit LogLimit lines;
+        log_limited(lines, LogLevel::warning, "bulk", "a copy %s the memory of a device failed: %s", way,
+                    driver().name_of(code));
+        return {code == cuda::code_out_of_memory ? Errc::out_of_memory : Errc::io, 0};
+    }
+    [[nodiscard]] Code take(cuda::Stream& stream) noexcept {
+        {
+            const std::lock_guard lock(mutex_);
+            if (!streams_.empty()) {
+                stream = streams_.back();
+                streams_.pop_back();
+                return cuda::success;
+            }
+        }
+        const Code code = driver().stream_create(&stream, cuda::stream_non_blocking);
+        if (code != cuda::success) stream = nullptr;
+        return code;
+    }
+    // One that has failed is not used again.
+    void give(cuda::Stream stream, bool good) noexcept {
+        try {
+            const std::lock_guard lock(mutex_);
+            if (good) return streams_.push_back(stream);
+        } catch (const std::bad_alloc&) {
+        }
+        (void)driver().stream_destroy(stream);
+    }
+
+    const std::shared_ptr<const Primary> primary_;
+    const cuda::Context context_;
+    const cuda::DeviceAddress address_;
+    const std::uint64_t bytes_;
+    WorkThreads& threads_;
+    std::mutex mutex_;
+    std::vector<cuda::Stream> streams_;  // idle ones
+};
+
+// What the driver knows of an address.
+struct Found {
+    cuda::Context context = nullptr;  // null: memory that belongs to no one context
+    int device = 0;
+};
+
+Result<Found> look_up(const Driver& driver, cuda::DeviceAddress address, std::uint64_t bytes) {
+    Found found;
+    unsigned type = 0;
+    cuda::DeviceAddress start = 0;
+    std::size_t size = 0;
+    const auto ask = [&](Attribute attribute, auto& value) {
+        return driver.pointer_attribute(&value, static_cast<int>(attribute), address);
+    };
+    // Of an address that it does not know, the driver says that the value is invalid.
+    if (ask(Attribute::memory_type, type) != cuda::success || type != cuda::memory_type_device)
+        return Error(Errc::invalid_argument, "the address is no memory of a device");
+    Code code = ask(Attribute::device_ordinal, found.device);
+    if (code == cuda::success) code = ask(Attribute::range_start, start);
+    if (code == cuda::success) code = ask(Attribute::range_bytes, size);
+    if (code != cuda::success)
+        return Error(Errc::io, "the CUDA driver does not describe the address", driver.name_of(code));
+    if (address - start > size || bytes > size - (address - start))
+        return Error(Errc::invalid_argument, "the allocation at that address has fewer bytes");
+    if (ask(Attribute::context, found.context) != cuda::success) found.context = nullptr;
+    return found;
+}
+
+Result<std::shared_ptr<FarMemory>> cuda_memory(void* address, std::uint64_t bytes) {
+    if (!address || bytes == 0) return Error(Errc::invalid_argument, "a region needs at least one byte");
+    CINNABAR_TRY(const Driver* const driver, cuda::driver());
+    const auto at = static_cast<cuda::DeviceAddress>(reinterpret_cast<std::uintptr_t>(address));
+    CINNABAR_TRY(const Found found, look_up(*driver, at, bytes));
+    WorkThreads* const threads = device_threads.get();
+    if (!threads) return Error(Errc::overloaded, "the system has no threads to copy with");
+    auto primary = std::make_shared<const Primary>(*driver, found.device);
+    if (primary->code() != cuda::success)
+        return Error(Errc::io, "the CUDA driver does not give the device's context", driver->name_of(primary->code()));
+    const cuda::Context context = found.context ? found.context : primary->context;
+    return std::shared_ptr<FarMemory>(std::make_shared<CudaMemory>(std::move(primary), context, at, bytes, *threads));
+}
+
+}  // namespace
+
+Result<std::shared_ptr<FarMemory>> device_memory(MemoryKind kind, void* address, std::uint64_t bytes) {
+    if (kind != MemoryKind::cuda) return Error(Errc::unsupported, "no memory of a device that is known here");
+    return cuda_memory(address, bytes);
+}
+
+}  // namespace cinnabar::bulk

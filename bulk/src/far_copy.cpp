@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "far_copy.hpp"
+
+#include <cinnabar/base/assert.hpp>
+#include <cinnabar/base/work_threads.hpp>
+
+#include <algorithm>
+
+namespace cinnabar::bulk {
+namespace {
+
+// The far segment at `offset`, or the next one behind it, or null: only host memory comes.
+FarMemory* far_memory_from(const Region& region, std::uint64_t offset) noexcept {
+    const auto ends = region.segment_ends();
+    const auto far = region.far_segments();
+    auto at =
+        static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), region.offset() + offset) - ends.begin());
+    while (at < far.size() && !far[at].memory) ++at;
+    return at < far.size() ? far[at].memory.get() : nullptr;
+}
+
+// Requires: the region is far.
+WorkThreads& threads_of(const Region& region, std::uint64_t offset) noexcept {
+    FarMemory* far = far_memory_from(region, offset);
+    if (!far) far = far_memory_from(region.whole(), 0);
+    return far->threads();
+}
+
+}  // namespace
+
+void FarCopies::await() const noexcept {
+    while (const std::uint32_t left = under_way_.load(std::memory_order_acquire)) under_way_.wait(left);
+}
+
+void FarCopy::begin(FarCopies& copies) noexcept {
+    CINNABAR_DEBUG_ASSERT(!under_way() && region->is_far());
+    copies_ = &copies;
+    dropped_.store(false, std::memory_order_relaxed);
+    end = {};
+    work_.user = this;
+    work_.run = &run;
+    copies.under_way_.fetch_add(1, std::memory_order_relaxed);
+    if (copies.at_once_) return run(work_);
+    threads_of(*region, offset).queue(work_);
+}
+
+void FarCopy::run(Work& work) noexcept {
+    FarCopy& self = *static_cast<FarCopy*>(work.user);
+    FarCopies& copies = *self.copies_;
+    self.end = self.dropped_.load(std::memory_order_relaxed) ? FarEnd{Errc::canceled, 0} : self.copy();
+    copies.context_.submit(self.done);  // the owner may use it again from here on
+    if (copies.under_way_.fetch_sub(1, std::memory_order_release) == 1) copies.under_way_.notify_all();
+}
+
+FarEnd FarCopy::copy() noexcept {
+    if (buffer) pin();
+    if (into_region) return region->store(offset, buffer ? ConstBytes(buffer->bytes(bytes)) : from);
+    return region->load(offset, buffer->bytes(bytes));
+}
+
+// By each kind that the range touches.
+void FarCopy::pin() noexcept {
+    const auto ends = region->segment_ends();
+    const auto far = region->far_segments();
+    const std::uint64_t begin = region->offset() + offset;
+    auto at = static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), begin) - ends.begin());
+    for (; at < far.size() && (at == 0 ? 0 : ends[at - 1]) < begin + bytes; ++at) {
+        if (!far[at].memory) continue;
+        FarBuffer::Pinned& pinned = buffer->pinned[static_cast<std::size_t>(far[at].memory->kind())];
+        if (std::exchange(pinned.asked, true)) continue;
+        pinned.hold = far[at].memory->pin(buffer->region.contiguous());
+    }
+}
+
+}  // namespace cinnabar::bulk

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Regions of far memory: how they are made, and the copies of their bytes.
+#include "file_memory.hpp"
+
+#include <cinnabar/base/assert.hpp>
+#include <cinnabar/bulk/region.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+namespace cinnabar::bulk {
+
+std::string_view to_string(MemoryKind kind) noexcept {
+    constexpr std::array<std::string_view, memory_kind_count> names{"host", "file", "cuda"};
+    const auto index = static_cast<std::size_t>(kind);
+    return index < names.size() ? names[index] : "unknown";
+}
+
+namespace {
+
+// Calls f(segment index, offset in it, bytes done before, bytes) for what [offset, offset + bytes) of the whole region
+// touches, in order, until one fails.
+template <typename F>
+FarEnd each_segment(const Region& region, std::uint64_t offset, std::uint64_t bytes, F&& f) noexcept {
+    const auto ends = region.segment_ends();
+    auto at = static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), offset) - ends.begin());
+    for (std::uint64_t done = 0; done < bytes; ++at) {
+        const std::uint64_t size = region.segments()[at].bytes;
+        const std::uint64_t skip = offset + done - (ends[at] - size);
+        const std::uint64_t take = std::min(size - skip, bytes - done);
+        if (const FarEnd end = f(at, skip, done, take); end.code != Errc::ok) return end;
+        done += take;
+    }
+    return {};
+}
+
+void append_segments(const Region& part, std::vector<na::Segment>& segments, std::vector<FarSegment>& far) {
+    (void)each_segment(part, part.offset(), part.bytes(),
+                       [&](std::size_t at, std::uint64_t skip, std::uint64_t, std::uint64_t take) {
+                           const na::Segment& segment = part.segments()[at];
+                           FarSegment of = part.is_far() ? part.far_segments()[at] : FarSegment();
+                           if (of.memory) of.offset += skip;
+                           segments.push_back({segment.base ? segment.base + skip : nullptr, take});
+                           far.push_back(std::move(of));
+                           return FarEnd();
+                       });
+}
+
+}  // namespace
+
+Result<Region> Region::of_file(int fd, std::uint64_t offset, std::uint64_t bytes, na::Access access) {
+    CINNABAR_TRY(std::shared_ptr<FarMemory> file, FileMemory::open(fd, offset, bytes, access));
+    return of_far(std::move(file), access);
+}
+
+Result<Region> Region::of_far(std::shared_ptr<FarMemory> memory, na::Access access) {
+    if (!memory || memory->bytes() == 0) return Error(Errc::invalid_argument, "a region needs at least one byte");
+    const na::Segment segment{nullptr, static_cast<std::size_t>(memory->bytes())};
+    return of_segments({segment}, {FarSegment{std::move(memory), 0}}, {}, access);
+}
+
+Result<Region> Region::join(std::span<const Region> parts, na::Access access) {
+    std::vector<na::Segment> segments;
+    std::vector<FarSegment> far;
+    bool any_far = false;
+    for (const Region& part : parts) {
+        if (part.bytes() == 0) return Error(Errc::invalid_argument, "one of the regions to join is empty");
+        if (!na::allows(part.access(), access))
+            return Error(Errc::permission, "one of the regions to join was made for less access");
+        any_far |= part.is_far();
+        append_segments(part, segments, far);
+    }
+    if (!any_far)
+        return Error(Errc::invalid_argument, "none of the regions to join is far memory: expose their segments");
+    return of_segments(std::move(segments), std::move(far), {parts.begin(), parts.end()}, access);
+}
+
+FarEnd Region::load(std::uint64_t offset, Bytes to) const noexcept {
+    CINNABAR_ASSERT(offset <= bytes_ && to.size() <= bytes_ - offset);
+    const auto piece = [&](std::size_t at, std::uint64_t skip, std::uint64_t done, std::uint64_t take) noexcept {
+        const Bytes room = to.subspan(done, take);
+        if (const FarSegment* far = is_far() ? &far_segments()[at] : nullptr; far && far->memory)
+            return far->memory->load(far->offset + skip, room);
+        std::memcpy(room.data(), segments()[at].base + skip, take);
+        return FarEnd();
+    };
+    return each_segment(*this, offset_ + offset, to.size(), piece);
+}
+
+FarEnd Region::store(std::uint64_t offset, ConstBytes from) const noexcept {
+    CINNABAR_ASSERT(offset <= bytes_ && from.size() <= bytes_ - offset);
+    const auto piece = [&](std::size_t at, std::uint64_t skip, std::uint64_t done, std::uint64_t take) noexcept {
+        const ConstBytes content = from.subspan(done, take);
+        if (const FarSegment* far = is_far() ? &far_segments()[at] : nullptr; far && far->memory)
+            return far->memory->store(far->offset + skip, content);
+        std::memcpy(segments()[at].base + skip, content.data(), take);
+        return FarEnd();
+    };
+    return each_segment(*this, offset_ + offset, from.size(), piece);
+}
+
+}  // namespace cinnabar::bulk

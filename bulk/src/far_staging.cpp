@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "far_staging.hpp"
+
+#include <cinnabar/base/assert.hpp>
+
+#include <new>
+#include <utility>
+
+namespace cinnabar::bulk {
+
+FarStaging::FarStaging(FarStaging&& other) noexcept
+    : free_(std::exchange(other.free_, nullptr)), taken_(std::exchange(other.taken_, 0)) {}
+
+FarStaging::~FarStaging() {
+    CINNABAR_ASSERT(taken_ == 0);
+    while (free_) delete std::exchange(free_, free_->next);
+}
+
+FarBuffer* FarStaging::take(const std::shared_ptr<na::Transport>& transport) noexcept {
+    if (FarBuffer* const buffer = free_) {
+        free_ = buffer->next;
+        ++taken_;
+        return buffer;
+    }
+    try {
+        auto buffer = std::make_unique<FarBuffer>();
+        auto region = Region::allocate(buffer_bytes, na::Access::read_write, transport);
+        if (!region) return nullptr;
+        auto memory = region->memory_on(transport);
+        if (!memory) return nullptr;
+        buffer->region = *std::move(region);
+        buffer->memory = *memory;
+        ++taken_;
+        return buffer.release();
+    } catch (const std::bad_alloc&) {
+        return nullptr;
+    }
+}
+
+// Those beyond the number that is kept go.
+void FarStaging::give(FarBuffer& buffer) noexcept {
+    if (taken_-- > buffers) {
+        delete &buffer;
+        return;
+    }
+    buffer.next = free_;
+    free_ = &buffer;
+}
+
+}  // namespace cinnabar::bulk

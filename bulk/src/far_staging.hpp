@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The staging buffers through which a Mover moves far memory over one transport. Made at the first use, and kept. There
+// are a fixed number of them, of which one peer may hold half; beyond that each peer may hold one, so that peers that
+// do not answer keep nobody waiting. Used only by the owner of the context.
+#pragma once
+
+#include <cinnabar/bulk/region.hpp>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+namespace cinnabar::bulk {
+
+struct FarBuffer {
+    Region region;
+    na::Memory* memory = nullptr;
+    // By kind, once a copy has asked for it; let go before the region. Used by the copy that has the buffer.
+    struct Pinned {
+        bool asked = false;
+        std::shared_ptr<void> hold;
+    };
+    std::array<Pinned, memory_kind_count> pinned;
+    FarBuffer* next = nullptr;
+
+    [[nodiscard]] Bytes bytes(std::uint64_t count) const noexcept { return region.contiguous().first(count); }
+};
+
+class FarStaging {
+  public:
+    static constexpr std::uint64_t buffer_bytes = 512 * 1024;
+    static constexpr std::uint32_t buffers = 16;
+    static constexpr std::uint32_t peer_buffers_max = buffers / 2;
+
+    FarStaging() = default;
+    // Requires: all buffers were given back.
+    ~FarStaging();
+    FarStaging(FarStaging&& other) noexcept;
+    FarStaging& operator=(FarStaging&&) = delete;
+
+    // Whether a peer that holds so many may have one more.
+    [[nodiscard]] bool may_take(std::uint32_t held) const noexcept {
+        return held == 0 || (held < peer_buffers_max && taken_ < buffers);
+    }
+    // Null: no memory, or the transport does not register it. Requires: may_take().
+    [[nodiscard]] FarBuffer* take(const std::shared_ptr<na::Transport>& transport) noexcept;
+    void give(FarBuffer& buffer) noexcept;
+
+  private:
+    FarBuffer* free_ = nullptr;
+    std::uint32_t taken_ = 0;
+};
+
+}  // namespace cinnabar::bulk

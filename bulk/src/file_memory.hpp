@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A part of a file as far memory. Reads and writes run on four threads that all files of the process share.
+#pragma once
+
+#include <cinnabar/base/result.hpp>
+#include <cinnabar/base/unique_fd.hpp>
+#include <cinnabar/bulk/far_memory.hpp>
+#include <cinnabar/na/types.hpp>
+
+namespace cinnabar::bulk {
+
+class FileMemory final : public FarMemory {
+  public:
+    // Errors: Region::of_file.
+    [[nodiscard]] static Result<std::shared_ptr<FarMemory>> open(int fd, std::uint64_t offset, std::uint64_t bytes,
+                                                                 na::Access access);
+    FileMemory(UniqueFd fd, std::uint64_t offset, std::uint64_t bytes, WorkThreads& threads) noexcept
+        : fd_(std::move(fd)), offset_(offset), bytes_(bytes), threads_(threads) {}
+    // The descriptor is closed by one of the threads: to close a large file may take long.
+    ~FileMemory() override;
+
+    [[nodiscard]] MemoryKind kind() const noexcept override { return MemoryKind::file; }
+    [[nodiscard]] std::uint64_t bytes() const noexcept override { return bytes_; }
+    [[nodiscard]] FarEnd load(std::uint64_t offset, Bytes to) noexcept override;
+    [[nodiscard]] FarEnd store(std::uint64_t offset, ConstBytes from) noexcept override;
+    [[nodiscard]] WorkThreads& threads() const noexcept override { return threads_; }
+
+  private:
+    UniqueFd fd_;
+    const std::uint64_t offset_;
+    const std::uint64_t bytes_;
+    WorkThreads& threads_;
+};
+
+}  // namespace cinnabar::bulk

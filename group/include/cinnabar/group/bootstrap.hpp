@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How processes that are started together find each other: by a folder that all of them can write, by a host name with
+// many addresses, by a roster or by seeds; and how `cinnabar launch` tells them.
+//
+//     Group group = (co_await bootstrap(node, Source::from_environment().value())).value();
+//
+// Files and names are read on a thread of the library, never on a loop; a file system or name server that hangs costs
+// its thread, and the call ends in time. Who can write the folder, or answers for the name, chooses the members.
+#pragma once
+
+#include <cinnabar/base/result.hpp>
+#include <cinnabar/group/group.hpp>
+#include <cinnabar/group/group_options.hpp>
+#include <cinnabar/hl/node_ref.hpp>
+#include <cinnabar/hl/task.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cinnabar::group {
+
+struct Source {
+    // One of:
+    //   folder:PATH       a folder that all members can write; needs `rank` and `size`
+    //   dns:URI           all addresses of the host in URI ("dns:tcp://members.example:4000") are seeds
+    //   roster:PATH       as read_roster(); the rank is `rank`, or that of the line at which the node listens
+    //   URI [URI...]      seeds, with spaces between them
+    std::string text;
+    Rank rank = no_rank;  // of dns and seeds: the process of rank 0 creates the group, the others join it
+    Rank size = 0;        // of folder
+    // Of folder: names one life of the group. Files that another one left there do not count.
+    std::string run;
+
+    // What `cinnabar launch` sets: CINNABAR_GROUP_SOURCE, _RANK, _SIZE, _RUN. not_found: there is no such variable;
+    // invalid_argument: one of them is malformed.
+    [[nodiscard]] CINNABAR_API static Result<Source> from_environment();
+};
+
+// Becomes a member. Ends when the group is begun, for GroupOptions::join_time at most; wait_for_members() waits for the
+// others. invalid_argument: the source is malformed; timed_out: not all have come to the folder; io; else as
+// Group::create, join and start.
+[[nodiscard]] CINNABAR_API hl::Task<Result<Group>> bootstrap(hl::NodeRef node, Source source,
+                                                             GroupOptions options = {});
+
+// The addresses, each with the scheme and port of `uri`, that its host has; at most 256. bad_address: it cannot be
+// parsed, or has none. timed_out, canceled: of the task.
+[[nodiscard]] CINNABAR_API hl::Task<Result<std::vector<std::string>>> addresses_of_name(hl::NodeRef node,
+                                                                                        std::string uri);
+
+}  // namespace cinnabar::group

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Portion: the part of a caller's memory that a bulk call has for this member, in the handler that the call runs.
+//
+//     group.serve_bulk(load, [&](const Step& step, Portion portion) -> Task<Result<void>> {
+//         co_return co_await portion.receive(weights);
+//     });
+//
+// A cheap handle, for one task. It moves once, while the handler runs; the memory of this side must live until then.
+#pragma once
+
+#include <cinnabar/base/export.hpp>
+#include <cinnabar/bulk/region.hpp>
+#include <cinnabar/hl/buffers.hpp>
+#include <cinnabar/hl/task.hpp>
+
+#include <cstdint>
+#include <memory>
+
+namespace cinnabar::group {
+
+class PortionState;
+
+class CINNABAR_API Portion {
+  public:
+    explicit Portion(std::shared_ptr<PortionState> state) noexcept : state_(std::move(state)) {}
+
+    [[nodiscard]] std::uint64_t bytes() const noexcept;
+
+    // Of broadcast_bulk and scatter_bulk: moves all bytes into memory of exactly that size. In a broadcast, members below
+    // this one get them from there while they come, so it ends when those have them as well, or are given up, and the
+    // memory is this member's alone again. Until then do not change it. When the member above dies, another one goes on
+    // from what is here.
+    // invalid_argument: another size. permission: the call is a gather, or the memory is read-only. busy: it has moved
+    // already. bad_checksum. timed_out, canceled: of the call; what has come by then may be anywhere in the memory.
+    [[nodiscard]] hl::Task<Result<void>> receive(bulk::Region into) const;
+    [[nodiscard]] hl::Task<Result<void>> receive(Bytes into) const;
+    // The same into a buffer of the node, as an array of T. invalid_argument: no whole number of T. Further errors:
+    // hl::Buffers::take.
+    template <typename T>
+    [[nodiscard]] hl::Task<Result<hl::Fetched<T>>> fetch() const {
+        static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>,
+                      "cinnabar: only values of trivially copyable types move in bulk");
+        return fetch_as<T>(*this);
+    }
+
+    // Of gather_bulk: moves all bytes from memory of exactly that size to the caller. Errors as of receive();
+    // permission: the call is no gather.
+    [[nodiscard]] hl::Task<Result<void>> send(bulk::Region from) const;
+    [[nodiscard]] hl::Task<Result<void>> send(ConstBytes from) const;
+
+  private:
+    template <typename T>
+    static hl::Task<Result<hl::Fetched<T>>> fetch_as(Portion self) {
+        if (self.bytes() % sizeof(T) != 0)
+            co_return Error(Errc::invalid_argument, "the bytes are no multiple of the size of the type to fetch");
+        if (self.bytes() == 0) co_return hl::Fetched<T>();
+        auto buffer = self.buffer();
+        if (!buffer) co_return buffer.error();
+        auto receiving = self.receive(buffer->region());
+        const Result<void> received = co_await receiving;
+        if (!received) co_return received.error();
+        co_return hl::Fetched<T>(*std::move(buffer));
+    }
+    [[nodiscard]] Result<hl::Buffer> buffer() const;
+    std::shared_ptr<PortionState> state_;
+};
+
+}  // namespace cinnabar::group

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The caller's side of calls that move memory.
+#include "bounded.hpp"
+#include "collect.hpp"
+#include "bulk_terms.hpp"
+
+#include <cinnabar/hl/when_all.hpp>
+
+#include <algorithm>
+
+namespace cinnabar::group {
+
+Result<Terms> terms_of(const BulkOptions& options, Way way) {
+    if (options.chunk_bytes < chunk_bytes_min || options.chunk_bytes > chunk_bytes_max)
+        return Error(Errc::invalid_argument, "BulkOptions::chunk_bytes is 4 KiB to 16 MiB");
+    if (options.chunks_in_flight < 1 || options.chunks_in_flight > window_max)
+        return Error(Errc::invalid_argument, "BulkOptions::chunks_in_flight is 1 to 16");
+    if (options.members_in_flight < 1)
+        return Error(Errc::invalid_argument, "BulkOptions::members_in_flight is 1 at least");
+    Terms terms;
+    terms.way = way;
+    terms.checksum = options.checksum;
+    terms.window = static_cast<std::uint8_t>(options.chunks_in_flight);
+    terms.chunk_bytes = options.chunk_bytes;
+    return terms;
+}
+
+Result<void> check_region(const bulk::Region& region, Way way) {
+    // The chunks leave from here by this side's own transfers, so memory to be sent need not allow anything to others.
+    if (way == Way::from_members && region && !na::allows(region.access(), na::Access::write))
+        return Error(Errc::permission, "the bytes of the members cannot be written to that region");
+    return {};
+}
+
+namespace {
+
+using detail::Collected;
+using detail::CollectiveCall;
+
+Result<std::shared_ptr<PortionState>> portion_of(const std::shared_ptr<Core>& core, const bulk::Region& region,
+                                                 const BulkOptions& options, Way way) {
+    CINNABAR_TRY(Terms terms, terms_of(options, way));
+    CINNABAR_TRY_VOID(check_region(region, way));
+    CINNABAR_TRY_VOID(Offers::serve(core->offers, core->node, core->options.provider));
+    terms.bytes = region.bytes();
+    return std::make_shared<PortionState>(core->node, terms, region, core->offers);
+}
+
+struct EachMove {
+    std::shared_ptr<Core> core;
+    CollectiveCall call;
+    std::map<Rank, bulk::Region> regions;
+    BulkOptions options;
+    Way way;
+    std::map<Rank, bulk::Region>::const_iterator next;
+    Collected sum = {};
+};
+
+void add(Collected& sum, Rank rank, Result<Collected> one) {
+    if (!one) {
+        sum.failures.push_back({rank, one.code(), 0, one.error().subject});
+        return;
+    }
+    sum.count += one->count;
+    for (Failure& failure : one->failures) sum.failures.push_back(std::move(failure));
+}
+
+hl::Task<void> move_in_turn(EachMove& each) {
+    while (each.next != each.regions.end()) {
+        const auto& [rank, region] = *each.next++;
+        CollectiveCall call = each.call;
+        call.everybody = false;
+        call.only = {rank};
+        call.deadline = Microseconds(0);  // that of all of them
+        auto portion = portion_of(each.core, region, each.options, each.way);
+        if (!portion) {
+            add(each.sum, rank, portion.error());
+            continue;
+        }
+        call.portion = *std::move(portion);
+        auto moving = detail::collect(each.core, std::move(call));
+        auto moved = co_await moving;
+        add(each.sum, rank, std::move(moved));
+    }
+}
+
+hl::Task<Result<Collected>> move_all(std::shared_ptr<EachMove> each) {
+    std::vector<hl::Task<void>> lanes;
+    for (unsigned i = 0; i < each->options.members_in_flight && i < each->regions.size(); ++i)
+        lanes.push_back(move_in_turn(*each));
+    auto all = hl::when_all(std::move(lanes));
+    co_await all;
+    std::sort(each->sum.failures.begin(), each->sum.failures.end(),
+              [](const Failure& a, const Failure& b) { return a.rank < b.rank; });
+    co_return std::move(each->sum);
+}
+
+}  // namespace
+
+namespace detail {
+
+hl::Task<Result<Collected>> broadcast_bulk(std::shared_ptr<Core> core, CollectiveCall call, bulk::Region region,
+                                           BulkOptions options) {
+    if (core->closed()) co_return Error(Errc::closed, "this process has left the group");
+    auto portion = portion_of(core, region, options, Way::to_members);
+    if (!portion) co_return portion.error();
+    call.portion = *std::move(portion);
+    auto collecting = collect(core, std::move(call));
+    co_return co_await collecting;
+}
+
+hl::Task<Result<Collected>> move_each(std::shared_ptr<Core> core, CollectiveCall call,
+                                      std::map<Rank, bulk::Region> regions, BulkOptions options, bool to_members) {
+    if (call.failed != Errc::ok) co_return call.failed;
+    if (core->closed()) co_return Error(Errc::closed, "this process has left the group");
+    const Way way = to_members ? Way::to_members : Way::from_members;
+    if (auto sound = terms_of(options, way); !sound) co_return sound.error();
+    if (auto serving = Offers::serve(core->offers, core->node, core->options.provider); !serving)
+        co_return serving.error();
+    const Microseconds deadline = call.deadline;
+    const std::stop_token stop = std::exchange(call.stop, {});
+    call.except.clear();
+    auto each = std::make_shared<EachMove>(EachMove{core, std::move(call), std::move(regions), options, way, {}, {}});
+    each->next = each->regions.begin();
+    auto moving = move_all(each);
+    auto bounded = run_bounded(core, std::move(moving), deadline, stop);
+    co_return co_await bounded;
+}
+
+}  // namespace detail
+}  // namespace cinnabar::group

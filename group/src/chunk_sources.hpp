@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ChunkSources: from whom a member gets its portion. Each delivery of the call names one; the newest counts, since it comes
+// from whoever took over from a member that died. Any thread.
+#pragma once
+
+#include "signal.hpp"
+
+#include <cinnabar/na/addr.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+
+namespace cinnabar::group {
+
+struct ChunkSource {
+    na::Addr address;
+    std::uint64_t ticket = 0;
+    std::uint64_t number = 0;  // counts them, from 1; 0: there is none
+    std::stop_token replaced;  // stopped when there is a newer one, or this one is lost
+};
+
+class ChunkSources {
+  public:
+    void add(na::Addr address, std::uint64_t ticket);
+    [[nodiscard]] ChunkSource newest() const;
+    // ok: there is one after `number`. timed_out: of the task, or the span; canceled.
+    [[nodiscard]] hl::Task<Errc> wait_for_newer(hl::NodeRef node, std::uint64_t number, Microseconds span) const;
+
+  private:
+    mutable std::mutex mutex_;
+    na::Addr address_;
+    std::uint64_t ticket_ = 0;
+    std::uint64_t number_ = 0;
+    std::stop_source replaced_;
+    std::shared_ptr<Signal> changed_ = std::make_shared<Signal>();
+};
+
+}  // namespace cinnabar::group

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Holding: the memory that a call moves, at one process: at the caller all of it from the start, at a member what it
+// has received so far. Accesses for members below are counted, so that the memory can be taken back. Any thread.
+#pragma once
+
+#include "signal.hpp"
+
+#include <cinnabar/bulk/region.hpp>
+#include <cinnabar/hl/executor.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <vector>
+
+namespace cinnabar::group {
+
+struct Offer;
+
+class Holding {
+  public:
+    Holding(hl::NodeRef node, std::uint64_t bytes, std::uint32_t chunk_bytes) noexcept
+        : node_(node), bytes_(bytes), chunk_bytes_(chunk_bytes) {}
+
+    [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+    [[nodiscard]] std::uint64_t chunks() const noexcept { return (bytes_ + chunk_bytes_ - 1) / chunk_bytes_; }
+
+    // --- what is in place
+    void hold_all(bulk::Region region);
+    void begin(bulk::Region region);  // nothing of it is in place yet
+    void set_in_place(std::uint64_t chunk);
+    [[nodiscard]] bool complete() const;
+    // ok: the bytes are in place. not_found: the memory was taken back. timed_out, canceled: of the task.
+    [[nodiscard]] hl::Task<Errc> wait_for_bytes(std::uint64_t offset, std::uint64_t bytes);
+
+    // --- accesses for others
+    class Access {
+      public:
+        Access(Holding& holding, bulk::Region region, std::stop_token stop) noexcept
+            : holding_(&holding), region_(std::move(region)), stop_(std::move(stop)) {}
+        Access(Access&& other) noexcept
+            : holding_(std::exchange(other.holding_, nullptr)),
+              region_(std::move(other.region_)),
+              stop_(std::move(other.stop_)) {}
+        Access& operator=(Access&&) = delete;
+        ~Access() {
+            region_ = {};
+            if (holding_) holding_->end_access();
+        }
+        [[nodiscard]] const bulk::Region& region() const noexcept { return region_; }
+        // Stopped when the memory is taken back.
+        [[nodiscard]] const std::stop_token& stop() const noexcept { return stop_; }
+
+      private:
+        Holding* holding_;
+        bulk::Region region_;
+        std::stop_token stop_;
+    };
+    // None once the memory was taken back. The holding must outlive it. Requires: the bytes lie inside.
+    [[nodiscard]] std::optional<Access> access(std::uint64_t offset, std::uint64_t bytes);
+    // No access begins any more, and those that run are stopped. Who was offered the memory and lacks some is given up.
+    void take_back();
+    [[nodiscard]] bool taken_back() const;
+
+    // Resumes when no access is left, whatever the deadline and the stop of the task. One task at a time.
+    struct Untouched {
+        Holding& holding;
+        hl::Job job = {};
+        [[nodiscard]] bool await_ready() const noexcept { return false; }
+        template <std::derived_from<hl::PromiseBase> Promise>
+        bool await_suspend(std::coroutine_handle<Promise> handle) noexcept {
+            job.resumes(handle);
+            return !holding.join(*hl::context_of(handle)->executor, job);
+        }
+        void await_resume() const noexcept {}
+    };
+    [[nodiscard]] Untouched untouched() noexcept { return {*this}; }
+
+    // --- to whom it is offered
+    void add_offer(const std::shared_ptr<Offer>& offer);
+    void end_offer(Offer& offer);  // it has got all, or wants no more
+    void note_progress();
+    // Ends when no offer is left, or none has made progress for half of the time that the task has left.
+    [[nodiscard]] hl::Task<void> wait_for_takers();
+
+  private:
+    void end_access() noexcept;
+    [[nodiscard]] bool join(hl::Executor& executor, hl::Job& joiner) noexcept;
+    [[nodiscard]] bool has(std::uint64_t offset, std::uint64_t bytes) const;  // under the mutex
+    [[nodiscard]] std::shared_ptr<Signal> renew_changed();                    // under the mutex
+
+    hl::NodeRef node_;
+    const std::uint64_t bytes_;
+    const std::uint32_t chunk_bytes_;
+    mutable std::mutex mutex_;
+    bulk::Region region_;
+    bool all_ = false;
+    std::vector<bool> in_place_;  // by chunk; empty before begin()
+    std::uint64_t missing_ = 0;   // chunks
+    bool taken_back_ = false;
+    std::uint64_t progress_ = 0;
+    std::uint32_t accesses_ = 0;
+    std::stop_source stop_;
+    std::vector<std::shared_ptr<Offer>> offers_;  // those that are not over
+    std::shared_ptr<Signal> changed_ = std::make_shared<Signal>();
+    hl::Executor* join_executor_ = nullptr;
+    hl::Job* joiner_ = nullptr;
+};
+
+}  // namespace cinnabar::group

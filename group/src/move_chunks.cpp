@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a member moves its portion: it asks for chunk after chunk, some at a time, and asks again, whoever offers them
+// then, when a source fails.
+#include "checksum.hpp"
+#include "portion_state.hpp"
+
+#include <cinnabar/hl/call.hpp>
+#include <cinnabar/hl/node.hpp>
+#include <cinnabar/hl/when_all.hpp>
+
+#include <algorithm>
+
+namespace cinnabar::group {
+namespace {
+
+constexpr unsigned checksum_attempts_max = 3;
+
+struct Move {
+    Asking asking;
+    bulk::Region region;
+    std::shared_ptr<Holding> holding;
+    std::uint64_t next = 0;  // chunk; lanes run on one executor
+    Result<void> outcome = {};
+};
+
+struct Chunk {
+    std::uint64_t offset;
+    std::uint64_t bytes;
+};
+
+hl::Task<Result<void>> ask(const Move& move, const ChunkSource& source, Chunk chunk) {
+    const Terms& terms = move.asking.terms;
+    const bulk::Region memory = move.region.slice(chunk.offset, chunk.bytes);
+    const bool comes = terms.way == Way::to_members;
+    ChunkRequest request;
+    request.ticket = source.ticket;
+    request.total = terms.bytes;
+    request.offset = chunk.offset;
+    if (terms.checksum && !comes) request.checksum = checksum_of(memory);
+    request.memory = hl::Bulk(memory, comes ? na::Access::write : na::Access::read);
+    hl::CallOptions options;
+    options.provider = move.asking.provider;
+    options.stop = &source.replaced;
+    auto call = move.asking.node.call(chunk_rpc, source.address, request, options);
+    const Result<ChunkAnswer> answer = co_await call;
+    if (!answer) co_return answer.error();
+    if (terms.checksum && comes && checksum_of(memory) != answer->checksum)
+        co_return Error(Errc::bad_checksum, "a chunk did not arrive as it was sent");
+    co_return Result<void>();
+}
+
+// No other source, and no other moment, would change these.
+bool is_final(Errc code) noexcept {
+    return code == Errc::invalid_argument || code == Errc::permission || code == Errc::protocol ||
+           code == Errc::too_large || code == Errc::unsupported || code == Errc::out_of_memory ||
+           code == Errc::timed_out;
+}
+// Only another source helps.
+bool is_gone(Errc code) noexcept {
+    return code == Errc::not_found || code == Errc::no_such_rpc || code == Errc::closed || code == Errc::shutting_down;
+}
+
+hl::Task<Result<void>> move_chunk(const Move& move, Chunk chunk) {
+    const hl::TaskContext* task = co_await hl::this_task();
+    const hl::StopScope* stop = task ? task->stop_scope() : nullptr;
+    unsigned bad_checksums = 0;
+    Microseconds pause{2'000};
+    for (std::uint64_t last = 0;;) {
+        const ChunkSource source = move.asking.sources->newest();
+        if (source.number != last) pause = Microseconds(2'000);
+        last = source.number;
+        auto asking = ask(move, source, chunk);
+        const Result<void> asked = co_await asking;
+        if (asked || is_final(asked.code())) co_return asked;
+        if (move.asking.only_source && is_gone(asked.code())) co_return asked;
+        if (stop && stop->stopped()) co_return Errc::canceled;
+        if (asked.code() == Errc::bad_checksum && ++bad_checksums == checksum_attempts_max) co_return asked;
+        const Microseconds span = is_gone(asked.code()) ? Microseconds(std::chrono::hours(1)) : pause;
+        auto waiting = move.asking.sources->wait_for_newer(move.asking.node, last, span);
+        const Errc waited = co_await waiting;
+        if (waited == Errc::canceled) co_return waited;
+        pause = std::min(pause * 2, Microseconds(200'000));
+    }
+}
+
+hl::Task<void> run_lane(Move& move) {
+    const std::uint64_t chunk_bytes = move.asking.terms.chunk_bytes;
+    while (move.outcome && move.next * chunk_bytes < move.region.bytes()) {
+        const std::uint64_t index = move.next++;
+        const std::uint64_t offset = index * chunk_bytes;
+        auto moving = move_chunk(move, {offset, std::min(chunk_bytes, move.region.bytes() - offset)});
+        const Result<void> moved = co_await moving;
+        if (!moved)
+            move.outcome = moved;
+        else if (move.holding)
+            move.holding->set_in_place(index);
+    }
+}
+
+void tell_moved(const Asking& asking) {
+    const ChunkSource source = asking.sources->newest();
+    hl::CallOptions options;
+    options.provider = asking.provider;
+    options.deadline = Microseconds(1'000'000);
+    asking.node.call(moved_message, source.address, source.ticket, options).then([](const Result<void>&) {});
+}
+
+}  // namespace
+
+hl::Task<Result<void>> move_chunks(Asking asking, bulk::Region region, std::shared_ptr<Holding> holding) {
+    Move move{std::move(asking), std::move(region), std::move(holding)};
+    std::vector<hl::Task<void>> lanes;
+    for (unsigned i = 0; i < std::max<unsigned>(move.asking.terms.window, 1); ++i) lanes.push_back(run_lane(move));
+    auto all = hl::when_all(std::move(lanes));
+    (void)co_await all;
+    if (move.outcome) tell_moved(move.asking);
+    co_return move.outcome;
+}
+
+hl::Task<Result<void>> copy_region(hl::NodeRef node, bulk::Region from, bulk::Region to) {
+    constexpr std::uint64_t step = std::uint64_t{1} << 20;
+    if (!from.contiguous().empty() && from.contiguous().data() == to.contiguous().data()) co_return Result<void>();
+    std::vector<std::byte> between(from.contiguous().empty() ? std::min(step, from.bytes()) : 0);
+    for (std::uint64_t offset = 0; offset < from.bytes(); offset += step) {
+        const std::uint64_t bytes = std::min(step, from.bytes() - offset);
+        const Bytes part = between.empty() ? from.contiguous().subspan(offset, bytes) : Bytes(between).first(bytes);
+        if (!between.empty()) from.copy_out(offset, part);
+        to.copy_in(offset, part);
+        const Errc paused = co_await node.sleep_for(Microseconds(0));
+        if (paused != Errc::ok) co_return paused;
+    }
+    co_return Result<void>();
+}
+
+}  // namespace cinnabar::group

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "offers.hpp"
+
+#include "checksum.hpp"
+
+#include <cinnabar/base/random.hpp>
+#include <cinnabar/hl/serve.hpp>
+#include <cinnabar/hl/with_deadline.hpp>
+
+namespace cinnabar::group {
+namespace {
+
+Error checksum_error() { return Error(Errc::bad_checksum, "a chunk did not arrive as it was sent"); }
+
+// From the memory that is offered to that of the member.
+hl::Task<Result<ChunkAnswer>> give(const Offer& offer, const ChunkRequest& asked) {
+    const std::uint64_t bytes = asked.memory.size();
+    auto waiting = offer.holding->wait_for_bytes(asked.offset, bytes);
+    const Errc waited = co_await waiting;
+    if (waited != Errc::ok) co_return waited;
+    auto access = offer.holding->access(asked.offset, bytes);
+    if (!access) co_return Errc::not_found;
+    ChunkAnswer answer;
+    if (offer.terms.checksum) answer.checksum = checksum_of(access->region());
+    auto moving = hl::with_stop(asked.memory.push(access->region()), access->stop());
+    const Result<std::uint64_t> moved = co_await moving;
+    if (access->stop().stop_requested()) co_return Errc::not_found;
+    if (!moved) co_return moved.error();
+    offer.holding->note_progress();
+    co_return answer;
+}
+
+// From the memory of the member to that which is offered.
+hl::Task<Result<ChunkAnswer>> take(const Offer& offer, const ChunkRequest& asked) {
+    auto access = offer.holding->access(asked.offset, asked.memory.size());
+    if (!access) co_return Errc::not_found;
+    auto moving = hl::with_stop(asked.memory.pull(access->region()), access->stop());
+    const Result<std::uint64_t> moved = co_await moving;
+    if (access->stop().stop_requested()) co_return Errc::not_found;
+    if (!moved) co_return moved.error();
+    if (offer.terms.checksum && checksum_of(access->region()) != asked.checksum) co_return checksum_error();
+    co_return ChunkAnswer{};
+}
+
+hl::Task<Result<ChunkAnswer>> move(const Offer& offer, const ChunkRequest& asked) {
+    const std::uint64_t bytes = asked.memory.size();
+    if (asked.total != offer.terms.bytes)
+        co_return Error(Errc::invalid_argument, "the two sides name different sizes of the memory that moves");
+    if (bytes == 0 || bytes > chunk_bytes_max || asked.offset > asked.total || bytes > asked.total - asked.offset)
+        co_return Error(Errc::invalid_argument, "no such chunk");
+    auto moving = offer.terms.way == Way::to_members ? give(offer, asked) : take(offer, asked);
+    co_return co_await moving;
+}
+
+}  // namespace
+
+hl::Task<Result<ChunkAnswer>> Offers::answer(std::shared_ptr<Offers> offers, hl::Request<ChunkRequest> incoming) {
+    const ChunkRequest& asked = *incoming;
+    const auto entered = offers->enter(asked.ticket, asked.memory.size());
+    if (!entered) co_return entered.error();
+    const std::shared_ptr<Offer> offer = *entered;
+    auto moving = move(*offer, asked);
+    const Result<ChunkAnswer> moved = co_await moving;
+    offers->leave(*offer);
+    co_return moved;
+}
+
+Result<std::shared_ptr<Offer>> Offers::enter(std::uint64_t ticket, std::uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    const auto at = offers_.find(ticket);
+    if (at == offers_.end()) return Error(Errc::not_found, "nothing is offered under that ticket, or not any more");
+    Offer& offer = *at->second;
+    if (offer.in_flight >= window_max)
+        return Error(Errc::overloaded, "a member has 16 chunks of one call in flight at a time");
+    if (offer.bytes_asked / 2 > offer.terms.bytes + chunk_bytes_max)
+        return Error(Errc::overloaded, "a member gets its part of the memory twice in one call");
+    offer.bytes_asked += bytes;
+    ++offer.in_flight;
+    return at->second;
+}
+
+void Offers::leave(Offer& offer) {
+    const std::lock_guard lock(mutex_);
+    --offer.in_flight;
+}
+
+void Offers::forget(Offer& offer) {
+    {
+        const std::lock_guard lock(mutex_);
+        offers_.erase(offer.ticket);
+    }
+    offer.holding->end_offer(offer);
+}
+
+void Offers::Kept::end() {
+    if (!offer_) return;
+    offers_->forget(*offer_);
+    offer_ = nullptr;
+}
+
+Offers::Kept Offers::open(const std::shared_ptr<Offers>& offers, std::shared_ptr<Holding> holding, Terms terms,
+                          std::uint64_t ticket) {
+    auto offer = std::make_shared<Offer>();
+    offer->ticket = ticket != 0 ? ticket : secret_u64();
+    offer->terms = terms;
+    offer->holding = std::move(holding);
+    {
+        const std::lock_guard lock(offers->mutex_);
+        offers->offers_.emplace(offer->ticket, offer);
+    }
+    offer->holding->add_offer(offer);
+    return {offers, std::move(offer)};
+}
+
+void Offers::moved(std::uint64_t ticket) {
+    std::shared_ptr<Offer> offer;
+    {
+        const std::lock_guard lock(mutex_);
+        const auto at = offers_.find(ticket);
+        if (at == offers_.end()) return;
+        offer = at->second;
+    }
+    offer->holding->end_offer(*offer);
+}
+
+std::size_t Offers::size() const {
+    const std::lock_guard lock(mutex_);
+    return offers_.size();
+}
+
+Result<void> Offers::serve(const std::shared_ptr<Offers>& offers, hl::NodeRef node, rpc::ProviderId provider) {
+    const std::lock_guard lock(offers->serving_mutex_);
+    if (offers->serving_) return {};
+    const hl::WithProvider by = hl::provider(provider);
+    CINNABAR_TRY_VOID(node.serve(
+        chunk_rpc, [offers](hl::Request<ChunkRequest> r) { return answer(offers, std::move(r)); }, by));
+    offers->serving_ = true;
+    return node.serve(
+        moved_message, [offers](std::uint64_t ticket) { offers->moved(ticket); }, by);
+}
+
+void Offers::withdraw(hl::NodeRef node, rpc::ProviderId provider) noexcept {
+    const std::lock_guard lock(serving_mutex_);
+    if (!std::exchange(serving_, false)) return;
+    (void)node.withdraw(chunk_rpc, provider);
+    (void)node.withdraw(moved_message, provider);
+}
+
+}  // namespace cinnabar::group

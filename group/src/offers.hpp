@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Offers: what this process offers to members, for one call each. A member that knows the ticket of an offer asks for
+// chunks, and lends the memory that they go to, or come from; this side moves them. So a member decides how much is in
+// flight, and this side touches only memory that is lent for that very chunk. Any thread.
+#pragma once
+
+#include "holding.hpp"
+#include "wire.hpp"
+
+#include <cinnabar/hl/bulk.hpp>
+#include <cinnabar/hl/request.hpp>
+
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+namespace cinnabar::group {
+
+struct ChunkRequest {
+    std::uint64_t ticket = 0;
+    std::uint64_t total = 0;  // bytes of the offer, as the member understands it
+    std::uint64_t offset = 0;
+    std::uint32_t checksum = 0;  // of the chunk, where it comes from the member
+    hl::Bulk memory;             // the member's, for this chunk alone
+};
+struct ChunkAnswer {
+    std::uint32_t checksum = 0;  // of the chunk, where it goes to the member
+};
+inline constexpr hl::Rpc<ChunkAnswer(ChunkRequest)> chunk_rpc{"cinnabar.group.chunk"};
+// The member has all, or wants no more, of the offer with this ticket.
+inline constexpr hl::OneWay<std::uint64_t> moved_message{"cinnabar.group.moved"};
+
+inline constexpr std::uint32_t chunk_bytes_min = 4096;
+inline constexpr std::uint32_t chunk_bytes_max = std::uint32_t{16} << 20;
+inline constexpr unsigned window_max = 16;
+
+struct Offer {
+    std::uint64_t ticket = 0;
+    Terms terms;
+    std::shared_ptr<Holding> holding;
+    std::stop_source given_up;  // stopped when the memory was taken back before the member had all
+    // Under the mutex of Offers:
+    unsigned in_flight = 0;
+    std::uint64_t bytes_asked = 0;
+};
+
+class Offers {
+  public:
+    // The handler of chunk_rpc. not_found: nothing is offered under that ticket (any more). overloaded: the member asks
+    // for more at a time than window_max, or for all of it more than twice. invalid_argument: sizes that do not fit.
+    [[nodiscard]] static hl::Task<Result<ChunkAnswer>> answer(std::shared_ptr<Offers> offers,
+                                                              hl::Request<ChunkRequest> incoming);
+
+    // One offer under a ticket of its own, until it goes.
+    class Kept {
+      public:
+        Kept() = default;
+        Kept(std::shared_ptr<Offers> offers, std::shared_ptr<Offer> offer) noexcept
+            : offers_(std::move(offers)), offer_(std::move(offer)) {}
+        Kept(Kept&&) noexcept = default;
+        Kept& operator=(Kept&&) = delete;
+        ~Kept() { end(); }
+        void end();
+        explicit operator bool() const noexcept { return offer_ != nullptr; }
+        [[nodiscard]] const Offer& operator*() const noexcept { return *offer_; }
+        [[nodiscard]] const Offer* operator->() const noexcept { return offer_.get(); }
+
+      private:
+        std::shared_ptr<Offers> offers_;
+        std::shared_ptr<Offer> offer_;
+    };
+    // `terms` but for their ticket; 0: a secret one is drawn.
+    [[nodiscard]] static Kept open(const std::shared_ptr<Offers>& offers, std::shared_ptr<Holding> holding, Terms terms,
+                                   std::uint64_t ticket = 0);
+    void moved(std::uint64_t ticket);
+    [[nodiscard]] std::size_t size() const;
+
+    // Serves the chunks of what is offered here; does nothing the second time. exists: another group of this node does,
+    // under that provider.
+    [[nodiscard]] static Result<void> serve(const std::shared_ptr<Offers>& offers, hl::NodeRef node,
+                                            rpc::ProviderId provider);
+    void withdraw(hl::NodeRef node, rpc::ProviderId provider) noexcept;
+
+  private:
+    [[nodiscard]] Result<std::shared_ptr<Offer>> enter(std::uint64_t ticket, std::uint64_t bytes);
+    void leave(Offer& offer);
+    void forget(Offer& offer);
+
+    mutable std::mutex mutex_;
+    std::unordered_map<std::uint64_t, std::shared_ptr<Offer>> offers_;
+    std::mutex serving_mutex_;
+    bool serving_ = false;
+};
+
+}  // namespace cinnabar::group

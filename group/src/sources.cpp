@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// bootstrap(): by a folder, a name, a roster or seeds.
+#include "folder.hpp"
+#include "off_loop.hpp"
+
+#include <cinnabar/base/random.hpp>
+#include <cinnabar/group/bootstrap.hpp>
+#include <cinnabar/hl/with_deadline.hpp>
+#include <cinnabar/na/uri.hpp>
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <netinet/in.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <memory>
+
+namespace cinnabar::group {
+namespace {
+
+constexpr Rank size_max = 65'536;
+constexpr std::size_t addresses_max = 256;
+
+Result<std::string> to_text(const addrinfo& found) {
+    char text[INET6_ADDRSTRLEN] = {};
+    const bool six = found.ai_family == AF_INET6;
+    const void* const at =
+        six ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in6*>(found.ai_addr)->sin6_addr)
+            : static_cast<const void*>(&reinterpret_cast<const sockaddr_in*>(found.ai_addr)->sin_addr);
+    if (!::inet_ntop(found.ai_family, at, text, sizeof text)) return Errc::bad_address;
+    return std::string(text);
+}
+
+// Blocks.
+Result<std::vector<std::string>> look_up(const std::string& uri) {
+    CINNABAR_TRY(na::Uri parsed, na::Uri::parse(uri));
+    if (parsed.host.empty() || !parsed.port)
+        return Error(Errc::bad_address, "name a host and a port: dns:tcp://HOST:PORT", uri);
+    addrinfo wanted{};
+    wanted.ai_family = AF_UNSPEC;
+    wanted.ai_socktype = SOCK_STREAM;
+    addrinfo* list = nullptr;
+    const int failed = ::getaddrinfo(parsed.host.c_str(), nullptr, &wanted, &list);
+    if (failed != 0) return Error(Errc::bad_address, "the host has no address: check the name", uri);
+    const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owned(list, &::freeaddrinfo);
+    std::vector<std::string> addresses;
+    for (const addrinfo* each = list; each && addresses.size() < addresses_max; each = each->ai_next) {
+        CINNABAR_TRY(parsed.host, to_text(*each));
+        std::string address = parsed.to_string();
+        if (std::find(addresses.begin(), addresses.end(), address) == addresses.end())
+            addresses.push_back(std::move(address));
+    }
+    return addresses;
+}
+
+// The members write where they are, and rank 0 puts it together. Others look for what it wrote, at random and more and
+// more slowly, so that a thousand of them do not read the files of all.
+Result<std::vector<std::string>> look_into(const std::string& folder, const std::string& run, Rank rank,
+                                           std::vector<std::string>& known) {
+    const auto size = static_cast<Rank>(known.size());
+    CINNABAR_TRY(std::vector<std::string> roster, find_roster(folder, run, size));
+    if (!roster.empty() || rank != 0) return roster;
+    CINNABAR_TRY(const bool complete, collect(folder, run, known));
+    if (!complete) return roster;
+    CINNABAR_TRY_VOID(write_roster(folder, run, known));
+    return known;
+}
+
+hl::Task<Result<std::vector<std::string>>> gather_in(hl::NodeRef node, Source source, std::string folder,
+                                                     std::uint64_t seed) {
+    auto announcing = off_loop(node, [folder, source, address = node.address()] {
+        return announce(folder, source.run, source.rank, address);
+    });
+    const Result<void> written = co_await announcing;
+    if (!written) co_return written.error();
+    auto known = std::make_shared<std::vector<std::string>>(source.size);
+    Random random(seed);
+    std::uint64_t pause_us = 10'000;
+    for (;;) {
+        auto looking =
+            off_loop(node, [folder, source, known] { return look_into(folder, source.run, source.rank, *known); });
+        Result<std::vector<std::string>> roster = co_await looking;
+        if (!roster || !roster->empty()) co_return roster;
+        const Errc slept = co_await node.sleep_for(Microseconds(pause_us / 2 + random.below(pause_us)));
+        if (slept == Errc::timed_out)
+            co_return Error(slept, "not all members came to the folder in time: GroupOptions::join_time", folder);
+        if (slept != Errc::ok) co_return slept;
+        pause_us = std::min<std::uint64_t>(pause_us * 2, 500'000);
+    }
+}
+
+hl::Task<Result<Group>> meet_in(hl::NodeRef node, Source source, std::string folder, GroupOptions options) {
+    if (source.rank >= source.size || source.size > size_max)
+        co_return Error(Errc::invalid_argument, "a folder needs the rank and the size of the group, up to 65,536");
+    if (!node.self_addr().listens())
+        co_return Error(Errc::invalid_argument, "a member must listen: make the node with Node::listen");
+    const std::uint64_t seed = options.seed != 0 ? options.seed + source.rank : secret_u64();
+    auto gathering = with_deadline(gather_in(node, source, std::move(folder), seed), options.join_time);
+    Result<std::vector<std::string>> roster = co_await gathering;
+    if (!roster) co_return std::move(roster).error();
+    co_return Group::start(node, {*std::move(roster), source.rank}, std::move(options));
+}
+
+// The name is looked up again for each attempt: members that have come since are among its addresses.
+hl::Task<Result<Group>> join_by_name(hl::NodeRef node, std::string uri, GroupOptions options) {
+    constexpr Microseconds attempt_max{2'000'000};
+    const Microseconds whole = options.join_time;
+    const auto began = std::chrono::steady_clock::now();
+    for (;;) {
+        auto looking = addresses_of_name(node, uri);
+        Result<std::vector<std::string>> seeds = co_await looking;
+        const auto left = whole - std::chrono::duration_cast<Microseconds>(std::chrono::steady_clock::now() - began);
+        Result<Group> joined = Error(Errc::bad_address);
+        if (seeds) {
+            GroupOptions attempt = options;
+            attempt.join_time = std::min(attempt_max, std::max(left, Microseconds(1)));
+            auto joining = Group::join(node, *std::move(seeds), std::move(attempt));
+            joined = co_await joining;
+        } else {
+            joined = std::move(seeds).error();
+            if (joined.code() != Errc::bad_address) co_return joined;
+        }
+        if (joined || left <= attempt_max || joined.code() == Errc::canceled) co_return joined;
+        const Errc slept = co_await node.sleep_for(std::chrono::milliseconds(200));
+        if (slept != Errc::ok) co_return slept;
+    }
+}
+
+std::vector<std::string> words_of(std::string_view text) {
+    std::vector<std::string> words;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find(' '), text.size());
+        if (end != 0) words.emplace_back(text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return words;
+}
+
+// 0 to 65,536; `otherwise` where there is no such variable.
+Result<Rank> number_of(const char* name, Rank otherwise) {
+    const char* const text = std::getenv(name);
+    if (!text) return otherwise;
+    const std::string_view view(text);
+    Rank number = 0;
+    const auto read = std::from_chars(view.data(), view.data() + view.size(), number);
+    if (read.ec == std::errc() && read.ptr == view.data() + view.size() && number <= size_max) return number;
+    return Error(Errc::invalid_argument, "this variable must be a number up to 65,536", name);
+}
+
+}  // namespace
+
+Result<Source> Source::from_environment() {
+    Source source;
+    const char* const text = std::getenv("CINNABAR_GROUP_SOURCE");
+    if (!text) return Error(Errc::not_found, "not started by cinnabar launch: CINNABAR_GROUP_SOURCE is not set");
+    source.text = text;
+    if (const char* const run = std::getenv("CINNABAR_GROUP_RUN")) source.run = run;
+    CINNABAR_TRY(source.rank, number_of("CINNABAR_GROUP_RANK", no_rank));
+    CINNABAR_TRY(source.size, number_of("CINNABAR_GROUP_SIZE", 0));
+    return source;
+}
+
+hl::Task<Result<std::vector<std::string>>> addresses_of_name(hl::NodeRef node, std::string uri) {
+    auto looking = off_loop(node, [uri = std::move(uri)] { return look_up(uri); });
+    co_return co_await looking;
+}
+
+hl::Task<Result<Group>> bootstrap(hl::NodeRef node, Source source, GroupOptions options) {
+    const std::string_view text = source.text;
+    if (source.run.find('\n') != std::string::npos)
+        co_return Error(Errc::invalid_argument, "the name of a run is one line");
+    if (text.starts_with("folder:")) {
+        auto starting = meet_in(node, source, std::string(text.substr(7)), std::move(options));
+        co_return co_await starting;
+    }
+    if (text.starts_with("roster:")) {
+        auto reading = off_loop(node, [path = std::string(text.substr(7))] { return read_roster(path); });
+        Result<Roster> roster = co_await reading;
+        if (!roster) co_return std::move(roster).error();
+        roster->self = source.rank;
+        co_return Group::start(node, *std::move(roster), std::move(options));
+    }
+    if (source.rank == 0) co_return Group::create(node, std::move(options));
+    if (text.starts_with("dns:")) {
+        auto joining = join_by_name(node, std::string(text.substr(4)), std::move(options));
+        co_return co_await joining;
+    }
+    auto joining = Group::join(node, words_of(text), std::move(options));
+    co_return co_await joining;
+}
+
+}  // namespace cinnabar::group

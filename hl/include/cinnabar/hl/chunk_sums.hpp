@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Checksums of memory that moves in bulk, one for each chunk of it, from end to end. Whoever lends the memory makes
+// them and sends them along; who pulls it compares each chunk once it is here, and fetches a damaged one again:
+//
+//     struct SaveIn { cinnabar::Bulk data; cinnabar::ChunkSums sums; };
+//     node.call(save, peer, SaveIn{region, ChunkSums::of(region)});
+//     // in the handler
+//     Result<std::uint64_t> moved = co_await pull_checked(request->data, buffer, request->sums);
+//
+// The memory must not change from when the sums are made until the call has ended.
+#pragma once
+
+#include <cinnabar/base/export.hpp>
+#include <cinnabar/base/result.hpp>
+#include <cinnabar/bulk/region.hpp>
+#include <cinnabar/hl/bulk.hpp>
+#include <cinnabar/hl/task.hpp>
+#include <cinnabar/rpc/proc_std.hpp>
+
+#include <cstdint>
+#include <vector>
+
+namespace cinnabar::hl {
+
+// The CRC-32C of each chunk. A plain value, which travels in calls and results.
+class CINNABAR_API ChunkSums {
+  public:
+    static constexpr std::uint64_t proc_shape = 0x736d7573;
+    static constexpr bool proc_borrows = false;
+    static constexpr std::uint64_t chunk_bytes_default = std::uint64_t{1} << 20;
+
+    ChunkSums() = default;
+    // Reads all of the memory. Requires: chunk_bytes is not 0.
+    [[nodiscard]] static ChunkSums of(const bulk::Region& memory, std::uint64_t chunk_bytes = chunk_bytes_default);
+
+    [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+    [[nodiscard]] std::uint64_t chunk_bytes() const noexcept { return chunk_bytes_; }
+    [[nodiscard]] std::uint64_t chunks() const noexcept { return sums_.size(); }
+    // Whether this is the content of that chunk. Requires: there is such a chunk.
+    [[nodiscard]] bool matches(std::uint64_t chunk, const bulk::Region& content) const noexcept;
+
+    template <class P>
+    void proc(P& p) {
+        p(chunk_bytes_, bytes_, sums_);
+        if constexpr (P::decoding) {
+            if (!plausible()) p.fail(Errc::protocol);
+        }
+    }
+
+  private:
+    // As many sums as the bytes have chunks.
+    [[nodiscard]] bool plausible() const noexcept;
+
+    std::uint64_t chunk_bytes_ = chunk_bytes_default;
+    std::uint64_t bytes_ = 0;
+    std::vector<std::uint32_t> sums_;
+};
+
+// How often a damaged chunk is fetched again in one pull, all chunks together.
+inline constexpr std::uint32_t fetch_again_max_default = 16;
+
+// Pulls all that the sums are of, as Bulk::pull does, and compares it chunk by chunk. `options.offset` is where the
+// first of these bytes lies in the remote memory; `bytes`, `blocks` and `notify` are not used; `progress` and `moved`
+// count what was found to be right, and `progress` is called where the task runs, on a pool by several threads at once.
+// `from` and `sums` must live until it has ended, as the request's do. Outcome: the number of bytes. bad_checksum: a
+// chunk was still not as its owner said after so many fetches. invalid_argument: `into` is smaller. Other errors: those
+// of the transfer.
+[[nodiscard]] CINNABAR_API Task<Result<std::uint64_t>> pull_checked(
+    const Bulk& from, bulk::Region into, const ChunkSums& sums, TransferOptions options = {},
+    std::uint32_t fetch_again_max = fetch_again_max_default);
+
+}  // namespace cinnabar::hl
+
+namespace cinnabar {
+
+using hl::ChunkSums;
+using hl::pull_checked;
+
+}  // namespace cinnabar

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "call_quota.hpp"
+
+#include <algorithm>
+
+namespace cinnabar::hl {
+
+bool CallQuota::fits(const Use& use, std::uint64_t bytes, std::uint32_t calls_max, std::uint64_t bytes_max) noexcept {
+    if (use.calls == 0) return true;
+    if (calls_max != 0 && use.calls >= calls_max) return false;
+    return bytes_max == 0 || (use.bytes < bytes_max && bytes <= bytes_max - use.bytes);
+}
+
+bool CallQuota::fits_node(const Wish& wish) const noexcept {
+    return fits(all_, wish.bytes, options_.node_calls, options_.node_bytes);
+}
+
+bool CallQuota::fits_peer(const Wish& wish) const noexcept {
+    const auto own = peers_.find(key(wish));
+    return own == peers_.end() || fits(own->second, wish.bytes, options_.peer_calls, options_.peer_bytes);
+}
+
+// Those that wait have the right of way, unless they wait for another peer.
+bool CallQuota::goes_at_once(const Wish& wish) const noexcept {
+    if (!fits_node(wish) || !fits_peer(wish)) return false;
+    return std::none_of(waiting_.begin(), waiting_.end(), [&](const Waiter* waiter) {
+        return waiter->wish.peer == wish.peer || fits_peer(waiter->wish);
+    });
+}
+
+void CallQuota::take(const Wish& wish) {
+    Use& own = peers_[key(wish)];
+    own.peer = wish.peer;
+    for (Use* use : {&own, &all_}) {
+        ++use->calls;
+        use->bytes += wish.bytes;
+    }
+}
+
+// Whether it does not fit its peer, or an earlier one does not.
+bool CallQuota::holds_up_peer(const Wish& wish) noexcept {
+    const auto own = peers_.find(key(wish));
+    if (own == peers_.end()) return false;
+    if (!fits(own->second, wish.bytes, options_.peer_calls, options_.peer_bytes)) own->second.held_up = looks_;
+    return own->second.held_up == looks_;
+}
+
+// Whoever fits, in their order: one that does not fit its peer holds up the later ones of that peer alone, one that
+// does not fit the node all.
+void CallQuota::wake() noexcept {
+    ++looks_;
+    for (auto each = waiting_.begin(); each != waiting_.end();) {
+        Waiter& waiter = **each;
+        if (holds_up_peer(waiter.wish)) {
+            ++each;
+            continue;
+        }
+        if (!fits_node(waiter.wish)) return;
+        take(waiter.wish);
+        each = waiting_.erase(each);
+        waiter.let_go = true;
+        waiter.pause.stop();
+    }
+}
+
+Task<Errc> CallQuota::enter(NodeRef node, Wish wish) {
+    const TaskContext* const outer = co_await this_task();
+    StopScope pause(outer->stop_scope());
+    TaskContext inner = *outer;
+    inner.stop = &pause;
+    inner.request = nullptr;
+    Waiter waiter{wish, outer->deadline, 0, pause};
+    {
+        const std::lock_guard lock(mutex_);
+        if (goes_at_once(wish)) {
+            take(wish);
+            co_return Errc::ok;
+        }
+        if (waiting_.size() >= options_.waiting_max) co_return Errc::overloaded;
+        waiter.number = ++numbers_;
+        waiting_.insert(&waiter);
+    }
+    co_await detail::AdoptContext{&inner};
+    constexpr Microseconds for_ever = std::chrono::hours(24 * 365);
+    const Errc slept = co_await node.sleep_for(for_ever);
+    const std::lock_guard lock(mutex_);
+    if (waiter.let_go) co_return Errc::ok;
+    waiting_.erase(&waiter);
+    wake();  // those that it held up
+    co_return slept == Errc::ok ? Errc::timed_out : slept;
+}
+
+void CallQuota::leave(const Wish& wish) noexcept {
+    const std::lock_guard lock(mutex_);
+    const auto own = peers_.find(key(wish));
+    for (Use* use : {&own->second, &all_}) {
+        --use->calls;
+        use->bytes -= wish.bytes;
+    }
+    if (own->second.calls == 0) peers_.erase(own);
+    wake();
+}
+
+}  // namespace cinnabar::hl

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// CallQuota: how many calls and bytes of a Caller are under way, to each peer and in all, and those that wait for
+// others to end (QuotaOptions). Thread-safe.
+#pragma once
+
+#include <cinnabar/hl/node_ref.hpp>
+#include <cinnabar/hl/pool.hpp>
+#include <cinnabar/hl/retry_policy.hpp>
+#include <cinnabar/hl/stop.hpp>
+#include <cinnabar/hl/task.hpp>
+#include <cinnabar/na/addr.hpp>
+
+#include <cstdint>
+#include <mutex>
+#include <set>
+#include <unordered_map>
+
+namespace cinnabar::hl {
+
+class CallQuota {
+  public:
+    explicit CallQuota(const QuotaOptions& options) noexcept : options_(options) {}
+
+    struct Wish {
+        na::Addr peer;
+        std::uint64_t bytes = 0;
+        Priority priority = Priority::normal;
+    };
+    // Waits until the call may go: ok, and then leave() is owed. overloaded: too many wait; timed_out, canceled.
+    [[nodiscard]] Task<Errc> enter(NodeRef node, Wish wish);
+    void leave(const Wish& wish) noexcept;
+
+    [[nodiscard]] bool limits() const noexcept {
+        return options_.peer_calls != 0 || options_.node_calls != 0 || options_.peer_bytes != 0 ||
+               options_.node_bytes != 0;
+    }
+    [[nodiscard]] std::uint32_t waiting() const noexcept {
+        const std::lock_guard lock(mutex_);
+        return static_cast<std::uint32_t>(waiting_.size());
+    }
+
+  private:
+    struct Use {
+        na::Addr peer;
+        std::uint32_t calls = 0;
+        std::uint64_t bytes = 0;
+        std::uint64_t held_up = 0;  // the look at the waiting calls that found one that does not fit
+    };
+    struct Waiter {
+        const Wish& wish;
+        TimeUs deadline;
+        std::uint64_t number;
+        StopScope& pause;  // stopped to wake it
+        bool let_go = false;
+    };
+    struct Before {
+        bool operator()(const Waiter* a, const Waiter* b) const noexcept {
+            if (a->wish.priority != b->wish.priority) return a->wish.priority < b->wish.priority;
+            if (a->deadline != b->deadline) return a->deadline < b->deadline;
+            return a->number < b->number;
+        }
+    };
+    // Null for a call to nobody, which ends at once.
+    [[nodiscard]] static const na::AddrBody* key(const Wish& wish) noexcept {
+        return wish.peer.empty() ? nullptr : &wish.peer.body();
+    }
+    [[nodiscard]] static bool fits(const Use& use, std::uint64_t bytes, std::uint32_t calls_max,
+                                   std::uint64_t bytes_max) noexcept;
+    [[nodiscard]] bool fits_node(const Wish& wish) const noexcept;
+    [[nodiscard]] bool fits_peer(const Wish& wish) const noexcept;
+    [[nodiscard]] bool goes_at_once(const Wish& wish) const noexcept;
+    void take(const Wish& wish);
+    [[nodiscard]] bool holds_up_peer(const Wish& wish) noexcept;
+    void wake() noexcept;
+
+    const QuotaOptions options_;
+    mutable std::mutex mutex_;
+    Use all_;
+    std::unordered_map<const na::AddrBody*, Use> peers_;  // those with calls under way
+    std::set<Waiter*, Before> waiting_;
+    std::uint64_t numbers_ = 0;
+    std::uint64_t looks_ = 0;
+};
+
+}  // namespace cinnabar::hl

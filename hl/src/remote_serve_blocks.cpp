@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Lists of blocks at the owner. They are moved in windows of so many blocks, so that a list of a few bytes that names
+// very many costs the memory of one window.
+#include "remote_contracts.hpp"
+#include "remote_table.hpp"
+
+#include <cinnabar/hl/serve.hpp>
+#include <cinnabar/hl/with_deadline.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace cinnabar::hl {
+namespace {
+
+using namespace remote_calls;
+using Table = std::shared_ptr<RemoteTable>;
+
+constexpr std::uint64_t window_blocks = 4096;
+
+// Moves all blocks between the memory and the caller's, in their order.
+template <typename In>
+Task<Result<void>> move_blocks(bulk::Direction direction, const bulk::Region& memory, const In& call, const Bulk& other,
+                               RemoteTransfer& transfer) {
+    const auto access = direction == bulk::Direction::push ? na::Access::read : na::Access::write;
+    bulk::BlockParts parts(call.blocks.list);
+    bulk::Blocks part;
+    for (std::uint64_t done = 0; parts.next(window_blocks, part); done += part.bytes()) {
+        CINNABAR_CO_TRY(const bulk::Region window, memory.select(part, access));
+        const TransferOptions options{.offset = done};
+        auto moving = direction == bulk::Direction::push ? other.push(window, options) : other.pull(window, options);
+        const auto moved = co_await with_stop(std::move(moving), transfer.stop_token());
+        if (const Errc late = transfer.check(); late != Errc::ok) co_return late;
+        if (!moved) co_return moved.error();
+    }
+    co_return Result<void>();
+}
+
+Task<Result<void>> write_staged(RemoteTable& table, Request<ScatterBlocks>& request, RemoteTransfer& transfer) {
+    const std::uint64_t bytes = request->from.size();
+    CINNABAR_CO_TRY(const Buffer buffer, take_staging(request.node().buffers(), bytes, request.source()));
+    bulk::BlockWalk to(request->blocks.list);
+    for (std::uint64_t done = 0; done < bytes;) {
+        const std::uint64_t step = std::min<std::uint64_t>(buffer.size(), bytes - done);
+        const TransferOptions options{.offset = done, .bytes = step};
+        const auto pulled = co_await with_stop(request->from.pull(buffer, options), transfer.stop_token());
+        if (const Errc late = transfer.check(); late != Errc::ok) co_return late;
+        if (!pulled) co_return pulled.error();
+        const Errc refused = table.write(request->grant, to, buffer.bytes().first(static_cast<std::size_t>(step)));
+        if (refused != Errc::ok) co_return refused;
+        done += step;
+    }
+    co_return Result<void>();
+}
+
+Task<Result<RemoteReply>> do_gather_blocks(Table table, Request<GatherBlocks> request) {
+    RemoteTransfer transfer(std::move(table));
+    const bulk::Blocks& list = request->blocks.list;
+    CINNABAR_CO_TRY(const bulk::Region memory, transfer.begin(request->grant, list, na::Access::read));
+    if (list.bytes() != request->into.size()) co_return Errc::invalid_argument;
+    CINNABAR_CO_TRY_VOID(co_await move_blocks(bulk::Direction::push, memory, *request, request->into, transfer));
+    co_return RemoteReply();
+}
+
+Task<Result<RemoteReply>> do_scatter_blocks(Table table, Request<ScatterBlocks> request) {
+    RemoteTransfer transfer(table);
+    const bulk::Blocks& list = request->blocks.list;
+    CINNABAR_CO_TRY(const bulk::Region memory, transfer.begin(request->grant, list, na::Access::write));
+    if (list.bytes() != request->from.size() || list.overlap()) co_return Errc::invalid_argument;
+    if (transfer.names_version())
+        CINNABAR_CO_TRY_VOID(co_await write_staged(*table, request, transfer));
+    else
+        CINNABAR_CO_TRY_VOID(co_await move_blocks(bulk::Direction::pull, memory, *request, request->from, transfer));
+    bulk::BlockPiece first;
+    (void)bulk::BlockWalk(list).next(1, first);
+    if (request->notify)
+        table->notify(request->grant, {*request->notify, first.offset, request->from.size(), request.source()});
+    co_return RemoteReply();
+}
+
+}  // namespace
+
+Result<void> serve_remote_blocks(const NodeRef& node, Table table) {
+    CINNABAR_TRY_VOID(node.serve(
+        gather_blocks, [table](Request<GatherBlocks> request) { return do_gather_blocks(table, std::move(request)); }));
+    return node.serve(scatter_blocks,
+                      [table](Request<ScatterBlocks> request) { return do_scatter_blocks(table, std::move(request)); });
+}
+
+}  // namespace cinnabar::hl

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// RetryBudget: the tokens that attempts cost, of each peer and of all (RetryPolicy). Thread-safe.
+#pragma once
+
+#include <cinnabar/hl/retry_policy.hpp>
+#include <cinnabar/na/addr.hpp>
+
+#include <cstdint>
+#include <mutex>
+#include <unordered_map>
+
+namespace cinnabar::hl {
+
+class RetryBudget {
+  public:
+    explicit RetryBudget(const RetryPolicy& policy) noexcept;
+
+    // After a failed attempt; false: nothing may be tried again now.
+    [[nodiscard]] bool spend(const na::Addr& peer);
+    // After a call that has succeeded.
+    void earn(const na::Addr& peer) noexcept;
+
+    // Peers of which the tokens are kept, since they are not all there; of further ones only the node's count.
+    static constexpr std::size_t peers_max = 1024;
+
+  private:
+    // In thousandths of a token.
+    using Tokens = std::uint64_t;
+    static constexpr Tokens token = 1000;
+    struct Account {
+        na::Addr peer;
+        Tokens left = 0;
+    };
+    [[nodiscard]] bool spend_of(Tokens& left, Tokens most) const noexcept;
+
+    const Tokens peer_most_;
+    const Tokens node_most_;
+    const Tokens back_;
+    std::mutex mutex_;
+    Tokens node_left_;
+    std::unordered_map<const na::AddrBody*, Account> peers_;
+};
+
+}  // namespace cinnabar::hl

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "partial_input.hpp"
+
+#include "port.hpp"
+
+#include <algorithm>
+
+namespace cinnabar::tcp {
+namespace {
+
+constexpr int checks_max = 8;  // of all of them, in a keepalive
+// The slowest rate at which the rest may come, beyond `keepalive`.
+constexpr std::size_t bytes_per_us_min = 1;
+
+}  // namespace
+
+PartialInput::PartialInput(TcpPort& port) noexcept : port_(port) {
+    timer_.owner = this;
+    timer_.fire = [](Timer& timer) noexcept { TimerOf<PartialInput>::owner_of(timer).check(); };
+}
+
+// A peer that is silent for `keepalive` counts as dead. A large message on a slow network may take longer.
+TimeUs PartialInput::due(std::size_t bytes) const noexcept {
+    const Microseconds keepalive = port_.options().keepalive;
+    return keepalive.count() <= 0 ? time_never : after(port_.host().now_us(), keepalive) + bytes / bytes_per_us_min;
+}
+
+void PartialInput::changed(Connection& connection) noexcept {
+    if (connection.rest_due() == time_never) return remove(connection);
+    if (Connections::linked(connection)) return;
+    connections_.push_back(connection);
+    ++count_;
+    if (!timer_.armed()) port_.host().arm(timer_, connection.rest_due());
+}
+
+void PartialInput::remove(Connection& connection) noexcept {
+    if (!Connections::linked(connection)) return;
+    connections_.remove(connection);
+    --count_;
+}
+
+void PartialInput::stop() noexcept { port_.host().disarm(timer_); }
+
+void PartialInput::check() noexcept {
+    const TimeUs now = port_.host().now_us();
+    for (std::size_t left = count_; left > 0 && !connections_.empty(); --left) {
+        Connection& connection = *connections_.pop_front();
+        connections_.push_back(connection);
+        if (connection.rest_due() <= now) connection.end_if_late();
+    }
+    TimeUs next = time_never;
+    for (const Connection* each = connections_.front(); each; each = Connections::next(*each)) {
+        next = std::min(next, each->rest_due());
+    }
+    port_.host().disarm(timer_);
+    // So that many which were begun one after the other are not checked one after the other.
+    const TimeUs soonest = after(now, port_.options().keepalive / checks_max);
+    if (next != time_never) port_.host().arm(timer_, std::max(next, soonest));
+    (void)port_.settle();
+}
+
+}  // namespace cinnabar::tcp

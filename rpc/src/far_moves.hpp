@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Far memory that a peer has lent is moved by calls to it: `cinnabar.far.move`, one for each chunk, by which it pulls
+// from or pushes to a window of this side (docs/wire-format-bulk.md, "Far memory").
+#pragma once
+
+#include <cinnabar/bulk/far_lender.hpp>
+#include <cinnabar/bulk/owner_moves.hpp>
+#include <cinnabar/rpc/handler.hpp>
+#include <cinnabar/rpc/rpc_id.hpp>
+
+#include <memory>
+
+namespace cinnabar::rpc {
+
+class Call;
+class ContextCore;
+
+inline constexpr const char* far_move_name = "cinnabar.far.move";
+inline constexpr RpcId far_move_id = rpc_id(far_move_name);
+
+// Who asks.
+class FarMoves final : public bulk::OwnerMoves {
+  public:
+    explicit FarMoves(ContextCore& core) noexcept : core_(core) {}
+    [[nodiscard]] Errc begin(bulk::OwnerMove& move) noexcept override;
+    void cancel(bulk::OwnerMove& move) noexcept override;
+
+  private:
+    [[nodiscard]] static Errc write(Call& call, const bulk::OwnerMove& move, std::size_t& bytes) noexcept;
+    static void on_done(Call& call, void* user) noexcept;
+    ContextCore& core_;
+};
+
+// Who serves it.
+[[nodiscard]] Handler far_move_handler(std::shared_ptr<bulk::FarLender> lender);
+
+}  // namespace cinnabar::rpc

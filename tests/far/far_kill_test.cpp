@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The other process (far_peer.cpp) is killed in the middle of a transfer of far memory: the copy under way ends first,
+// and nothing is copied afterwards.
+#include "far_fixture.hpp"
+
+#include <cinnabar/cinnabar.hpp>
+
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <future>
+#include <string>
+
+extern char** environ;
+
+using namespace std::chrono_literals;
+
+namespace cinnabar {
+namespace {
+
+using test::MadeUpFar;
+
+constexpr Rpc<std::uint64_t(Bulk)> take_it{"take_it"};
+constexpr std::size_t far_bytes = 4 << 20;
+
+class OtherProcess {
+  public:
+    explicit OtherProcess(std::string role, std::string address = "") {
+        int ends[2];
+        EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+        const UniqueFd out(ends[1]);
+        in_ = UniqueFd(ends[0]);
+        posix_spawn_file_actions_t actions;
+        (void)::posix_spawn_file_actions_init(&actions);
+        (void)::posix_spawn_file_actions_adddup2(&actions, out.get(), STDOUT_FILENO);
+        std::string program = CINNABAR_FAR_PEER;
+        std::array<char*, 4> arguments{program.data(), role.data(), address.empty() ? nullptr : address.data(),
+                                       nullptr};
+        EXPECT_EQ(::posix_spawn(&pid_, program.c_str(), &actions, nullptr, arguments.data(), environ), 0);
+        (void)::posix_spawn_file_actions_destroy(&actions);
+    }
+    ~OtherProcess() { kill(); }
+    OtherProcess(const OtherProcess&) = delete;
+    OtherProcess& operator=(const OtherProcess&) = delete;
+    // What it says first, up to the end of the line.
+    [[nodiscard]] std::string line() const {
+        std::string said;
+        for (char c = 0; ::read(in_.get(), &c, 1) == 1 && c != '\n';) said += c;
+        return said;
+    }
+    void kill() {
+        if (pid_ <= 0) return;
+        (void)::kill(pid_, SIGKILL);
+        (void)::waitpid(pid_, nullptr, 0);
+        pid_ = 0;
+    }
+
+  private:
+    UniqueFd in_;
+    pid_t pid_ = 0;
+};
+
+TEST(FarKill, OfWhoPullsLentFarMemoryEndsTheCall) {
+    OtherProcess other("pull");
+    const Node node = Node::open("tcp://").value();
+    const auto far = std::make_shared<MadeUpFar>(far_bytes);
+    far->take_long(50ms);
+    const Addr to = node.lookup(other.line()).value();
+    auto pending = node.call(take_it, to, Region::of_far(far, Access::read).value(), 60s).future();
+    far->await_begin();
+    other.kill();
+    EXPECT_EQ(pending.get().code(), Errc::peer_lost);
+    EXPECT_EQ(far->ended, far->entered);
+}
+
+TEST(FarKill, OfWhoLendsEndsThePullAndNothingIsStoredAfterIt) {
+    const Node node = Node::listen("tcp://127.0.0.1:0").value();
+    const auto far = std::make_shared<MadeUpFar>(far_bytes);
+    far->take_long(50ms);
+    std::promise<std::pair<Errc, bool>> ended;  // and whether no copy was under way then
+    const auto take = [&](Request<Bulk> request) -> Task<Result<std::uint64_t>> {
+        const Region local = Region::of_far(far, Access::write).value();
+        const auto moved = co_await request->pull(local);
+        ended.set_value({moved.code(), far->ended == far->entered});
+        co_return moved;
+    };
+    ASSERT_TRUE(node.serve(take_it, take).ok());
+    OtherProcess other("lend", node.address());
+    far->await_begin();
+    other.kill();
+    const auto [code, quiet] = ended.get_future().get();
+    EXPECT_TRUE(code == Errc::peer_lost || code == Errc::canceled) << to_string(code);
+    EXPECT_TRUE(quiet);
+}
+
+}  // namespace
+}  // namespace cinnabar

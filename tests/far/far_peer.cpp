@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The other process of far_kill_test.cpp, which kills it. `far_peer pull`: pulls what it is lent, and says its address.
+// `far_peer lend ADDRESS`: lends memory to a call there.
+#include <cinnabar/cinnabar.hpp>
+
+#include <cstdio>
+#include <future>
+#include <string_view>
+#include <vector>
+
+using namespace cinnabar;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr Rpc<std::uint64_t(Bulk)> take_it{"take_it"};
+std::vector<std::byte> memory(4 << 20);
+
+Task<Result<std::uint64_t>> take(Request<Bulk> request) { co_return co_await request->pull(Bytes(memory)); }
+
+[[noreturn]] void wait_to_be_killed() {
+    for (;;) std::promise<void>().get_future().wait();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const std::string_view role = argc > 1 ? argv[1] : "";
+    if (role == "pull") {
+        const Node node = Node::listen("tcp://127.0.0.1:0").value();
+        node.serve(take_it, take).value();
+        std::printf("%s\n", node.address().c_str());
+        std::fflush(stdout);
+        wait_to_be_killed();
+    }
+    if (role != "lend" || argc != 3) return 2;
+    const Node node = Node::open("tcp://").value();
+    const Addr to = node.lookup(argv[2]).value();
+    (void)node.call(take_it, to, node.expose(std::span(memory)).value(), 60s).wait();
+    wait_to_be_killed();
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Device memory for the checks, by the driver that is here: the real one, or the made-up one that a test is linked to.
+#pragma once
+
+#include <cinnabar/base/bytes.hpp>
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace cinnabar::test {
+
+// The first device and its primary context, current on this thread for as long as it lives.
+class Gpu {
+  public:
+    Gpu() {
+        void* const loaded = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+        if (!loaded) return;
+        find(loaded, init_, "cuInit");
+        find(loaded, device_get_, "cuDeviceGet");
+        find(loaded, device_name_, "cuDeviceGetName");
+        find(loaded, retain_, "cuDevicePrimaryCtxRetain");
+        find(loaded, release_, "cuDevicePrimaryCtxRelease_v2");
+        find(loaded, push_, "cuCtxPushCurrent_v2");
+        find(loaded, pop_, "cuCtxPopCurrent_v2");
+        find(loaded, allocate_, "cuMemAlloc_v2");
+        find(loaded, free_, "cuMemFree_v2");
+        find(loaded, to_device_, "cuMemcpyHtoD_v2");
+        find(loaded, to_host_, "cuMemcpyDtoH_v2");
+        if (init_(0) != 0 || device_get_(&device_, 0) != 0 || retain_(&context_, device_) != 0) return;
+        is_here_ = push_(context_) == 0;
+        char name[256] = {};
+        if (device_name_(name, sizeof name - 1, device_) == 0) name_ = name;
+    }
+    ~Gpu() {
+        if (!is_here_) return;
+        (void)pop_(&context_);
+        (void)release_(device_);
+    }
+    Gpu(const Gpu&) = delete;
+    Gpu& operator=(const Gpu&) = delete;
+
+    [[nodiscard]] bool is_here() const { return is_here_; }
+    [[nodiscard]] const std::string& name() const { return name_; }
+    [[nodiscard]] void* allocate(std::size_t bytes) {
+        std::uintptr_t address = 0;
+        EXPECT_EQ(allocate_(&address, bytes), 0);
+        return reinterpret_cast<void*>(address);
+    }
+    void free(void* memory) { EXPECT_EQ(free_(reinterpret_cast<std::uintptr_t>(memory)), 0); }
+    void write(void* memory, ConstBytes from) {
+        EXPECT_EQ(to_device_(reinterpret_cast<std::uintptr_t>(memory), from.data(), from.size()), 0);
+    }
+    [[nodiscard]] std::vector<std::byte> read(void* memory, std::size_t bytes) {
+        std::vector<std::byte> content(bytes);
+        EXPECT_EQ(to_host_(content.data(), reinterpret_cast<std::uintptr_t>(memory), bytes), 0);
+        return content;
+    }
+
+  private:
+    template <typename F>
+    static void find(void* loaded, F& function, const char* name) {
+        function = reinterpret_cast<F>(::dlsym(loaded, name));
+        ASSERT_NE(function, nullptr) << name;
+    }
+    int (*init_)(unsigned) = nullptr;
+    int (*device_get_)(int*, int) = nullptr;
+    int (*device_name_)(char*, int, int) = nullptr;
+    int (*retain_)(void**, int) = nullptr;
+    int (*release_)(int) = nullptr;
+    int (*push_)(void*) = nullptr;
+    int (*pop_)(void**) = nullptr;
+    int (*allocate_)(std::uintptr_t*, std::size_t) = nullptr;
+    int (*free_)(std::uintptr_t) = nullptr;
+    int (*to_device_)(std::uintptr_t, const void*, std::size_t) = nullptr;
+    int (*to_host_)(void*, std::uintptr_t, std::size_t) = nullptr;
+    int device_ = 0;
+    void* context_ = nullptr;
+    bool is_here_ = false;
+    std::string name_;
+};
+
+// A buffer of the device.
+class GpuMemory {
+  public:
+    GpuMemory(Gpu& gpu, std::size_t bytes) : gpu_(gpu), bytes_(bytes), address_(gpu.allocate(bytes)) {}
+    ~GpuMemory() { gpu_.free(address_); }
+    GpuMemory(const GpuMemory&) = delete;
+    GpuMemory& operator=(const GpuMemory&) = delete;
+    [[nodiscard]] void* address() const { return address_; }
+    [[nodiscard]] std::size_t size() const { return bytes_; }
+    void write(ConstBytes from) { gpu_.write(address_, from); }
+    [[nodiscard]] std::vector<std::byte> read() { return gpu_.read(address_, bytes_); }
+
+  private:
+    Gpu& gpu_;
+    const std::size_t bytes_;
+    void* const address_;
+};
+
+}  // namespace cinnabar::test

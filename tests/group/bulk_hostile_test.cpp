@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Peers that speak the calls which move memory by hand, and lie.
+#include "bulk_group.hpp"
+#include "offers.hpp"
+
+#include <cinnabar/hl/call.hpp>
+#include <cinnabar/hl/serve.hpp>
+
+namespace cinnabar::test {
+namespace {
+
+using namespace std::chrono_literals;
+using group::chunk_rpc;
+using group::ChunkRequest;
+using group::Terms;
+using group::TreeRequest;
+using Memory = std::vector<std::byte>;
+
+constexpr std::uint32_t chunk_size = 4096;
+
+class BulkLiar : public testing::Test {
+  protected:
+    BulkGroup group_{3, 41, {.host_bytes_per_us = 1000}};
+    Node liar_ = Node::listen(group_.all.uri("bulk_liar")).value();
+    Memory own_ = Memory(std::size_t{64} * chunk_size);
+
+    [[nodiscard]] Addr at(group::Rank rank) { return liar_.lookup("sim://m" + std::to_string(rank)).value(); }
+    [[nodiscard]] TreeRequest call_of_load(std::uint64_t number) {
+        const group::ViewRequest whole{"group", 0};
+        TreeRequest request;
+        request.group = liar_.call(group::view_rpc, at(0), whole, 1s).wait().value().group;
+        request.to = 0;
+        request.incarnation = 1;
+        request.id = {77, number};
+        request.rpc = load.name().id;
+        request.shape = rpc::shape_of<std::uint64_t>();
+        (void)group::detail::encode_into(request.input, number);
+        request.terms = {group::Way::to_members, false, 4, chunk_size, own_.size(), 99};
+        return request;
+    }
+    [[nodiscard]] ChunkRequest chunk_of(std::uint64_t ticket, std::uint64_t offset, std::size_t bytes = chunk_size) {
+        ChunkRequest request;
+        request.ticket = ticket;
+        request.total = own_.size();
+        request.offset = offset;
+        request.memory = Bulk(region_of(own_).slice(0, bytes), na::Access::write);
+        return request;
+    }
+    [[nodiscard]] Errc ask(const ChunkRequest& request) {
+        return liar_.call(chunk_rpc, at(0), request, 1s).wait().code();
+    }
+    void expect_all_well() {
+        Memory memory = pattern(10 * chunk_size, 5);
+        group::BulkOptions options;
+        options.call.deadline = 10s;
+        options.chunk_bytes = chunk_size;
+        const auto reached = sync_wait(group_.all[1].group->broadcast_bulk(load, 5, region_of(memory), options));
+        EXPECT_TRUE(reached->all());
+        for (std::size_t i = 0; i < 3; ++i) group_.expect_received(i, 5, memory);
+    }
+};
+
+TEST_F(BulkLiar, who_has_no_ticket_gets_nothing) {
+    EXPECT_EQ(ask(chunk_of(1, 0)), Errc::not_found);
+    expect_all_well();
+}
+
+TEST_F(BulkLiar, terms_that_cannot_be_are_refused) {
+    const auto refused = [&](auto spoil) {
+        TreeRequest request = call_of_load(1);
+        spoil(request);
+        return liar_.call(group::tree_rpc, at(0), request, 1s).wait().code();
+    };
+    EXPECT_EQ(refused([](TreeRequest& r) { r.terms.way = static_cast<group::Way>(9); }), Errc::protocol);
+    EXPECT_EQ(refused([](TreeRequest& r) { r.terms.chunk_bytes = 1; }), Errc::protocol);
+    EXPECT_EQ(refused([](TreeRequest& r) { r.terms.chunk_bytes = 1 << 30; }), Errc::protocol);
+    EXPECT_EQ(refused([](TreeRequest& r) { r.terms.window = 0; }), Errc::protocol);
+    EXPECT_EQ(refused([](TreeRequest& r) { r.terms.window = 255; }), Errc::protocol);
+    EXPECT_EQ(refused([](TreeRequest& r) {
+                  r.terms.way = group::Way::from_members;
+                  r.below = {{1, 1}};
+              }),
+              Errc::protocol);
+    expect_all_well();
+}
+
+// The caller that calls a member, and has nothing for it.
+TEST_F(BulkLiar, a_caller_that_delivers_nothing_is_waited_for_no_longer_than_its_call) {
+    const auto failure_of = [&](std::uint64_t number) {
+        (void)liar_.call(group::tree_rpc, at(0), call_of_load(number), 2s).wait();
+        group_.all.run_for(10ms);
+        const auto outcome = group_.received[0]->outcome.find(number);
+        return outcome == group_.received[0]->outcome.end() ? Errc::ok : outcome->second.code();
+    };
+    EXPECT_EQ(failure_of(1), Errc::timed_out) << "it serves no chunks";
+    std::size_t asked = 0;
+    const auto silent = [&](const ChunkRequest&) -> Result<group::ChunkAnswer> {
+        ++asked;
+        return Errc::overloaded;
+    };
+    liar_.serve(chunk_rpc, [&](hl::Request<ChunkRequest> r) { return silent(*r); }).value();
+    EXPECT_EQ(failure_of(2), Errc::timed_out) << "it has never any room";
+    EXPECT_LE(asked, 4u * 20u) << "and is not asked in a hurry";
+    (void)liar_.withdraw(chunk_rpc);
+    expect_all_well();
+}
+
+// A member that joined, and asks for what it is offered by hand.
+class LyingTaker : public BulkLiar {
+  protected:
+    LyingTaker() {
+        liar_.serve(group::swim_message, [this](hl::Request<group::Message> r) { answer_ping(*r, r.source()); }).value();
+        liar_.serve(group::tree_rpc, [this](hl::Request<TreeRequest> r) { return keep(*r); }).value();
+        const group::JoinRequest join{"group", group::no_rank, 4242, liar_.self_addr(), {}, 0};
+        joined_ = liar_.call(group::join_rpc, at(0), join, 1s).wait().value();
+        EXPECT_TRUE(sync_wait(with_deadline(group_.all[0].group->wait_for_members(4), 10s)).ok());
+    }
+    ~LyingTaker() override {
+        (void)liar_.withdraw(group::swim_message);
+        (void)liar_.withdraw(group::tree_rpc);
+    }
+    void answer_ping(const group::Message& ping, const Addr& source) {
+        if (ping.kind != group::Kind::ping) return;
+        const group::Message ack{joined_.group, group::Kind::ack, joined_.rank, 1,  ping.from,
+                                 joined_.rank,  ping.sequence,    {},           {}, {}};
+        liar_.call(group::swim_message, source, ack, 1s).then([](const Result<void>&) {});
+    }
+    // Remembers the ticket, and answers when it is told to.
+    Task<Result<group::TreeAnswer>> keep(TreeRequest request) {
+        ticket_ = request.terms.ticket;
+        while (!answers_) {
+            const Errc slept = co_await liar_.sleep_for(10ms);
+            if (slept != Errc::ok) co_return slept;
+        }
+        group::TreeAnswer answer;
+        answer.count = 1;
+        co_return answer;
+    }
+    group::JoinAnswer joined_;
+    std::uint64_t ticket_ = 0;
+    bool answers_ = false;
+};
+
+Task<void> broadcast_for_long(group::Group group, bulk::Region region, Microseconds deadline,
+                              std::optional<Result<group::Reached>>& out) {
+    group::BulkOptions options;
+    options.call.deadline = deadline;
+    options.call.tree = group::Tree::flat;
+    options.chunk_bytes = chunk_size;
+    auto task = group.broadcast_bulk(load, 8, region, options);
+    out = co_await task;
+}
+
+TEST_F(LyingTaker, one_that_asks_without_end_gets_its_part_twice) {
+    Memory memory = pattern(own_.size(), 8);
+    std::optional<Result<group::Reached>> out;
+    (void)group_.all[0].node->spawn(broadcast_for_long(*group_.all[0].group, region_of(memory), 30s, out));
+    group_.all.run_for(10ms);
+    ASSERT_NE(ticket_, 0u);
+    EXPECT_EQ(ask(chunk_of(ticket_, own_.size())), Errc::invalid_argument);
+    EXPECT_EQ(ask(chunk_of(ticket_, own_.size() - 1)), Errc::invalid_argument);
+    EXPECT_EQ(ask(chunk_of(ticket_, ~std::uint64_t{0} - 100)), Errc::invalid_argument);
+    ChunkRequest other_size = chunk_of(ticket_, 0);
+    other_size.total = 1;
+    EXPECT_EQ(ask(other_size), Errc::invalid_argument);
+    std::size_t given = 0;
+    Errc last = Errc::ok;
+    const std::size_t whole = own_.size();
+    for (; given < 1000 && last == Errc::ok; ++given) last = ask(chunk_of(ticket_, 0, whole));
+    EXPECT_EQ(last, Errc::overloaded);
+    EXPECT_LE(given * whole, 2 * whole + 3 * std::size_t{group::chunk_bytes_max});
+    answers_ = true;
+    group_.all.run_for(1s);
+    ASSERT_TRUE(out && out->ok());
+    EXPECT_EQ((*out)->count, 4u);
+    EXPECT_EQ(ask(chunk_of(ticket_, 0)), Errc::not_found) << "after the call";
+}
+
+TEST_F(LyingTaker, one_that_asks_for_much_at_a_time_has_sixteen_chunks) {
+    Memory memory = pattern(own_.size(), 8);
+    std::optional<Result<group::Reached>> out;
+    (void)group_.all[0].node->spawn(broadcast_for_long(*group_.all[0].group, region_of(memory), 30s, out));
+    group_.all.run_for(10ms);
+    // Over two connections, since one has not the credits for so many requests.
+    Node second = Node::open(group_.all.uri("second_liar")).value();
+    std::map<Errc, int> codes;
+    const auto count = [&](const Result<group::ChunkAnswer>& answer) { ++codes[answer.code()]; };
+    for (int i = 0; i < 40; ++i) {
+        const ChunkRequest whole = chunk_of(ticket_, 0, own_.size());
+        liar_.call(chunk_rpc, at(0), whole, 1s).then(count);
+        second.call(chunk_rpc, at(0), whole, 1s).then(count);
+    }
+    group_.all.run_for(200ms);
+    EXPECT_GE(codes[Errc::ok], 16);
+    EXPECT_GT(codes[Errc::overloaded], 0);
+    EXPECT_EQ(codes[Errc::ok] + codes[Errc::overloaded], 80);
+    answers_ = true;
+    group_.all.run_for(1s);
+    EXPECT_TRUE(out && out->ok());
+}
+
+TEST_F(LyingTaker, one_that_asks_for_nothing_costs_its_own_part) {
+    Memory memory = pattern(own_.size(), 8);
+    std::optional<Result<group::Reached>> out;
+    (void)group_.all[0].node->spawn(broadcast_for_long(*group_.all[0].group, region_of(memory), 2s, out));
+    group_.all.run_for(3s);
+    ASSERT_TRUE(out && out->ok());
+    EXPECT_EQ((*out)->count, 3u);
+    ASSERT_EQ((*out)->failures.size(), 1u);
+    EXPECT_EQ((*out)->failures[0].code, Errc::timed_out);
+}
+
+}  // namespace
+}  // namespace cinnabar::test

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Groups whose nodes have threads of their own: members that come and go while calls, barriers and readers of events
+// are under way. For the thread sanitizer as well as for itself.
+#include <cinnabar/cinnabar.hpp>
+#include <cinnabar/group/group.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace cinnabar::test {
+namespace {
+
+using namespace std::chrono_literals;
+using group::CollectiveOptions;
+using group::Group;
+using group::GroupOptions;
+using group::Happened;
+using group::Rank;
+
+constexpr Rpc<std::uint64_t(std::uint64_t)> give_rank{"test.give_rank"};
+constexpr CollectiveOptions ten_seconds{.deadline = 10s};
+
+GroupOptions quick() {
+    GroupOptions options;
+    options.swim.period = 50ms;
+    options.swim.suspicion_min = 20;  // a machine that is busy excludes nobody
+    return options;
+}
+
+// A process, as far as a group can tell. Two contexts, so that handlers of one member run at the same time.
+struct Threaded {
+    std::unique_ptr<Node> node;
+    std::optional<Group> group;
+
+    explicit Threaded(const std::vector<std::string>& seeds) {
+        Node::Options options;
+        options.contexts = 2;
+        node = std::make_unique<Node>(Node::listen("tcp://127.0.0.1:0", options).value());
+        group.emplace(
+            (seeds.empty() ? Group::create(*node, quick()) : sync_wait(Group::join(*node, seeds, quick()))).value());
+        const auto give = [](const group::CallInfo& info, std::uint64_t factor) { return factor * (info.self + 1); };
+        group->serve(give_rank, give, group::plus).value();
+    }
+    void leave() {
+        group->leave();
+        group.reset();
+        node.reset();
+    }
+    [[nodiscard]] std::vector<std::string> seeds() const { return {node->address()}; }
+};
+
+// What one reader has seen of each rank, step by step: nobody leaves who has not come, and nobody comes twice.
+class Story {
+  public:
+    explicit Story(const std::vector<Rank>& present) {
+        for (const Rank rank : present) present_[rank] = 1;
+    }
+    void add(const group::Event& event) {
+        if (event.happened != Happened::joined && event.happened != Happened::left) return;
+        std::uint32_t& present = present_[event.rank];
+        const bool joined = event.happened == Happened::joined;
+        EXPECT_EQ(present != 0, !joined) << "rank " << event.rank;
+        present = joined ? event.incarnation : 0;
+        EXPECT_GE(event.stamp.version, version_) << "the view has gone back";
+        version_ = event.stamp.version;
+        ++steps_;
+    }
+    [[nodiscard]] std::size_t steps() const { return steps_; }
+
+  private:
+    std::map<Rank, std::uint32_t> present_;
+    std::uint64_t version_ = 0;
+    std::size_t steps_ = 0;
+};
+
+Task<void> read(group::Events events, std::atomic<bool>& over, Story& story) {
+    while (!over) {
+        const Result<group::Event> event = co_await with_deadline(events.next(), 50ms);
+        if (event.ok()) story.add(*event);
+    }
+}
+
+TEST(group_threads, members_come_and_go_while_others_call_and_read) {
+    constexpr int rounds = 6;
+    Threaded first({});
+    Threaded second(first.seeds());
+    ASSERT_TRUE(sync_wait(with_deadline(first.group->wait_for_members(2), 10s)).ok());
+    std::atomic<bool> over = false;
+    std::atomic<std::uint64_t> whole = 0;
+    Story story({0, 1});
+    std::vector<std::thread> threads;
+    threads.emplace_back(
+        [&, events = first.group->events()]() mutable { (void)sync_wait(read(std::move(events), over, story)); });
+    for (const Threaded* caller : {&first, &second}) {
+        threads.emplace_back([&, caller] {
+            while (!over) {
+                const auto sum = sync_wait(caller->group->reduce(give_rank, 1, group::plus, ten_seconds));
+                ASSERT_TRUE(sum.ok());
+                ASSERT_GE(sum->count, 2u) << "those that stay";
+                whole += sum->all() ? 1 : 0;
+            }
+        });
+    }
+    for (int round = 0; round < rounds; ++round) {
+        Threaded guest(first.seeds());
+        ASSERT_TRUE(sync_wait(with_deadline(second.group->wait_for_members(3), 10s)).ok());
+        EXPECT_EQ(sync_wait(guest.group->call(give_rank, 0, 7, ten_seconds)).value(), 7u);
+        guest.leave();
+    }
+    over = true;
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_GT(whole, 0u);
+    EXPECT_GE(story.steps(), 2u * rounds - 1) << "the goodbye of the last one may still be on its way";
+    second.leave();
+    first.leave();
+}
+
+TEST(group_threads, barriers_and_all_reduces_of_threads_meet) {
+    constexpr int members = 3;
+    constexpr int rounds = 10;
+    std::vector<std::unique_ptr<Threaded>> all;
+    for (int i = 0; i < members; ++i)
+        all.push_back(std::make_unique<Threaded>(i == 0 ? std::vector<std::string>{} : all.front()->seeds()));
+    for (const auto& each : all)
+        ASSERT_TRUE(sync_wait(with_deadline(each->group->wait_for_members(members), 10s)).ok());
+    std::vector<std::thread> threads;
+    for (const auto& each : all) {
+        threads.emplace_back([&each] {
+            for (int round = 0; round < rounds; ++round) {
+                ASSERT_TRUE(sync_wait(each->group->barrier("step", ten_seconds)).ok());
+                const auto sum = sync_wait(each->group->all_reduce("sum", round, group::plus, ten_seconds));
+                ASSERT_TRUE(sum.ok() && sum->all());
+                ASSERT_EQ(sum->value, members * round);
+            }
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (const auto& each : all) each->leave();
+}
+
+}  // namespace
+}  // namespace cinnabar::test

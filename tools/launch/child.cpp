@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launch/child.hpp"
+
+#include <cinnabar/files/file_error.hpp>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string_view>
+#include <utility>
+
+namespace cinnabar::tools::launch {
+namespace {
+
+struct Pipe {
+    UniqueFd read;
+    UniqueFd write;
+};
+
+Result<Pipe> make_pipe() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return files::file_error(errno, "cannot make a pipe", {});
+    return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+    std::vector<char*> pointers;
+    for (std::string& text : texts) pointers.push_back(text.data());
+    pointers.push_back(nullptr);
+    return pointers;
+}
+
+std::vector<std::string> environment_with(const std::vector<std::string>& variables) {
+    std::vector<std::string> all = variables;
+    for (char** each = environ; *each; ++each) {
+        const std::string_view name = std::string_view(*each).substr(0, std::string_view(*each).find('=') + 1);
+        bool known = false;
+        for (const std::string& variable : variables) known = known || variable.starts_with(name);
+        if (!known) all.emplace_back(*each);
+    }
+    return all;
+}
+
+// What the new process is given, all made before the fork: after it only system calls are allowed.
+struct Image {
+    char* const* words;
+    char* const* environment;
+    int in;
+    int out;  // -1: as here
+    int err;
+    int failed;  // takes errno if it cannot start
+    int parent;
+};
+
+[[noreturn]] void become(const Image& image) noexcept {
+    (void)::setpgid(0, 0);
+    (void)::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (::getppid() != image.parent) ::_exit(1);  // it ended meanwhile
+    sigset_t none;
+    sigemptyset(&none);
+    (void)::sigprocmask(SIG_SETMASK, &none, nullptr);
+    (void)::signal(SIGPIPE, SIG_DFL);
+    const bool placed = ::dup2(image.in, 0) >= 0 && (image.out < 0 || ::dup2(image.out, 1) >= 0) &&
+                        (image.err < 0 || ::dup2(image.err, 2) >= 0);
+    if (placed) ::execvpe(image.words[0], image.words, image.environment);
+    const int error = errno;
+    (void)!::write(image.failed, &error, sizeof error);
+    ::_exit(127);
+}
+
+}  // namespace
+
+Result<Child> start(const ChildOptions& options) {
+    Pipe in;
+    Pipe out;
+    Pipe err;
+    CINNABAR_TRY(Pipe failed, make_pipe());
+    if (options.takes_input) {
+        CINNABAR_TRY(in, make_pipe());
+    } else {
+        in.read.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    }
+    if (options.gives_output) {
+        CINNABAR_TRY(out, make_pipe());
+        CINNABAR_TRY(err, make_pipe());
+        (void)::fcntl(out.read.get(), F_SETFL, O_NONBLOCK);
+        (void)::fcntl(err.read.get(), F_SETFL, O_NONBLOCK);
+    }
+    std::vector<std::string> words = options.words;
+    std::vector<std::string> environment = environment_with(options.variables);
+    const std::vector<char*> word_pointers = pointers_to(words);
+    const std::vector<char*> environment_pointers = pointers_to(environment);
+    const Image image{word_pointers.data(), environment_pointers.data(), in.read.get(), out.write.get(),
+                      err.write.get(),      failed.write.get(),          ::getpid()};
+    const pid_t pid = ::fork();
+    if (pid < 0) return files::file_error(errno, "cannot start a process", {});
+    if (pid == 0) become(image);
+    (void)::setpgid(pid, pid);
+    failed.write.reset();
+    int error = 0;
+    if (::read(failed.read.get(), &error, sizeof error) == sizeof error)
+        return files::file_error(error, "cannot start the program", options.words.front());
+    Child child;
+    child.pid = pid;
+    child.in = std::move(in.write);
+    child.out = std::move(out.read);
+    child.err = std::move(err.read);
+    return child;
+}
+
+}  // namespace cinnabar::tools::launch
