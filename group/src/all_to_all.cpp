@@ -105,8 +105,8 @@ hl::Task<Errc> take_from(Exchange& exchange, Rank rank, bulk::Region into) {
     }
     const Core::Route route = exchange.core->route(rank);
     if (!route.present) co_return Errc::peer_lost;
-    Asking asking{exchange.core->node, exchange.core->options.provider, exchange.terms, std::make_shared<ChunkSources>(),
-                  true};
+    Asking asking{exchange.core->node, exchange.core->options.provider, exchange.terms,
+                  std::make_shared<ChunkSources>(), true};
     asking.terms.bytes = into.bytes();
     asking.sources->add(route.address, ticket_for(exchange.secrets.at(rank), exchange.core->rank()));
     auto moving = move_chunks(std::move(asking), std::move(into), nullptr);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ChunkSources: from whom a member gets its portion. Each delivery of the call names one; the newest counts, since it comes
-// from whoever took over from a member that died. Any thread.
+// ChunkSources: from whom a member gets its portion. Each delivery of the call names one; the newest counts, since it
+// comes from whoever took over from a member that died. Any thread.
 #pragma once
 
 #include "signal.hpp"

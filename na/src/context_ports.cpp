@@ -83,6 +83,7 @@ void Context::Impl::close() noexcept {
 Context::Impl::~Impl() {
     close();
     CINNABAR_ASSERT(ops_posted_ == 0);
+    ports_.clear();  // what remembers their peers still is told of their end, under an ordinal that is no other's yet
     ordinals().give(ordinal_);
 }
 

@@ -6,8 +6,8 @@
 
 namespace cinnabar::bulk {
 
-// Looked at `looks` times in the time that a peer may be silent for, and it lasts when as many looks in a row have found
-// nothing. A process that was held up itself looks late, but only once, so that it does not blame its peers.
+// Looked at `looks` times in the time that a peer may be silent for, and it lasts when as many looks in a row have
+// found nothing. A process that was held up itself looks late, but only once, so that it does not blame its peers.
 class Silence {
   public:
     static constexpr int looks = 4;
