@@ -20,15 +20,22 @@ void write_stderr(const LogLine& line, void*) {
 
 constinit std::atomic<LogSink> sink_function{write_stderr};
 constinit std::atomic<void*> sink_user{nullptr};
+constinit std::atomic<std::uint32_t> sink_number{0};
 
 }  // namespace
 
 void set_log_sink(LogSink sink, void* user) noexcept {
     sink_user.store(user);
     sink_function.store(sink ? sink : write_stderr);
+    sink_number.fetch_add(1, std::memory_order_relaxed);
 }
 
 bool LogLimit::admits(TimeUs now, std::uint64_t& left_out) noexcept {
+    if (const std::uint32_t sink = sink_number.load(std::memory_order_relaxed);
+        sink_.exchange(sink, std::memory_order_relaxed) != sink) {
+        paid_until_.store(0, std::memory_order_relaxed);
+        refused_.store(0, std::memory_order_relaxed);
+    }
     TimeUs paid = paid_until_.load(std::memory_order_relaxed);
     do {
         if (paid > now + burst_us_) {

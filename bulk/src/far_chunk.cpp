@@ -122,7 +122,9 @@ void Mover::Impl::begin_eager_copy(TransferSlot& slot) noexcept {
     slot.eager_copy.region = &args.local;
     slot.eager_copy.offset = 0;
     slot.eager_copy.bytes = args.bytes;
-    slot.eager_copy.from = args.remote->eager().subspan(args.remote_offset, args.bytes);
+    slot.eager_copy.blocks = args.remote_blocks;
+    slot.eager_copy.from = args.remote->eager();
+    if (!args.remote_blocks) slot.eager_copy.from = slot.eager_copy.from.subspan(args.remote_offset, args.bytes);
     slot.eager_copy.into_region = true;
     slot.eager_copy.done.user = &slot;
     slot.eager_copy.done.run = &on_eager_copied;

@@ -53,9 +53,19 @@ void FarCopy::run(Work& work) noexcept {
 }
 
 FarEnd FarCopy::copy() noexcept {
-    if (buffer) pin();
-    if (into_region) return region->store(offset, buffer ? ConstBytes(buffer->bytes(bytes)) : from);
-    return region->load(offset, buffer->bytes(bytes));
+    if (!buffer) return store_contents();
+    pin();
+    return into_region ? region->store(offset, buffer->bytes(bytes)) : region->load(offset, buffer->bytes(bytes));
+}
+
+FarEnd FarCopy::store_contents() const noexcept {
+    if (!blocks) return region->store(offset, from);
+    BlockWalk walk(*blocks);
+    BlockPiece piece;
+    FarEnd end;
+    for (std::uint64_t done = 0; end.code == Errc::ok && walk.next(bytes, piece); done += piece.bytes)
+        end = region->store(offset + done, from.subspan(piece.offset, piece.bytes));
+    return end;
 }
 
 // By each kind that the range touches.

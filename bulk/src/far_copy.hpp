@@ -40,6 +40,7 @@ struct FarCopy {
     std::uint64_t bytes = 0;
     FarBuffer* buffer = nullptr;  // or else:
     ConstBytes from;              // only with into_region
+    const Blocks* blocks = nullptr;  // unless null: those of `from`, in their order
     bool into_region = false;
     Work done;  // runs as the owner of the context, never inside begin()
 
@@ -56,6 +57,7 @@ struct FarCopy {
   private:
     static void run(Work& work) noexcept;
     [[nodiscard]] FarEnd copy() noexcept;
+    [[nodiscard]] FarEnd store_contents() const noexcept;
     void pin() noexcept;
     Work work_;
     FarCopies* copies_ = nullptr;

@@ -6,18 +6,10 @@
 #include <cinnabar/bulk/region.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <utility>
 
 namespace cinnabar::bulk {
-
-std::string_view to_string(MemoryKind kind) noexcept {
-    constexpr std::array<std::string_view, memory_kind_count> names{"host", "file", "cuda"};
-    const auto index = static_cast<std::size_t>(kind);
-    return index < names.size() ? names[index] : "unknown";
-}
-
 namespace {
 
 // Calls f(segment index, offset in it, bytes done before, bytes) for what [offset, offset + bytes) of the whole region

@@ -8,9 +8,6 @@
 
 namespace cinnabar::bulk {
 
-FarStaging::FarStaging(FarStaging&& other) noexcept
-    : free_(std::exchange(other.free_, nullptr)), taken_(std::exchange(other.taken_, 0)) {}
-
 FarStaging::~FarStaging() {
     CINNABAR_ASSERT(taken_ == 0);
     while (free_) delete std::exchange(free_, free_->next);

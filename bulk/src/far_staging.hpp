@@ -35,8 +35,8 @@ class FarStaging {
     FarStaging() = default;
     // Requires: all buffers were given back.
     ~FarStaging();
-    FarStaging(FarStaging&& other) noexcept;
-    FarStaging& operator=(FarStaging&&) = delete;
+    FarStaging(const FarStaging&) = delete;
+    FarStaging& operator=(const FarStaging&) = delete;
 
     // Whether a peer that holds so many may have one more.
     [[nodiscard]] bool may_take(std::uint32_t held) const noexcept {

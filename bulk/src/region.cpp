@@ -249,6 +249,7 @@ Result<Region> Region::select(const Blocks& blocks, na::Access access) const {
         return Error(Errc::permission, "more access than the region was made with: expose it for more");
     if (na::allows(access, na::Access::write) && blocks.overlap())
         return Error(Errc::invalid_argument, "blocks that are written must not overlap");
+    if (is_far()) return Error(Errc::unsupported, "blocks of files and of the memory of devices make no region");
     std::vector<na::Segment> segments;
     segments.reserve(std::min<std::uint64_t>(blocks.count(), descriptor_segments_max));
     BlockWalk walk(blocks);

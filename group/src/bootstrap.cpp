@@ -2,6 +2,7 @@
 // How a process becomes a member, or begins to follow.
 #include "bounded.hpp"
 #include "core.hpp"
+#include "hopeless.hpp"
 
 #include <cinnabar/base/random.hpp>
 #include <cinnabar/group/group.hpp>
@@ -109,9 +110,7 @@ hl::Task<Result<void>> try_seeds(std::shared_ptr<Core> core, std::vector<std::st
         Result<void> outcome = co_await trying;
         // One that is cut off by the end says less than the one before.
         if (outcome.code() != Errc::timed_out || core->now_us() < end) last = std::move(outcome);
-        const bool hopeless = last.code() == Errc::canceled || last.code() == Errc::too_large ||
-                              last.code() == Errc::not_found || last.code() == Errc::invalid_argument;
-        if (last.ok() || hopeless || core->now_us() >= end) co_return last;
+        if (last.ok() || is_hopeless(last.code()) || core->now_us() >= end) co_return last;
         if (++tried % seeds.size() != 0) continue;
         const Errc slept = co_await core->node.sleep_for(Microseconds(pause_us / 2 + random.below(pause_us)));
         if (slept != Errc::ok) co_return slept;

@@ -25,7 +25,13 @@ Result<Terms> terms_of(const BulkOptions& options, Way way) {
     return terms;
 }
 
+Result<void> refuse_far(const bulk::Region& region) {
+    if (!region || !region.is_far()) return {};
+    return Error(Errc::unsupported, "collectives move no files and no memory of devices: read it into memory first");
+}
+
 Result<void> check_region(const bulk::Region& region, Way way) {
+    CINNABAR_TRY_VOID(refuse_far(region));
     // The chunks leave from here by this side's own transfers, so memory to be sent need not allow anything to others.
     if (way == Way::from_members && region && !na::allows(region.access(), na::Access::write))
         return Error(Errc::permission, "the bytes of the members cannot be written to that region");

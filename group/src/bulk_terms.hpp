@@ -13,6 +13,8 @@ namespace cinnabar::group {
 // invalid_argument: options out of their bounds.
 [[nodiscard]] Result<Terms> terms_of(const BulkOptions& options, Way way);
 // permission: the region is not for that.
+// Chunks are read and written by the processor.
+[[nodiscard]] Result<void> refuse_far(const bulk::Region& region);
 [[nodiscard]] Result<void> check_region(const bulk::Region& region, Way way);
 
 }  // namespace cinnabar::group

@@ -68,7 +68,7 @@ hl::Task<TreeAnswer> TreeRun::run(std::vector<Rank> below, bool local) {
 
 std::vector<hl::Task<void>> TreeRun::deliveries_to(const std::vector<Rank>& ranks) {
     std::vector<hl::Task<void>> tasks;
-    if (portion_ && !portion_->can_offer()) {
+    if (leaves() || (portion_ && !portion_->can_offer())) {
         leave_to_caller(ranks);
         return tasks;
     }
@@ -96,7 +96,15 @@ hl::Task<void> TreeRun::deliver(Branch branch, Offers::Kept offer) {
     TreeRequest request = request_to(*request_, branch);
     if (offer) request.terms.ticket = offer->ticket;
     Next next = Next::again;
+    const auto pass_on = [&branch, &next] {
+        branch.below.insert(branch.below.begin(), branch.child);
+        next = Next::adopt;
+    };
     for (unsigned attempt = 0; next == Next::again; ++attempt) {
+        if (leaves()) {
+            pass_on();
+            break;
+        }
         const Core::Route route = core_->route(branch.child);
         if (!route.present) {
             fail(branch.child, Errc::peer_lost);
@@ -107,12 +115,12 @@ hl::Task<void> TreeRun::deliver(Branch branch, Offers::Kept offer) {
         request.incarnation = route.incarnation;
         auto calling = call(request, route, offer, branch.below.size());
         const Result<TreeAnswer> answer = co_await calling;
-        if (!answer && offer && offer->given_up.stop_requested() && !(stop && stop->stopped())) {
-            branch.below.insert(branch.below.begin(), branch.child);
-            next = Next::adopt;
+        const bool stopped = stop && stop->stopped();
+        if (!answer && (leaves() || (offer && offer->given_up.stop_requested() && !stopped))) {
+            pass_on();
             break;
         }
-        next = weigh(branch, answer, route, request, attempt);
+        next = weigh(branch, answer, route, request, attempt, stopped);
     }
     if (next != Next::adopt || branch.below.empty()) co_return;
     auto all = hl::when_all(deliveries_to(branch.below));
@@ -121,8 +129,8 @@ hl::Task<void> TreeRun::deliver(Branch branch, Offers::Kept offer) {
 }
 
 TreeRun::Next TreeRun::weigh(Branch& branch, const Result<TreeAnswer>& answer, const Core::Route& route,
-                             TreeRequest& request, unsigned attempt) {
-    if (!answer) return weigh_failure(branch, answer.code(), route, attempt);
+                             TreeRequest& request, unsigned attempt, bool stopped) {
+    if (!answer) return weigh_failure(branch, answer.code(), route, attempt, stopped);
     if (answer->claims.size() > claims_max || answer->unknown.size() > claims_max) {
         fail_all(branch, Errc::protocol);
         return Next::over;
@@ -141,9 +149,11 @@ TreeRun::Next TreeRun::weigh(Branch& branch, const Result<TreeAnswer>& answer, c
     return Next::adopt;
 }
 
-TreeRun::Next TreeRun::weigh_failure(const Branch& branch, Errc code, const Core::Route& route, unsigned attempt) {
+// `canceled`, where this call was not stopped here, is the answer of a member that leaves.
+TreeRun::Next TreeRun::weigh_failure(const Branch& branch, Errc code, const Core::Route& route, unsigned attempt,
+                                     bool stopped) {
     const bool lost = route.lost.stop_requested();
-    if (code == Errc::timed_out || (code == Errc::canceled && !lost)) {
+    if (code == Errc::timed_out || (code == Errc::canceled && stopped)) {
         tell_canceled(route.address);
         fail_all(branch, code);
         return Next::over;

@@ -38,8 +38,11 @@ class TreeRun {
     [[nodiscard]] const detail::Encoded* own_input() const noexcept;
     // Of `branch` stays who has to be cared for next.
     [[nodiscard]] Next weigh(Branch& branch, const Result<TreeAnswer>& answer, const Core::Route& route,
-                             TreeRequest& request, unsigned attempt);
-    [[nodiscard]] Next weigh_failure(const Branch& branch, Errc code, const Core::Route& route, unsigned attempt);
+                             TreeRequest& request, unsigned attempt, bool stopped);
+    [[nodiscard]] Next weigh_failure(const Branch& branch, Errc code, const Core::Route& route, unsigned attempt,
+                                     bool stopped);
+    // This member leaves the group, so that others care for those below it.
+    [[nodiscard]] bool leaves() const { return request_->id.origin != core_->process && core_->closed(); }
     void take(Branch& branch, const TreeAnswer& answer);
     // Counts members whose results are together in `output`.
     [[nodiscard]] Errc add_combined(const std::vector<std::byte>& output, std::uint64_t count);

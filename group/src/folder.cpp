@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "folder.hpp"
 
+#include <cinnabar/base/bytes.hpp>
+#include <cinnabar/base/parse_number.hpp>
 #include <cinnabar/base/unique_fd.hpp>
+#include <cinnabar/base/whole_io.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,8 +12,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -30,41 +33,32 @@ Error failed(std::string_view what, const std::string& path) {
     return Error(errc_from_errno(error), what, path, error);
 }
 
-Result<void> write_all(int fd, std::string_view text, const std::string& path) {
-    while (!text.empty()) {
-        const ssize_t written = ::write(fd, text.data(), text.size());
-        if (written < 0 && errno == EINTR) continue;
-        if (written < 0) return failed("cannot write into the folder of the group", path);
-        text.remove_prefix(static_cast<std::size_t>(written));
-    }
-    return {};
-}
-
-// Under another name first, which it keeps only if something fails.
-Result<void> write_whole(const std::string& path, std::string_view text) {
+// Under another name first, so that nobody reads half of it, on a file system of other hosts neither.
+Result<void> put(const std::string& path, std::string_view text) {
     const std::string before = path + "." + std::to_string(::getpid()) + ".new";
     const UniqueFd fd(::open(before.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
     if (!fd) return failed("cannot make a file in the folder of the group", before);
-    CINNABAR_TRY_VOID(write_all(fd.get(), text, before));
-    if (::rename(before.c_str(), path.c_str()) != 0) return failed("cannot name a file of the group", path);
-    return {};
+    if (write_whole(fd.get(), as_bytes(text), 0) && ::fsync(fd.get()) == 0 &&
+        ::rename(before.c_str(), path.c_str()) == 0)
+        return {};
+    const Error error = failed("cannot write into the folder of the group", path);
+    (void)::unlink(before.c_str());
+    return error;
 }
 
 // Empty: there is no such file.
-Result<std::string> read_whole(const std::string& path, std::size_t bytes_max) {
+Result<std::string> get(const std::string& path, std::size_t bytes_max) {
     const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!fd && errno == ENOENT) return std::string();
-    if (!fd) return failed("cannot read a file of the group", path);
-    std::string text;
-    char part[4096];
-    while (text.size() <= bytes_max) {
-        const ssize_t got = ::read(fd.get(), part, sizeof part);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return failed("cannot read a file of the group", path);
-        if (got == 0) return text;
-        text.append(part, static_cast<std::size_t>(got));
-    }
-    return Error(Errc::protocol, "a file of the group is too long", path);
+    struct stat found {};
+    if (!fd || ::fstat(fd.get(), &found) != 0) return failed("cannot read a file of the group", path);
+    const auto bytes = static_cast<std::uint64_t>(found.st_size);
+    if (bytes > bytes_max) return Error(Errc::protocol, "a file of the group is too long", path);
+    std::string text(static_cast<std::size_t>(bytes), '\0');
+    const ssize_t got = read_at_most(fd.get(), std::as_writable_bytes(std::span(text)), 0);
+    if (got < 0) return failed("cannot read a file of the group", path);
+    text.resize(static_cast<std::size_t>(got));
+    return text;
 }
 
 // The next line without its end; `text` is what follows it.
@@ -83,22 +77,23 @@ Result<void> announce(const std::string& folder, const std::string& run, Rank ra
     std::string text(member_begins);
     text.append("\n").append(run).append("\n").append(std::to_string(incarnation));
     text.append("\n").append(address).append("\n");
-    return write_whole(member_path(folder, rank), text);
+    return put(member_path(folder, rank), text);
 }
 
 Result<std::optional<Announced>> announced(const std::string& folder, const std::string& run, Rank rank) {
     const std::string path = member_path(folder, rank);
-    CINNABAR_TRY(const std::string whole, read_whole(path, member_bytes_max));
+    CINNABAR_TRY(const std::string whole, get(path, member_bytes_max));
     if (whole.empty()) return std::optional<Announced>();
     std::string_view text = whole;
     const bool begins = next_line(text) == member_begins;
     const std::string_view of_run = next_line(text);
     const std::string_view number = next_line(text);
     Announced found;
-    const auto read = std::from_chars(number.data(), number.data() + number.size(), found.incarnation);
+    const auto incarnation = parse_number<std::uint64_t>(number);
     found.address = next_line(text);
-    if (!begins || read.ec != std::errc() || found.address.empty() || !text.empty())
+    if (!begins || !incarnation || found.address.empty() || !text.empty())
         return Error(Errc::protocol, "this is no file of a member", path);
+    found.incarnation = *incarnation;
     if (of_run != run) return std::optional<Announced>();
     return std::optional<Announced>(std::move(found));
 }
@@ -108,12 +103,12 @@ Result<void> write_roster(const std::string& folder, const std::string& run,
     std::string text(roster_begins);
     text.append("\n").append(run).append("\n");
     for (const std::string& address : addresses) text.append(address).append("\n");
-    return write_whole(roster_path(folder), text);
+    return put(roster_path(folder), text);
 }
 
 Result<std::vector<std::string>> find_roster(const std::string& folder, const std::string& run, Rank size) {
     const std::string path = roster_path(folder);
-    CINNABAR_TRY(const std::string whole, read_whole(path, (std::size_t{size} + 2) * line_bytes_max));
+    CINNABAR_TRY(const std::string whole, get(path, (std::size_t{size} + 2) * line_bytes_max));
     std::vector<std::string> addresses;
     std::string_view text = whole;
     if (whole.empty()) return addresses;

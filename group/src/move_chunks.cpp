@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How a member moves its portion: it asks for chunk after chunk, some at a time, and asks again, whoever offers them
 // then, when a source fails.
-#include "checksum.hpp"
 #include "portion_state.hpp"
 
 #include <cinnabar/hl/call.hpp>
@@ -36,7 +35,7 @@ hl::Task<Result<void>> ask(const Move& move, const ChunkSource& source, Chunk ch
     request.ticket = source.ticket;
     request.total = terms.bytes;
     request.offset = chunk.offset;
-    if (terms.checksum && !comes) request.checksum = checksum_of(memory);
+    if (terms.checksum && !comes) request.checksum = bulk::checksum_of(memory);
     request.memory = hl::Bulk(memory, comes ? na::Access::write : na::Access::read);
     hl::CallOptions options;
     options.provider = move.asking.provider;
@@ -44,7 +43,7 @@ hl::Task<Result<void>> ask(const Move& move, const ChunkSource& source, Chunk ch
     auto call = move.asking.node.call(chunk_rpc, source.address, request, options);
     const Result<ChunkAnswer> answer = co_await call;
     if (!answer) co_return answer.error();
-    if (terms.checksum && comes && checksum_of(memory) != answer->checksum)
+    if (terms.checksum && comes && bulk::checksum_of(memory) != answer->checksum)
         co_return Error(Errc::bad_checksum, "a chunk did not arrive as it was sent");
     co_return Result<void>();
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "offers.hpp"
 
-#include "checksum.hpp"
 
 #include <cinnabar/base/random.hpp>
 #include <cinnabar/hl/serve.hpp>
@@ -21,7 +20,7 @@ hl::Task<Result<ChunkAnswer>> give(const Offer& offer, const ChunkRequest& asked
     auto access = offer.holding->access(asked.offset, bytes);
     if (!access) co_return Errc::not_found;
     ChunkAnswer answer;
-    if (offer.terms.checksum) answer.checksum = checksum_of(access->region());
+    if (offer.terms.checksum) answer.checksum = bulk::checksum_of(access->region());
     auto moving = hl::with_stop(asked.memory.push(access->region()), access->stop());
     const Result<std::uint64_t> moved = co_await moving;
     if (access->stop().stop_requested()) co_return Errc::not_found;
@@ -38,7 +37,7 @@ hl::Task<Result<ChunkAnswer>> take(const Offer& offer, const ChunkRequest& asked
     const Result<std::uint64_t> moved = co_await moving;
     if (access->stop().stop_requested()) co_return Errc::not_found;
     if (!moved) co_return moved.error();
-    if (offer.terms.checksum && checksum_of(access->region()) != asked.checksum) co_return checksum_error();
+    if (offer.terms.checksum && bulk::checksum_of(access->region()) != asked.checksum) co_return checksum_error();
     co_return ChunkAnswer{};
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "bulk_terms.hpp"
 #include "portion_state.hpp"
 
 #include <cinnabar/group/portion.hpp>
@@ -65,6 +66,7 @@ Result<void> PortionState::admit(const bulk::Region& region, Way way) {
                                            : "the call does not gather: receive() is for its portions");
     if (region.bytes() != terms().bytes)
         return Error(Errc::invalid_argument, "the memory has not the size of the portion; see Portion::bytes()");
+    CINNABAR_TRY_VOID(refuse_far(region));
     const na::Access need = way == Way::to_members ? na::Access::write : na::Access::read;
     if (region && !na::allows(region.access(), need))
         return Error(Errc::permission, "the region does not allow what the portion needs it for");

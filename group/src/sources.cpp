@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bootstrap(): by a folder, a name, a roster or seeds.
 #include "folder.hpp"
+#include "hopeless.hpp"
 #include "off_loop.hpp"
 
+#include <cinnabar/base/parse_number.hpp>
 #include <cinnabar/base/random.hpp>
 #include <cinnabar/group/bootstrap.hpp>
 #include <cinnabar/hl/with_deadline.hpp>
@@ -13,7 +15,6 @@
 #include <netinet/in.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <memory>
 
@@ -84,8 +85,6 @@ hl::Task<Result<std::vector<std::string>>> gather_in(hl::NodeRef node, Source so
         Result<std::vector<std::string>> roster = co_await looking;
         if (!roster || !roster->empty()) co_return roster;
         const Errc slept = co_await node.sleep_for(Microseconds(pause_us / 2 + random.below(pause_us)));
-        if (slept == Errc::timed_out)
-            co_return Error(slept, "not all members came to the folder in time: GroupOptions::join_time", folder);
         if (slept != Errc::ok) co_return slept;
         pause_us = std::min<std::uint64_t>(pause_us * 2, 500'000);
     }
@@ -97,8 +96,11 @@ hl::Task<Result<Group>> meet_in(hl::NodeRef node, Source source, std::string fol
     if (!node.self_addr().listens())
         co_return Error(Errc::invalid_argument, "a member must listen: make the node with Node::listen");
     const std::uint64_t seed = options.seed != 0 ? options.seed + source.rank : secret_u64();
+    const std::string place = folder;
     auto gathering = with_deadline(gather_in(node, source, std::move(folder), seed), options.join_time);
     Result<std::vector<std::string>> roster = co_await gathering;
+    if (roster.code() == Errc::timed_out)
+        co_return Error(Errc::timed_out, "not all members came to the folder in time: GroupOptions::join_time", place);
     if (!roster) co_return std::move(roster).error();
     co_return Group::start(node, {*std::move(roster), source.rank}, std::move(options));
 }
@@ -106,23 +108,26 @@ hl::Task<Result<Group>> meet_in(hl::NodeRef node, Source source, std::string fol
 // The name is looked up again for each attempt: members that have come since are among its addresses.
 hl::Task<Result<Group>> join_by_name(hl::NodeRef node, std::string uri, GroupOptions options) {
     constexpr Microseconds attempt_max{2'000'000};
-    const Microseconds whole = options.join_time;
-    const auto began = std::chrono::steady_clock::now();
+    const TimeUs end = after(node.rpc_context().now_us(), options.join_time);
+    const auto time_left = [node, end] {
+        const TimeUs now = node.rpc_context().now_us();
+        return Microseconds(end > now ? end - now : 1);
+    };
     for (;;) {
-        auto looking = addresses_of_name(node, uri);
+        auto looking = with_deadline(addresses_of_name(node, uri), time_left());
         Result<std::vector<std::string>> seeds = co_await looking;
-        const auto left = whole - std::chrono::duration_cast<Microseconds>(std::chrono::steady_clock::now() - began);
+        const Microseconds left = time_left();
         Result<Group> joined = Error(Errc::bad_address);
         if (seeds) {
             GroupOptions attempt = options;
-            attempt.join_time = std::min(attempt_max, std::max(left, Microseconds(1)));
+            attempt.join_time = std::min(attempt_max, left);
             auto joining = Group::join(node, *std::move(seeds), std::move(attempt));
             joined = co_await joining;
         } else {
             joined = std::move(seeds).error();
             if (joined.code() != Errc::bad_address) co_return joined;
         }
-        if (joined || left <= attempt_max || joined.code() == Errc::canceled) co_return joined;
+        if (joined || left <= attempt_max || is_hopeless(joined.code())) co_return joined;
         const Errc slept = co_await node.sleep_for(std::chrono::milliseconds(200));
         if (slept != Errc::ok) co_return slept;
     }
@@ -142,10 +147,7 @@ std::vector<std::string> words_of(std::string_view text) {
 Result<Rank> number_of(const char* name, Rank otherwise) {
     const char* const text = std::getenv(name);
     if (!text) return otherwise;
-    const std::string_view view(text);
-    Rank number = 0;
-    const auto read = std::from_chars(view.data(), view.data() + view.size(), number);
-    if (read.ec == std::errc() && read.ptr == view.data() + view.size() && number <= size_max) return number;
+    if (const auto number = parse_number<Rank>(text); number && *number <= size_max) return *number;
     return Error(Errc::invalid_argument, "this variable must be a number up to 65,536", name);
 }
 
@@ -176,7 +178,8 @@ hl::Task<Result<Group>> bootstrap(hl::NodeRef node, Source source, GroupOptions 
         co_return co_await starting;
     }
     if (text.starts_with("roster:")) {
-        auto reading = off_loop(node, [path = std::string(text.substr(7))] { return read_roster(path); });
+        auto reading = with_deadline(
+            off_loop(node, [path = std::string(text.substr(7))] { return read_roster(path); }), options.join_time);
         Result<Roster> roster = co_await reading;
         if (!roster) co_return std::move(roster).error();
         roster->self = source.rank;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <cinnabar/base/parse_number.hpp>
 #include <cinnabar/hl/admission.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <mutex>
 #include <unordered_map>
@@ -20,8 +20,9 @@ Error come_again(Microseconds after, std::uint64_t place) {
 namespace detail {
 
 bool read_place(std::string_view text, std::uint64_t& place) noexcept {
-    const auto read = std::from_chars(text.data(), text.data() + text.size(), place);
-    return !text.empty() && read.ec == std::errc() && read.ptr == text.data() + text.size();
+    const auto read = parse_number<std::uint64_t>(text);
+    if (read) place = *read;
+    return read.has_value();
 }
 
 bool is_pushback(const Error& error) noexcept {
@@ -37,7 +38,7 @@ class AdmissionCore {
         options_.running_max = std::max(options_.running_max, 1u);
     }
 
-    // 0: let in. Otherwise it is told this error.
+    // Nothing: let in. Otherwise it is told this error.
     [[nodiscard]] std::optional<Error> enter(const na::Addr& source, std::uint64_t claimed, TimeUs now_us) {
         const std::lock_guard lock(mutex_);
         forget_late(now_us);

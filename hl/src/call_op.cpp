@@ -77,7 +77,10 @@ Bytes CallOp::room_for(std::size_t bytes) noexcept {
 
 void CallOp::fail(Errc code) noexcept {
     error_ = code;
-    if (call_) to_ = call_->peer();
+    if (call_) {
+        to_ = call_->peer();
+        was_sent_ = call_->was_sent();
+    }
     give_back();
 }
 

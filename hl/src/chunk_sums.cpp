@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cinnabar/base/assert.hpp>
-#include <cinnabar/base/crc32c.hpp>
+#include <cinnabar/bulk/checksum.hpp>
 #include <cinnabar/hl/chunk_sums.hpp>
 #include <cinnabar/hl/when_all.hpp>
 #include <cinnabar/hl/with_deadline.hpp>
@@ -15,22 +15,6 @@ namespace {
 
 // Chunks under way together.
 constexpr std::uint64_t lanes_max = 8;
-
-std::uint32_t sum_of(const bulk::Region& memory) noexcept {
-    const auto ends = memory.segment_ends();
-    std::uint64_t offset = memory.offset();
-    auto at = static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), offset) - ends.begin());
-    std::uint32_t sum = 0;
-    for (std::uint64_t left = memory.bytes(); left > 0; ++at) {
-        const na::Segment& segment = memory.segments()[at];
-        const std::uint64_t skip = offset - (ends[at] - segment.bytes);
-        const std::uint64_t take = std::min<std::uint64_t>(segment.bytes - skip, left);
-        sum = crc32c(ConstBytes(segment.base + skip, static_cast<std::size_t>(take)), sum);
-        offset += take;
-        left -= take;
-    }
-    return sum;
-}
 
 // One pull. Its lanes may run on several threads of a pool.
 struct CheckedPull {
@@ -98,13 +82,13 @@ ChunkSums ChunkSums::of(const bulk::Region& memory, std::uint64_t chunk_bytes) {
     made.chunk_bytes_ = chunk_bytes;
     made.bytes_ = memory.bytes();
     for (std::uint64_t at = 0; at < made.bytes_; at += std::min(chunk_bytes, made.bytes_ - at))
-        made.sums_.push_back(sum_of(memory.slice(at, std::min(chunk_bytes, made.bytes_ - at))));
+        made.sums_.push_back(bulk::checksum_of(memory.slice(at, std::min(chunk_bytes, made.bytes_ - at))));
     return made;
 }
 
 bool ChunkSums::matches(std::uint64_t chunk, const bulk::Region& content) const noexcept {
     CINNABAR_ASSERT(chunk < chunks());
-    return sum_of(content) == sums_[static_cast<std::size_t>(chunk)];
+    return bulk::checksum_of(content) == sums_[static_cast<std::size_t>(chunk)];
 }
 
 bool ChunkSums::plausible() const noexcept {
@@ -113,6 +97,8 @@ bool ChunkSums::plausible() const noexcept {
 
 Task<Result<std::uint64_t>> pull_checked(const Bulk& from, bulk::Region into, const ChunkSums& sums,
                                          TransferOptions options, std::uint32_t fetch_again_max) {
+    if (into.is_far())
+        co_return Error(Errc::unsupported, "no sums are made of files and of the memory of devices: pull into memory");
     if (into.bytes() < sums.bytes() || options.offset > from.size() || sums.bytes() > from.size() - options.offset)
         co_return Error(Errc::invalid_argument, "the memory of one side is smaller than what the sums are of");
     CheckedPull pull{from, into, sums, options, std::int64_t{fetch_again_max}};

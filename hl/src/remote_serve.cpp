@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the owner of shared memory does for others. Words and a few bytes at once, where the request is read; the rest
-// by transfers under the request. Bytes that are written under a grant that names a version pass through a buffer, so
-// that none arrives after the contents were renewed.
+// by transfers under the request.
 #include "remote_contracts.hpp"
+#include "remote_staging.hpp"
 #include "remote_table.hpp"
 
-#include <cinnabar/hl/buffers.hpp>
 #include <cinnabar/hl/serve.hpp>
 #include <cinnabar/hl/with_deadline.hpp>
 
@@ -18,9 +17,6 @@ namespace {
 
 using namespace remote_calls;
 using Table = std::shared_ptr<RemoteTable>;
-
-constexpr std::size_t staged_bytes_max = std::size_t{2} << 20;
-constexpr std::size_t staged_bytes_min = std::size_t{64} << 10;
 
 Result<RemoteReply> do_word(RemoteTable& table, const Word& call) {
     std::uint64_t before = 0;
@@ -81,19 +77,9 @@ Errc write_pieces(RemoteTable& table, const Scatter& call, std::uint64_t offset,
 }
 
 Task<Result<void>> write_staged(RemoteTable& table, Request<Scatter>& request, RemoteTransfer& transfer) {
-    const std::uint64_t bytes = request->from.size();
-    CINNABAR_CO_TRY(const Buffer buffer, take_staging(request.node().buffers(), bytes, request.source()));
-    for (std::uint64_t done = 0; done < bytes;) {
-        const std::uint64_t step = std::min<std::uint64_t>(buffer.size(), bytes - done);
-        const TransferOptions options{.offset = done, .bytes = step};
-        const auto pulled = co_await with_stop(request->from.pull(buffer, options), transfer.stop_token());
-        if (const Errc late = transfer.check(); late != Errc::ok) co_return late;
-        if (!pulled) co_return pulled.error();
-        const Errc refused = write_pieces(table, *request, done, buffer.bytes().first(static_cast<std::size_t>(step)));
-        if (refused != Errc::ok) co_return refused;
-        done += step;
-    }
-    co_return Result<void>();
+    return pull_staged(request, transfer, [&table, &request](std::uint64_t done, ConstBytes bytes) {
+        return write_pieces(table, *request, done, bytes);
+    });
 }
 
 Task<Result<void>> write_straight(const bulk::Region& to, Request<Scatter>& request, RemoteTransfer& transfer) {
@@ -120,14 +106,6 @@ Task<Result<RemoteReply>> do_scatter(Table table, Request<Scatter> request) {
 }
 
 }  // namespace
-
-Result<Buffer> take_staging(Buffers& buffers, std::uint64_t bytes, const na::Addr& peer) {
-    auto room = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, staged_bytes_max));
-    for (;; room /= 2) {
-        Result<Buffer> buffer = buffers.take(room, peer);
-        if (buffer.code() != Errc::overloaded || room / 2 < staged_bytes_min) return buffer;
-    }
-}
 
 Result<void> serve_remote(const NodeRef& node, Table table) {
     CINNABAR_TRY_VOID(node.serve(

@@ -2,12 +2,12 @@
 // Lists of blocks at the owner. They are moved in windows of so many blocks, so that a list of a few bytes that names
 // very many costs the memory of one window.
 #include "remote_contracts.hpp"
+#include "remote_staging.hpp"
 #include "remote_table.hpp"
 
 #include <cinnabar/hl/serve.hpp>
 #include <cinnabar/hl/with_deadline.hpp>
 
-#include <algorithm>
 #include <utility>
 
 namespace cinnabar::hl {
@@ -19,11 +19,10 @@ using Table = std::shared_ptr<RemoteTable>;
 constexpr std::uint64_t window_blocks = 4096;
 
 // Moves all blocks between the memory and the caller's, in their order.
-template <typename In>
-Task<Result<void>> move_blocks(bulk::Direction direction, const bulk::Region& memory, const In& call, const Bulk& other,
-                               RemoteTransfer& transfer) {
+Task<Result<void>> move_blocks(bulk::Direction direction, const bulk::Region& memory, const bulk::Blocks& list,
+                               const Bulk& other, RemoteTransfer& transfer) {
     const auto access = direction == bulk::Direction::push ? na::Access::read : na::Access::write;
-    bulk::BlockParts parts(call.blocks.list);
+    bulk::BlockParts parts(list);
     bulk::Blocks part;
     for (std::uint64_t done = 0; parts.next(window_blocks, part); done += part.bytes()) {
         CINNABAR_CO_TRY(const bulk::Region window, memory.select(part, access));
@@ -37,20 +36,9 @@ Task<Result<void>> move_blocks(bulk::Direction direction, const bulk::Region& me
 }
 
 Task<Result<void>> write_staged(RemoteTable& table, Request<ScatterBlocks>& request, RemoteTransfer& transfer) {
-    const std::uint64_t bytes = request->from.size();
-    CINNABAR_CO_TRY(const Buffer buffer, take_staging(request.node().buffers(), bytes, request.source()));
-    bulk::BlockWalk to(request->blocks.list);
-    for (std::uint64_t done = 0; done < bytes;) {
-        const std::uint64_t step = std::min<std::uint64_t>(buffer.size(), bytes - done);
-        const TransferOptions options{.offset = done, .bytes = step};
-        const auto pulled = co_await with_stop(request->from.pull(buffer, options), transfer.stop_token());
-        if (const Errc late = transfer.check(); late != Errc::ok) co_return late;
-        if (!pulled) co_return pulled.error();
-        const Errc refused = table.write(request->grant, to, buffer.bytes().first(static_cast<std::size_t>(step)));
-        if (refused != Errc::ok) co_return refused;
-        done += step;
-    }
-    co_return Result<void>();
+    return pull_staged(request, transfer,
+                       [&table, &request, to = bulk::BlockWalk(request->blocks.list)](
+                           std::uint64_t, ConstBytes bytes) mutable { return table.write(request->grant, to, bytes); });
 }
 
 Task<Result<RemoteReply>> do_gather_blocks(Table table, Request<GatherBlocks> request) {
@@ -58,7 +46,7 @@ Task<Result<RemoteReply>> do_gather_blocks(Table table, Request<GatherBlocks> re
     const bulk::Blocks& list = request->blocks.list;
     CINNABAR_CO_TRY(const bulk::Region memory, transfer.begin(request->grant, list, na::Access::read));
     if (list.bytes() != request->into.size()) co_return Errc::invalid_argument;
-    CINNABAR_CO_TRY_VOID(co_await move_blocks(bulk::Direction::push, memory, *request, request->into, transfer));
+    CINNABAR_CO_TRY_VOID(co_await move_blocks(bulk::Direction::push, memory, list, request->into, transfer));
     co_return RemoteReply();
 }
 
@@ -70,7 +58,7 @@ Task<Result<RemoteReply>> do_scatter_blocks(Table table, Request<ScatterBlocks> 
     if (transfer.names_version())
         CINNABAR_CO_TRY_VOID(co_await write_staged(*table, request, transfer));
     else
-        CINNABAR_CO_TRY_VOID(co_await move_blocks(bulk::Direction::pull, memory, *request, request->from, transfer));
+        CINNABAR_CO_TRY_VOID(co_await move_blocks(bulk::Direction::pull, memory, list, request->from, transfer));
     bulk::BlockPiece first;
     (void)bulk::BlockWalk(list).next(1, first);
     if (request->notify)

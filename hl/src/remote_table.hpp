@@ -96,9 +96,6 @@ class RemoteTable : public std::enable_shared_from_this<RemoteTable> {
 // The handlers (remote_serve.cpp, remote_serve_blocks.cpp).
 [[nodiscard]] Result<void> serve_remote(const NodeRef& node, std::shared_ptr<RemoteTable> table);
 [[nodiscard]] Result<void> serve_remote_blocks(const NodeRef& node, std::shared_ptr<RemoteTable> table);
-// A buffer for bytes that are written under a version; smaller than asked for where the buffers of the node, or the
-// peer's share of them, are short.
-[[nodiscard]] Result<Buffer> take_staging(Buffers& buffers, std::uint64_t bytes, const na::Addr& peer);
 
 // An operation that moves bytes in bulk: the memory stays and is known to be in use until it ends.
 class RemoteTransfer {

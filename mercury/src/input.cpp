@@ -24,17 +24,16 @@ void InputState::end_read_of_lent(hg_handle& handle) noexcept {
 }
 
 void InputState::settle_within(hg_handle& handle) noexcept {
-    if (!stays_ && handle.request && state_.load(std::memory_order_relaxed) != settled) handle.request->detach();
+    if (!stays_) give_back_credit(handle);
 }
 
 void InputState::settle(hg_handle& handle) noexcept {
     begin_read();
-    if (stays_) give_back_credit(handle);
-    settle_within(handle);
+    give_back_credit(handle);
     state_.store(settled, std::memory_order_release);
 }
 
-// Of arguments that stay. Again does nothing.
+// Again does nothing.
 void InputState::give_back_credit(hg_handle& handle) const noexcept {
     if (handle.request && state_.load(std::memory_order_relaxed) != settled) handle.request->detach();
 }

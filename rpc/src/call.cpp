@@ -213,9 +213,7 @@ inline std::uint32_t ContextCore::write_request(Call& call, const PeerBook& book
     header.provider = call.args.provider;
     if (traced) header.trace = call.args.trace;
     encode_request(header, call.message_->bytes());
-    const bool more = (header.flags & (flag_trace | flag_place)) != 0;
-    return static_cast<std::uint32_t>(request_header_bytes + call.input_bytes_ +
-                                      (more ? behind_payload(header.flags) : 0));
+    return static_cast<std::uint32_t>(request_header_bytes + call.input_bytes_ + behind_payload(header.flags));
 }
 
 // By the short way, if the transport takes it at once: then it has left. A one-way call goes the whole way, since it

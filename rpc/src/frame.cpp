@@ -61,8 +61,7 @@ Errc decode_request(ConstBytes in, RequestHeader& header, ConstBytes& payload) n
     if (load<std::uint16_t>(at) != request_begins || (header.flags & ~request_flags_known) != 0) {
         return Errc::protocol;
     }
-    constexpr std::uint16_t with_more = flag_trace | flag_place;
-    const std::size_t behind = (header.flags & with_more) != 0 ? behind_payload(header.flags) : 0;
+    const std::size_t behind = behind_payload(header.flags);
     if (header.payload_bytes + behind != in.size() - request_header_bytes) return Errc::protocol;
     payload = {at + request_header_bytes, header.payload_bytes};
     if (behind != 0) {

@@ -24,7 +24,7 @@ inline constexpr std::uint16_t flag_trace = 16;    // requests: a trace context 
 inline constexpr std::uint16_t flag_place = 32;    // requests: a place in a queue of the target follows the payload
 // Requests: the answer is to say how long the target had it. Replies: those times follow the payload.
 inline constexpr std::uint16_t flag_times = 64;
-inline constexpr std::uint16_t request_flags_known = 63 | flag_times;
+inline constexpr std::uint16_t request_flags_known = 127;
 inline constexpr std::uint16_t reply_flags_known = flag_overflow | flag_checksum | flag_times;
 
 inline constexpr std::uint64_t time_left_none = ~std::uint64_t{0};
@@ -45,6 +45,7 @@ inline constexpr std::size_t trace_bytes = 24;
 // What follows the payload of a request at most, and with these flags.
 inline constexpr std::size_t behind_payload_max = place_bytes + trace_bytes;
 [[nodiscard]] constexpr std::size_t behind_payload(std::uint16_t flags) noexcept {
+    if ((flags & (flag_place | flag_trace)) == 0) return 0;
     return ((flags & flag_place) != 0 ? place_bytes : 0) + ((flags & flag_trace) != 0 ? trace_bytes : 0);
 }
 

@@ -38,8 +38,7 @@ constexpr std::array shown{Shown{"light", {1280, false}}, Shown{"dark", {1280, t
 class Browser : public testing::Test {
   protected:
     void SetUp() override {
-        if (!WebDriver::is_here())
-            GTEST_SKIP() << "there is no Chromium here: apt-get install chromium chromium-driver";
+        ASSERT_TRUE(WebDriver::is_here()) << "there is no Chromium here: apt-get install chromium chromium-driver";
         std::filesystem::create_directories(CINNABAR_PICTURES);
         driver_.emplace();
     }

@@ -41,7 +41,7 @@ unsigned long each(const Bound& bound, const std::function<unsigned long(const s
 class CallInstructions : public testing::TestWithParam<Bound> {
   protected:
     void SetUp() override {
-        if (!counts::has_valgrind()) GTEST_SKIP() << "valgrind is not installed";
+        ASSERT_TRUE(counts::has_valgrind()) << counts::get_valgrind;
     }
 };
 
@@ -76,7 +76,7 @@ constexpr Bound bounds[] = {
 
 // The processor waits for each of these as long as some dozen instructions take.
 TEST(CacheMisses, AreFew) {
-    if (!counts::has_valgrind()) GTEST_SKIP() << "valgrind is not installed";
+    ASSERT_TRUE(counts::has_valgrind()) << counts::get_valgrind;
     const unsigned long missed = each({"rpc_shm_64", CINNABAR_CALL_LOOP, "shm", 64, 0}, counts::cache_misses);
     RecordProperty("misses", std::to_string(missed));
     EXPECT_GT(missed, 0u) << "with 64 in flight?";
@@ -85,7 +85,7 @@ TEST(CacheMisses, AreFew) {
 
 // auth.cost: who calls is known, and asked about, for each call.
 TEST(PolicyCost, IsAFewInstructions) {
-    if (!counts::has_valgrind()) GTEST_SKIP() << "valgrind is not installed";
+    ASSERT_TRUE(counts::has_valgrind()) << counts::get_valgrind;
     for (const char* handlers : {"", " on_arrival"}) {
         Bound bound{"auth_cost", CINNABAR_CALL_LOOP, "shm", 64, 0, 0, handlers};
         const unsigned long without = each(bound, counts::instructions);
@@ -100,7 +100,7 @@ TEST(PolicyCost, IsAFewInstructions) {
 
 // phases.cost: where the time of a call goes is told, of one call in 64, and of each.
 TEST(PhasesCost, IsAFewInstructions) {
-    if (!counts::has_valgrind()) GTEST_SKIP() << "valgrind is not installed";
+    ASSERT_TRUE(counts::has_valgrind()) << counts::get_valgrind;
     constexpr unsigned long calls = 64 * 64;  // each slot once in 64
     const auto with = [](const char* timed) {
         return each({"phases_cost", CINNABAR_TYPED_LOOP, "shm", 64, 0, 0, timed}, counts::instructions, calls);

@@ -8,6 +8,7 @@
 namespace cinnabar::counts {
 
 [[nodiscard]] bool has_valgrind();
+inline constexpr const char* get_valgrind = "nothing can be counted: apt-get install valgrind";
 
 // Of the whole run; 0 when it failed.
 [[nodiscard]] unsigned long instructions(const std::string& command);

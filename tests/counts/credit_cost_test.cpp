@@ -13,7 +13,7 @@ constexpr unsigned long instructions_max = 43;  // as the figure `credit.cost`
 class CreditCost : public testing::TestWithParam<const char*> {};
 
 TEST_P(CreditCost, IsSmall) {
-    if (!has_valgrind()) GTEST_SKIP() << "valgrind is not installed";
+    ASSERT_TRUE(has_valgrind()) << get_valgrind;
     const unsigned long each = credit_cost(GetParam());
     RecordProperty("instructions", std::to_string(each));
     EXPECT_GT(each, 0u) << "no line of the accounts was run";

@@ -6,7 +6,6 @@
 #include "gpu_device.hpp"
 #include "support/log_watch.hpp"
 
-#include <cinnabar/bulk/device_memory.hpp>
 #include <cinnabar/cinnabar.hpp>
 
 #include <optional>
@@ -17,11 +16,8 @@ namespace cinnabar {
 namespace {
 
 using namespace test;
-using bulk::device_memory;
-using bulk::MemoryKind;
 
 constexpr Rpc<std::uint64_t(Bulk)> fill_it{"fill_it"};
-constexpr std::size_t one_mib = 1 << 20;
 constexpr int launch_failed = 719;
 
 class CudaTest : public testing::Test {
@@ -32,6 +28,7 @@ class CudaTest : public testing::Test {
     }
     void TearDown() override {
         fake_cuda_fail("", 0, 0);
+        fake_cuda_await_copies(0);
         nodes_.reset();
         const FakeCudaCounts counts = fake_cuda_counts();
         EXPECT_EQ(counts.breaches, 0u) << "of the driver's rules";
@@ -65,7 +62,7 @@ class CudaTest : public testing::Test {
 };
 
 TEST_F(CudaTest, CopiesOverlapAndUsePinnedBuffers) {
-    GpuMemory to(gpu_, 8 * one_mib);
+    GpuMemory to(gpu_, 8 * mib);
     std::vector<std::byte> lent(to.size());
     support::fill_pattern(lent, 1);
     fake_cuda_await_copies(3);
@@ -80,17 +77,20 @@ TEST_F(CudaTest, CopiesOverlapAndUsePinnedBuffers) {
 
 TEST_F(CudaTest, AFailureOfAnyCallEndsItOnceAndNothingIsLost) {
     log_.allow("a copy to the memory of a device failed: CUDA_ERROR_LAUNCH_FAILED");
-    GpuMemory to(gpu_, 4 * one_mib);
+    GpuMemory to(gpu_, 4 * mib);
     std::vector<std::byte> lent(to.size());
+    std::uint64_t seed = 0;
     for (const char* name : {"cuPointerGetAttribute", "cuDevicePrimaryCtxRetain", "cuCtxPushCurrent_v2",
                              "cuStreamCreate", "cuMemcpyHtoDAsync_v2", "cuStreamSynchronize"}) {
         for (const int after : {0, 1, 5}) {
+            support::fill_pattern(lent, ++seed);
             fake_cuda_fail(name, after, launch_failed);
             const Errc ended = pull_into(to, lent);
             const bool never_came = ended == Errc::ok;  // there are fewer calls of that name
             EXPECT_TRUE(never_came ? after > 0 : ended == Errc::io || ended == Errc::invalid_argument)
                 << name << " after " << after << ": " << to_string(ended);
             fake_cuda_fail("", 0, 0);
+            EXPECT_TRUE(!never_came || to.read() == lent) << name << " after " << after;
             EXPECT_EQ(fake_cuda_counts().breaches, 0u) << name << " after " << after;
         }
     }
@@ -98,7 +98,7 @@ TEST_F(CudaTest, AFailureOfAnyCallEndsItOnceAndNothingIsLost) {
 }
 
 TEST_F(CudaTest, ABufferThatIsNotPinnedIsCopiedAllTheSame) {
-    GpuMemory to(gpu_, 2 * one_mib);
+    GpuMemory to(gpu_, 2 * mib);
     std::vector<std::byte> lent(to.size());
     support::fill_pattern(lent, 2);
     fake_cuda_fail("cuMemHostRegister_v2", 0, 2);
@@ -110,7 +110,7 @@ TEST_F(CudaTest, ABufferThatIsNotPinnedIsCopiedAllTheSame) {
 
 TEST_F(CudaTest, OutOfMemoryHasItsOwnCode) {
     log_.allow("CUDA_ERROR_OUT_OF_MEMORY");
-    GpuMemory to(gpu_, one_mib);
+    GpuMemory to(gpu_, mib);
     std::vector<std::byte> lent(to.size());
     fake_cuda_fail("cuMemcpyHtoDAsync_v2", 0, 2);
     EXPECT_EQ(pull_into(to, lent), Errc::out_of_memory);

@@ -323,6 +323,7 @@ extern "C" __attribute__((visibility("default"))) void fake_cuda_fail(const char
 extern "C" __attribute__((visibility("default"))) void fake_cuda_await_copies(std::size_t copies) {
     const std::lock_guard lock(world().mutex);
     world().awaited = copies;
+    world().counts.copies_at_once = 0;
 }
 
 extern "C" __attribute__((visibility("default"))) FakeCudaCounts fake_cuda_counts() {

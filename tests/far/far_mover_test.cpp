@@ -202,6 +202,25 @@ TEST_F(FarMoverTest, WhatTheDescriptorCarriesIsStored) {
     EXPECT_EQ(failing.result, Errc::io);
 }
 
+TEST_F(FarMoverTest, BlocksOfWhatTheDescriptorCarriesAreStored) {
+    open_with(40);
+    Scattered there(100);
+    there.fill(7);
+    const std::vector<std::byte> carried = there.bytes();
+    const Lent lent(there.region, {transport}, na::Access::read, {}, carried);
+    const std::array<std::uint32_t, 2> numbers{4, 1};
+    const Blocks blocks = Blocks::indexed(20, numbers).value();
+    TransferArgs args = args_of(lent, region);
+    args.remote_blocks = &blocks;
+    args.bytes = blocks.bytes();
+    Outcome outcome;
+    start(args, outcome);
+    run();
+    EXPECT_EQ(outcome.result, Errc::ok);
+    EXPECT_TRUE(support::holds_pattern(ConstBytes(far->memory()).first(20), 7, 80));
+    EXPECT_TRUE(support::holds_pattern(ConstBytes(far->memory()).subspan(20), 7, 20));
+}
+
 // The clock is the machine's, so threads make the copies.
 struct FarMoverOnThreads : FarMoverTest {
     FarMoverOnThreads() { transport->clock_ = nullptr; }

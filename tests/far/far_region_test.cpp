@@ -146,6 +146,11 @@ TEST(FarRegion, JoinRefusesWhatItCannotHold) {
     EXPECT_EQ(Region::of_far(nullptr, na::Access::read).code(), Errc::invalid_argument);
 }
 
+TEST(FarRegion, ItsBlocksMakeNoRegion) {
+    const Region device = Region::of_far(std::make_shared<MadeUpFar>(100), na::Access::read).value();
+    EXPECT_EQ(device.select(Blocks::strided(0, 10, 20, 5).value(), na::Access::read).code(), Errc::unsupported);
+}
+
 // --- what lends far memory
 
 class LenderTest : public testing::Test {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
+#include <cinnabar/bulk/device_memory.hpp>
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -12,6 +13,11 @@
 #include <vector>
 
 namespace cinnabar::test {
+
+using bulk::device_memory;
+using bulk::MemoryKind;
+
+inline constexpr std::size_t mib = std::size_t{1} << 20;
 
 // The first device and its primary context, current on this thread for as long as it lives.
 class Gpu {

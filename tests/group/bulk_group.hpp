@@ -3,8 +3,8 @@
 #pragma once
 
 #include "sim_group.hpp"
+#include "support/patterns.hpp"
 
-#include <cinnabar/base/random.hpp>
 
 #include <gtest/gtest.h>
 
@@ -13,17 +13,18 @@
 
 namespace cinnabar::test {
 
+using group::BulkOptions;
+using group::Portion;
+using group::Rank;
+using group::Tree;
+using Memory = std::vector<std::byte>;
+
 inline constexpr Rpc<void(std::uint64_t)> load{"test.load"};    // receives, and keeps it under the argument
 inline constexpr Rpc<void(std::uint64_t)> store{"test.store"};  // sends the pattern of the argument and the rank
 
 inline std::vector<std::byte> pattern(std::size_t bytes, std::uint64_t seed) {
     std::vector<std::byte> memory(bytes);
-    Random random(seed);
-    for (std::size_t i = 0; i < bytes; i += 8) {
-        const std::uint64_t word = random.next();
-        for (std::size_t j = i; j < std::min(i + 8, bytes); ++j)
-            memory[j] = static_cast<std::byte>(word >> (8 * (j - i)));
-    }
+    support::fill_pattern(memory, seed);
     return memory;
 }
 

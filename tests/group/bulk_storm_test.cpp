@@ -10,11 +10,6 @@ namespace cinnabar::test {
 namespace {
 
 using namespace std::chrono_literals;
-using group::BulkOptions;
-using group::Portion;
-using group::Rank;
-using group::Tree;
-using Memory = std::vector<std::byte>;
 
 inline constexpr Rpc<void(std::uint64_t)> storm_load{"test.storm_load"};
 

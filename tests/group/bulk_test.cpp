@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls of groups that move memory, on the simulated network.
 #include "bulk_group.hpp"
+#include "far/far_fixture.hpp"
 
 namespace cinnabar::test {
 namespace {
 
 using namespace std::chrono_literals;
-using group::BulkOptions;
-using group::Portion;
-using group::Rank;
-using group::Tree;
-using Memory = std::vector<std::byte>;
 using Regions = std::map<Rank, bulk::Region>;
 
 constexpr std::uint32_t chunk = 64 << 10;
@@ -164,6 +160,7 @@ TEST(bulk_broadcast, that_is_canceled_ends_at_all_members) {
     group.all.run_for(500ms);
     ASSERT_TRUE(out && out->ok());
     EXPECT_EQ((*out)->count, 0u);
+    EXPECT_EQ((*out)->failures.size(), group.all.size() - 1);
     for (const auto& failure : (*out)->failures) EXPECT_EQ(failure.code, Errc::canceled) << failure.rank;
     for (std::size_t i = 1; i < 5; ++i) {
         ASSERT_TRUE(group.received[i]->outcome.contains(1)) << i;
@@ -199,6 +196,8 @@ TEST(bulk_calls, say_what_is_wrong) {
     wrong_way[1] = region_of(memory);
     EXPECT_EQ(failure_of(sync_wait(own.gather_bulk(load, 1, wrong_way, bulk_options())).value()), Errc::permission);
     EXPECT_EQ(failure_of(sync_wait(own.scatter_bulk(store, 1, wrong_way, bulk_options())).value()), Errc::permission);
+    const PatternFile file(100);
+    EXPECT_EQ(sync_wait(own.broadcast_bulk(load, 1, file.region(0, 100), bulk_options())).code(), Errc::unsupported);
     // A plain call of what moves memory, and the other way round.
     const group::CollectiveOptions to_second{.deadline = 5s};
     EXPECT_EQ(sync_wait(own.call(load, 1, 1, to_second)).code(), Errc::bad_signature);
@@ -213,10 +212,13 @@ TEST(bulk_calls, a_portion_moves_once_and_into_memory_of_its_size) {
     const auto handler = [&codes](Portion portion) -> Task<Result<void>> {
         Memory small(10);
         const Memory fixed(portion.bytes());
+        const PatternFile file(portion.bytes());
         auto too_small = portion.receive(Bytes(small));
         codes.push_back((co_await too_small).code());
         auto constant = portion.receive(bulk::Region::expose(ConstBytes(fixed)).value());
         codes.push_back((co_await constant).code());
+        auto far = portion.receive(file.region(0, portion.bytes()));
+        codes.push_back((co_await far).code());
         auto fetching = portion.fetch<std::uint64_t>();
         const auto fetched = co_await fetching;
         codes.push_back(fetched.code());
@@ -231,7 +233,7 @@ TEST(bulk_calls, a_portion_moves_once_and_into_memory_of_its_size) {
     Regions regions;
     regions[1] = region_of(memory);
     EXPECT_TRUE(sync_wait(group.all[0].group->scatter_bulk(probe, {}, regions, bulk_options()))->all());
-    EXPECT_EQ(codes, (std::vector{Errc::invalid_argument, Errc::permission, Errc::ok, Errc::ok, Errc::busy}));
+    EXPECT_EQ(codes, (std::vector{Errc::invalid_argument, Errc::permission, Errc::unsupported, Errc::ok, Errc::ok, Errc::busy}));
 }
 
 TEST(bulk_calls, a_portion_is_closed_once_its_handler_has_ended) {

@@ -348,6 +348,40 @@ TEST(group, a_barrier_goes_on_when_its_leader_dies) {
     EXPECT_EQ(passed.count, 5u);
 }
 
+Task<void> pass_barrier_and_leave(Group group, Passed& passed) {
+    auto task = pass_barrier(group, passed);
+    co_await task;
+    group.leave();
+}
+
+// Those that it has still to let go are let go by others.
+TEST(group, members_may_leave_as_soon_as_a_barrier_lets_them_go) {
+    SimGroup all(40, 23);
+    Passed passed;
+    for (std::size_t i = 0; i < all.size(); ++i)
+        ASSERT_EQ(all[i].node->spawn(pass_barrier_and_leave(*all[i].group, passed)), Errc::ok);
+    all.run_for(5s);
+    EXPECT_EQ(passed.members, 40);
+    EXPECT_EQ(passed.count, 40u);
+}
+
+TEST(group, an_inner_member_that_leaves_in_a_call_leaves_those_below_it_to_others) {
+    SimGroup all(40, 24);
+    constexpr Rpc<std::uint64_t()> leave_now{"test.leave_now"};
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        SimMember& member = all[i];
+        const auto handler = [&member, i]() -> std::uint64_t {
+            if (i == 1) member.group->leave();
+            return 1;
+        };
+        ASSERT_TRUE(member.group->serve(leave_now, handler, group::plus).ok());
+    }
+    const CollectiveOptions binary{.deadline = 10s, .tree = Tree::k_nomial, .fanout = 2};
+    const auto reduced = sync_wait(all[0].group->reduce(leave_now, group::plus, binary)).value();
+    EXPECT_GE(reduced.count, 39u);
+    for (const auto& failure : reduced.failures) EXPECT_EQ(failure.rank, 1u);
+}
+
 TEST(group, an_all_reduce_gives_the_sum_to_all) {
     SimGroup all(7, 21);
     std::vector<int> sums;

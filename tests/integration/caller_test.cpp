@@ -69,6 +69,13 @@ class CallerTest : public testing::Test {
                             put, [this](int value) { return note(value), gate_.pass(), value; }, on(pool_))
                         .ok());
     }
+    // Of a Caller whose calls stay under way until the gate is opened.
+    CallerOptions gated(const QuotaOptions& quota) {
+        serve_gated();
+        CallerOptions options = quick();
+        options.quota = quota;
+        return options;
+    }
     void note(int value) {
         const std::lock_guard lock(mutex_);
         order_.push_back(value);
@@ -194,7 +201,7 @@ TEST_F(CallerTest, WhatNeverLeftIsMadeAgainAtOnceAndTheRestIsNot) {
     for (std::size_t i = 1; i < calls.size(); ++i) {
         const auto ended = calls[i].get();
         again += ended.ok() ? 1 : 0;
-        EXPECT_TRUE(ended.ok() || says(ended.error(), "1 attempt: peer lost, waits for the answer"));
+        EXPECT_TRUE(ended.ok() || says(ended.error(), "1 attempt: peer lost, waiting for the answer"));
     }
     EXPECT_GE(again, 1u);
     EXPECT_EQ(caller.counts().attempts, 12 + again);
@@ -330,10 +337,7 @@ TEST_F(CallerTest, ANodeWithoutAThreadIsDrivenByWhoWaits) {
 }
 
 TEST_F(CallerTest, OnlySoManyCallsAreUnderWayToAPeer) {
-    serve_gated();
-    CallerOptions options = quick();
-    options.quota.peer_calls = 2;
-    const Caller caller(client_, options);
+    const Caller caller(client_, gated({.peer_calls = 2}));
     std::vector<RetriedFuture<int>> calls;
     for (int i = 0; i < 5; ++i) calls.push_back(caller.call(put, to_, i).future());
     gate_.await(2);
@@ -348,10 +352,7 @@ TEST_F(CallerTest, OnlySoManyCallsAreUnderWayToAPeer) {
 }
 
 TEST_F(CallerTest, ThoseThatWaitGoByPriorityThenByDeadline) {
-    serve_gated();
-    CallerOptions options = quick();
-    options.quota.node_calls = 1;
-    const Caller caller(client_, options);
+    const Caller caller(client_, gated({.node_calls = 1}));
     std::vector<RetriedFuture<int>> calls;
     const auto call = [&](Priority priority, int value, Microseconds deadline) {
         calls.push_back(caller.with(priority).call(put, to_, value, deadline).future());
@@ -371,25 +372,19 @@ TEST_F(CallerTest, ThoseThatWaitGoByPriorityThenByDeadline) {
 }
 
 TEST_F(CallerTest, AFullQueueAndADeadlineInItSaySo) {
-    serve_gated();
-    CallerOptions options = quick();
-    options.quota.peer_calls = 1;
-    options.quota.waiting_max = 1;
-    const Caller caller(client_, options);
+    const Caller caller(client_, gated({.peer_calls = 1, .waiting_max = 1}));
     auto first = caller.call(put, to_, 1).future();
     gate_.await(1);
-    auto second = caller.call(put, to_, 2, 300ms).future();
+    auto second = caller.call(put, to_, 2).future();
     ASSERT_TRUE(comes_true([&] { return caller.counts().waiting == 1; }));
     const auto third = caller.call(put, to_, 3).wait();
     EXPECT_EQ(third.code(), Errc::overloaded);
     EXPECT_TRUE(says(third.error(), "QuotaOptions::waiting_max"));
-    const auto late = second.get();
+    second.cancel();
+    EXPECT_EQ(second.get().code(), Errc::canceled);
+    const auto late = caller.call(put, to_, 4, 100ms).wait();
     EXPECT_EQ(late.code(), Errc::timed_out);
     EXPECT_TRUE(says(late.error(), "waited for calls before it to end"));
-    auto fourth = caller.call(put, to_, 4).future();
-    ASSERT_TRUE(comes_true([&] { return caller.counts().waiting == 1; }));
-    fourth.cancel();
-    EXPECT_EQ(fourth.get().code(), Errc::canceled);
     gate_.open();
     EXPECT_TRUE(first.get().ok());
     EXPECT_EQ(order(), (std::vector<int>{1}));

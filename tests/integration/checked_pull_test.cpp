@@ -40,7 +40,8 @@ class CheckedPull : public testing::TestWithParam<Way> {
             there_[damaged] ^= damage;
             repair_ = false;
         };
-        const auto into = Region::expose(std::as_writable_bytes(std::span(here_)), Access::read_write).value();
+        const Region memory = Region::expose(std::as_writable_bytes(std::span(here_)), Access::read_write).value();
+        const Region into = file_ ? file_ : memory;
         auto ended = co_await pull_checked(request->data, into, request->sums,
                                            {.progress = &progress, .moved = &moved_}, again_max_);
         if (!ended) said_ = ended.error().message();
@@ -61,6 +62,7 @@ class CheckedPull : public testing::TestWithParam<Way> {
     std::uint32_t again_max_ = 16;
     std::uint64_t moved_ = 0;
     std::string said_;
+    Region file_;  // to pull into instead
     Node server_ = Node::listen(GetParam().listen).value();
     Node client_ = Node::open(GetParam().open).value();
     Addr to_ = client_.lookup(server_.address()).value();
@@ -106,6 +108,12 @@ TEST_P(CheckedPullTcp, sums_of_other_memory_are_refused) {
     EXPECT_EQ(call(ChunkSums::of(client_.expose(std::span(more)).value())), Errc::invalid_argument);
     here_.resize(bytes - 1);
     EXPECT_EQ(call(sums()), Errc::invalid_argument);
+}
+
+TEST_P(CheckedPullTcp, into_a_file_is_refused) {
+    const PatternFile file(bytes);
+    file_ = file.region(0, bytes);
+    EXPECT_EQ(call(sums()), Errc::unsupported);
 }
 
 // What this library would not send.

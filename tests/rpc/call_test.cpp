@@ -39,7 +39,6 @@ TEST_P(CallTest, ManyInFlightAllEndOnceWithTheirOwnReply) {
     EXPECT_GT(target_.context->counts().credits_granted, 2u) << "a hungry peer is given more";
 }
 
-// Whoever keeps his answers does not keep out those to come.
 // One call after the other, in the slot of the one before, which is over for good.
 TEST_P(CallTest, OneIsMadeInPlaceOfAnother) {
     serve_echo();
@@ -86,6 +85,7 @@ TEST_P(CallTest, OneIsMadeInPlaceOfAnother) {
     EXPECT_TRUE(until([&] { return origin_.context->counts().calls == 0; }));
 }
 
+// Whoever keeps his answers does not keep out those to come.
 TEST_P(CallTest, AnswersThatNobodyReleasesHoldUpNoOthers) {
     serve_echo();
     constexpr std::size_t count = 3000;  // more than there are receive slots

@@ -303,6 +303,16 @@ Findings check_leftovers(const Source& source) {
     return findings;
 }
 
+Findings check_merges(const Source& source) {
+    Findings findings;
+    for (std::size_t i = 0; i < source.lines.size(); ++i) {
+        const std::string_view line = source.lines[i];
+        if (line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> "))
+            findings.push_back(at(source, i, "a merge that was not finished"));
+    }
+    return findings;
+}
+
 Findings check_machine_paths(const Source& source) {
     static constexpr std::array<std::string_view, 6> homes{"work", "home", "root", "Users", "mnt", "scratch"};
     Findings findings;
@@ -373,9 +383,9 @@ Findings check_tree(const std::vector<Source>& tree) {
         const auto found = rule(tree);
         findings.insert(findings.end(), found.begin(), found.end());
     }
-    constexpr std::array<Findings (*)(const Source&), 9> rules{
-        check_sizes,     check_arrows,        check_third_party, check_banned_names, check_libfabric,
-        check_leftovers, check_machine_paths, check_first_lines, check_words};
+    constexpr std::array<Findings (*)(const Source&), 10> rules{
+        check_sizes,     check_arrows, check_third_party,   check_banned_names, check_libfabric,
+        check_leftovers, check_merges, check_machine_paths, check_first_lines,  check_words};
     for (const Source& source : tree) {
         for (const auto rule : rules) {
             const auto found = rule(source);

@@ -196,6 +196,12 @@ TEST(Leftovers, AreFoundInComments) {
     EXPECT_TRUE(clean("#ifdef NDEBUG\n#endif\n"));
 }
 
+TEST(Merges, ThatWereNotFinishedAreFoundInEveryKindOfFile) {
+    const std::string text = "one\n<<<<<<< HEAD\ntwo\n=======\nthree\n>>>>>>> other\n";
+    EXPECT_EQ(lines_of(check_merges(Source("docs/a.md", text))), (Lines{2, 6}));
+    EXPECT_TRUE(check_merges(Source("a.cpp", "std::cout << a; // <<<<<<<\n")).empty());
+}
+
 TEST(Words, RetiredOnesAreFoundInEachSpellingOfAName) {
     const auto clean = [](std::string path, std::string_view text) {
         return check_words(Source(std::move(path), text)).empty();

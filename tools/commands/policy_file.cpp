@@ -38,7 +38,8 @@ bool FollowedPolicy::Follower::load_again(const std::string& path) {
         return false;
     }
     const std::lock_guard lock(mutex);
-    if (server) server->replace_policy(*std::move(loaded));
+    if (!server) return true;
+    server->replace_policy(*std::move(loaded));
     log(LogLevel::info, "files", "the new policy is in use from now on");
     return true;
 }

@@ -52,11 +52,7 @@ Result<void> stay_until(const MemberOptions& options, const Group& group, const 
     CINNABAR_TRY_VOID(sync_wait(hl::with_deadline(group.wait_for_members(options.until), patience), interrupt.token()));
     auto passing = group.barrier("cinnabar member", {.deadline = patience});
     CINNABAR_TRY(const auto reached, sync_wait(std::move(passing), interrupt.token()));
-    if (reached.all()) {
-        // The barrier is passed on from member to member: one that goes at once may leave others waiting.
-        (void)interrupt.wait_for(std::chrono::duration<double>(0.5 + 2 * options.period_seconds));
-        return {};
-    }
+    if (reached.all()) return {};
     return Error(reached.failures.front().code, "a member did not come to the barrier",
                  "rank " + std::to_string(reached.failures.front().rank));
 }

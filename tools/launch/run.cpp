@@ -57,9 +57,10 @@ class Signals {
 class OwnFolder {
   public:
     static Result<OwnFolder> make() {
-        const char* const base = std::getenv("TMPDIR");
-        std::string path = std::string(base && *base ? base : "/tmp") + "/cinnabar-launch.XXXXXX";
-        if (!::mkdtemp(path.data())) return files::file_error(errno, "cannot make a folder", path);
+        std::error_code failed;
+        std::string path = (std::filesystem::temp_directory_path(failed) / "cinnabar-launch.XXXXXX").string();
+        if (!failed && !::mkdtemp(path.data())) failed.assign(errno, std::generic_category());
+        if (failed) return files::file_error(failed.value(), "cannot make a folder", path);
         return OwnFolder(std::move(path));
     }
     OwnFolder(OwnFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
@@ -100,8 +101,13 @@ std::string_view signal_word(int signal) {
 
 class Launch {
   public:
-    Launch(const Options& options, std::string folder, std::vector<std::string> hosts)
-        : options_(options), folder_(std::move(folder)), hosts_(std::move(hosts)), run_(secret_u64()) {}
+    Launch(const Options& options, const Signals& signals, const std::filesystem::path& folder,
+           std::vector<std::string> hosts)
+        : options_(options),
+          signals_(signals),
+          folder_(std::filesystem::absolute(folder).string()),
+          hosts_(std::move(hosts)),
+          run_(secret_u64()) {}
 
     [[nodiscard]] ExitCode run() {
         for (std::uint32_t rank = 0; rank < options_.size && !ending_; ++rank) {
@@ -251,10 +257,10 @@ class Launch {
     }
 
     const Options& options_;
+    const Signals& signals_;
     const std::string folder_;
     const std::vector<std::string> hosts_;
     const std::uint64_t run_;
-    const Signals signals_;
     std::vector<Process> processes_;
     std::size_t running_ = 0;
     bool ending_ = false;
@@ -270,9 +276,10 @@ Result<ExitCode> launch(const Options& options) {
     if (!options.hosts.empty()) {
         CINNABAR_TRY(hosts, read_hosts(options.hosts, options.size));
     }
-    if (!options.folder.empty()) return Launch(options, options.folder, std::move(hosts)).run();
+    const Signals signals;  // from here on none ends this process before its folder is gone
+    if (!options.folder.empty()) return Launch(options, signals, options.folder, std::move(hosts)).run();
     CINNABAR_TRY(const OwnFolder folder, OwnFolder::make());
-    return Launch(options, folder.path(), std::move(hosts)).run();
+    return Launch(options, signals, folder.path(), std::move(hosts)).run();
 }
 
 }  // namespace

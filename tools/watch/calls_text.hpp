@@ -9,7 +9,7 @@
 
 namespace cinnabar::tools::watch {
 
-// "waits for a credit: the peer holds all requests that it takes of this node; 3 are before it"
+// "waiting for a credit: the peer holds all requests that it takes of this node; 3 are before it"
 [[nodiscard]] std::string reason_of(const look::CallReport& call);
 
 // The oldest first; those of unknown age last.

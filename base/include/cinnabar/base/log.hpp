@@ -61,7 +61,8 @@ struct LogLine {
 // another thread that does (cinnabar/hl/spdlog.hpp is one that does).
 using LogSink = void (*)(const LogLine& line, void* user);
 
-// Replaces the sink; null restores stderr. Another thread may still be inside the old sink when this returns.
+// Replaces the sink; null restores stderr. Another thread may still be inside the old sink when this returns. Every
+// LogLimit begins anew: the new sink has been told nothing yet.
 CINNABAR_API void set_log_sink(LogSink sink, void* user) noexcept;
 
 // Lines below its level are dropped before they are formatted. Default: warning, or what the environment says in
@@ -107,6 +108,7 @@ class CINNABAR_API LogLimit {
     const TimeUs period_us_;
     std::atomic<TimeUs> paid_until_{0};
     std::atomic<std::uint64_t> refused_{0};
+    std::atomic<std::uint32_t> sink_{0};  // the number of the sink that the others are of
 };
 
 // Like log(), for lines that peers can cause. Lines over the limit are dropped and counted; the next line that is

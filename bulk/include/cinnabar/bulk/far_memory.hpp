@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string_view>
 
 namespace cinnabar {
 class WorkThreads;
@@ -21,7 +20,6 @@ namespace cinnabar::bulk {
 
 enum class MemoryKind : std::uint8_t { host, file, cuda };
 inline constexpr std::size_t memory_kind_count = 3;
-[[nodiscard]] CINNABAR_API std::string_view to_string(MemoryKind kind) noexcept;
 
 // How a copy ended.
 struct FarEnd {

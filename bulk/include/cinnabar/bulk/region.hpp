@@ -71,7 +71,7 @@ class CINNABAR_API Region {
     // A region of these blocks of this one, in the order of the list, which can be lent and moved like any other. It
     // keeps this one alive, and is registered by itself. invalid_argument: they do not lie inside, or overlap although
     // `access` allows to write. permission: more access than this one has. too_large: more than descriptor_segments_max
-    // pieces that do not lie side by side.
+    // pieces that do not lie side by side. unsupported: it is a file, or the memory of a device.
     [[nodiscard]] Result<Region> select(const Blocks& blocks, na::Access access) const;
 
     [[nodiscard]] bool empty() const noexcept { return body_ == nullptr; }

@@ -148,7 +148,8 @@ class CINNABAR_API Group {
     // --- bulk: memory of this process moves to members, or from them, as their handlers (serve_bulk) say. The memory
     // must live until the call has ended, and is not touched after that. A client has to serve for that, and does so
     // under its provider; exists: another group of its node has that provider. invalid_argument: options out of their
-    // bounds, no region. permission: the region does not allow it.
+    // bounds, no region. permission: the region does not allow it. unsupported: it is a file, or the memory of a
+    // device.
 
     // All of the region to each of them. It moves down a tree, or a chain, in chunks that move on as soon as they have
     // come. When a member dies, those below it go on from what they have.

@@ -30,7 +30,7 @@ class CINNABAR_API ChunkSums {
     static constexpr std::uint64_t chunk_bytes_default = std::uint64_t{1} << 20;
 
     ChunkSums() = default;
-    // Reads all of the memory. Requires: chunk_bytes is not 0.
+    // Reads all of the memory. Requires: chunk_bytes is not 0; the memory is neither a file nor of a device.
     [[nodiscard]] static ChunkSums of(const bulk::Region& memory, std::uint64_t chunk_bytes = chunk_bytes_default);
 
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
@@ -63,8 +63,8 @@ inline constexpr std::uint32_t fetch_again_max_default = 16;
 // first of these bytes lies in the remote memory; `bytes`, `blocks` and `notify` are not used; `progress` and `moved`
 // count what was found to be right, and `progress` is called where the task runs, on a pool by several threads at once.
 // `from` and `sums` must live until it has ended, as the request's do. Outcome: the number of bytes. bad_checksum: a
-// chunk was still not as its owner said after so many fetches. invalid_argument: `into` is smaller. Other errors: those
-// of the transfer.
+// chunk was still not as its owner said after so many fetches. invalid_argument: `into` is smaller. unsupported: it is
+// a file, or the memory of a device. Other errors: those of the transfer.
 [[nodiscard]] CINNABAR_API Task<Result<std::uint64_t>> pull_checked(
     const Bulk& from, bulk::Region into, const ChunkSums& sums, TransferOptions options = {},
     std::uint32_t fetch_again_max = fetch_again_max_default);

@@ -43,11 +43,11 @@ struct Op {
     OpState state = OpState::idle;  // na's own
     Errc result = Errc::ok;
     bool cancel_asked = false;  // na's own
-    Peer* peer = nullptr;       // lives until the completion: na holds a reference
+    std::uint32_t message_bytes = 0;
+    Peer* peer = nullptr;  // lives until the completion: na holds a reference
 
     // Messages. The buffer may be reused after the completion.
     Message* message = nullptr;
-    std::uint32_t message_bytes = 0;
     Tag tag = 0;
 
     // RMA: `bytes` at `local_offset` of the local registration, at `remote_offset` of the peer's lease. Done of a put

@@ -201,6 +201,7 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     bool forwards_ = false;  // memory of others
     bool overflow_ = false;
     std::uint32_t fences_ = 0;  // revocations under way
+    std::uint64_t place_ = 0;   // 0: none
     na::Op op_;                 // the request
     Timer timer_;               // the deadline, then the fence's grace
     Loan* lends_ = nullptr;     // a list through Loan::next
@@ -218,17 +219,15 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     // Of calls that are timed.
     TimeUs sent_us_ = 0;
     TargetTimes target_times_;
-    bool times_came_ = false;
 
     // Noted where a call ends early, so that other calls pay nothing: of whichever generation.
     std::uint64_t noted_generation_ = 0;
     TimeUs noted_wait_us_ = 0;
     CallPhase noted_phase_ = CallPhase::unknown;
 
-    // Behind all else, in what the alignment leaves: slots of 1,024 bytes would meet in few sets of the cache.
+    bool times_came_ = false;     // of one that is timed
     bool never_left_ = false;     // posted with a dial that failed
     bool may_have_left_ = false;  // its operation failed, and how far it came is not known
-    std::uint64_t place_ = 0;     // 0: none
 };
 
 }  // namespace cinnabar::rpc

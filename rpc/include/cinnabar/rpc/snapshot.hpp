@@ -37,7 +37,7 @@ inline constexpr std::uint8_t call_phases = static_cast<std::uint8_t>(CallPhase:
 // Where the next page begins; a new one begins at the front. What comes and goes between two pages may be missing.
 struct LookPlace {
     std::uint32_t peer = 0;
-    std::uint32_t item = 0;  // of that peer
+    std::uint32_t item = 0;  // of that peer; behind the last peer, a slot
     bool over = false;       // nothing is left
 };
 

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bytes that are written under a version pass through a buffer, so that none arrives after the contents were renewed.
+#pragma once
+
+#include "remote_table.hpp"
+
+#include <cinnabar/hl/buffers.hpp>
+#include <cinnabar/hl/serve.hpp>
+#include <cinnabar/hl/with_deadline.hpp>
+
+#include <algorithm>
+
+namespace cinnabar::hl {
+
+// A buffer for them; smaller than asked for where the buffers of the node, or the peer's share of them, are short.
+[[nodiscard]] Result<Buffer> take_staging(Buffers& buffers, std::uint64_t bytes, const na::Addr& peer);
+
+// Pulls what the caller writes, a buffer at a time. `store` gets how much came before, and the bytes, and returns
+// an Errc; it writes them nowhere if they may not be written any more. All but `store` must outlive the task.
+template <typename In, typename Store>
+Task<Result<void>> pull_staged(Request<In>& request, RemoteTransfer& transfer, Store store) {
+    const std::uint64_t bytes = request->from.size();
+    CINNABAR_CO_TRY(const Buffer buffer, take_staging(request.node().buffers(), bytes, request.source()));
+    for (std::uint64_t done = 0; done < bytes;) {
+        const std::uint64_t step = std::min<std::uint64_t>(buffer.size(), bytes - done);
+        const TransferOptions options{.offset = done, .bytes = step};
+        const auto pulled = co_await with_stop(request->from.pull(buffer, options), transfer.stop_token());
+        if (const Errc late = transfer.check(); late != Errc::ok) co_return late;
+        if (!pulled) co_return pulled.error();
+        const Errc refused = store(done, buffer.bytes().first(static_cast<std::size_t>(step)));
+        if (refused != Errc::ok) co_return refused;
+        done += step;
+    }
+    co_return Result<void>();
+}
+
+}  // namespace cinnabar::hl
