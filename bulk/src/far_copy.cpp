@@ -62,10 +62,10 @@ FarEnd FarCopy::store_contents() const noexcept {
     if (!blocks) return region->store(offset, from);
     BlockWalk walk(*blocks);
     BlockPiece piece;
-    FarEnd end;
-    for (std::uint64_t done = 0; end.code == Errc::ok && walk.next(bytes, piece); done += piece.bytes)
-        end = region->store(offset + done, from.subspan(piece.offset, piece.bytes));
-    return end;
+    FarEnd stored;
+    for (std::uint64_t at = 0; stored.code == Errc::ok && walk.next(bytes, piece); at += piece.bytes)
+        stored = region->store(offset + at, from.subspan(piece.offset, piece.bytes));
+    return stored;
 }
 
 // By each kind that the range touches.

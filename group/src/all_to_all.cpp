@@ -112,7 +112,8 @@ hl::Task<Errc> take_from(Exchange& exchange, Rank rank, bulk::Region into) {
     auto moving = move_chunks(std::move(asking), std::move(into), nullptr);
     auto stoppable = hl::with_stop(std::move(moving), route.lost);
     const Result<void> moved = co_await stoppable;
-    co_return moved.code() == Errc::canceled&& route.lost.stop_requested() ? Errc::peer_lost : moved.code();
+    const bool lost = moved.code() == Errc::canceled && route.lost.stop_requested();
+    co_return lost ? Errc::peer_lost : moved.code();
 }
 
 hl::Task<void> take_in_turn(Exchange& exchange) {

@@ -8,8 +8,8 @@
 // thread.
 #pragma once
 
-#include "signal.hpp"
 #include "chunk_sources.hpp"
+#include "signal.hpp"
 #include "wire.hpp"
 
 #include <cinnabar/base/clock.hpp>
@@ -32,7 +32,7 @@ struct Execution {
     CallId id;
     std::stop_source stop;
     std::shared_ptr<Signal> ended = std::make_shared<Signal>();
-    TreeAnswer answer;  // once it has ended
+    TreeAnswer answer;                                                               // once it has ended
     const std::shared_ptr<ChunkSources> sources = std::make_shared<ChunkSources>();  // of the memory that it moves
     // Under the mutex of Executions:
     unsigned waiting = 0;             // deliveries that wait for it

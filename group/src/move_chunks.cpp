@@ -3,6 +3,7 @@
 // then, when a source fails.
 #include "portion_state.hpp"
 
+#include <cinnabar/bulk/checksum.hpp>
 #include <cinnabar/hl/call.hpp>
 #include <cinnabar/hl/node.hpp>
 #include <cinnabar/hl/when_all.hpp>

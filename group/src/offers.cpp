@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "offers.hpp"
 
-
 #include <cinnabar/base/random.hpp>
+#include <cinnabar/bulk/checksum.hpp>
 #include <cinnabar/hl/serve.hpp>
 #include <cinnabar/hl/with_deadline.hpp>
 

@@ -2,8 +2,8 @@
 // PortionState: what a bulk call moves at one process. Used by the task of that call.
 #pragma once
 
-#include "offers.hpp"
 #include "chunk_sources.hpp"
+#include "offers.hpp"
 
 #include <atomic>
 #include <memory>

@@ -103,8 +103,7 @@ struct TreeAnswer {
     std::vector<detail::Part> parts;
     std::vector<std::byte> combined;
     std::vector<Failure> failures;
-    std::vector<Rank>
-        orphans;  // members below that have to be cared for by the caller: this one cannot give them chunks
+    std::vector<Rank> orphans;  // members below that the caller has to serve: this one cannot give them chunks
 };
 inline constexpr hl::Rpc<TreeAnswer(TreeRequest)> tree_rpc{"cinnabar.group.call"};
 // The caller has given up: what still runs of this call ends.

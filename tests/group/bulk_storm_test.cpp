@@ -4,6 +4,8 @@
 #include "bulk_group.hpp"
 #include "support/seeds.hpp"
 
+#include <cinnabar/base/random.hpp>
+
 #include <set>
 
 namespace cinnabar::test {

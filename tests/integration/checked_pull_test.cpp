@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Pulls whose chunks are compared with the sums of their owner.
+#include "far/far_fixture.hpp"
 #include "ways.hpp"
 
 #include <cinnabar/cinnabar.hpp>
