@@ -38,8 +38,8 @@ struct FarCopy {
     const Region* region = nullptr;
     std::uint64_t offset = 0;  // in the region
     std::uint64_t bytes = 0;
-    FarBuffer* buffer = nullptr;  // or else:
-    ConstBytes from;              // only with into_region
+    FarBuffer* buffer = nullptr;     // or else:
+    ConstBytes from;                 // only with into_region
     const Blocks* blocks = nullptr;  // unless null: those of `from`, in their order
     bool into_region = false;
     Work done;  // runs as the owner of the context, never inside begin()

@@ -178,8 +178,8 @@ hl::Task<Result<Group>> bootstrap(hl::NodeRef node, Source source, GroupOptions 
         co_return co_await starting;
     }
     if (text.starts_with("roster:")) {
-        auto reading = with_deadline(
-            off_loop(node, [path = std::string(text.substr(7))] { return read_roster(path); }), options.join_time);
+        auto reading = with_deadline(off_loop(node, [path = std::string(text.substr(7))] { return read_roster(path); }),
+                                     options.join_time);
         Result<Roster> roster = co_await reading;
         if (!roster) co_return std::move(roster).error();
         roster->self = source.rank;

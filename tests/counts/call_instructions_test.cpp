@@ -40,9 +40,7 @@ unsigned long each(const Bound& bound, const std::function<unsigned long(const s
 
 class CallInstructions : public testing::TestWithParam<Bound> {
   protected:
-    void SetUp() override {
-        ASSERT_TRUE(counts::has_valgrind()) << counts::get_valgrind;
-    }
+    void SetUp() override { ASSERT_TRUE(counts::has_valgrind()) << counts::get_valgrind; }
 };
 
 TEST_P(CallInstructions, StayWithinTheirBound) {

@@ -23,9 +23,7 @@ constexpr Rpc<std::uint64_t(Bulk)> move_it{"move_it"};
 // Over tcp and shm.
 class GpuTest : public testing::TestWithParam<std::string> {
   protected:
-    void SetUp() override {
-        ASSERT_TRUE(gpu_.is_here()) << "no device, or no driver";
-    }
+    void SetUp() override { ASSERT_TRUE(gpu_.is_here()) << "no device, or no driver"; }
     [[nodiscard]] static Region region_of(const GpuMemory& memory) {
         return Region::of_far(device_memory(MemoryKind::cuda, memory.address(), memory.size()).value(),
                               Access::read_write)

@@ -5,7 +5,6 @@
 #include "sim_group.hpp"
 #include "support/patterns.hpp"
 
-
 #include <gtest/gtest.h>
 
 #include <memory>

@@ -233,7 +233,8 @@ TEST(bulk_calls, a_portion_moves_once_and_into_memory_of_its_size) {
     Regions regions;
     regions[1] = region_of(memory);
     EXPECT_TRUE(sync_wait(group.all[0].group->scatter_bulk(probe, {}, regions, bulk_options()))->all());
-    EXPECT_EQ(codes, (std::vector{Errc::invalid_argument, Errc::permission, Errc::unsupported, Errc::ok, Errc::ok, Errc::busy}));
+    EXPECT_EQ(codes, (std::vector{Errc::invalid_argument, Errc::permission, Errc::unsupported, Errc::ok, Errc::ok,
+                                  Errc::busy}));
 }
 
 TEST(bulk_calls, a_portion_is_closed_once_its_handler_has_ended) {

@@ -128,7 +128,6 @@ TEST_F(PerfService, CallsWithoutAnAnswerAreCountedAndNotTimed) {
     EXPECT_EQ(row->outcomes.exit(), ExitCode::timed_out) << row->outcomes.text();
     EXPECT_GE(row->outcomes.failed(), 2u);
     EXPECT_EQ(row->latency.count(), row->outcomes.done);
-    EXPECT_LT(row->latency.max(), 20'000'000u);
 }
 
 TEST_F(PerfService, BulkOfEveryShapeArrivesWhole) {

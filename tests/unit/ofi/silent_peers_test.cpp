@@ -56,10 +56,11 @@ std::uint16_t fabric_port(ConstBytes address) {
     return port_of(name);
 }
 
-// Reduces the send buffers from `from` to `to`, so that less data fills them. Receive buffers stay: one that is reduced
-// below what its peer has been told drops packets, with the acknowledgements in them.
-void shrink_sockets(std::uint16_t from, std::uint16_t to) {
-    constexpr int little = 4096;
+// Bounds the socket buffers from `from` to `to`, so that less data fills them. A receive buffer is not made smaller
+// than what its peer has been told that there is: it would drop packets, with the acknowledgements in them.
+void bound_sockets(std::uint16_t from, std::uint16_t to) {
+    constexpr int sent_bytes = 4096;
+    constexpr int received_bytes = 64 * 1024;
     for (int fd = 3; fd < 4096; ++fd) {
         sockaddr_storage here{};
         sockaddr_storage there{};
@@ -68,7 +69,9 @@ void shrink_sockets(std::uint16_t from, std::uint16_t to) {
         bytes = sizeof there;
         if (::getpeername(fd, reinterpret_cast<sockaddr*>(&there), &bytes) != 0) continue;
         if (port_of(here) == from || port_of(there) == to) {
-            EXPECT_EQ(::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &little, sizeof little), 0);
+            EXPECT_EQ(::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &sent_bytes, sizeof sent_bytes), 0);
+        } else if (port_of(there) == from || port_of(here) == to) {
+            EXPECT_EQ(::setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &received_bytes, sizeof received_bytes), 0);
         }
     }
 }
@@ -184,13 +187,13 @@ class SilentPeers : public testing::TestWithParam<NetworkKind> {
         EXPECT_TRUE(pump_.until([&] { return done; }));
         return op.result;
     }
-    // So many strangers with a session each; `little`: the server has small send buffers towards them.
+    // So many strangers with a session each; `little`: with small socket buffers.
     void invite(std::size_t count, bool little = true) {
         for (std::size_t i = 0; i < count; ++i) {
             Stranger& stranger = strangers_.emplace_back(target());
             ASSERT_EQ(stranger.connect(pump_), 0u);
             if (!little) continue;
-            shrink_sockets(fabric_port(stranger.theirs(0)), fabric_port(stranger.endpoint().address()));
+            bound_sockets(fabric_port(stranger.theirs(0)), fabric_port(stranger.endpoint().address()));
         }
     }
     // Each sends so many frames, a few at a time so that the server reads them; fewer if its session ends.
@@ -209,10 +212,10 @@ class SilentPeers : public testing::TestWithParam<NetworkKind> {
             ++next_id_;
         }
     }
-    // They send more requests and read a little.
+    // They send more requests than they read answers.
     bool until_paid(std::size_t sessions, FrameKind kind) {
         return pump_.until([&] {
-            flood(kind, 1);
+            flood(kind, 100);
             for (Stranger& stranger : strangers_) stranger.poll();
             return std::count_if(strangers_.begin(), strangers_.end(), [](const Stranger& each) {
                        return each.ended(0);
