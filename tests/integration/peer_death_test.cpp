@@ -95,15 +95,16 @@ TEST_P(PeerDeath, a_server_that_is_killed_while_it_pulls_ends_the_call) {
 }
 
 TEST_P(PeerDeath, a_server_that_is_stopped_while_it_pulls_ends_the_call_by_its_deadline) {
-    std::vector<std::byte> bytes(8u << 20);
+    constexpr auto deadline = 3s;  // datagrams that are lost on a busy machine are sent again after a second
+    std::vector<std::byte> bytes(2u << 20);
     const Region region = client_.expose(std::span<const std::byte>(bytes)).value();
-    Future<void> call = client_.call(pull_again, to_, region, 2s).future();
-    ASSERT_TRUE(drive_until(client_, [this] { return now_at_server().pulls > 3; }));
+    Future<void> call = client_.call(pull_again, to_, region, deadline).future();
+    ASSERT_TRUE(drive_until(client_, [this] { return now_at_server().pulls > 0; }));
     const auto began = Clock::now();
     server_.stop();
     ASSERT_TRUE(call.wait_for(60s));
     EXPECT_EQ(call.get().code(), Errc::timed_out);
-    EXPECT_LE(Clock::now() - began, 2s + patience);
+    EXPECT_LE(Clock::now() - began, deadline + patience);
     server_.signal(SIGCONT);
     // A fabric may end the session if the peer continues to access memory whose lease was revoked.
     EXPECT_TRUE(drive_until(client_, [this] {
