@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What `./dev compare` makes of what programs print, of rounds that fail, and of figures.
+#include "measure.hpp"
+#include "output.hpp"
+#include "readers.hpp"
+#include "server.hpp"
+#include "support/folder.hpp"
+#include "works.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace cinnabar::compare {
+namespace {
+
+TEST(Readers, TakeTheFigureOfEachProgram) {
+    EXPECT_DOUBLE_EQ(read_perf("{\"event\": \"perf\"}\n{\"event\": \"calls\", \"per_second\": 1234.5, \"done\": 9, "
+                               "\"failed\": 0, \"wrong\": 0}\n{\"event\": \"summary\"}\n",
+                               1),
+                     1234.5);
+    EXPECT_DOUBLE_EQ(read_perf("{\"bytes_per_second\": 2e9, \"done\": 9, \"failed\": 0, \"wrong\": 0}", 1), 2e9);
+    EXPECT_DOUBLE_EQ(read_echo("ready\nper_second 777.25\n", 1), 777.25);
+    const std::string ucx =
+        "iterations,50.0_percentile_lat,avg_lat,overall_lat,avg_bw,overall_bw,avg_mr,overall_mr\n"
+        "20000,0.597,24.575,2.500,2.48,3.00,40691,3786\n";
+    EXPECT_DOUBLE_EQ(read_ucx_latency(ucx, 1), 200'000);
+    EXPECT_DOUBLE_EQ(read_ucx_bandwidth(ucx, 1), 3.0 * 1024 * 1024);
+    EXPECT_DOUBLE_EQ(read_pingpong("bytes   #sent   #ack     total       time     MB/sec    usec/xfer   Mxfers/sec\n"
+                                   "64      20k     =20k     2.4m       11.56s      0.22     12.50      0.00\n",
+                                   1),
+                     40'000);
+    EXPECT_DOUBLE_EQ(read_iperf(R"({"end": {"sum_received": {"bits_per_second": 8000}}})", 1), 1000);
+    EXPECT_DOUBLE_EQ(read_mercury_rate("# a head\n64   125000.00   8.00\n", 1), 125'000);
+    EXPECT_DOUBLE_EQ(read_mercury_bandwidth("# a head\n1048576   2500.00   419.43\n", 1), 2.5e9);
+}
+
+TEST(Readers, TellNothingOfTextWithoutAFigure) {
+    for (const char* const text :
+         {"", "cannot connect\n", "{}", "[1, 2]", "{\"end\": {}}", "per_second", "usec/xfer\n"}) {
+        for (const auto read : {&read_perf, &read_echo, &read_ucx_latency, &read_ucx_bandwidth, &read_pingpong,
+                                &read_iperf, &read_mercury_rate, &read_mercury_bandwidth})
+            EXPECT_EQ(read(text, 1), 0) << text;
+    }
+    EXPECT_EQ(read_perf("{\"per_second\": 5, \"done\": 9, \"failed\": 1, \"wrong\": 0}", 1), 0);
+    EXPECT_EQ(read_perf("{\"per_second\": 5, \"done\": 9, \"failed\": 0, \"wrong\": 1}", 1), 0);
+}
+
+Measured measured(const char* name, bool is_ours, std::vector<double> figures) {
+    Measured one{{}, std::move(figures), {}, {}, {}};
+    one.contender.name = name;
+    one.contender.is_ours = is_ours;
+    return one;
+}
+
+// The best of ours over each other one, in rounds in which both have a figure.
+Report example() {
+    Compared work{{"call.host", "A call <b>", "calls", {}, "UCX"}, {}};
+    work.measured = {measured("ours, shm", true, {200, 400, 600}), measured("ours, tcp", true, {100, 500, 100}),
+                     measured("slower", false, {100, 0, 300}), measured("faster", false, {1000, 1000, 1200})};
+    judge(work);
+    Report report;
+    report.works.push_back(std::move(work));
+    return report;
+}
+
+TEST(Judge, ComparesWithinARound) {
+    const Report report = example();
+    const std::vector<Measured>& all = report.works[0].measured;
+    EXPECT_FALSE(all[0].ours_over_it);
+    EXPECT_DOUBLE_EQ(all[0].figure->median, 400);
+    EXPECT_DOUBLE_EQ(all[2].ours_over_it->median, 2);
+    EXPECT_DOUBLE_EQ(all[3].ours_over_it->median, 0.5);
+    EXPECT_FALSE(all[2].beats_ours());
+    EXPECT_TRUE(all[3].beats_ours());
+    EXPECT_FALSE(measured("failed", false, {0, 0}).figure);
+}
+
+TEST(Output, SaysFirstWhereOthersAreFaster) {
+    const Report report = example();
+    const std::string page = to_markdown(report);
+    const std::size_t losses = page.find("## Where others are faster");
+    ASSERT_NE(losses, page.npos);
+    EXPECT_LT(page.find("| faster | 0.50 [0.20 0.50] |"), page.find("## A call"));
+    EXPECT_EQ(page.find("| slower |"), page.rfind("| slower |")) << "only in the table of all";
+    EXPECT_NE(page.find("Not installed where this was measured: UCX."), page.npos);
+    const std::string html = to_html(report);
+    EXPECT_LT(html.find("Where others are faster"), html.find("<figure>"));
+    EXPECT_EQ(html.find("<b>"), html.npos);
+    EXPECT_EQ(html.find("http"), html.npos) << "a page without a network";
+    const auto json = nlohmann::json::parse(to_json(report));
+    EXPECT_EQ(json["works"][0]["contenders"][2]["figures"], (nlohmann::json{100.0, nullptr, 300.0}));
+    EXPECT_EQ(json["works"][0]["contenders"][3]["ours_over_it"]["median"], 0.5);
+}
+
+class Rounds : public testing::Test {
+  protected:
+    static double seconds_of(const std::string& output, double) { return output == "90\n" ? 90 : 0; }
+    static Contender contender(const std::string& client, const std::string& server, Ready ready) {
+        Contender one;
+        one.name = "it";
+        one.client = client;
+        one.server = server;
+        one.ready = ready;
+        one.read = &seconds_of;
+        one.is_ours = true;
+        return one;
+    }
+    Compared run(Contender one) {
+        Work work{"w", "", "calls", {std::move(one)}, {}};
+        return compare(work, {0.1, 2}, folder_.path(), [this](const std::string& line) { told_.push_back(line); });
+    }
+    support::Folder folder_;
+    std::vector<std::string> told_;
+};
+
+TEST_F(Rounds, AClientWorksWhenItsServerIsReady) {
+    for (const auto& [server, ready] :
+         {std::pair{"sleep 0.1; echo up; touch @DIR@/a; exec sleep 100", Ready::output},
+          std::pair{"sleep 0.1; touch @DIR@/a; echo 1 >@FILE@; exec sleep 100", Ready::file}}) {
+        const Compared done = run(contender("test -e @DIR@/a && sleep 0.05 && echo 90", server, ready));
+        EXPECT_EQ(done.measured[0].figures, (std::vector<double>{90, 90})) << done.measured[0].failure;
+    }
+    EXPECT_EQ(told_.front(), "w 1/2 it: 90 calls/s");
+}
+
+TEST_F(Rounds, FailuresAreToldAndHaveNoFigure) {
+    const auto failure = [this](const char* client, const char* server, Ready ready) {
+        const Compared done = run(contender(client, server, ready));
+        EXPECT_EQ(done.measured[0].figures, (std::vector<double>{0, 0}));
+        Report report;
+        report.works.push_back(done);
+        EXPECT_TRUE(has_failures(report));
+        return done.measured[0].failure;
+    };
+    EXPECT_EQ(failure("echo no; exit 3", "", Ready::at_once), "it fails: no\n");
+    EXPECT_EQ(failure("echo 12", "", Ready::at_once), "it reports no figure: 12\n");
+    EXPECT_EQ(failure("echo 90", "exit 1", Ready::output), "its server has ended");
+}
+
+TEST(Ports, AreSeenWhenSomebodyListens) { EXPECT_FALSE(is_listened_on(free_port())); }
+
+// Two contenders of ours at least take part whatever is installed, and each line names what it needs.
+TEST(Works, HaveOursFirst) {
+    for (const Work& work : all_works()) {
+        ASSERT_FALSE(work.contenders.empty());
+        EXPECT_TRUE(work.contenders.front().is_ours);
+        for (const Contender& each : work.contenders) {
+            EXPECT_EQ(each.server.empty(), each.ready == Ready::at_once) << each.name;
+            EXPECT_TRUE(each.read) << each.name;
+            EXPECT_FALSE(each.version.empty()) << each.name;
+            if (each.ready == Ready::port) {
+                EXPECT_NE(each.server.find("@PORT@"), std::string::npos) << each.name;
+            }
+        }
+    }
+}
+
+}  // namespace
+}  // namespace cinnabar::compare
