@@ -190,14 +190,14 @@ class ContextCore final : public na::Receiver {
     void on_unexpected(na::Arrival& arrival) noexcept override;
     void on_notify(na::Peer& peer, std::uint32_t value) noexcept override;
     void on_first_message(na::Arrival& arrival) noexcept;
-    [[nodiscard]] bool is_plain(const RequestHeader& header, const Handler& handler) const noexcept;
-    [[nodiscard]] bool accept_plain(PeerBook& book, na::Arrival& arrival, const RequestHeader& header,
-                                    ConstBytes payload, const Handler& handler) noexcept;
-    void accept_request(PeerBook& book, na::Arrival& arrival, const RequestHeader& header, ConstBytes payload,
-                        const Handler* handler, const Policy::Verdict* verdict, Errc refused) noexcept;
+    [[nodiscard]] bool accept_plain(PeerBook& book, na::Arrival& arrival) noexcept;
+    [[gnu::noinline]] void accept_request(PeerBook& book, na::Arrival& arrival,
+                                          const Policy::Verdict* verdict = nullptr) noexcept;
     static void copy_input(Request& request, ConstBytes payload) noexcept;
+    [[nodiscard]] TimeUs deadline_of(std::uint64_t time_left_us) const noexcept;
     void describe(Request& request, const RequestHeader& header, const Handler* handler) noexcept;
-    [[gnu::cold]] void describe_unusual(Request& request, const RequestHeader& header) noexcept;
+    void describe_unusual(Request& request, const RequestHeader& header) noexcept;
+    [[gnu::cold]] void describe_unusual(Request& request, ConstBytes frame) noexcept;
     [[nodiscard]] Errc admit(Request& request, const RequestHeader& header) noexcept;
     [[nodiscard]] static Errc take_input(Request& request, na::Arrival& arrival, ConstBytes payload) noexcept;
     [[nodiscard]] bool crowded(const PeerBook& book) const noexcept;
