@@ -135,7 +135,8 @@ class ContextCore final : public na::Receiver {
 
     // Replies (reply.cpp).
     void on_expected(na::Arrival& arrival) noexcept override;
-    [[nodiscard]] bool take_plain_reply(Call& call, const ReplyHeader& header, ConstBytes payload) noexcept;
+    [[nodiscard]] bool take_plain_reply(PeerBook& book, na::Arrival& arrival) noexcept;
+    [[gnu::noinline]] void take_any_reply(na::Arrival& arrival) noexcept;
     [[nodiscard]] static bool copy_small_reply(Call& call, ConstBytes payload, ConstBytes& kept) noexcept;
     [[nodiscard]] Errc keep_reply(Call& call, na::Arrival& arrival, ConstBytes payload, ConstBytes& kept) noexcept;
     void release_reply(Call& call) noexcept;
@@ -191,6 +192,7 @@ class ContextCore final : public na::Receiver {
     void on_notify(na::Peer& peer, std::uint32_t value) noexcept override;
     void on_first_message(na::Arrival& arrival) noexcept;
     [[nodiscard]] bool accept_plain(PeerBook& book, na::Arrival& arrival) noexcept;
+    void begin_plain(Request& request, PeerBook& book, const na::Arrival& arrival, const Handler& handler) noexcept;
     [[gnu::noinline]] void accept_request(PeerBook& book, na::Arrival& arrival,
                                           const Policy::Verdict* verdict = nullptr) noexcept;
     static void copy_input(Request& request, ConstBytes payload) noexcept;
@@ -207,7 +209,7 @@ class ContextCore final : public na::Receiver {
     [[nodiscard]] Request* find_request(PeerBook& book, std::uint64_t tag) noexcept;
     void run_handler(Request& request) noexcept;  // trigger
     void answer_now(Request& request, Errc code) noexcept;
-    [[nodiscard]] ConstBytes write_reply(Request& request, std::uint16_t given) noexcept;
+    [[nodiscard, gnu::noinline]] ConstBytes write_reply(Request& request, std::uint16_t given) const noexcept;
     [[nodiscard, gnu::cold]] ConstBytes write_timed_reply(Request& request, ReplyHeader& header) const noexcept;
     [[nodiscard]] TargetTimes times_of(const Request& request) const noexcept;
     [[nodiscard]] bool reply_at_once(Request& request) noexcept;

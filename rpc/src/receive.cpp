@@ -91,6 +91,22 @@ void ContextCore::on_first_message(na::Arrival& arrival) noexcept {
     on_unexpected(arrival);
 }
 
+[[gnu::always_inline]] inline void ContextCore::begin_plain(Request& request, PeerBook& book,
+                                                            const na::Arrival& arrival,
+                                                            const Handler& handler) noexcept {
+    const PlainRequest frame(arrival.bytes.data());
+    const std::uint16_t flags = frame.flags();
+    begin(request, book, arrival);
+    request.handler_ = &handler;
+    request.rpc_ = frame.rpc();
+    request.provider_ = frame.provider();
+    request.shape_ = frame.shape();
+    request.deadline_ = deadline_of(frame.time_left_us());
+    if (((flags & (flag_trace | flag_times)) | request.asks_) != 0) [[unlikely]]
+        describe_unusual(request, arrival.bytes);
+    if ((flags & flag_hungry) != 0) book.account.set_hungry(true);
+}
+
 // By the short way: what admit() asks of a request, but for the crowd, and that its arguments are small ones that came
 // along. False, and nothing has changed: it may be refused, or there may be too many. Its credit is spent.
 inline bool ContextCore::accept_plain(PeerBook& book, na::Arrival& arrival) noexcept {
@@ -99,23 +115,27 @@ inline bool ContextCore::accept_plain(PeerBook& book, na::Arrival& arrival) noex
     if (bytes > Request::small_bytes_max || frame.time_left_us() == 0) return false;
     if (closing_ || tombstones_used || engine.draining()) return false;
     const Handler* const handler = engine.find(frame.rpc(), frame.provider());
-    if (!handler || !shapes_match(handler->shape, frame.shape())) return false;
+    if (!handler) [[unlikely]]
+        return false;
+    const bool same_shape = handler->shape == frame.shape();
+    if (!same_shape && !shapes_match(handler->shape, frame.shape())) [[unlikely]]
+        return false;
     const bool at_once = handler->on_arrival && book.account.may_give();
-    if (!at_once && requests_taken() - replies_unsent >= uncrowded_max) return false;
+    if (!at_once && requests_taken() - replies_unsent >= uncrowded_max) [[unlikely]]
+        return false;
     if (const auto* const verdict = refusal_of(book, *handler, frame.provider())) [[unlikely]]
         return accept_request(book, arrival, verdict), true;
-    Request* const request = at_once && at_hand ? at_hand : requests.acquire();
-    if (!request) return false;
-    begin(*request, book, arrival);
-    request->handler_ = handler;
-    request->rpc_ = frame.rpc();
-    request->provider_ = frame.provider();
-    request->shape_ = frame.shape();
-    request->deadline_ = deadline_of(frame.time_left_us());
-    if (((frame.flags() & (flag_trace | flag_times)) | request->asks_) != 0) [[unlikely]]
-        describe_unusual(*request, arrival.bytes);
-    if ((frame.flags() & flag_hungry) != 0) book.account.set_hungry(true);
-    if (at_once) return run_on_arrival(*request, {frame.payload(), bytes}), true;
+    if (at_once) {
+        Request* const request = at_hand ? at_hand : requests.acquire();
+        if (!request) return false;
+        begin_plain(*request, book, arrival, *handler);
+        run_on_arrival(*request, {frame.payload(), bytes});
+        return true;
+    }
+    Request* const request = requests.acquire();
+    if (!request) [[unlikely]]
+        return false;
+    begin_plain(*request, book, arrival, *handler);
     book.held.push_back(*request);
     copy_input(*request, {frame.payload(), bytes});
     start(*request);
