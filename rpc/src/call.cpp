@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A call's way out: made, filled, queued for a credit, sent, ended once, delivered, freed.
 #include "context_core.hpp"
+#include "plain_frame.hpp"
 
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/base/test_yield.hpp>
@@ -17,26 +18,68 @@ Call& call_of(void* user) { return *static_cast<Call*>(user); }
 
 constinit thread_local SpareSlot<Call> spare_call;
 
+void ContextCore::renew_whole_way(Call& call) noexcept {
+    call.app_code_ = 0;
+    call.app_text_ = {};
+    call.awaiting_release_ = call.forwards_ = call.fence_failed_ = call.overflow_ = false;
+    call.whole_way_ = false;
+    call.never_left_ = call.may_have_left_ = false;
+    call.place_ = 0;
+}
+
+// As new, but not free yet.
+[[gnu::always_inline]] inline void ContextCore::renew(Call& call) noexcept {
+    if (call.whole_way_) [[unlikely]]
+        renew_whole_way(call);
+    call.output_ = {};
+    call.output_shape_ = 0;
+    call.completed_ = call.nothing_left_ = call.canceled_early_ = false;
+    call.was_sent_ = false;
+    call.result_ = Errc::ok;
+    call.state_ = Call::State::idle;
+    call.began_us = 0;
+    call.generation_.store(call.generation_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    call.phase_.store(Call::Phase::outside, std::memory_order_relaxed);
+}
+
+// Any thread. Requires: it holds nothing but its message.
+[[gnu::always_inline]] inline void ContextCore::reuse(Call& call) noexcept {
+    renew(call);
+    spare_call.release(calls, call);
+}
+
+// The slot that this thread has just released, if the same peer is called again: it has all that a call needs.
 Call* Context::make_call(const na::Addr& to, Errc& why) noexcept {
     ContextCore& core = *core_;
+    Call* const spare = spare_call.slot;
+    const bool same = spare && spare_call.pool == &core.calls && spare->message_ && spare->to_ == to;
+    if (!same || core.closing_ || core.engine.draining()) return core.make_call(to, why);
+    spare_call.slot = nullptr;
+    why = Errc::ok;
+    spare->args = {};
+    spare->state_ = Call::State::made;
+    return spare;
+}
+
+Call* ContextCore::make_call(const na::Addr& to, Errc& why) noexcept {
     why = Errc::closed;
-    if (core.closing_ || core.engine.draining()) return nullptr;
+    if (closing_ || engine.draining()) return nullptr;
     why = Errc::unreachable;
-    na::Port* port = core.only_port ? core.only_port : core.na->route(to);
+    na::Port* const port = only_port ? only_port : na->route(to);
     if (!port || to.empty()) return nullptr;
     why = Errc::overloaded;
-    Call* call = spare_call.acquire(core.calls);
+    Call* call = spare_call.acquire(calls);
     if (!call) return nullptr;
     if (call->message_ && call->message_->port != port)
         call->message_->port->give_message(*std::exchange(call->message_, nullptr));
     if (!call->message_) call->message_ = port->take_message();
     if (!call->message_) {
-        core.calls.release(*call);
+        calls.release(*call);
         return nullptr;
     }
     why = Errc::ok;
     if (!call->core_) {  // else a late cancel of the slot's last call may be reading it
-        call->core_ = &core;
+        call->core_ = this;
         call->timer_.user = call->work_.user = call;
     }
     if (call->to_ != to) call->to_ = to;
@@ -128,15 +171,20 @@ bool Call::times(TimeUs& sent_us, TargetTimes& target) const noexcept {
 }
 
 void Call::release() noexcept {
+    const bool delivered = phase_.load(std::memory_order_acquire) == Phase::outside;
+    if (delivered && nothing_left_ && cancel_generation_.load() == 0 && !core_->closed_) {
+        CINNABAR_TEST_YIELD("call: about to be reused");
+        return core_->reuse(*this);
+    }
+    release_whole_way();
+}
+
+void Call::release_whole_way() noexcept {
     // In flight, a thread that delivers it may be about to take it.
     Phase before = phase_.load(std::memory_order_acquire);
     if (before == Phase::in_flight) before = phase_.exchange(Phase::abandoned);
     CINNABAR_ASSERT(before != Phase::abandoned);
     if (before == Phase::in_flight) return cancel();  // deliver() frees it
-    if (nothing_left_ && cancel_generation_.load() == 0 && !core_->closed_) {
-        CINNABAR_TEST_YIELD("call: about to be reused");
-        return core_->reuse(*this);
-    }
     phase_.store(Phase::abandoned, std::memory_order_relaxed);
     work_.run = [](Work& work) noexcept {
         Call& call = call_of(work.user);
@@ -218,10 +266,9 @@ inline std::uint32_t ContextCore::write_request(Call& call, const PeerBook& book
 
 // By the short way, if the transport takes it at once: then it has left. A one-way call goes the whole way, since it
 // completes when it has left. False when the transport cannot take it now.
-[[gnu::always_inline]] inline bool ContextCore::send_short_way(Call& call) noexcept {
-    PeerBook& book = *call.book_;
-    const std::uint32_t bytes = write_request(call, book);
-    if (call.args.one_way || !book.open ||
+[[gnu::always_inline]] inline bool ContextCore::send_short_way(Call& call, PeerBook& book,
+                                                               std::uint32_t bytes) noexcept {
+    if (!book.open ||
         !na->send_now(*book.peer, na::OpKind::send_unexpected, call.id(), ConstBytes(call.message_->payload, bytes))) {
         return send_whole_way(call, bytes);
     }
@@ -231,12 +278,20 @@ inline std::uint32_t ContextCore::write_request(Call& call, const PeerBook& book
     return true;
 }
 
+// What write_request() would have nothing to say of but the arguments. Requires: no other call waits.
+[[gnu::always_inline]] inline bool ContextCore::send_plain(Call& call, PeerBook& book, std::uint64_t left) noexcept {
+    PlainRequest::encode(call.message_->payload, call.input_bytes_, call.args.rpc, left, call.args.shape,
+                         call.args.provider);
+    return send_short_way(call, book, static_cast<std::uint32_t>(request_header_bytes) + call.input_bytes_);
+}
+
 void ContextCore::submit(Call& call) noexcept {
     call.state_ = Call::State::queued;
     const bool abandoned = call.phase_.load(std::memory_order_relaxed) == Call::Phase::abandoned;
     if (call.canceled_early_ || abandoned || closed_) return finish(call, Errc::canceled);
     const TimeUs now = call.args.deadline == time_never ? na->now_us() : na->present_us();
-    if (call.args.deadline <= now) return finish(call, Errc::timed_out);
+    const TimeUs deadline = call.args.deadline;
+    if (deadline <= now) return finish(call, Errc::timed_out);
     na::Peer* peer = na->known_peer(call.to_);
     if (!peer) {
         const auto found = na->peer(call.to_);
@@ -253,7 +308,12 @@ void ContextCore::submit(Call& call) noexcept {
     }
     watch_deadline(call);
     // Nothing waits in front of it: not by way of the queue, unless it has to wait.
-    if (book->queued.empty() && may_send(*book) && send_short_way(call)) return;
+    if (book->queued.empty() && may_send(*book)) {
+        const bool plain = !call.whole_way_ && !call.args.one_way && !call.args.timed && !call.args.trace &&
+                           frame_flags == 0;
+        const std::uint64_t left = deadline == time_never ? time_left_none : deadline - now;
+        if (plain ? send_plain(call, *book, left) : send(call)) return;
+    }
     if (queued_bytes + call.input_bytes_ > options.queued_bytes_max) return finish(call, Errc::overloaded);
     enter_queue(call, false);
     pump(*book);
@@ -335,7 +395,11 @@ Errc ContextCore::post_request(Call& call, std::uint32_t bytes) noexcept {
     return na->post_owned(op);
 }
 
-bool ContextCore::send(Call& call) noexcept { return send_short_way(call); }
+bool ContextCore::send(Call& call) noexcept {
+    PeerBook& book = *call.book_;
+    const std::uint32_t bytes = write_request(call, book);
+    return call.args.one_way ? send_whole_way(call, bytes) : send_short_way(call, book, bytes);
+}
 
 bool ContextCore::send_whole_way(Call& call, std::uint32_t bytes) noexcept {
     PeerBook& book = *call.book_;
@@ -512,33 +576,6 @@ void ContextCore::free_call(Call& call) noexcept {
     drop_overflow(call.large_output_, nullptr);
     reuse(call);
     go_if_over();
-}
-
-// Any thread. Requires: it holds nothing but its message.
-void ContextCore::reuse(Call& call) noexcept {
-    renew(call);
-    spare_call.release(calls, call);
-}
-
-// As new, but not free yet.
-void ContextCore::renew(Call& call) noexcept {
-    if (call.whole_way_) {
-        call.app_code_ = 0;
-        call.app_text_ = {};
-        call.awaiting_release_ = call.forwards_ = call.fence_failed_ = call.overflow_ = false;
-        call.whole_way_ = false;
-        call.never_left_ = call.may_have_left_ = false;
-        call.place_ = 0;
-    }
-    call.output_ = {};
-    call.output_shape_ = 0;
-    call.completed_ = call.nothing_left_ = call.canceled_early_ = false;
-    call.was_sent_ = false;
-    call.result_ = Errc::ok;
-    call.state_ = Call::State::idle;
-    call.began_us = 0;
-    call.generation_.store(call.generation_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-    call.phase_.store(Call::Phase::outside, std::memory_order_relaxed);
 }
 
 }  // namespace cinnabar::rpc

@@ -74,12 +74,14 @@ class ContextCore final : public na::Receiver {
     [[nodiscard]] bool awaits_receipts() noexcept;
 
     // Calls, as origin (call.cpp).
+    [[nodiscard, gnu::noinline]] Call* make_call(const na::Addr& to, Errc& why) noexcept;
     void submit(Call& call) noexcept;
     void enter_queue(Call& call, bool first) noexcept;
     [[nodiscard]] std::uint32_t write_request(Call& call, const PeerBook& book) const noexcept;
-    [[nodiscard]] bool send(Call& call) noexcept;
-    [[nodiscard]] bool send_short_way(Call& call) noexcept;
-    [[nodiscard]] bool send_whole_way(Call& call, std::uint32_t bytes) noexcept;
+    [[nodiscard, gnu::noinline]] bool send(Call& call) noexcept;
+    [[nodiscard]] bool send_plain(Call& call, PeerBook& book, std::uint64_t left) noexcept;
+    [[nodiscard]] bool send_short_way(Call& call, PeerBook& book, std::uint32_t bytes) noexcept;
+    [[nodiscard, gnu::noinline]] bool send_whole_way(Call& call, std::uint32_t bytes) noexcept;
     void request_left(Call& call, PeerBook& book) noexcept;
     [[nodiscard]] Errc post_request(Call& call, std::uint32_t bytes) noexcept;
     void watch_deadline(Call& call) noexcept;
@@ -98,6 +100,7 @@ class ContextCore final : public na::Receiver {
     void free_call(Call& call) noexcept;
     void reuse(Call& call) noexcept;
     void renew(Call& call) noexcept;
+    [[gnu::noinline]] static void renew_whole_way(Call& call) noexcept;
     void deliver(Call& call) noexcept;  // trigger
 
     // For people (snapshot.cpp).

@@ -12,7 +12,8 @@
 
 namespace cinnabar::rpc {
 
-inline void ContextCore::begin(Request& request, PeerBook& book, const na::Arrival& arrival) noexcept {
+[[gnu::always_inline]] inline void ContextCore::begin(Request& request, PeerBook& book,
+                                                      const na::Arrival& arrival) noexcept {
     request.core_ = this;
     request.work_.user = &request;
     request.book_ = &book;
