@@ -16,7 +16,8 @@ Call& call_of(void* user) { return *static_cast<Call*>(user); }
 
 }  // namespace
 
-constinit thread_local SpareSlot<Call> spare_call;
+// The attribute has to stand here as well (na/src/context.cpp).
+[[gnu::tls_model("initial-exec")]] constinit thread_local SpareSlot<Call> spare_call;
 
 void ContextCore::renew_whole_way(Call& call) noexcept {
     call.app_code_ = 0;
