@@ -286,6 +286,33 @@ inline std::uint32_t ContextCore::write_request(Call& call, const PeerBook& book
     return send_short_way(call, book, static_cast<std::uint32_t>(request_header_bytes) + call.input_bytes_);
 }
 
+// Mostly a call's deadline is behind that of the call before: those are a queue, which has one timer for its first.
+// That stays armed when its call has ended, and looks again.
+inline void ContextCore::watch_deadline(Call& call) noexcept {
+    const TimeUs deadline = call.args.deadline;
+    if (deadline == time_never) return;
+    const Call* const last = deadlines.back();
+    if (last && deadline < last->args.deadline) return watch_deadline_alone(call);
+    deadlines.push_back(call);
+    if (!first_deadline.armed() || first_deadline.expires > deadline) arm_first_deadline(deadline);
+}
+
+void ContextCore::arm_first_deadline(TimeUs deadline) noexcept {
+    na->disarm(first_deadline);
+    na->arm(first_deadline, deadline);
+}
+
+void ContextCore::watch_deadline_alone(Call& call) noexcept {
+    const TimeUs deadline = call.args.deadline;
+    call.whole_way_ = true;
+    call.timer_.fire = [](Timer& timer) noexcept {
+        Call& late = call_of(timer.user);
+        late.core_->note_phase(late);
+        late.core_->finish(late, Errc::timed_out);
+    };
+    na->arm(call.timer_, deadline);
+}
+
 void ContextCore::submit(Call& call) noexcept {
     call.state_ = Call::State::queued;
     const bool abandoned = call.phase_.load(std::memory_order_relaxed) == Call::Phase::abandoned;
@@ -332,27 +359,6 @@ void ContextCore::enter_queue(Call& call, bool first) noexcept {
     }
     queued_bytes += call.input_bytes_;
     ++queued_calls;
-}
-
-// Mostly a call's deadline is behind that of the call before: those are a queue, which has one timer for its first.
-// That stays armed when its call has ended, and looks again.
-void ContextCore::watch_deadline(Call& call) noexcept {
-    const TimeUs deadline = call.args.deadline;
-    if (deadline == time_never) return;
-    const Call* const last = deadlines.back();
-    if (!last || deadline >= last->args.deadline) {
-        deadlines.push_back(call);
-        if (first_deadline.armed() && first_deadline.expires <= deadline) return;
-        na->disarm(first_deadline);
-        return na->arm(first_deadline, deadline);
-    }
-    call.whole_way_ = true;
-    call.timer_.fire = [](Timer& timer) noexcept {
-        Call& late = call_of(timer.user);
-        late.core_->note_phase(late);
-        late.core_->finish(late, Errc::timed_out);
-    };
-    na->arm(call.timer_, deadline);
 }
 
 void ContextCore::forget_deadline(Call& call) noexcept {

@@ -85,6 +85,8 @@ class ContextCore final : public na::Receiver {
     void request_left(Call& call, PeerBook& book) noexcept;
     [[nodiscard]] Errc post_request(Call& call, std::uint32_t bytes) noexcept;
     void watch_deadline(Call& call) noexcept;
+    [[gnu::noinline]] void watch_deadline_alone(Call& call) noexcept;
+    [[gnu::noinline]] void arm_first_deadline(TimeUs deadline) noexcept;
     void forget_deadline(Call& call) noexcept;
     void look_at_deadlines() noexcept;
     [[nodiscard]] std::uint64_t time_left(const Call& call) const noexcept;
@@ -122,7 +124,7 @@ class ContextCore final : public na::Receiver {
     void pump(PeerBook& book) noexcept {
         if (!book.queued.empty()) send_queued(book);
     }
-    void send_queued(PeerBook& book) noexcept;
+    [[gnu::noinline]] void send_queued(PeerBook& book) noexcept;
     [[nodiscard]] bool may_send(PeerBook& book) noexcept;
     void try_later(PeerBook& book) noexcept;
     void look_soon(PeerBook& book) noexcept;
@@ -134,7 +136,7 @@ class ContextCore final : public na::Receiver {
         --replies_owed;
         if (!reply_waiters.empty()) wake_reply_waiter();
     }
-    void wake_reply_waiter() noexcept;
+    [[gnu::noinline]] void wake_reply_waiter() noexcept;
 
     // Replies (reply.cpp).
     void on_expected(na::Arrival& arrival) noexcept override;
@@ -193,7 +195,7 @@ class ContextCore final : public na::Receiver {
     // Requests, as target (receive.cpp, request.cpp).
     void on_unexpected(na::Arrival& arrival) noexcept override;
     void on_notify(na::Peer& peer, std::uint32_t value) noexcept override;
-    void on_first_message(na::Arrival& arrival) noexcept;
+    [[gnu::noinline]] void on_first_message(na::Arrival& arrival) noexcept;
     [[nodiscard]] bool accept_plain(PeerBook& book, na::Arrival& arrival) noexcept;
     void begin_plain(Request& request, PeerBook& book, const na::Arrival& arrival, const Handler& handler) noexcept;
     [[gnu::noinline]] void accept_request(PeerBook& book, na::Arrival& arrival,
@@ -235,7 +237,7 @@ class ContextCore final : public na::Receiver {
     void free_request_if_over(Request& request) noexcept;
     void end_whole_way(Request& request) noexcept;
     void free_request(Request& request) noexcept;
-    static void drop_message(Request& request) noexcept;
+    [[gnu::noinline]] static void drop_message(Request& request) noexcept;
     void transfer_finished(RequestTransfer& node) noexcept;
 
     // Who may call what (access.cpp). Null: it may. A verdict that allows it: it may if its caller's quota does.
@@ -261,9 +263,9 @@ class ContextCore final : public na::Receiver {
     // Control messages (control.cpp).
     void send_control(PeerBook& book, const ControlRecord& record) noexcept;
     void flush_control(PeerBook& book) noexcept;
-    void end_session(PeerBook& book, const char* why) noexcept;
+    [[gnu::noinline]] void end_session(PeerBook& book, const char* why) noexcept;
     void control_sent(PeerBook& book, Errc result) noexcept;
-    void on_control(PeerBook& book, ConstBytes bytes) noexcept;
+    [[gnu::noinline]] void on_control(PeerBook& book, ConstBytes bytes) noexcept;
     void apply_control(PeerBook& book, const ControlRecord& record) noexcept;
 
     // Books (peer_book.cpp).
@@ -277,7 +279,7 @@ class ContextCore final : public na::Receiver {
     void drop_book_if_idle(PeerBook& book) noexcept {
         if (!book.open) drop_closed_book_if_idle(book);
     }
-    void drop_closed_book_if_idle(PeerBook& book) noexcept;
+    [[gnu::noinline]] void drop_closed_book_if_idle(PeerBook& book) noexcept;
     void on_peer(na::Peer& peer, na::PeerEvent event, Errc why) noexcept override;
     [[nodiscard]] bool books_add_up() noexcept;
     [[nodiscard]] static bool account_adds_up(const PeerBook& book) noexcept;
@@ -299,8 +301,8 @@ class ContextCore final : public na::Receiver {
     }
     void return_credit(Request& request) noexcept;
     void retire_credit(PeerBook& book) noexcept;
-    void grow_budget(PeerBook& book) noexcept;
-    void watch_starving(PeerBook& book) noexcept;
+    [[gnu::noinline]] void grow_budget(PeerBook& book) noexcept;
+    [[gnu::noinline]] void watch_starving(PeerBook& book) noexcept;
     void grant_if_starved(PeerBook& book) noexcept;
     void recall_idle_credits() noexcept;
     void credits_returned(PeerBook& book, std::uint32_t credits) noexcept;
@@ -340,18 +342,17 @@ class ContextCore final : public na::Receiver {
     [[nodiscard]] static std::recursive_mutex& after_close() noexcept;
     // Runs `work` as the owner, at once if possible; after close(), here. Any thread.
     void run_owned(Work& work) noexcept {
-        if (closed_) {
-            const std::lock_guard lock(after_close());
-            return work.run(work);
-        }
+        if (closed_) [[unlikely]]
+            return run_closed(work);
         na->run_owned(work);
+    }
+    [[gnu::noinline]] static void run_closed(Work& work) noexcept {
+        const std::lock_guard lock(after_close());
+        work.run(work);
     }
     // The same from a thread that drives another context: never at once, but after close().
     void hand_over(Work& work) noexcept {
-        if (closed_) {
-            const std::lock_guard lock(after_close());
-            return work.run(work);
-        }
+        if (closed_) return run_closed(work);
         na->submit(work);
     }
     [[nodiscard]] const std::shared_ptr<na::Transport>& transport_of(const na::Port& port) const noexcept;

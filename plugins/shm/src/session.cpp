@@ -130,21 +130,22 @@ unsigned Session::receive() noexcept {
     unsigned did = 0;
     for (; did < records_max && !peer().ending(); ++did) {
         Record record;
-        bool message = reader_.next_message(record);
-        if (!message) {
-            const RingReader::Look look = reader_.next(record);
-            if (look == RingReader::Look::none) break;
-            if (look == RingReader::Look::broken) {
-                malformed();
-                break;
-            }
-            message = record.is_message();  // behind a skip
-        }
+        const bool plain = reader_.next_message(record, message_bytes_max_);
+        if (!plain && !next_of_any_kind(record)) break;
+        const bool message = plain || record.is_message();  // behind a skip
         if (message ? !deliver_message(record, arrival, receiver) : deliver(record) == 0) break;
         reader_.consume();
     }
     if (reader_.room_due()) give_room_back();
     return did;
+}
+
+// False: there is none to be delivered.
+bool Session::next_of_any_kind(Record& record) noexcept {
+    const RingReader::Look look = reader_.next(record);
+    const bool too_large = record.is_message() && record.bytes > message_bytes_max_;
+    if (look == RingReader::Look::broken || (look == RingReader::Look::record && too_large)) malformed();
+    return look == RingReader::Look::record && !too_large;
 }
 
 void Session::malformed(const char* what) noexcept {
@@ -196,12 +197,9 @@ Errc Session::deliver_access(const Record& record) noexcept {
     return Errc::ok;
 }
 
-// Copied at once: this frees the ring, and the peer can no longer change the bytes.
+// Requires: no more than message_bytes_max_. Copied at once: this frees the ring, and the peer can no longer change the
+// bytes.
 bool Session::deliver_message(const Record& record, na::Arrival& arrival, na::Receiver& receiver) noexcept {
-    if (record.bytes > message_bytes_max_) {
-        malformed();
-        return false;
-    }
     na::ReceiveBlocks& blocks = port_->blocks();
     const Bytes room = blocks.room();
     if (room.empty()) return false;

@@ -73,6 +73,7 @@ class Session final : public PoolSlot, public na::FdEvents, public na::RemoteAcc
   private:
     void ring_bell(std::uint64_t armed) noexcept;
     void lost() noexcept;
+    [[nodiscard, gnu::noinline]] bool next_of_any_kind(Record& record) noexcept;
     [[nodiscard]] unsigned deliver(const Record& record) noexcept;
     [[nodiscard]] bool deliver_message(const Record& record, na::Arrival& arrival, na::Receiver& receiver) noexcept;
     [[nodiscard]] Errc deliver_access(const Record& record) noexcept;
