@@ -93,7 +93,7 @@ class ContextCore final : public na::Receiver {
     void on_delayed(na::Peer& peer, na::OpKind kind, na::Tag tag, Bytes message) noexcept override;
     void request_sent(Call& call) noexcept;
     void finish(Call& call, Errc result) noexcept;
-    void finish_answered(Call& call) noexcept;
+    void finish_answered(Call& call, PeerBook& book, TimeUs now) noexcept;
     void hand_to_caller(Call& call) noexcept;
     void let_go(Call& call, bool unanswered, bool target_may_know) noexcept;
     void complete_if_over(Call& call) noexcept;

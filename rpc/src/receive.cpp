@@ -72,7 +72,8 @@ void ContextCore::start(Request& request) noexcept {
 
 void ContextCore::on_unexpected(na::Arrival& arrival) noexcept {
     auto* const book = static_cast<PeerBook*>(arrival.source->upper);
-    if (!book || !book->open) return on_first_message(arrival);
+    if (!book || !book->open) [[unlikely]]
+        return on_first_message(arrival);
     book->heard = na->now_us();
     const bool plain = PlainRequest::is_plain(arrival.bytes);
     if (!plain && frame_kind(arrival.bytes) == static_cast<std::uint8_t>(FrameKind::control)) {
@@ -82,7 +83,8 @@ void ContextCore::on_unexpected(na::Arrival& arrival) noexcept {
         return end_session(*book, "sends requests without credits");
     if (book->account.granted() == 0) [[unlikely]]
         watch_starving(*book);
-    if (!plain || !accept_plain(*book, arrival)) accept_request(*book, arrival);
+    if (!plain || !accept_plain(*book, arrival)) [[unlikely]]
+        accept_request(*book, arrival);
 }
 
 void ContextCore::on_first_message(na::Arrival& arrival) noexcept {
@@ -113,8 +115,10 @@ void ContextCore::on_first_message(na::Arrival& arrival) noexcept {
 inline bool ContextCore::accept_plain(PeerBook& book, na::Arrival& arrival) noexcept {
     const PlainRequest frame(arrival.bytes.data());
     const std::size_t bytes = frame.payload_bytes();
-    if (bytes > Request::small_bytes_max || frame.time_left_us() == 0) return false;
-    if (closing_ || tombstones_used || engine.draining()) return false;
+    if (bytes > Request::small_bytes_max || frame.time_left_us() == 0) [[unlikely]]
+        return false;
+    if (closing_ || tombstones_used || engine.draining()) [[unlikely]]
+        return false;
     const Handler* const handler = engine.find(frame.rpc(), frame.provider());
     if (!handler) [[unlikely]]
         return false;

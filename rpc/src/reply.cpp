@@ -38,10 +38,11 @@ inline bool ContextCore::take_plain_reply(PeerBook& book, na::Arrival& arrival) 
         return false;
     if (!copy_small_reply(call, arrival.bytes.subspan(reply_header_bytes), call.output_)) [[unlikely]]
         return false;
-    book.heard = na->now_us();
+    const TimeUs now = na->now_us();
+    book.heard = now;
     book.credits += frame.credits();
     call.output_shape_ = frame.shape();
-    finish_answered(call);
+    finish_answered(call, book, now);
     settle_reply(book);
     pump(book);
     drop_book_if_idle(book);
@@ -51,7 +52,8 @@ inline bool ContextCore::take_plain_reply(PeerBook& book, na::Arrival& arrival) 
 void ContextCore::on_expected(na::Arrival& arrival) noexcept {
     auto* const book = static_cast<PeerBook*>(arrival.source->upper);
     const bool plain = book && PlainReply::is_plain(arrival.bytes);
-    if (!plain || !take_plain_reply(*book, arrival)) take_any_reply(arrival);
+    if (!plain || !take_plain_reply(*book, arrival)) [[unlikely]]
+        take_any_reply(arrival);
 }
 
 void ContextCore::take_any_reply(na::Arrival& arrival) noexcept {
