@@ -226,6 +226,10 @@ inline void ContextCore::request_left(Call& call, PeerBook& book) noexcept {
         queued_bytes -= call.input_bytes_;
         --queued_calls;
     }
+    note_sent(call, book);
+}
+
+inline void ContextCore::note_sent(Call& call, PeerBook& book) noexcept {
     ++book.sent;
     call.state_ = Call::State::sent;
     call.was_sent_ = true;
@@ -269,25 +273,25 @@ inline std::uint32_t ContextCore::write_request(Call& call, const PeerBook& book
     return static_cast<std::uint32_t>(request_header_bytes + call.input_bytes_ + behind_payload(header.flags));
 }
 
-// By the short way, if the transport takes it at once: then it has left. A one-way call goes the whole way, since it
-// completes when it has left. False when the transport cannot take it now.
-[[gnu::always_inline]] inline bool ContextCore::send_short_way(Call& call, PeerBook& book,
+// By the short way, if the transport takes it at once: then it has left.
+[[gnu::always_inline]] inline bool ContextCore::leaves_at_once(const Call& call, PeerBook& book,
                                                                std::uint32_t bytes) noexcept {
-    if (!book.open ||
-        !na->send_now(*book.peer, na::OpKind::send_unexpected, call.id(), ConstBytes(call.message_->payload, bytes))) {
-        return send_whole_way(call, bytes);
-    }
-    request_left(call, book);
-    ++book.replies_owed;
-    ++replies_owed;
-    return true;
+    return book.open && na->send_now(*book.peer, na::OpKind::send_unexpected, call.id(),
+                                     ConstBytes(call.message_->payload, bytes));
 }
 
-// What write_request() would have nothing to say of but the arguments. Requires: no other call waits.
+// What write_request() would have nothing to say of but the arguments, and no other call waits. False when the
+// transport cannot take it now.
 [[gnu::always_inline]] inline bool ContextCore::send_plain(Call& call, PeerBook& book, std::uint64_t left) noexcept {
     PlainRequest::encode(call.message_->payload, call.input_bytes_, call.args.rpc, left, call.args.shape,
                          call.args.provider);
-    return send_short_way(call, book, static_cast<std::uint32_t>(request_header_bytes) + call.input_bytes_);
+    const std::uint32_t bytes = static_cast<std::uint32_t>(request_header_bytes) + call.input_bytes_;
+    if (!leaves_at_once(call, book, bytes)) [[unlikely]]
+        return send_whole_way(call, bytes);
+    note_sent(call, book);
+    ++book.replies_owed;
+    ++replies_owed;
+    return true;
 }
 
 // Mostly a call's deadline is behind that of the call before: those are a queue, which has one timer for its first.
@@ -321,8 +325,8 @@ void ContextCore::submit(Call& call) noexcept {
     call.state_ = Call::State::queued;
     const bool abandoned = call.phase_.load(std::memory_order_relaxed) == Call::Phase::abandoned;
     if (call.canceled_early_ || abandoned || closed_) return finish(call, Errc::canceled);
-    const TimeUs now = call.args.deadline == time_never ? na->now_us() : na->present_us();
     const TimeUs deadline = call.args.deadline;
+    const TimeUs now = deadline == time_never ? 0 : na->present_us();
     if (deadline <= now) return finish(call, Errc::timed_out);
     na::Peer* peer = na->known_peer(call.to_);
     if (!peer) {
@@ -341,10 +345,10 @@ void ContextCore::submit(Call& call) noexcept {
     watch_deadline(call);
     // Nothing waits in front of it: not by way of the queue, unless it has to wait.
     if (book->queued.empty() && may_send(*book)) {
-        const bool plain = !call.whole_way_ && !call.args.one_way && !call.args.timed && !call.args.trace &&
+        const bool plain = !call.whole_way_ && !(call.args.one_way | call.args.timed) && !call.args.trace &&
                            frame_flags == 0;
-        const std::uint64_t left = deadline == time_never ? time_left_none : deadline - now;
-        if (plain ? send_plain(call, *book, left) : send(call)) return;
+        static_assert(time_never == time_left_none);
+        if (plain ? send_plain(call, *book, deadline - now) : send(call)) return;
     }
     if (queued_bytes + call.input_bytes_ > options.queued_bytes_max) return finish(call, Errc::overloaded);
     enter_queue(call, false);
@@ -409,7 +413,12 @@ Errc ContextCore::post_request(Call& call, std::uint32_t bytes) noexcept {
 bool ContextCore::send(Call& call) noexcept {
     PeerBook& book = *call.book_;
     const std::uint32_t bytes = write_request(call, book);
-    return call.args.one_way ? send_whole_way(call, bytes) : send_short_way(call, book, bytes);
+    // One that is one-way completes when it has left, which is told on the whole way only.
+    if (call.args.one_way || !leaves_at_once(call, book, bytes)) return send_whole_way(call, bytes);
+    request_left(call, book);
+    ++book.replies_owed;
+    ++replies_owed;
+    return true;
 }
 
 bool ContextCore::send_whole_way(Call& call, std::uint32_t bytes) noexcept {

@@ -80,9 +80,10 @@ class ContextCore final : public na::Receiver {
     [[nodiscard]] std::uint32_t write_request(Call& call, const PeerBook& book) const noexcept;
     [[nodiscard, gnu::noinline]] bool send(Call& call) noexcept;
     [[nodiscard]] bool send_plain(Call& call, PeerBook& book, std::uint64_t left) noexcept;
-    [[nodiscard]] bool send_short_way(Call& call, PeerBook& book, std::uint32_t bytes) noexcept;
+    [[nodiscard]] bool leaves_at_once(const Call& call, PeerBook& book, std::uint32_t bytes) noexcept;
     [[nodiscard, gnu::noinline]] bool send_whole_way(Call& call, std::uint32_t bytes) noexcept;
     void request_left(Call& call, PeerBook& book) noexcept;
+    void note_sent(Call& call, PeerBook& book) noexcept;
     [[nodiscard]] Errc post_request(Call& call, std::uint32_t bytes) noexcept;
     void watch_deadline(Call& call) noexcept;
     [[gnu::noinline]] void watch_deadline_alone(Call& call) noexcept;
