@@ -280,11 +280,19 @@ inline std::uint32_t ContextCore::write_request(Call& call, const PeerBook& book
                                      ConstBytes(call.message_->payload, bytes));
 }
 
-// What write_request() would have nothing to say of but the arguments, and no other call waits. False when the
+void ContextCore::ask_for_times(Call& call) const noexcept {
+    PlainRequest::ask_for_times(call.message_->payload);
+    call.sent_us_ = na->clock().now_us();
+    call.times_came_ = false;
+}
+
+// What write_request() would have little to say of but the arguments, and no other call waits. False when the
 // transport cannot take it now.
 [[gnu::always_inline]] inline bool ContextCore::send_plain(Call& call, PeerBook& book, std::uint64_t left) noexcept {
     PlainRequest::encode(call.message_->payload, call.input_bytes_, call.args.rpc, left, call.args.shape,
                          call.args.provider);
+    if (call.args.timed) [[unlikely]]
+        ask_for_times(call);
     const std::uint32_t bytes = static_cast<std::uint32_t>(request_header_bytes) + call.input_bytes_;
     if (!leaves_at_once(call, book, bytes)) [[unlikely]]
         return send_whole_way(call, bytes);
@@ -345,8 +353,7 @@ void ContextCore::submit(Call& call) noexcept {
     watch_deadline(call);
     // Nothing waits in front of it: not by way of the queue, unless it has to wait.
     if (book->queued.empty() && may_send(*book)) {
-        const bool plain = !call.whole_way_ && !(call.args.one_way | call.args.timed) && !call.args.trace &&
-                           frame_flags == 0;
+        const bool plain = !call.whole_way_ && !call.args.one_way && !call.args.trace && frame_flags == 0;
         static_assert(time_never == time_left_none);
         if (plain ? send_plain(call, *book, deadline - now) : send(call)) return;
     }

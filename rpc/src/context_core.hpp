@@ -79,6 +79,7 @@ class ContextCore final : public na::Receiver {
     void enter_queue(Call& call, bool first) noexcept;
     [[nodiscard]] std::uint32_t write_request(Call& call, const PeerBook& book) const noexcept;
     [[nodiscard, gnu::noinline]] bool send(Call& call) noexcept;
+    [[gnu::noinline]] void ask_for_times(Call& call) const noexcept;
     [[nodiscard]] bool send_plain(Call& call, PeerBook& book, std::uint64_t left) noexcept;
     [[nodiscard]] bool leaves_at_once(const Call& call, PeerBook& book, std::uint32_t bytes) noexcept;
     [[nodiscard, gnu::noinline]] bool send_whole_way(Call& call, std::uint32_t bytes) noexcept;
@@ -141,8 +142,9 @@ class ContextCore final : public na::Receiver {
 
     // Replies (reply.cpp).
     void on_expected(na::Arrival& arrival) noexcept override;
-    [[nodiscard]] bool take_plain_reply(PeerBook& book, na::Arrival& arrival) noexcept;
+    [[nodiscard]] bool take_plain_reply(PeerBook& book, na::Arrival& arrival, bool timed) noexcept;
     [[gnu::noinline]] void take_any_reply(na::Arrival& arrival) noexcept;
+    static void take_times(Call& call, ConstBytes reply) noexcept;
     [[nodiscard]] static bool copy_small_reply(Call& call, ConstBytes payload, ConstBytes& kept) noexcept;
     [[nodiscard]] Errc keep_reply(Call& call, na::Arrival& arrival, ConstBytes payload, ConstBytes& kept) noexcept;
     void release_reply(Call& call) noexcept;
@@ -204,8 +206,7 @@ class ContextCore final : public na::Receiver {
     static void copy_input(Request& request, ConstBytes payload) noexcept;
     [[nodiscard]] TimeUs deadline_of(std::uint64_t time_left_us) const noexcept;
     void describe(Request& request, const RequestHeader& header, const Handler* handler) noexcept;
-    void describe_unusual(Request& request, const RequestHeader& header) noexcept;
-    [[gnu::cold]] void describe_unusual(Request& request, ConstBytes frame) noexcept;
+    [[gnu::noinline]] void describe_unusual(Request& request, std::uint16_t flags, const TraceContext& trace) noexcept;
     [[nodiscard]] Errc admit(Request& request, const RequestHeader& header) noexcept;
     [[nodiscard]] static Errc take_input(Request& request, na::Arrival& arrival, ConstBytes payload) noexcept;
     [[nodiscard]] bool crowded(const PeerBook& book) const noexcept;
@@ -216,7 +217,8 @@ class ContextCore final : public na::Receiver {
     void run_handler(Request& request) noexcept;  // trigger
     void answer_now(Request& request, Errc code) noexcept;
     [[nodiscard, gnu::noinline]] ConstBytes write_reply(Request& request, std::uint16_t given) const noexcept;
-    [[nodiscard, gnu::cold]] ConstBytes write_timed_reply(Request& request, ReplyHeader& header) const noexcept;
+    [[nodiscard]] ConstBytes write_timed_reply(Request& request, ReplyHeader& header) const noexcept;
+    [[nodiscard, gnu::noinline]] ConstBytes add_times(const Request& request, ConstBytes reply) const noexcept;
     [[nodiscard]] TargetTimes times_of(const Request& request) const noexcept;
     [[nodiscard]] bool reply_at_once(Request& request) noexcept;
     [[nodiscard]] bool reply_short_way(Request& request) noexcept;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Plain frames, which most are: a request whose arguments come along, and a reply with a small result and no flags, neither
-// with a checksum. Whether one is plain shows in its first word, and its fields are read where they lie. They are frames
+// Plain frames, which most are: a request whose arguments come along, and a reply with a result that does, neither with a
+// checksum. Whether one is plain shows in its first word, and its fields are read where they lie. They are frames
 // like any other: the functions of frame.hpp read and write the same bytes.
 #pragma once
 
@@ -39,18 +39,26 @@ class PlainRequest {
         constexpr std::uint32_t any = std::uint32_t{flag_hungry | flag_trace | flag_times} << 16;
         if (frame.size() < request_header_bytes) return false;
         const PlainRequest request(frame.data());
-        const std::size_t behind = (request.flags() & flag_trace) != 0 ? trace_bytes : 0;
+        const std::size_t behind = request.traced() ? trace_bytes : 0;
         return (detail::load<std::uint32_t>(frame.data()) & ~any) == detail::request_begins &&
                request.payload_bytes() + behind == frame.size() - request_header_bytes &&
                detail::load<std::uint32_t>(frame.data() + 28) == 0;
     }
     [[nodiscard]] std::uint16_t flags() const noexcept { return detail::load<std::uint16_t>(at_ + 2); }
+    [[nodiscard]] bool traced() const noexcept { return (flags() & flag_trace) != 0; }
     [[nodiscard]] std::size_t payload_bytes() const noexcept { return detail::load<std::uint32_t>(at_ + 4); }
     [[nodiscard]] RpcId rpc() const noexcept { return detail::load<RpcId>(at_ + 8); }
     [[nodiscard]] std::uint64_t time_left_us() const noexcept { return detail::load<std::uint64_t>(at_ + 16); }
     [[nodiscard]] std::uint16_t shape() const noexcept { return detail::load<std::uint16_t>(at_ + 24); }
     [[nodiscard]] ProviderId provider() const noexcept { return detail::load<ProviderId>(at_ + 26); }
     [[nodiscard]] const std::byte* payload() const noexcept { return at_ + request_header_bytes; }
+
+    // Requires: traced().
+    [[nodiscard]] TraceContext trace() const noexcept {
+        const std::byte* const trace = payload() + payload_bytes();
+        return {{detail::load<std::uint64_t>(trace), detail::load<std::uint64_t>(trace + 8)},
+                detail::load<std::uint64_t>(trace + 16)};
+    }
 
     // One without flags, in front of the payload, which is in its place already.
     static void encode(std::byte* at, std::uint32_t payload_bytes, RpcId rpc, std::uint64_t time_left_us,
@@ -60,6 +68,7 @@ class PlainRequest {
         detail::store(at + 16, time_left_us);
         detail::store(at + 24, std::uint64_t{provider} << 16 | shape);
     }
+    static void ask_for_times(std::byte* at) noexcept { detail::store(at + 2, flag_times); }
 
   private:
     const std::byte* at_;
@@ -69,13 +78,16 @@ class PlainReply {
   public:
     // Requires: is_plain().
     explicit PlainReply(const std::byte* frame) noexcept : at_(frame) {}
-    [[nodiscard]] static bool is_plain(ConstBytes frame) noexcept {
-        if (frame.size() < reply_header_bytes) return false;
-        const std::byte* const at = frame.data();
-        return detail::load<std::uint32_t>(at) == detail::reply_begins &&
-               detail::load<std::uint32_t>(at + 4) == frame.size() - reply_header_bytes &&
-               detail::load<std::uint32_t>(at + 12) == 0;
+    // With times, or without.
+    [[nodiscard]] static bool is_plain(ConstBytes frame, bool timed) noexcept {
+        const std::uint32_t flags = timed ? std::uint32_t{flag_times} << 16 : 0;
+        const std::size_t behind = timed ? times_bytes : 0;
+        return frame.size() >= reply_header_bytes &&
+               detail::load<std::uint32_t>(frame.data()) == (detail::reply_begins | flags) &&
+               PlainReply(frame.data()).payload_bytes() + behind == frame.size() - reply_header_bytes &&
+               detail::load<std::uint32_t>(frame.data() + 12) == 0;
     }
+    [[nodiscard]] std::size_t payload_bytes() const noexcept { return detail::load<std::uint32_t>(at_ + 4); }
     [[nodiscard]] std::uint16_t shape() const noexcept { return detail::load<std::uint16_t>(at_ + 8); }
     [[nodiscard]] std::uint16_t credits() const noexcept { return detail::load<std::uint16_t>(at_ + 10); }
     [[nodiscard]] const std::byte* payload() const noexcept { return at_ + reply_header_bytes; }
@@ -84,6 +96,12 @@ class PlainReply {
                        std::uint16_t credits) noexcept {
         detail::store(at, std::uint64_t{payload_bytes} << 32 | detail::reply_begins);
         detail::store(at + 8, std::uint64_t{credits} << 16 | shape);
+    }
+    // Requires: room for them behind the payload.
+    static void add_times(std::byte* at, const TargetTimes& times) noexcept {
+        const std::size_t payload_bytes = PlainReply(at).payload_bytes();
+        detail::store(at + 2, flag_times);
+        encode_times(times, {at + reply_header_bytes + payload_bytes, times_bytes});
     }
 
   private:

@@ -40,25 +40,18 @@ void ContextCore::describe(Request& request, const RequestHeader& header, const 
     request.rpc_ = header.rpc;
     request.provider_ = header.provider;
     request.shape_ = header.shape;
-    describe_unusual(request, header);
+    describe_unusual(request, header.flags, header.trace);
     if ((header.flags & flag_hungry) != 0) request.book_->account.set_hungry(true);
     request.deadline_ = deadline_of(header.time_left_us);
 }
 
 // What most requests do not ask.
-void ContextCore::describe_unusual(Request& request, const RequestHeader& header) noexcept {
+void ContextCore::describe_unusual(Request& request, std::uint16_t flags, const TraceContext& trace) noexcept {
     static_assert(flag_trace >> 4 == Request::asks_trace && flag_times >> 4 == Request::asks_times);
-    request.asks_ = static_cast<std::uint8_t>(header.flags >> 4 & (Request::asks_trace | Request::asks_times));
-    request.trace_ = header.trace;
+    request.asks_ = static_cast<std::uint8_t>(flags >> 4 & (Request::asks_trace | Request::asks_times));
+    request.trace_ = trace;
     request.came_us_ = na->now_us();
     request.handler_us_ = 0;
-}
-
-void ContextCore::describe_unusual(Request& request, ConstBytes frame) noexcept {
-    RequestHeader header;
-    ConstBytes payload;
-    (void)decode_request(frame, header, payload);  // it is plain, so that nothing can be wrong with it
-    describe_unusual(request, header);
 }
 
 // To the handler, by way of the completion queue.
@@ -106,7 +99,7 @@ void ContextCore::on_first_message(na::Arrival& arrival) noexcept {
     request.shape_ = frame.shape();
     request.deadline_ = deadline_of(frame.time_left_us());
     if (((flags & (flag_trace | flag_times)) | request.asks_) != 0) [[unlikely]]
-        describe_unusual(request, arrival.bytes);
+        describe_unusual(request, flags, frame.traced() ? frame.trace() : TraceContext());
     if ((flags & flag_hungry) != 0) book.account.set_hungry(true);
 }
 

@@ -27,8 +27,13 @@ inline bool ContextCore::copy_small_reply(Call& call, ConstBytes payload, ConstB
     return true;
 }
 
+inline void ContextCore::take_times(Call& call, ConstBytes reply) noexcept {
+    call.target_times_ = decode_times(reply);
+    call.times_came_ = true;
+}
+
 // The answer to a call that went the short way, with a small result. False, and nothing has changed: it is none.
-inline bool ContextCore::take_plain_reply(PeerBook& book, na::Arrival& arrival) noexcept {
+[[gnu::always_inline]] inline bool ContextCore::take_plain_reply(PeerBook& book, na::Arrival& arrival, bool timed) noexcept {
     const PlainReply frame(arrival.bytes.data());
     Call* const found = calls.at(static_cast<std::uint32_t>(arrival.tag & ((1u << call_slot_bits) - 1)));
     if (!found || found->id() != arrival.tag || found->book_ != &book) [[unlikely]]
@@ -36,8 +41,9 @@ inline bool ContextCore::take_plain_reply(PeerBook& book, na::Arrival& arrival) 
     Call& call = *found;
     if (call.state_ != Call::State::sent || call.whole_way_) [[unlikely]]
         return false;
-    if (!copy_small_reply(call, arrival.bytes.subspan(reply_header_bytes), call.output_)) [[unlikely]]
+    if (!copy_small_reply(call, {frame.payload(), frame.payload_bytes()}, call.output_)) [[unlikely]]
         return false;
+    if (timed) take_times(call, arrival.bytes);
     const TimeUs now = na->now_us();
     book.heard = now;
     book.credits += frame.credits();
@@ -51,14 +57,15 @@ inline bool ContextCore::take_plain_reply(PeerBook& book, na::Arrival& arrival) 
 
 void ContextCore::on_expected(na::Arrival& arrival) noexcept {
     auto* const book = static_cast<PeerBook*>(arrival.source->upper);
-    const bool plain = book && PlainReply::is_plain(arrival.bytes);
-    if (!plain || !take_plain_reply(*book, arrival)) [[unlikely]]
+    const bool plain = book && PlainReply::is_plain(arrival.bytes, false);
+    if (!plain || !take_plain_reply(*book, arrival, false)) [[unlikely]]
         take_any_reply(arrival);
 }
 
 void ContextCore::take_any_reply(na::Arrival& arrival) noexcept {
     PeerBook* book = book_of(*arrival.source);
     if (!book) return;
+    if (PlainReply::is_plain(arrival.bytes, true) && take_plain_reply(*book, arrival, true)) return;
     book->heard = na->now_us();
     ReplyHeader header;
     ConstBytes payload;
@@ -78,10 +85,7 @@ void ContextCore::take_any_reply(na::Arrival& arrival) noexcept {
     if (matches) {
         if (call->state_ == Call::State::sent) {
             if (decoded == Errc::ok) {
-                if ((header.flags & flag_times) != 0) {
-                    call->target_times_ = decode_times(arrival.bytes);
-                    call->times_came_ = true;
-                }
+                if ((header.flags & flag_times) != 0) take_times(*call, arrival.bytes);
                 accept_reply(*call, arrival, header, payload);
             } else {
                 if (decoded == Errc::bad_checksum) {

@@ -118,6 +118,14 @@ ConstBytes ContextCore::write_timed_reply(Request& request, ReplyHeader& header)
     return {request.message_->payload, bytes};
 }
 
+// The same to a plain reply that is written.
+ConstBytes ContextCore::add_times(const Request& request, ConstBytes reply) const noexcept {
+    const Bytes room = request.message_->bytes();
+    if (reply.size() + times_bytes > room.size()) return reply;
+    PlainReply::add_times(room.data(), times_of(request));
+    return room.first(reply.size() + times_bytes);
+}
+
 TargetTimes ContextCore::times_of(const Request& request) const noexcept {
     const auto span = [](TimeUs from, TimeUs to) {
         return static_cast<std::uint32_t>(std::min<TimeUs>(to - std::min(from, to), ~std::uint32_t{0}));
@@ -137,8 +145,10 @@ TargetTimes ContextCore::times_of(const Request& request) const noexcept {
     if (!request.credit_returned_) account.come_back();
     const std::uint16_t credits = credits_for(book);
     ConstBytes reply(request.message_->payload, reply_header_bytes + request.output_bytes_);
-    if (request.answer_ == Errc::ok && frame_flags == 0 && !request.timed()) [[likely]] {
+    if (request.answer_ == Errc::ok && frame_flags == 0) [[likely]] {
         PlainReply::encode(request.message_->payload, request.output_bytes_, request.output_shape_, credits);
+        if (request.timed()) [[unlikely]]
+            reply = add_times(request, reply);
     } else {
         reply = write_reply(request, credits);
     }

@@ -45,9 +45,11 @@ void try_reply(ConstBytes in) {
     ReplyHeader header;
     ConstBytes payload;
     const Errc decoded = decode_reply(in, header, payload);
-    if (PlainReply::is_plain(in)) {
+    for (const bool timed : {false, true}) {
+        if (!PlainReply::is_plain(in, timed)) continue;
         const PlainReply plain(in.data());
-        CINNABAR_ASSERT(decoded == Errc::ok && header.result == Errc::ok && header.flags == 0);
+        CINNABAR_ASSERT(decoded == Errc::ok && header.result == Errc::ok && plain.payload_bytes() == payload.size());
+        CINNABAR_ASSERT(header.flags == (timed ? flag_times : 0));
         CINNABAR_ASSERT(plain.shape() == header.shape && plain.credits() == header.credits);
     }
     if (decoded != Errc::ok) return;

@@ -63,15 +63,17 @@ void expect_plain_request(ConstBytes bytes) {
     EXPECT_EQ(plain.provider(), header.provider);
     EXPECT_EQ(plain.payload(), payload.data());
     EXPECT_EQ(plain.payload_bytes(), payload.size());
+    EXPECT_EQ(plain.traced() ? plain.trace() : TraceContext(), header.trace);
 }
 
-void expect_plain_reply(ConstBytes bytes) {
+void expect_plain_reply(ConstBytes bytes, bool timed) {
     ReplyHeader header;
     ConstBytes payload;
     ASSERT_EQ(decode_reply(bytes, header, payload), Errc::ok);
     EXPECT_EQ(header.result, Errc::ok);
-    EXPECT_EQ(header.flags, 0u);
     const PlainReply plain(bytes.data());
+    EXPECT_EQ(header.flags, timed ? flag_times : 0);
+    EXPECT_EQ(plain.payload_bytes(), payload.size());
     EXPECT_EQ(plain.shape(), header.shape);
     EXPECT_EQ(plain.credits(), header.credits);
     EXPECT_EQ(plain.payload(), payload.data());
@@ -85,14 +87,16 @@ TEST(PlainFrame, WhatIsTakenForOneDecodesToTheSame) {
         if (plain) expect_plain_request(bytes);
         EXPECT_FALSE(PlainRequest::is_plain(ConstBytes(bytes).first(bytes.size() - 1)));
     }
-    const auto reply = reply_of(0);
-    ASSERT_TRUE(PlainReply::is_plain(reply));
-    expect_plain_reply(reply);
-    EXPECT_FALSE(PlainReply::is_plain(ConstBytes(reply).first(reply.size() - 1)));
-    EXPECT_FALSE(PlainRequest::is_plain(reply) || PlainReply::is_plain(request_of(0)));
-    for (const std::uint16_t flag : {flag_overflow, flag_checksum, flag_times}) {
-        EXPECT_FALSE(PlainReply::is_plain(reply_of(flag))) << flag;
+    for (const std::uint16_t flags : {std::uint16_t{0}, flag_overflow, flag_checksum, flag_times}) {
+        const auto reply = reply_of(flags);
+        for (const bool timed : {false, true}) {
+            const bool plain = flags == (timed ? flag_times : 0);
+            EXPECT_EQ(PlainReply::is_plain(reply, timed), plain) << flags;
+            if (plain) expect_plain_reply(reply, timed);
+            EXPECT_FALSE(PlainReply::is_plain(ConstBytes(reply).first(reply.size() - 1), timed));
+        }
     }
+    EXPECT_FALSE(PlainRequest::is_plain(reply_of(0)) || PlainReply::is_plain(request_of(0), false));
 }
 
 TEST(PlainFrame, NoBitOfAHeaderIsPassedOver) {
@@ -104,7 +108,8 @@ TEST(PlainFrame, NoBitOfAHeaderIsPassedOver) {
     for (std::size_t bit = 0; bit < reply_header_bytes * 8; ++bit) {
         auto bytes = reply_of(0);
         bytes[bit / 8] ^= std::byte{1} << bit % 8;
-        if (PlainReply::is_plain(bytes)) expect_plain_reply(bytes);
+        if (PlainReply::is_plain(bytes, false)) expect_plain_reply(bytes, false);
+        if (PlainReply::is_plain(bytes, true)) expect_plain_reply(bytes, true);
     }
 }
 
@@ -115,10 +120,20 @@ TEST(PlainFrame, IsWrittenAsAnyOther) {
     encode_request(header, expected);
     PlainRequest::encode(written.data(), 7, header.rpc, header.time_left_us, header.shape, header.provider);
     EXPECT_EQ(written, expected);
+    header.flags = flag_times;
+    encode_request(header, expected);
+    PlainRequest::ask_for_times(written.data());
+    EXPECT_EQ(written, expected);
     expected.assign(reply_header_bytes + 7, std::byte{0});
     written = expected;
     encode_reply({Errc::ok, 0, 7, 0x1234, 0x5678}, expected);
     PlainReply::encode(written.data(), 7, 0x1234, 0x5678);
+    EXPECT_EQ(written, expected);
+    expected.resize(expected.size() + times_bytes);
+    written = expected;
+    encode_reply({Errc::ok, flag_times, 7, 0x1234, 0x5678}, expected);
+    encode_times({4, 5}, Bytes(expected).last(times_bytes));
+    PlainReply::add_times(written.data(), {4, 5});
     EXPECT_EQ(written, expected);
 }
 
