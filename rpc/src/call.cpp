@@ -276,8 +276,8 @@ inline std::uint32_t ContextCore::write_request(Call& call, const PeerBook& book
 // By the short way, if the transport takes it at once: then it has left.
 [[gnu::always_inline]] inline bool ContextCore::leaves_at_once(const Call& call, PeerBook& book,
                                                                std::uint32_t bytes) noexcept {
-    return book.open && na->send_now(*book.peer, na::OpKind::send_unexpected, call.id(),
-                                     ConstBytes(call.message_->payload, bytes));
+    return book.open &&
+           na->send_now(*book.peer, na::OpKind::send_unexpected, call.id(), ConstBytes(call.message_->payload, bytes));
 }
 
 void ContextCore::ask_for_times(Call& call) const noexcept {

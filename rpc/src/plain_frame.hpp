@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Plain frames, which most are: a request whose arguments come along, and a reply with a result that does, neither with a
-// checksum. Whether one is plain shows in its first word, and its fields are read where they lie. They are frames
+// Plain frames, which most are: a request whose arguments come along, and a reply with a result that does, neither with
+// a checksum. Whether one is plain shows in its first word, and its fields are read where they lie. They are frames
 // like any other: the functions of frame.hpp read and write the same bytes.
 #pragma once
 

@@ -33,7 +33,8 @@ inline void ContextCore::take_times(Call& call, ConstBytes reply) noexcept {
 }
 
 // The answer to a call that went the short way, with a small result. False, and nothing has changed: it is none.
-[[gnu::always_inline]] inline bool ContextCore::take_plain_reply(PeerBook& book, na::Arrival& arrival, bool timed) noexcept {
+[[gnu::always_inline]] inline bool ContextCore::take_plain_reply(PeerBook& book, na::Arrival& arrival,
+                                                                 bool timed) noexcept {
     const PlainReply frame(arrival.bytes.data());
     Call* const found = calls.at(static_cast<std::uint32_t>(arrival.tag & ((1u << call_slot_bits) - 1)));
     if (!found || found->id() != arrival.tag || found->book_ != &book) [[unlikely]]

@@ -115,8 +115,8 @@ class RingReader {
     [[nodiscard]] bool empty() const noexcept { return first_word().load(std::memory_order_acquire) == 0; }
     // The next record: its header is a copy, its payload (see payload()) lies in shared memory still.
     [[nodiscard]] Look next(Record& out) noexcept;
-    // The same if it is a message of at most `bytes_max`, as most are. Without a payload: it is anything else, for which
-    // next() is to be asked.
+    // The same if it is a message of at most `bytes_max`, as most are. Without a payload: it is anything else, for
+    // which next() is to be asked.
     struct Message {
         const std::byte* payload = nullptr;  // in shared memory still, as of payload()
         std::uint32_t bytes = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "frame.hpp"
+
 #include "plain_frame.hpp"
 
 #include <gtest/gtest.h>
