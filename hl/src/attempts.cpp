@@ -50,6 +50,12 @@ TaskContext Attempts::begin(const TaskContext* outer) {
 
 bool Attempts::has_quota() const noexcept { return caller_.core->quota.limits(); }
 
+bool Attempts::enters_at_once(std::uint64_t bytes) {
+    if (!caller_.core->quota.enters_at_once({to_, bytes, caller_.priority})) return false;
+    let_go_bytes_ = bytes;
+    return true;
+}
+
 Task<Errc> Attempts::enter(std::uint64_t bytes) {
     Task<Errc> wait = caller_.core->quota.enter(node().ref(), {to_, bytes, caller_.priority});
     const Errc entered = co_await wait;

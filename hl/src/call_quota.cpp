@@ -63,6 +63,13 @@ void CallQuota::wake() noexcept {
     }
 }
 
+bool CallQuota::enters_at_once(const Wish& wish) {
+    const std::lock_guard lock(mutex_);
+    if (!goes_at_once(wish)) return false;
+    take(wish);
+    return true;
+}
+
 Task<Errc> CallQuota::enter(NodeRef node, Wish wish) {
     const TaskContext* const outer = co_await this_task();
     StopScope pause(outer->stop_scope());

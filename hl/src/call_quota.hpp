@@ -26,6 +26,8 @@ class CallQuota {
         std::uint64_t bytes = 0;
         Priority priority = Priority::normal;
     };
+    // False: it has to wait. True: leave() is owed.
+    [[nodiscard]] bool enters_at_once(const Wish& wish);
     // Waits until the call may go: ok, and then leave() is owed. overloaded: too many wait; timed_out, canceled.
     [[nodiscard]] Task<Errc> enter(NodeRef node, Wish wish);
     void leave(const Wish& wish) noexcept;

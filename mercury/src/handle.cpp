@@ -12,7 +12,8 @@ using namespace cinnabar;
 
 namespace cinnabar::mercury {
 
-constinit thread_local SpareSlot<hg_handle> spare_handle;
+// The attribute has to stand here as well (na/src/context.cpp).
+[[gnu::tls_model("initial-exec")]] constinit thread_local SpareSlot<hg_handle> spare_handle;
 
 namespace {
 

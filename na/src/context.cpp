@@ -22,26 +22,29 @@ constexpr unsigned handed_over_max = 64;
 
 class SpinGuard {
   public:
-    SpinGuard(std::atomic_flag& flag, Threads threads) noexcept : flag_(threads == Threads::many ? &flag : nullptr) {
-        for (unsigned tries = 0; flag_ && flag_->test_and_set(std::memory_order_acquire); ++tries) {
-            if (tries > 32) ::sched_yield();
-        }
+    explicit SpinGuard(std::atomic_flag& flag) noexcept : flag_(flag) {
+        if (flag.test_and_set(std::memory_order_acquire)) [[unlikely]]
+            wait(flag);
     }
-    ~SpinGuard() {
-        if (flag_) flag_->clear(std::memory_order_release);
-    }
+    ~SpinGuard() { flag_.clear(std::memory_order_release); }
     SpinGuard(const SpinGuard&) = delete;
     SpinGuard& operator=(const SpinGuard&) = delete;
 
   private:
-    std::atomic_flag* flag_;
+    [[gnu::noinline]] static void wait(std::atomic_flag& flag) noexcept {
+        for (unsigned tries = 0; flag.test_and_set(std::memory_order_acquire); ++tries) {
+            if (tries > 32) ::sched_yield();
+        }
+    }
+    std::atomic_flag& flag_;
 };
 
 }  // namespace
 
 static_assert(offsetof(Op, work) == 0);
 
-constinit thread_local CallingUser calling_user;
+// The attribute has to stand here as well: where it is missing the thread's variables are found by a call.
+[[gnu::tls_model("initial-exec")]] constinit thread_local CallingUser calling_user;
 
 void Context::Impl::own() noexcept {
     constexpr unsigned looks_first = 32;
@@ -206,20 +209,31 @@ void Context::Impl::complete(Op& op, Errc result) noexcept {
 void Context::Impl::enqueue(Work& work) noexcept {
     fresh_.push_back(work);
     ++fresh_count_;
-    if (options_.threads == Threads::one || closed_) publish();
+    if (publishes_at_once_) [[unlikely]]
+        publish();
 }
 
 void Context::Impl::publish() noexcept {
     if (fresh_count_ == 0) return;
-    const SpinGuard guard(completions_lock_, options_.threads);
+    if (options_.threads == Threads::one) return publish_alone();
+    const SpinGuard guard(completions_lock_);
+    publish_alone();
+}
+
+inline void Context::Impl::publish_alone() noexcept {
     completions_.splice_back(fresh_);
     const std::uint32_t count = std::exchange(fresh_count_, 0);
     completions_count_.store(completions_count_.load(std::memory_order_relaxed) + count, std::memory_order_release);
 }
 
-Work* Context::Impl::pop_completion() noexcept {
+inline Work* Context::Impl::pop_completion() noexcept {
     if (completions_count_.load(std::memory_order_acquire) == 0) return nullptr;
-    const SpinGuard guard(completions_lock_, options_.threads);
+    if (options_.threads == Threads::one) return pop_completion_alone();
+    const SpinGuard guard(completions_lock_);
+    return pop_completion_alone();
+}
+
+inline Work* Context::Impl::pop_completion_alone() noexcept {
     Work* const work = completions_.pop_front();
     if (!work) return nullptr;
     completions_count_.store(completions_count_.load(std::memory_order_relaxed) - 1, std::memory_order_release);
@@ -265,14 +279,22 @@ void Context::gather_while(const std::atomic<std::uint32_t>* more) noexcept { mo
 
 void Context::run_owned(Work& work) noexcept {
     Impl& impl = *impl_;
-    if (calling_user.hands_to != &impl) return impl.run_owned_outside(work);
-    // A sleeper may take it, should this callback wait for what comes of it.
-    if (impl.submitted_.push(work) && impl.sleepers_.load(std::memory_order_seq_cst) != 0) impl.ring();
-    if (++calling_user.handed_over >= handed_over_max) impl.run_handed_over();
+    if (calling_user.hands_to != &impl) [[unlikely]]
+        return impl.run_owned_outside(work);
+    if (impl.submitted_.push(work)) [[unlikely]]
+        return impl.handed_over_first();
+    if (++calling_user.handed_over >= handed_over_max) [[unlikely]]
+        impl.run_handed_over();
+}
+
+// A sleeper may take it, should this callback wait for what comes of it.
+void Context::Impl::handed_over_first() noexcept {
+    if (sleepers_.load(std::memory_order_seq_cst) != 0) ring();
+    if (++calling_user.handed_over >= handed_over_max) run_handed_over();
 }
 
 // Not in a callback of this context.
-[[gnu::noinline]] void Context::Impl::run_owned_outside(Work& work) noexcept {
+void Context::Impl::run_owned_outside(Work& work) noexcept {
     if (options_.threads == Threads::one) return work.run(work);
     if (more_to_come && more_to_come->load(std::memory_order_relaxed) != 0) return submit(work);
     if (!try_own()) {
@@ -301,16 +323,17 @@ TimeUs Context::callback_ends() noexcept {
 }
 
 unsigned Context::trigger(unsigned count_max) noexcept {
-    if (impl_->owned_here()) return 0;
-    const CallingUser outer = std::exchange(calling_user, impl_->calling_user_of());
+    Impl& impl = *impl_;
+    if (impl.owned_here()) return 0;
+    const CallingUser outer = std::exchange(calling_user, impl.calling_user_of());
     unsigned count = 0;
     while (count < count_max) {
-        Work* work = impl_->pop_completion();
+        Work* const work = impl.pop_completion();
         if (!work) break;
         calling_user.ran = ++count;
         work->run(*work);
     }
-    if (calling_user.handed_over != 0 || calling_user.unsent != 0) impl_->run_handed_over();
+    if (calling_user.handed_over != 0 || calling_user.unsent != 0) impl.run_handed_over();
     calling_user = outer;
     return count;
 }

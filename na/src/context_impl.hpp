@@ -97,8 +97,11 @@ class Context::Impl final : public PortHost {
 
     void enqueue(Work& work) noexcept;
     void publish() noexcept;
+    void publish_alone() noexcept;
     [[nodiscard]] Work* pop_completion() noexcept;
-    void run_owned_outside(Work& work) noexcept;
+    [[nodiscard]] Work* pop_completion_alone() noexcept;
+    [[gnu::noinline]] void run_owned_outside(Work& work) noexcept;
+    [[gnu::noinline]] void handed_over_first() noexcept;
 
     // Progress (sleep.cpp).
     unsigned progress(Microseconds timeout) noexcept;
@@ -128,6 +131,7 @@ class Context::Impl final : public PortHost {
     TimeUs now_;
     std::uint32_t ops_posted_ = 0;
     bool closed_ = false;
+    bool publishes_at_once_ = options_.threads == Threads::one;  // or it is closed
     bool rung_ = false;  // somebody called wake(): progress() returns, with nothing done if need be
     IntrusiveQueue<Work, &Work::next_work> retries_;  // ops handed over that a port had no room for
     TimeUs kernel_looked_at_ = 0;                     // when epoll was asked

@@ -74,7 +74,7 @@ Context::Impl::Impl(std::span<Transport* const> transports, const ContextOptions
 void Context::Impl::close() noexcept {
     if (closed_) return;
     own();
-    closed_ = true;
+    closed_ = publishes_at_once_ = true;
     for (const auto& port : ports_) port->close();  // completes what is posted
     while (!retries_.empty() || !submitted_.empty()) (void)run_submitted();
     if (options_.threads == Threads::many) disown();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A call's way out: made, filled, queued for a credit, sent, ended once, delivered, freed.
 #include "context_core.hpp"
+#include "plain_frame.hpp"
 
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/base/test_yield.hpp>
@@ -9,34 +10,81 @@
 #include <cstring>
 
 namespace cinnabar::rpc {
+
+// Fifteen cache lines. A slot more than that costs a miss with many calls in flight.
+static_assert(sizeof(Call) <= 960);
+
 namespace {
 
 Call& call_of(void* user) { return *static_cast<Call*>(user); }
 
 }  // namespace
 
-constinit thread_local SpareSlot<Call> spare_call;
+// The attribute has to stand here as well (na/src/context.cpp).
+[[gnu::tls_model("initial-exec")]] constinit thread_local SpareSlot<Call> spare_call;
 
+void ContextCore::renew_whole_way(Call& call) noexcept {
+    call.app_code_ = 0;
+    call.app_text_ = {};
+    call.awaiting_release_ = call.forwards_ = call.fence_failed_ = call.overflow_ = false;
+    call.whole_way_ = false;
+    call.never_left_ = call.may_have_left_ = false;
+    call.place_ = 0;
+}
+
+// As new, but not free yet.
+[[gnu::always_inline]] inline void ContextCore::renew(Call& call) noexcept {
+    if (call.whole_way_) [[unlikely]]
+        renew_whole_way(call);
+    call.output_ = {};
+    call.output_shape_ = 0;
+    call.completed_ = call.nothing_left_ = call.canceled_early_ = false;
+    call.was_sent_ = false;
+    call.result_ = Errc::ok;
+    call.state_ = Call::State::idle;
+    call.began_us = 0;
+    call.generation_.store(call.generation_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    call.phase_.store(Call::Phase::outside, std::memory_order_relaxed);
+}
+
+// Any thread. Requires: it holds nothing but its message.
+[[gnu::always_inline]] inline void ContextCore::reuse(Call& call) noexcept {
+    renew(call);
+    spare_call.release(calls, call);
+}
+
+// The slot that this thread has just released, if the same peer is called again: it has all that a call needs.
 Call* Context::make_call(const na::Addr& to, Errc& why) noexcept {
     ContextCore& core = *core_;
+    Call* const spare = spare_call.slot;
+    const bool same = spare && spare_call.pool == &core.calls && spare->message_ && spare->to_ == to;
+    if (!same || core.closing_ || core.engine.draining()) return core.make_call(to, why);
+    spare_call.slot = nullptr;
+    why = Errc::ok;
+    spare->args = {};
+    spare->state_ = Call::State::made;
+    return spare;
+}
+
+Call* ContextCore::make_call(const na::Addr& to, Errc& why) noexcept {
     why = Errc::closed;
-    if (core.closing_ || core.engine.draining()) return nullptr;
+    if (closing_ || engine.draining()) return nullptr;
     why = Errc::unreachable;
-    na::Port* port = core.only_port ? core.only_port : core.na->route(to);
+    na::Port* const port = only_port ? only_port : na->route(to);
     if (!port || to.empty()) return nullptr;
     why = Errc::overloaded;
-    Call* call = spare_call.acquire(core.calls);
+    Call* call = spare_call.acquire(calls);
     if (!call) return nullptr;
     if (call->message_ && call->message_->port != port)
         call->message_->port->give_message(*std::exchange(call->message_, nullptr));
     if (!call->message_) call->message_ = port->take_message();
     if (!call->message_) {
-        core.calls.release(*call);
+        calls.release(*call);
         return nullptr;
     }
     why = Errc::ok;
     if (!call->core_) {  // else a late cancel of the slot's last call may be reading it
-        call->core_ = &core;
+        call->core_ = this;
         call->timer_.user = call->work_.user = call;
     }
     if (call->to_ != to) call->to_ = to;
@@ -128,15 +176,20 @@ bool Call::times(TimeUs& sent_us, TargetTimes& target) const noexcept {
 }
 
 void Call::release() noexcept {
+    const bool delivered = phase_.load(std::memory_order_acquire) == Phase::outside;
+    if (delivered && nothing_left_ && cancel_generation_.load() == 0 && !core_->closed_) {
+        CINNABAR_TEST_YIELD("call: about to be reused");
+        return core_->reuse(*this);
+    }
+    release_whole_way();
+}
+
+void Call::release_whole_way() noexcept {
     // In flight, a thread that delivers it may be about to take it.
     Phase before = phase_.load(std::memory_order_acquire);
     if (before == Phase::in_flight) before = phase_.exchange(Phase::abandoned);
     CINNABAR_ASSERT(before != Phase::abandoned);
     if (before == Phase::in_flight) return cancel();  // deliver() frees it
-    if (nothing_left_ && cancel_generation_.load() == 0 && !core_->closed_) {
-        CINNABAR_TEST_YIELD("call: about to be reused");
-        return core_->reuse(*this);
-    }
     phase_.store(Phase::abandoned, std::memory_order_relaxed);
     work_.run = [](Work& work) noexcept {
         Call& call = call_of(work.user);
@@ -173,6 +226,10 @@ inline void ContextCore::request_left(Call& call, PeerBook& book) noexcept {
         queued_bytes -= call.input_bytes_;
         --queued_calls;
     }
+    note_sent(call, book);
+}
+
+inline void ContextCore::note_sent(Call& call, PeerBook& book) noexcept {
     ++book.sent;
     call.state_ = Call::State::sent;
     call.was_sent_ = true;
@@ -216,27 +273,69 @@ inline std::uint32_t ContextCore::write_request(Call& call, const PeerBook& book
     return static_cast<std::uint32_t>(request_header_bytes + call.input_bytes_ + behind_payload(header.flags));
 }
 
-// By the short way, if the transport takes it at once: then it has left. A one-way call goes the whole way, since it
-// completes when it has left. False when the transport cannot take it now.
-[[gnu::always_inline]] inline bool ContextCore::send_short_way(Call& call) noexcept {
-    PeerBook& book = *call.book_;
-    const std::uint32_t bytes = write_request(call, book);
-    if (call.args.one_way || !book.open ||
-        !na->send_now(*book.peer, na::OpKind::send_unexpected, call.id(), ConstBytes(call.message_->payload, bytes))) {
+// By the short way, if the transport takes it at once: then it has left.
+[[gnu::always_inline]] inline bool ContextCore::leaves_at_once(const Call& call, PeerBook& book,
+                                                               std::uint32_t bytes) noexcept {
+    return book.open &&
+           na->send_now(*book.peer, na::OpKind::send_unexpected, call.id(), ConstBytes(call.message_->payload, bytes));
+}
+
+void ContextCore::ask_for_times(Call& call) const noexcept {
+    PlainRequest::ask_for_times(call.message_->payload);
+    call.sent_us_ = na->clock().now_us();
+    call.times_came_ = false;
+}
+
+// What write_request() would have little to say of but the arguments, and no other call waits. False when the
+// transport cannot take it now.
+[[gnu::always_inline]] inline bool ContextCore::send_plain(Call& call, PeerBook& book, std::uint64_t left) noexcept {
+    PlainRequest::encode(call.message_->payload, call.input_bytes_, call.args.rpc, left, call.args.shape,
+                         call.args.provider);
+    if (call.args.timed) [[unlikely]]
+        ask_for_times(call);
+    const std::uint32_t bytes = static_cast<std::uint32_t>(request_header_bytes) + call.input_bytes_;
+    if (!leaves_at_once(call, book, bytes)) [[unlikely]]
         return send_whole_way(call, bytes);
-    }
-    request_left(call, book);
+    note_sent(call, book);
     ++book.replies_owed;
     ++replies_owed;
     return true;
+}
+
+// Mostly a call's deadline is behind that of the call before: those are a queue, which has one timer for its first.
+// That stays armed when its call has ended, and looks again.
+inline void ContextCore::watch_deadline(Call& call) noexcept {
+    const TimeUs deadline = call.args.deadline;
+    if (deadline == time_never) return;
+    const Call* const last = deadlines.back();
+    if (last && deadline < last->args.deadline) return watch_deadline_alone(call);
+    deadlines.push_back(call);
+    if (!first_deadline.armed() || first_deadline.expires > deadline) arm_first_deadline(deadline);
+}
+
+void ContextCore::arm_first_deadline(TimeUs deadline) noexcept {
+    na->disarm(first_deadline);
+    na->arm(first_deadline, deadline);
+}
+
+void ContextCore::watch_deadline_alone(Call& call) noexcept {
+    const TimeUs deadline = call.args.deadline;
+    call.whole_way_ = true;
+    call.timer_.fire = [](Timer& timer) noexcept {
+        Call& late = call_of(timer.user);
+        late.core_->note_phase(late);
+        late.core_->finish(late, Errc::timed_out);
+    };
+    na->arm(call.timer_, deadline);
 }
 
 void ContextCore::submit(Call& call) noexcept {
     call.state_ = Call::State::queued;
     const bool abandoned = call.phase_.load(std::memory_order_relaxed) == Call::Phase::abandoned;
     if (call.canceled_early_ || abandoned || closed_) return finish(call, Errc::canceled);
-    const TimeUs now = call.args.deadline == time_never ? na->now_us() : na->present_us();
-    if (call.args.deadline <= now) return finish(call, Errc::timed_out);
+    const TimeUs deadline = call.args.deadline;
+    const TimeUs now = deadline == time_never ? 0 : na->present_us();
+    if (deadline <= now) return finish(call, Errc::timed_out);
     na::Peer* peer = na->known_peer(call.to_);
     if (!peer) {
         const auto found = na->peer(call.to_);
@@ -253,7 +352,11 @@ void ContextCore::submit(Call& call) noexcept {
     }
     watch_deadline(call);
     // Nothing waits in front of it: not by way of the queue, unless it has to wait.
-    if (book->queued.empty() && may_send(*book) && send_short_way(call)) return;
+    if (book->queued.empty() && may_send(*book)) {
+        const bool plain = !call.whole_way_ && !call.args.one_way && !call.args.trace && frame_flags == 0;
+        static_assert(time_never == time_left_none);
+        if (plain ? send_plain(call, *book, deadline - now) : send(call)) return;
+    }
     if (queued_bytes + call.input_bytes_ > options.queued_bytes_max) return finish(call, Errc::overloaded);
     enter_queue(call, false);
     pump(*book);
@@ -271,27 +374,6 @@ void ContextCore::enter_queue(Call& call, bool first) noexcept {
     }
     queued_bytes += call.input_bytes_;
     ++queued_calls;
-}
-
-// Mostly a call's deadline is behind that of the call before: those are a queue, which has one timer for its first.
-// That stays armed when its call has ended, and looks again.
-void ContextCore::watch_deadline(Call& call) noexcept {
-    const TimeUs deadline = call.args.deadline;
-    if (deadline == time_never) return;
-    const Call* const last = deadlines.back();
-    if (!last || deadline >= last->args.deadline) {
-        deadlines.push_back(call);
-        if (first_deadline.armed() && first_deadline.expires <= deadline) return;
-        na->disarm(first_deadline);
-        return na->arm(first_deadline, deadline);
-    }
-    call.whole_way_ = true;
-    call.timer_.fire = [](Timer& timer) noexcept {
-        Call& late = call_of(timer.user);
-        late.core_->note_phase(late);
-        late.core_->finish(late, Errc::timed_out);
-    };
-    na->arm(call.timer_, deadline);
 }
 
 void ContextCore::forget_deadline(Call& call) noexcept {
@@ -335,7 +417,16 @@ Errc ContextCore::post_request(Call& call, std::uint32_t bytes) noexcept {
     return na->post_owned(op);
 }
 
-bool ContextCore::send(Call& call) noexcept { return send_short_way(call); }
+bool ContextCore::send(Call& call) noexcept {
+    PeerBook& book = *call.book_;
+    const std::uint32_t bytes = write_request(call, book);
+    // One that is one-way completes when it has left, which is told on the whole way only.
+    if (call.args.one_way || !leaves_at_once(call, book, bytes)) return send_whole_way(call, bytes);
+    request_left(call, book);
+    ++book.replies_owed;
+    ++replies_owed;
+    return true;
+}
 
 bool ContextCore::send_whole_way(Call& call, std::uint32_t bytes) noexcept {
     PeerBook& book = *call.book_;
@@ -428,11 +519,11 @@ void ContextCore::finish(Call& call, Errc result) noexcept {
 
 // By the short way, what finish() does for a call that was sent and is answered, and nothing else: the slot of its
 // reply is the caller's matter.
-void ContextCore::finish_answered(Call& call) noexcept {
+void ContextCore::finish_answered(Call& call, PeerBook& book, TimeUs now) noexcept {
     CINNABAR_DEBUG_ASSERT(call.state_ == Call::State::sent && !call.whole_way_ && call.nothing_beside_message());
-    PeerBook& book = *std::exchange(call.book_, nullptr);
+    call.book_ = nullptr;
     call.state_ = Call::State::ended;
-    call.ended_us_ = na->now_us();
+    call.ended_us_ = now;
     if (call.deadline_link_.linked) deadlines.remove(call);
     --book.sent;
     --book.users;
@@ -512,33 +603,6 @@ void ContextCore::free_call(Call& call) noexcept {
     drop_overflow(call.large_output_, nullptr);
     reuse(call);
     go_if_over();
-}
-
-// Any thread. Requires: it holds nothing but its message.
-void ContextCore::reuse(Call& call) noexcept {
-    renew(call);
-    spare_call.release(calls, call);
-}
-
-// As new, but not free yet.
-void ContextCore::renew(Call& call) noexcept {
-    if (call.whole_way_) {
-        call.app_code_ = 0;
-        call.app_text_ = {};
-        call.awaiting_release_ = call.forwards_ = call.fence_failed_ = call.overflow_ = false;
-        call.whole_way_ = false;
-        call.never_left_ = call.may_have_left_ = false;
-        call.place_ = 0;
-    }
-    call.output_ = {};
-    call.output_shape_ = 0;
-    call.completed_ = call.nothing_left_ = call.canceled_early_ = false;
-    call.was_sent_ = false;
-    call.result_ = Errc::ok;
-    call.state_ = Call::State::idle;
-    call.began_us = 0;
-    call.generation_.store(call.generation_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-    call.phase_.store(Call::Phase::outside, std::memory_order_relaxed);
 }
 
 }  // namespace cinnabar::rpc

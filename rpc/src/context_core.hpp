@@ -74,22 +74,28 @@ class ContextCore final : public na::Receiver {
     [[nodiscard]] bool awaits_receipts() noexcept;
 
     // Calls, as origin (call.cpp).
+    [[nodiscard, gnu::noinline]] Call* make_call(const na::Addr& to, Errc& why) noexcept;
     void submit(Call& call) noexcept;
     void enter_queue(Call& call, bool first) noexcept;
     [[nodiscard]] std::uint32_t write_request(Call& call, const PeerBook& book) const noexcept;
-    [[nodiscard]] bool send(Call& call) noexcept;
-    [[nodiscard]] bool send_short_way(Call& call) noexcept;
-    [[nodiscard]] bool send_whole_way(Call& call, std::uint32_t bytes) noexcept;
+    [[nodiscard, gnu::noinline]] bool send(Call& call) noexcept;
+    [[gnu::noinline]] void ask_for_times(Call& call) const noexcept;
+    [[nodiscard]] bool send_plain(Call& call, PeerBook& book, std::uint64_t left) noexcept;
+    [[nodiscard]] bool leaves_at_once(const Call& call, PeerBook& book, std::uint32_t bytes) noexcept;
+    [[nodiscard, gnu::noinline]] bool send_whole_way(Call& call, std::uint32_t bytes) noexcept;
     void request_left(Call& call, PeerBook& book) noexcept;
+    void note_sent(Call& call, PeerBook& book) noexcept;
     [[nodiscard]] Errc post_request(Call& call, std::uint32_t bytes) noexcept;
     void watch_deadline(Call& call) noexcept;
+    [[gnu::noinline]] void watch_deadline_alone(Call& call) noexcept;
+    [[gnu::noinline]] void arm_first_deadline(TimeUs deadline) noexcept;
     void forget_deadline(Call& call) noexcept;
     void look_at_deadlines() noexcept;
     [[nodiscard]] std::uint64_t time_left(const Call& call) const noexcept;
     void on_delayed(na::Peer& peer, na::OpKind kind, na::Tag tag, Bytes message) noexcept override;
     void request_sent(Call& call) noexcept;
     void finish(Call& call, Errc result) noexcept;
-    void finish_answered(Call& call) noexcept;
+    void finish_answered(Call& call, PeerBook& book, TimeUs now) noexcept;
     void hand_to_caller(Call& call) noexcept;
     void let_go(Call& call, bool unanswered, bool target_may_know) noexcept;
     void complete_if_over(Call& call) noexcept;
@@ -98,6 +104,7 @@ class ContextCore final : public na::Receiver {
     void free_call(Call& call) noexcept;
     void reuse(Call& call) noexcept;
     void renew(Call& call) noexcept;
+    [[gnu::noinline]] static void renew_whole_way(Call& call) noexcept;
     void deliver(Call& call) noexcept;  // trigger
 
     // For people (snapshot.cpp).
@@ -119,7 +126,7 @@ class ContextCore final : public na::Receiver {
     void pump(PeerBook& book) noexcept {
         if (!book.queued.empty()) send_queued(book);
     }
-    void send_queued(PeerBook& book) noexcept;
+    [[gnu::noinline]] void send_queued(PeerBook& book) noexcept;
     [[nodiscard]] bool may_send(PeerBook& book) noexcept;
     void try_later(PeerBook& book) noexcept;
     void look_soon(PeerBook& book) noexcept;
@@ -131,11 +138,13 @@ class ContextCore final : public na::Receiver {
         --replies_owed;
         if (!reply_waiters.empty()) wake_reply_waiter();
     }
-    void wake_reply_waiter() noexcept;
+    [[gnu::noinline]] void wake_reply_waiter() noexcept;
 
     // Replies (reply.cpp).
     void on_expected(na::Arrival& arrival) noexcept override;
-    [[nodiscard]] bool take_plain_reply(Call& call, const ReplyHeader& header, ConstBytes payload) noexcept;
+    [[nodiscard]] bool take_plain_reply(PeerBook& book, na::Arrival& arrival, bool timed) noexcept;
+    [[gnu::noinline]] void take_any_reply(na::Arrival& arrival) noexcept;
+    static void take_times(Call& call, ConstBytes reply) noexcept;
     [[nodiscard]] static bool copy_small_reply(Call& call, ConstBytes payload, ConstBytes& kept) noexcept;
     [[nodiscard]] Errc keep_reply(Call& call, na::Arrival& arrival, ConstBytes payload, ConstBytes& kept) noexcept;
     void release_reply(Call& call) noexcept;
@@ -189,15 +198,15 @@ class ContextCore final : public na::Receiver {
     // Requests, as target (receive.cpp, request.cpp).
     void on_unexpected(na::Arrival& arrival) noexcept override;
     void on_notify(na::Peer& peer, std::uint32_t value) noexcept override;
-    void on_first_message(na::Arrival& arrival) noexcept;
-    [[nodiscard]] bool is_plain(const RequestHeader& header, const Handler& handler) const noexcept;
-    [[nodiscard]] bool accept_plain(PeerBook& book, na::Arrival& arrival, const RequestHeader& header,
-                                    ConstBytes payload, const Handler& handler) noexcept;
-    void accept_request(PeerBook& book, na::Arrival& arrival, const RequestHeader& header, ConstBytes payload,
-                        const Handler* handler, const Policy::Verdict* verdict, Errc refused) noexcept;
+    [[gnu::noinline]] void on_first_message(na::Arrival& arrival) noexcept;
+    [[nodiscard]] bool accept_plain(PeerBook& book, na::Arrival& arrival) noexcept;
+    void begin_plain(Request& request, PeerBook& book, const na::Arrival& arrival, const Handler& handler) noexcept;
+    [[gnu::noinline]] void accept_request(PeerBook& book, na::Arrival& arrival,
+                                          const Policy::Verdict* verdict = nullptr) noexcept;
     static void copy_input(Request& request, ConstBytes payload) noexcept;
+    [[nodiscard]] TimeUs deadline_of(std::uint64_t time_left_us) const noexcept;
     void describe(Request& request, const RequestHeader& header, const Handler* handler) noexcept;
-    [[gnu::cold]] void describe_unusual(Request& request, const RequestHeader& header) noexcept;
+    [[gnu::noinline]] void describe_unusual(Request& request, std::uint16_t flags, const TraceContext& trace) noexcept;
     [[nodiscard]] Errc admit(Request& request, const RequestHeader& header) noexcept;
     [[nodiscard]] static Errc take_input(Request& request, na::Arrival& arrival, ConstBytes payload) noexcept;
     [[nodiscard]] bool crowded(const PeerBook& book) const noexcept;
@@ -207,8 +216,9 @@ class ContextCore final : public na::Receiver {
     [[nodiscard]] Request* find_request(PeerBook& book, std::uint64_t tag) noexcept;
     void run_handler(Request& request) noexcept;  // trigger
     void answer_now(Request& request, Errc code) noexcept;
-    [[nodiscard]] ConstBytes write_reply(Request& request, std::uint16_t given) noexcept;
-    [[nodiscard, gnu::cold]] ConstBytes write_timed_reply(Request& request, ReplyHeader& header) const noexcept;
+    [[nodiscard, gnu::noinline]] ConstBytes write_reply(Request& request, std::uint16_t given) const noexcept;
+    [[nodiscard]] ConstBytes write_timed_reply(Request& request, ReplyHeader& header) const noexcept;
+    [[nodiscard, gnu::noinline]] ConstBytes add_times(const Request& request, ConstBytes reply) const noexcept;
     [[nodiscard]] TargetTimes times_of(const Request& request) const noexcept;
     [[nodiscard]] bool reply_at_once(Request& request) noexcept;
     [[nodiscard]] bool reply_short_way(Request& request) noexcept;
@@ -230,7 +240,7 @@ class ContextCore final : public na::Receiver {
     void free_request_if_over(Request& request) noexcept;
     void end_whole_way(Request& request) noexcept;
     void free_request(Request& request) noexcept;
-    static void drop_message(Request& request) noexcept;
+    [[gnu::noinline]] static void drop_message(Request& request) noexcept;
     void transfer_finished(RequestTransfer& node) noexcept;
 
     // Who may call what (access.cpp). Null: it may. A verdict that allows it: it may if its caller's quota does.
@@ -256,9 +266,9 @@ class ContextCore final : public na::Receiver {
     // Control messages (control.cpp).
     void send_control(PeerBook& book, const ControlRecord& record) noexcept;
     void flush_control(PeerBook& book) noexcept;
-    void end_session(PeerBook& book, const char* why) noexcept;
+    [[gnu::noinline]] void end_session(PeerBook& book, const char* why) noexcept;
     void control_sent(PeerBook& book, Errc result) noexcept;
-    void on_control(PeerBook& book, ConstBytes bytes) noexcept;
+    [[gnu::noinline]] void on_control(PeerBook& book, ConstBytes bytes) noexcept;
     void apply_control(PeerBook& book, const ControlRecord& record) noexcept;
 
     // Books (peer_book.cpp).
@@ -272,7 +282,7 @@ class ContextCore final : public na::Receiver {
     void drop_book_if_idle(PeerBook& book) noexcept {
         if (!book.open) drop_closed_book_if_idle(book);
     }
-    void drop_closed_book_if_idle(PeerBook& book) noexcept;
+    [[gnu::noinline]] void drop_closed_book_if_idle(PeerBook& book) noexcept;
     void on_peer(na::Peer& peer, na::PeerEvent event, Errc why) noexcept override;
     [[nodiscard]] bool books_add_up() noexcept;
     [[nodiscard]] static bool account_adds_up(const PeerBook& book) noexcept;
@@ -294,8 +304,8 @@ class ContextCore final : public na::Receiver {
     }
     void return_credit(Request& request) noexcept;
     void retire_credit(PeerBook& book) noexcept;
-    void grow_budget(PeerBook& book) noexcept;
-    void watch_starving(PeerBook& book) noexcept;
+    [[gnu::noinline]] void grow_budget(PeerBook& book) noexcept;
+    [[gnu::noinline]] void watch_starving(PeerBook& book) noexcept;
     void grant_if_starved(PeerBook& book) noexcept;
     void recall_idle_credits() noexcept;
     void credits_returned(PeerBook& book, std::uint32_t credits) noexcept;
@@ -335,18 +345,17 @@ class ContextCore final : public na::Receiver {
     [[nodiscard]] static std::recursive_mutex& after_close() noexcept;
     // Runs `work` as the owner, at once if possible; after close(), here. Any thread.
     void run_owned(Work& work) noexcept {
-        if (closed_) {
-            const std::lock_guard lock(after_close());
-            return work.run(work);
-        }
+        if (closed_) [[unlikely]]
+            return run_closed(work);
         na->run_owned(work);
+    }
+    [[gnu::noinline]] static void run_closed(Work& work) noexcept {
+        const std::lock_guard lock(after_close());
+        work.run(work);
     }
     // The same from a thread that drives another context: never at once, but after close().
     void hand_over(Work& work) noexcept {
-        if (closed_) {
-            const std::lock_guard lock(after_close());
-            return work.run(work);
-        }
+        if (closed_) return run_closed(work);
         na->submit(work);
     }
     [[nodiscard]] const std::shared_ptr<na::Transport>& transport_of(const na::Port& port) const noexcept;

@@ -1,28 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "frame.hpp"
 
-#include <cinnabar/base/crc32c.hpp>
+#include "plain_frame.hpp"
 
-#include <cstring>
+#include <cinnabar/base/crc32c.hpp>
 
 namespace cinnabar::rpc {
 namespace {
 
 constexpr std::size_t time_left_at = 16;
-constexpr std::uint8_t version = 1;
-constexpr std::uint16_t request_begins = static_cast<std::uint16_t>(FrameKind::request) | version << 8;
 
-// Fields of a header whose size is known: no check for each of them, as Reader and Writer make.
-template <typename T>
-T load(const std::byte* at) noexcept {
-    T value;
-    std::memcpy(&value, at, sizeof value);
-    return value;
-}
-template <typename T>
-void store(std::byte* at, T value) noexcept {
-    std::memcpy(at, &value, sizeof value);
-}
+using detail::load;
+using detail::request_begins;
+using detail::store;
 
 std::uint32_t sum_of(std::uint16_t flags, ConstBytes payload) noexcept {
     return (flags & flag_checksum) != 0 ? crc32c(payload) : 0;

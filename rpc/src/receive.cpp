@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What arrives unasked: requests and control messages. Every request that can be addressed gets an answer.
 #include "context_core.hpp"
+#include "plain_frame.hpp"
 
 #include <cinnabar/base/log.hpp>
 #include <cinnabar/rpc/proc_shape.hpp>
@@ -11,7 +12,8 @@
 
 namespace cinnabar::rpc {
 
-inline void ContextCore::begin(Request& request, PeerBook& book, const na::Arrival& arrival) noexcept {
+[[gnu::always_inline]] inline void ContextCore::begin(Request& request, PeerBook& book,
+                                                      const na::Arrival& arrival) noexcept {
     request.core_ = this;
     request.work_.user = &request;
     request.book_ = &book;
@@ -27,24 +29,27 @@ inline void ContextCore::copy_input(Request& request, ConstBytes payload) noexce
     request.input_ = {request.small_input_.data(), payload.size()};
 }
 
-inline void ContextCore::describe(Request& request, const RequestHeader& header, const Handler* handler) noexcept {
+inline TimeUs ContextCore::deadline_of(std::uint64_t time_left_us) const noexcept {
+    const TimeUs now = na->now_us();
+    const TimeUs most = time_never - 1 - now;
+    return time_left_us == time_left_none ? time_never : now + std::min(time_left_us, most);
+}
+
+void ContextCore::describe(Request& request, const RequestHeader& header, const Handler* handler) noexcept {
     request.handler_ = handler;
     request.rpc_ = header.rpc;
     request.provider_ = header.provider;
     request.shape_ = header.shape;
-    const auto asks = static_cast<std::uint8_t>(header.flags >> 4 & (Request::asks_trace | Request::asks_times));
-    if ((asks | request.asks_) != 0) [[unlikely]]
-        describe_unusual(request, header);
-    request.asks_ = asks;
+    describe_unusual(request, header.flags, header.trace);
     if ((header.flags & flag_hungry) != 0) request.book_->account.set_hungry(true);
-    const TimeUs now = na->now_us();
-    const TimeUs most = time_never - 1 - now;
-    request.deadline_ = header.time_left_us == time_left_none ? time_never : now + std::min(header.time_left_us, most);
+    request.deadline_ = deadline_of(header.time_left_us);
 }
 
-void ContextCore::describe_unusual(Request& request, const RequestHeader& header) noexcept {
+// What most requests do not ask.
+void ContextCore::describe_unusual(Request& request, std::uint16_t flags, const TraceContext& trace) noexcept {
     static_assert(flag_trace >> 4 == Request::asks_trace && flag_times >> 4 == Request::asks_times);
-    request.trace_ = header.trace;
+    request.asks_ = static_cast<std::uint8_t>(flags >> 4 & (Request::asks_trace | Request::asks_times));
+    request.trace_ = trace;
     request.came_us_ = na->now_us();
     request.handler_us_ = 0;
 }
@@ -60,21 +65,19 @@ void ContextCore::start(Request& request) noexcept {
 
 void ContextCore::on_unexpected(na::Arrival& arrival) noexcept {
     auto* const book = static_cast<PeerBook*>(arrival.source->upper);
-    if (!book || !book->open) return on_first_message(arrival);
+    if (!book || !book->open) [[unlikely]]
+        return on_first_message(arrival);
     book->heard = na->now_us();
-    if (frame_kind(arrival.bytes) == static_cast<std::uint8_t>(FrameKind::control)) {
+    const bool plain = PlainRequest::is_plain(arrival.bytes);
+    if (!plain && frame_kind(arrival.bytes) == static_cast<std::uint8_t>(FrameKind::control)) {
         return on_control(*book, arrival.bytes);
     }
-    if (!book->account.spend()) return end_session(*book, "sends requests without credits");
-    if (book->account.granted() == 0) watch_starving(*book);
-    RequestHeader header;
-    ConstBytes payload;
-    const Errc refused = decode_request(arrival.bytes, header, payload);
-    const Handler* const handler = refused == Errc::ok ? engine.find(header.rpc, header.provider) : nullptr;
-    const Policy::Verdict* const verdict = handler ? refusal_of(*book, *handler, header.provider) : nullptr;
-    const bool plain = handler && !verdict && is_plain(header, *handler);
-    if (plain && accept_plain(*book, arrival, header, payload, *handler)) return;
-    accept_request(*book, arrival, header, payload, handler, verdict, refused);
+    if (!book->account.spend()) [[unlikely]]
+        return end_session(*book, "sends requests without credits");
+    if (book->account.granted() == 0) [[unlikely]]
+        watch_starving(*book);
+    if (!plain || !accept_plain(*book, arrival)) [[unlikely]]
+        accept_request(*book, arrival);
 }
 
 void ContextCore::on_first_message(na::Arrival& arrival) noexcept {
@@ -84,33 +87,66 @@ void ContextCore::on_first_message(na::Arrival& arrival) noexcept {
     on_unexpected(arrival);
 }
 
-// What admit() asks of a request, but for the crowd, and that its arguments are small ones that came along.
-inline bool ContextCore::is_plain(const RequestHeader& header, const Handler& handler) const noexcept {
-    constexpr std::uint16_t others = flag_overflow | flag_one_way | flag_place;
-    return (header.flags & others) == 0 && header.payload_bytes <= Request::small_bytes_max &&
-           header.time_left_us != 0 && shapes_match(handler.shape, header.shape) && !closing_ && !tombstones_used &&
-           !engine.draining();
+[[gnu::always_inline]] inline void ContextCore::begin_plain(Request& request, PeerBook& book,
+                                                            const na::Arrival& arrival,
+                                                            const Handler& handler) noexcept {
+    const PlainRequest frame(arrival.bytes.data());
+    const std::uint16_t flags = frame.flags();
+    begin(request, book, arrival);
+    request.handler_ = &handler;
+    request.rpc_ = frame.rpc();
+    request.provider_ = frame.provider();
+    request.shape_ = frame.shape();
+    request.deadline_ = deadline_of(frame.time_left_us());
+    if (((flags & (flag_trace | flag_times)) | request.asks_) != 0) [[unlikely]]
+        describe_unusual(request, flags, frame.traced() ? frame.trace() : TraceContext());
+    if ((flags & flag_hungry) != 0) book.account.set_hungry(true);
 }
 
-// By the short way: nothing is left to ask that could refuse it. False, and nothing has changed: there may be too many.
-inline bool ContextCore::accept_plain(PeerBook& book, na::Arrival& arrival, const RequestHeader& header,
-                                      ConstBytes payload, const Handler& handler) noexcept {
-    const bool at_once = handler.on_arrival && book.account.may_give();
-    if (!at_once && requests_taken() - replies_unsent >= uncrowded_max) return false;
-    Request* const request = at_once && at_hand ? at_hand : requests.acquire();
-    if (!request) return false;
-    begin(*request, book, arrival);
-    describe(*request, header, &handler);
-    if (at_once) return run_on_arrival(*request, payload), true;
+// By the short way: what admit() asks of a request, but for the crowd, and that its arguments are small ones that came
+// along. False, and nothing has changed: it may be refused, or there may be too many. Its credit is spent.
+inline bool ContextCore::accept_plain(PeerBook& book, na::Arrival& arrival) noexcept {
+    const PlainRequest frame(arrival.bytes.data());
+    const std::size_t bytes = frame.payload_bytes();
+    if (bytes > Request::small_bytes_max || frame.time_left_us() == 0) [[unlikely]]
+        return false;
+    if (closing_ || tombstones_used || engine.draining()) [[unlikely]]
+        return false;
+    const Handler* const handler = engine.find(frame.rpc(), frame.provider());
+    if (!handler) [[unlikely]]
+        return false;
+    const bool same_shape = handler->shape == frame.shape();
+    if (!same_shape && !shapes_match(handler->shape, frame.shape())) [[unlikely]]
+        return false;
+    const bool at_once = handler->on_arrival && book.account.may_give();
+    if (!at_once && requests_taken() - replies_unsent >= uncrowded_max) [[unlikely]]
+        return false;
+    if (const auto* const verdict = refusal_of(book, *handler, frame.provider())) [[unlikely]]
+        return accept_request(book, arrival, verdict), true;
+    if (at_once) {
+        Request* const request = at_hand ? at_hand : requests.acquire();
+        if (!request) return false;
+        begin_plain(*request, book, arrival, *handler);
+        run_on_arrival(*request, {frame.payload(), bytes});
+        return true;
+    }
+    Request* const request = requests.acquire();
+    if (!request) [[unlikely]]
+        return false;
+    begin_plain(*request, book, arrival, *handler);
     book.held.push_back(*request);
-    copy_input(*request, payload);
+    copy_input(*request, {frame.payload(), bytes});
     start(*request);
     return true;
 }
 
-// Any other. Its credit is spent.
-void ContextCore::accept_request(PeerBook& book, na::Arrival& arrival, const RequestHeader& header, ConstBytes payload,
-                                 const Handler* handler, const Policy::Verdict* verdict, Errc refused) noexcept {
+// Any other. Its credit is spent. `verdict`: null where the policy was not asked.
+void ContextCore::accept_request(PeerBook& book, na::Arrival& arrival, const Policy::Verdict* verdict) noexcept {
+    RequestHeader header;
+    ConstBytes payload;
+    Errc refused = decode_request(arrival.bytes, header, payload);
+    const Handler* const handler = refused == Errc::ok ? engine.find(header.rpc, header.provider) : nullptr;
+    if (handler && !verdict) verdict = refusal_of(book, *handler, header.provider);
     Request* request = requests.acquire();
     const RequestHeader nothing;
     const RequestHeader& known = refused == Errc::ok ? header : nothing;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A reply's way in: credits first, then the one call that it belongs to.
 #include "context_core.hpp"
+#include "plain_frame.hpp"
 
 #include <cinnabar/base/log.hpp>
 
@@ -26,19 +27,46 @@ inline bool ContextCore::copy_small_reply(Call& call, ConstBytes payload, ConstB
     return true;
 }
 
-// The answer to a call that went the short way, with a small result. False: it is none.
-inline bool ContextCore::take_plain_reply(Call& call, const ReplyHeader& header, ConstBytes payload) noexcept {
-    const bool plain = call.state_ == Call::State::sent && !call.whole_way_ && header.result == Errc::ok &&
-                       (header.flags & (flag_overflow | flag_times)) == 0;
-    if (!plain || !copy_small_reply(call, payload, call.output_)) return false;
-    call.output_shape_ = header.shape;
-    finish_answered(call);
+inline void ContextCore::take_times(Call& call, ConstBytes reply) noexcept {
+    call.target_times_ = decode_times(reply);
+    call.times_came_ = true;
+}
+
+// The answer to a call that went the short way, with a small result. False, and nothing has changed: it is none.
+[[gnu::always_inline]] inline bool ContextCore::take_plain_reply(PeerBook& book, na::Arrival& arrival,
+                                                                 bool timed) noexcept {
+    const PlainReply frame(arrival.bytes.data());
+    Call* const found = calls.at(static_cast<std::uint32_t>(arrival.tag & ((1u << call_slot_bits) - 1)));
+    if (!found || found->id() != arrival.tag || found->book_ != &book) [[unlikely]]
+        return false;
+    Call& call = *found;
+    if (call.state_ != Call::State::sent || call.whole_way_) [[unlikely]]
+        return false;
+    if (!copy_small_reply(call, {frame.payload(), frame.payload_bytes()}, call.output_)) [[unlikely]]
+        return false;
+    if (timed) take_times(call, arrival.bytes);
+    const TimeUs now = na->now_us();
+    book.heard = now;
+    book.credits += frame.credits();
+    call.output_shape_ = frame.shape();
+    finish_answered(call, book, now);
+    settle_reply(book);
+    pump(book);
+    drop_book_if_idle(book);
     return true;
 }
 
 void ContextCore::on_expected(na::Arrival& arrival) noexcept {
+    auto* const book = static_cast<PeerBook*>(arrival.source->upper);
+    const bool plain = book && PlainReply::is_plain(arrival.bytes, false);
+    if (!plain || !take_plain_reply(*book, arrival, false)) [[unlikely]]
+        take_any_reply(arrival);
+}
+
+void ContextCore::take_any_reply(na::Arrival& arrival) noexcept {
     PeerBook* book = book_of(*arrival.source);
     if (!book) return;
+    if (PlainReply::is_plain(arrival.bytes, true) && take_plain_reply(*book, arrival, true)) return;
     book->heard = na->now_us();
     ReplyHeader header;
     ConstBytes payload;
@@ -54,19 +82,11 @@ void ContextCore::on_expected(na::Arrival& arrival) noexcept {
     Call* call = calls.at(static_cast<std::uint32_t>(arrival.tag & ((1u << call_slot_bits) - 1)));
     // Late replies fail the generation; hostile ones also the peer.
     const bool matches = call && call->id() == arrival.tag && call->book_ == book;
-    if (matches && decoded == Errc::ok && take_plain_reply(*call, header, payload)) {
-        if (!book->strict) settle_reply(*book);
-        pump(*book);
-        return drop_book_if_idle(*book);
-    }
     // A large result that comes too late needs no word: the cancel that went out when its call ended gives it back.
     if (matches) {
         if (call->state_ == Call::State::sent) {
             if (decoded == Errc::ok) {
-                if ((header.flags & flag_times) != 0) {
-                    call->target_times_ = decode_times(arrival.bytes);
-                    call->times_came_ = true;
-                }
+                if ((header.flags & flag_times) != 0) take_times(*call, arrival.bytes);
                 accept_reply(*call, arrival, header, payload);
             } else {
                 if (decoded == Errc::bad_checksum) {

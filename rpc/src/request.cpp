@@ -2,6 +2,7 @@
 // A request's way through its handler and back: run, answered once, released, freed. Its slot goes back when the reply
 // has left, nobody refers to it, no transfer runs under it, and a large result was fetched.
 #include "context_core.hpp"
+#include "plain_frame.hpp"
 
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/base/log.hpp>
@@ -89,10 +90,8 @@ void Request::respond(std::size_t output_bytes, std::uint16_t shape, SentFunctio
     post_answer();
 }
 
-// Into the request's message; empty when there is none to be had.
-[[gnu::always_inline]] inline ConstBytes ContextCore::write_reply(Request& request, std::uint16_t given) noexcept {
-    if (!request.message_) request.message_ = request.port_->take_message();
-    if (!request.message_) return {};
+// Into the request's message. Requires: it has one.
+ConstBytes ContextCore::write_reply(Request& request, std::uint16_t given) const noexcept {
     ReplyHeader header;
     header.result = request.answer_;
     header.flags = frame_flags;
@@ -119,6 +118,14 @@ ConstBytes ContextCore::write_timed_reply(Request& request, ReplyHeader& header)
     return {request.message_->payload, bytes};
 }
 
+// The same to a plain reply that is written.
+ConstBytes ContextCore::add_times(const Request& request, ConstBytes reply) const noexcept {
+    const Bytes room = request.message_->bytes();
+    if (reply.size() + times_bytes > room.size()) return reply;
+    PlainReply::add_times(room.data(), times_of(request));
+    return room.first(reply.size() + times_bytes);
+}
+
 TargetTimes ContextCore::times_of(const Request& request) const noexcept {
     const auto span = [](TimeUs from, TimeUs to) {
         return static_cast<std::uint32_t>(std::min<TimeUs>(to - std::min(from, to), ~std::uint32_t{0}));
@@ -137,7 +144,15 @@ TargetTimes ContextCore::times_of(const Request& request) const noexcept {
     if (closed_ || !request.message_ || !account.may_give()) return false;
     if (!request.credit_returned_) account.come_back();
     const std::uint16_t credits = credits_for(book);
-    if (na->send_now(*book.peer, na::OpKind::send_expected, request.tag_, write_reply(request, credits))) return true;
+    ConstBytes reply(request.message_->payload, reply_header_bytes + request.output_bytes_);
+    if (request.answer_ == Errc::ok && frame_flags == 0) [[likely]] {
+        PlainReply::encode(request.message_->payload, request.output_bytes_, request.output_shape_, credits);
+        if (request.timed()) [[unlikely]]
+            reply = add_times(request, reply);
+    } else {
+        reply = write_reply(request, credits);
+    }
+    if (na->send_now(*book.peer, na::OpKind::send_expected, request.tag_, reply)) return true;
     account.take_back(credits);
     request.credit_returned_ = true;
     watch_starving(book);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The frames of the RPC layer: payloads lie within the bytes, and headers encode to what was taken.
+// The frames of the RPC layer: payloads lie within the bytes, and headers encode to what was taken. What is
+// taken for a plain frame decodes to the same.
 #include "frame.hpp"
+#include "plain_frame.hpp"
 
 #include <cinnabar/base/assert.hpp>
 
@@ -21,7 +23,14 @@ void check_payload(ConstBytes in, ConstBytes payload, std::size_t header_bytes, 
 void try_request(ConstBytes in) {
     RequestHeader header;
     ConstBytes payload;
-    if (decode_request(in, header, payload) != Errc::ok) return;
+    const Errc decoded = decode_request(in, header, payload);
+    if (PlainRequest::is_plain(in)) {
+        const PlainRequest plain(in.data());
+        CINNABAR_ASSERT(decoded == Errc::ok && plain.flags() == header.flags && plain.rpc() == header.rpc);
+        CINNABAR_ASSERT(plain.time_left_us() == header.time_left_us && plain.shape() == header.shape);
+        CINNABAR_ASSERT(plain.provider() == header.provider && plain.payload_bytes() == payload.size());
+    }
+    if (decoded != Errc::ok) return;
     check_payload(in, payload, request_header_bytes, header.payload_bytes, behind_payload(header.flags));
     std::vector<std::byte> bytes(in.begin(), in.end());
     encode_request(header, bytes);
@@ -35,7 +44,15 @@ void try_request(ConstBytes in) {
 void try_reply(ConstBytes in) {
     ReplyHeader header;
     ConstBytes payload;
-    if (decode_reply(in, header, payload) != Errc::ok) return;
+    const Errc decoded = decode_reply(in, header, payload);
+    for (const bool timed : {false, true}) {
+        if (!PlainReply::is_plain(in, timed)) continue;
+        const PlainReply plain(in.data());
+        CINNABAR_ASSERT(decoded == Errc::ok && header.result == Errc::ok && plain.payload_bytes() == payload.size());
+        CINNABAR_ASSERT(header.flags == (timed ? flag_times : 0));
+        CINNABAR_ASSERT(plain.shape() == header.shape && plain.credits() == header.credits);
+    }
+    if (decoded != Errc::ok) return;
     check_payload(in, payload, reply_header_bytes, header.payload_bytes,
                   (header.flags & flag_times) != 0 ? times_bytes : 0);
     std::vector<std::byte> bytes(in.begin(), in.end());

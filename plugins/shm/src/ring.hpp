@@ -115,8 +115,15 @@ class RingReader {
     [[nodiscard]] bool empty() const noexcept { return first_word().load(std::memory_order_acquire) == 0; }
     // The next record: its header is a copy, its payload (see payload()) lies in shared memory still.
     [[nodiscard]] Look next(Record& out) noexcept;
-    // The same if it is a message, as most are. False: anything else, for which next() is to be asked.
-    [[nodiscard]] bool next_message(Record& out) noexcept;
+    // The same if it is a message of at most `bytes_max`, as most are. Without a payload: it is anything else, for
+    // which next() is to be asked.
+    struct Message {
+        const std::byte* payload = nullptr;  // in shared memory still, as of payload()
+        std::uint32_t bytes = 0;
+        RecordKind kind = RecordKind::skip;
+        std::uint64_t id = 0;
+    };
+    [[nodiscard]] Message next_message(std::size_t bytes_max) noexcept;
     // Of the record that next() gave. The writer may change it at any time: copy it, once, before it is looked at.
     [[nodiscard]] const std::byte* payload() const noexcept { return records_ + (at_ & mask_) + record_header_bytes; }
     // Done with it.
@@ -168,12 +175,13 @@ inline bool RingWriter::write(RecordKind kind, std::uint64_t id, const void* fro
     const bool plain = begin + size < mask_ && at_ - read_ + size + record_header_bytes <= mask_;
     if (!plain) return write_at_an_end(kind, id, from, bytes);
     std::byte* const place = records_ + begin;
-    std::memcpy(place + record_header_bytes, from, bytes);
+    const std::uint64_t word = detail::message_word(kind) | bytes;
+    at_ += size;
     std::memcpy(place + 8, &id, sizeof id);
     detail::word_at(place + size).store(0, std::memory_order_relaxed);
+    std::memcpy(place + record_header_bytes, from, bytes);
     order_for_sanitizer();
-    detail::word_at(place).store(detail::message_word(kind) | bytes, std::memory_order_release);
-    at_ += size;
+    detail::word_at(place).store(word, std::memory_order_release);
     return true;
 }
 
@@ -203,22 +211,21 @@ inline void RingWriter::publish(const Record& record) noexcept {
     at_ = end;
 }
 
-inline bool RingReader::next_message(Record& out) noexcept {
+inline RingReader::Message RingReader::next_message(std::size_t bytes_max) noexcept {
     const std::size_t offset = at_ & mask_;
     const std::byte* const place = records_ + offset;
     const std::uint64_t word = first_word().load(std::memory_order_acquire);
     constexpr std::uint64_t first_kind = detail::message_word(RecordKind::unexpected) >> 32;
     static_assert(detail::message_word(RecordKind::expected) >> 32 == first_kind + 1);
-    if ((word >> 32) - first_kind > 1) return false;
+    if ((word >> 32) - first_kind > 1) return {};
     order_for_sanitizer();
     const auto bytes = static_cast<std::uint32_t>(word);
     const std::size_t size = record_size(bytes);
-    if (bytes > record_bytes_max_ || offset + size > mask_ + 1) return false;
+    if (bytes > bytes_max || offset + size > mask_ + 1) return {};
     size_ = size;
-    out.bytes = bytes;
-    out.kind = static_cast<RecordKind>(word >> 32 & 0xff);
-    std::memcpy(&out.id, place + 8, sizeof out.id);
-    return true;
+    Message message{place + record_header_bytes, bytes, static_cast<RecordKind>(word >> 32 & 0xff)};
+    std::memcpy(&message.id, place + 8, sizeof message.id);
+    return message;
 }
 
 inline RingReader::Look RingReader::next(Record& out) noexcept {

@@ -120,6 +120,27 @@ void Session::give_room_back() noexcept {
     announce();
 }
 
+// Requires: no more than message_bytes_max_. Copied at once: this frees the ring, and the peer can no longer change the
+// bytes.
+inline bool Session::deliver_message(const RingReader::Message& message, na::Arrival& arrival,
+                                     na::Receiver& receiver) noexcept {
+    na::ReceiveBlocks& blocks = port_->blocks();
+    const Bytes room = blocks.room();
+    if (room.empty()) return false;
+    std::memcpy(room.data(), message.payload, message.bytes);
+    port_->small_traffic();
+    arrival.bytes = {room.data(), message.bytes};
+    arrival.tag = message.id;
+    arrival.token = blocks.reading();
+    if (message.kind == RecordKind::unexpected) {
+        receiver.on_unexpected(arrival);
+    } else {
+        receiver.on_expected(arrival);
+    }
+    blocks.consumed(message.bytes);
+    return true;
+}
+
 unsigned Session::receive() noexcept {
     if (armed_ != 0) {
         armed_ = 0;
@@ -129,22 +150,28 @@ unsigned Session::receive() noexcept {
     na::Arrival arrival{{}, peer_, 0, port_, nullptr, 0};
     unsigned did = 0;
     for (; did < records_max && !peer().ending(); ++did) {
-        Record record;
-        bool message = reader_.next_message(record);
-        if (!message) {
-            const RingReader::Look look = reader_.next(record);
-            if (look == RingReader::Look::none) break;
-            if (look == RingReader::Look::broken) {
-                malformed();
-                break;
-            }
-            message = record.is_message();  // behind a skip
-        }
-        if (message ? !deliver_message(record, arrival, receiver) : deliver(record) == 0) break;
+        const RingReader::Message message = reader_.next_message(message_bytes_max_);
+        const bool delivered =
+            message.payload ? deliver_message(message, arrival, receiver) : deliver_any(arrival, receiver);
+        if (!delivered) break;
         reader_.consume();
     }
     if (reader_.room_due()) give_room_back();
     return did;
+}
+
+// False: there is none, or it cannot be delivered.
+bool Session::deliver_any(na::Arrival& arrival, na::Receiver& receiver) noexcept {
+    Record record;
+    const RingReader::Look look = reader_.next(record);
+    if (look == RingReader::Look::none) return false;
+    const bool message = record.is_message();  // behind a skip
+    if (look == RingReader::Look::broken || (message && record.bytes > message_bytes_max_)) {
+        malformed();
+        return false;
+    }
+    if (!message) return deliver(record) != 0;
+    return deliver_message({reader_.payload(), record.bytes, record.kind, record.id}, arrival, receiver);
 }
 
 void Session::malformed(const char* what) noexcept {
@@ -194,29 +221,6 @@ Errc Session::deliver_access(const Record& record) noexcept {
     if (kind != na::AccessKind::put) return frame_came(head, body);
     put_came(head, body);
     return Errc::ok;
-}
-
-// Copied at once: this frees the ring, and the peer can no longer change the bytes.
-bool Session::deliver_message(const Record& record, na::Arrival& arrival, na::Receiver& receiver) noexcept {
-    if (record.bytes > message_bytes_max_) {
-        malformed();
-        return false;
-    }
-    na::ReceiveBlocks& blocks = port_->blocks();
-    const Bytes room = blocks.room();
-    if (room.empty()) return false;
-    std::memcpy(room.data(), reader_.payload(), record.bytes);
-    port_->small_traffic();
-    arrival.bytes = {room.data(), record.bytes};
-    arrival.tag = record.id;
-    arrival.token = blocks.reading();
-    if (record.kind == RecordKind::unexpected) {
-        receiver.on_unexpected(arrival);
-    } else {
-        receiver.on_expected(arrival);
-    }
-    blocks.consumed(record.bytes);
-    return true;
 }
 
 }  // namespace cinnabar::shm

@@ -73,8 +73,10 @@ class Session final : public PoolSlot, public na::FdEvents, public na::RemoteAcc
   private:
     void ring_bell(std::uint64_t armed) noexcept;
     void lost() noexcept;
+    [[nodiscard, gnu::noinline]] bool deliver_any(na::Arrival& arrival, na::Receiver& receiver) noexcept;
     [[nodiscard]] unsigned deliver(const Record& record) noexcept;
-    [[nodiscard]] bool deliver_message(const Record& record, na::Arrival& arrival, na::Receiver& receiver) noexcept;
+    [[nodiscard]] bool deliver_message(const RingReader::Message& message, na::Arrival& arrival,
+                                       na::Receiver& receiver) noexcept;
     [[nodiscard]] Errc deliver_access(const Record& record) noexcept;
     void malformed(const char* what = "malformed record") noexcept;
     void give_room_back() noexcept;

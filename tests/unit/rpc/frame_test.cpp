@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "frame.hpp"
 
+#include "plain_frame.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -47,6 +49,93 @@ Errc decoded_reply(ConstBytes bytes) {
     ReplyHeader header;
     ConstBytes payload;
     return decode_reply(bytes, header, payload);
+}
+
+// What the short way takes for plain is a frame like any other, with the same fields.
+void expect_plain_request(ConstBytes bytes) {
+    RequestHeader header;
+    ConstBytes payload;
+    ASSERT_EQ(decode_request(bytes, header, payload), Errc::ok);
+    const PlainRequest plain(bytes.data());
+    EXPECT_EQ(plain.flags(), header.flags);
+    EXPECT_EQ(plain.rpc(), header.rpc);
+    EXPECT_EQ(plain.time_left_us(), header.time_left_us);
+    EXPECT_EQ(plain.shape(), header.shape);
+    EXPECT_EQ(plain.provider(), header.provider);
+    EXPECT_EQ(plain.payload(), payload.data());
+    EXPECT_EQ(plain.payload_bytes(), payload.size());
+    EXPECT_EQ(plain.traced() ? plain.trace() : TraceContext(), header.trace);
+}
+
+void expect_plain_reply(ConstBytes bytes, bool timed) {
+    ReplyHeader header;
+    ConstBytes payload;
+    ASSERT_EQ(decode_reply(bytes, header, payload), Errc::ok);
+    EXPECT_EQ(header.result, Errc::ok);
+    const PlainReply plain(bytes.data());
+    EXPECT_EQ(header.flags, timed ? flag_times : 0);
+    EXPECT_EQ(plain.payload_bytes(), payload.size());
+    EXPECT_EQ(plain.shape(), header.shape);
+    EXPECT_EQ(plain.credits(), header.credits);
+    EXPECT_EQ(plain.payload(), payload.data());
+}
+
+TEST(PlainFrame, WhatIsTakenForOneDecodesToTheSame) {
+    for (std::uint16_t flags = 0; flags <= request_flags_known; ++flags) {
+        const auto bytes = request_of(flags);
+        const bool plain = (flags & (flag_overflow | flag_one_way | flag_checksum | flag_place)) == 0;
+        EXPECT_EQ(PlainRequest::is_plain(bytes), plain) << flags;
+        if (plain) expect_plain_request(bytes);
+        EXPECT_FALSE(PlainRequest::is_plain(ConstBytes(bytes).first(bytes.size() - 1)));
+    }
+    for (const std::uint16_t flags : {std::uint16_t{0}, flag_overflow, flag_checksum, flag_times}) {
+        const auto reply = reply_of(flags);
+        for (const bool timed : {false, true}) {
+            const bool plain = flags == (timed ? flag_times : 0);
+            EXPECT_EQ(PlainReply::is_plain(reply, timed), plain) << flags;
+            if (plain) expect_plain_reply(reply, timed);
+            EXPECT_FALSE(PlainReply::is_plain(ConstBytes(reply).first(reply.size() - 1), timed));
+        }
+    }
+    EXPECT_FALSE(PlainRequest::is_plain(reply_of(0)) || PlainReply::is_plain(request_of(0), false));
+}
+
+TEST(PlainFrame, NoBitOfAHeaderIsPassedOver) {
+    for (std::size_t bit = 0; bit < request_header_bytes * 8; ++bit) {
+        auto bytes = request_of(0);
+        bytes[bit / 8] ^= std::byte{1} << bit % 8;
+        if (PlainRequest::is_plain(bytes)) expect_plain_request(bytes);
+    }
+    for (std::size_t bit = 0; bit < reply_header_bytes * 8; ++bit) {
+        auto bytes = reply_of(0);
+        bytes[bit / 8] ^= std::byte{1} << bit % 8;
+        if (PlainReply::is_plain(bytes, false)) expect_plain_reply(bytes, false);
+        if (PlainReply::is_plain(bytes, true)) expect_plain_reply(bytes, true);
+    }
+}
+
+TEST(PlainFrame, IsWrittenAsAnyOther) {
+    RequestHeader header{0, 7, 0x1122334455667788, 99, 0x1234, 0x5678, 0, {}};
+    std::vector<std::byte> expected(request_header_bytes + 7);
+    auto written = expected;
+    encode_request(header, expected);
+    PlainRequest::encode(written.data(), 7, header.rpc, header.time_left_us, header.shape, header.provider);
+    EXPECT_EQ(written, expected);
+    header.flags = flag_times;
+    encode_request(header, expected);
+    PlainRequest::ask_for_times(written.data());
+    EXPECT_EQ(written, expected);
+    expected.assign(reply_header_bytes + 7, std::byte{0});
+    written = expected;
+    encode_reply({Errc::ok, 0, 7, 0x1234, 0x5678}, expected);
+    PlainReply::encode(written.data(), 7, 0x1234, 0x5678);
+    EXPECT_EQ(written, expected);
+    expected.resize(expected.size() + times_bytes);
+    written = expected;
+    encode_reply({Errc::ok, flag_times, 7, 0x1234, 0x5678}, expected);
+    encode_times({4, 5}, Bytes(expected).last(times_bytes));
+    PlainReply::add_times(written.data(), {4, 5});
+    EXPECT_EQ(written, expected);
 }
 
 TEST(Frame, ATraceContextStandsBehindThePayload) {

@@ -53,8 +53,9 @@ class SlotPool {
     }
 
     // Null if the limit is reached or no memory is left.
-    [[nodiscard]] T* acquire() noexcept {
-        return acquire([](T*) noexcept { return true; });
+    [[nodiscard, gnu::always_inline]] T* acquire() noexcept {
+        if (threads_ == Threads::one && free_count_ != 0) return free_[--free_count_];
+        return acquire_or_grow();
     }
     // `prepare(first)` initialises block_slots new slots before any of them can be acquired; it returns false if no
     // memory is left.
@@ -70,12 +71,9 @@ class SlotPool {
         }
     }
 
-    void release(T& slot) noexcept {
-        if (threads_ == Threads::one) {
-            free_[free_count_++] = &slot;
-        } else {
-            push(slot, slot, one_release);
-        }
+    [[gnu::always_inline]] void release(T& slot) noexcept {
+        if (threads_ == Threads::many) return push_released(slot);
+        free_[free_count_++] = &slot;
     }
 
     // Null if no slot with this index has been made yet. Any index may be passed.
@@ -134,6 +132,11 @@ class SlotPool {
                 return slot;
         }
     }
+
+    [[nodiscard, gnu::noinline]] T* acquire_or_grow() noexcept {
+        return acquire([](T*) noexcept { return true; });
+    }
+    [[gnu::noinline]] void push_released(T& slot) noexcept { push(slot, slot, one_release); }
 
     // Pushes the chain first..last, already linked through slot_next; `count` is added to the head.
     void push(T& first, T& last, std::uint64_t count) noexcept {

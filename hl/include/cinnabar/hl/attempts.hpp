@@ -49,6 +49,8 @@ class CINNABAR_API Attempts {
     }
 
     [[nodiscard]] bool has_quota() const noexcept;
+    // False: the call has to wait; true: then `ended` is owed.
+    [[nodiscard]] bool enters_at_once(std::uint64_t bytes);
     // Waits until the call may go; ok: then `ended` is owed.
     [[nodiscard]] Task<Errc> enter(std::uint64_t bytes);
     // Of a call that was not let go.
@@ -117,7 +119,7 @@ Task<Result<Out>> attempt(Attempts attempts, std::tuple<In...> in) {
     co_await AdoptContext{&inner};
     for (;;) {
         AttemptOf<Out> call{attempts.make<Out>(in), {}};
-        if (attempts.has_quota()) {
+        if (attempts.has_quota() && !attempts.enters_at_once(call.op.bytes())) {
             Task<Errc> wait = attempts.enter(call.op.bytes());
             const Errc entered = co_await wait;
             if (entered != Errc::ok) co_return attempts.not_let_go(entered);

@@ -55,9 +55,10 @@ class CINNABAR_API Context {
     [[nodiscard]] Port* route(const Addr& addr) const noexcept;
     // Owner. The peer of an address on the port that reaches it best. unreachable: none does; out_of_memory.
     [[nodiscard]] Result<Peer*> peer(const Addr& addr);
-    // Owner. The same, of an address that peer() was asked for before; null where it has to be asked again.
+    // Owner. The same, of an address that peer() was asked for before; null where it has to be asked again. Requires:
+    // it is not empty.
     [[nodiscard]] Peer* known_peer(const Addr& addr) const noexcept {
-        return ordinal_ < AddrBody::shortcuts && !addr.empty() ? addr.body().peers[ordinal_] : nullptr;
+        return ordinal_ < AddrBody::shortcuts ? addr.body().peers[ordinal_] : nullptr;
     }
     [[nodiscard]] std::span<const std::unique_ptr<Port>> ports() const noexcept;
     [[nodiscard]] Transport& transport_of(const Port& port) const noexcept;

@@ -160,6 +160,7 @@ class CINNABAR_API Call : public AlignedPoolSlot {
                !large_output_;
     }
     [[nodiscard]] bool is_sent() const noexcept { return state_ == State::sent || state_ == State::pulling; }
+    [[gnu::noinline]] void release_whole_way() noexcept;
     // False when a cancel is on its way already.
     [[nodiscard]] bool prepare_cancel(std::uint64_t generation) noexcept;
 

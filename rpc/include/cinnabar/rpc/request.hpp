@@ -186,8 +186,8 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     Request** tag_place_ = nullptr;  // what points to it there
     std::atomic<std::uint32_t> references_{0};
     std::uint32_t output_bytes_ = 0;
+    std::uint16_t shape_ = 0;  // beside the provider, as in the frame
     ProviderId provider_ = 0;
-    std::uint16_t shape_ = 0;
     std::uint16_t output_shape_ = 0;
     Errc answer_ = Errc::ok;
     // It uses, or has used, what is not for the short way; it is one-way, or orphaned.
