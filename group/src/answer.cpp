@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a member answers a call: it runs it once, and gives the answer to all that ask for it.
+// How a member answers a call: it runs the handler once, and sends the result to everyone that asks for it.
 #include "collect.hpp"
 
 #include <cinnabar/hl/with_deadline.hpp>
@@ -32,7 +32,7 @@ Errc begin(const std::shared_ptr<Core>& core, const std::shared_ptr<Execution>& 
     return core->node.spawn(std::move(timed));
 }
 
-// What makes it useless to run the call here; `done`: nothing.
+// Returns why the call must not run here; `done`: it may run.
 Answered examine(Core& core, const TreeRequest& request, const std::vector<Rank>& below, TreeAnswer& answer) {
     if (request.to != core.rank() || request.incarnation != core.incarnation()) {
         if (answer.claims.empty()) answer.claims = core.claims_of({request.to});

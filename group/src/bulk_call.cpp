@@ -32,7 +32,7 @@ Result<void> refuse_far(const bulk::Region& region) {
 
 Result<void> check_region(const bulk::Region& region, Way way) {
     CINNABAR_TRY_VOID(refuse_far(region));
-    // The chunks leave from here by this side's own transfers, so memory to be sent need not allow anything to others.
+    // The caller's own transfers send the chunks, so memory to be sent need not grant any access to others.
     if (way == Way::from_members && region && !na::allows(region.access(), na::Access::write))
         return Error(Errc::permission, "the bytes of the members cannot be written to that region");
     return {};
@@ -77,7 +77,7 @@ hl::Task<void> move_in_turn(EachMove& each) {
         CollectiveCall call = each.call;
         call.everybody = false;
         call.only = {rank};
-        call.deadline = Microseconds(0);  // that of all of them
+        call.deadline = Microseconds(0);  // the deadline of the whole call applies
         auto portion = portion_of(each.core, region, each.options, each.way);
         if (!portion) {
             add(each.sum, rank, portion.error());

@@ -11,7 +11,7 @@ namespace {
 
 Error checksum_error() { return Error(Errc::bad_checksum, "a chunk did not arrive as it was sent"); }
 
-// From the memory that is offered to that of the member.
+// Copies from the offered memory to the member's.
 hl::Task<Result<ChunkAnswer>> give(const Offer& offer, const ChunkRequest& asked) {
     const std::uint64_t bytes = asked.memory.size();
     auto waiting = offer.holding->wait_for_bytes(asked.offset, bytes);
@@ -29,7 +29,7 @@ hl::Task<Result<ChunkAnswer>> give(const Offer& offer, const ChunkRequest& asked
     co_return answer;
 }
 
-// From the memory of the member to that which is offered.
+// Copies from the member's memory to the offered memory.
 hl::Task<Result<ChunkAnswer>> take(const Offer& offer, const ChunkRequest& asked) {
     auto access = offer.holding->access(asked.offset, asked.memory.size());
     if (!access) co_return Errc::not_found;
