@@ -13,7 +13,7 @@
 namespace cinnabar::hl {
 namespace {
 
-// Chunks under way together.
+// Chunks in flight at a time.
 constexpr std::uint64_t lanes_max = 8;
 
 // One pull. Its lanes may run on several threads of a pool.
@@ -24,7 +24,7 @@ struct CheckedPull {
     const TransferOptions& options;
     std::atomic<std::int64_t> again_left;
     std::atomic<std::uint64_t> next{0};
-    std::atomic<std::uint64_t> right{0};  // bytes
+    std::atomic<std::uint64_t> right{0};  // bytes whose checksum was correct
     std::atomic<bool> failed{false};
 
     [[nodiscard]] Error damaged(std::uint64_t chunk) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The side that asks for lists of blocks.
+// The caller's side of operations on lists of blocks.
 #include "remote_contracts.hpp"
 #include "remote_made.hpp"
 
@@ -12,7 +12,7 @@ namespace cinnabar::hl {
 namespace detail {
 namespace {
 
-// The list as the owner counts: from the window of the grant.
+// Converts the list to offsets from the start of the grant's window.
 Result<bulk::Blocks> inside(const RemoteBytes& token, const bulk::Blocks& blocks) {
     if (blocks.empty() || blocks.end() > token.bytes())
         return Error(Errc::invalid_argument, "the blocks do not lie inside the memory that the token names");
@@ -54,14 +54,14 @@ RemoteMade make_write_blocks(const NodeRef& node, const RemoteBytes& to, const b
 
 namespace {
 
-// A part of them in one region, where they are many pieces.
+// Longer lists are split into calls with this many local pieces.
 constexpr std::uint64_t local_blocks_max = bulk::descriptor_segments_max / 2;
 
 bool without_gap(const bulk::Blocks& blocks, bulk::BlockPiece& piece) noexcept {
     return bulk::BlockWalk(blocks).next(blocks.bytes(), piece) && piece.bytes == blocks.bytes();
 }
 
-// Those blocks of the region; a slice of it where they have no gap.
+// Selects those blocks of the region; a slice if there are no gaps.
 Result<bulk::Region> pick(const bulk::Region& region, const bulk::Blocks& blocks, na::Access access) {
     bulk::BlockPiece piece;
     const bool one = without_gap(blocks, piece);
