@@ -219,8 +219,8 @@ Errc ContextCore::lend_result(Request& request) noexcept {
     return Errc::ok;
 }
 
-// A peer that leaves too much of what it was given unfetched gets no more credits: more results would cost their
-// handlers, and memory, and bring it nothing. One result may be as large as it likes.
+// A peer that leaves too many results unfetched gets no more credits: further requests would only cost handlers and
+// memory. A single result may have any size.
 void ContextCore::result_lent(Request& request) noexcept {
     PeerBook& book = *request.book_;
     if (book.unfetched_bytes > options.unfetched_bytes_max) book.account.withhold(true);
@@ -232,7 +232,7 @@ void ContextCore::result_over(Request& request) noexcept {
     book.unfetched_bytes -= request.large_output_.bytes();
     if (closed_ || !book.account.withheld() || book.unfetched_bytes > options.unfetched_bytes_max) return;
     book.account.withhold(false);
-    na->disarm(book.account.starved);  // it may be set for later
+    na->disarm(book.account.starved);  // may still be armed
     watch_starving(book);
 }
 

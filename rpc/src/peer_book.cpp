@@ -53,7 +53,7 @@ void ContextCore::close_book(PeerBook& book, Errc why) noexcept {
         --connections;
     }
     book.open = false;
-    book.verdicts.reset();  // whoever connects next may be somebody else
+    book.verdicts.reset();  // the next connection may be another caller's
     book.counted.reset();
     book.posted = 0;
     ++book.connection;

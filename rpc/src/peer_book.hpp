@@ -69,7 +69,7 @@ struct PeerBook : PoolSlot {
     SharedBudget::Part decoded_bytes{0};   // what those of its requests are decoded to
     WorkQueue unsent_replies;              // that the transport had no room for
     Credits account;
-    std::uint64_t unfetched_bytes = 0;       // of large results that are lent to it
+    std::uint64_t unfetched_bytes = 0;       // of large results lent to it
     std::unique_ptr<Verdicts> verdicts;      // of this connection; null: the policy was not asked yet, or
     std::unique_ptr<CountedCaller> counted;  // it has a quota for the caller, and each request is counted
 

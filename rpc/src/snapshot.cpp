@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a context holds, for people. Only what its owner alone changes is looked at: of calls, those that wait in the
-// list of a peer, and those that were sent to one. Others may be in another thread's hands.
+// Fills snapshots of a context. It only reads what the owner of the context alone changes: calls that wait in the list
+// of a peer, and calls that were sent. Other calls may be in use by another thread.
 #include "context_core.hpp"
 
 #include <algorithm>
@@ -10,10 +10,10 @@ namespace cinnabar::rpc {
 namespace {
 
 constexpr std::uint32_t steps_per_page = 4'096;  // books, or slots of calls
-constexpr std::size_t items_max = 4'096;         // of one peer that are shown, but for calls that were sent
+constexpr std::size_t items_max = 4'096;         // shown for one peer, except for calls that were sent
 
-// LookPlace::peer behind the last book: the calls that were sent, to whomever; LookPlace::item is the next slot. Slots
-// of a pool are fewer than that.
+// LookPlace::peer after the last book: the sent calls, to all peers; LookPlace::item is the next slot. Slots of a pool
+// are fewer than that.
 constexpr std::uint32_t sent_calls = 1u << 23;
 
 template <typename List>
@@ -23,7 +23,7 @@ std::uint32_t count_of(const List& list, std::uint32_t most) noexcept {
     return count;
 }
 
-// Writes what a list has into a page, past the first `skipped` items, which may be in earlier lists.
+// Copies a list into a page, skipping the first `skipped` items, which earlier pages had.
 class PageOf {
   public:
     PageOf(std::span<CallSnapshot> out, std::uint32_t skipped) noexcept : out_(out), skipped_(skipped) {}
@@ -33,7 +33,7 @@ class PageOf {
         std::uint32_t ahead = 0;
         for (const auto* item = list.front(); item && add(*item, ahead, describe); item = List::next(*item)) ++ahead;
     }
-    // False: no more.
+    // False: the page is full.
     template <typename T, typename F>
     bool add(const T& item, std::uint32_t ahead, F&& describe) noexcept {
         if (passed_ + filled_ == items_max) return false;
@@ -111,14 +111,14 @@ TimeUs ContextCore::began_us(const Request& request) const noexcept {
     return now - std::min(std::max(age, TimeUs{1}), now);
 }
 
-// Of one that is not under way nothing is written: it may be in another thread's hands.
+// Writes nothing about a call that is not in progress: another thread may be using it.
 void ContextCore::note_phase(Call& call) noexcept {
     const CallPhase phase = call.book_ ? phase_of(*call.book_, call) : CallPhase::unknown;
     if (phase == CallPhase::unknown) return;
     call.noted_generation_ = call.generation_.load(std::memory_order_relaxed);
     call.noted_phase_ = phase;
     const bool waited = call.state_ == Call::State::queued && call.stale_at_ != time_never;
-    // Half of the time that was left when it began to wait was over at stale_at_.
+    // At stale_at_, half of the time was over that was left when it began to wait.
     const TimeUs began = waited ? 2 * call.stale_at_ - call.args.deadline : 0;
     call.noted_wait_us_ = waited ? na->now_us() - std::min(began, na->now_us()) : 0;
 }
@@ -148,7 +148,7 @@ void ContextCore::describe(const PeerBook& book, PeerSnapshot& out) const noexce
     out.heard_us = book.heard;
 }
 
-// Of one peer: its calls that wait to be sent, and its requests that are here.
+// For one peer: its calls that wait to be sent, and its requests that are here.
 unsigned ContextCore::describe_calls(const PeerBook& book, LookPlace& place,
                                      std::span<CallSnapshot> out) const noexcept {
     PageOf page(out, place.item);
@@ -185,8 +185,8 @@ void ContextCore::describe(const PeerBook& book, const Request& request, CallSna
     shown.peer = request.source_;
 }
 
-// All calls that were sent, by their slots: no list has them, and one walk finds those to all peers. `steps`: slots
-// that may still be looked at.
+// All calls that were sent, by slot: they are in no list, and one walk finds those to all peers. `steps`: how many
+// slots may still be visited.
 unsigned ContextCore::describe_sent_calls(LookPlace& place, std::uint32_t& steps,
                                           std::span<CallSnapshot> out) const noexcept {
     unsigned filled = 0;
