@@ -30,7 +30,7 @@ struct FolderRule {
     std::string refusal;  // the hint of an error
     rpc::Callers clients;
     unsigned rights = 0;
-    std::vector<std::string> folders;  // as names have it: without a '/' in front; empty: the root
+    std::vector<std::string> folders;  // like names: without a leading '/'; empty: the root
 
     [[nodiscard]] bool covers(std::string_view name) const noexcept {
         return std::ranges::any_of(folders, [&](const std::string& folder) {
@@ -95,7 +95,7 @@ Result<std::vector<std::string>> folders_of(std::string_view list) {
     return folders;
 }
 
-// A number, perhaps with k, M, G or T behind it; '-': any.
+// A number, optionally followed by k, M, G or T; '-': `any`.
 Result<std::uint64_t> amount_of(std::string_view text, std::uint64_t any) {
     constexpr std::string_view units = "kMGT";
     if (text == "-") return any;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fetching a file: the server writes its windows into buffers of this side.
+// Fetches a file: the server writes its windows into buffers of this side.
 #include "file/blocks.hpp"
 #include "file/checksum.hpp"
 #include "file/journal.hpp"
@@ -27,11 +27,11 @@ struct ClientSession::Receiving {
     Share share;
     std::optional<SourceFile> basis{};  // the older version
     Sequence taking{};
-    Sequence passing{};  // as of Sending
+    Sequence passing{};  // see Sending
     Sequence writing{};
     Checksum sum{};
     std::uint64_t next = 0;
-    std::uint64_t had_bytes = 0;  // from before, and the server has the same
+    std::uint64_t had_bytes = 0;  // already here, and the same at the server
     std::uint64_t sent_bytes = 0;
     std::optional<Error> failure{};
 
@@ -168,7 +168,7 @@ hl::Task<Result<void>> ClientSession::receive_window(Receiving& file, std::uint6
     co_return written;
 }
 
-// What an interrupted attempt left, or else what an older version has there.
+// Offers what an interrupted attempt left, otherwise what an older version has there.
 void ClientSession::offer(const Receiving& file, ReadIn& read, Bytes content) {
     if (const auto had = file.target.read_block(read.offset, content)) {
         read.offered = true;
@@ -178,7 +178,8 @@ void ClientSession::offer(const Receiving& file, ReadIn& read, Bytes content) {
     }
 }
 
-// What is there from before is not written again, unless remains before it turned out to be of another file.
+// Writes the received bytes. Bytes that were here already are not written again, unless earlier remains turned out to
+// belong to another file.
 Result<void> ClientSession::take_in(Receiving& file, std::uint64_t offset, ConstBytes content, const ReadOut& arrived) {
     if (arrived.hole) {
         file.sum.update_zeros(content.size());

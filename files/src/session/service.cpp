@@ -265,7 +265,7 @@ hl::Task<Result<OpenOut>> Service::open(hl::Request<OpenIn> request) {
     co_return out;
 }
 
-// Whoever may compare learns what the file has: only those who may fetch it.
+// By comparing, a client learns what the file contains, so it must be allowed to fetch it.
 hl::Task<std::optional<SourceFile>> Service::basis_of(const OpenIn& in, const na::Addr& client) {
     if (!in.compares || !in.replace || !in.checked || in.bytes == 0) co_return std::nullopt;
     const AccessRequest access{AccessRequest::Kind::fetch, in.name, 0, false, {}, client};
