@@ -39,7 +39,7 @@ std::string check_rate(const std::string& text) {
     return *bytes == 0 ? std::string("a rate is at least 1 byte a second") : std::string();
 }
 
-// Less, and windows of a few files would wait until their calls have run out.
+// At a lower rate, windows of a few files would wait until their calls time out.
 std::string check_server_rate(const std::string& text) {
     const auto bytes = parse_bytes(text);
     if (!bytes) return bytes.error().message();
@@ -221,7 +221,7 @@ void add_manages(CLI::App& app, ManageOptions& options, Run& run) {
     verify.callback([&] { run = [&] { return run_verify(options); }; });
 }
 
-// What clients may use of the disk and of the link.
+// Limits of what clients may use of the disk and of the network.
 void add_serve_limits(CLI::App& command, ServeOptions& options) {
     command
         .add_option_function<std::string>(
@@ -372,7 +372,7 @@ std::string names_of_commands(const CLI::App& app) {
     return names;
 }
 
-// Of `launch` what follows "--" is another command line, and not read here.
+// The words after "--" of `launch` are another command line, which is not parsed here.
 std::vector<std::string> cut_program(int& count, char** words) {
     if (count < 2 || std::string_view(words[1]) != "launch") return {};
     char** const end = words + count;

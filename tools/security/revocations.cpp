@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t list_bytes_max = 16u << 20;
 constexpr long clocks_differ = 300;  // seconds
 
-// Held until it is destroyed.
+// The lock is held until the descriptor is destroyed.
 Result<UniqueFd> lock(const std::string& authority) {
     const std::string path = authority + "/ca.key";
     UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
@@ -52,7 +52,7 @@ Result<RevocationList> read_list(const std::string& path, const Signer& signer) 
     return list;
 }
 
-// False: memory is out.
+// False: out of memory.
 bool add(X509_CRL& list, X509& certificate, const ASN1_TIME& now) {
     X509_REVOKED* there = nullptr;
     if (X509_CRL_get0_by_cert(&list, &there, &certificate) == 1) return true;
@@ -61,7 +61,7 @@ bool add(X509_CRL& list, X509& certificate, const ASN1_TIME& now) {
         X509_REVOKED_set_revocationDate(made.get(), const_cast<ASN1_TIME*>(&now)) != 1 ||
         X509_CRL_add0_revoked(&list, made.get()) != 1)
         return false;
-    (void)made.release();  // the list's
+    (void)made.release();  // the list owns it now
     return true;
 }
 

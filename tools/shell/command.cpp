@@ -21,8 +21,8 @@ namespace cinnabar::tools::shell {
 namespace {
 
 struct ManOptions {
-    std::vector<std::string> words;  // of the command; none: the program itself
-    std::string folder;              // all pages go into it
+    std::vector<std::string> words;  // of the command; empty: the program itself
+    std::string folder;              // writes all pages into it
 };
 
 void print_text(std::string text) {

@@ -31,7 +31,7 @@ enum class ExitCode : std::uint8_t {
 
 [[nodiscard]] ExitCode exit_code(Errc code) noexcept;
 
-// What --help and man pages say of each, in the order of the numbers; static storage.
+// How --help and man pages describe each code, in numerical order; static storage.
 struct ExitMeaning {
     ExitCode code;
     std::string_view word;  // "no space"

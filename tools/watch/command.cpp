@@ -27,7 +27,7 @@ ExitCode failed(const std::string& to, const Error& error) {
 
 void print(const std::string& text) { print_line(text.substr(0, text.size() - (text.ends_with('\n') ? 1 : 0))); }
 
-// The keys that change what is shown; false: enough.
+// Handles the keys that change what is shown; false: quit.
 bool press(char key, View& view) {
     switch (key) {
         case 'r':
@@ -84,7 +84,7 @@ class Top {
         terminal_.emplace();
         while (!enough()) {
             if (const auto looked = look(); !looked) {
-                terminal_.reset();  // the message is for the screen that stays
+                terminal_.reset();  // the message belongs on the normal screen
                 return failed(options_.to, looked.error());
             }
             if (!await_next()) break;
@@ -92,7 +92,7 @@ class Top {
         terminal_.reset();
         return ExitCode::ok;
     }
-    // Shows what there is, anew after each key, until it is time to ask again. False: enough.
+    // Draws, and draws again after each key, until it is time to ask the node again. False: quit.
     bool await_next() {
         using Clock = std::chrono::steady_clock;
         const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
@@ -106,7 +106,7 @@ class Top {
             if (left.count() <= 0) return true;
             const Tab before = view_.tab;
             if (!press(Terminal::key(std::min(left, std::chrono::milliseconds(200))), view_)) return false;
-            if (view_.tab != before) return true;  // its list was not asked for
+            if (view_.tab != before) return true;  // the list of this tab was not requested
         }
         return false;
     }

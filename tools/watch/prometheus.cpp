@@ -15,7 +15,7 @@
 namespace cinnabar::tools::watch {
 namespace {
 
-// The value of a label: without bytes that mean something there, or that are not UTF-8.
+// Escapes the value of a label, and drops bytes that are not UTF-8.
 std::string label(std::string_view text) {
     std::string value;
     while (!text.empty()) {
@@ -57,7 +57,8 @@ class Text {
     std::string name_;
 };
 
-// Buckets i of [2^(i-1), 2^i) microseconds, as Prometheus counts: all below an edge. The sum is that of the middles.
+// Converts buckets i of [2^(i-1), 2^i) microseconds to Prometheus' cumulative ones. The sum is estimated from the
+// middle of each bucket.
 void histogram(Text& text, const std::string& labels, const std::vector<std::uint64_t>& counts) {
     std::uint64_t below = 0;
     double sum_us = 0;
@@ -173,7 +174,7 @@ void process(Text& text, const State& state) {
     text.family("buffer_bytes", "gauge", "Memory of the node's buffers.");
     text.sample("", state.node.buffer_bytes);
     text.family("pool_queued", "gauge", "Requests that wait for a thread of a pool.");
-    std::map<std::string, std::uint64_t> queued;  // two pools may have one name
+    std::map<std::string, std::uint64_t> queued;  // two pools may have the same name
     for (const auto& pool : state.node.pools) queued[pool.name] += pool.queued;
     for (const auto& [name, count] : queued) text.sample(fmt::format("pool=\"{}\"", label(name)), count);
 }
