@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory of a device by a driver that is made up, and keeps account: the order of calls, failures of each of them,
-// and what is not given back.
+// Device memory on a simulated driver that checks the order of calls: failures of each driver call, and leaks.
 #include "fake_cuda.hpp"
 #include "far_fixture.hpp"
 #include "gpu_device.hpp"
@@ -41,7 +40,7 @@ class CudaTest : public testing::Test {
         Node user = Node::open("tcp://").value();
         Addr to = user.lookup(owner.address()).value();
     };
-    // A pull of `lent` into `memory`, which is made a region of for this.
+    // Makes a region of `memory` and pulls `lent` into it.
     [[nodiscard]] Errc pull_into(const GpuMemory& memory, std::span<std::byte> lent) {
         if (!nodes_) nodes_.emplace();
         auto far = device_memory(MemoryKind::cuda, memory.address(), memory.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Chunks of far memory over a transport that the test plays: their order, their staging buffers, and their ends.
+// Chunks of far memory over a simulated transport: their order, their staging buffers, and how they end.
 #include "far_fixture.hpp"
 #include "unit/bulk/mover_fixture.hpp"
 
@@ -12,14 +12,14 @@ using test::MadeUpFar;
 
 constexpr std::size_t chunk = 1000;
 
-// The clock is the test's, so copies are made at once.
+// On the test's clock, where copies run at once.
 struct FarMoverTest : MoverFixture {
     void open_with(std::size_t bytes, std::uint32_t window = 4) {
         open({.chunk_bytes = chunk, .window = window});
         far = std::make_shared<MadeUpFar>(bytes);
         region = Region::of_far(far, na::Access::read_write).value();
     }
-    // Completes what is posted until nothing is.
+    // Completes posted operations until there are none.
     void finish() {
         while (!port().posted.empty()) {
             port().end_all();
@@ -221,7 +221,7 @@ TEST_F(FarMoverTest, BlocksOfWhatTheDescriptorCarriesAreStored) {
     EXPECT_TRUE(support::holds_pattern(ConstBytes(far->memory()).subspan(20), 7, 20));
 }
 
-// The clock is the machine's, so threads make the copies.
+// On the real clock, where threads make the copies.
 struct FarMoverOnThreads : FarMoverTest {
     FarMoverOnThreads() { transport->clock_ = nullptr; }
 };

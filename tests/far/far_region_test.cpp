@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Regions of files and of other far memory, without a network: how they are made, refused, cut, joined and copied.
+// Regions of files and of other far memory, without a network: how they are made, refused, sliced, joined and copied.
 #include "far_fixture.hpp"
 #include "support/os_limits.hpp"
 
@@ -17,7 +17,7 @@ namespace {
 using test::MadeUpFar;
 using test::PatternFile;
 
-// Of tests/crash/faults.cpp, which is a part of this program: from now on each read and write of a file fails.
+// From now on each read and write of a file fails. Uses tests/crash/faults.cpp, which is linked into this program.
 class DiskFails {
   public:
     DiskFails() { std::ofstream{switch_file()}; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files that go from one server straight to another: what arrives, what each server allows, and what becomes of a copy
-// that ends early.
+// Files copied directly between two servers: what arrives, what each server allows, and what is left of a copy that
+// ends early.
 #include "session/protocol.hpp"
 #include "session/remote_error.hpp"
 #include "session/seal.hpp"
@@ -73,7 +73,7 @@ struct Party {
     }
 };
 
-// By which transports the two servers are called. Both listen on both of the mixed ones.
+// The transports to the two servers. In the mixed cases both listen on both.
 struct Between {
     std::string name;
     std::string from;
@@ -104,7 +104,7 @@ struct CopyTest : testing::TestWithParam<Between> {
         b.begin(listen_on(GetParam()));
         log_in(a.endpoint(GetParam().from), b.endpoint(GetParam().to));
     }
-    // Both sessions on one node.
+    // Both sessions belong to one node.
     void log_in(const std::string& at_a, const std::string& at_b) {
         here = hl::Node::open({"tcp://", "shm://"}, {.progress_thread = false}).value();
         from.emplace(*here, here->lookup(at_a).value(), a.key ? &key : nullptr);
@@ -196,7 +196,7 @@ TEST_P(CopyTest, WhatIsThereIsKeptOrReplacedAndWhatIsMissingIsTold) {
     EXPECT_NE(copied.error().message().find("copied from"), std::string::npos) << copied.error().message();
 }
 
-// As of a commit whose answer got lost.
+// As if the answer to a commit got lost.
 TEST_P(CopyTest, ASecondAttemptFindsThatTheFirstOneWasDone) {
     begin();
     ASSERT_TRUE(copy_all().ok());
@@ -325,7 +325,7 @@ TEST_P(CopyShm, TheOwnUserNeedsNoKey) {
     EXPECT_TRUE(folder.get("b/y") == content);
 }
 
-// A conductor that does not keep to the protocol: it hands on what it is lent as the window that it likes.
+// A client that breaks the protocol: it passes lent memory on as whichever window it likes.
 struct RudeConductor : CopyTest {
     Party c{folder.path() / "c", true};
     struct Session {
@@ -438,7 +438,7 @@ TEST_P(RudeConductor, OnlyWindowsOfTheFileAreLentAndEachOnce) {
     here.reset();
 }
 
-// A server that lends what it was not asked for.
+// A server that lends memory that was not requested.
 struct RudeLender : CopyTest {
     std::vector<std::byte> memory = std::vector<std::byte>(copied_window);
     hl::Node rude = hl::Node::listen("tcp://127.0.0.1:0").value();
@@ -505,7 +505,7 @@ TEST_P(RudeLender, AHoleInAFileWithoutHolesEndsIt) {
     EXPECT_TRUE(nothing_at_b());
 }
 
-// The checksum of what it read is not that of what it lent.
+// The checksum does not match the bytes that it lent.
 TEST_P(RudeLender, OtherBytesThanItsChecksumSaysAreNotSaved) {
     const auto copied = copy_from_it([this](hl::Request<LendIn> request) -> hl::Task<Result<LendOut>> {
         co_await have_taken(request.node(), request.source(), request->offset, copied_window);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls that are made again, by policy, and calls that wait for others to end.
+// Retries by policy, and calls that wait for a quota.
 #include "integration/gate.hpp"
 
 #include <cinnabar/base/random.hpp>
@@ -32,7 +32,7 @@ constexpr Rpc<int(int)> get{"caller.get", idempotent};
 constexpr Rpc<int(int)> put{"caller.put"};
 constexpr Rpc<std::size_t(std::string)> measure{"caller.measure"};
 
-// As of Node::call: not to be awaited where the argument is a temporary that g++ 12 would destroy twice.
+// Like Node::call: cannot be awaited if the argument is a temporary that g++ 12 would destroy twice.
 using Measured = decltype(std::declval<Caller>().call(measure, Addr(), std::string()));
 static_assert(std::is_same_v<Measured, MustBeNamedRetried<std::size_t>> == detail::await_breaks_temporaries);
 
@@ -52,7 +52,7 @@ CallerOptions quick(std::uint32_t attempts = 4) {
 
 class CallerTest : public testing::Test {
   protected:
-    // A handler that fails so many times, for `get` and `put`.
+    // A handler that fails that many times, for `get` and `put`.
     void serve_failing(int times, Errc code) {
         left_ = times;
         const auto handler = [this, code](int value) -> Result<int> {
@@ -69,7 +69,7 @@ class CallerTest : public testing::Test {
                             put, [this](int value) { return note(value), gate_.pass(), value; }, on(pool_))
                         .ok());
     }
-    // Of a Caller whose calls stay under way until the gate is opened.
+    // Options of a Caller whose calls stay in progress until the gate is opened.
     CallerOptions gated(const QuotaOptions& quota) {
         serve_gated();
         CallerOptions options = quick();
@@ -154,7 +154,7 @@ TEST_F(CallerTest, AnErrorTellsOfEachAttempt) {
     EXPECT_TRUE(says(result.error(), "RetryPolicy::attempts allows no more"));
 }
 
-// Nothing was done, so the RPC need not be idempotent.
+// Nothing was executed, so the RPC need not be idempotent.
 TEST_F(CallerTest, AServerThatStartsLateIsReached) {
     const std::string address = server_.address();
     { const Node gone = std::move(server_); }
@@ -169,7 +169,7 @@ TEST_F(CallerTest, AServerThatStartsLateIsReached) {
 }
 
 // The handler holds the loop of the server, which gives out no credits meanwhile: some calls have left when the
-// connection breaks, and others wait.
+// connection breaks, others still wait.
 TEST_F(CallerTest, WhatNeverLeftIsMadeAgainAtOnceAndTheRestIsNot) {
     NodeOptions narrow;
     narrow.rpc.credits_per_peer_max = 1;
@@ -250,7 +250,8 @@ TEST_F(CallerTest, ABudgetEndsAttemptsUntilCallsSucceed) {
     EXPECT_TRUE(caller.call(get, to_, 1).wait().ok());
 }
 
-// Each is told to come again until it is its turn, which is no failed attempt, and needs no idempotent RPC.
+// Each is told to come again until it is its turn. That does not count as a failed attempt, and the RPC need not be
+// idempotent.
 TEST_F(CallerTest, WhoIsToldToComeAgainDoes) {
     const Admission admission({.running_max = 2});
     std::atomic<int> running{0};
@@ -390,7 +391,7 @@ TEST_F(CallerTest, AFullQueueAndADeadlineInItSaySo) {
     EXPECT_EQ(order(), (std::vector<int>{1}));
 }
 
-// One that is larger than all that may be under way goes when nothing else is.
+// A single call above the limit starts when nothing else is in progress.
 TEST_F(CallerTest, BytesUnderWayAreLimited) {
     const auto handler = [this](std::string text) { return note(0), gate_.pass(), text.size(); };
     ASSERT_TRUE(server_.serve(measure, handler, on(pool_)).ok());
@@ -402,7 +403,7 @@ TEST_F(CallerTest, BytesUnderWayAreLimited) {
         calls.push_back(caller.call(measure, to_, std::string(bytes, 'x')).future());
         ASSERT_TRUE(comes_true([&] { return order().size() + caller.counts().waiting == calls.size(); }));
     }
-    EXPECT_EQ(caller.counts().waiting, 2u);  // the small one would fit, but is behind the large one
+    EXPECT_EQ(caller.counts().waiting, 2u);  // the small one would fit, but it is behind the large one
     gate_.open();
     for (auto& each : calls) EXPECT_TRUE(each.get().ok());
 }
@@ -464,9 +465,9 @@ TEST(AdmissionTest, WhoComesAgainIsBeforeThoseThatCameLater) {
     const auto later = admission.enter(one, 0, 2'000);
     EXPECT_GT(place_of(later), place_of(told));
     runs.reset();
-    EXPECT_EQ(admission.enter(connection(), 0, 3'000).code(), Errc::overloaded);       // comes later
-    EXPECT_EQ(admission.enter(one, place_of(later), 4'000).code(), Errc::overloaded);  // came later
-    EXPECT_EQ(admission.enter(one, place_of(told), 5'000).code(), Errc::overloaded);   // of somebody else
+    EXPECT_EQ(admission.enter(connection(), 0, 3'000).code(), Errc::overloaded);       // a later request
+    EXPECT_EQ(admission.enter(one, place_of(later), 4'000).code(), Errc::overloaded);  // its turn is later
+    EXPECT_EQ(admission.enter(one, place_of(told), 5'000).code(), Errc::overloaded);   // a place of another peer
     EXPECT_EQ(admission.enter(two, place_of(told), 6'000).code(), Errc::ok);
     EXPECT_EQ(admission.enter(one, place_of(later), 7'000).code(), Errc::ok);
 }
@@ -479,12 +480,12 @@ TEST(AdmissionTest, APlaceIsKeptForATimeAndAPeerHasItsShare) {
     for (int i = 0; i < 10; ++i) EXPECT_EQ(admission.enter(greedy, 0, 0).code(), Errc::overloaded);
     EXPECT_EQ(admission.places(), 2u);
     running.clear();
-    // Two slots are kept for those that were told, the others are not.
+    // Two slots are reserved for the places; the others are free.
     std::vector<Result<Admitted>> others;
     for (int i = 0; i < 3; ++i) others.push_back(admission.enter(connection(), 0, 20'000));
     EXPECT_TRUE(others[0].ok() && others[1].ok());
     EXPECT_EQ(others[2].code(), Errc::overloaded);
-    EXPECT_TRUE(admission.enter(connection(), 0, 25'001).ok());  // they did not come
+    EXPECT_TRUE(admission.enter(connection(), 0, 25'001).ok());  // the places were not used in time
 }
 
 }  // namespace

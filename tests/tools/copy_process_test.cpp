@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `cinnabar copy`, as real processes: files and trees go from server to server, and whoever is lost meanwhile is told.
+// `cinnabar copy` as a real process: files and trees go from server to server, and lost servers are reported.
 #include "process.hpp"
 #include "support/content.hpp"
 
@@ -28,7 +28,7 @@ struct CopyProcess : testing::Test {
         fs::create_directory(root_a);
         fs::create_directory(root_b);
     }
-    // Of zeros that are not holes: all of it is moved.
+    // Zeros that are not holes, so that all of it is moved.
     void put_large() {
         const auto bytes = std::min(std::uintmax_t{1} << 30, fs::space(folder.path()).available / 8);
         const int fd = ::open((root_a + "/large").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -36,7 +36,7 @@ struct CopyProcess : testing::Test {
         EXPECT_EQ(::posix_fallocate(fd, 0, static_cast<off_t>(bytes)), 0);
         ::close(fd);
     }
-    // Until the server that gets it has written something.
+    // Waits until the receiving server has written something.
     bool under_way() {
         return eventually([&] {
             std::error_code ignored;

@@ -30,7 +30,7 @@ std::size_t times(const std::string& text, const std::string& part) {
     return count;
 }
 
-// What it ends with is gone from its folder of temporary files, too.
+// Its folder of temporary files is empty at the end.
 TEST(LaunchProcess, StartsAGroupWhoseMembersMeet) {
     const Folder place;
     const auto outcome =
@@ -61,7 +61,7 @@ TEST(LaunchProcess, WhenOneFailsTheOthersEndAndItsCodeIsThatOfAll) {
     EXPECT_NE(killed.err.find("rank 0 was ended by signal 9"), std::string::npos) << killed.err;
 }
 
-// Rank 1 fails once the others, of `count`, have run `ready` and then said that they are there.
+// Rank 1 fails once the others, of `count`, have run `ready` and reported that they are there.
 std::string failing_late(const Folder& place, unsigned count, const std::string& ready) {
     std::string wait;
     for (unsigned rank = 0; rank < count; ++rank) {
@@ -99,7 +99,7 @@ TEST(LaunchProcess, GivesTheProgramItsArgumentsAsTheyAre) {
     EXPECT_EQ(run({"launch", "--", "true"}).exit, 1);
 }
 
-// An ssh that starts the command here, and writes down which host it was asked for.
+// An ssh that runs the command on this host, and records for which host it was called.
 class FakeSsh {
   public:
     FakeSsh() {

@@ -45,7 +45,7 @@ struct ResumeProcess : testing::Test {
         }
         large = folder.put("large", content);
     }
-    // Three seconds for all of it, so that it is under way still when it is looked at.
+    // Takes three seconds in all, so that it is still in progress when the test looks.
     static Words slowly(Words words) {
         words.insert(words.end(), {"--rate", "64M"});
         return words;

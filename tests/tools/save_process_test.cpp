@@ -347,7 +347,7 @@ TEST_F(SaveProcess, JsonHasOneObjectALine) {
     std::vector<std::string> lines;
     std::istringstream text(outcome.out);
     for (std::string line; std::getline(text, line);) {
-        if (!line.starts_with(R"({"event": "progress", )")) lines.push_back(line);  // of each second that it took
+        if (!line.starts_with(R"({"event": "progress", )")) lines.push_back(line);  // there is one for each second
     }
     ASSERT_EQ(lines.size(), 3u) << outcome.out;
     // XXH3 of "hello" with 64 bits, as xxhsum -H3 prints it.

@@ -31,7 +31,7 @@ class TcpsProcess : public testing::Test {
         first.insert(first.end(), second.begin(), second.end());
         return first;
     }
-    // Saves a file there and fetches it again; the exit code of what fails first.
+    // Saves a file and fetches it again; returns the exit code of the first command that fails.
     int moved(const std::string& uri, const Words& secrets) {
         const std::string file = folder_.put("a", std::string(100'000, 'a'));
         std::filesystem::remove_all(folder_.at("back"));
@@ -129,7 +129,7 @@ TEST_F(TcpsProcess, APolicyIsReadAgainWhileTheServerRuns) {
     EXPECT_TRUE(eventually([&] { return moved(serving.uri(), ann) == 0; }));
 }
 
-// Where others prove a key to the service itself.
+// On a server where other clients prove a key to the service itself.
 TEST_F(TcpsProcess, WhoComesByTcpsProvesItsKeyOnce) {
     const std::string ann = new_key("ann.key", "ann");
     (void)new_key("bob.key", "bob");
@@ -172,7 +172,7 @@ TEST_F(TcpsProcess, WhatLooksAtAServerProvesAKeyAsWell) {
         EXPECT_EQ(looked.exit, 0) << look[0] << ": " << looked.out << looked.err;
         EXPECT_NE(run(joined(look, {"--key-file", wrong})).exit, 0) << look[0];
     }
-    // What else it finds on this host is not asked here.
+    // Other findings of the doctor about this host are ignored.
     const auto found_by_doctor = [&](const std::string& with) {
         return run({"doctor", serving.uri(), "--key-file", with}).out;
     };

@@ -55,7 +55,8 @@ TEST(CallsText, JsonIsOneLineWithAllOfIt) {
               "\"age_us\": 4000000, \"bytes\": 0, \"ahead\": 0}], \"cut\": false}\n");
 }
 
-// Every line is a comment, or a name with labels and a number; a family is in one place; no series comes twice.
+// Each line is a comment, or a name with labels and a number; the lines of a family are together; no series occurs
+// twice.
 TEST(Prometheus, TextIsWellFormed) {
     State state = state_at(5, {served("a\"b\\c\nd\xff", 7, 2), served("plain", 0)});
     state.rpcs[1].timed = 2;

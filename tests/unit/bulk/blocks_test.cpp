@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lists of blocks: what they mean, how they travel, and what is not taken; regions of them.
+// Lists of blocks: their meaning, their encoding, and what is refused; regions of them.
 #include "fake_transport.hpp"
 #include "support/seeds.hpp"
 
@@ -68,7 +68,7 @@ TEST(Blocks, AStridedListIsAFewBytes) {
     EXPECT_EQ(offsets[14'999], 64u + 14'999u * 65'536);
 }
 
-// Of a memory of 4 GiB in pages.
+// In a memory of 4 GiB, in pages.
 TEST(Blocks, RandomBlocksAreUnderFourBytesEach) {
     Random random(1);
     Numbers numbers(15'000);
@@ -114,7 +114,7 @@ TEST(Blocks, WhatOverlaps) {
     EXPECT_FALSE(Blocks::indexed(10, Numbers{5, 3, 4, 9}).value().overlap());
     EXPECT_TRUE(Blocks::indexed(10, Numbers{5, 3, 4, 5}).value().overlap());
     EXPECT_TRUE(Blocks::indexed(10, Numbers{5, 6, 7, 4, 5}).value().overlap());
-    // Blocks wider than a step, named far enough from each other.
+    // Blocks wider than the step, with numbers far enough apart.
     EXPECT_FALSE(Blocks::indexed(10, Numbers{4, 0, 2}, 0, 5).value().overlap());
     EXPECT_TRUE(Blocks::indexed(10, Numbers{4, 0, 3}, 0, 5).value().overlap());
 }
@@ -159,7 +159,7 @@ TEST(Blocks, LiesAreMalformed) {
         << "an end that wraps";
 }
 
-// Not one for each byte of a list that is hostile and long.
+// Otherwise a long hostile list would take a run in memory for each of its bytes.
 TEST(Blocks, RunsThatFollowEachOtherAreOneInMemory) {
     Encoded bytes;
     for (const unsigned b : {1u, 0u, 1u, 1u, 3u, 0u, 0u, 0u, 0u, 0u, 0u}) bytes.push_back(static_cast<std::byte>(b));
@@ -266,7 +266,7 @@ TEST(Select, KeepsItsMemoryAndIsInQuarantineWithIt) {
     lend.forget();
     EXPECT_FALSE(again.quarantined() || region.quarantined());
     region = {};
-    again.copy_in(0, std::vector<std::byte>(10));  // the memory is still there
+    again.copy_in(0, std::vector<std::byte>(10));  // the memory still exists
 }
 
 }  // namespace

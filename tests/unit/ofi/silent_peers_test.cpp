@@ -56,8 +56,8 @@ std::uint16_t fabric_port(ConstBytes address) {
     return port_of(name);
 }
 
-// Reduces the send buffers from `from` to `to`, so that less data fills them. Receive buffers stay: one that is reduced
-// below what its peer has been told drops packets, with the acknowledgements in them.
+// Reduces send buffers of size `from` to `to`, so that they fill with less data. Receive buffers stay: a kernel that
+// has announced a larger window and then shrinks it drops packets, including the acknowledgements in them.
 void shrink_sockets(std::uint16_t from, std::uint16_t to) {
     constexpr int little = 4096;
     for (int fd = 3; fd < 4096; ++fd) {
@@ -184,7 +184,7 @@ class SilentPeers : public testing::TestWithParam<NetworkKind> {
         EXPECT_TRUE(pump_.until([&] { return done; }));
         return op.result;
     }
-    // So many strangers with a session each; `little`: the server has small send buffers towards them.
+    // That many strangers with a session each; `little`: the server has small send buffers to them.
     void invite(std::size_t count, bool little = true) {
         for (std::size_t i = 0; i < count; ++i) {
             Stranger& stranger = strangers_.emplace_back(target());
@@ -209,7 +209,7 @@ class SilentPeers : public testing::TestWithParam<NetworkKind> {
             ++next_id_;
         }
     }
-    // They send more requests and read a little.
+    // They keep sending requests and read a little.
     bool until_paid(std::size_t sessions, FrameKind kind) {
         return pump_.until([&] {
             flood(kind, 1);
