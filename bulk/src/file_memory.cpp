@@ -86,8 +86,8 @@ FileMemory::~FileMemory() {
 FarEnd FileMemory::load(std::uint64_t offset, Bytes to) noexcept {
     const ssize_t count = read_at_most(fd_.get(), to, offset_ + offset);
     if (count < 0) return failed(errno);
-    // The file had these bytes when the region was made, or should have got them: it was truncated, or the disk wrote
-    // less.
+    // The file had these bytes when the region was made, or a transfer should have written them: it was truncated, or
+    // the write did not happen.
     return {static_cast<std::size_t>(count) == to.size() ? Errc::ok : Errc::stale, 0};
 }
 

@@ -54,7 +54,7 @@ RemoteMade make_write_blocks(const NodeRef& node, const RemoteBytes& to, const b
 
 namespace {
 
-// Longer lists are split into calls with this many local pieces.
+// If the local blocks are not adjacent, one call moves at most this many of them.
 constexpr std::uint64_t local_blocks_max = bulk::descriptor_segments_max / 2;
 
 bool without_gap(const bulk::Blocks& blocks, bulk::BlockPiece& piece) noexcept {

@@ -15,7 +15,7 @@
 namespace cinnabar::tools::watch {
 namespace {
 
-// Escapes the value of a label, and drops bytes that are not UTF-8.
+// Escapes the value of a label, and replaces bytes that are not UTF-8.
 std::string label(std::string_view text) {
     std::string value;
     while (!text.empty()) {
