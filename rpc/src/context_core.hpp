@@ -4,6 +4,7 @@
 #pragma once
 
 #include "far_moves.hpp"
+#include "fences.hpp"
 #include "frame.hpp"
 #include "notices.hpp"
 #include "overflow_pool.hpp"
@@ -12,7 +13,6 @@
 
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/base/spare_slot.hpp>
-#include <cinnabar/bulk/lend.hpp>
 #include <cinnabar/bulk/transfer.hpp>
 #include <cinnabar/rpc/context.hpp>
 #include <cinnabar/rpc/engine.hpp>
@@ -26,21 +26,6 @@
 #include <span>
 
 namespace cinnabar::rpc {
-
-// Memory lent by a call, or a large result lent by a request.
-struct Loan : bulk::Lend {
-    using Ended = void (*)(void* holder, bool safe) noexcept;
-
-    Loan* next = nullptr;  // of the same holder, or in quarantine
-    // While its fence is under way:
-    ContextCore* core = nullptr;
-    void* holder = nullptr;        // whom `ended` tells
-    Ended ended = nullptr;         // null: nobody waits for it any more
-    PeerBook* peer = nullptr;      // who knows of it; also while it is in quarantine, unless that is gone
-    std::uint32_t connection = 0;  // of the peer, when it was told
-    bool fencing = false;
-    Work over;  // when it has ended
-};
 
 // A transfer that runs under a request.
 struct RequestTransfer : PoolSlot {
@@ -141,23 +126,11 @@ class ContextCore final : public na::Receiver {
     void release_reply(Call& call) noexcept;
     void accept_reply(Call& call, na::Arrival& arrival, const ReplyHeader& header, ConstBytes payload) noexcept;
 
-    // Lent memory (fence.cpp).
+    // Memory that a call has lent (call_lend.cpp, call_fence.cpp).
     void begin_fence(Call& call) noexcept;
     void release_came(Call& call) noexcept;
     void revoke_lends(Call& call) noexcept;
-    // `peer`: who was told of it, on which of its connections; null: nobody. True: taken back and given to the pool.
-    // False: `ended` will be called, once.
-    [[nodiscard]] bool take_back(Loan& loan, PeerBook* peer, std::uint32_t connection, void* holder,
-                                 Loan::Ended ended) noexcept;
-    void fence_ended(Loan& loan) noexcept;
     void end_loans() noexcept;
-    void abandon_fences() noexcept;
-    void begin_quarantine(Loan& loan) noexcept;
-    void end_quarantine(PeerBook* peer) noexcept;
-    void leave_without_peer(Loan& loan) noexcept;
-    void look_at_quarantine() noexcept;
-    void forget_loan(Loan& loan) noexcept;
-    void give_loan(Loan& loan) noexcept { loans.release(loan); }
 
     // Arguments and results that do not fit a message (overflow.cpp). The budget: any thread.
     // `peer`: for whose request; null for a call of this side.
@@ -268,12 +241,15 @@ class ContextCore final : public na::Receiver {
     }
     [[nodiscard]] PeerBook* make_book(na::Peer& peer) noexcept;
     void open_book(PeerBook& book) noexcept;
-    void close_book(PeerBook& book, Errc why) noexcept;
     void drop_book_if_idle(PeerBook& book) noexcept {
         if (!book.open) drop_closed_book_if_idle(book);
     }
     void drop_closed_book_if_idle(PeerBook& book) noexcept;
     void on_peer(na::Peer& peer, na::PeerEvent event, Errc why) noexcept override;
+    // Lost connections (lost_connection.cpp).
+    void close_book(PeerBook& book, Errc why) noexcept;
+    void orphan_requests(PeerBook& book) noexcept;
+    void end_orphans(PeerBook& book) noexcept;
     [[nodiscard]] bool books_add_up() noexcept;
     [[nodiscard]] static bool account_adds_up(const PeerBook& book) noexcept;
     void add_credits(PeerBook& book, std::uint32_t credits) noexcept;
@@ -375,7 +351,6 @@ class ContextCore final : public na::Receiver {
     [[nodiscard, gnu::always_inline]] std::uint32_t requests_taken() const noexcept {
         return requests.taken() - (at_hand ? 1 : 0);
     }
-    SlotPool<Loan> loans;
     SlotPool<RequestTransfer> transfers;
     SlotPool<PeerBook> books;
     Notices notices;
@@ -425,14 +400,12 @@ class ContextCore final : public na::Receiver {
     std::atomic<Context::PeerFunction> peer_function{nullptr};
     std::atomic<void*> peer_user{nullptr};
 
-    // A list: those that a peer may still access, until it is gone, or others to whom it has handed them on.
-    Loan* quarantined = nullptr;
-    Timer quarantine_look;  // runs while there are some without a peer
-    std::uint32_t quarantined_count = 0;
-    std::uint32_t fences = 0;  // loans whose fence is under way
+    Fences fences;  // of calls and of large results
 
     // What outlives close(): requests that handlers hold, calls that were never sent, fences that take their time.
-    [[nodiscard]] bool held() const noexcept { return requests_taken() != 0 || calls.taken() != 0 || fences != 0; }
+    [[nodiscard]] bool held() const noexcept {
+        return requests_taken() != 0 || calls.taken() != 0 || fences.in_progress() != 0;
+    }
     void go_if_over() noexcept {
         if (closed_ && !held()) keep_alive.reset();
     }

@@ -80,11 +80,11 @@ Errc ContextCore::move_to_overflow(Call& call) noexcept {
 
 // Puts the descriptor of the large arguments where the arguments would have been.
 Errc ContextCore::lend_overflow(Call& call) noexcept {
-    Loan* lend = loans.acquire();
+    Loan* lend = fences.acquire();
     if (!lend) return Errc::overloaded;
     const bulk::Region window = call.large_input_.slice(0, call.input_bytes_);
     if (const Errc failed = lend->grant(window, na::Access::read, transport_of(*call.port_)); failed != Errc::ok) {
-        loans.release(*lend);
+        fences.release(*lend);
         return failed;
     }
     lend->next = call.lends_;
@@ -197,11 +197,11 @@ void ContextCore::input_pulled(Request& request) noexcept {
 
 // Puts the descriptor of a large result into the reply, and keeps the result until the origin has it.
 Errc ContextCore::lend_result(Request& request) noexcept {
-    Loan* lend = loans.acquire();
+    Loan* lend = fences.acquire();
     if (!lend) return Errc::overloaded;
     const bulk::Region window = request.large_output_.slice(0, request.output_bytes_);
     if (const Errc failed = lend->grant(window, na::Access::read, transport_of(*request.port_)); failed != Errc::ok) {
-        loans.release(*lend);
+        fences.release(*lend);
         return failed;
     }
     Writer writer(request.message_->bytes().subspan(reply_header_bytes));
@@ -264,7 +264,7 @@ void ContextCore::result_released(Request& request) noexcept {
         answered.core_->free_request_if_over(answered);
     };
     PeerBook* const knows = request.orphaned_ ? nullptr : request.book_;
-    if (take_back(*loan, knows, request.book_->connection, &request, ended)) ended(&request, true);
+    if (fences.take_back(*loan, knows, request.book_->connection, &request, ended)) ended(&request, true);
 }
 
 }  // namespace cinnabar::rpc

@@ -4,7 +4,7 @@
 // connected.
 #pragma once
 
-#include "caller_accounts.hpp"
+#include "caller_quotas.hpp"
 #include "control_queue.hpp"
 #include "credits.hpp"
 #include "frame.hpp"

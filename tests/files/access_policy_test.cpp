@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rules of who may do what below a server's root: as text, and of a server whose clients prove keys.
-#include "session/account.hpp"
+// Rules that say who may do what below a server's root: as text, and for clients that prove keys.
+#include "session/client_quota.hpp"
 #include "support/content.hpp"
 #include "support/test_key.hpp"
 

@@ -4,7 +4,7 @@
 // the loop.
 #pragma once
 
-#include "session/account.hpp"
+#include "session/client_quota.hpp"
 #include "session/buffers.hpp"
 #include "session/protocol.hpp"
 #include "session/seal.hpp"

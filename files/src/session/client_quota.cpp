@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "session/account.hpp"
+#include "session/client_quota.hpp"
 
 #include <cinnabar/rpc/callers.hpp>
 
