@@ -490,7 +490,7 @@ void ContextCore::free_call(Call& call) noexcept {
         return;
     }
     call.free_after_cancel_ = call.free_when_over_ = false;
-    while (Loan* lend = call.lends_) {  // a call that was never forwarded
+    while (RpcLend* lend = call.lends_) {  // a call that was never forwarded
         call.lends_ = lend->next;
         lend->next = nullptr;
         (void)fences.take_back(*lend, nullptr, 0, nullptr, nullptr);

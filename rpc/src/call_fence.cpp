@@ -34,16 +34,16 @@ void ContextCore::revoke_lends(Call& call) noexcept {
     // A call that was never sent is known to nobody.
     PeerBook* const knows = call.was_sent_ ? call.book_ : nullptr;
     ++call.fences_;  // holds the completion until all of them were asked
-    while (Loan* loan = call.lends_) {
-        call.lends_ = loan->next;
-        loan->next = nullptr;
-        if (!fences.take_back(*loan, knows, call.connection_, &call, ended)) ++call.fences_;
+    while (RpcLend* lend = call.lends_) {
+        call.lends_ = lend->next;
+        lend->next = nullptr;
+        if (!fences.take_back(*lend, knows, call.connection_, &call, ended)) ++call.fences_;
     }
     --call.fences_;
 }
 
 // The context closes: takes all lent memory back by force. Fences that take time need the ports, so they get some.
-void ContextCore::end_loans() noexcept {
+void ContextCore::end_lends() noexcept {
     {
         const na::Context::Ownership ownership(*na);
         calls.for_each([this](Call& call) {

@@ -44,7 +44,7 @@ Errc Call::lend(const bulk::Region& region, na::Access access, Writer& writer) n
     }
     const std::shared_ptr<na::Transport> far = region.is_far() ? core_->far_lender() : nullptr;
     if (region.is_far() && !far) return Errc::unsupported;
-    Loan* lend = core_->fences.acquire();
+    RpcLend* lend = core_->fences.acquire();
     if (!lend) return Errc::overloaded;
     whole_way_ = true;
     Errc result = lend->grant(region, access, far ? far : core_->transport_of(*port_));
@@ -61,7 +61,7 @@ Errc Call::lend(const bulk::Region& region, na::Access access, Writer& writer) n
 
 std::uint64_t Call::lent_bytes() const noexcept {
     std::uint64_t bytes = 0;
-    for (Loan* lend = lends_; lend; lend = lend->next) bytes += lend->lease().bytes;
+    for (RpcLend* lend = lends_; lend; lend = lend->next) bytes += lend->lease().bytes;
     return bytes;
 }
 

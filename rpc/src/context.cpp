@@ -158,7 +158,7 @@ void ContextCore::close() noexcept {
         (void)na->progress(Microseconds{0});
         deliver_all();
     }
-    end_loans();
+    end_lends();
     deliver_all();  // what has ended may show its reply still
     // Before the ports close: their memory goes with them.
     {

@@ -38,7 +38,8 @@ struct RequestTransfer : PoolSlot {
     RequestTransfer* next = nullptr;
 };
 
-// Of the context whose callbacks this thread runs. Found without a call, also where the library is a shared one.
+// The spare slot of the context whose callbacks this thread runs. initial-exec: accessed without a function call, even
+// in a shared library.
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local SpareSlot<Call> spare_call;
 
 class ContextCore final : public na::Receiver {
@@ -130,7 +131,7 @@ class ContextCore final : public na::Receiver {
     void begin_fence(Call& call) noexcept;
     void release_came(Call& call) noexcept;
     void revoke_lends(Call& call) noexcept;
-    void end_loans() noexcept;
+    void end_lends() noexcept;
 
     // Arguments and results that do not fit a message (overflow.cpp). The budget: any thread.
     // `peer`: for whose request; null for a call of this side.

@@ -19,10 +19,10 @@ class Fences;
 struct PeerBook;
 
 // Memory lent by a call, or a large result lent by a request.
-struct Loan : bulk::Lend {
+struct RpcLend : bulk::Lend {
     using Ended = void (*)(void* holder, bool safe) noexcept;
 
-    Loan* next = nullptr;  // of the same holder, or in quarantine
+    RpcLend* next = nullptr;  // of the same holder, or in quarantine
     // From take_back() on:
     Fences* fences = nullptr;
     void* holder = nullptr;        // the argument of `ended`
@@ -38,14 +38,14 @@ class Fences {
     Fences(ContextCore& core, Threads threads, std::uint32_t lends_max) noexcept;
 
     // Null: too many are lent. Any thread of a context for many.
-    [[nodiscard]] Loan* acquire() noexcept { return loans_.acquire(); }
+    [[nodiscard]] RpcLend* acquire() noexcept { return lends_.acquire(); }
     // Requires: not granted. Threads: as acquire().
-    void release(Loan& loan) noexcept { loans_.release(loan); }
+    void release(RpcLend& lend) noexcept { lends_.release(lend); }
 
     // Takes the memory back. `peer`: who was told of it, on which of its connections; null: nobody. True: it is done,
-    // and the loan is released. False: `ended` will be called once, with whether the memory is safe.
-    [[nodiscard]] bool take_back(Loan& loan, PeerBook* peer, std::uint32_t connection, void* holder,
-                                 Loan::Ended ended) noexcept;
+    // and the lend is released. False: `ended` will be called once, with whether the memory is safe.
+    [[nodiscard]] bool take_back(RpcLend& lend, PeerBook* peer, std::uint32_t connection, void* holder,
+                                 RpcLend::Ended ended) noexcept;
 
     // The connection to the peer is lost: its quarantine ends, except for memory that others still access.
     void end_quarantine(PeerBook& peer) noexcept;
@@ -55,24 +55,24 @@ class Fences {
     void end_quarantine() noexcept;
 
     [[nodiscard]] std::uint32_t in_progress() const noexcept { return in_progress_; }
-    [[nodiscard]] std::uint32_t lent() const noexcept { return loans_.taken(); }
+    [[nodiscard]] std::uint32_t lent() const noexcept { return lends_.taken(); }
     [[nodiscard]] std::uint32_t quarantined() const noexcept { return quarantined_count_; }
 
   private:
-    void fence_ended(Loan& loan) noexcept;
-    void begin_quarantine(Loan& loan) noexcept;
-    void forget(Loan& loan) noexcept;
-    void leave_peer(Loan& loan) noexcept;
-    void wait_for_others(Loan& loan) noexcept;
+    void fence_ended(RpcLend& lend) noexcept;
+    void begin_quarantine(RpcLend& lend) noexcept;
+    void forget(RpcLend& lend) noexcept;
+    void leave_peer(RpcLend& lend) noexcept;
+    void wait_for_others(RpcLend& lend) noexcept;
     void look_at_quarantine() noexcept;
-    // Ends the quarantine of each loan of which `over(loan)` is true.
+    // Ends the quarantine of each lend of which `over(lend)` is true.
     template <typename F>
     void forget_if(F&& over) noexcept;
 
     ContextCore& core_;
-    SlotPool<Loan> loans_;
-    Loan* quarantined_ = nullptr;  // a list
-    TimerOf<Fences> look_;         // armed while loans without a peer are in quarantine
+    SlotPool<RpcLend> lends_;
+    RpcLend* quarantined_ = nullptr;  // a list
+    TimerOf<Fences> look_;            // armed while lends without a peer are in quarantine
     std::uint32_t quarantined_count_ = 0;
     std::uint32_t in_progress_ = 0;
 };

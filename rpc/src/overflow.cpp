@@ -80,7 +80,7 @@ Errc ContextCore::move_to_overflow(Call& call) noexcept {
 
 // Puts the descriptor of the large arguments where the arguments would have been.
 Errc ContextCore::lend_overflow(Call& call) noexcept {
-    Loan* lend = fences.acquire();
+    RpcLend* lend = fences.acquire();
     if (!lend) return Errc::overloaded;
     const bulk::Region window = call.large_input_.slice(0, call.input_bytes_);
     if (const Errc failed = lend->grant(window, na::Access::read, transport_of(*call.port_)); failed != Errc::ok) {
@@ -197,7 +197,7 @@ void ContextCore::input_pulled(Request& request) noexcept {
 
 // Puts the descriptor of a large result into the reply, and keeps the result until the origin has it.
 Errc ContextCore::lend_result(Request& request) noexcept {
-    Loan* lend = fences.acquire();
+    RpcLend* lend = fences.acquire();
     if (!lend) return Errc::overloaded;
     const bulk::Region window = request.large_output_.slice(0, request.output_bytes_);
     if (const Errc failed = lend->grant(window, na::Access::read, transport_of(*request.port_)); failed != Errc::ok) {
@@ -248,8 +248,8 @@ void ContextCore::keep_result(Request& request) noexcept {
 }
 
 void ContextCore::result_released(Request& request) noexcept {
-    Loan* const loan = request.lend_;
-    if (!loan || loan->fencing) return;
+    RpcLend* const lend = request.lend_;
+    if (!lend || lend->fencing) return;
     na->disarm(request.timer_);
     if (!request.reply_posted_ && !request.reply_done_) {
         // The reply still waits for room, and now has nothing to tell.
@@ -264,7 +264,7 @@ void ContextCore::result_released(Request& request) noexcept {
         answered.core_->free_request_if_over(answered);
     };
     PeerBook* const knows = request.orphaned_ ? nullptr : request.book_;
-    if (fences.take_back(*loan, knows, request.book_->connection, &request, ended)) ended(&request, true);
+    if (fences.take_back(*lend, knows, request.book_->connection, &request, ended)) ended(&request, true);
 }
 
 }  // namespace cinnabar::rpc

@@ -80,18 +80,18 @@ void ContextCore::on_peer(na::Peer& peer, na::PeerEvent event, Errc why) noexcep
     }
     const Context::PeerFunction function = peer_function.load();
     if (!function) return;
-    struct News {
+    struct Notification {
         Work work;
         ContextCore* core;
         na::Addr addr;
         na::PeerEvent event;
         Errc why;
     };
-    auto* notice = new (std::nothrow) News{{}, this, peer.addr(), event, why};
+    auto* notice = new (std::nothrow) Notification{{}, this, peer.addr(), event, why};
     if (!notice) return;
     notice->work.user = notice;
     notice->work.run = [](Work& work) noexcept {
-        const std::unique_ptr<News> told(static_cast<News*>(work.user));
+        const std::unique_ptr<Notification> told(static_cast<Notification*>(work.user));
         if (const Context::PeerFunction tell = told->core->peer_function.load()) {
             tell(told->addr, told->event, told->why, told->core->peer_user.load());
         }

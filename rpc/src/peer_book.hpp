@@ -35,7 +35,7 @@ struct PeerBook : PoolSlot {
 
     ContextCore* core = nullptr;
     na::Peer* peer = nullptr;
-    std::uint32_t users = 0;  // calls and loans that refer to it
+    std::uint32_t users = 0;  // calls and lent memory that refer to it
     bool open = false;        // connected, and the counts below are of this connection
 
     // As origin.

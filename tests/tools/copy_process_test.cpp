@@ -81,7 +81,7 @@ TEST_F(CopyProcess, WhatIsThereIsKeptOrReplaced) {
     EXPECT_EQ(folder.get("b/y"), "new");
     const auto missing = run({"copy", a.uri() + "/missing", b.uri() + "/z"});
     EXPECT_EQ(missing.exit, 10) << missing.err;
-    EXPECT_NE(missing.err.find("copied from"), std::string::npos) << missing.err;
+    EXPECT_NE(missing.err.find("the source server"), std::string::npos) << missing.err;
 }
 
 TEST_F(CopyProcess, ATreeIsCopiedAsItIsAndAgainOnlyWhatChanged) {
@@ -156,7 +156,7 @@ TEST_F(CopyProcess, AKilledTargetEndsTheCopy) {
     ASSERT_TRUE(under_way()) << client.err();
     b.process().send(SIGKILL);
     EXPECT_EQ(client.wait(std::chrono::seconds(20)), 7) << client.err();
-    EXPECT_NE(client.err().find("copied to"), std::string::npos) << client.err();
+    EXPECT_NE(client.err().find("the destination server"), std::string::npos) << client.err();
     EXPECT_FALSE(fs::exists(root_b + "/large"));
     EXPECT_EQ(run({"fetch", a.uri() + "/large", "-o", folder.at("back")}).exit, 0) << "the other one goes on";
 }

@@ -207,7 +207,7 @@ TEST_F(ResumeProcess, FoldersAreListed) {
     const auto missing = run({"list", serving.uri() + "/none"});
     EXPECT_EQ(missing.exit, 10);
     EXPECT_NE(missing.err.find("there is no such folder"), std::string::npos) << missing.err;
-    EXPECT_EQ(run({"list", "nonsense"}).exit, 1);
+    EXPECT_EQ(run({"list", "malformed"}).exit, 1);
     EXPECT_NE(run({"list", "--json", serving.uri() + "/none"}).out.find("\"failed\""), std::string::npos);
 }
 

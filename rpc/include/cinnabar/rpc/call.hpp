@@ -39,7 +39,7 @@ struct StallWatch {
 class Call;
 class Context;
 class ContextCore;
-struct Loan;
+struct RpcLend;
 struct PeerBook;
 
 // Runs once per forwarded call, from trigger(). The call is the callee's to read and to release.
@@ -204,7 +204,7 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     std::uint64_t place_ = 0;   // 0: none
     na::Op op_;                 // the request
     Timer timer_;               // the deadline, then the fence's grace
-    Loan* lends_ = nullptr;     // a list through Loan::next
+    RpcLend* lends_ = nullptr;  // a list through RpcLend::next
     na::Kept reply_;
     std::unique_ptr<std::byte[]> reply_copy_;  // instead, where too many are kept
     std::uint32_t reply_copy_bytes_ = 0;

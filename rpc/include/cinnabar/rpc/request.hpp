@@ -36,7 +36,7 @@ class Request;
 struct CallerAccount;
 struct RequestTransfer;
 struct Handler;
-struct Loan;
+struct RpcLend;
 struct PeerBook;
 
 // Runs once, from trigger(), when the origin has canceled or, unless it is one-way, is gone, if that happens before the
@@ -226,8 +226,8 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     std::shared_ptr<CallerAccount> counted_by_;  // where its caller has a quota
     bulk::RemoteRegion remote_input_;
     bulk::Transfer* pull_ = nullptr;
-    StallWatch watch_;      // of the large arguments
-    Loan* lend_ = nullptr;  // of a large result
+    StallWatch watch_;         // of the large arguments
+    RpcLend* lend_ = nullptr;  // of a large result
     std::atomic<CancelFunction> on_cancel_{nullptr};
     void* on_cancel_user_ = nullptr;
     SentFunction on_sent_ = nullptr;
