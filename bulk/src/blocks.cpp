@@ -18,8 +18,8 @@ constexpr std::uint64_t numbers_max = std::uint64_t{1} << 32;
 
 Error bad_list(Errc code) {
     return code == Errc::too_large
-               ? Error(code, "over blocks_max blocks in one list: make several of it")
-               : Error(code, "a list of blocks needs one block of one byte at least, and ends below 2^63");
+               ? Error(code, "more than blocks_max blocks in one list: split it")
+               : Error(code, "a list of blocks needs at least one block of one byte, and ends below 2^63");
 }
 
 // The encoded start of a run: its distance from `next`, the block that would follow the previous run.

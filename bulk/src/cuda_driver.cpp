@@ -49,7 +49,7 @@ Result<const Driver*> open() {
     static Driver kept;
     CINNABAR_TRY(kept, load(loaded));
     if (const Code code = kept.init(0); code != success)
-        return Error(Errc::io, "the CUDA driver does not start: look at nvidia-smi", kept.name_of(code));
+        return Error(Errc::io, "the CUDA driver does not start: check nvidia-smi", kept.name_of(code));
     return &kept;
 }
 

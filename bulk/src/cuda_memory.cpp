@@ -190,7 +190,7 @@ Result<Found> look_up(const Driver& driver, cuda::DeviceAddress address, std::ui
     };
     // For an unknown address the driver returns "invalid value".
     if (ask(Attribute::memory_type, type) != cuda::success || type != cuda::memory_type_device)
-        return Error(Errc::invalid_argument, "the address is no memory of a device");
+        return Error(Errc::invalid_argument, "the address is not device memory");
     Code code = ask(Attribute::device_ordinal, found.device);
     if (code == cuda::success) code = ask(Attribute::range_start, start);
     if (code == cuda::success) code = ask(Attribute::range_bytes, size);
@@ -208,7 +208,7 @@ Result<std::shared_ptr<FarMemory>> cuda_memory(void* address, std::uint64_t byte
     const auto at = static_cast<cuda::DeviceAddress>(reinterpret_cast<std::uintptr_t>(address));
     CINNABAR_TRY(const Found found, look_up(*driver, at, bytes));
     WorkThreads* const threads = device_threads.get();
-    if (!threads) return Error(Errc::overloaded, "the system has no threads to copy with");
+    if (!threads) return Error(Errc::overloaded, "the system can start no threads for copies");
     auto primary = std::make_shared<const Primary>(*driver, found.device);
     if (primary->code() != cuda::success)
         return Error(Errc::io, "the CUDA driver does not give the device's context", driver->name_of(primary->code()));
@@ -219,7 +219,7 @@ Result<std::shared_ptr<FarMemory>> cuda_memory(void* address, std::uint64_t byte
 }  // namespace
 
 Result<std::shared_ptr<FarMemory>> device_memory(MemoryKind kind, void* address, std::uint64_t bytes) {
-    if (kind != MemoryKind::cuda) return Error(Errc::unsupported, "no memory of a device that is known here");
+    if (kind != MemoryKind::cuda) return Error(Errc::unsupported, "not the memory of a known device");
     return cuda_memory(address, bytes);
 }
 

@@ -66,7 +66,7 @@ Result<std::shared_ptr<FarMemory>> FileMemory::open(int fd, std::uint64_t offset
     CINNABAR_TRY_VOID(check_mode(fd, access));
     CINNABAR_TRY_VOID(check_file(fd, offset + bytes, access));
     WorkThreads* const threads = file_threads.get();
-    if (!threads) return Error(Errc::overloaded, "the system has no threads to read files with");
+    if (!threads) return Error(Errc::overloaded, "the system can start no threads to read files");
     UniqueFd own(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
     if (!own) return Error(errc_from_errno(errno), "a descriptor of its own for a region", {}, errno);
     return std::shared_ptr<FarMemory>(std::make_shared<FileMemory>(std::move(own), offset, bytes, *threads));

@@ -259,7 +259,7 @@ Result<Region> Region::select(const Blocks& blocks, na::Access access) const {
             segments.push_back({part.data(), part.size()});
         });
         if (segments.size() > descriptor_segments_max)
-            return Error(Errc::too_large, "over descriptor_segments_max pieces: make several regions of them");
+            return Error(Errc::too_large, "more than descriptor_segments_max pieces: make several regions");
     }
     return Region(std::make_shared<RegionBody>(std::move(segments), access, *this), 0, blocks.bytes());
 }

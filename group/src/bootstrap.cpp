@@ -240,7 +240,7 @@ Result<Group> Group::start(hl::NodeRef node, Roster roster, GroupOptions options
     CINNABAR_TRY_VOID(check(node, options));
     CINNABAR_TRY(const Rank self, rank_on(roster, node));
     if (self >= roster.addresses.size() || roster.addresses.size() > options.swim.members_max)
-        return Error(Errc::invalid_argument, "the rank is not on the roster, or that is longer than members_max");
+        return Error(Errc::invalid_argument, "the rank is not in the roster, or the roster is longer than members_max");
     roster.self = self;
     auto core = std::make_shared<Core>(node, std::move(options));
     Group group(core);

@@ -16,7 +16,7 @@ Result<Terms> terms_of(const BulkOptions& options, Way way) {
     if (options.chunks_in_flight < 1 || options.chunks_in_flight > window_max)
         return Error(Errc::invalid_argument, "BulkOptions::chunks_in_flight is 1 to 16");
     if (options.members_in_flight < 1)
-        return Error(Errc::invalid_argument, "BulkOptions::members_in_flight is 1 at least");
+        return Error(Errc::invalid_argument, "BulkOptions::members_in_flight is at least 1");
     Terms terms;
     terms.way = way;
     terms.checksum = options.checksum;
@@ -27,7 +27,8 @@ Result<Terms> terms_of(const BulkOptions& options, Way way) {
 
 Result<void> refuse_far(const bulk::Region& region) {
     if (!region || !region.is_far()) return {};
-    return Error(Errc::unsupported, "collectives move no files and no memory of devices: read it into memory first");
+    return Error(Errc::unsupported,
+                 "collective calls cannot move files or device memory: read it into host memory first");
 }
 
 Result<void> check_region(const bulk::Region& region, Way way) {

@@ -92,7 +92,7 @@ Result<std::optional<Announced>> announced(const std::string& folder, const std:
     const auto incarnation = parse_number<std::uint64_t>(number);
     found.address = next_line(text);
     if (!begins || !incarnation || found.address.empty() || !text.empty())
-        return Error(Errc::protocol, "this is no file of a member", path);
+        return Error(Errc::protocol, "this is not the file of a member", path);
     found.incarnation = *incarnation;
     if (of_run != run) return std::optional<Announced>();
     return std::optional<Announced>(std::move(found));
@@ -112,7 +112,7 @@ Result<std::vector<std::string>> find_roster(const std::string& folder, const st
     std::vector<std::string> addresses;
     std::string_view text = whole;
     if (whole.empty()) return addresses;
-    if (next_line(text) != roster_begins) return Error(Errc::protocol, "this is no roster of a group", path);
+    if (next_line(text) != roster_begins) return Error(Errc::protocol, "this is not the roster of a group", path);
     if (next_line(text) != run) return addresses;
     while (!text.empty()) addresses.emplace_back(next_line(text));
     if (addresses.size() == size) return addresses;

@@ -109,7 +109,7 @@ Result<JoinAnswer> Core::accept(const JoinRequest& request, na::Addr& hand_on) {
     }
     if (rank == no_rank) rank = swim_->free_rank();
     if (rank >= options.swim.members_max)
-        return Error(Errc::too_large, "the group has given out all its ranks; see SwimOptions::members_max");
+        return Error(Errc::too_large, "the group has assigned all its ranks; see SwimOptions::members_max");
     const Entry& before = known.at(rank);
     const bool own = rank == swim_->self().rank;  // never given away, whatever address is named
     if (own || (before.present() && !(before.profile && before.profile->address == request.address))) {
@@ -117,7 +117,8 @@ Result<JoinAnswer> Core::accept(const JoinRequest& request, na::Addr& hand_on) {
         return Error(Errc::busy, "another process has that rank; it is free when that one is known to be gone");
     }
     const std::uint32_t incarnation = before.incarnation + 1;
-    if (!is_life(incarnation)) return Error(Errc::too_large, "that rank has had all its lives; take another");
+    if (!is_life(incarnation))
+        return Error(Errc::too_large, "that rank has used up its incarnations: take another one");
     swim_->accept(rank, incarnation, request.process, std::move(profile), now_us());
     Swim::Outbox none;
     const JoinAnswer answer{group_, rank, incarnation};

@@ -44,7 +44,7 @@ hl::Task<std::invoke_result_t<F&>> off_loop(hl::NodeRef node, F f) {
         held);
     if (!runs) {
         delete held;
-        co_return Error(Errc::overloaded, "the system has no thread for it");
+        co_return Error(Errc::overloaded, "the system can start no thread for it");
     }
     auto waiting = wait_for(node, state->done);
     const Errc ended = co_await waiting;

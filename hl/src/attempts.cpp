@@ -80,7 +80,7 @@ std::optional<Microseconds> Attempts::no_more(std::string_view why) noexcept {
 
 std::optional<Microseconds> Attempts::unless_late(Microseconds pause) noexcept {
     if (deadline_ == time_never || after(now_us(), pause) < deadline_) return pause;
-    return no_more("the next one would come after the deadline");
+    return no_more("the next one would start after the deadline");
 }
 
 // Half of it is random, so that calls that failed together do not come again together.
@@ -120,7 +120,7 @@ std::optional<Microseconds> Attempts::after_failure(const Error& error, const Ca
     if (counted_ >= core.retry.attempts) return no_more("RetryPolicy::attempts allows no more");
     if (!affordable) {
         core.out_of_budget.fetch_add(1, std::memory_order_relaxed);
-        return no_more("the budget of attempts is used up, because too many of late have failed");
+        return no_more("the retry budget is used up, because too many recent attempts failed");
     }
     return unless_late(back_off());
 }

@@ -210,9 +210,9 @@ namespace {
 std::string_view advice_for(rpc::CallPhase phase) noexcept {
     switch (phase) {
         case rpc::CallPhase::connecting:
-            return "no connection was made: see whether the target runs and the address leads to it";
+            return "no connection was made: check that the target runs and that the address is right";
         case rpc::CallPhase::waits_for_credit:
-            return "the target holds as many requests of this node as it takes: its handlers are slow or stuck, or "
+            return "the target has as many requests of this node as it accepts: its handlers are slow or stuck, or "
                    "rpc.credits_per_peer_max there is small";
         case rpc::CallPhase::waits_for_reply_slot:
             return "as many answers are outstanding as this node has slots for: raise transport.receive_slots";
@@ -223,7 +223,7 @@ std::string_view advice_for(rpc::CallPhase phase) noexcept {
         case rpc::CallPhase::sent:
             return "the request was sent and no answer came: see what the target does with it (cinnabar calls)";
         case rpc::CallPhase::fetching:
-            return "the answer came, and its large result was being fetched";
+            return "the answer had arrived, and its large result was being fetched";
         default:
             return {};
     }

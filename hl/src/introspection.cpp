@@ -34,8 +34,7 @@ bool may_ask(Introspection to, const Request<In>& request) {
 }
 
 Error not_for_you() {
-    return Error(Errc::permission,
-                 "introspection is for calls of the own user over shm, unless the node says otherwise");
+    return Error(Errc::permission, "only the same user may ask, over shm, unless the node allows more");
 }
 
 ContextReport report_of(rpc::Context& context) {

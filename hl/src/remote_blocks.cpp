@@ -25,7 +25,7 @@ RemoteMade made_blocks(const NodeRef& node, const R& rpc, const RemoteBytes& tok
     auto list = inside(token, blocks);
     if (!list) return refused_call(node, std::move(list).error());
     if (blocks.bytes() != local_bytes)
-        return refused_call(node, Error(Errc::invalid_argument, "the memory of this side is not as large as the list"));
+        return refused_call(node, Error(Errc::invalid_argument, "the local memory does not have the size of the list"));
     arguments.grant = token.grant();
     arguments.blocks.list = *std::move(list);
     return made(node, rpc, token, token.bytes(), access, options, arguments);
@@ -78,7 +78,7 @@ Error unlike() {
 Result<TransferPlan> TransferPlan::make(const NodeRef& node, const RemoteBytes& remote, const bulk::Region& local,
                                         std::uint64_t block_bytes) {
     if (remote.empty() || local.bytes() == 0 || block_bytes == 0)
-        return Error(Errc::invalid_argument, "a plan needs a token, a region, and blocks of a byte at least");
+        return Error(Errc::invalid_argument, "a plan needs a token, a region, and blocks of at least one byte");
     return TransferPlan(node, remote, local, block_bytes);
 }
 

@@ -23,10 +23,11 @@ std::optional<Error> refusal(const RemoteBytes& token, const na::Addr& target, s
     if (token.empty()) return Error(Errc::invalid_argument, "an empty token: it names no memory");
     if (token.bytes() != bytes)
         return Error(Errc::invalid_argument,
-                     "the token is for another number of bytes than the memory of this side has: take a part of it");
+                     "the token is for another number of bytes than the local memory: use RemoteBytes::part");
     if (!na::allows(token.access(), access))
-        return Error(Errc::permission, "the token is not for that access: ask its owner for one that is");
-    if (target.empty()) return Error(Errc::unreachable, "the token does not say where its owner is: say so by at()");
+        return Error(Errc::permission, "the token does not allow that access: ask its owner for one that does");
+    if (target.empty())
+        return Error(Errc::unreachable, "the token does not contain its owner's address: give it by at()");
     return std::nullopt;
 }
 

@@ -105,7 +105,7 @@ Result<SharedBytes> RemoteTable::share(const bulk::Region& memory, na::Access ac
         return Error(Errc::permission, "more access than the region was made with: expose it for more");
     CINNABAR_TRY_VOID(serve());
     SharedSlot* const slot = slots_.acquire();
-    if (!slot) return Error(Errc::too_large, "this node shares as much memory as it can: withdraw some");
+    if (!slot) return Error(Errc::too_large, "this node shares the maximum number of regions: withdraw some");
     const std::lock_guard lock(slot->mutex);
     slot->memory = memory;
     ++slot->lease;

@@ -217,7 +217,7 @@ TEST_F(CallerTest, OneDeadlineCountsForAllAttempts) {
     const auto result = Caller(client_, options).call(get, to_, 1, 200ms).wait();
     EXPECT_LT(std::chrono::steady_clock::now() - began, 2s);
     EXPECT_EQ(result.code(), Errc::overloaded);
-    EXPECT_TRUE(says(result.error(), "the next one would come after the deadline"));
+    EXPECT_TRUE(says(result.error(), "the next one would start after the deadline"));
     EXPECT_GT(runs_, 3);
 }
 
@@ -241,7 +241,7 @@ TEST_F(CallerTest, ABudgetEndsAttemptsUntilCallsSucceed) {
     options.retry.tokens_back = 0.5;
     const Caller caller(client_, options);
     EXPECT_TRUE(says(caller.call(get, to_, 1).wait().error(), "2 attempts: "));
-    EXPECT_TRUE(says(caller.call(get, to_, 1).wait().error(), "the budget of attempts is used up"));
+    EXPECT_TRUE(says(caller.call(get, to_, 1).wait().error(), "the retry budget is used up"));
     EXPECT_EQ(runs_, 3);
     EXPECT_EQ(caller.counts().out_of_budget, 2u);
     left_ = 0;

@@ -36,7 +36,7 @@ class NoMemoryContract : public ContractTest {
   protected:
     void SetUp() override {
         if (!support::NoMemory::works()) GTEST_SKIP() << "a sanitizer owns malloc";
-        log_.allow("memory is out");
+        log_.allow("out of memory");
         log_.allow("carries nothing to");  // its bytes wait for memory
         ContractTest::SetUp();
     }

@@ -45,7 +45,7 @@ hl::Task<Result<void>> walk_tree(files::Client& session, const Walk& walk, files
             continue;
         }
         count += listed->entries.size();
-        if (count > tree_entries_max) co_return Error{Errc::protocol, "the server tells of a tree without end"};
+        if (count > tree_entries_max) co_return Error{Errc::protocol, "the server lists a tree without end"};
         tell_of(walk, below, std::move(listed->entries), folders);
     }
     co_return Result<void>();

@@ -24,7 +24,7 @@ Result<UniqueFd> lock(const std::string& authority) {
     UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (file && ::flock(file.get(), LOCK_EX) == 0) return file;
     const int why = errno;
-    return Error(errc_from_errno(why), "that is no authority: make one with `cinnabar cert ca`", path, why);
+    return Error(errc_from_errno(why), "that is not an authority: make one with `cinnabar cert ca`", path, why);
 }
 
 Result<RevocationList> empty_list(const Signer& signer) {
@@ -48,7 +48,7 @@ Result<RevocationList> read_list(const std::string& path, const Signer& signer) 
     const Bio source(BIO_new_mem_buf(text->data(), static_cast<int>(text->size())));
     RevocationList list(source ? PEM_read_bio_X509_CRL(source.get(), nullptr, nullptr, nullptr) : nullptr);
     if (!list || X509_CRL_verify(list.get(), signer.key.get()) != 1)
-        return openssl_failed("that is no list of this authority: move it out of the way", path);
+        return openssl_failed("that list was not signed by this authority: move it away", path);
     return list;
 }
 
@@ -85,7 +85,7 @@ Result<void> add_file(X509_CRL& list, const std::string& path, const Signer& sig
     CINNABAR_TRY(const Certificate certificate, read_certificate(path));
     if (X509_check_issued(signer.certificate.get(), certificate.get()) != X509_V_OK ||
         X509_verify(certificate.get(), signer.key.get()) != 1)
-        return openssl_failed("another authority has signed that certificate", path);
+        return openssl_failed("that certificate was signed by another authority", path);
     if (!add(list, *certificate, now)) return openssl_failed("OpenSSL cannot revoke the certificate", path);
     return {};
 }

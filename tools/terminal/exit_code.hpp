@@ -19,7 +19,7 @@ enum class ExitCode : std::uint8_t {
     no_space = 5,     // disk full, quota, size limit
     damaged = 6,      // the checksums differ, or the file was changed while it was read
     peer_lost = 7,    // the other side went away in the middle
-    timed_out = 8,    // the other side lives, but did not answer in time
+    timed_out = 8,    // the other side is alive, but did not answer in time
     interrupted = 9,  // SIGINT, SIGTERM, or canceled by the other side
     not_found = 10,   // no such file or directory, on the side that the message names
     unsuitable = 11,  // a directory, a device, a name that the other side does not take

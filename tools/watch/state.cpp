@@ -13,9 +13,11 @@ namespace {
 Error explained(Error error) {
     if (error.code == Errc::no_such_rpc) {
         error.hint =
-            "it tells nothing of itself: set NodeOptions::introspection there, or --introspection of the command";
+            "it does not report its state: set NodeOptions::introspection there, or --introspection of the command";
     } else if (error.code == Errc::permission) {
-        error.hint = "it tells only its own user, over shm: ask there, or let it tell anyone (Introspection::anyone)";
+        error.hint =
+            "it reports its state only to its own user, over shm: ask from there, or allow anyone "
+            "(Introspection::anyone)";
     }
     return error;
 }

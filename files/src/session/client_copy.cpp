@@ -20,10 +20,8 @@ struct CopySide {
     std::string_view says;
     std::string_view lost;
 };
-constexpr CopySide copied_from{"the server that is copied from says",
-                               "the server that is copied from is lost, or does not answer"};
-constexpr CopySide copied_to{"the server that is copied to says",
-                             "the server that is copied to is lost, or does not answer"};
+constexpr CopySide copied_from{"the source server says", "the source server is lost, or does not answer"};
+constexpr CopySide copied_to{"the destination server says", "the destination server is lost, or does not answer"};
 
 Error side_error(const CopySide& side, Error error, const na::Addr& server) {
     switch (error.code) {
@@ -94,7 +92,7 @@ hl::Task<Result<Moved>> ClientSession::copy(const std::string& name, ClientSessi
                                             CopyMode mode, BytesMoved progress,
                                             std::function<void(std::uint64_t)> announced) {
     if (to.window_bytes_ > window_bytes_)
-        co_return Error{Errc::unsupported, "the server that is copied from moves smaller windows than the other one"};
+        co_return Error{Errc::unsupported, "the source server moves smaller windows than the other one"};
     Result<AskOut> asked = co_await ask_for(name, mode.extended);
     if (!asked) co_return side_error(copied_from, std::move(asked).error(), server_);
     if (announced) announced(asked->bytes);
@@ -181,7 +179,7 @@ hl::Task<Result<void>> ClientSession::copy_window(Copying& file, std::uint64_t o
     if (file.failure) co_return *file.failure;
     if (!lent) co_return call_error(copied_from, std::move(lent).error(), server_);
     if (lent->hole ? !file.sparse || what.taken : !what.written)
-        co_return Error{Errc::protocol, "what the server tells of a window cannot be"};
+        co_return Error{Errc::protocol, "the server's description of a window is impossible"};
     if (what.had_bytes > (lend.offered || lend.compares ? lend.bytes : 0))
         co_return Error{Errc::protocol, "the server has more of a window than it was offered"};
     file.had_bytes += what.had_bytes;
@@ -241,7 +239,7 @@ hl::Task<Result<void>> ClientSession::take(hl::Request<TakeIn> request) {
 hl::Task<Result<void>> ClientSession::hand_on(Copying& file, const TakeIn& in) {
     const auto asked = file.lent.find(in.offset);
     if (asked == file.lent.end() || asked->second.taken || in.window.size() != file.window_at(in.offset))
-        co_return Error{Errc::protocol, "the server lent a window of the file that it was not asked for"};
+        co_return Error{Errc::protocol, "the server lent a window of the file that was not requested"};
     asked->second.taken = true;
     ClientSession& to = file.to;
     WindowIn window;

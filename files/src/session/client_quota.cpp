@@ -67,7 +67,7 @@ Result<std::shared_ptr<Account>> Accounts::of(const std::string& client, const Q
         std::erase_if(accounts_,
                       [](const auto& entry) { return entry.second.use_count() == 1 && entry.second->empty(); });
     if (accounts_.size() >= accounts_max)
-        return Error{Errc::overloaded, "the server keeps the quotas of no more clients"};
+        return Error{Errc::overloaded, "the server cannot keep quotas for more clients"};
     return accounts_.emplace(client, std::make_shared<Account>(quota)).first->second;
 }
 

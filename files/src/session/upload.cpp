@@ -226,7 +226,8 @@ hl::Task<Result<void>> Upload::commit(std::uint64_t checksum, const NewFile::Bef
         co_return *failure_;
     }
     give_up(Error{Errc::closed, "the file is being committed"});
-    if (checked_ && sum_.digest() != checksum) co_return Error{Errc::bad_checksum, "what arrived is not what was sent"};
+    if (checked_ && sum_.digest() != checksum)
+        co_return Error{Errc::bad_checksum, "the checksum of the received data is wrong"};
     if (checked_) file_.keep_checksum(checksum);
     const Sync how = synced ? Sync::each : Sync::none;
     co_return co_await disk_.run([this, &before_naming, how] { return file_.commit(before_naming, how); });

@@ -44,7 +44,7 @@ class TlsAttack : public TlsTest {
     }
     // Changes the next bytes of the client; its message must not arrive.
     void expect_refused(const std::function<std::vector<std::byte>(std::vector<std::byte>)>& change) {
-        log_.allow("a record that was changed on its way");
+        log_.allow("a record that was changed on the way");
         log_.allow("does not keep to TLS");
         connect_over_relay();
         relay_.change([&](std::vector<std::byte> bytes, bool from_dialler) {
@@ -93,7 +93,7 @@ TEST_F(TlsAttack, AChangedRecordEndsTheSession) {
 TEST_F(TlsAttack, ARecordThatIsSentTwiceEndsTheSession) {
     bool first = true;
     std::vector<std::byte> record;
-    log_.allow("a record that was changed on its way");
+    log_.allow("a record that was changed on the way");
     connect_over_relay();
     relay_.change([&](std::vector<std::byte> bytes, bool from_dialler) {
         if (!from_dialler || !std::exchange(first, false)) return bytes;
@@ -109,7 +109,7 @@ TEST_F(TlsAttack, ARecordThatIsSentTwiceEndsTheSession) {
 
 TEST_F(TlsAttack, ARecordThatIsLeftOutEndsTheSession) {
     bool first = true;
-    log_.allow("a record that was changed on its way");
+    log_.allow("a record that was changed on the way");
     connect_over_relay();
     relay_.change([&](std::vector<std::byte> bytes, bool from_dialler) {
         if (from_dialler && std::exchange(first, false)) return std::vector<std::byte>();

@@ -52,7 +52,7 @@ class CINNABAR_API Portion {
     template <typename T>
     static hl::Task<Result<hl::Fetched<T>>> fetch_as(Portion self) {
         if (self.bytes() % sizeof(T) != 0)
-            co_return Error(Errc::invalid_argument, "the bytes are no multiple of the size of the type to fetch");
+            co_return Error(Errc::invalid_argument, "the bytes are not a multiple of the size of the type to fetch");
         if (self.bytes() == 0) co_return hl::Fetched<T>();
         auto buffer = self.buffer();
         if (!buffer) co_return buffer.error();

@@ -84,7 +84,7 @@ class [[nodiscard]] RemoteOp {
 
 namespace detail {
 
-inline constexpr std::string_view wrong_size = "the owner of the memory answered another number of bytes";
+inline constexpr std::string_view wrong_size = "the owner of the memory answered with another number of bytes";
 
 struct ReadInto {
     using Out = std::uint64_t;

@@ -116,7 +116,8 @@ template <RemoteObject T>
 [[nodiscard]] Result<Shared<T>> share(const NodeRef& node, const bulk::Region& memory,
                                       na::Access access = na::Access::read_write) {
     if (memory.bytes() % sizeof(T) != 0)
-        return Error(Errc::invalid_argument, "the size of the region is no multiple of the size of the type to share");
+        return Error(Errc::invalid_argument,
+                     "the size of the region is not a multiple of the size of the type to share");
     CINNABAR_TRY(SharedBytes bytes, share_bytes(node, memory, access));
     return Shared<T>(std::move(bytes));
 }

@@ -15,7 +15,7 @@ Result<void> TlsGuards::load_certificates(const na::TlsOptions& options) {
         return {};
     if (options.certificate_file.empty() || options.ca_file.empty())
         return Error(Errc::invalid_argument,
-                     "certificates want cert=FILE, the own one, and ca=FILE, who signed those of peers");
+                     "certificates need cert=FILE, the own one, and ca=FILE, which signed those of peers");
     SSL_CTX* const context = context_.get();
     if (openssl().SSL_CTX_use_certificate_chain_file(context, options.certificate_file.c_str()) != 1)
         return openssl_error("cannot read the certificate", options.certificate_file);
@@ -34,7 +34,7 @@ Result<void> TlsGuards::load_revocations(const na::TlsOptions& options) {
     if (!lookup || openssl().X509_load_crl_file(lookup, options.crl_file.c_str(), X509_FILETYPE_PEM) < 1 ||
         openssl().X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL) != 1)
         return openssl_error("cannot read the list of what the CA has revoked (`cinnabar cert revoke` makes one)",
-                      options.crl_file);
+                             options.crl_file);
     return {};
 }
 
@@ -60,7 +60,7 @@ Result<void> TlsGuards::load_private_key(const std::string& path) {
     if (source) openssl().BIO_free(source);
     const bool used = key && openssl().SSL_CTX_use_PrivateKey(context_.get(), key) == 1;
     if (key) openssl().EVP_PKEY_free(key);
-    if (!key) return openssl_error("there is no private key in PEM without a password", path);
+    if (!key) return openssl_error("the file has no private key in PEM format without a password", path);
     if (!used || openssl().SSL_CTX_check_private_key(context_.get()) != 1)
         return openssl_error("the private key is not that of the certificate", path);
     return {};

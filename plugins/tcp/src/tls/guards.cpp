@@ -76,7 +76,7 @@ Result<void> TlsGuards::set_protocol() {
                      ssl.SSL_CTX_set_num_tickets(context, 0) == 1 &&
                      ssl.SSL_CTX_set_session_id_context(context, alpn, alpn_bytes) == 1 &&
                      ssl.SSL_CTX_set_alpn_protos(context, alpn, alpn_bytes) == 0;
-    if (!set) return openssl_error("this OpenSSL lacks TLS 1.3 as Cinnabar speaks it", {});
+    if (!set) return openssl_error("this OpenSSL lacks parts of TLS 1.3 that Cinnabar needs", {});
     ssl.SSL_CTX_set_alpn_select_cb(context, &choose_alpn, nullptr);
     ssl.SSL_CTX_set_psk_use_session_callback(context, &TlsStream::use_own_key);
     ssl.SSL_CTX_set_psk_find_session_callback(context, &TlsStream::find_key);
