@@ -110,7 +110,8 @@ TEST_F(Watch, PrometheusIsOneLook) {
 TEST_F(Watch, WhoMayNotAskIsToldWhatToDo) {
     const Outcome refused = run({"top", tcp(), "--count", "1"});
     EXPECT_EQ(refused.exit, static_cast<int>(ExitCode::permission));
-    EXPECT_NE(refused.err.find("it reports its state only to its own user, over shm"), std::string::npos) << refused.err;
+    EXPECT_NE(refused.err.find("it reports its state only to its own user, over shm"), std::string::npos)
+        << refused.err;
     const Node silent = Node::listen("tcp://127.0.0.1:0").value();
     const Outcome unknown = run({"calls", silent.address()});
     EXPECT_EQ(unknown.exit, static_cast<int>(ExitCode::protocol));

@@ -2,9 +2,9 @@
 // Measures how long a program takes that opens a node and exits, from the outside, so that loading is included.
 //
 // The aim is 5 ms of processor time for tcp and shm. Most of it is spent in page faults: such a program has 320, an
-// empty program 50. A page fault may take ten times as long on a virtual machine, and more under load. So if an empty program
-// is slow too, the aim is six times its time (measured: 4.6 to 4.8 times, where it took 2.2 to 2.7 ms). Both programs
-// run in turn, and the best of many runs counts.
+// empty program 50. A page fault may take ten times as long on a virtual machine, and more under load. So if an empty
+// program is slow too, the aim is six times its time (measured: 4.6 to 4.8 times, where it took 2.2 to 2.7 ms). Both
+// programs run in turn, and the best of many runs counts.
 #include <cinnabar/cinnabar.hpp>
 
 #include <spawn.h>
