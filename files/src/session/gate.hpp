@@ -4,8 +4,8 @@
 // the loop.
 #pragma once
 
-#include "session/client_quota.hpp"
 #include "session/buffers.hpp"
+#include "session/client_quota.hpp"
 #include "session/protocol.hpp"
 #include "session/seal.hpp"
 #include "session/secret.hpp"
