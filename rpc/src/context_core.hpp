@@ -51,13 +51,9 @@ class ContextCore final : public na::Receiver {
     void drop_replies() noexcept;
     void drop_messages() noexcept;
 
-    // What was accepted, and leaves before the context closes (farewell.cpp).
+    // Sends what was accepted before the context closes (farewell.cpp).
+    class Farewell;
     void let_leave() noexcept;
-    template <typename F>
-    void drive_while(TimeUs until, F&& left) noexcept;
-    [[nodiscard]] bool anything_to_leave() noexcept;
-    void ask_for_receipts() noexcept;
-    [[nodiscard]] bool awaits_receipts() noexcept;
 
     // Calls, as origin (call.cpp).
     void submit(Call& call) noexcept;
@@ -87,18 +83,9 @@ class ContextCore final : public na::Receiver {
     void deliver(Call& call) noexcept;  // trigger
 
     // For people (snapshot.cpp).
-    [[nodiscard]] CallPhase phase_of(const PeerBook& book, const Call& call) const noexcept;
-    [[nodiscard]] static CallPhase phase_of(const Request& request) noexcept;
-    [[nodiscard]] TimeUs began_us(const Request& request) const noexcept;
+    class Snapshots;
     void note_phase(Call& call) noexcept;
     void note_phases(PeerBook& book) noexcept;
-    void describe(const PeerBook& book, PeerSnapshot& out) const noexcept;
-    [[nodiscard]] unsigned describe_calls(const PeerBook& book, LookPlace& place,
-                                          std::span<CallSnapshot> out) const noexcept;
-    [[nodiscard]] unsigned describe_sent_calls(LookPlace& place, std::uint32_t& steps,
-                                               std::span<CallSnapshot> out) const noexcept;
-    void describe(const PeerBook& book, const Call& call, CallSnapshot& shown) const noexcept;
-    void describe(const PeerBook& book, const Request& request, CallSnapshot& shown) const noexcept;
 
     // What waits to be sent (queue.cpp).
     [[nodiscard]] Call& next_to_send(PeerBook& book) noexcept;

@@ -77,7 +77,34 @@ std::string_view to_string(CallPhase phase) noexcept {
     return index < words.size() ? words[index] : words.front();
 }
 
-CallPhase ContextCore::phase_of(const PeerBook& book, const Call& call) const noexcept {
+// Reads as the owner of the context.
+class ContextCore::Snapshots {
+  public:
+    explicit Snapshots(const ContextCore& core) noexcept : core_(core) {}
+
+    [[nodiscard]] static CallPhase phase_of(const PeerBook& book, const Call& call) noexcept;
+    void describe(const PeerBook& book, PeerSnapshot& out) const noexcept;
+    // Calls that wait to be sent to that peer, and its requests that are here.
+    [[nodiscard]] unsigned describe_calls(const PeerBook& book, LookPlace& place,
+                                          std::span<CallSnapshot> out) const noexcept;
+    // All calls that were sent, by slot: they are in no list, and one walk finds those to all peers. `steps`: how many
+    // slots may still be visited.
+    [[nodiscard]] unsigned describe_sent_calls(LookPlace& place, std::uint32_t& steps,
+                                               std::span<CallSnapshot> out) const noexcept;
+
+  private:
+    [[nodiscard]] static CallPhase phase_of(const Request& request) noexcept;
+    [[nodiscard]] TimeUs began_us(const Request& request) const noexcept;
+    [[nodiscard]] std::string_view scheme_of(const PeerBook& book) const noexcept {
+        return core_.na->transport_of(book.peer->port()).scheme();
+    }
+    void describe(const PeerBook& book, const Call& call, CallSnapshot& shown) const noexcept;
+    void describe(const PeerBook& book, const Request& request, CallSnapshot& shown) const noexcept;
+
+    const ContextCore& core_;
+};
+
+CallPhase ContextCore::Snapshots::phase_of(const PeerBook& book, const Call& call) noexcept {
     const bool connected = book.open && book.leaving == Leaving::no;
     switch (call.state_) {
         case Call::State::queued:
@@ -97,23 +124,23 @@ CallPhase ContextCore::phase_of(const PeerBook& book, const Call& call) const no
     return CallPhase::unknown;
 }
 
-CallPhase ContextCore::phase_of(const Request& request) noexcept {
+CallPhase ContextCore::Snapshots::phase_of(const Request& request) noexcept {
     if (request.answered()) return CallPhase::answered;
     if (request.whole_way() && request.pull_) return CallPhase::fetching;
     return request.began_.load(std::memory_order_relaxed) != 0 ? CallPhase::in_handler : CallPhase::waits_for_handler;
 }
 
-TimeUs ContextCore::began_us(const Request& request) const noexcept {
+TimeUs ContextCore::Snapshots::began_us(const Request& request) const noexcept {
     const std::uint32_t began = request.began_.load(std::memory_order_relaxed);
     if (began == 0) return 0;
-    const TimeUs now = na->now_us();
+    const TimeUs now = core_.na->now_us();
     const TimeUs age = TimeUs{(static_cast<std::uint32_t>(now >> 10) | 1) - began} << 10;  // modulo 50 days
     return now - std::min(std::max(age, TimeUs{1}), now);
 }
 
 // Writes nothing about a call that is not in progress: another thread may be using it.
 void ContextCore::note_phase(Call& call) noexcept {
-    const CallPhase phase = call.book_ ? phase_of(*call.book_, call) : CallPhase::unknown;
+    const CallPhase phase = call.book_ ? Snapshots::phase_of(*call.book_, call) : CallPhase::unknown;
     if (phase == CallPhase::unknown) return;
     call.noted_generation_ = call.generation_.load(std::memory_order_relaxed);
     call.noted_phase_ = phase;
@@ -131,9 +158,9 @@ CallPhase Call::ended_in(TimeUs& waited_us) const noexcept {
 
 std::string_view Call::scheme() const noexcept { return core_->na->transport_of(*port_).scheme(); }
 
-void ContextCore::describe(const PeerBook& book, PeerSnapshot& out) const noexcept {
+void ContextCore::Snapshots::describe(const PeerBook& book, PeerSnapshot& out) const noexcept {
     out.addr = book.peer->addr();
-    out.scheme = na->transport_of(book.peer->port()).scheme();
+    out.scheme = scheme_of(book);
     out.state = book.peer->state();
     out.leaving = book.leaving != Leaving::no;
     out.connections = book.peer->epoch();
@@ -148,9 +175,8 @@ void ContextCore::describe(const PeerBook& book, PeerSnapshot& out) const noexce
     out.heard_us = book.heard;
 }
 
-// For one peer: its calls that wait to be sent, and its requests that are here.
-unsigned ContextCore::describe_calls(const PeerBook& book, LookPlace& place,
-                                     std::span<CallSnapshot> out) const noexcept {
+unsigned ContextCore::Snapshots::describe_calls(const PeerBook& book, LookPlace& place,
+                                                std::span<CallSnapshot> out) const noexcept {
     PageOf page(out, place.item);
     page.add_all(book.queued, [&](const Call& call, CallSnapshot& shown) { describe(book, call, shown); });
     page.add_all(book.held, [&](const Request& request, CallSnapshot& shown) { describe(book, request, shown); });
@@ -159,7 +185,7 @@ unsigned ContextCore::describe_calls(const PeerBook& book, LookPlace& place,
     return page.filled();
 }
 
-void ContextCore::describe(const PeerBook& book, const Call& call, CallSnapshot& shown) const noexcept {
+void ContextCore::Snapshots::describe(const PeerBook& book, const Call& call, CallSnapshot& shown) const noexcept {
     shown.phase = phase_of(book, call);
     shown.rpc = call.args.rpc;
     shown.provider = call.args.provider;
@@ -168,11 +194,12 @@ void ContextCore::describe(const PeerBook& book, const Call& call, CallSnapshot&
     shown.deadline_us = call.args.deadline;
     shown.bytes = call.input_bytes_;
     shown.credits = book.credits;
-    shown.scheme = na->transport_of(book.peer->port()).scheme();
+    shown.scheme = scheme_of(book);
     shown.peer = call.to_;
 }
 
-void ContextCore::describe(const PeerBook& book, const Request& request, CallSnapshot& shown) const noexcept {
+void ContextCore::Snapshots::describe(const PeerBook& book, const Request& request,
+                                      CallSnapshot& shown) const noexcept {
     shown.as_target = true;
     shown.phase = phase_of(request);
     shown.rpc = request.rpc_;
@@ -181,17 +208,15 @@ void ContextCore::describe(const PeerBook& book, const Request& request, CallSna
     shown.began_us = began_us(request);
     shown.deadline_us = request.deadline_;
     shown.credits = book.credits;
-    shown.scheme = na->transport_of(book.peer->port()).scheme();
+    shown.scheme = scheme_of(book);
     shown.peer = request.source_;
 }
 
-// All calls that were sent, by slot: they are in no list, and one walk finds those to all peers. `steps`: how many
-// slots may still be visited.
-unsigned ContextCore::describe_sent_calls(LookPlace& place, std::uint32_t& steps,
-                                          std::span<CallSnapshot> out) const noexcept {
+unsigned ContextCore::Snapshots::describe_sent_calls(LookPlace& place, std::uint32_t& steps,
+                                                     std::span<CallSnapshot> out) const noexcept {
     unsigned filled = 0;
     for (; filled < out.size() && steps != 0; --steps, ++place.item) {
-        const Call* const call = calls.at(place.item);
+        const Call* const call = core_.calls.at(place.item);
         if (!call) {
             place.over = true;
             break;
@@ -203,6 +228,7 @@ unsigned ContextCore::describe_sent_calls(LookPlace& place, std::uint32_t& steps
 }
 
 unsigned Context::look_at_peers(LookPlace& place, std::span<PeerSnapshot> out) noexcept {
+    const ContextCore::Snapshots snapshots(*core_);
     unsigned filled = 0;
     core_->owned([&] {
         for (std::uint32_t steps = 0; filled < out.size() && steps < steps_per_page; ++steps) {
@@ -212,13 +238,14 @@ unsigned Context::look_at_peers(LookPlace& place, std::span<PeerSnapshot> out) n
                 return;
             }
             ++place.peer;
-            if (book->peer) core_->describe(*book, out[filled++] = PeerSnapshot());
+            if (book->peer) snapshots.describe(*book, out[filled++] = PeerSnapshot());
         }
     });
     return filled;
 }
 
 unsigned Context::look_at_calls(LookPlace& place, std::span<CallSnapshot> out) noexcept {
+    const ContextCore::Snapshots snapshots(*core_);
     unsigned filled = 0;
     std::uint32_t steps = steps_per_page;
     core_->owned([&] {
@@ -229,10 +256,10 @@ unsigned Context::look_at_calls(LookPlace& place, std::span<CallSnapshot> out) n
             } else if (!book->peer) {
                 ++place.peer;
             } else {
-                filled += core_->describe_calls(*book, place, out.subspan(filled));
+                filled += snapshots.describe_calls(*book, place, out.subspan(filled));
             }
         }
-        if (place.peer >= sent_calls) filled += core_->describe_sent_calls(place, steps, out.subspan(filled));
+        if (place.peer >= sent_calls) filled += snapshots.describe_sent_calls(place, steps, out.subspan(filled));
     });
     return filled;
 }
