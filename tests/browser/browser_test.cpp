@@ -62,7 +62,7 @@ class Browser : public testing::Test {
 };
 
 // The checks find what they look for; otherwise the tests below would prove nothing.
-TEST_F(Browser, FindsWhatIsWrongWithAPage) {
+TEST_F(Browser, TheChecksFindFaultsOfAPage) {
     const support::Folder folder;
     const auto file =
         folder.put("wrong.html",

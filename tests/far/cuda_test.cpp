@@ -74,7 +74,7 @@ TEST_F(CudaTest, CopiesOverlapAndUsePinnedBuffers) {
     EXPECT_GE(after.copies_at_once, 3u);
 }
 
-TEST_F(CudaTest, AFailureOfAnyCallEndsItOnceAndNothingIsLost) {
+TEST_F(CudaTest, AFailingDriverCallEndsTheTransferAndLeaksNothing) {
     log_.allow("a copy to the memory of a device failed: CUDA_ERROR_LAUNCH_FAILED");
     GpuMemory to(gpu_, 4 * mib);
     std::vector<std::byte> lent(to.size());
@@ -115,7 +115,7 @@ TEST_F(CudaTest, OutOfMemoryHasItsOwnCode) {
     EXPECT_EQ(pull_into(to, lent), Errc::out_of_memory);
 }
 
-TEST_F(CudaTest, WhatIsNoMemoryOfADeviceIsRefused) {
+TEST_F(CudaTest, OtherMemoryThanADevicesIsRefused) {
     GpuMemory memory(gpu_, 1000);
     std::byte host{};
     auto* const inside = static_cast<std::byte*>(memory.address()) + 900;

@@ -62,7 +62,7 @@ class OtherProcess {
     pid_t pid_ = 0;
 };
 
-TEST(FarKill, OfWhoPullsLentFarMemoryEndsTheCall) {
+TEST(FarKill, OfThePullerEndsTheCall) {
     OtherProcess other("pull");
     const Node node = Node::open("tcp://").value();
     const auto far = std::make_shared<MadeUpFar>(far_bytes);
@@ -75,7 +75,7 @@ TEST(FarKill, OfWhoPullsLentFarMemoryEndsTheCall) {
     EXPECT_EQ(far->ended, far->entered);
 }
 
-TEST(FarKill, OfWhoLendsEndsThePullAndNothingIsStoredAfterIt) {
+TEST(FarKill, OfTheLenderEndsThePullAndNothingIsStoredAfterIt) {
     const Node node = Node::listen("tcp://127.0.0.1:0").value();
     const auto far = std::make_shared<MadeUpFar>(far_bytes);
     far->take_long(50ms);

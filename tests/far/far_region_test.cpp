@@ -42,7 +42,7 @@ Errc refusal(int fd, std::uint64_t offset, std::uint64_t bytes, na::Access acces
     return Region::of_file(fd, offset, bytes, access).code();
 }
 
-TEST(FileRegion, IsRefusedWhereItCouldNotBeMoved) {
+TEST(FileRegion, IsRefusedIfItCannotBeMoved) {
     const PatternFile file(100);
     EXPECT_EQ(refusal(file.fd(), 0, 0, na::Access::read), Errc::invalid_argument);
     EXPECT_EQ(refusal(file.fd(), 1, 100, na::Access::read), Errc::invalid_argument) << "longer than the file";
@@ -192,7 +192,7 @@ TEST_F(LenderTest, AKeyIsGoodForItsWindowAndAccessOnly) {
     EXPECT_EQ(lend.revoke(), Errc::ok);
 }
 
-TEST_F(LenderTest, TakingItBackStopsWhatRunsAndIsOverWithTheLast) {
+TEST_F(LenderTest, TakingALeaseBackStopsItsTransfersAndEndsWithTheLast) {
     ASSERT_EQ(lend.grant(region, na::Access::read_write, lender), Errc::ok);
     const std::uint64_t known = key();
     FarLender::Use one = use();

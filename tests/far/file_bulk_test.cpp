@@ -80,7 +80,7 @@ TEST_P(FileBulk, lists_of_memory_and_files_move_both_ways) {
     EXPECT_TRUE(support::holds_pattern(ConstBytes(there).subspan(1000 + middle.size()), 3, 5));
 }
 
-TEST_P(FileBulk, what_travels_in_the_call_is_stored) {
+TEST_P(FileBulk, contents_of_the_call_are_stored) {
     const PatternFile to(10);
     std::vector<std::byte> few(100, std::byte{9});
     serve(bulk::Direction::pull, to.region(0, 100, Access::write));

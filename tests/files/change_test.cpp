@@ -36,7 +36,7 @@ using support::pattern;
 constexpr std::uint64_t one_block = compared_block_bytes;
 constexpr std::uint64_t changed_window = 4 * one_block;
 
-TEST(Blocks, WhatIsTheSameOnBothSidesIsLeftOut) {
+TEST(Blocks, EqualBlocksAreNotSent) {
     const auto old = pattern(4 * one_block);
     auto changed = old;
     changed[0] ^= 1;
@@ -52,7 +52,7 @@ TEST(Blocks, WhatIsTheSameOnBothSidesIsLeftOut) {
     EXPECT_EQ(changed_ranges({}, theirs, 4 * one_block), (std::vector<ByteRange>{{0, 4 * one_block}}));
 }
 
-TEST(Blocks, ABlockThatIsNotAllThereIsNot) {
+TEST(Blocks, APartialBlockHasNoChecksum) {
     const auto text = pattern(2 * one_block + 7);
     const auto all = block_checksums(as_bytes(text), text.size());
     ASSERT_EQ(all.size(), 3u) << "the last one_block of a changed_window is as short as it is";
@@ -165,7 +165,7 @@ TEST_P(ChangeTest, OnlyTheBlocksThatChangedAreSent) {
     expect_moved(move(), 4 * one_block);
 }
 
-TEST_P(ChangeTest, OfAFileThatIsTheSameNothingIsSent) {
+TEST_P(ChangeTest, NothingIsSentOfAnEqualFile) {
     begin(old);
     expect_moved(move(), 0);
 }
@@ -181,7 +181,7 @@ TEST_P(ChangeTest, AFileThatWasCutSendsNothing) {
     expect_moved(move(), 0);
 }
 
-TEST_P(ChangeTest, AFileThatIsAnotherOneSendsAll) {
+TEST_P(ChangeTest, ADifferentFileIsSentWhole) {
     begin(pattern(120 * one_block + 3, 5));
     expect_moved(move(), 120 * one_block + 3);
 }
@@ -205,7 +205,7 @@ TEST_P(ChangeTest, HolesAreNeitherSentNorTakenFromTheOldOne) {
 }
 
 // What was written before the interruption is in the staged file, not in the older version.
-TEST_P(ChangeTest, AnInterruptedOneLeavesTheOldOneAndGoesOn) {
+TEST_P(ChangeTest, AnInterruptedSaveLeavesTheOldFileAndContinues) {
     auto fresh = old;
     for (std::uint64_t at = 0; at < fresh.size(); at += 10 * one_block) fresh[at] ^= 1;
     begin(fresh);
@@ -248,7 +248,7 @@ TEST_P(ChangeTest, AnOlderVersionThatChangesMeanwhileDoesNoHarm) {
 // Not for a fetch, where the client has the old version.
 struct ChangeOnAServer : ChangeTest {};
 
-TEST_P(ChangeOnAServer, WhoMayNotFetchTheOldOneSendsAll) {
+TEST_P(ChangeOnAServer, AClientThatMayNotFetchTheOldFileSendsAll) {
     hooks.may_access = [](const AccessRequest& access) -> Result<void> {
         if (access.kind != AccessRequest::Kind::fetch) return {};
         return Error{Errc::permission, "not yours"};

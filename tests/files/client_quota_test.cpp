@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 using support::Folder;
 using support::pattern;
 
-TEST(Rate, EachTransferPutsOffTheNextOne) {
+TEST(Rate, EachTransferDelaysTheNext) {
     Rate rate(1000);
     const Rate::Clock::time_point begin(1h);
     EXPECT_EQ(rate.reserve(500, begin), 0us);
@@ -75,7 +75,7 @@ TEST(Accounts, TooManyAreRefused) {
     EXPECT_EQ(accounts.of("one more").code(), Errc::overloaded);
 }
 
-TEST(Accounts, WithoutLimitsThereAreNone) {
+TEST(Accounts, WithoutLimitsThereAreNoAccounts) {
     Accounts accounts{Quota()};
     EXPECT_EQ(accounts.of("anybody").value(), nullptr);
     EXPECT_EQ(accounts.count(), 0u);
@@ -221,7 +221,7 @@ TEST_F(QuotaTest, TheRateOfAServerIsNotEvadedByConnectingAgain) {
     EXPECT_EQ(folder.get("a"), pattern(bytes));
 }
 
-TEST_F(QuotaTest, WhatWouldWaitTooLongIsRefused) {
+TEST_F(QuotaTest, AWindowThatWouldWaitTooLongIsRefused) {
     options.client_bytes_per_second = 1;
     begin();
     const auto refused = save("a", 2 * window_bytes);

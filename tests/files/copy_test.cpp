@@ -475,7 +475,7 @@ struct RudeLender : CopyTest {
 INSTANTIATE_TEST_SUITE_P(Over, RudeLender, testing::Values(Between{"tcp", "tcp", "tcp"}),
                          [](const auto& each) { return each.param.name; });
 
-TEST_P(RudeLender, WhatItWasNotAskedForEndsTheFile) {
+TEST_P(RudeLender, AWindowThatWasNotRequestedEndsTheFile) {
     const auto copied = copy_from_it([this](hl::Request<LendIn> request) -> hl::Task<Result<LendOut>> {
         const std::uint64_t elsewhere = 7 * copied_window;
         co_await have_taken(request.node(), request.source(), elsewhere, copied_window);

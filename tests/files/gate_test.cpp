@@ -41,7 +41,7 @@ TEST_F(GateTest, TheRightKeyGetsAProofAndAToken) {
 }
 
 // Over tcps, where the transport has checked the identity.
-TEST_F(GateTest, WhoHasProvenThemselvesProveNoKeyAgain) {
+TEST_F(GateTest, AProvenConnectionNeedsNoKey) {
     Gate gate(key(), limits, clock);
     const na::Addr proven = na::Addr::of_connection("tcps", 0, 0, 333, false, {}, {},
                                                     na::ProvenIdentity{na::ProvenIdentity::By::key, "ann"});

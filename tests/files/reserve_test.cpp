@@ -62,7 +62,7 @@ TEST_F(ReserveTest, AllOfAFileHasRoomBeforeItsFirstByte) {
 }
 
 // Nobody else can use reserved room, so writes into it do not check the free space again.
-TEST_F(ReserveTest, WhatIsReservedIsNotKeptFreeASecondTime) {
+TEST_F(ReserveTest, ReservedRoomIsNotCountedTwice) {
     Result<NewFile> file = Errc::no_space;
     for (unsigned tries = 0; !file && tries < 100; ++tries) {  // others may use this disk too
         const auto kept = std::filesystem::space(base).available - reserve_file_bytes - reserve_block / 2;

@@ -68,7 +68,7 @@ TEST(executions, those_that_are_remembered_are_bounded) {
     EXPECT_FALSE(calls.find_or_begin({9, 9}, peer("1"), 0).execution);
 }
 
-TEST(executions, whoever_comes_late_finds_room_that_answers_of_others_held) {
+TEST(executions, a_later_peer_gets_room_from_answers_of_others) {
     Executions calls(16);
     for (const char* source : {"1", "2"}) {
         for (std::uint64_t i = 0; i < 8; ++i) {

@@ -396,7 +396,7 @@ TEST(group, an_all_reduce_gives_the_sum_to_all) {
     EXPECT_EQ(sums, std::vector<int>(7, 28));
 }
 
-TEST(group, what_cannot_be_done_says_so) {
+TEST(group, impossible_requests_have_errors) {
     SimGroup all(2, 22);
     EXPECT_EQ(all[0].group->serve(note, [](const std::string&) {}).code(), Errc::exists);
     constexpr Rpc<int(int)> unknown{"test.unknown"};

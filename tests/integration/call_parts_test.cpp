@@ -165,7 +165,7 @@ TEST(CallPartsOverANetwork, AreToldOfEachKindOfAnswer) {
     }
 }
 
-TEST(CallParts, WhatATargetClaimsIsWithinTheTimeBetween) {
+TEST(CallParts, ClaimsOfATargetAreLimitedToTheTimeThatPassed) {
     constexpr CallParts honest{10, 20, 30, 40, 5};
     EXPECT_EQ(hl::parts_of(100, 110, 200, 205, {30, 40}), honest);
     constexpr CallParts liar{10, 0, 90, 0, 5};

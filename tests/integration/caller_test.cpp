@@ -102,7 +102,7 @@ class CallerTest : public testing::Test {
 
 Task<Result<int>> awaits(Caller caller, Addr to) { co_return co_await caller.call(get, to, 1); }
 
-TEST_F(CallerTest, AnIdempotentCallIsMadeAgainHoweverItsEndIsAwaited) {
+TEST_F(CallerTest, AnIdempotentCallIsRetriedInAllFourEndings) {
     serve_failing(0, Errc::overloaded);
     CallerOptions options = quick();
     options.retry.peer_tokens = 0;
@@ -127,7 +127,7 @@ TEST_F(CallerTest, AnIdempotentCallIsMadeAgainHoweverItsEndIsAwaited) {
     EXPECT_EQ(caller.counts().failed, 0u);
 }
 
-TEST_F(CallerTest, ACallThatMayHaveBeenDoneIsNotMadeAgain) {
+TEST_F(CallerTest, ACallThatMayHaveRunIsNotRetried) {
     serve_failing(1, Errc::overloaded);
     const auto result = Caller(client_, quick()).call(put, to_, 1).wait();
     EXPECT_EQ(result.code(), Errc::overloaded);
@@ -136,7 +136,7 @@ TEST_F(CallerTest, ACallThatMayHaveBeenDoneIsNotMadeAgain) {
     EXPECT_TRUE(says(result.error(), "not declared idempotent"));
 }
 
-TEST_F(CallerTest, WhatWouldFailAgainIsNotTriedAgain) {
+TEST_F(CallerTest, ErrorsThatWouldRepeatAreNotRetried) {
     serve_failing(9, Errc::not_found);
     const auto result = Caller(client_, quick()).call(get, to_, 1).wait();
     EXPECT_EQ(result.code(), Errc::not_found);
@@ -170,7 +170,7 @@ TEST_F(CallerTest, AServerThatStartsLateIsReached) {
 
 // The handler holds the loop of the server, which gives out no credits meanwhile: some calls have left when the
 // connection breaks, others still wait.
-TEST_F(CallerTest, WhatNeverLeftIsMadeAgainAtOnceAndTheRestIsNot) {
+TEST_F(CallerTest, OnlyCallsThatNeverLeftAreRetriedAtOnce) {
     NodeOptions narrow;
     narrow.rpc.credits_per_peer_max = 1;
     narrow.rpc.context.initial_credits = 1;
@@ -221,7 +221,7 @@ TEST_F(CallerTest, OneDeadlineCountsForAllAttempts) {
     EXPECT_GT(runs_, 3);
 }
 
-TEST_F(CallerTest, AnAttemptThatHangsIsMadeAgainWithinTheDeadline) {
+TEST_F(CallerTest, AHangingAttemptIsRetriedWithinTheDeadline) {
     std::atomic<int> runs{0};
     const auto hang_once = [&](Request<int> request) -> Task<Result<int>> {
         if (++runs == 1) co_return co_await request.node().sleep_for(1h);
@@ -234,7 +234,7 @@ TEST_F(CallerTest, AnAttemptThatHangsIsMadeAgainWithinTheDeadline) {
     EXPECT_EQ(runs, 2);
 }
 
-TEST_F(CallerTest, ABudgetEndsAttemptsUntilCallsSucceed) {
+TEST_F(CallerTest, AnEmptyBudgetStopsRetriesUntilCallsSucceed) {
     serve_failing(1000, Errc::overloaded);
     CallerOptions options = quick();
     options.retry.peer_tokens = 4;
@@ -252,7 +252,7 @@ TEST_F(CallerTest, ABudgetEndsAttemptsUntilCallsSucceed) {
 
 // Each is told to come again until it is its turn. That does not count as a failed attempt, and the RPC need not be
 // idempotent.
-TEST_F(CallerTest, WhoIsToldToComeAgainDoes) {
+TEST_F(CallerTest, ACallThatIsToldToComeAgainIsRetried) {
     const Admission admission({.running_max = 2});
     std::atomic<int> running{0};
     std::atomic<int> most{0};
@@ -284,7 +284,7 @@ TEST_F(CallerTest, WhoIsToldToComeAgainDoes) {
     EXPECT_TRUE(says(plain.error(), "says when to come again"));
 }
 
-TEST_F(CallerTest, ATargetThatAlwaysSaysLaterIsGivenUp) {
+TEST_F(CallerTest, ATargetThatAlwaysSaysComeAgainIsGivenUp) {
     const auto later = [this](int) -> Result<int> {
         ++runs_;
         return come_again(0us);
@@ -296,7 +296,7 @@ TEST_F(CallerTest, ATargetThatAlwaysSaysLaterIsGivenUp) {
     EXPECT_TRUE(says(result.error(), "64 attempts: 48 more before; "));
 }
 
-TEST_F(CallerTest, ACallThatPausesIsCanceled) {
+TEST_F(CallerTest, ACallIsCanceledDuringItsPause) {
     serve_failing(1000, Errc::overloaded);
     CallerOptions options = quick();
     options.retry.pause = options.retry.pause_max = 1h;
@@ -314,7 +314,7 @@ TEST_F(CallerTest, ACallThatPausesIsCanceled) {
     EXPECT_TRUE(says(ended.error(), "overloaded, sent, "));
 }
 
-TEST_F(CallerTest, ANodeThatClosesEndsThem) {
+TEST_F(CallerTest, AClosingNodeEndsItsCalls) {
     serve_failing(1000, Errc::overloaded);
     CallerOptions options = quick();
     options.retry.pause = options.retry.pause_max = 1h;
@@ -328,7 +328,7 @@ TEST_F(CallerTest, ANodeThatClosesEndsThem) {
     EXPECT_EQ(call->get().code(), Errc::canceled);
 }
 
-TEST_F(CallerTest, ANodeWithoutAThreadIsDrivenByWhoWaits) {
+TEST_F(CallerTest, AWaitingCallDrivesANodeWithoutAThread) {
     serve_failing(2, Errc::overloaded);
     Node node = Node::open("tcp://", {.progress_thread = false}).value();
     const Caller caller(node, quick());
@@ -337,7 +337,7 @@ TEST_F(CallerTest, ANodeWithoutAThreadIsDrivenByWhoWaits) {
     EXPECT_EQ(caller.call(get, to_, 1).future().get().value(), 2);
 }
 
-TEST_F(CallerTest, OnlySoManyCallsAreUnderWayToAPeer) {
+TEST_F(CallerTest, CallsInProgressToAPeerAreLimited) {
     const Caller caller(client_, gated({.peer_calls = 2}));
     std::vector<RetriedFuture<int>> calls;
     for (int i = 0; i < 5; ++i) calls.push_back(caller.call(put, to_, i).future());
@@ -352,7 +352,7 @@ TEST_F(CallerTest, OnlySoManyCallsAreUnderWayToAPeer) {
     EXPECT_EQ(caller.counts().waiting, 0u);
 }
 
-TEST_F(CallerTest, ThoseThatWaitGoByPriorityThenByDeadline) {
+TEST_F(CallerTest, WaitingCallsGoByPriorityThenByDeadline) {
     const Caller caller(client_, gated({.node_calls = 1}));
     std::vector<RetriedFuture<int>> calls;
     const auto call = [&](Priority priority, int value, Microseconds deadline) {
@@ -372,7 +372,7 @@ TEST_F(CallerTest, ThoseThatWaitGoByPriorityThenByDeadline) {
     EXPECT_EQ(order(), (std::vector<int>{0, 1, 2, 3, 4, 5}));
 }
 
-TEST_F(CallerTest, AFullQueueAndADeadlineInItSaySo) {
+TEST_F(CallerTest, ErrorsTellAFullQueueFromADeadlineInIt) {
     const Caller caller(client_, gated({.peer_calls = 1, .waiting_max = 1}));
     auto first = caller.call(put, to_, 1).future();
     gate_.await(1);
@@ -392,7 +392,7 @@ TEST_F(CallerTest, AFullQueueAndADeadlineInItSaySo) {
 }
 
 // A single call above the limit starts when nothing else is in progress.
-TEST_F(CallerTest, BytesUnderWayAreLimited) {
+TEST_F(CallerTest, BytesInProgressAreLimited) {
     const auto handler = [this](std::string text) { return note(0), gate_.pass(), text.size(); };
     ASSERT_TRUE(server_.serve(measure, handler, on(pool_)).ok());
     CallerOptions options = quick();
@@ -452,7 +452,7 @@ Addr connection() { return Addr::of_connection("tcp", 0, 0, 7, false); }
 // The place in the text of an answer.
 std::uint64_t place_of(const Result<Admitted>& told) { return std::stoull(told.error().subject); }
 
-TEST(AdmissionTest, WhoComesAgainIsBeforeThoseThatCameLater) {
+TEST(AdmissionTest, ARequestThatComesAgainGoesBeforeLaterOnes) {
     const Admission admission({.running_max = 1, .pause_min = 10ms});
     const Addr one = connection();
     const Addr two = connection();

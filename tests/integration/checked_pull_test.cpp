@@ -69,7 +69,7 @@ class CheckedPull : public testing::TestWithParam<Way> {
     Addr to_ = client_.lookup(server_.address()).value();
 };
 
-TEST_P(CheckedPull, what_its_owner_summed_is_taken) {
+TEST_P(CheckedPull, undamaged_chunks_are_accepted) {
     EXPECT_EQ(call(sums()), Errc::ok);
     EXPECT_EQ(here_, there_);
     EXPECT_EQ(moved_, bytes);
@@ -94,7 +94,7 @@ class CheckedPullTcp : public CheckedPull {};
 INSTANTIATE_TEST_SUITE_P(Over, CheckedPullTcp, testing::Values(ways().front()),
                          [](const auto& each) { return each.param.name; });
 
-TEST_P(CheckedPullTcp, one_that_stays_damaged_ends_it_within_the_budget) {
+TEST_P(CheckedPullTcp, a_chunk_that_stays_damaged_ends_the_pull_within_the_budget) {
     const ChunkSums right = sums();
     there_[damaged] ^= damage;
     again_max_ = 3;

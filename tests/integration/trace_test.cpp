@@ -174,7 +174,7 @@ TEST_F(Trace, WithoutATracerTheContextIsPassedOn) {
     EXPECT_FALSE(seen_) << "a later call on the same slots belongs to no trace";
 }
 
-TEST_F(Trace, WhoSamplesNothingBeginsNone) {
+TEST_F(Trace, WithoutSamplingNoTraceBegins) {
     const auto recorder = std::make_shared<Recorder>(false);
     open(recorder, recorder);
     ASSERT_EQ(call(told), 7);

@@ -147,7 +147,7 @@ TEST_F(TransferStall, a_limit_of_its_own_ends_it_and_says_how_far_it_came) {
     EXPECT_EQ(call.get().code(), Errc::timed_out);
 }
 
-TEST_F(TransferStall, an_answer_that_has_come_wins_over_a_deadline_looked_at_afterwards) {
+TEST_F(TransferStall, an_answer_that_arrived_counts_although_the_deadline_has_passed) {
     std::promise<void> served;
     ASSERT_TRUE(server_
                     .serve(move_it,

@@ -80,7 +80,7 @@ TEST_P(RemoteNotify, the_function_is_let_go_when_the_memory_is_withdrawn) {
 CINNABAR_ON_EACH_REMOTE_WAY(RemoteNotify);
 
 // What the notice function uses may be freed once the memory is withdrawn.
-TEST(RemoteNotifyTcp, who_withdraws_waits_for_the_function_that_is_being_told) {
+TEST(RemoteNotifyTcp, withdrawing_waits_for_a_running_notice_function) {
     Pair pair(way_named("tcp"));
     Words memory(8);
     auto shared = share(pair.owner, std::span(memory)).value();

@@ -40,7 +40,7 @@ TEST_P(CallTest, ManyInFlightAllEndOnceWithTheirOwnReply) {
 }
 
 // Calls one after the other, each in the slot of a previous one that is completely over.
-TEST_P(CallTest, OneIsMadeInPlaceOfAnother) {
+TEST_P(CallTest, ACallTakesTheSlotOfAnother) {
     serve_echo();
     serve("hold", [](Request& request) { request.release(); });  // answers `canceled`
     Call* call = make("echo");

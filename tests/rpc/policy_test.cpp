@@ -52,7 +52,7 @@ class PolicyTest : public RpcTest {
     std::vector<AuditEvent> events_;
 };
 
-TEST_P(PolicyTest, WhoMayNotCallIsToldTheRule) {
+TEST_P(PolicyTest, ARefusedCallerLearnsTheRule) {
     log_.allow("may not call");
     for (const char* name : {"open.one", "shut.one", "other"}) serve_counted(name);
     EXPECT_EQ(ended("open.one").result, Errc::ok);
@@ -74,7 +74,7 @@ TEST_P(PolicyTest, HandlersOnArrivalAreBehindItAsWell) {
     EXPECT_EQ(ran_, 3);
 }
 
-TEST_P(PolicyTest, LargeArgumentsOfThoseWhoMayNotCallAreNotFetched) {
+TEST_P(PolicyTest, LargeArgumentsOfRefusedCallsAreNotFetched) {
     log_.allow("may not call");
     serve_counted("open.large");
     serve_counted("shut.large");
@@ -97,7 +97,7 @@ TEST_P(PolicyTest, LargeArgumentsOfThoseWhoMayNotCallAreNotFetched) {
     EXPECT_EQ(ran_, 1);
 }
 
-TEST_P(PolicyTest, OneWayCallsOfThoseWhoMayNotCallAreDropped) {
+TEST_P(PolicyTest, RefusedOneWayCallsAreDropped) {
     log_.allow("may not call");
     serve_counted("shut.note");
     serve_counted("open.note");

@@ -51,7 +51,7 @@ struct ChangeProcess : testing::Test {
     }
 };
 
-TEST_F(ChangeProcess, OfALargeFileOnlyBlocksThatChangedAreSent) {
+TEST_F(ChangeProcess, OnlyChangedBlocksOfALargeFileAreSent) {
     const auto large = folder.put("large", content);
     Serving serving(root);
     const auto first = run({"save", "--json", large, serving.uri()});
@@ -109,7 +109,7 @@ struct ByContent : ChangeProcess {
     }
 };
 
-TEST_F(ByContent, FilesOfTreesAreComparedWhenThatIsWanted) {
+TEST_F(ByContent, FilesOfTreesAreComparedByContentOnRequest) {
     Serving serving(root);
     ASSERT_EQ(run({"save", tree, serving.uri()}).exit, 0);
     differ(root + "/tree");
@@ -122,7 +122,7 @@ TEST_F(ByContent, FilesOfTreesAreComparedWhenThatIsWanted) {
     EXPECT_EQ(run({"save", "--checksum", tree, serving.uri()}).exit, 0) << "all is the same now";
 }
 
-TEST_F(ByContent, AlsoOfThoseThatAreFetchedOrCopied) {
+TEST_F(ByContent, FilesAreComparedByFetchAndCopyToo) {
     const auto back = folder.at("back");
     fs::create_directory(back);
     fs::create_directory(folder.at("third"));

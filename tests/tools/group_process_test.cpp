@@ -43,7 +43,7 @@ TEST(LaunchProcess, StartsAGroupWhoseMembersMeet) {
     EXPECT_TRUE(std::filesystem::is_empty(place.path()));
 }
 
-TEST(LaunchProcess, WhenOneFailsTheOthersEndAndItsCodeIsThatOfAll) {
+TEST(LaunchProcess, AFailureEndsTheOthersAndSetsTheExitCode) {
     const auto failing = "test $CINNABAR_GROUP_RANK = 1 && exit 7; exec sleep 100";
     const auto outcome = run(launch({"-n", "3"}, {"sh", "-c", failing}));
     EXPECT_EQ(outcome.exit, 7);
@@ -71,7 +71,7 @@ std::string failing_late(const Folder& place, unsigned count, const std::string&
            "$CINNABAR_GROUP_RANK; while :; do sleep 0.05; done";
 }
 
-TEST(LaunchProcess, WhoDoesNotEndWhenAskedToIsKilled) {
+TEST(LaunchProcess, AProcessThatIgnoresTermIsKilled) {
     const Folder place;
     const std::string deaf = failing_late(place, 2, "trap '' TERM");
     EXPECT_EQ(run(launch({"-n", "2", "--grace", "0.2"}, {"sh", "-c", deaf})).exit, 4);

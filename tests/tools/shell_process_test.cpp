@@ -229,7 +229,7 @@ TEST(FishCompletion, IsAScriptForFish) {
 
 TEST(Completion, OfAnotherShellIsRefused) { EXPECT_EQ(run({"completion", "tcsh"}).exit, 1); }
 
-TEST(ExitCodes, OfTheManualAreThoseOfTheHelp) {
+TEST(ExitCodes, AreTheSameInTheManualAndTheHelp) {
     std::ifstream file(CINNABAR_SOURCE "/docs/save-service.md");
     std::ostringstream manual;
     manual << file.rdbuf();

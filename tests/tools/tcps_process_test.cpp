@@ -130,7 +130,7 @@ TEST_F(TcpsProcess, APolicyIsReadAgainWhileTheServerRuns) {
 }
 
 // On a server where other clients prove a key to the service itself.
-TEST_F(TcpsProcess, WhoComesByTcpsProvesItsKeyOnce) {
+TEST_F(TcpsProcess, AClientOverTcpsProvesItsKeyOnce) {
     const std::string ann = new_key("ann.key", "ann");
     (void)new_key("bob.key", "bob");
     const std::string all = support::put_key(folder_, "all.key", folder_.get("ann.key") + folder_.get("bob.key"));
@@ -160,7 +160,7 @@ TEST_F(TcpsProcess, RevokedCertificatesAreRefused) {
     EXPECT_EQ(run({"cert", "revoke", folder_.at("ca")}).exit, 0) << "signs the list anew";
 }
 
-TEST_F(TcpsProcess, WhatLooksAtAServerProvesAKeyAsWell) {
+TEST_F(TcpsProcess, CommandsThatAskAServerProveAKeyAsWell) {
     const std::string key = new_key("key");
     Serving serving(folder_.at("root"),
                     {"--listen", "tcps://127.0.0.1:0", "--key-file", key, "--introspection", "anyone"});

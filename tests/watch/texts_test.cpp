@@ -30,7 +30,7 @@ TEST(CallsText, SaysWhatEachPhaseWaitsFor) {
     EXPECT_EQ(reason_of(call), "on its way");
 }
 
-TEST(CallsText, HasTheOldOnesAloneWhereThatIsAskedFor) {
+TEST(CallsText, ListsOnlyOldCallsOnRequest) {
     State state = state_at(0, {});
     state.calls = {waiting("young", rpc::CallPhase::sent, 1'000), waiting("old", rpc::CallPhase::sent, 4'000'000)};
     const std::string all = calls_text(state, Microseconds{0});

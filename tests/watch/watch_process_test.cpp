@@ -107,7 +107,7 @@ TEST_F(Watch, PrometheusIsOneLook) {
         << looked.out;
 }
 
-TEST_F(Watch, WhoMayNotAskIsToldWhatToDo) {
+TEST_F(Watch, ARefusedUserIsToldWhatToDo) {
     const Outcome refused = run({"top", tcp(), "--count", "1"});
     EXPECT_EQ(refused.exit, static_cast<int>(ExitCode::permission));
     EXPECT_NE(refused.err.find("it reports its state only to its own user, over shm"), std::string::npos)
@@ -118,7 +118,7 @@ TEST_F(Watch, WhoMayNotAskIsToldWhatToDo) {
     EXPECT_NE(unknown.err.find("set NodeOptions::introspection there"), std::string::npos) << unknown.err;
 }
 
-TEST_F(Watch, OfANodeThatEndsIsTold) {
+TEST_F(Watch, TheEndOfTheNodeIsReported) {
     std::optional<Node> other(Node::listen("tcp://127.0.0.1:0",
                                            [] {
                                                NodeOptions options;

@@ -106,7 +106,7 @@ TEST(Blocks, BlocksSideBySideAreOnePiece) {
     EXPECT_FALSE(walk.next(1000, piece));
 }
 
-TEST(Blocks, WhatOverlaps) {
+TEST(Blocks, OverlapIsDetected) {
     EXPECT_TRUE(Blocks::strided(0, 10, 9, 2).value().overlap());
     EXPECT_TRUE(Blocks::strided(0, 10, 0, 2).value().overlap());
     EXPECT_FALSE(Blocks::strided(0, 10, 9, 1).value().overlap());
@@ -119,7 +119,7 @@ TEST(Blocks, WhatOverlaps) {
     EXPECT_TRUE(Blocks::indexed(10, Numbers{4, 0, 3}, 0, 5).value().overlap());
 }
 
-TEST(Blocks, WhatIsNoList) {
+TEST(Blocks, InvalidListsAreRefused) {
     constexpr std::uint64_t much = ~std::uint64_t{0};
     EXPECT_EQ(Blocks::strided(0, 10, 10, 0).code(), Errc::invalid_argument);
     EXPECT_EQ(Blocks::strided(0, 0, 10, 1).code(), Errc::invalid_argument);
@@ -135,7 +135,7 @@ TEST(Blocks, WhatIsNoList) {
     EXPECT_EQ(Blocks::strided(0, 10, 10, 2).value().shifted(5).value().end(), 25u);
 }
 
-TEST(Blocks, LiesAreMalformed) {
+TEST(Blocks, MalformedListsAreRefused) {
     EXPECT_EQ(decode({1, 0, 10, 10, 2, 0, 1}), Errc::ok);
     EXPECT_EQ(decode({1, 0, 10, 10, 2, 2, 6}), Errc::ok);
     EXPECT_EQ(decode({}), Errc::protocol);
@@ -180,7 +180,7 @@ Blocks random_list(Random& random, std::uint64_t bytes_max) {
     return Blocks::indexed(block, numbers, offset, stride).value();
 }
 
-TEST(Blocks, ComeBackAsTheyWereAndCutPartsAreTheWhole) {
+TEST(Blocks, AreDecodedUnchangedAndPartsMakeUpTheWhole) {
     test::for_each_seed([](std::uint64_t seed) {
         Random random(seed);
         const Blocks list = random_list(random, 2000);

@@ -214,7 +214,7 @@ TEST_F(MoverSilence, ATransferMayHaveALimitOfItsOwn) {
     for (Outcome& each : outcomes) mover->release(*each.transfer);
 }
 
-TEST_F(MoverSilence, WhatHasComeWinsOverADeadlineThatIsLookedAtAfterwards) {
+TEST_F(MoverSilence, AnArrivedChunkCountsAlthoughTheDeadlineHasPassed) {
     open_and_lend({.chunk_bytes = 50, .window = 4, .stall_max = seconds(8)});
     TransferArgs args = from("late");
     args.deadline = clock.now + 1'000'000;

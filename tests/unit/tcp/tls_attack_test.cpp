@@ -342,7 +342,7 @@ TEST_F(TlsPartialRecord, OfItsHeadAloneEndsTheSession) { expect_ended_after(5, f
 TEST_F(TlsPartialRecord, DoesNotLastForEverByteByByte) { expect_ended_after(3, true); }
 
 // Each record is complete in time, although some record is incomplete at every check.
-TEST_F(TlsPartialRecord, ThatIsAnotherEachTimeEndsNothing) {
+TEST_F(TlsPartialRecord, OfAnotherRecordEachTimeEndsNothing) {
     std::vector<std::byte> held;
     relay_.change([&](std::vector<std::byte> came, bool from_dialler) {
         if (!from_dialler) return came;

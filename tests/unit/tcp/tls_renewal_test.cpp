@@ -138,7 +138,7 @@ TEST_F(TlsRenewal, AHandshakeIsNotSlowEnoughToKeepAKey) {
     }));
 }
 
-TEST_F(TlsRenewal, WhatCannotBeUsedLeavesWhatWasThere) {
+TEST_F(TlsRenewal, UnusableFilesLeaveTheOldOnesInUse) {
     log_.allow("new keys or certificates cannot be used");
     const std::string file = key("alice", hex_of_alice);
     Process& server = serve({.key_file = file});
@@ -202,7 +202,7 @@ TEST_F(TlsRenewal, KeysChangeWithTheBytesThatAreSent) {
     EXPECT_NEAR(static_cast<double>(records_of(way, key_update_record)), count * bytes / 65'536.0, 10.0);
 }
 
-TEST_F(TlsRenewal, AnAbsurdAmountIsNoOption) {
+TEST_F(TlsRenewal, AnAbsurdKeyUpdateIsRefused) {
     for (const char* wrong : {"1", "65535", "99999999999999", "64k", "-1"}) {
         const auto opened = registry().open("tcps://?key_update=" + std::string(wrong), with(alice(), false));
         EXPECT_EQ(opened.code(), Errc::invalid_argument) << wrong;
