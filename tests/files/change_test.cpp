@@ -52,7 +52,7 @@ TEST(Blocks, EqualBlocksAreNotSent) {
     EXPECT_EQ(changed_ranges({}, theirs, 4 * one_block), (std::vector<ByteRange>{{0, 4 * one_block}}));
 }
 
-TEST(Blocks, APartialBlockHasNoChecksum) {
+TEST(Blocks, AnIncompleteBlockHasNoChecksum) {
     const auto text = pattern(2 * one_block + 7);
     const auto all = block_checksums(as_bytes(text), text.size());
     ASSERT_EQ(all.size(), 3u) << "the last one_block of a changed_window is as short as it is";
